@@ -1,0 +1,92 @@
+# Everything a checkout needs, behind short names. `make` alone lists them.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.SUFFIXES:
+
+STACK ?= local
+BLUEPRINT ?=
+# More words for the program or for pytest: make plan ARGS=--json, make test-pure ARGS='-k caret'
+ARGS ?=
+export EXTRAS
+
+activated = . ./activate &&
+program = $(activated) exec clusterwright
+chosen = --stack $(STACK) $(if $(BLUEPRINT),--blueprint $(BLUEPRINT)) $(ARGS)
+pytest = $(activated) exec python -m pytest $(ARGS)
+
+.PHONY: help
+help: ## list the targets
+	@echo 'Targets (STACK=$(STACK)$(if $(BLUEPRINT), BLUEPRINT=$(BLUEPRINT))):'
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
+
+.PHONY: setup
+setup: ## install what is missing (EXTRAS="aws gcp kubernetes" adds cloud SDKs)
+	@tools/setup
+
+##  Clusters
+
+.PHONY: plan
+plan: ## show what `make up` would do
+	@tools/setup python engine
+	@$(program) plan $(chosen)
+
+.PHONY: up
+up: ## stand up the stack, or mend it: STACK=local BLUEPRINT=starter
+	@tools/setup
+	@$(program) up $(chosen)
+
+.PHONY: down
+down: ## remove everything that belongs to the stack
+	@tools/setup python engine
+	@$(program) down --stack $(STACK) $(ARGS)
+
+##  Checks: each tool also runs alone by its own name after `. ./activate`
+
+.PHONY: check
+check: ## formatter, linter, types, import table, playbooks, shell scripts
+	@tools/setup python engine
+	@$(activated) exec tools/check
+
+.PHONY: format
+format: ## rewrite Python files in the project's format
+	@tools/setup python engine
+	@$(activated) ruff format --quiet && exec ruff check --fix-only --quiet
+
+.PHONY: test
+test: ## all tests that this machine can run
+	@tools/setup
+	@$(pytest) -m 'not soak'
+
+.PHONY: test-pure
+test-pure: ## milliseconds: no engine, no hosts
+	@tools/setup python engine
+	@$(pytest) -m 'not engine and not hosts and not soak' --ignore=tests/components
+
+.PHONY: test-components
+test-components: ## seconds: whole programs against Pulumi's mocks
+	@tools/setup python engine
+	@$(pytest) -m 'not engine and not hosts and not soak' tests/components
+
+.PHONY: test-engine
+test-engine: ## tens of seconds: the real engine
+	@tools/setup python engine
+	@$(pytest) -m 'engine and not hosts and not soak'
+
+.PHONY: test-hosts
+test-hosts: ## minutes: real hosts on this machine (root)
+	@tools/setup
+	@$(pytest) -m 'hosts and not soak'
+
+.PHONY: soak
+soak: ## hours: the long repetitions (root)
+	@tools/setup
+	@$(pytest) -m soak --timeout=7200
+
+.PHONY: bench
+bench: ## measure the bars; JSON on stdout
+	@tools/setup
+	@$(activated) exec python -m bench $(ARGS)
+
+.PHONY: clean-cache
+clean-cache: ## remove the cache (engine, root file systems, layers)
+	@tools/clean-cache

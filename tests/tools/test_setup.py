@@ -1,0 +1,208 @@
+"""tools/setup, tools/clean-cache and the Makefile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.tools.installer import write_program
+
+PROJECT = Path(__file__).resolve().parents[2]
+# All that tools/setup itself calls; a machine on which nothing else is installed.
+BARE = ("sh", "cat", "cut", "dirname", "flock", "mkdir", "mv", "rm", "sha256sum", "uname")
+
+
+@pytest.fixture
+def bare_machine(tmp_path: Path) -> Path:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for program in BARE:
+        found = shutil.which(program)
+        assert found is not None
+        (programs / program).symlink_to(found)
+    write_program(programs / "python3", "exit 0")
+    return programs
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    root = tmp_path / "checkout"
+    shutil.copytree(PROJECT / "tools", root / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", *(path.name for path in PROJECT.glob("constraints*.txt"))):
+        shutil.copy2(PROJECT / name, root / name)
+    return root
+
+
+def setup(checkout: Path, programs: Path, *parts: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(checkout / "tools/setup"), *parts],
+        env={"PATH": str(programs), "HOME": str(checkout.parent), **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_warm_checkout_is_ready_in_a_fifth_of_a_second() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "EXTRAS"}
+    subprocess.run([PROJECT / "tools/setup", "python", "engine"], env=environment, check=True)
+    started = time.monotonic()
+    answer = subprocess.run([PROJECT / "tools/setup", "python", "engine"], env=environment, capture_output=True, text=True, check=True)
+    assert time.monotonic() - started < 0.2
+    assert answer.stdout + answer.stderr == ""
+
+
+def test_a_user_who_is_not_root_is_told_what_is_missing_and_the_rest_goes_on(checkout: Path, bare_machine: Path) -> None:
+    write_program(bare_machine / "id", "echo 1000")
+    write_program(bare_machine / "apt-get", "echo apt-get was called >&2; exit 1")
+    answer = setup(checkout, bare_machine, "packages")
+    assert answer.returncode == 0
+    assert "not root, so these packages stay missing: mmdebstrap systemd-container" in answer.stderr
+    assert "sudo apt-get install mmdebstrap systemd-container" in answer.stderr
+    assert "apt-get was called" not in answer.stderr
+
+
+def test_root_gets_only_what_is_missing_and_apt_never_asks(checkout: Path, bare_machine: Path) -> None:
+    write_program(bare_machine / "id", "echo 0")
+    write_program(bare_machine / "ssh", "exit 0")
+    write_program(bare_machine / "apt-get", 'echo "$DEBIAN_FRONTEND: $*" >&2')
+    answer = setup(checkout, bare_machine, "packages")
+    assert answer.returncode == 0, answer.stderr
+    calls = [line for line in answer.stderr.splitlines() if line.startswith("noninteractive: ")]
+    assert len(calls) == 1
+    assert " -y " in calls[0]
+    assert " mmdebstrap systemd-container" in calls[0]
+    assert "openssh-client" not in calls[0]
+
+
+def test_old_package_lists_are_renewed_once(checkout: Path, bare_machine: Path) -> None:
+    lists = checkout.parent / "lists"
+    write_program(bare_machine / "id", "echo 0")
+    write_program(bare_machine / "apt-get", f'echo "apt-get $*" >&2; case "$*" in *update*) echo new >{lists} ;; *) [ -f {lists} ] ;; esac')
+    answer = setup(checkout, bare_machine, "packages")
+    assert answer.returncode == 0, answer.stderr
+    verbs = [next(word for word in line.split() if word in ("install", "update")) for line in answer.stderr.splitlines() if line.startswith("apt-get ")]
+    assert verbs == ["install", "update", "install"]
+
+
+def test_an_apt_that_fails_is_a_page(checkout: Path, bare_machine: Path) -> None:
+    write_program(bare_machine / "id", "echo 0")
+    write_program(bare_machine / "apt-get", "echo E: Unable to locate package >&2; exit 100")
+    answer = setup(checkout, bare_machine, "packages")
+    assert answer.returncode == 1
+    assert "E: Unable to locate package" in answer.stderr
+    assert "error: apt could not install mmdebstrap" in answer.stderr
+    assert "remedy:" in answer.stderr
+
+
+def test_a_machine_without_a_new_enough_python_is_told_so(checkout: Path, bare_machine: Path) -> None:
+    write_program(bare_machine / "python3", "exit 1")
+    answer = setup(checkout, bare_machine, "python")
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("error: no Python 3.11 or newer here")
+    assert "remedy:" in answer.stderr
+    assert not (checkout / ".venv").exists()
+
+
+@pytest.mark.parametrize(
+    ("parts", "settings", "message"),
+    [
+        (("pyhton",), {}, "error: unknown part 'pyhton'\nremedy: it can be packages, python or engine\n"),
+        (("python",), {"EXTRAS": "azure"}, "error: there is no extra 'azure'\nremedy: it can be aws, gcp or kubernetes\n"),
+    ],
+)
+def test_a_wrong_word_is_named_with_the_right_ones(checkout: Path, bare_machine: Path, parts: tuple[str, ...], settings: dict[str, str], message: str) -> None:
+    answer = setup(checkout, bare_machine, *parts, **settings)
+    assert answer.returncode == 1
+    assert answer.stderr == message
+
+
+def test_packages_that_cannot_be_installed_are_a_page_and_the_next_run_tries_again(checkout: Path) -> None:
+    nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
+    for _ in range(2):
+        answer = setup(checkout, Path("/usr/bin:/bin"), "python", **nowhere)
+        assert answer.returncode == 1
+        assert f"error: the Python packages could not be installed into {checkout}/.venv" in answer.stderr
+        assert "PIP_INDEX_URL" in answer.stderr
+
+
+def test_an_engine_that_cannot_be_made_fails_the_setup_and_is_not_remembered(checkout: Path) -> None:
+    settings = {"CLUSTERWRIGHT_ENGINE": "path", "CLUSTERWRIGHT_CACHE": str(checkout.parent / "cache")}
+    answer = setup(checkout, Path("/usr/bin:/bin"), "engine", **settings)
+    assert answer.returncode == 1
+    assert "no `pulumi` on PATH" in answer.stderr
+    assert [path.name for path in (checkout / ".clusterwright").iterdir()] == ["setup.lock"]
+
+
+class TestConstraints:
+    def test_every_release_has_hashes_and_no_host_is_named(self) -> None:
+        for file in PROJECT.glob("constraints*.txt"):
+            text = file.read_text()
+            releases = [line for line in text.splitlines() if line and not line.startswith((" ", "#"))]
+            assert releases
+            assert all(line.endswith("\\") for line in releases), f"{file.name}: a release without hashes"
+            assert "://" not in text
+            assert "--index-url" not in text
+            assert "--find-links" not in text
+
+    def test_a_package_has_one_version_in_all_files(self) -> None:
+        versions: dict[str, set[str]] = {}
+        for file in PROJECT.glob("constraints*.txt"):
+            for line in file.read_text().splitlines():
+                if "==" in line and not line.startswith((" ", "#")):
+                    name, _, rest = line.partition("==")
+                    versions.setdefault(name, set()).add(rest.split()[0])
+        assert {name: found for name, found in versions.items() if len(found) > 1} == {}
+
+    def test_no_cloud_package_is_installed_by_default(self) -> None:
+        names = {line.partition("==")[0] for line in (PROJECT / "constraints.txt").read_text().splitlines() if "==" in line}
+        assert {name for name in names if name.startswith("pulumi")} == {"pulumi"}
+
+    def test_the_sdk_and_the_engine_are_one_version(self) -> None:
+        version = (PROJECT / "tools/engine/version").read_text().strip()
+        assert f"\npulumi=={version} " in (PROJECT / "constraints.txt").read_text()
+        assert f"github.com/pulumi/pulumi/pkg/v3 v{version}\n" in (PROJECT / "tools/engine/cli/go.mod").read_text()
+
+
+class TestCleanCache:
+    def clean(self, cache: Path, hosts: Path) -> subprocess.CompletedProcess[str]:
+        environment = {"PATH": os.environ["PATH"], "CLUSTERWRIGHT_CACHE": str(cache), "CLUSTERWRIGHT_HOSTS": str(hosts)}
+        return subprocess.run([PROJECT / "tools/clean-cache"], env=environment, capture_output=True, text=True, check=False)
+
+    @pytest.mark.parametrize(("name", "tag"), [("clusterwright", False), ("elsewhere", True)])
+    def test_the_cache_is_removed_when_no_stack_uses_it(self, tmp_path: Path, name: str, tag: bool) -> None:
+        cache = tmp_path / name
+        (cache / "engine").mkdir(parents=True)
+        if tag:
+            (cache / "CACHEDIR.TAG").touch()
+        assert self.clean(cache, tmp_path / "hosts").returncode == 0
+        assert not cache.exists()
+
+    def test_a_stack_that_is_up_keeps_it(self, tmp_path: Path) -> None:
+        cache = tmp_path / "clusterwright"
+        cache.mkdir()
+        (tmp_path / "hosts/local").mkdir(parents=True)
+        answer = self.clean(cache, tmp_path / "hosts")
+        assert answer.returncode == 1
+        assert answer.stderr == "error: the hosts of stack 'local' run from the cache\nremedy: make down STACK=local\n"
+        assert cache.exists()
+
+    def test_a_folder_that_is_no_cache_is_left_alone(self, tmp_path: Path) -> None:
+        home = tmp_path / "home"
+        (home / "work").mkdir(parents=True)
+        answer = self.clean(home, tmp_path / "hosts")
+        assert answer.returncode == 1
+        assert "does not look like a cache" in answer.stderr
+        assert (home / "work").exists()
+
+
+def test_make_alone_lists_every_target() -> None:
+    make = subprocess.run(["make", "--no-print-directory", "-C", PROJECT], capture_output=True, text=True, check=True)
+    phony = [line.split()[1] for line in (PROJECT / "Makefile").read_text().splitlines() if line.startswith(".PHONY:")]
+    listed = [line.split()[0] for line in make.stdout.splitlines()[1:]]
+    assert listed == phony
