@@ -1,0 +1,97 @@
+"""A blueprint as written: plain values, and where in the file each key and value stands."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from . import finding
+
+Path = tuple[str | int, ...]
+"""The way to a value: keys and list positions from the top (`("pools", "train", "nodes")`)."""
+
+
+class Mark(NamedTuple):
+    """Where text begins; line and column are counted from 0."""
+
+    line: int
+    column: int
+    width: int
+
+
+class Place(NamedTuple):
+    """Where an entry stands: its key (none for list items and the top), and its value."""
+
+    key: Mark | None
+    value: Mark
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Document:
+    """Plain values with their places. Never changed: `with_setting` gives a new one."""
+
+    file: str
+    lines: tuple[str, ...]
+    values: Any
+    places: Mapping[Path, Place]
+    settings: Mapping[Path, finding.Position] = dataclasses.field(default_factory=dict)
+    """Where values come from that a stack's settings put over the file's."""
+    findings: tuple[finding.Finding, ...] = ()
+    """What was noticed while reading it and applying settings."""
+
+    def where(self, *path: str | int) -> finding.Position:
+        """Find the place of a value. For one that isn't there, the nearest thing around it that is."""
+        return self._nearest(path, wants_key=False)
+
+    def where_key(self, *path: str | int) -> finding.Position:
+        """Find the place of a key. For one that isn't there, the nearest thing around it that is."""
+        return self._nearest(path, wants_key=True)
+
+    def at(self, *path: str | int) -> Any:
+        """Give the value at a path; None where there is none."""
+        value = self.values
+        for step in path:
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return value
+
+    def with_setting(self, path: Path, value: Any, position: finding.Position) -> "Document":
+        """Put a value over the file's at a path whose parents are mappings or missing.
+
+        Raises:
+            TypeError: a parent is there and is no mapping.
+        """
+        places = {known: place for known, place in self.places.items() if known[: len(path)] != path}
+        settings = {known: place for known, place in self.settings.items() if known[: len(path)] != path}
+        return dataclasses.replace(self, values=_put(self.values, path, value), places=places, settings={**settings, path: position})
+
+    def _nearest(self, path: Path, *, wants_key: bool) -> finding.Position:
+        for length in range(len(path), -1, -1):
+            prefix = path[:length]
+            if prefix in self.settings:
+                return self.settings[prefix]
+            if prefix in self.places:
+                return self._position(self.places[prefix], wants_key=wants_key or length < len(path))
+        return finding.Position(self.file)
+
+    def _position(self, place: Place, *, wants_key: bool) -> finding.Position:
+        mark = place.key if place.key and (wants_key or not place.value.width) else place.value
+        return position(self.file, self.lines, mark)
+
+
+def position(file: str, lines: tuple[str, ...], mark: Mark) -> finding.Position:
+    """Make the position that messages show, the line itself included."""
+    text = lines[mark.line] if mark.line < len(lines) else ""
+    return finding.Position(file, mark.line + 1, mark.column + 1, text, max(1, mark.width))
+
+
+def _put(values: Any, path: Path, value: Any) -> Any:
+    if not path:
+        return value
+    if values is None:
+        values = {}
+    if not isinstance(values, dict):
+        raise TypeError
+    step, *rest = path
+    return {**values, step: _put(values.get(step), tuple(rest), value)}

@@ -1,0 +1,17 @@
+"""What was looked up about the place where a cluster will stand. `resolve` is pure: it gets facts, it never asks."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Facts:
+    """The machine that local hosts run on, as `lscpu` and /proc/meminfo tell it."""
+
+    sockets: int
+    cores_per_socket: int
+    threads_per_core: int
+    memory_mib: int
+
+    @property
+    def cpus(self) -> int:
+        return self.sockets * self.cores_per_socket * self.threads_per_core

@@ -1,0 +1,91 @@
+"""Names: what each may be, from every place where it ends up (DNS, Linux, Slurm, its accounting database, Ansible)."""
+
+import re
+
+from . import display
+from .codes import Code
+from .finding import Unfit
+
+CLUSTER_LENGTH = 40
+"""MariaDB table names hold 64 characters, and slurmdbd's longest suffix is 24 (`_assoc_usage_month_table`)."""
+POOL_LENGTH = 32
+"""A host is `<pool>-<n>`: DNS labels hold 63 characters (RFC 1035), and clouds put the cluster's name before it."""
+LINUX_NAME_LENGTH = 32
+"""useradd(8): user and group names have at most 32 characters."""
+ACCOUNT_LENGTH = 32
+STORAGE_LENGTH = 32
+FIRST_UID, LAST_UID = 1000, 59999
+"""Debian policy 9.2.2: below are system users, from 60000 on dynamic ones and nobody."""
+
+_FORM = re.compile("[a-z]([a-z0-9-]*[a-z0-9])?")
+
+_RESERVED_POOLS = {
+    **dict.fromkeys(("control", "login", "access", "balancer", "gateway"), "hosts of the cluster itself have this name"),
+    **dict.fromkeys(("compute", "all", "ungrouped", "localhost"), "the inventory that configures the hosts has a group or host of this name"),
+    "default": "Slurm reads a partition of this name as the defaults of all others",
+}
+_RESERVED_ACCOUNTS = {"root": "it is Slurm's own account at the top of the tree"}
+# Users and groups of Debian's base-passwd, and of the packages on the cluster's hosts. A user has a group of the same name.
+_RESERVED_USERS = frozenset(
+    (
+        *("adm", "audio", "backup", "bin", "cdrom", "clock", "crontab", "daemon", "dialout", "dip", "disk", "fax", "floppy", "games"),
+        *("haproxy", "input", "irc", "keepalived", "kmem", "kvm", "list", "lp", "mail", "man", "messagebus", "munge", "mysql", "netdev"),
+        *("news", "nobody", "nogroup", "operator", "plugdev", "polkitd", "prometheus", "proxy", "render", "root", "sasl", "sgx", "shadow"),
+        *("slurm", "slurmrestd", "src", "sshd", "ssl-cert", "staff", "sudo", "sync", "sys", "systemd-coredump", "systemd-journal"),
+        *("systemd-network", "systemd-resolve", "systemd-timesync", "tape", "tss", "tty", "users", "utmp", "uucp", "uuidd", "video"),
+        *("voice", "www-data"),
+    )
+)
+
+
+def cluster(name: str) -> str:
+    return _fit(name, "cluster", CLUSTER_LENGTH, why="the accounting database's table names begin with it")
+
+
+def pool(name: str) -> str:
+    fit = _fit(name, "pool", POOL_LENGTH, why="hosts are named after their pool")
+    return _free(fit, "pool", _RESERVED_POOLS.get(name))
+
+
+def account(name: str) -> str:
+    fit = _fit(name, "account", ACCOUNT_LENGTH, why="longer ones are cut off in Slurm's reports")
+    return _free(fit, "account", _RESERVED_ACCOUNTS.get(name))
+
+
+def storage(name: str) -> str:
+    return _fit(name, "file system", STORAGE_LENGTH, why="clouds put the cluster's name before it")
+
+
+def user(name: str) -> str:
+    fit = _fit(name, "user", LINUX_NAME_LENGTH, why="Linux allows no longer ones")
+    return _free(fit, "user", "the operating system has a user or group of this name" if name in _RESERVED_USERS else None)
+
+
+def uid(number: int) -> int:
+    """Check a user number, which is the number of the user's group too."""
+    if FIRST_UID <= number <= LAST_UID:
+        return number
+    raise Unfit(
+        Code.UID_RESERVED,
+        f"the user number {number} is not one for people",
+        why=f"numbers below {FIRST_UID} belong to system users, those above {LAST_UID} to nobody and to users made at run time",
+        remedy=f"choose one from {FIRST_UID} to {LAST_UID}",
+    )
+
+
+def _fit(name: str, kind: str, length: int, *, why: str) -> str:
+    if len(name) > length:
+        what = f"the {kind} name {display.quoted(name)} has {len(name)} characters"
+        raise Unfit(Code.NAME_LENGTH, what, why=f"{why}, so it may have {length} at most", remedy="choose a shorter one")
+    if not _FORM.fullmatch(name):
+        mended = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-0123456789")
+        remedy = f"write {display.quoted(mended)}" if mended else "begin it with a letter"
+        why = f"a {kind} name has lower-case letters, digits and hyphens, begins with a letter and ends with a letter or digit, so that it is a name everywhere"
+        raise Unfit(Code.NAME_FORM, f"{display.quoted(name)} can't be a {kind} name", why=why, remedy=remedy)
+    return name
+
+
+def _free(name: str, kind: str, reason: str | None) -> str:
+    if reason is None:
+        return name
+    raise Unfit(Code.NAME_RESERVED, f"the {kind} name {display.quoted(name)} is taken", why=reason, remedy="choose another name")
