@@ -1,0 +1,76 @@
+"""End with the engine, however it went.
+
+A killed engine leaves its plugins and its language host behind, still working on a stack that nobody records any more. The kernel tells when the engine ends (a pidfd becomes
+readable); then this process stops its children, ends the engine's other children (the language host) and itself.
+"""
+
+import os
+import select
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+LOOK_FOR_SIBLINGS_S = 1.0
+LANGUAGE_HOST = "pulumi-language"  # as far as the kernel keeps a command's name: 15 letters
+
+_at_end: list[Callable[[], None]] = []
+
+
+def at_engine_end(clean_up: Callable[[], None]) -> None:
+    """Have `clean_up` called when the engine is gone; it has little time and must not fail."""
+    _at_end.append(clean_up)
+
+
+def end_with_engine() -> None:
+    """End the program with its engine, which is the parent of the language host that started the program."""
+    host = os.getppid()
+    engine = int(Path(f"/proc/{host}/stat").read_text().rpartition(")")[2].split()[1])
+    if _command(host).startswith(LANGUAGE_HOST):  # anything else is a test or a debugger
+        end_with(engine)
+
+
+def end_with(engine: int) -> None:
+    """End this process as soon as the process `engine` has ended; called once, at the start."""
+    try:
+        handle = os.pidfd_open(engine)
+    except ProcessLookupError:
+        os._exit(1)
+    threading.Thread(target=_watch, args=(engine, handle), daemon=True, name="engine-watch").start()
+
+
+def _watch(engine: int, handle: int) -> None:
+    siblings: dict[int, int] = {}
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    while not poll.poll(LOOK_FOR_SIBLINGS_S * 1000):
+        _remember_children(engine, siblings)
+    for clean_up in _at_end:
+        clean_up()
+    for sibling in siblings.values():
+        try:
+            signal.pidfd_send_signal(sibling, signal.SIGTERM)
+        except ProcessLookupError:
+            continue
+    os._exit(1)
+
+
+def _remember_children(engine: int, known: dict[int, int]) -> None:
+    """Hold a handle on every child of the engine that is a language host: a handle, unlike a number, can't come to mean another process."""
+    for children in Path(f"/proc/{engine}/task").glob("*/children"):
+        try:
+            pids = [int(pid) for pid in children.read_text().split()]
+        except OSError:
+            continue
+        for pid in pids:
+            if pid in known or pid == os.getpid():
+                continue
+            try:
+                if _command(pid).startswith(LANGUAGE_HOST):
+                    known[pid] = os.pidfd_open(pid)
+            except OSError:
+                continue
+
+
+def _command(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()

@@ -1,0 +1,151 @@
+"""What a resource kind of this provider is, seen from the kind: plain values in, plain values out, and no word of the engine's protocol.
+
+A kind observes and changes one sort of thing in the world. Names of what it makes are deterministic, so that `create` adopts what an interrupted run left half-made,
+and every method may be called again after any interruption.
+"""
+
+import dataclasses
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar, Generic, TypeVar
+
+from .codec import UNKNOWN
+
+Inputs = TypeVar("Inputs")
+Values = Mapping[str, Any]
+
+
+class Stopped(Exception):
+    """The engine asked to stop, or the operation's time is over."""
+
+
+class Refused(Exception):
+    """The operation cannot or must not be done; the text is the whole page that the user reads."""
+
+
+class PartlyMade(Exception):
+    """Something exists now, but not as it should: it is recorded, so that the next `up` goes on and `destroy` cleans up.
+
+    Args:
+        reasons: one page each, the first is the headline.
+        outputs: what exists, as the outputs of the kind.
+    """
+
+    def __init__(self, *reasons: str, outputs: Values):
+        super().__init__(reasons[0])
+        self.reasons, self.outputs = reasons, outputs
+
+
+class Work:
+    """One operation in progress: how it speaks to the user, and how it learns that it must stop.
+
+    Args:
+        show: shows a line on the resource's row; the second argument says whether the line is kept after the run.
+        stopping: set when the engine asks every operation to end.
+        timeout_s: the operation's time; 0 for none.
+    """
+
+    def __init__(self, *, show: Callable[[str, bool], None], stopping: threading.Event, timeout_s: float):
+        self._show, self._stopping = show, stopping
+        self._timeout_s = timeout_s
+        self._deadline = time.monotonic() + timeout_s if timeout_s else None
+
+    def say(self, text: str) -> None:
+        """Show progress on the resource's row; it is not kept."""
+        self._show(text, False)
+
+    def tell(self, text: str) -> None:
+        """Show a line that stays in the run's diagnostics: what a user should know afterwards too."""
+        self._show(text, True)
+
+    def check(self) -> None:
+        """Raise Stopped when the operation should end; called between steps and in every wait."""
+        if self._stopping.is_set():
+            raise Stopped("stopped on request; what was made so far is recorded and the next `up` goes on")
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            raise Stopped(f"not done within {self._timeout_s:.0f} s")
+
+    def wait_until(self, done: Callable[[], bool], *, awaiting: str, within_s: float, every_s: float = 0.05) -> None:
+        """Wait for a condition.
+
+        Raises:
+            Stopped: the operation should end.
+            TimeoutError: `within_s` seconds passed; the text says what was awaited.
+        """
+        deadline = time.monotonic() + within_s
+        while not done():
+            self.check()
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"waited {within_s:.0f} s for {awaiting}")
+            self._stopping.wait(every_s)
+
+
+class Kind(ABC, Generic[Inputs]):
+    """One kind of resource; `inputs` is a frozen dataclass, outputs are plain values by name."""
+
+    token: ClassVar[str]
+    """Pulumi's type (`clusterwright:local:HostPool`)."""
+    inputs: ClassVar[type]
+    replace_on: ClassVar[frozenset[str]] = frozenset()
+    """Inputs whose change makes a new resource."""
+    secret_outputs: ClassVar[frozenset[str]] = frozenset()
+    timeout_s: ClassVar[float] = 600
+    """Time for one operation when the program sets none."""
+
+    @abstractmethod
+    def identity(self, inputs: Inputs) -> str:
+        """The resource's id; the same for the same thing in every run."""
+
+    def check(self, inputs: Inputs) -> Iterator[tuple[str, str]]:
+        """Yield (input, reason) for what is wrong before anything is made. Runs in previews too, so it only looks."""
+        return iter(())
+
+    def expected(self, inputs: Inputs) -> Values:
+        """Give the outputs that hold when all is well: shown in previews, compared in diffs. `UNKNOWN` marks what only an apply gives."""
+        return {}
+
+    @abstractmethod
+    def read(self, inputs: Inputs, outputs: Values) -> Values | None:
+        """Observe the world and give the outputs as they are now, or None when nothing of it exists. Changes nothing.
+
+        Raises:
+            Exception: the world could not be observed; a refresh then fails instead of guessing.
+        """
+
+    @abstractmethod
+    def create(self, inputs: Inputs, work: Work) -> Values:
+        """Make it, adopting what is half-made, and give the outputs."""
+
+    def update(self, inputs: Inputs, outputs: Values, work: Work) -> Values:
+        """Bring it to the new inputs; `outputs` are those recorded before. The default makes no difference between create and update."""
+        return self.create(inputs, work)
+
+    @abstractmethod
+    def delete(self, inputs: Inputs, outputs: Values, work: Work) -> None:
+        """Remove it; removing what is not there is fine."""
+
+
+def preview_outputs(kind: Kind[Inputs], inputs: Inputs) -> dict[str, Any]:
+    return {**dict(kind.expected(inputs)), "complete": True}
+
+
+def as_values(record: Any) -> dict[str, Any]:
+    """Turn a dataclass into plain values."""
+    return dataclasses.asdict(record)
+
+
+@contextmanager
+def step(what: str) -> Iterator[None]:
+    """Put `what` in front of the message of anything that goes wrong inside."""
+    try:
+        yield
+    except (Stopped, Refused, PartlyMade):
+        raise
+    except Exception as error:
+        raise RuntimeError(f"{what}: {error}") from error
+
+
+__all__ = ["UNKNOWN", "Inputs", "Kind", "PartlyMade", "Refused", "Stopped", "Values", "Work", "as_values", "preview_outputs", "step"]

@@ -1,0 +1,18 @@
+"""The table of all kinds that the provider serves."""
+
+from typing import Any
+
+from ..finish.acceptance import Acceptance
+from ..finish.group import Group
+from ..local.balancer import Balancer
+from ..local.folder import Folder
+from ..local.image import Image
+from ..local.network import Network
+from ..local.pool import HostPool
+from ..local.site import Site
+from ..secret.secret import Secret
+from .kind import Kind
+
+
+def kinds() -> tuple[Kind[Any], ...]:
+    return (Site(), Network(), Folder(), Image(), HostPool(), Balancer(), Secret(), Group(), Acceptance())

@@ -1,0 +1,211 @@
+"""Speak Pulumi's provider protocol for the kinds, which know nothing of it.
+
+Around a kind's methods this adds what the engine expects: plans that show outputs, drift found by comparing outputs on refresh, progress on the resource's own row,
+cancel and timeout, and partial failure: an operation that fails after making something is recorded with what exists.
+
+Source: Pulumi's `sdk/proto/pulumi/provider.proto`.
+"""
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
+
+import grpc
+import pydantic
+from google.protobuf import empty_pb2, struct_pb2
+from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
+
+from . import codec
+from .kind import Kind, PartlyMade, Refused, Stopped, Values, Work
+
+CALLED_WITHOUT_PROGRAM = "this provider is driven by the engine's resource operations only"
+
+
+class Servicer(provider_pb2_grpc.ResourceProviderServicer):
+    """Serve `kinds` to the engine behind `engine`."""
+
+    def __init__(self, kinds: Iterable[Kind[Any]], *, engine: engine_pb2_grpc.EngineStub, version: str):
+        self._kinds = {kind.token: kind for kind in kinds}
+        self._engine, self._version = engine, version
+        self._stopping = threading.Event()
+
+    # What the engine asks of the plugin as a whole
+
+    def Handshake(self, request: Any, context: grpc.ServicerContext) -> Any:
+        return provider_pb2.ProviderHandshakeResponse(accept_secrets=True, accept_resources=False, accept_outputs=False)
+
+    def GetPluginInfo(self, request: Any, context: grpc.ServicerContext) -> Any:
+        return plugin_pb2.PluginInfo(version=self._version)
+
+    def GetSchema(self, request: Any, context: grpc.ServicerContext) -> Any:
+        return provider_pb2.GetSchemaResponse(schema="{}")
+
+    def CheckConfig(self, request: Any, context: grpc.ServicerContext) -> Any:
+        return provider_pb2.CheckResponse(inputs=request.news)
+
+    def DiffConfig(self, request: Any, context: grpc.ServicerContext) -> Any:
+        return provider_pb2.DiffResponse(changes=provider_pb2.DiffResponse.DIFF_NONE)
+
+    def Configure(self, request: Any, context: grpc.ServicerContext) -> Any:
+        return provider_pb2.ConfigureResponse(acceptSecrets=True, supportsPreview=True)
+
+    def Cancel(self, request: Any, context: grpc.ServicerContext) -> Any:
+        # Also called at every normal end, when nothing is under way any more.
+        self._stopping.set()
+        return empty_pb2.Empty()
+
+    # What it asks of one resource
+
+    def Check(self, request: Any, context: grpc.ServicerContext) -> Any:
+        kind, news = self._kind(request.urn), codec.decode(request.news)
+        failures = []
+        if not codec.holds_unknown(news):
+            try:
+                failures = [provider_pb2.CheckFailure(property=name, reason=reason) for name, reason in kind.check(_typed(kind, news))]
+            except (Refused, pydantic.ValidationError) as error:
+                failures = [provider_pb2.CheckFailure(property="", reason=_reason(error))]
+        return provider_pb2.CheckResponse(inputs=request.news, failures=failures)
+
+    def Diff(self, request: Any, context: grpc.ServicerContext) -> Any:
+        kind, olds, news = self._kind(request.urn), codec.decode(request.olds), codec.decode(request.news)
+        changed = difference(kind, olds, news)
+        replaces = sorted(kind.replace_on & changed.keys())
+        detail = {}
+        for name, is_input in changed.items():
+            update = provider_pb2.PropertyDiff.UPDATE_REPLACE if name in replaces else provider_pb2.PropertyDiff.UPDATE
+            detail[name] = provider_pb2.PropertyDiff(kind=update, inputDiff=is_input)
+        return provider_pb2.DiffResponse(
+            changes=provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE,
+            replaces=replaces,
+            deleteBeforeReplace=bool(replaces),  # names are deterministic: the old one must be gone first
+            diffs=sorted(changed),
+            detailedDiff=detail,
+            hasDetailedDiff=True,
+        )
+
+    def Create(self, request: Any, context: grpc.ServicerContext) -> Any:
+        kind, news = self._kind(request.urn), codec.decode(request.properties)
+        hidden = kind.secret_outputs | codec.secret_names(request.properties)
+        if request.preview:
+            return provider_pb2.CreateResponse(id="", properties=_planned(kind, news, hidden))
+        inputs = _typed(kind, news)
+        outputs = self._attempt(context, kind, request, lambda work: kind.create(inputs, work), properties=request.properties)
+        return provider_pb2.CreateResponse(id=kind.identity(inputs), properties=codec.encode({**news, **outputs, "complete": True}, secrets=hidden))
+
+    def Update(self, request: Any, context: grpc.ServicerContext) -> Any:
+        kind, olds, news = self._kind(request.urn), codec.decode(request.olds), codec.decode(request.news)
+        hidden = kind.secret_outputs | codec.secret_names(request.news)
+        if request.preview:
+            return provider_pb2.UpdateResponse(properties=_planned(kind, news, hidden))
+        inputs = _typed(kind, news)
+        outputs = self._attempt(context, kind, request, lambda work: kind.update(inputs, olds, work), properties=request.news)
+        return provider_pb2.UpdateResponse(properties=codec.encode({**news, **outputs, "complete": True}, secrets=hidden))
+
+    def Read(self, request: Any, context: grpc.ServicerContext) -> Any:
+        kind, state = self._kind(request.urn), codec.decode(request.properties)
+        hidden = kind.secret_outputs | codec.secret_names(request.properties)
+        try:
+            observed = kind.read(_typed(kind, state), state)
+        except Exception as error:
+            context.abort(grpc.StatusCode.UNKNOWN, f"cannot be observed: {_reason(error)}")
+        if observed is None:
+            return provider_pb2.ReadResponse(id="")
+        return provider_pb2.ReadResponse(id=request.id, properties=codec.encode({**state, **observed}, secrets=hidden), inputs=request.inputs)
+
+    def Delete(self, request: Any, context: grpc.ServicerContext) -> Any:
+        kind, state = self._kind(request.urn), codec.decode(request.properties)
+        try:
+            kind.delete(_typed(kind, state), state, self._work(request, kind))
+        except Exception as error:
+            context.abort(grpc.StatusCode.UNKNOWN, _reason(error))
+        return empty_pb2.Empty()
+
+    # How the above is done
+
+    def _kind(self, urn: str) -> Kind[Any]:
+        return self._kinds[urn.split("::")[2].split("$")[-1]]
+
+    def _work(self, request: Any, kind: Kind[Any]) -> Work:
+        def show(text: str, kept: bool) -> None:
+            self._engine.Log(engine_pb2.LogRequest(severity=engine_pb2.INFO, message=text, urn=request.urn, ephemeral=not kept))
+
+        return Work(show=show, stopping=self._stopping, timeout_s=request.timeout or kind.timeout_s)
+
+    def _attempt(
+        self, context: grpc.ServicerContext, kind: Kind[Any], request: Any, operation: Callable[[Work], Values], *, properties: struct_pb2.Struct
+    ) -> Values:
+        """Run one create or update; end the call with what exists when it fails half-way."""
+        try:
+            return operation(self._work(request, kind))
+        except Exception as error:
+            news = codec.decode(properties)
+            inputs = _typed(kind, news)
+            if isinstance(error, PartlyMade):
+                exists: Values | None = error.outputs
+                reasons: tuple[str, ...] = error.reasons
+            else:
+                exists, reasons = _observed(kind, inputs, news), (_reason(error),)
+            if exists is None:
+                context.abort(grpc.StatusCode.UNKNOWN, reasons[0])
+            hidden = kind.secret_outputs | codec.secret_names(properties)
+            state = codec.encode({**news, **exists, "complete": False}, secrets=hidden)
+            _abort_partly_made(context, identity=kind.identity(inputs), state=state, inputs=properties, reasons=reasons)
+
+
+def difference(kind: Kind[Any], olds: Values, news: Values) -> dict[str, bool]:
+    """Name what differs between the recorded state and what should be: property → whether it is an input.
+
+    Outputs are compared too: on refresh the engine passes what `read` observed as the old state, and without this a dead host would go unseen.
+    """
+    changed = {name: True for name in [field for field in kind.inputs.__dataclass_fields__] if olds.get(name) != news.get(name)}
+    if codec.holds_unknown(news):
+        return changed
+    for name, value in {**dict(kind.expected(_typed(kind, news))), "complete": True}.items():
+        if value is not codec.UNKNOWN and _as_wire(value) != olds.get(name):
+            changed.setdefault(name, False)
+    return changed
+
+
+def _as_wire(value: Any) -> Any:
+    return codec.decode(codec.encode({"value": value}))["value"]
+
+
+def _typed(kind: Kind[Any], values: Mapping[str, Any]) -> Any:
+    """Turn plain values into the kind's inputs, a frozen dataclass; other names (outputs in a state) are left aside."""
+    fields = kind.inputs.__dataclass_fields__
+    return pydantic.TypeAdapter(kind.inputs).validate_python({name: value for name, value in values.items() if name in fields})
+
+
+def _planned(kind: Kind[Any], news: Values, hidden: frozenset[str]) -> struct_pb2.Struct:
+    expected: Values = {} if codec.holds_unknown(news) else kind.expected(_typed(kind, news))
+    return codec.encode({**news, **expected}, secrets=hidden)
+
+
+def _observed(kind: Kind[Any], inputs: Any, news: Values) -> Values | None:
+    try:
+        return kind.read(inputs, news)
+    except Exception:
+        # What exists is unknown: recording the resource is the safe side, since the next `up` and `destroy` then look at it again.
+        return {}
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, (Refused, Stopped, PartlyMade, OSError, RuntimeError)):
+        return str(error)
+    if isinstance(error, pydantic.ValidationError):
+        return "; ".join(f"{'.'.join(map(str, part['loc']))}: {part['msg']}" for part in error.errors())
+    traceback.print_exception(error, file=sys.stderr)
+    return f"{type(error).__name__}: {error}"
+
+
+def _abort_partly_made(
+    context: grpc.ServicerContext, *, identity: str, state: struct_pb2.Struct, inputs: struct_pb2.Struct, reasons: tuple[str, ...]
+) -> NoReturn:
+    """End the call so that the engine records the resource with what exists (`ErrorResourceInitFailed`)."""
+    status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=reasons[0])
+    status.details.add().Pack(provider_pb2.ErrorResourceInitFailed(id=identity, properties=state, reasons=reasons, inputs=inputs))
+    context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
+    context.abort(grpc.StatusCode.UNKNOWN, reasons[0])
+    raise AssertionError("abort returns never")

@@ -1,0 +1,60 @@
+"""Keys and passwords of a stack, made once, kept encrypted in its state, and made anew only on request."""
+
+import base64
+import dataclasses
+import secrets
+import subprocess
+import tempfile
+import uuid
+from pathlib import Path
+from typing import ClassVar
+
+from ..provider.kind import UNKNOWN, Kind, Refused, Values, Work
+
+MUNGE_KEY_BYTES = 1024  # munged(8): 32 to 1024 bytes
+PASSWORD_BYTES = 32
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SecretInputs:
+    kind: str
+    """`munge` (Base64 of random bytes), `password`, or `ssh` (an Ed25519 key pair)."""
+    rotation: int = 0
+    """Another number makes a new secret."""
+
+
+class Secret(Kind[SecretInputs]):
+    token = "clusterwright:secret:Secret"
+    inputs = SecretInputs
+    replace_on: ClassVar[frozenset[str]] = frozenset({"kind", "rotation"})
+    secret_outputs: ClassVar[frozenset[str]] = frozenset({"value"})
+
+    def identity(self, inputs: SecretInputs) -> str:
+        return f"{inputs.kind}-{uuid.uuid4().hex[:8]}"
+
+    def expected(self, inputs: SecretInputs) -> Values:
+        return {"value": UNKNOWN, "public": UNKNOWN if inputs.kind == "ssh" else ""}
+
+    def read(self, inputs: SecretInputs, outputs: Values) -> Values | None:
+        """A secret exists in the state alone."""
+        return {} if outputs.get("value") else None
+
+    def create(self, inputs: SecretInputs, work: Work) -> Values:
+        match inputs.kind:
+            case "munge":
+                return {"value": base64.b64encode(secrets.token_bytes(MUNGE_KEY_BYTES)).decode(), "public": ""}
+            case "password":
+                return {"value": secrets.token_urlsafe(PASSWORD_BYTES), "public": ""}
+            case "ssh":
+                return _ssh_key_pair()
+        raise Refused(f"no secret of kind {inputs.kind}; there are munge, password and ssh")
+
+    def delete(self, inputs: SecretInputs, outputs: Values, work: Work) -> None:
+        """It leaves with the state."""
+
+
+def _ssh_key_pair() -> dict[str, str]:
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="clusterwright-key-") as folder:  # memory: the private half touches no disk
+        path = Path(folder) / "key"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "clusterwright", "-f", str(path)], check=True, capture_output=True)
+        return {"value": path.read_text(), "public": " ".join(path.with_suffix(".pub").read_text().split()[:2])}
