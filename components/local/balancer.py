@@ -1,0 +1,105 @@
+"""HAProxy in front of the login nodes: a host of its own kind, with one process and no system around it."""
+
+import dataclasses
+import ipaddress
+from typing import ClassVar
+
+from ..provider.kind import Kind, Values, Work
+from .machine import host as hosts
+from .machine import record
+from .machine.names import StackNames
+
+HOSTNAME = "balancer"
+GUEST_FOLDER = "/etc/balancer"
+ANSWER_WITHIN_S = 30
+STOP_WITHIN_S = 20
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Backend:
+    name: str
+    address: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BalancerInputs:
+    stack: str
+    address: str
+    cidr: str
+    gateway: str
+    bridge: str
+    image: str
+    lowers: tuple[str, ...]
+    backends: tuple[Backend, ...]
+
+
+class Balancer(Kind[BalancerInputs]):
+    token = "clusterwright:local:Balancer"
+    inputs = BalancerInputs
+    replace_on: ClassVar[frozenset[str]] = frozenset({"stack"})
+
+    def identity(self, inputs: BalancerInputs) -> str:
+        return f"{inputs.stack}/{HOSTNAME}"
+
+    def expected(self, inputs: BalancerInputs) -> Values:
+        return {"running": True, "endpoint": f"{inputs.address}:{hosts.SSH_PORT}"}
+
+    def read(self, inputs: BalancerInputs, outputs: Values) -> Values | None:
+        host = StackNames(inputs.stack).host(HOSTNAME)
+        if hosts.recorded(host) is None and not hosts.is_running(host):
+            return None
+        return {**self.expected(inputs), "running": hosts.is_running(host)}
+
+    def create(self, inputs: BalancerInputs, work: Work) -> Values:
+        host = StackNames(inputs.stack).host(HOSTNAME)
+        interface = host.interface(inputs.address)
+        hosts.kill(host, interface=interface)
+        work.wait_until(lambda: hosts.is_gone(host), awaiting="the previous balancer to end", within_s=STOP_WITHIN_S)
+        hosts.make_disk(host, image=inputs.image, seeds=())
+        record.write_text(host.state / "haproxy" / "haproxy.cfg", configuration(inputs))
+        hosts.start(
+            host,
+            hosts.Boot(
+                address=inputs.address,
+                prefix=ipaddress.ip_network(inputs.cidr).prefixlen,
+                gateway=inputs.gateway,
+                bridge=inputs.bridge,
+                lowers=inputs.lowers,
+                binds=(hosts.Bind(str(host.state / "haproxy"), GUEST_FOLDER, read_only=True),),
+                program=("/usr/sbin/haproxy", "-W", "-db", "-f", f"{GUEST_FOLDER}/haproxy.cfg"),
+            ),
+        )
+        try:
+            work.wait_until(lambda: hosts.answers(inputs.address), awaiting=f"a login node behind {inputs.address}", within_s=ANSWER_WITHIN_S)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}. The end of HAProxy's log ({host.console}):\n{hosts.console_tail(host)}") from error
+        return self.expected(inputs)
+
+    def delete(self, inputs: BalancerInputs, outputs: Values, work: Work) -> None:
+        host = StackNames(inputs.stack).host(HOSTNAME)
+        hosts.kill(host, interface=host.interface(inputs.address))
+        work.wait_until(lambda: hosts.is_gone(host), awaiting="the balancer to end", within_s=STOP_WITHIN_S)
+        hosts.remove(host)
+
+
+def configuration(inputs: BalancerInputs) -> str:
+    """HAProxy's configuration: SSH to the login node with the fewest sessions, each checked for an SSH greeting. Pure."""
+    servers = "".join(f"    server {backend.name} {backend.address}:{hosts.SSH_PORT} check inter 2s fall 3 rise 1\n" for backend in inputs.backends)
+    return f"""\
+global
+    log stderr format raw local0 notice
+    maxconn 2000
+
+defaults
+    mode tcp
+    log global
+    timeout connect 5s
+    timeout client 24h
+    timeout server 24h
+
+listen ssh
+    bind {inputs.address}:{hosts.SSH_PORT}
+    balance leastconn
+    option tcp-check
+    tcp-check expect rstring ^SSH-2
+{servers}"""

@@ -1,0 +1,102 @@
+"""The image of a software profile on this machine: a base root file system and, over it, the layer that the profile's roles make. Both stay in the cache when the stack goes."""
+
+import dataclasses
+import shlex
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ..finish import playbook
+from ..provider.kind import Kind, Refused, Values, Work, step
+from .machine import command, rootfs
+
+CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
+BASE_ESTIMATE = "the base root file system takes about a minute"
+LAYER_ESTIMATE = "baking the software profile takes about two minutes"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ImageInputs:
+    profile: str
+    suite: str
+    content: str
+    """Fingerprint of the playbook that bakes, with its roles."""
+    software: dict[str, Any]
+    """The profile's record, as the roles read it."""
+
+
+class Image(Kind[ImageInputs]):
+    token = "clusterwright:local:Image"
+    inputs = ImageInputs
+    replace_on: ClassVar[frozenset[str]] = frozenset({"profile", "suite"})
+    timeout_s = 1800
+
+    def identity(self, inputs: ImageInputs) -> str:
+        return inputs.profile
+
+    def expected(self, inputs: ImageInputs) -> Values:
+        return {"name": layer_key(inputs), "lowers": list(rootfs.lowers(rootfs.Base(inputs.suite), layer_key(inputs)))}
+
+    def read(self, inputs: ImageInputs, outputs: Values) -> Values | None:
+        whole = rootfs.is_whole(rootfs.layer_path(layer_key(inputs))) and rootfs.is_whole(rootfs.Base(inputs.suite).path)
+        return self.expected(inputs) if whole else None
+
+    def create(self, inputs: ImageInputs, work: Work) -> Values:
+        base = rootfs.Base(inputs.suite)
+        if not rootfs.is_whole(base.path):
+            work.say(f"building {base.key}: {BASE_ESTIMATE}")
+            with step(f"base root file system {inputs.suite}"):
+                rootfs.build_base(base)
+        with rootfs.building_layer(layer_key(inputs), base=base.path) as root:
+            if root is not None:
+                work.say(f"baking {layer_key(inputs)}: {LAYER_ESTIMATE}")
+                _bake(inputs, root, work)
+        return self.expected(inputs)
+
+    def delete(self, inputs: ImageInputs, outputs: Values, work: Work) -> None:
+        """Leave the image in the cache, where other stacks and the next `up` find it."""
+
+
+def layer_key(inputs: ImageInputs) -> str:
+    return f"{inputs.profile}-{rootfs.Base(inputs.suite).key.rpartition('-')[2][:6]}{inputs.content}"
+
+
+def _bake(inputs: ImageInputs, root: Path, work: Work) -> None:
+    """Run the image playbook in `root`, which is entered by an SSH server on standard input: no network, no running system, the same roles and connection as everywhere."""
+    scratch = root.parent
+    for name in ("client", "server"):
+        command.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bake", "-f", str(scratch / name))
+    enter = scratch / "enter"
+    enter.write_text(_enter_script(root, scratch))
+    enter.chmod(0o700)
+    try:
+        outcome = playbook.run(
+            playbook.Run(
+                playbook="image.yml",
+                inventory={"image": {"hosts": {"layer": {"ansible_user": "root", "ansible_ssh_common_args": f"-o ProxyCommand={shlex.quote(str(enter))}"}}}},
+                variables={"software": inputs.software},
+                secrets={},
+                private_key=(scratch / "client").read_text(),
+                known_hosts=[f"layer {(scratch / 'server.pub').read_text().strip()}"],
+            ),
+            work,
+            on_progress=lambda task: work.say(f"baking {inputs.profile}: {task}"),
+        )
+    finally:
+        for name in ("client", "client.pub", "server", "server.pub", "enter", "authorized_keys"):
+            (scratch / name).unlink(missing_ok=True)
+    if not outcome.ok:
+        raise Refused("\n".join([f"the image of {inputs.profile} could not be baked", *map(str, outcome.failures), outcome.error]).strip())
+
+
+def _enter_script(root: Path, scratch: Path) -> str:
+    (scratch / "authorized_keys").write_text((scratch / "client.pub").read_text())
+    server = (
+        "mkdir -p /run/sshd && exec /usr/sbin/sshd -i -f /dev/null -h /run/bake/server -o AuthorizedKeysFile=/run/bake/authorized_keys "
+        "-o StrictModes=no -o PermitRootLogin=prohibit-password -o Subsystem='sftp internal-sftp' -o UsePAM=no"
+    )
+    options = ["--quiet", f"--directory={root}", "--machine=image", "--register=no", "--keep-unit", "--console=pipe", "--as-pid2"]
+    options += ["--resolv-conf=replace-host", "--timezone=off", "--link-journal=no"]
+    options += [f"--bind-ro={scratch / name}:/run/bake/{name}" for name in ("server", "authorized_keys")]
+    if CA_BUNDLE.exists():
+        options.append(f"--bind-ro={CA_BUNDLE}")
+    return f"#!/bin/sh\nSYSTEMD_NSPAWN_LOCK=0 exec systemd-nspawn {shlex.join(options)} /bin/sh -c {shlex.quote(server)}\n"

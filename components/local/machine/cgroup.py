@@ -1,0 +1,91 @@
+"""Control groups: where a host's processes are counted, found and ended.
+
+Three sorts of machine: systemd runs it (each host is a delegated unit, systemd makes the groups), the controllers are in version 1 hierarchies, or there is one
+version 2 hierarchy without systemd. In the latter two this module makes the groups itself.
+"""
+
+import os
+import signal
+from pathlib import Path
+
+CGROUP_ROOT = Path("/sys/fs/cgroup")
+CPUSET_FILES = ("cpuset.cpus", "cpuset.mems")
+
+
+def has_systemd() -> bool:
+    """Say whether systemd runs the machine (sd_booted(3))."""
+    return Path("/run/systemd/system").is_dir()
+
+
+def is_version_1() -> bool:
+    """Say whether the machine keeps its controllers in version 1 hierarchies."""
+    return not (CGROUP_ROOT / "cgroup.controllers").exists()
+
+
+def hierarchies() -> tuple[Path, ...]:
+    """The roots of all mounted hierarchies in which a host gets a group of its own."""
+    if not is_version_1():
+        return (CGROUP_ROOT,)
+    mounted = []
+    for line in Path("/proc/mounts").read_text().splitlines():
+        _, mount, kind, *_ = line.split()
+        if kind in ("cgroup", "cgroup2") and mount.startswith(str(CGROUP_ROOT)):
+            mounted.append(Path(mount))
+    return tuple(mounted)
+
+
+def make(path: str) -> tuple[Path, ...]:
+    """Make the group `path` in every hierarchy and give the files that a process id is written to."""
+    files = []
+    for hierarchy in hierarchies():
+        group = hierarchy
+        for part in Path(path).parts:
+            parent, group = group, group / part
+            group.mkdir(exist_ok=True)
+            _inherit_cpuset(parent, group)
+        files.append(group / "cgroup.procs")
+    return tuple(files)
+
+
+def _inherit_cpuset(parent: Path, group: Path) -> None:
+    # A version 1 cpuset starts empty and takes no process until it has processors and memory.
+    for name in CPUSET_FILES:
+        file = group / name
+        if file.exists() and is_version_1() and not file.read_text().strip():
+            file.write_text((parent / name).read_text())
+
+
+def processes(path: str) -> set[int]:
+    """Process ids in the group `path` and below, in any hierarchy."""
+    found: set[int] = set()
+    for hierarchy in hierarchies():
+        for folder, _, files in os.walk(hierarchy / path):
+            if "cgroup.procs" in files:
+                try:
+                    found |= {int(pid) for pid in (Path(folder) / "cgroup.procs").read_text().split()}
+                except OSError:  # the group went away, or is threaded, while we looked
+                    continue
+    return found - {0}
+
+
+def kill(path: str) -> None:
+    """SIGKILL everything in the group `path` and below."""
+    for pid in processes(path):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def remove(path: str) -> bool:
+    """Remove the group `path` and those below; False while a process is still in one."""
+    gone = True
+    for hierarchy in hierarchies():
+        for folder, _, _ in os.walk(hierarchy / path, topdown=False):
+            try:
+                os.rmdir(folder)
+            except FileNotFoundError:
+                continue
+            except OSError:
+                gone = False
+    return gone

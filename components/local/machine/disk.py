@@ -1,0 +1,55 @@
+"""Root file systems of hosts: base, layer and the host's own disk, stacked by overlayfs."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import command
+
+
+def is_mounted(path: Path) -> bool:
+    return os.path.ismount(path)
+
+
+def mount(root: Path, *, lowers: Sequence[Path], upper: Path, work: Path) -> None:
+    """Mount `upper` over `lowers` (topmost first) at `root`.
+
+    'volatile' leaves out the syncs that a rehearsal on one machine doesn't need; overlayfs then refuses a work folder that was in use when the machine lost power, so it is made anew.
+    """
+    if is_mounted(root):
+        return
+    shutil.rmtree(work, ignore_errors=True)
+    for folder in (root, upper, work):
+        folder.mkdir(parents=True, exist_ok=True)
+    layers = ":".join(str(lower) for lower in lowers)
+    command.run("mount", "-t", "overlay", "overlay", "-o", f"volatile,lowerdir={layers},upperdir={upper},workdir={work}", str(root))
+
+
+def unmount(root: Path) -> None:
+    """Unmount now; what is still open inside goes with the processes that hold it."""
+    while is_mounted(root):
+        command.run("umount", "-l", str(root))
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder with all in it, never through a mount.
+
+    Raises:
+        OSError: something below is still mounted, or can't be removed.
+    """
+    if not path.exists():
+        return
+    below = str(path) + "/"
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        mounted = line.split()[1].encode().decode("unicode_escape")
+        if mounted == str(path) or mounted.startswith(below):
+            raise OSError(f"{mounted} is still mounted; nothing below {path} was removed")
+    shutil.rmtree(path)
+
+
+def free_gib(path: Path) -> float:
+    """Free space where `path` is or will be, in GiB."""
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free / 2**30

@@ -1,0 +1,233 @@
+"""One host on the machine: a container with its own disk, processes, network and systemd, which outlives the engine that started it."""
+
+import dataclasses
+import json
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from . import cgroup, command, disk, record
+from .names import HostNames
+
+SSH_PORT = 22
+CAPABILITIES = "CAP_NET_ADMIN,CAP_IPC_LOCK,CAP_SYS_NICE"
+GUEST_CLUSTER_FOLDER = "/var/lib/clusterwright/cluster"
+PRIVATE_FOLDERS = frozenset({"root", "secrets"})
+"""Names of folders that only root may look into; a folder on the host's own disk takes the place of the image's, mode included."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Seed:
+    """A file that is on the disk before the first boot, as a cloud's user data would put it there."""
+
+    path: str
+    content: bytes
+    mode: int = 0o644
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Bind:
+    """A folder of the machine, mounted into the host."""
+
+    source: str
+    target: str
+    read_only: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Boot:
+    """All that starting a host takes."""
+
+    address: str
+    prefix: int
+    gateway: str
+    bridge: str
+    lowers: tuple[str, ...]
+    """Layers of its image, topmost first."""
+    binds: tuple[Bind, ...]
+    program: tuple[str, ...] = ()
+    """What runs as the host's only process; empty: its systemd."""
+
+
+def make_disk(host: HostNames, *, image: str, seeds: Sequence[Seed]) -> str:
+    """Make the host's disk when it has none, and give its incarnation, which is new whenever the disk is."""
+    existing = record.read(host.record)
+    if existing:
+        return str(existing["incarnation"])
+    disk.remove_tree(host.state)  # an interrupted attempt left a disk without a record
+    host.upper.mkdir(parents=True)
+    write_seeds(host, seeds)
+    incarnation = uuid.uuid4().hex
+    record.write(host.record, {"incarnation": incarnation, "image": image})
+    return incarnation
+
+
+def write_seeds(host: HostNames, seeds: Sequence[Seed]) -> None:
+    for seed in seeds:
+        path = host.upper / seed.path.lstrip("/")
+        for folder in (*reversed(path.relative_to(host.upper).parents), path.parent.relative_to(host.upper)):
+            made = host.upper / folder
+            if not made.exists():
+                made.mkdir(mode=0o700 if PRIVATE_FOLDERS & set(folder.parts) else 0o755)
+        record.write_bytes(path, seed.content, mode=seed.mode)
+
+
+def host_key(host: HostNames) -> str:
+    """Give the public half of the host's SSH key (`ssh-ed25519 AAAA…`), making the key when the host was seeded with none."""
+    private = host.upper / "etc/ssh/ssh_host_ed25519_key"
+    public = private.with_suffix(".pub")
+    if not private.exists():
+        private.parent.mkdir(parents=True, exist_ok=True)
+        command.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", host.hostname, "-f", str(private))
+    elif not public.exists():
+        record.write_text(public, command.run("ssh-keygen", "-y", "-f", str(private)))
+    return " ".join(public.read_text().split()[:2])
+
+
+def start(host: HostNames, boot: Boot) -> None:
+    """Start the host; returns when its container process runs, which is before it answers."""
+    host.run.mkdir(parents=True, exist_ok=True)
+    disk.mount(host.root, lowers=[Path(lower) for lower in boot.lowers], upper=host.upper, work=host.work)
+    _plug_in(host, boot)
+    argv = ["systemd-nspawn", "--quiet", f"--directory={host.root}", f"--machine={host.hostname}", "--register=no", "--keep-unit"]
+    argv += [f"--network-namespace-path=/run/netns/{host.namespace}", "--resolv-conf=copy-host", "--timezone=off", "--link-journal=no", "--console=pipe"]
+    argv += [f"--capability={CAPABILITIES}", *_bind_options(boot.binds)]
+    argv += ["--as-pid2", *boot.program] if boot.program else ["--boot"]
+    if cgroup.is_version_1() and not boot.program:
+        # systemd 256 and later refuses version 1 hierarchies unless told twice; older ones ignore the second word.
+        argv += ["systemd.unified_cgroup_hierarchy=0", "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1"]
+    pid = _launch(host, argv)
+    record.write(host.leader, {"pid": pid, "started": _start_time(pid)})
+
+
+def _bind_options(binds: Sequence[Bind]) -> list[str]:
+    return [f"--bind{'-ro' if bind.read_only else ''}={bind.source}:{bind.target}" for bind in binds]
+
+
+def _launch(host: HostNames, argv: Sequence[str]) -> int:
+    environment = {"SYSTEMD_NSPAWN_LOCK": "0", "PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), "LC_ALL": "C.UTF-8"}
+    if cgroup.has_systemd():
+        return _launch_as_unit(host, argv, environment)
+    groups = cgroup.make(host.cgroup)
+    join = "".join(f"echo $$ > {shlex.quote(str(group))} && " for group in groups)
+    with host.console.open("ab") as console:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", f"{join}exec {shlex.join(argv)}"],
+            stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True, env=environment, cwd="/",
+        )  # fmt: skip
+    return process.pid
+
+
+def _launch_as_unit(host: HostNames, argv: Sequence[str], environment: Mapping[str, str]) -> int:
+    """On a machine run by systemd the host is a unit with a delegated group, in the stack's slice."""
+    settings = [f"--setenv={name}={value}" for name, value in environment.items()]
+    properties = ["Delegate=yes", "KillMode=mixed", "Type=exec", f"StandardOutput=append:{host.console}", f"StandardError=append:{host.console}"]
+    command.run(
+        "systemd-run", "--quiet", "--collect", f"--unit={host.unit}", f"--slice={host.names.slice}",
+        *[f"--property={one}" for one in properties], *settings, *argv,
+    )  # fmt: skip
+    return int(command.run("systemctl", "show", "--property=MainPID", "--value", host.unit))
+
+
+def _plug_in(host: HostNames, boot: Boot) -> None:
+    """Give the host its network namespace and a cable to the bridge."""
+    interface = host.interface(boot.address)
+    if not Path(f"/run/netns/{host.namespace}").exists():
+        command.run("ip", "netns", "add", host.namespace)
+    if Path(f"/sys/class/net/{interface}").exists():
+        command.run("ip", "link", "del", interface)
+    command.run("ip", "-batch", "-", stdin=f"""\
+link add {interface} type veth peer name host0 netns {host.namespace}
+link set {interface} master {boot.bridge} alias {host.names.label}:{host.hostname} up
+""")
+    command.run("ip", "-netns", host.namespace, "-batch", "-", stdin=f"""\
+link set lo up
+address add {boot.address}/{boot.prefix} dev host0
+link set host0 up
+route add default via {boot.gateway}
+""")
+
+
+def is_running(host: HostNames) -> bool:
+    """Say whether the container's process lives and its cable is in place."""
+    leader = record.read(host.leader)
+    if not leader or _start_time(leader["pid"]) != leader["started"]:
+        return False
+    return Path(f"/run/netns/{host.namespace}").exists()
+
+
+def boot_mark(host: HostNames) -> int:
+    """A number that is another after every start of the host; 0 when it never started."""
+    leader = record.read(host.leader)
+    return int(leader["started"]) if leader else 0
+
+
+def answers(address: str, *, within_s: float = 2.0) -> bool:
+    """Say whether SSH greets at `address`: the boot is far enough to be worked on."""
+    try:
+        with socket.create_connection((address, SSH_PORT), timeout=within_s) as connection:
+            connection.settimeout(within_s)
+            return connection.recv(4).startswith(b"SSH")
+    except OSError:
+        return False
+
+
+def kill(host: HostNames, *, interface: str | None = None) -> None:
+    """End the host as a power cut does; the disk stays. Fine when it is not running."""
+    if cgroup.has_systemd() and command.succeeds("systemctl", "is-active", "--quiet", host.unit):
+        command.run("systemctl", "kill", "--signal=SIGKILL", host.unit)
+        command.succeeds("systemctl", "stop", host.unit)
+    cgroup.kill(host.cgroup)
+    leader = record.read(host.leader)
+    if leader and _start_time(leader["pid"]) == leader["started"]:
+        os.kill(leader["pid"], signal.SIGKILL)
+    if interface and Path(f"/sys/class/net/{interface}").exists():
+        command.run("ip", "link", "del", interface)  # before the namespace, which frees its cable only later
+    if Path(f"/run/netns/{host.namespace}").exists():
+        command.run("ip", "netns", "del", host.namespace)
+    disk.unmount(host.root)
+
+
+def is_gone(host: HostNames) -> bool:
+    """Say whether nothing of the killed host runs any more, removing its group when so."""
+    return cgroup.remove(host.cgroup)
+
+
+def remove(host: HostNames) -> None:
+    """Remove what a killed host leaves: its disk and its records."""
+    disk.remove_tree(host.run)
+    disk.remove_tree(host.state)
+
+
+def console_tail(host: HostNames, *, lines: int = 5) -> str:
+    """The last lines of the host's console, for messages about a host that does not come up."""
+    try:
+        return "\n".join(host.console.read_text(errors="replace").strip().splitlines()[-lines:])
+    except FileNotFoundError:
+        return ""
+
+
+def _start_time(pid: int) -> int | None:
+    """Start of a process in clock ticks since boot (proc(5)), which tells a reused number apart; None when it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] == "Z" else int(fields[19])
+
+
+def recorded(host: HostNames) -> dict[str, str] | None:
+    """What was recorded when the disk was made: incarnation and image."""
+    found = record.read(host.record)
+    return None if found is None else {str(name): str(value) for name, value in found.items()}
+
+
+def namespace_addresses(host: HostNames) -> tuple[str, ...]:
+    """IPv4 addresses inside the host's namespace."""
+    links = json.loads(command.run("ip", "-netns", host.namespace, "-json", "-4", "address", "show", "scope", "global"))
+    return tuple(address["local"] for link in links for address in link.get("addr_info", ()))

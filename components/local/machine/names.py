@@ -1,0 +1,143 @@
+"""Every name that a stack has on the machine, built in one place, so that making, finding and sweeping can't disagree."""
+
+import dataclasses
+import hashlib
+import os
+from pathlib import Path
+
+STATE_ROOT = Path("/var/lib/clusterwright")
+RUN_ROOT = Path("/run/clusterwright")
+INTERFACE_NAME_LIMIT = 15  # IFNAMSIZ - 1, <linux/if.h>
+PLAIN_TAG_LIMIT = 8  # "cw" + tag + "." + 4 hexadecimal digits fill an interface name
+
+
+def cache_root() -> Path:
+    """The one folder that outlives every stack: engine, root file systems, layers."""
+    if chosen := os.environ.get("CLUSTERWRIGHT_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "clusterwright"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StackNames:
+    """Names of one stack; `stack` is Pulumi's stack name."""
+
+    stack: str
+
+    @property
+    def tag(self) -> str:
+        """The stack's name where little room is: itself when short and plain, else its start and a hash."""
+        if len(self.stack) <= PLAIN_TAG_LIMIT and self.stack.isalnum() and self.stack.isascii() and self.stack.islower():
+            return self.stack
+        start = "".join(letter for letter in self.stack.lower() if letter.isalnum() and letter.isascii())[:3]
+        return start + hashlib.sha256(self.stack.encode()).hexdigest()[:5]
+
+    @property
+    def label(self) -> str:
+        """Carried by firewall rules as their comment."""
+        return f"clusterwright:{self.stack}"
+
+    @property
+    def bridge(self) -> str:
+        return f"cw-{self.tag}"
+
+    @property
+    def state(self) -> Path:
+        """Disks, folders and records; gone after `destroy`."""
+        return STATE_ROOT / self.stack
+
+    @property
+    def run(self) -> Path:
+        """What is true of this boot of the machine only: process ids, mount points."""
+        return RUN_ROOT / self.stack
+
+    @property
+    def owner_file(self) -> Path:
+        return self.state / "owner.json"
+
+    @property
+    def cluster_folder(self) -> Path:
+        """Mounted on every host: names of all hosts, users."""
+        return self.state / "cluster"
+
+    def folder(self, name: str) -> Path:
+        """A shared file system or a data volume."""
+        return self.state / "folders" / name
+
+    @property
+    def hosts(self) -> Path:
+        return self.state / "hosts"
+
+    def host(self, hostname: str) -> "HostNames":
+        return HostNames(self, hostname)
+
+    @property
+    def cgroup(self) -> str:
+        """Path below every cgroup hierarchy's root."""
+        return f"clusterwright/{self.stack}"
+
+    @property
+    def slice(self) -> str:
+        """systemd's slice, where systemd runs the machine; a hyphen in the name would mean nesting."""
+        return f"clusterwright-{self.tag}.slice"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HostNames:
+    """Names of one host of a stack."""
+
+    names: StackNames
+    hostname: str
+
+    @property
+    def state(self) -> Path:
+        return self.names.hosts / self.hostname
+
+    @property
+    def record(self) -> Path:
+        return self.state / "host.json"
+
+    @property
+    def upper(self) -> Path:
+        """The host's own disk: what differs from its image."""
+        return self.state / "upper"
+
+    @property
+    def work(self) -> Path:
+        return self.state / "work"
+
+    @property
+    def console(self) -> Path:
+        return self.state / "console.log"
+
+    @property
+    def run(self) -> Path:
+        return self.names.run / self.hostname
+
+    @property
+    def root(self) -> Path:
+        """Where the host's file system is mounted while it runs."""
+        return self.run / "root"
+
+    @property
+    def leader(self) -> Path:
+        """Process id and start time of the container's process, as JSON."""
+        return self.run / "leader.json"
+
+    @property
+    def namespace(self) -> str:
+        """The network namespace, in the form of `ip netns`."""
+        return f"cw-{self.names.tag}-{self.hostname}"
+
+    @property
+    def cgroup(self) -> str:
+        return f"{self.names.cgroup}/{self.hostname}"
+
+    @property
+    def unit(self) -> str:
+        return f"clusterwright-{self.names.tag}-{self.hostname}.service"
+
+    def interface(self, address: str) -> str:
+        """The machine's end of the host's cable, named by the last 16 bits of its address, which are unique in a stack."""
+        high, low = (int(part) for part in address.split(".")[2:])
+        return f"cw{self.names.tag}.{high * 256 + low:04x}"

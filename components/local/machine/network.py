@@ -1,0 +1,146 @@
+"""A stack's network on the machine: one bridge, a way out for its hosts, and the firewall's leave.
+
+Docker sets the forward policy to DROP, ufw rejects what it does not know, and br_netfilter sends even bridged frames through both. Rules that accept this bridge's traffic, inserted at
+the top of the forward chain, cover all three; `observe` notices when such a tool puts itself above or flushes them.
+"""
+
+import dataclasses
+import ipaddress
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import command, record, sysctl
+from .names import STATE_ROOT, StackNames
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rule:
+    """One iptables rule; `arguments` exclude the comment that carries the stack's label."""
+
+    table: str
+    chain: str
+    arguments: tuple[str, ...]
+    first: bool
+    """Insert at the top instead of appending."""
+
+
+def rules(names: StackNames, cidr: str) -> tuple[Rule, ...]:
+    """The firewall rules of a stack. Pure."""
+    return (
+        Rule("filter", "FORWARD", ("-i", names.bridge, "-j", "ACCEPT"), first=True),
+        Rule("filter", "FORWARD", ("-o", names.bridge, "-j", "ACCEPT"), first=True),
+        Rule("nat", "POSTROUTING", ("-s", cidr, "!", "-d", cidr, "-j", "MASQUERADE"), first=False),
+    )
+
+
+def observe(names: StackNames, *, cidr: str, gateway: str) -> dict[str, bool] | None:
+    """Say which parts are there; None when none is."""
+    bridge = _bridge_addresses(names)
+    present = {f"{rule.table} {rule.chain} {' '.join(rule.arguments)}": _has_rule(names, rule) for rule in rules(names, cidr)}
+    if bridge is None and not any(present.values()):
+        return None
+    prefix = ipaddress.ip_network(cidr).prefixlen
+    return {"bridge": bridge is not None and f"{gateway}/{prefix}" in bridge, **present, "kernel settings": not sysctl.missing()}
+
+
+def ensure(names: StackNames, *, cidr: str, gateway: str) -> None:
+    """Make what is missing; running hosts are not disturbed."""
+    prefix = ipaddress.ip_network(cidr).prefixlen
+    sysctl.raise_to_minimums()
+    if _bridge_addresses(names) is None:
+        command.run("ip", "link", "add", names.bridge, "type", "bridge", "forward_delay", "0")
+    command.run("ip", "link", "set", names.bridge, "alias", names.label, "up")
+    addresses = _bridge_addresses(names) or ()
+    for address in addresses:
+        if address != f"{gateway}/{prefix}":
+            command.run("ip", "address", "del", address, "dev", names.bridge)
+    if f"{gateway}/{prefix}" not in addresses:
+        command.run("ip", "address", "add", f"{gateway}/{prefix}", "dev", names.bridge)
+    for stale in labelled_rules(names):
+        if stale not in [_delete_arguments(names, rule) for rule in rules(names, cidr)]:
+            _iptables(*stale)
+    for rule in rules(names, cidr):
+        if not _has_rule(names, rule):
+            _iptables("-t", rule.table, "-I" if rule.first else "-A", rule.chain, *rule.arguments, *_comment(names))
+
+
+def remove(names: StackNames) -> None:
+    """Remove bridge and rules; fine when they are gone."""
+    for arguments in labelled_rules(names):
+        _iptables(*arguments)
+    if _bridge_addresses(names) is not None:
+        command.run("ip", "link", "del", names.bridge)
+
+
+def write_host_names(names: StackNames, entries: Iterator[tuple[str, str]], domain: str) -> None:
+    """Write the names of all hosts, which every host reads as its /etc/hosts."""
+    # Slurm's daemons look up the name of 0.0.0.0 at start; unanswered, that costs ten seconds each.
+    lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost ip6-loopback", "0.0.0.0 any-address"]
+    lines += [f"{address} {hostname}.{domain} {hostname}" for hostname, address in entries]
+    record.write_text(names.cluster_folder / "hosts", "\n".join(lines) + "\n")
+
+
+def conflict(names: StackNames, cidr: str) -> str | None:
+    """Say what on this machine already uses addresses of `cidr`: an interface, a route, or another stack."""
+    wanted = ipaddress.ip_network(cidr)
+    for link in json.loads(command.run("ip", "-json", "-4", "address", "show")):
+        for address in link.get("addr_info", ()):
+            used = ipaddress.ip_interface(f"{address['local']}/{address['prefixlen']}").network
+            if used.overlaps(wanted) and link["ifname"] != names.bridge:
+                return f"interface {link['ifname']} has {used}" + _owner_of(link["ifname"])
+    for route in json.loads(command.run("ip", "-json", "-4", "route", "show")):
+        if route["dst"] == "default" or route.get("dev") == names.bridge:
+            continue
+        used = ipaddress.ip_network(route["dst"], strict=False)
+        if used.overlaps(wanted) and used.prefixlen > 0:
+            return f"a route to {used} goes through {route.get('dev', 'another gateway')}"
+    return None
+
+
+def labelled_rules(names: StackNames) -> list[tuple[str, ...]]:
+    """Arguments that delete each rule with the stack's label, whatever else it says."""
+    found = []
+    for table in ("filter", "nat"):
+        for line in command.run("iptables", "-w", "-t", table, "-S").splitlines():
+            words = [word.strip('"') for word in line.split()]
+            if words[0] == "-A" and "--comment" in words and words[words.index("--comment") + 1] == names.label:
+                found.append(("-t", table, "-D", *_normalised(words[1:])))
+    return found
+
+
+def _owner_of(interface: str) -> str:
+    for owner in STATE_ROOT.glob("*/owner.json"):
+        if StackNames(owner.parent.name).bridge == interface:
+            return f" (stack {owner.parent.name} of clusterwright)"
+    return ""
+
+
+def _bridge_addresses(names: StackNames) -> tuple[str, ...] | None:
+    if not Path(f"/sys/class/net/{names.bridge}").exists():
+        return None
+    links = json.loads(command.run("ip", "-json", "-4", "address", "show", "dev", names.bridge))
+    return tuple(f"{address['local']}/{address['prefixlen']}" for link in links for address in link.get("addr_info", ()))
+
+
+def _comment(names: StackNames) -> tuple[str, ...]:
+    return ("-m", "comment", "--comment", names.label)
+
+
+def _has_rule(names: StackNames, rule: Rule) -> bool:
+    return command.succeeds("iptables", "-w", "-t", rule.table, "-C", rule.chain, *rule.arguments, *_comment(names))
+
+
+def _delete_arguments(names: StackNames, rule: Rule) -> tuple[str, ...]:
+    return ("-t", rule.table, "-D", rule.chain, *rule.arguments, *_comment(names))
+
+
+def _normalised(words: list[str]) -> tuple[str, ...]:
+    """Order a listed rule as `rules` writes it: iptables lists the comment before the target."""
+    comment = words.index("-m")
+    start, end = words[:comment], words[comment + 4 :]
+    return (*start, *end, *words[comment : comment + 4])
+
+
+def _iptables(*arguments: str) -> None:
+    command.run("iptables", "-w", *arguments)

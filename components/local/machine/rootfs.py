@@ -1,0 +1,164 @@
+"""Base root file systems and baked layers, in the cache, each named by a hash of all that made it.
+
+A base is the distribution's minimum with an SSH server and Python; a layer is what the software profile's roles put over it. Building happens in a folder with the suffix `.partial`
+under a lock and is renamed at the end: what has its final name is whole.
+"""
+
+import contextlib
+import dataclasses
+import fcntl
+import hashlib
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import command, disk, record
+from .names import cache_root
+
+BASE_PACKAGES = (
+    "systemd", "systemd-sysv", "dbus", "openssh-server", "python3", "python3-apt", "iproute2", "ca-certificates", "libnss-extrausers", "mount", "procps",
+)  # fmt: skip
+BUILD_TIMEOUT_S = 900
+BASE_SPACE_GIB = 1.0
+LAYER_SPACE_GIB = 2.5
+MACHINE_FILES = ("etc/hostname", "etc/machine-id", "etc/resolv.conf", "var/lib/dbus/machine-id")
+"""Identity that every host must make for itself."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Base:
+    """A distribution's minimum."""
+
+    suite: str
+    """The archive's name for the release (`trixie`)."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.suite}-{_digest(self.suite, *BASE_PACKAGES)}"
+
+    @property
+    def path(self) -> Path:
+        return cache_root() / "rootfs" / self.key
+
+
+def layer_path(key: str) -> Path:
+    return cache_root() / "layers" / key
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def build_base(base: Base) -> Path:
+    """Make the base unless it is there, and give its folder.
+
+    Raises:
+        CommandFailed: the distribution's archive could not be read or a package not installed.
+    """
+    with _building(base.path) as partial:
+        if partial:
+            command.run(
+                "mmdebstrap", "--quiet", "--variant=minbase", "--mode=root", f"--include={','.join(BASE_PACKAGES)}", base.suite, str(partial), *archive_lines(base.suite),
+                within_s=BUILD_TIMEOUT_S,
+            )  # fmt: skip
+            for name in MACHINE_FILES:
+                (partial / name).unlink(missing_ok=True)
+            for key in (partial / "etc/ssh").glob("ssh_host_*"):
+                key.unlink()
+            (partial / "etc/machine-id").touch()
+            os.utime(partial / "var/lib/apt/lists", (0, 0))  # emptied: a young folder would pass for fresh package lists
+    return base.path
+
+
+@contextlib.contextmanager
+def building_layer(key: str, *, base: Path) -> Iterator[Path | None]:
+    """Give a mounted root in which the layer `key` is to be made, or None when it exists.
+
+    The layer becomes whole when the block ends without an exception; else nothing of it stays.
+    """
+    with _building(layer_path(key)) as partial:
+        if partial is None:
+            yield None
+            return
+        root, upper = partial / "root", partial / "upper"
+        disk.mount(root, lowers=[base], upper=upper, work=partial / "work")
+        try:
+            yield root
+        finally:
+            disk.unmount(root)
+        for name in MACHINE_FILES:
+            (upper / name).unlink(missing_ok=True)
+        for key_file in (upper / "etc/ssh").glob("ssh_host_*"):
+            key_file.unlink()
+        (upper / "etc").mkdir(exist_ok=True)
+        (upper / "etc/machine-id").touch()
+        disk.remove_tree(root)
+        disk.remove_tree(partial / "work")
+
+
+def lowers(base: Base, layer: str) -> tuple[str, ...]:
+    """Folders of an image, topmost first."""
+    return (str(layer_path(layer) / "upper"), str(base.path))
+
+
+def is_whole(path: Path) -> bool:
+    return path.is_dir()
+
+
+def clear_interrupted() -> None:
+    """Remove builds that nobody is working on any more."""
+    for kind in ("rootfs", "layers"):
+        for partial in (cache_root() / kind).glob("*.partial"):
+            with partial.with_suffix(".lock").open("a") as file, contextlib.suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _clear(partial)
+
+
+@contextlib.contextmanager
+def _building(path: Path) -> Iterator[Path | None]:
+    """Hold the lock of one cache entry and give an empty folder to make it in, or None when it is whole."""
+    partial = path.with_name(path.name + ".partial")
+    if is_whole(path):
+        yield None
+        return
+    with record.lock(partial.with_suffix(".lock")):
+        if is_whole(path):  # another process made it while we waited for the lock
+            yield None
+            return
+        _clear(partial)
+        partial.mkdir(parents=True)
+        try:
+            yield partial
+        except BaseException:
+            _clear(partial)
+            raise
+        os.rename(partial, path)
+
+
+def _clear(partial: Path) -> None:
+    mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    for mount in reversed(mounts):
+        if mount.startswith(f"{partial}/"):
+            disk.unmount(Path(mount))
+    disk.remove_tree(partial)
+
+
+def archive_lines(suite: str) -> list[str]:
+    """The sources to build `suite` from: the machine's own Debian archive, or none, which leaves the choice to mmdebstrap.
+
+    Each line is in the form of sources.list(5).
+    """
+    wanted = {"Debian": [suite, f"{suite}-updates"], "Debian-Security": [f"{suite}-security"]}
+    listed = command.run("apt-get", "indextargets", "--format", "$(LABEL)|$(REPO_URI)|$(SIGNED_BY)", "Created-By: Packages")
+    archives: dict[str, tuple[str, str]] = {}
+    for line in listed.splitlines():
+        label, uri, signed_by = line.split("|")
+        archives.setdefault(label, (uri, signed_by))
+    lines = []
+    for label, suites in wanted.items():
+        if label in archives:
+            uri, signed_by = archives[label]
+            option = f"[signed-by={shlex.quote(signed_by)}] " if signed_by.startswith("/") else ""
+            lines += [f"deb {option}{uri} {one} main" for one in suites]
+    return lines if "Debian" in archives else []

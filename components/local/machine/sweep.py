@@ -1,0 +1,80 @@
+"""Remove everything that carries a stack's label, whether anyone recorded it or not."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from . import cgroup, command, disk, network, record, rootfs, sysctl
+from .host import kill
+from .names import RUN_ROOT, STATE_ROOT, StackNames
+
+
+def left_behind(names: StackNames) -> tuple[str, ...]:
+    """Name what the stack still has on the machine, for messages and tests."""
+    found = [f"process {pid}" for pid in sorted(cgroup.processes(names.cgroup))]
+    found += [f"network namespace {namespace}" for namespace in _namespaces(names)]
+    found += [f"interface {interface}" for interface in _interfaces(names)]
+    found += [f"mount {mount}" for mount in _mounts(names)]
+    found += [f"firewall rule {' '.join(arguments)}" for arguments in network.labelled_rules(names)]
+    found += [f"folder {folder}" for folder in (names.state, names.run) if folder.exists()]
+    return tuple(found)
+
+
+def sweep(names: StackNames, *, wait_until: Callable[..., None], say: Callable[[str], None]) -> None:
+    """Remove all of it, the machine's settings included when this was the last stack.
+
+    Args:
+        wait_until: waits for a condition with a deadline (`Work.wait_until`).
+        say: shows progress.
+    """
+    hosts = [names.host(hostname) for hostname in sorted(_hostnames(names))]
+    if hosts:
+        say(f"removing {len(hosts)} hosts that nothing else removed: {', '.join(host.hostname for host in hosts[:8])}")
+    for host in hosts:
+        kill(host)
+    cgroup.kill(names.cgroup)
+    wait_until(lambda: cgroup.remove(names.cgroup), awaiting=f"the last processes of stack {names.stack} to end", within_s=20)
+    for namespace in _namespaces(names):
+        command.run("ip", "netns", "del", namespace)
+    for interface in _interfaces(names):
+        command.succeeds("ip", "link", "del", interface)
+    network.remove(names)
+    for mount in _mounts(names):
+        disk.unmount(Path(mount))
+    rootfs.clear_interrupted()
+    disk.remove_tree(names.run)
+    disk.remove_tree(names.state)
+    _leave_machine()
+
+
+def _leave_machine() -> None:
+    """With the last stack, restore the machine's settings and remove the folders that all stacks share."""
+    if not STATE_ROOT.exists():
+        return
+    with record.lock(sysctl.LOCK):
+        if not any(folder.is_dir() for folder in STATE_ROOT.iterdir()):
+            sysctl.restore()
+            for leftover in STATE_ROOT.iterdir():
+                leftover.unlink()
+            STATE_ROOT.rmdir()
+    cgroup.remove("clusterwright")
+    if RUN_ROOT.exists() and not any(RUN_ROOT.iterdir()):
+        RUN_ROOT.rmdir()
+
+
+def _hostnames(names: StackNames) -> Iterator[str]:
+    found = {folder.name for parent in (names.hosts, names.run) if parent.is_dir() for folder in parent.iterdir() if folder.is_dir()}
+    return iter(found)
+
+
+def _namespaces(names: StackNames) -> list[str]:
+    folder = Path("/run/netns")
+    return sorted(path.name for path in folder.glob(f"cw-{names.tag}-*")) if folder.is_dir() else []
+
+
+def _interfaces(names: StackNames) -> list[str]:
+    return sorted(path.name for path in Path("/sys/class/net").glob(f"cw{names.tag}.*"))
+
+
+def _mounts(names: StackNames) -> list[str]:
+    mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    return [mount for mount in reversed(mounts) if mount.startswith((f"{names.state}/", f"{names.run}/"))]

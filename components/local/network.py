@@ -1,0 +1,63 @@
+"""The stack's network as a resource: bridge, firewall rules, and the names of all hosts."""
+
+import dataclasses
+import ipaddress
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ..provider.kind import Kind, Values, Work
+from .machine import network
+from .machine.names import StackNames
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HostRange:
+    """`<prefix>-0` … with consecutive addresses: names grow with groups, not with hosts."""
+
+    prefix: str
+    count: int
+    first_address: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NetworkInputs:
+    stack: str
+    cidr: str
+    gateway: str
+    domain: str
+    host_ranges: tuple[HostRange, ...]
+
+
+class Network(Kind[NetworkInputs]):
+    token = "clusterwright:local:Network"
+    inputs = NetworkInputs
+    replace_on: ClassVar[frozenset[str]] = frozenset({"stack"})
+
+    def identity(self, inputs: NetworkInputs) -> str:
+        return StackNames(inputs.stack).bridge
+
+    def expected(self, inputs: NetworkInputs) -> Values:
+        return {"bridge": StackNames(inputs.stack).bridge, "missing": []}
+
+    def read(self, inputs: NetworkInputs, outputs: Values) -> Values | None:
+        names = StackNames(inputs.stack)
+        parts = network.observe(names, cidr=inputs.cidr, gateway=inputs.gateway)
+        if parts is None:
+            return None
+        return {"bridge": names.bridge, "missing": sorted(part for part, present in parts.items() if not present)}
+
+    def create(self, inputs: NetworkInputs, work: Work) -> Values:
+        names = StackNames(inputs.stack)
+        network.ensure(names, cidr=inputs.cidr, gateway=inputs.gateway)
+        network.write_host_names(names, _addresses(inputs.host_ranges), inputs.domain)
+        return self.expected(inputs)
+
+    def delete(self, inputs: NetworkInputs, outputs: Values, work: Work) -> None:
+        network.remove(StackNames(inputs.stack))
+
+
+def _addresses(ranges: tuple[HostRange, ...]) -> Iterator[tuple[str, str]]:
+    for one in ranges:
+        first = ipaddress.ip_address(one.first_address)
+        for number in range(one.count):
+            yield f"{one.prefix}-{number}", str(first + number)

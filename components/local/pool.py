@@ -1,0 +1,271 @@
+"""A group of equal hosts on this machine as one resource.
+
+What is to be done to each host is decided by `plan`, from what should be and what is; doing it is a short function a step. Hosts are started many at a time, and one that fails leaves the
+others alone: the resource is then recorded as partly made, with what exists.
+"""
+
+import base64
+import dataclasses
+import ipaddress
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from enum import Enum
+from typing import ClassVar
+
+from ..provider.kind import UNKNOWN, Kind, PartlyMade, Stopped, Values, Work
+from .machine import host as hosts
+from .machine.names import HostNames, StackNames
+
+AT_A_TIME = 16  # hosts starting at once; more only wait for the same processors
+STOP_WITHIN_S = 20
+ANSWER_WITHIN_S = 120
+SIMULATED_GPU_MAJOR = 60  # LOCAL/EXPERIMENTAL USE, Documentation/admin-guide/devices.txt; never 195, which is a real NVIDIA driver's
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mount:
+    path: str
+    target: str
+    read_only: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HostPoolInputs:
+    stack: str
+    group: str
+    role: str
+    cluster: str
+    prefix: str
+    count: int
+    first_address: str
+    cidr: str
+    gateway: str
+    bridge: str
+    controllers: tuple[str, ...]
+    image: str
+    lowers: tuple[str, ...]
+    mounts: tuple[Mount, ...]
+    simulated_gpus: int
+    admin_public_key: str
+    munge_key: str
+    """Base64. Secret."""
+    host_key: str = ""
+    """OpenSSH private key that all hosts of the group answer with; empty: each makes its own. Secret."""
+
+    def hostname(self, number: int) -> str:
+        return f"{self.prefix}-{number}"
+
+    def address(self, number: int) -> str:
+        return str(ipaddress.ip_address(self.first_address) + number)
+
+
+class Condition(Enum):
+    """How a host is."""
+
+    ABSENT = "absent"
+    STOPPED = "stopped"
+    RUNNING = "running"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Actual:
+    """What is seen of one host."""
+
+    condition: Condition
+    image: str | None = None
+
+
+class Action(Enum):
+    """What is done to a host."""
+
+    REMOVE = "remove"
+    REBUILD = "rebuild"
+    MAKE = "make"
+    START = "start"
+    RESTART = "restart"
+
+
+def plan(desired: Sequence[str], actual: Mapping[str, Actual], *, image: str, seeds_changed: bool) -> list[tuple[Action, str]]:
+    """Say what to do, in order, as (action, hostname). Pure.
+
+    Surplus hosts go first. A host with another image gets a new disk; one whose seeds changed keeps its disk and boots again; one that does not run is started; a running one that is as it
+    should be is left alone.
+    """
+    steps = [(Action.REMOVE, hostname) for hostname in sorted(set(actual) - set(desired))]
+    for hostname in desired:
+        seen = actual.get(hostname, Actual(Condition.ABSENT))
+        if seen.condition is Condition.ABSENT:
+            steps.append((Action.MAKE, hostname))
+        elif seen.image != image:
+            steps.append((Action.REBUILD, hostname))
+        elif seen.condition is Condition.STOPPED:
+            steps.append((Action.START, hostname))
+        elif seeds_changed:
+            steps.append((Action.RESTART, hostname))
+    return steps
+
+
+class HostPool(Kind[HostPoolInputs]):
+    token = "clusterwright:local:HostPool"
+    inputs = HostPoolInputs
+    replace_on: ClassVar[frozenset[str]] = frozenset({"stack", "prefix"})
+
+    def identity(self, inputs: HostPoolInputs) -> str:
+        return f"{inputs.stack}/{inputs.prefix}"
+
+    def expected(self, inputs: HostPoolInputs) -> Values:
+        return {"up": [inputs.hostname(number) for number in range(inputs.count)], "hosts": UNKNOWN, "boots": UNKNOWN}
+
+    def read(self, inputs: HostPoolInputs, outputs: Values) -> Values | None:
+        return _outputs(inputs) if _present(inputs) else None
+
+    def create(self, inputs: HostPoolInputs, work: Work) -> Values:
+        return _converge(inputs, work, seeds_changed=False)
+
+    def update(self, inputs: HostPoolInputs, outputs: Values, work: Work) -> Values:
+        seeds = ("munge_key", "admin_public_key", "host_key", "simulated_gpus", "mounts", "controllers", "first_address", "cidr", "gateway", "bridge", "cluster")
+        wanted = dataclasses.asdict(inputs)
+        changed = any(_plain(outputs.get(name)) != _plain(wanted[name]) for name in seeds)
+        return _converge(inputs, work, seeds_changed=changed)
+
+    def delete(self, inputs: HostPoolInputs, outputs: Values, work: Work) -> None:
+        for hostname in _present(inputs):
+            hosts.kill(StackNames(inputs.stack).host(hostname))
+        for hostname in _present(inputs):
+            _remove(StackNames(inputs.stack).host(hostname), work)
+
+
+def _plain(value: object) -> object:
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _converge(inputs: HostPoolInputs, work: Work, *, seeds_changed: bool) -> Values:
+    desired = [inputs.hostname(number) for number in range(inputs.count)]
+    actual = {hostname: _actual(inputs, hostname) for hostname in {*desired, *_present(inputs)}}
+    steps = plan(desired, actual, image=inputs.image, seeds_changed=seeds_changed)
+    failures: list[str] = []
+    done = 0
+
+    def carry_out(step: tuple[Action, str]) -> None:
+        nonlocal done
+        action, hostname = step
+        try:
+            work.check()
+            _apply(inputs, action, hostname, work)
+            done += 1
+            work.say(f"{done} of {len(steps)} hosts: {action.value} {hostname}")
+        except (OSError, RuntimeError, TimeoutError, Stopped) as error:
+            failures.append(f"host {hostname}: {error}")
+
+    with ThreadPoolExecutor(max_workers=AT_A_TIME) as several:
+        list(several.map(carry_out, steps))
+    if failures:
+        raise PartlyMade(*_few(failures), outputs=_outputs(inputs))
+    return _outputs(inputs)
+
+
+def _few(failures: list[str]) -> list[str]:
+    shown = failures[:5]
+    return shown if len(failures) == len(shown) else [*shown, f"and {len(failures) - len(shown)} more hosts"]
+
+
+def _apply(inputs: HostPoolInputs, action: Action, hostname: str, work: Work) -> None:
+    host = StackNames(inputs.stack).host(hostname)
+    if action is Action.REMOVE:
+        hosts.kill(host, interface=_interface(inputs, hostname))
+        _remove(host, work)
+        return
+    number = int(hostname.rpartition("-")[2])
+    hosts.kill(host, interface=_interface(inputs, hostname))  # also what an interrupted start left
+    work.wait_until(lambda: hosts.is_gone(host), awaiting=f"the processes of {hostname} to end", within_s=STOP_WITHIN_S)
+    if action is Action.REBUILD:
+        hosts.remove(host)
+    seeds = _seeds(inputs)
+    hosts.make_disk(host, image=inputs.image, seeds=seeds)
+    if action is Action.RESTART:
+        hosts.write_seeds(host, seeds)
+    hosts.host_key(host)
+    hosts.start(host, _boot(inputs, number))
+    address = inputs.address(number)
+    try:
+        work.wait_until(lambda: hosts.answers(address), awaiting=f"SSH on {hostname} ({address})", within_s=ANSWER_WITHIN_S)
+    except TimeoutError as error:
+        raise TimeoutError(f"{error}. The end of its console ({host.console}):\n{hosts.console_tail(host)}") from error
+
+
+def _remove(host: HostNames, work: Work) -> None:
+    work.wait_until(lambda: hosts.is_gone(host), awaiting=f"the processes of {host.hostname} to end", within_s=STOP_WITHIN_S)
+    hosts.remove(host)
+
+
+def _present(inputs: HostPoolInputs) -> list[str]:
+    """Hosts of this group that have a disk or run, whatever their number."""
+    names = StackNames(inputs.stack)
+    found = {path.name for folder in (names.hosts, names.run) if folder.is_dir() for path in folder.iterdir()}
+    return sorted(name for name in found if name.rpartition("-")[0] == inputs.prefix and name.rpartition("-")[2].isdigit())
+
+
+def _actual(inputs: HostPoolInputs, hostname: str) -> Actual:
+    host = StackNames(inputs.stack).host(hostname)
+    record = hosts.recorded(host)
+    if record is None:
+        return Actual(Condition.ABSENT)
+    return Actual(Condition.RUNNING if hosts.is_running(host) else Condition.STOPPED, record["image"])
+
+
+def _outputs(inputs: HostPoolInputs) -> Values:
+    """Which hosts are up, and what finishing must know of each."""
+    up: list[str] = []
+    described: list[dict[str, str]] = []
+    boots: dict[str, int] = {}
+    for number in range(inputs.count):
+        hostname = inputs.hostname(number)
+        host = StackNames(inputs.stack).host(hostname)
+        record = hosts.recorded(host)
+        if record is None:
+            continue
+        described.append({"name": hostname, "address": inputs.address(number), "incarnation": record["incarnation"], "host_key": hosts.host_key(host)})
+        if hosts.is_running(host) and record["image"] == inputs.image:
+            up.append(hostname)
+            boots[hostname] = hosts.boot_mark(host)
+    surplus = [name for name in _present(inputs) if name not in {one["name"] for one in described}]
+    return {"up": up + surplus, "hosts": described, "boots": boots}
+
+
+def _interface(inputs: HostPoolInputs, hostname: str) -> str:
+    number = int(hostname.rpartition("-")[2])
+    return StackNames(inputs.stack).host(hostname).interface(inputs.address(number))
+
+
+def _boot(inputs: HostPoolInputs, number: int) -> hosts.Boot:
+    names = StackNames(inputs.stack)
+    cluster_folder = hosts.Bind(str(names.cluster_folder), hosts.GUEST_CLUSTER_FOLDER, read_only=inputs.role != "control")
+    return hosts.Boot(
+        address=inputs.address(number),
+        prefix=ipaddress.ip_network(inputs.cidr).prefixlen,
+        gateway=inputs.gateway,
+        bridge=inputs.bridge,
+        lowers=inputs.lowers,
+        binds=(cluster_folder, *(hosts.Bind(mount.path, mount.target, mount.read_only) for mount in inputs.mounts)),
+    )
+
+
+def _seeds(inputs: HostPoolInputs) -> tuple[hosts.Seed, ...]:
+    settings = {
+        "CLUSTERWRIGHT_ROLE": inputs.role,
+        "CLUSTERWRIGHT_CLUSTER": inputs.cluster,
+        "CLUSTERWRIGHT_GROUP": inputs.group,
+        "CLUSTERWRIGHT_CONTROLLERS": ",".join(inputs.controllers),
+    }
+    if inputs.simulated_gpus:
+        settings |= {"CLUSTERWRIGHT_SIMULATED_GPUS": str(inputs.simulated_gpus), "CLUSTERWRIGHT_GPU_MAJOR": str(SIMULATED_GPU_MAJOR)}
+    seeds = [
+        hosts.Seed("/etc/clusterwright/secrets/munge.key", base64.b64decode(inputs.munge_key), mode=0o400),
+        hosts.Seed("/etc/clusterwright/node.env", "".join(f"{name}={value}\n" for name, value in settings.items()).encode()),
+        hosts.Seed("/root/.ssh/authorized_keys", f"{inputs.admin_public_key}\n".encode(), mode=0o600),
+    ]
+    if inputs.host_key:
+        seeds.append(hosts.Seed("/etc/ssh/ssh_host_ed25519_key", inputs.host_key.encode(), mode=0o600))
+    return tuple(seeds)
+
+

@@ -1,0 +1,80 @@
+"""The stack's place on this machine: makes nothing but its mark of ownership, checks that the machine can hold the stack, and on deletion removes whatever is left of it."""
+
+import dataclasses
+import os
+import shutil
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ..provider.kind import Kind, Refused, Values, Work
+from .machine import disk, network, record, sweep
+from .machine.names import STATE_ROOT, StackNames, cache_root
+
+TOOLS = {"ip": "iproute2", "iptables": "iptables", "systemd-nspawn": "systemd-container", "mmdebstrap": "mmdebstrap", "ssh-keygen": "openssh-client"}
+"""What local hosts take, and the Debian package that brings it."""
+STATE_SPACE_GIB = 2.0
+CACHE_SPACE_GIB = 4.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SiteInputs:
+    stack: str
+    owner: str
+    """The project folder that runs the stack. Two checkouts with a stack of the same name would otherwise share its hosts."""
+    cidr: str
+
+
+class Site(Kind[SiteInputs]):
+    token = "clusterwright:local:Site"
+    inputs = SiteInputs
+    replace_on: ClassVar[frozenset[str]] = frozenset({"stack"})
+
+    def identity(self, inputs: SiteInputs) -> str:
+        return inputs.stack
+
+    def check(self, inputs: SiteInputs) -> Iterator[tuple[str, str]]:
+        if os.geteuid() != 0:
+            yield "", "local hosts need root: they are containers with networks and mounts of their own. Run the same command as root (`sudo -i`, then `make up`)."
+            return
+        missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
+        if missing:
+            yield "", f"these Debian packages are missing: {' '.join(missing)}. `make setup` installs them."
+            return
+        names = StackNames(inputs.stack)
+        if found := network.conflict(names, inputs.cidr):
+            yield "cidr", (
+                f"subnet {inputs.cidr} of stack {inputs.stack} is in use on this machine: {found}. "
+                f"Choose a free one in the blueprint (network: {{cidr: 10.99.0.0/20}}) or for this stack only "
+                f"(pulumi config set --path 'clusterwright:set[\"network.cidr\"]' 10.99.0.0/20)."
+            )
+        for path, needed_gib, what in ((STATE_ROOT, STATE_SPACE_GIB, "the hosts' disks"), (cache_root(), CACHE_SPACE_GIB, "root file systems and layers")):
+            free = disk.free_gib(path)
+            if free < needed_gib and not names.state.exists():
+                yield "", f"{path} has {free:.1f} GiB free; {what} need {needed_gib:.0f} GiB. Free some space (`make clean-cache` empties the cache) or mount a larger disk there."
+        owner = record.read(names.owner_file)
+        if owner and owner["owner"] != inputs.owner and os.path.isdir(owner["owner"]):
+            yield "owner", (
+                f"a stack named {inputs.stack} of another checkout, {owner['owner']}, has its hosts on this machine. "
+                f"Destroy it there (`make down`), or choose another stack name here (`make up STACK=other`)."
+            )
+
+    def read(self, inputs: SiteInputs, outputs: Values) -> Values | None:
+        # A site is a right to a name. It has no gone: recreating it would sweep the stack's living hosts away.
+        return {}
+
+    def create(self, inputs: SiteInputs, work: Work) -> Values:
+        names = StackNames(inputs.stack)
+        problem = next(iter(self.check(inputs)), None)
+        if problem:
+            raise Refused(problem[1])
+        names.state.mkdir(parents=True, exist_ok=True)
+        STATE_ROOT.chmod(0o711)
+        record.write(names.owner_file, {"owner": inputs.owner, "stack": inputs.stack})
+        return {}
+
+    def delete(self, inputs: SiteInputs, outputs: Values, work: Work) -> None:
+        names = StackNames(inputs.stack)
+        owner = record.read(names.owner_file)
+        if owner and owner["owner"] != inputs.owner:
+            raise Refused(f"stack {inputs.stack} on this machine belongs to {owner['owner']} now; nothing was removed")
+        sweep.sweep(names, wait_until=work.wait_until, say=work.say)
