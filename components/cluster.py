@@ -1,0 +1,112 @@
+"""The composition root: site → network → storage → control → compute → access → finish → accept."""
+
+import importlib
+from typing import Any
+
+import pulumi
+
+from blueprints.spec import ClusterSpec, as_record
+
+from . import contract
+from .finish import content
+from .provider.resource import OwnResource
+
+TARGETS = {"local": "components.local.target:Local"}
+"""Where clusters can land. A target's module is imported only when it is chosen, so that its cloud's SDK is needed by its users only."""
+
+
+class Cluster(pulumi.ComponentResource):
+    """A cluster from its resolved spec.
+
+    Args:
+        name: the resource's name.
+        spec: what will exist.
+        stack: Pulumi's stack name.
+    """
+
+    endpoint: contract.Endpoint
+    checks: pulumi.Output[list[dict[str, Any]]]
+    """What acceptance found."""
+    user_keys: dict[str, pulumi.Output[str]]
+    """Private keys made for users who brought none, secret."""
+
+    def __init__(self, name: str, spec: ClusterSpec, *, stack: str, opts: pulumi.ResourceOptions | None = None):
+        super().__init__("clusterwright:index:Cluster", name, {}, opts)
+        self._options = pulumi.ResourceOptions(parent=self)
+        munge, admin, login_host = self._secret("munge-key", "munge"), self._secret("admin-key", "ssh"), self._secret("login-host-key", "ssh")
+        password = self._secret("database-password", "password")
+        user_keys = {user.name: self._secret(f"user-{user.name}-key", "ssh") for user in spec.users if not user.ssh_keys}
+        keys = contract.Keys(
+            munge=munge.output("value"), admin_public=admin.output("public"), admin_private=admin.output("value"), login_host=login_host.output("value"), login_host_public=login_host.output("public")
+        )
+        target = _target(spec.target)(spec, stack=stack, keys=keys, opts=self._options)
+        target.network()
+        mounts = target.storage(spec.storage)
+        control = target.control(spec.control, mounts=mounts)
+        pools = [target.compute(node_set, mounts=mounts, control=control) for node_set in spec.node_sets]
+        access, self.endpoint = target.access(spec.access, mounts=mounts)
+        self._finish_and_accept(spec, control, access, pools, keys, password, user_keys)
+        self.user_keys = {user: key.output("value") for user, key in user_keys.items()}
+        self.register_outputs({})
+
+    def _finish_and_accept(
+        self,
+        spec: ClusterSpec,
+        control: contract.Control,
+        access: contract.Hosts,
+        pools: list[contract.Hosts],
+        keys: contract.Keys,
+        password: OwnResource,
+        user_keys: dict[str, OwnResource],
+    ) -> None:
+        if not isinstance(control, contract.SlurmHosts):
+            raise TypeError(f"finishing knows Slurm on hosts of its own only, not {type(control).__name__}")
+        record = as_record(spec)
+        secrets = {
+            "munge_key": keys.munge,
+            "database_password": password.output("value"),
+            "user_keys": {user: key.output("public") for user, key in user_keys.items()},
+        }
+        groups = [
+            OwnResource(
+                "clusterwright:finish:Group",
+                f"finish-{hosts.group.name}",
+                inputs={
+                    "group": hosts.group.name,
+                    "hosts": hosts.described,
+                    "spec": record,
+                    "content": content.fingerprint("site.yml"),
+                    "secrets": pulumi.Output.secret(secrets),
+                    "private_key": keys.admin_private,
+                },
+                outputs=("finished",),
+                opts=self._options,
+            )
+            for hosts in (control.hosts, access)
+        ]
+        boots = pulumi.Output.all(*(hosts.boots for hosts in (control.hosts, access, *pools)))
+        acceptance = OwnResource(
+            "clusterwright:accept:Acceptance",
+            "acceptance",
+            inputs={
+                "hosts": access.described,
+                "spec": record,
+                "content": content.fingerprint("accept.yml"),
+                "secrets": pulumi.Output.secret(secrets),
+                "private_key": keys.admin_private,
+                "proves": {"boots": boots, "finished": [group.output("finished") for group in groups]},
+            },
+            outputs=("ok", "checks", "seconds"),
+            opts=pulumi.ResourceOptions.merge(self._options, pulumi.ResourceOptions(depends_on=[*groups, *(pool.resource for pool in pools)])),
+        )
+        self.checks = acceptance.output("checks")
+
+    def _secret(self, name: str, kind: str) -> OwnResource:
+        inputs = {"kind": kind, "rotation": 0}
+        return OwnResource("clusterwright:secret:Secret", name, inputs=inputs, outputs=("value", "public"), opts=self._options)
+
+
+def _target(name: str) -> type[contract.Target]:
+    module, _, cls = TARGETS[name].partition(":")
+    found: type[contract.Target] = getattr(importlib.import_module(module), cls)
+    return found

@@ -1,0 +1,74 @@
+"""Acceptance: the resource that proves the cluster by using it, and fails the run when it falls short."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from ..provider.kind import Kind, PartlyMade, Values, Work
+from . import playbook
+from .inventory import FinishedHost, inventory, known_hosts
+
+DOCUMENT_TASK = "Acceptance document"
+"""The playbook's task whose standard output is the report."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AcceptanceInputs:
+    hosts: tuple[FinishedHost, ...]
+    """Login nodes; the first one is where a user would start the checks too."""
+    spec: dict[str, Any]
+    content: str
+    secrets: dict[str, Any]
+    private_key: str
+    proves: dict[str, Any]
+    """What the result stands for: another value (a node booted again, a group finished anew) makes the checks run again."""
+
+
+class Acceptance(Kind[AcceptanceInputs]):
+    token = "clusterwright:accept:Acceptance"
+    inputs = AcceptanceInputs
+    timeout_s = 1800
+
+    def identity(self, inputs: AcceptanceInputs) -> str:
+        return str(inputs.spec["name"])
+
+    def expected(self, inputs: AcceptanceInputs) -> Values:
+        return {"ok": True}
+
+    def read(self, inputs: AcceptanceInputs, outputs: Values) -> Values | None:
+        """What was measured stays as recorded."""
+        return {"ok": outputs.get("ok", False), "checks": outputs.get("checks", [])}
+
+    def create(self, inputs: AcceptanceInputs, work: Work) -> Values:
+        outcome = playbook.run(
+            playbook.Run(
+                playbook="accept.yml",
+                inventory=inventory({"access": inputs.hosts}),
+                variables={"spec": inputs.spec},
+                secrets=inputs.secrets,
+                private_key=inputs.private_key,
+                known_hosts=known_hosts(inputs.hosts),
+                keep=(DOCUMENT_TASK,),
+            ),
+            work,
+        )
+        if not outcome.ok:
+            reasons = [f"acceptance could not be carried out: {failure}" for failure in outcome.failures] or [f"acceptance could not be carried out: {outcome.error}"]
+            raise PartlyMade(*reasons, outputs={"ok": False, "checks": []})
+        report = json.loads(outcome.results[DOCUMENT_TASK]["stdout"])
+        outputs = {"ok": report["ok"], "checks": report["checks"], "seconds": report["seconds"]}
+        if not report["ok"]:
+            raise PartlyMade(*(shortfall(check) for check in report["checks"] if check["verdict"] in ("fail", "error")), outputs=outputs)
+        return outputs
+
+    def delete(self, inputs: AcceptanceInputs, outputs: Values, work: Work) -> None:
+        """Nothing stays of a check but its record."""
+
+
+def shortfall(check: Mapping[str, Any]) -> str:
+    """One failed check as a line: node, expected, measured, and where to look. Pure."""
+    unit = f" {check['unit']}" if check.get("unit") else ""
+    line = f"{check['node']}: {check['name']}: expected {check['expected']}{unit}, measured {check['measured']}{unit}"
+    parts = [line, check.get("detail"), check.get("look_at") and f"look at: {check['look_at']}"]
+    return "; ".join(part for part in parts if part)

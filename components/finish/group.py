@@ -1,0 +1,79 @@
+"""Finishing: the resource that turns the hosts of one group into nodes by running the site playbook on them.
+
+A host is finished when its mark is recorded: a hash of its disk's incarnation and of everything the playbook reads. A host reborn under its old name has another mark and is finished again, and only it.
+"""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from ..provider.kind import Kind, PartlyMade, Values, Work
+from . import playbook
+from .inventory import FinishedHost, inventory, known_hosts
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GroupInputs:
+    group: str
+    hosts: tuple[FinishedHost, ...]
+    spec: dict[str, Any]
+    """The resolved cluster, as recorded in the stack's outputs."""
+    content: str
+    """Fingerprint of the site playbook with its roles."""
+    secrets: dict[str, Any]
+    private_key: str
+
+
+class Group(Kind[GroupInputs]):
+    token = "clusterwright:finish:Group"
+    inputs = GroupInputs
+    replace_on: ClassVar[frozenset[str]] = frozenset({"group"})
+    timeout_s = 3600
+
+    def identity(self, inputs: GroupInputs) -> str:
+        return inputs.group
+
+    def expected(self, inputs: GroupInputs) -> Values:
+        return {"finished": marks(inputs)}
+
+    def read(self, inputs: GroupInputs, outputs: Values) -> Values | None:
+        """What was finished stays as recorded; what became of it since is the drift check's question."""
+        return {"finished": outputs.get("finished", {})}
+
+    def create(self, inputs: GroupInputs, work: Work) -> Values:
+        return self.update(inputs, {}, work)
+
+    def update(self, inputs: GroupInputs, outputs: Values, work: Work) -> Values:
+        wanted = marks(inputs)
+        recorded: Mapping[str, str] = outputs.get("finished") or {}
+        unfinished = [hostname for hostname, mark in wanted.items() if recorded.get(hostname) != mark]
+        if not unfinished:
+            return {"finished": wanted}
+        outcome = playbook.run(
+            playbook.Run(
+                playbook="site.yml",
+                inventory=inventory({inputs.group: inputs.hosts}),
+                variables={"spec": inputs.spec},
+                secrets=inputs.secrets,
+                private_key=inputs.private_key,
+                known_hosts=known_hosts(inputs.hosts),
+                limit=",".join(unfinished),
+            ),
+            work,
+        )
+        if not outcome.ok:
+            failed = {failure.host for failure in outcome.failures} or set(unfinished)
+            done = {hostname: mark for hostname, mark in wanted.items() if hostname not in failed and (recorded.get(hostname) == mark or hostname in unfinished)}
+            raise PartlyMade(*(str(failure) for failure in outcome.failures), *filter(None, [outcome.error]), outputs={"finished": done})
+        return {"finished": wanted}
+
+    def delete(self, inputs: GroupInputs, outputs: Values, work: Work) -> None:
+        """What was put on a host goes with the host."""
+
+
+def marks(inputs: GroupInputs) -> dict[str, str]:
+    """The mark that each host has once it is finished. Pure."""
+    read = hashlib.sha256(json.dumps([inputs.content, inputs.spec, inputs.secrets], sort_keys=True).encode()).hexdigest()
+    return {host.name: hashlib.sha256(f"{host.incarnation} {read}".encode()).hexdigest()[:16] for host in inputs.hosts}

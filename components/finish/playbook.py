@@ -1,0 +1,126 @@
+"""Run a playbook for a resource: secrets in memory only, an environment that holds nothing of ours, progress as it comes, and an end in every case.
+
+The run has a process of its own (`supervise.py`). It gets all it needs on its standard input, keeps ansible-runner's files in a memory-backed folder that it removes at the end, and ends with
+everything it started when this process goes away, also by SIGKILL.
+"""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..provider.kind import Work
+
+PROJECT_ROOT = Path(__file__).resolve().parents[2]
+PLAYBOOKS = PROJECT_ROOT / "playbooks"
+PASSED_ON = ("PATH", "HOME", "LANG", "TZ", "SSL_CERT_FILE")
+"""What of our environment a playbook may see; the rest may hold passphrases and cloud credentials."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Failure:
+    """One task that failed on one host."""
+
+    task: str
+    host: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.host}: task «{self.task}» failed: {self.message}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended."""
+
+    failures: tuple[Failure, ...]
+    results: Mapping[str, Any]
+    """What tasks reported that were asked for by name: task name → result."""
+    changed: int
+    error: str
+    """Why the run as a whole could not be done; empty when it could."""
+
+    @property
+    def ok(self) -> bool:
+        return not self.failures and not self.error
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Run:
+    """A playbook run.
+
+    Args:
+        inventory: Ansible's inventory as plain values (the YAML plugin's form).
+        variables: extra variables without secrets.
+        secrets: extra variable `secrets`, never on a disk.
+        private_key: OpenSSH private key for the hosts, never on a disk.
+        known_hosts: lines of known_hosts(5); host keys are always verified.
+        limit: hosts or groups to run on.
+        keep: names of tasks whose results are wanted.
+    """
+
+    playbook: str
+    inventory: Mapping[str, Any]
+    variables: Mapping[str, Any]
+    secrets: Mapping[str, Any]
+    private_key: str
+    known_hosts: Sequence[str]
+    limit: str = ""
+    keep: tuple[str, ...] = ()
+    forks: int = 16
+
+
+def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = None) -> Outcome:
+    """Run a playbook to its end, showing each task on the resource's row.
+
+    Raises:
+        Stopped: the operation should end; everything the run started is gone by then.
+    """
+    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    environment["PYTHONPATH"] = str(PROJECT_ROOT)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "components.finish.supervise"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=PROJECT_ROOT, env=environment, start_new_session=True,
+    )  # fmt: skip
+    assert process.stdin and process.stdout and process.stderr
+    failures: list[Failure] = []
+    results: dict[str, Any] = {}
+    ended: dict[str, Any] = {}
+    say = on_progress or work.say
+    finished = threading.Event()
+
+    def follow() -> None:
+        assert process.stdout
+        for line in process.stdout:
+            event = json.loads(line)
+            match event["event"]:
+                case "task":
+                    say(event["name"])
+                case "failed":
+                    failures.append(Failure(event["task"], event["host"], event["message"]))
+                case "result":
+                    results[event["task"]] = event["result"]
+                case "end":
+                    ended.update(event)
+        finished.set()
+
+    follower = threading.Thread(target=follow, daemon=True)
+    follower.start()
+    try:
+        # The supervisor reads one line and keeps the pipe: its end means that this process is gone.
+        process.stdin.write(json.dumps(dataclasses.asdict(order)) + "\n")
+        process.stdin.flush()
+        work.wait_until(finished.is_set, awaiting=f"playbook {order.playbook}", within_s=24 * 3600)
+    finally:
+        process.stdin.close()
+        error = process.stderr.read().strip()
+        process.wait()
+        follower.join()
+    if not ended:
+        return Outcome(tuple(failures), results, 0, error or f"playbook {order.playbook} ended without saying how")
+    return Outcome(tuple(failures), results, ended["changed"], "" if ended["status"] == "successful" or failures else ended["detail"] or error)

@@ -1,0 +1,176 @@
+"""The process around one playbook run; started by `playbook.run`, which speaks with it over its standard input and output.
+
+Whatever Ansible starts (forks, ssh with its persistent masters) becomes a child of this process when its own parent ends, so that at the end, which is also when standard input closes
+because the process that wanted the run is gone, all of it can be ended and the folder with the secrets removed.
+"""
+
+import ctypes
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+MEMORY = Path("/dev/shm")
+FOLDER_PREFIX = "clusterwright-run-"
+PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
+MESSAGE_KEYS = ("msg", "stderr", "stdout", "module_stderr", "reason")
+MESSAGE_LIMIT = 2000
+
+
+def main() -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    os.umask(0o077)
+    _clear_orphans()
+    order = json.loads(sys.stdin.readline())
+    folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-", dir=MEMORY if MEMORY.is_dir() else None))
+    ending = threading.Lock()
+
+    def end(status: int) -> None:
+        with ending:
+            _end_descendants()
+            shutil.rmtree(folder, ignore_errors=True)
+            os._exit(status)
+
+    def watch() -> None:
+        sys.stdin.read()  # returns when the other side is gone or wants no more
+        end(1)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: end(1))
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        _run(order, folder)
+    except Exception as error:
+        _emit(event="end", status="error", changed=0, detail=f"{type(error).__name__}: {error}")
+    end(0)
+
+
+def _run(order: dict[str, Any], folder: Path) -> None:
+    import ansible_runner
+
+    key, known_hosts, secrets, variables = folder / "key", folder / "known_hosts", folder / "secrets.json", folder / "variables.json"
+    key.write_text(order["private_key"])
+    known_hosts.write_text("".join(f"{line}\n" for line in order["known_hosts"]))
+    secrets.write_text(json.dumps({"secrets": order["secrets"]}))
+    variables.write_text(json.dumps(order["variables"]))
+    inventory = folder / "inventory.json"
+    inventory.write_text(json.dumps(order["inventory"]))
+    playbooks = Path(__file__).resolve().parents[2] / "playbooks"
+    environment = {
+        "ANSIBLE_CONFIG": str(playbooks / "ansible.cfg"),
+        "ANSIBLE_HOME": str(folder / "ansible"),
+        "ANSIBLE_LOCAL_TEMP": str(folder / "tmp"),
+        "ANSIBLE_SSH_CONTROL_PATH_DIR": str(folder / "cp"),
+        "ANSIBLE_PRIVATE_KEY_FILE": str(key),
+        "ANSIBLE_HOST_KEY_CHECKING": "True",
+        "ANSIBLE_SSH_ARGS": f"-o ControlMaster=auto -o ControlPersist=60s -o UserKnownHostsFile={known_hosts} -o IdentitiesOnly=yes -o ConnectTimeout=10",
+        "ANSIBLE_PIPELINING": "True",
+        "ANSIBLE_DEPRECATION_WARNINGS": "False",
+    }
+    tally = _Tally(frozenset(order["keep"]))
+    runner = ansible_runner.interface.run(
+        private_data_dir=str(folder),
+        project_dir=str(playbooks),
+        playbook=order["playbook"],
+        inventory=str(inventory),
+        cmdline=f"-e @{variables} -e @{secrets}",
+        envvars=environment,
+        limit=order["limit"] or None,
+        forks=order["forks"],
+        quiet=True,
+        suppress_env_files=True,
+        event_handler=tally.take,
+        rotate_artifacts=0,
+    )
+    detail = "" if runner.status == "successful" else tally.last_words or f"ansible ended with status {runner.status}"
+    _emit(event="end", status=runner.status, changed=tally.changed, detail=detail[:MESSAGE_LIMIT])
+
+
+class _Tally:
+    """Turns Ansible's events into the few that the resource wants."""
+
+    def __init__(self, keep: frozenset[str]):
+        self._keep = keep
+        self.changed = 0
+        self.last_words = ""
+
+    def take(self, event: dict[str, Any]) -> bool:
+        detail = event.get("event_data", {})
+        match event["event"]:
+            case "playbook_on_task_start":
+                _emit(event="task", name=detail["name"])
+            case "runner_on_failed" if not detail.get("ignore_errors"):
+                _emit(event="failed", task=detail["task"], host=detail["host"], message=_message(detail["res"]))
+            case "runner_on_unreachable":
+                _emit(event="failed", task=detail["task"], host=detail["host"], message=f"the host does not answer: {_message(detail['res'])}")
+            case "runner_on_ok":
+                self.changed += bool(detail["res"].get("changed"))
+                if detail["task"] in self._keep:
+                    _emit(event="result", task=detail["task"], result=detail["res"])
+            case "verbose" | "warning" | "error" | "deprecated":
+                self.last_words = (self.last_words + "\n" + event.get("stdout", "")).strip()[-MESSAGE_LIMIT:]
+        return False  # nothing of it is kept as a file
+
+
+def _message(result: dict[str, Any]) -> str:
+    """What a failed task said, in the order in which it helps; loops give the first failing item."""
+    for item in result.get("results", ()):
+        if item.get("failed"):
+            return _message(item)
+    said = [str(result[name]).strip() for name in MESSAGE_KEYS if result.get(name)]
+    return "\n".join(dict.fromkeys(said))[:MESSAGE_LIMIT] or "no message"
+
+
+def _emit(**event: Any) -> None:
+    print(json.dumps(event), flush=True)
+
+
+def _end_descendants() -> None:
+    """Kill every process below this one; orphans were handed to us by the kernel."""
+    me = os.getpid()
+    while children := _children(me):
+        for pid in children:
+            for below in (*_all_below(pid), pid):
+                try:
+                    os.kill(below, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+        for pid in children:
+            try:
+                os.waitpid(pid, 0)
+            except ChildProcessError:
+                continue
+
+
+def _all_below(pid: int) -> list[int]:
+    found = []
+    for child in _children(pid):
+        found += [*_all_below(child), child]
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found += [int(word) for word in file.read_text().split()]
+        except OSError:
+            continue
+    return found
+
+
+def _clear_orphans() -> None:
+    """Remove folders of runs whose process was killed before it could."""
+    for folder in MEMORY.glob(f"{FOLDER_PREFIX}*"):
+        pid = folder.name.removeprefix(FOLDER_PREFIX).partition("-")[0]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""Write several small files, folders and links of one host in a single step."""
+
+import os
+import stat
+import tempfile
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+DOCUMENTATION = r"""
+module: files
+short_description: Write several small files, folders and links in one step
+description:
+  - One task on one host costs a round trip and a Python start there, whatever it does; a role that renders six files pays once with this module.
+  - Files are replaced by rename, so that a reader sees the old text or the new one and never half of it.
+options:
+  entries:
+    description: What to have, in order. An entry has C(content) (a file), C(link) (a symbolic link to that), C(folder) (true) or C(absent) (true).
+    type: list
+    elements: dict
+    required: true
+  secret:
+    description: Keep texts out of the difference shown.
+    type: bool
+    default: false
+"""
+RETURN = r"""
+changed_paths:
+  description: The paths that were not as described.
+  returned: always
+  type: list
+  elements: str
+"""
+
+ENTRY = {
+    "path": {"type": "path", "required": True},
+    "content": {"type": "str", "no_log": False},
+    "link": {"type": "str"},
+    "folder": {"type": "bool", "default": False},
+    "absent": {"type": "bool", "default": False},
+    "mode": {"type": "str"},
+    "owner": {"type": "str"},
+    "group": {"type": "str"},
+}
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "entries": {
+                "type": "list",
+                "elements": "dict",
+                "required": True,
+                "options": ENTRY,
+                "mutually_exclusive": [("content", "link")],
+            },
+            "secret": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    changed: list[str] = []
+    differences: list[dict[str, str]] = []
+    for entry in module.params["entries"]:
+        difference = _ensure(module, entry)
+        if difference is not None:
+            changed.append(entry["path"])
+            differences.append(difference)
+    if module.params["secret"]:
+        differences = []
+    module.exit_json(changed=bool(changed), changed_paths=changed, diff=differences)
+
+
+def _ensure(module: AnsibleModule, entry: dict[str, Any]) -> dict[str, str] | None:
+    path = entry["path"]
+    if entry["absent"]:
+        return _ensure_absent(module, path)
+    if entry["link"] is not None:
+        return _ensure_link(module, path, entry["link"])
+    if entry["folder"]:
+        return _ensure_folder(module, entry)
+    return _ensure_file(module, entry)
+
+
+def _ensure_absent(module: AnsibleModule, path: str) -> dict[str, str] | None:
+    if not os.path.lexists(path):
+        return None
+    if not module.check_mode:
+        if os.path.isdir(path) and not os.path.islink(path):
+            module.fail_json(msg=f"{path} is a folder; only files and links are removed here")
+        os.unlink(path)
+    return _difference(path, "present\n", "absent\n")
+
+
+def _ensure_link(module: AnsibleModule, path: str, target: str) -> dict[str, str] | None:
+    before = os.readlink(path) if os.path.islink(path) else ("a file\n" if os.path.lexists(path) else "")
+    if before == target:
+        return None
+    if not module.check_mode:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        temporary = f"{path}.new"
+        if os.path.lexists(temporary):
+            os.unlink(temporary)
+        if os.path.isdir(path) and not os.path.islink(path):
+            os.rmdir(path)  # A folder that holds anything stays, and the task fails.
+        os.symlink(target, temporary)
+        os.replace(temporary, path)
+    return _difference(path, before, target)
+
+
+def _ensure_folder(module: AnsibleModule, entry: dict[str, Any]) -> dict[str, str] | None:
+    path = entry["path"]
+    made = not os.path.isdir(path)
+    if made and not module.check_mode:
+        os.makedirs(path, exist_ok=True)
+    wrong = made if module.check_mode and made else _set_attributes(module, entry, default_mode="0755")
+    return _difference(path, "absent\n" if made else "other owner or mode\n", "folder\n") if made or wrong else None
+
+
+def _ensure_file(module: AnsibleModule, entry: dict[str, Any]) -> dict[str, str] | None:
+    path, content = entry["path"], entry["content"] or ""
+    before = _read(path)
+    if before != content:
+        if not module.check_mode:
+            _replace(module, entry, content)
+        return _difference(path, before or "", content)
+    if _set_attributes(module, entry, default_mode="0644"):
+        return _difference(path, "other owner or mode\n", "owner and mode as described\n")
+    return None
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
+
+
+def _replace(module: AnsibleModule, entry: dict[str, Any], content: str) -> None:
+    folder = os.path.dirname(entry["path"])
+    os.makedirs(folder, exist_ok=True)
+    # The temporary file lies beside the final one: a rename works only inside one file system.
+    handle, temporary = tempfile.mkstemp(prefix=".clusterwright-", dir=folder)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        _set_attributes(module, {**entry, "path": temporary}, default_mode="0644")
+        os.replace(temporary, entry["path"])
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _set_attributes(module: AnsibleModule, entry: dict[str, Any], *, default_mode: str) -> bool:
+    path = entry["path"]
+    if not os.path.lexists(path):
+        return False
+    wanted = int(entry["mode"] or default_mode, 8)
+    changed = stat.S_IMODE(os.stat(path).st_mode) != wanted
+    if changed and not module.check_mode:
+        os.chmod(path, wanted)
+    changed = module.set_owner_if_different(path, entry["owner"] or "root", changed)
+    return module.set_group_if_different(path, entry["group"] or "root", changed)
+
+
+def _difference(path: str, before: str, after: str) -> dict[str, str]:
+    return {"before_header": path, "after_header": path, "before": before, "after": after}
+
+
+if __name__ == "__main__":
+    main()

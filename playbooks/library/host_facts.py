@@ -1,0 +1,100 @@
+"""Read in one step what the playbooks want to know of a host before they change it."""
+
+import base64
+import hashlib
+import json
+import os
+import subprocess
+import time
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+DOCUMENTATION = r"""
+module: host_facts
+short_description: Read what the playbooks want to know of a host
+description: Image marker, control group version, clock, checksum of the MUNGE key and states of units, in one round trip. Changes nothing.
+options:
+  units:
+    description: Units whose state is wanted.
+    type: list
+    elements: str
+    default: []
+"""
+RETURN = r"""
+image:
+  description: The image marker as written by the bake, empty on a host that was not baked.
+  returned: always
+  type: dict
+cgroup:
+  description: C(v1), C(v2) or C(none); none when the host sees control groups but no controllers.
+  returned: always
+  type: str
+epoch_s:
+  description: The host's clock, seconds since 1970.
+  returned: always
+  type: float
+munge_key_sha256:
+  description: SHA-256 of the installed MUNGE key in base64 (Jinja can hash text only), empty without a key.
+  returned: always
+  type: str
+units:
+  description: ActiveState of each unit asked for.
+  returned: always
+  type: dict
+"""
+
+IMAGE_MARKER = "/etc/clusterwright/image.json"
+MUNGE_KEY = "/etc/munge/munge.key"
+CGROUP_ROOT = "/sys/fs/cgroup"
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={"units": {"type": "list", "elements": "str", "default": []}}, supports_check_mode=True
+    )
+    module.exit_json(
+        changed=False,
+        image=_image(),
+        cgroup=_cgroup(),
+        epoch_s=time.time(),
+        munge_key_sha256=_key_checksum(),
+        units=_units(module.params["units"]),
+    )
+
+
+def _image() -> dict[str, Any]:
+    try:
+        with open(IMAGE_MARKER, encoding="utf-8") as stream:
+            return dict(json.load(stream))
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def _cgroup() -> str:
+    try:
+        with open(f"{CGROUP_ROOT}/cgroup.controllers", encoding="utf-8") as stream:
+            return "v2" if {"cpuset", "memory"} <= set(stream.read().split()) else "none"
+    except FileNotFoundError:
+        return "v1" if os.path.isdir(f"{CGROUP_ROOT}/devices") else "none"
+
+
+def _key_checksum() -> str:
+    try:
+        with open(MUNGE_KEY, "rb") as stream:
+            return hashlib.sha256(base64.b64encode(stream.read())).hexdigest()
+    except FileNotFoundError:
+        return ""
+
+
+def _units(names: list[str]) -> dict[str, str]:
+    if not names:
+        return {}
+    shown = subprocess.run(
+        ["systemctl", "is-active", *names], capture_output=True, text=True, check=False, timeout=30
+    ).stdout.split()
+    return dict(zip(names, shown, strict=False))
+
+
+if __name__ == "__main__":
+    main()

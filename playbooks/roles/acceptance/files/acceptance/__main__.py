@@ -1,0 +1,205 @@
+"""`python3 -m acceptance <spec.json`: check the cluster, print the document. The exit status says nothing about the cluster."""
+
+import concurrent.futures
+import contextlib
+import json
+import os
+import pwd
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from . import document, expectation, judge, slurm
+from .document import Check, Verdict
+
+JOB_NAME = "clusterwright-acceptance"
+POLL_S = 0.25
+NODES_DEADLINE_S = 60.0
+NODES_DEADLINE_PER_NODE_S = 0.5
+ALLOCATION_DEADLINE_S = 15
+ACCOUNTING_DEADLINE_S = 15.0
+JOB_LIMIT_MIN = 10
+"""The job ends by itself even if this program and its host go away."""
+MANY_NODE_SETS = 4
+STDERR_LINES = 4
+
+
+def main() -> None:
+    begin = time.monotonic()
+    # An ending engine ends this program with SIGTERM or SIGHUP: both must still cancel the jobs.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupted)
+    wanted = expectation.expect(json.load(sys.stdin))
+    try:
+        checks = accept(wanted)
+    except slurm.Unanswered as silence:
+        checks = [
+            Check(
+                name="Slurm answers",
+                node=wanted.cluster,
+                expected="an answer",
+                measured="none",
+                verdict=Verdict.ERROR,
+                detail=str(silence),
+                look_at="on the controller: `systemctl status slurmctld slurmdbd munge`",
+            )
+        ]
+    print(document.render(checks, seconds=time.monotonic() - begin))
+
+
+def _interrupted(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+def accept(wanted: expectation.Expectation) -> list[Check]:
+    if not wanted.node_sets:
+        return [
+            Check(name="node state", node="none", expected="0 nodes", measured=_no_nodes(), verdict=Verdict.PASS, detail="no pool has nodes")
+        ]
+    names = [name for node_set in wanted.node_sets for name in node_set.nodes]
+    nodes, waited_s = _settled_nodes(names)
+    busy = [name for name in names if judge.is_fit(nodes.get(name)) and not judge.is_free(nodes.get(name))]
+    holders = slurm.jobs_on(busy) if busy else {}
+    configured = _confinement(slurm.configuration())
+    with concurrent.futures.ThreadPoolExecutor(MANY_NODE_SETS) as pool:
+        results = pool.map(lambda one: _node_set(wanted, one, nodes, holders, configured, waited_s), wanted.node_sets)
+        return [check for checks in results for check in checks]
+
+
+def _no_nodes() -> str:
+    slurm.nodes()
+    return "0 nodes"
+
+
+def _settled_nodes(names: list[str]) -> tuple[dict[str, slurm.Node], float]:
+    """Wait until every node serves or is out of service for good; give the nodes and how long it took."""
+    deadline_s = NODES_DEADLINE_S + NODES_DEADLINE_PER_NODE_S * len(names)
+    begin = time.monotonic()
+    while True:
+        nodes = slurm.nodes()
+        waited_s = time.monotonic() - begin
+        if all(judge.is_settled(nodes.get(name)) for name in names) or waited_s > deadline_s:
+            return nodes, waited_s
+        time.sleep(POLL_S)
+
+
+def _confinement(configuration: dict[str, str]) -> tuple[bool, bool]:
+    """Say whether Slurm is told to confine devices, and cores."""
+    return configuration.get("ConstrainDevices") == "yes", configuration.get("ConstrainCores") == "yes"
+
+
+def _node_set(
+    wanted: expectation.Expectation,
+    node_set: expectation.NodeSet,
+    nodes: dict[str, slurm.Node],
+    holders: dict[str, str],
+    configured: tuple[bool, bool],
+    waited_s: float,
+) -> list[Check]:
+    checks = judge.node_states(node_set, nodes, holders=holders, waited_s=waited_s)
+    checks += judge.gres(node_set, nodes)
+    tested = [name for name in node_set.nodes if judge.is_free(nodes.get(name))]
+    if not tested:
+        return checks
+    try:
+        outcomes = _allocation(wanted, node_set, tested)
+    except slurm.Unanswered as refused:
+        checks.append(
+            Check(
+                name="job over all nodes",
+                node=expectation.hostlist(tuple(tested)),
+                expected="runs",
+                measured="did not run",
+                verdict=Verdict.FAIL,
+                detail=str(refused),
+                look_at="`squeue`, `sinfo -R`; on the controller: `journalctl -u slurmctld`",
+            )
+        )
+        return checks
+    checks += judge.gpus_in_job(node_set, tested, outcomes["whole"])
+    checks += judge.rendezvous(tested, outcomes["whole"])
+    checks += judge.device_confinement(node_set, tested, outcomes["share"], configured=configured[0])
+    checks += judge.core_confinement(node_set, tested, outcomes["share"], configured=configured[1])
+    checks += judge.all_reduce(node_set, tested, outcomes["allreduce"])
+    found, waited_s = _wait(lambda: _ended(slurm.accounted(outcomes["job"])), ACCOUNTING_DEADLINE_S)
+    checks.append(judge.accounting(wanted, node_set, tested, outcomes["job"], found, waited_s=waited_s))
+    return checks
+
+
+def _ended(job: slurm.AccountedJob | None) -> slurm.AccountedJob | None:
+    return None if job is None or job.state in ("PENDING", "RUNNING") else job
+
+
+def _wait(look: Callable[[], slurm.AccountedJob | None], deadline_s: float) -> tuple[slurm.AccountedJob | None, float]:
+    begin = time.monotonic()
+    while True:
+        found = look()
+        waited_s = time.monotonic() - begin
+        if found is not None or waited_s > deadline_s:
+            return found, waited_s
+        time.sleep(POLL_S)
+
+
+def _allocation(
+    wanted: expectation.Expectation, node_set: expectation.NodeSet, tested: list[str]
+) -> dict[str, Any]:
+    """Run the steps on the tested nodes in one job of the user.
+
+    Raises:
+        Unanswered: the job did not start, or ended without a result.
+    """
+    gpus = [f"--gpus-per-node={node_set.gpu_count}"] if node_set.gpu_count else []
+    command = [
+        *("salloc", "--quiet", f"--job-name={JOB_NAME}", f"--partition={node_set.partition}", "--exclusive"),
+        *(f"--nodes={len(tested)}", f"--nodelist={','.join(tested)}", *gpus, f"--time={JOB_LIMIT_MIN}"),
+        f"--immediate={ALLOCATION_DEADLINE_S}",
+        *(sys.executable, "-m", "acceptance.steps", json.dumps(tested), str(node_set.gpu_count)),
+    ]
+    home = pwd.getpwnam(wanted.user)
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        user=home.pw_uid,
+        group=home.pw_gid,
+        extra_groups=[],
+        cwd=home.pw_dir,
+        env=_environment(home),
+        start_new_session=True,
+    )
+    try:
+        printed, words = process.communicate(timeout=60 * JOB_LIMIT_MIN)
+    except subprocess.TimeoutExpired:
+        raise slurm.Unanswered(f"the job was not over after {JOB_LIMIT_MIN} min") from None
+    finally:
+        if process.poll() is None:
+            # Ends the job as well: salloc gives the allocation back on SIGTERM.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+    for line in reversed(printed.splitlines()):
+        with contextlib.suppress(ValueError):
+            return dict(json.loads(line))
+    lines = [line for line in words.splitlines() if line.strip()][-STDERR_LINES:]
+    raise slurm.Unanswered("; ".join(lines) or f"salloc ended with status {process.returncode} and said nothing")
+
+
+def _environment(home: pwd.struct_passwd) -> dict[str, str]:
+    return {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": home.pw_dir,
+        "USER": home.pw_name,
+        "LOGNAME": home.pw_name,
+        "SHELL": home.pw_shell,
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+if __name__ == "__main__":
+    main()

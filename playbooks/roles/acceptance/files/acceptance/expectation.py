@@ -1,0 +1,80 @@
+"""What the cluster should be, taken from the resolved spec (pure)."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeSet:
+    """Nodes that are alike; one job runs over all of them."""
+
+    partition: str
+    nodes: tuple[str, ...]
+    cpus: int
+    gpu_type: str
+    """Empty when the nodes have no GPU."""
+    gpu_count: int
+    simulated: bool
+    machines_exist: bool
+    """False: nodes are declared larger than the machine they run on, so cores can't be confined."""
+
+    @property
+    def hostlist(self) -> str:
+        return hostlist(self.nodes)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Expectation:
+    cluster: str
+    user: str
+    """Who submits the jobs: the blueprint's first user, or root where there is none (Slurm's own account `root`)."""
+    account: str
+    node_sets: tuple[NodeSet, ...]
+
+    @property
+    def node_count(self) -> int:
+        return sum(len(node_set.nodes) for node_set in self.node_sets)
+
+
+def expect(spec: Mapping[str, Any]) -> Expectation:
+    users = spec["users"]
+    return Expectation(
+        cluster=spec["name"],
+        user=users[0]["name"] if users else "root",
+        account=users[0]["default_account"] if users else "root",
+        node_sets=tuple(_node_set(node_set) for node_set in spec["node_sets"] if node_set["hosts"]["count"] > 0),
+    )
+
+
+def _node_set(node_set: Mapping[str, Any]) -> NodeSet:
+    hosts = node_set["hosts"]
+    machine = hosts["machine"]
+    gpus = machine["gpus"]
+    return NodeSet(
+        partition=node_set["partition"]["name"],
+        nodes=tuple(f"{hosts['prefix']}-{number}" for number in range(hosts["count"])),
+        cpus=machine["sockets"] * machine["cores_per_socket"] * machine["threads_per_core"],
+        gpu_type=gpus["type"] if gpus else "",
+        gpu_count=gpus["count"] if gpus else 0,
+        simulated=bool(gpus and gpus["simulated"]),
+        machines_exist=machine["exists"],
+    )
+
+
+def hostlist(nodes: tuple[str, ...]) -> str:
+    """Write nodes of one prefix in Slurm's bracket form; others are listed."""
+    if len(nodes) < 2:
+        return ",".join(nodes)
+    split = [node.rpartition("-") for node in nodes]
+    if len({prefix for prefix, _, _ in split}) > 1 or not all(number.isdigit() for _, _, number in split):
+        return ",".join(nodes)
+    numbers = sorted(int(number) for _, _, number in split)
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    written = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+    return f"{split[0][0]}-[{written}]"

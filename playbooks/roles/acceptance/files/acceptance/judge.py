@@ -1,0 +1,241 @@
+"""Turn what was measured into checks (pure)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .document import Check, Verdict
+from .expectation import Expectation, NodeSet, hostlist
+from .slurm import AccountedJob, Node, gres_gpus
+
+SERVING = frozenset({"idle", "allocated", "mixed"})
+UNFIT_FLAGS = frozenset(
+    {"drain", "fail", "failing", "not_responding", "invalid_reg", "maintenance", "reboot_requested", "reboot_issued"}
+)
+UNSETTLED_FLAGS = frozenset({"completing", "not_responding", "reboot_issued", "powering_up"})
+REFUSED = frozenset({"EPERM", "EACCES"})
+ABSENT_DEVICE = frozenset({"ENXIO", "ENODEV"})
+"""What opening a simulated GPU says when it is allowed: a device file without a device."""
+
+
+def is_fit(node: Node | None) -> bool:
+    return node is not None and node.base_state in SERVING and not node.flags & UNFIT_FLAGS
+
+
+def is_settled(node: Node | None) -> bool:
+    """True when waiting would not change the answer: it serves, or somebody took it out of service."""
+    if node is None:
+        return True
+    return not node.flags & UNSETTLED_FLAGS and (
+        node.base_state in SERVING or bool(node.flags & {"drain", "invalid_reg"})
+    )
+
+
+def is_free(node: Node | None) -> bool:
+    return node is not None and is_fit(node) and node.base_state == "idle"
+
+
+def node_states(node_set: NodeSet, nodes: Mapping[str, Node], *, holders: Mapping[str, str], waited_s: float) -> list[Check]:
+    checks = []
+    idle = tuple(name for name in node_set.nodes if is_free(nodes.get(name)))
+    for name in node_set.nodes:
+        node = nodes.get(name)
+        if name in idle:
+            continue
+        if node is not None and is_fit(node):
+            checks.append(_check("node state", name, "idle", node.state, Verdict.REPORTED, f"busy with job {holders.get(name, '?')}"))
+            continue
+        checks.append(
+            _check(
+                *("node state", name, "idle", "unknown to the controller" if node is None else node.state, Verdict.FAIL),
+                *(_reason(node, waited_s), f"`scontrol show node {name}`; on {name}: `journalctl -u slurmd -u munge`"),
+            )
+        )
+    if idle:
+        checks.append(_check("node state", hostlist(idle), "idle", "idle", Verdict.PASS, ""))
+    return checks
+
+
+def _reason(node: Node | None, waited_s: float) -> str:
+    reason = f"{node.reason}; " if node is not None and node.reason else ""
+    return f"{reason}waited {waited_s:.0f} s"
+
+
+def gres(node_set: NodeSet, nodes: Mapping[str, Node]) -> list[Check]:
+    """GPUs that the controller counts on each node, by count and type."""
+    expected = _gpus(node_set.gpu_type, node_set.gpu_count)
+
+    def measure(name: str) -> tuple[str, Verdict]:
+        node = nodes.get(name)
+        counts = gres_gpus(node.gres) if node is not None else {}
+        wanted = {node_set.gpu_type: node_set.gpu_count} if node_set.gpu_count else {}
+        measured = ", ".join(_gpus(gpu_type, count) for gpu_type, count in sorted(counts.items())) or "none"
+        return measured, Verdict.PASS if counts == wanted else Verdict.FAIL
+
+    known = [name for name in node_set.nodes if name in nodes]
+    return _per_node(
+        "GPUs known to Slurm", known, expected, measure, look_at="`scontrol show node {}`, gres.conf on the controller"
+    )
+
+
+def _gpus(gpu_type: str, count: int) -> str:
+    return f"{count} x {gpu_type or 'untyped'}" if count else "none"
+
+
+def gpus_in_job(node_set: NodeSet, tested: Sequence[str], whole: Mapping[str, Any]) -> list[Check]:
+    """GPUs that a job over all nodes sees on each, and that it may open them."""
+    seen = {line["node"]: line for line in whole["lines"]}
+    expected = _gpus(node_set.gpu_type, node_set.gpu_count)
+
+    def measure(name: str) -> tuple[str, Verdict]:
+        if name not in seen:
+            return f"no answer: {whole['error']}", Verdict.FAIL
+        line = seen[name]
+        refused = [gpu for gpu in line["visible_gpus"] if line["devices"].get(gpu) in REFUSED | {None}]
+        models = sorted(set(line["models"]))
+        other = [model for model in models if node_set.gpu_type not in model.lower()]
+        measured = _gpus(node_set.gpu_type, len(line["visible_gpus"]))
+        if other and not node_set.simulated:
+            return f"{measured}, the driver says {', '.join(other)}", Verdict.FAIL
+        if refused:
+            return f"{measured}, not to be opened: {', '.join(refused)}", Verdict.FAIL
+        return measured, Verdict.PASS if len(line["visible_gpus"]) == node_set.gpu_count else Verdict.FAIL
+
+    return _per_node("GPUs in a job", tested, expected, measure, look_at="on {}: `ls -l /dev/nvidia*`, `journalctl -u slurmd`")
+
+
+def rendezvous(tested: Sequence[str], whole: Mapping[str, Any]) -> list[Check]:
+    seen = {line["node"]: line for line in whole["lines"]}
+    everyone = sorted(tested)
+
+    def measure(name: str) -> tuple[str, Verdict]:
+        if name not in seen:
+            return f"no answer: {whole['error']}", Verdict.FAIL
+        line = seen[name]
+        if line.get("unresolved"):
+            return f"does not resolve {hostlist(tuple(line['unresolved']))}", Verdict.FAIL
+        if sorted(line.get("met", [])) != everyone:
+            return line.get("meeting") or f"met {hostlist(tuple(line.get('met', []))) or 'nobody'}", Verdict.FAIL
+        return f"met {len(everyone)}", Verdict.PASS
+
+    return _per_node(
+        "rendezvous by node name", tested, f"met {len(everyone)}", measure, look_at="on {}: `getent hosts`, `ip address`"
+    )
+
+
+def device_confinement(
+    node_set: NodeSet, tested: Sequence[str], share: Mapping[str, Any], *, configured: bool
+) -> list[Check]:
+    """A step with one GPU must not open another one of its node."""
+    if node_set.gpu_count < 2:
+        return []
+    seen = {line["node"]: line for line in share["lines"]}
+
+    def measure(name: str) -> tuple[str, Verdict]:
+        if name not in seen:
+            return f"no answer: {share['error']}", Verdict.FAIL
+        line = seen[name]
+        foreign = {gpu: opened for gpu, opened in line["devices"].items() if gpu not in line["step_gpus"]}
+        opened = sorted(gpu for gpu, outcome in foreign.items() if outcome not in REFUSED)
+        if not foreign:
+            return "no foreign GPU to try", Verdict.ERROR
+        if not opened:
+            return "refused", Verdict.PASS
+        return f"foreign GPUs {', '.join(opened)} may be opened", Verdict.FAIL if configured else Verdict.REPORTED
+
+    return _per_node(
+        *("confinement of GPUs", tested, "refused" if configured else "not configured", measure),
+        look_at="on {}: `cat /run/slurm/conf/cgroup.conf`, `journalctl -u slurmd`",
+    )
+
+
+def core_confinement(
+    node_set: NodeSet, tested: Sequence[str], share: Mapping[str, Any], *, configured: bool
+) -> list[Check]:
+    """A step with one core must not run on another one, even if it asks."""
+    if node_set.cpus < 2:
+        return []
+    seen = {line["node"]: line for line in share["lines"]}
+
+    def measure(name: str) -> tuple[str, Verdict]:
+        if name not in seen:
+            return f"no answer: {share['error']}", Verdict.FAIL
+        count = len(seen[name]["reachable_cpus"])
+        confined = count < node_set.cpus
+        if not configured:
+            return "not confined" if not confined else f"{count} CPUs", Verdict.REPORTED
+        return f"{count} of {node_set.cpus} CPUs", Verdict.PASS if confined else Verdict.FAIL
+
+    return _per_node(
+        *("confinement of cores", tested, "its own cores only" if configured else "not configured", measure),
+        look_at="on {}: `cat /run/slurm/conf/cgroup.conf`, `journalctl -u slurmd`",
+    )
+
+
+def all_reduce(node_set: NodeSet, tested: Sequence[str], outcome: Mapping[str, Any]) -> list[Check]:
+    """Values are judged; the rate is reported, as no floor is known for what runs here."""
+    where = hostlist(tuple(tested))
+    expected = f"0 wrong values over {len(tested)} processes"
+    look_at = f"as a user: `srun --mpi=pmix -w {where} …`; `srun --mpi=list`"
+    if not outcome["lines"]:
+        return [_check("MPI all-reduce", where, expected, "no result", Verdict.FAIL, outcome["error"], look_at)]
+    line = outcome["lines"][0]
+    complete = line["processes"] == len(tested) and line["wrong_values"] == 0
+    measured = f"{line['wrong_values']} wrong values over {line['processes']} processes"
+    checks = [
+        _check(
+            *("MPI all-reduce", where, expected, measured, Verdict.PASS if complete else Verdict.FAIL, line["library"]),
+            "" if complete else look_at,
+        )
+    ]
+    if complete and len(tested) > 1:
+        rate = bus_bandwidth(size_bytes=line["bytes"], seconds=line["seconds"], processes=line["processes"])
+        size = f"{line['bytes'] >> 20} MiB, one process a node, over Ethernet"
+        checks.append(_check("all-reduce busbw", where, "", f"{rate:.3f}", Verdict.REPORTED, size, unit="GB/s"))
+    return checks
+
+
+def bus_bandwidth(*, size_bytes: int, seconds: float, processes: int) -> float:
+    """Give GB/s by the rule of nccl-tests: size over time, times 2(n-1)/n for an all-reduce (doc/PERFORMANCE.md there)."""
+    return size_bytes / seconds / 1e9 * 2 * (processes - 1) / processes
+
+
+def accounting(
+    expectation: Expectation, node_set: NodeSet, tested: Sequence[str], job: str, found: AccountedJob | None, *, waited_s: float
+) -> Check:
+    gpus = node_set.gpu_count * len(tested)
+    expected = f"COMPLETED, {expectation.user} of {expectation.account}, {len(tested)} nodes, {gpus} GPUs"
+    look_at = f"`sacct -j {job}`; on the controller: `journalctl -u slurmdbd -u slurmctld`"
+    where = hostlist(tuple(tested))
+    if found is None:
+        return _check("accounting", where, expected, f"job {job} is not there", Verdict.FAIL, f"waited {waited_s:.0f} s", look_at)
+    measured = f"{found.state}, {found.user} of {found.account}, {found.node_count} nodes, {found.gpu_count} GPUs"
+    passed = measured == expected
+    return _check(
+        *("accounting", where, expected, measured, Verdict.PASS if passed else Verdict.FAIL, f"job {job}"),
+        "" if passed else look_at,
+    )
+
+
+def _per_node(
+    name: str, nodes: Sequence[str], expected: str, measure: Callable[[str], tuple[str, Verdict]], *, look_at: str
+) -> list[Check]:
+    """One check for all nodes with the same result that is fine, one for each node that isn't."""
+    checks = []
+    alike: dict[tuple[str, Verdict], list[str]] = {}
+    for node in nodes:
+        measured, verdict = measure(node)
+        if verdict in (Verdict.FAIL, Verdict.ERROR):
+            checks.append(_check(name, node, expected, measured, verdict, "", look_at.format(node)))
+        else:
+            alike.setdefault((measured, verdict), []).append(node)
+    for (measured, verdict), same in alike.items():
+        checks.append(_check(name, hostlist(tuple(same)), expected, measured, verdict, ""))
+    return checks
+
+
+def _check(
+    name: str, node: str, expected: str, measured: str, verdict: Verdict, detail: str, look_at: str = "", *, unit: str = ""
+) -> Check:
+    return Check(
+        name=name, node=node, expected=expected, measured=measured, verdict=verdict, detail=detail, look_at=look_at, unit=unit
+    )

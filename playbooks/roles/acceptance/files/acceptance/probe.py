@@ -1,0 +1,129 @@
+"""Runs on every node inside a job step: say what the step can see there, and meet the others by name. Prints one JSON line.
+
+Sent to the nodes as text (`python3 -c`), so that nothing needs to be installed there.
+"""
+
+import errno
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+CONNECT_ATTEMPT_S = 2.0
+
+
+def main() -> None:
+    task = json.loads(sys.argv[1])
+    seen: dict[str, Any] = {
+        "node": os.environ.get("SLURMD_NODENAME", socket.gethostname()),
+        "rank": int(os.environ["SLURM_PROCID"]),
+        "visible_gpus": [gpu for gpu in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu],
+        "step_gpus": [gpu for gpu in os.environ.get("SLURM_STEP_GPUS", "").split(",") if gpu],
+        "devices": devices(),
+        "models": models(),
+        "cpus": sorted(os.sched_getaffinity(0)),
+        "reachable_cpus": reachable_cpus(),
+    }
+    if task.get("meet"):
+        seen.update(meet(task["nodes"], seen["rank"], seen["node"], port=task["port"], deadline_s=task["deadline_s"]))
+    print(json.dumps(seen), flush=True)
+
+
+def devices() -> dict[str, str]:
+    """Open every GPU device file; `open` or the error's name by number. ENXIO is a device file without a device (simulated)."""
+    found = {}
+    for name in os.listdir("/dev"):
+        number = re.fullmatch(r"nvidia(\d+)", name)
+        if number is None:
+            continue
+        try:
+            os.close(os.open(f"/dev/{name}", os.O_RDWR))
+            found[number.group(1)] = "open"
+        except OSError as error:
+            found[number.group(1)] = errno.errorcode.get(error.errno or 0, str(error.errno))
+    return found
+
+
+def models() -> list[str]:
+    """Names of the GPUs as the driver knows them; none without a driver."""
+    try:
+        ended = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    except FileNotFoundError:
+        return []
+    return ended.stdout.split("\n")[:-1] if ended.returncode == 0 else []
+
+
+def reachable_cpus() -> list[int]:
+    """Ask for every processor: a step confined to its cores gets no more than those, one that is only bound gets all."""
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+        return sorted(os.sched_getaffinity(0))
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def meet(nodes: list[str], rank: int, node: str, *, port: int, deadline_s: float) -> dict[str, Any]:
+    """Meet all others at the first node, found by its name, and learn from it who came."""
+    unresolved = [name for name in nodes if not resolves(name)]
+    deadline = time.monotonic() + deadline_s
+    try:
+        met = host(node, len(nodes), port, deadline) if rank == 0 else visit(nodes[0], node, port, deadline)
+    except OSError as error:
+        return {"unresolved": unresolved, "met": [], "meeting": f"{nodes[0]}:{port}: {error}"}
+    return {"unresolved": unresolved, "met": met, "meeting": ""}
+
+
+def resolves(name: str) -> bool:
+    try:
+        return bool(socket.getaddrinfo(name, None, socket.AF_INET))
+    except OSError:
+        return False
+
+
+def host(node: str, count: int, port: int, deadline: float) -> list[str]:
+    guests: list[tuple[str, socket.socket]] = []
+    with socket.create_server(("", port), backlog=count) as server:
+        while len(guests) < count - 1:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"only {len(guests)} of {count - 1} others came: {sorted(n for n, _ in guests)}")
+            server.settimeout(left)
+            connection, _ = server.accept()
+            connection.settimeout(left)
+            guests.append((connection.makefile("r").readline().strip(), connection))
+        met = sorted([node, *(name for name, _ in guests)])
+        for _, connection in guests:
+            connection.sendall((" ".join(met) + "\n").encode())
+            connection.close()
+    return met
+
+
+def visit(first: str, node: str, port: int, deadline: float) -> list[str]:
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("nobody answered")
+        try:
+            connection = socket.create_connection((first, port), timeout=min(left, CONNECT_ATTEMPT_S))
+        except OSError:
+            # The first node may start its process after this one.
+            time.sleep(0.05)
+            continue
+        with connection:
+            connection.settimeout(left)
+            connection.sendall(f"{node}\n".encode())
+            return connection.makefile("r").readline().split()
+
+
+main()

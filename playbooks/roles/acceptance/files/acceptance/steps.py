@@ -1,0 +1,75 @@
+"""Runs inside one allocation as the user: start the job steps and print what came out of each as one JSON line."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+STEP_BASE_S = 30.0
+STEP_PER_NODE_S = 1.0
+FIRST_PORT = 20000
+PORTS = 20000
+ALL_REDUCE_BYTES = 8 << 20
+ALL_REDUCE_ITERATIONS = 5
+
+
+def main() -> None:
+    nodes: list[str] = json.loads(sys.argv[1])
+    gpus = int(sys.argv[2])
+    job = os.environ["SLURM_JOB_ID"]
+    deadline_s = STEP_BASE_S + STEP_PER_NODE_S * len(nodes)
+    per_node = ["--ntasks-per-node=1", f"--nodes={len(nodes)}"]
+    meeting = {
+        "meet": True,
+        "nodes": nodes,
+        # Two jobs of one host must not meet at the same door.
+        "port": FIRST_PORT + int(job) % PORTS,
+        "deadline_s": deadline_s / 2,
+    }
+    outcomes: dict[str, Any] = {"job": job}
+    all_gpus = [f"--gpus-per-node={gpus}"] if gpus else []
+    outcomes["whole"] = _step([*per_node, *all_gpus, "--distribution=block"], "probe.py", meeting, deadline_s)
+    share = ["--gpus-per-node=1"] if gpus else []
+    outcomes["share"] = _step([*per_node, *share, "--exact", "--cpus-per-task=1"], "probe.py", {}, deadline_s)
+    reduction = {"bytes": ALL_REDUCE_BYTES, "iterations": ALL_REDUCE_ITERATIONS}
+    outcomes["allreduce"] = _step([*per_node, "--mpi=pmix"], "allreduce.py", reduction, deadline_s)
+    print(json.dumps(outcomes), flush=True)
+
+
+def _step(options: Sequence[str], program: str, task: dict[str, Any], deadline_s: float) -> dict[str, Any]:
+    """Run one step; give the JSON lines its processes printed and why there may be fewer than processes."""
+    text = (pathlib.Path(__file__).parent / program).read_text(encoding="utf-8")
+    # A node that lost its daemon would hold the step for minutes: srun ends it, this process only stands behind.
+    limit_s = int(deadline_s)
+    command = ["srun", "--quiet", "--kill-on-bad-exit=0", f"--time=0:{limit_s}", *options, "python3", "-c", text]
+    try:
+        ended = subprocess.run(
+            [*command, json.dumps(task)], capture_output=True, text=True, check=False, timeout=limit_s + 5
+        )
+    except subprocess.TimeoutExpired as late:
+        printed = late.stdout.decode() if isinstance(late.stdout, bytes) else ""
+        return {"lines": _json_lines(printed), "error": f"the step was not over after {limit_s} s"}
+    lines = _json_lines(ended.stdout)
+    return {"lines": lines, "error": "" if ended.returncode == 0 else _last_words(ended.stderr, ended.returncode)}
+
+
+def _json_lines(text: str) -> list[Any]:
+    found = []
+    for line in text.splitlines():
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            continue
+    return found
+
+
+def _last_words(stderr: str, status: int) -> str:
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    return "; ".join(lines[-4:]) or f"exit status {status}"
+
+
+if __name__ == "__main__":
+    main()
