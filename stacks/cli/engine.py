@@ -1,0 +1,151 @@
+"""Drive Pulumi's engine: find it, choose the stack, run one operation, and leave no process of it behind.
+
+A killed engine leaves its lock in the state and its children running. The lock is recognised as stale when its holder is gone from this same machine; children become ours, because this process asks the
+kernel to hand orphans to it, and are ended with the operation.
+"""
+
+import ctypes
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+from blueprints.project import project_root
+
+from .problem import Problem
+
+PROJECT = "clusterwright"
+ORGANIZATION = "organization"  # the file backend has only this one
+PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
+
+
+def require() -> None:
+    """Raise Problem unless the engine is on PATH and a backend chosen."""
+    if shutil.which("pulumi") is None or "PULUMI_BACKEND_URL" not in os.environ:
+        raise Problem(
+            "Pulumi's engine is not at hand",
+            why="`pulumi` is not on PATH, or no backend is chosen",
+            remedy="`make setup` installs it; then `. ./activate` in this shell, or use the make targets, which do both",
+        )
+
+
+def select_or_init(stack: str) -> None:
+    """Make the stack unless the backend has it, and make it the one that a bare `pulumi up` takes."""
+    if exists(stack):
+        return
+    _capture("stack", "select", "--create", "--stack", stack)
+
+
+def exists(stack: str) -> bool:
+    """Say whether the backend has the stack; for the file backend without starting the engine."""
+    folder = _file_backend()
+    if folder is not None:
+        return any((folder / ".pulumi" / "stacks" / PROJECT).glob(f"{stack}.json*"))
+    return subprocess.run(["pulumi", "stack", "--stack", stack], capture_output=True, cwd=project_root(), check=False).returncode == 0
+
+
+def operate(*words: str, stack: str) -> int:
+    """Run one operation with the terminal as it is, and give its exit status."""
+    clear_stale_lock(stack)
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    process = subprocess.Popen(["pulumi", *words, "--stack", stack], cwd=project_root())
+    while True:
+        try:
+            status = process.wait()
+            break
+        except KeyboardInterrupt:
+            continue  # the engine got the same Ctrl-C; a second one makes it stop at once
+    _end_orphans()
+    return status
+
+
+def outputs(stack: str) -> dict[str, Any]:
+    """Give the stack's outputs, secrets included."""
+    found: dict[str, Any] = json.loads(_capture("stack", "output", "--json", "--show-secrets", "--stack", stack))
+    return found
+
+
+def pending_creates(stack: str) -> list[str]:
+    """URNs whose creation was interrupted by a kill, from the file backend's state; empty for other backends, which keep them themselves."""
+    state = _state(stack)
+    operations = (state or {}).get("checkpoint", {}).get("latest", {}).get("pending_operations") or []
+    return [operation["resource"]["urn"] for operation in operations if operation["type"] == "creating"]
+
+
+def clear_stale_lock(stack: str) -> None:
+    """Clear the lock of an engine that is gone; refuse, naming the holder, when it lives.
+
+    Raises:
+        Problem: another run holds the stack.
+    """
+    folder = _file_backend()
+    if folder is None:
+        return  # other backends have leases that end by themselves
+    for lock in (folder / ".pulumi" / "locks" / ORGANIZATION / PROJECT / stack).glob("*.json"):
+        holder = _read_json(lock)
+        if holder is None:
+            continue
+        pid, host = int(holder["pid"]), holder["hostname"]
+        if host != socket.gethostname():
+            raise Problem(
+                f"stack {stack} is locked",
+                why=f"process {pid} of {holder['username']} on {host} has held it since {holder['timestamp']}",
+                remedy=f"wait for it; if that machine is gone for good: pulumi cancel --stack {stack}",
+            )
+        if _is_engine(pid):
+            raise Problem(
+                f"stack {stack} is locked: another run is under way",
+                why=f"process {pid} of {holder['username']} has held it since {holder['timestamp']}",
+                remedy="wait for it to end, or stop it with Ctrl-C where it runs",
+            )
+        print(f"clearing the lock of process {pid}, which ended without releasing stack {stack}")
+        lock.unlink(missing_ok=True)
+
+
+def _is_engine(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip() == "pulumi"
+    except OSError:
+        return False
+
+
+def _capture(*words: str) -> str:
+    done = subprocess.run(["pulumi", *words], cwd=project_root(), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise Problem(f"`pulumi {' '.join(words[:2])}` failed", why=done.stderr.strip() or "it said nothing", remedy="mend what it names and run the command again")
+    return done.stdout
+
+
+def _file_backend() -> Path | None:
+    url = urlparse(os.environ["PULUMI_BACKEND_URL"])
+    return Path(unquote(url.path)).expanduser() if url.scheme == "file" else None
+
+
+def _state(stack: str) -> dict[str, Any] | None:
+    folder = _file_backend()
+    return None if folder is None else _read_json(folder / ".pulumi" / "stacks" / PROJECT / f"{stack}.json")
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+    return found
+
+
+def _end_orphans() -> None:
+    """End what the engine left when it was killed: its plugins end by themselves, its language host doesn't."""
+    for children in Path("/proc/self/task").glob("*/children"):
+        for pid in [int(word) for word in children.read_text().split()]:
+            try:
+                os.kill(pid, signal.SIGTERM)
+                os.waitpid(pid, 0)
+            except (ProcessLookupError, ChildProcessError):
+                continue

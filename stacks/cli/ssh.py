@@ -1,0 +1,29 @@
+"""`clusterwright ssh`: log in as a user of the stack, host key verified."""
+
+import argparse
+import os
+
+from .. import login
+from . import engine, options
+from .problem import Problem
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    options.stack(parser)
+    parser.add_argument("--user", help="who logs in (default: the blueprint's first user)")
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="run this there instead of a shell")
+
+
+def run(given: argparse.Namespace) -> int:
+    engine.require()
+    outputs = engine.outputs(given.stack) if engine.exists(given.stack) else {}
+    if "spec" not in outputs:
+        raise Problem(f"stack {given.stack} is not up", why="it has no login node", remedy=f"make up STACK={given.stack}")
+    users = [user["name"] for user in outputs["spec"]["users"]]
+    user = given.user or next(iter(users), None)
+    if user not in users:
+        raise Problem(f"no user {user}", why=f"the cluster has {', '.join(users) or 'no users'}", remedy="name one of them, or add the user to the blueprint")
+    login.write_keys(given.stack, outputs)
+    words = given.words[1:] if given.words[:1] == ["--"] else given.words
+    argv = [*login.command(given.stack, outputs, user), *words]
+    os.execvp(argv[0], argv)

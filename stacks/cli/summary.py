@@ -1,0 +1,70 @@
+"""`clusterwright summary`: what a stack has, how to log in, what was checked and measured, and what is simulated."""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from blueprints.project import project_root
+
+from .. import login
+from . import engine, options
+from .problem import Problem
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    options.stack(parser)
+
+
+def run(given: argparse.Namespace) -> int:
+    engine.require()
+    show(given.stack)
+    return 0
+
+
+def show(stack: str) -> None:
+    """Print the summary from the stack's outputs."""
+    found = engine.outputs(stack) if engine.exists(stack) else {}
+    if "spec" not in found:
+        raise Problem(f"stack {stack} has nothing to show", why="no `up` of it has ended yet", remedy=f"make up STACK={stack}")
+    login.write_keys(stack, found)
+    print("\n".join(lines(stack, found)))
+
+
+def lines(stack: str, outputs: Mapping[str, Any]) -> Iterator[str]:
+    """Write the summary line by line."""
+    spec = outputs["spec"]
+    software = spec["software"]
+    yield ""
+    yield f"Cluster {spec['name']} is up (stack {stack} on {spec['target']}, {software['profile']} with Slurm {software['slurm']})"
+    yield ""
+    yield "Log in"
+    for user in spec["users"]:
+        yield f"  {login.shown(login.command(stack, outputs, user['name']), relative_to=project_root())}"
+    yield ""
+    yield "Partitions"
+    for node_set in spec["node_sets"]:
+        yield f"  {_partition(node_set)}"
+    yield ""
+    yield "Checked"
+    for check in outputs["acceptance"] or ():
+        yield f"  {_check(check)}"
+    if spec["simulated"]:
+        yield ""
+        yield "Simulated"
+        for sentence in spec["simulated"]:
+            yield f"  {sentence}"
+
+
+def _partition(node_set: Mapping[str, Any]) -> str:
+    partition, hosts, machine = node_set["partition"], node_set["hosts"], node_set["hosts"]["machine"]
+    cpus = machine["sockets"] * machine["cores_per_socket"] * machine["threads_per_core"]
+    nodes = f"{hosts['count']} node{'s' if hosts['count'] != 1 else ''} {hosts['prefix']}-0" + (f"…{hosts['count'] - 1}" if hosts["count"] > 1 else "")
+    gpus = machine["gpus"]
+    each = f"each {cpus} CPUs, {machine['memory_mib']} MiB" + (f", {gpus['count']} × {gpus['type']}" + (" (simulated)" if gpus["simulated"] else "") if gpus else "")
+    return f"{partition['name']}{' (default)' if partition['default'] else ''}: {nodes}, {each}; at most {partition['max_time']} a job"
+
+
+def _check(check: Mapping[str, Any]) -> str:
+    unit = f" {check['unit']}" if check.get("unit") else ""
+    verdict = {"pass": "ok", "reported": "measured, not judged"}.get(check["verdict"], check["verdict"])
+    return f"{check['name']} ({check['node']}): {check['measured']}{unit}, {verdict}"

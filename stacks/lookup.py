@@ -1,0 +1,29 @@
+"""Ask the place where a cluster will stand for what resolving needs to know; for the local target that is this machine."""
+
+from pathlib import Path
+
+from blueprints.facts import Facts
+
+PROCESSORS = Path("/sys/devices/system/cpu")
+
+
+def this_machine() -> Facts:
+    """Read the processor layout and memory of this machine.
+
+    Source: Documentation/admin-guide/cputopology.rst, proc_meminfo(5).
+    """
+    threads = [
+        (_number(topology / "physical_package_id"), _number(topology / "core_id"))
+        for topology in sorted(PROCESSORS.glob("cpu[0-9]*/topology"))
+        if (topology / "core_id").exists()
+    ]
+    sockets, cores = {socket for socket, _ in threads}, set(threads)
+    memory_mib = int(Path("/proc/meminfo").read_text().split("MemTotal:")[1].split()[0]) // 1024
+    if not threads or len(cores) % len(sockets) or len(threads) % len(cores):
+        # Cores of several kinds, or no topology at all: Slurm can only be told of equal ones.
+        return Facts(sockets=1, cores_per_socket=max(len(threads), 1), threads_per_core=1, memory_mib=memory_mib)
+    return Facts(sockets=len(sockets), cores_per_socket=len(cores) // len(sockets), threads_per_core=len(threads) // len(cores), memory_mib=memory_mib)
+
+
+def _number(file: Path) -> int:
+    return int(file.read_text())

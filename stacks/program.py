@@ -1,0 +1,32 @@
+"""What `pulumi up` does: settings → spec → cluster → outputs."""
+
+import pulumi
+from pulumi.runtime.config import get_config_env
+
+from blueprints.finding import Invalid, render
+from blueprints.load import load
+from blueprints.spec import as_record
+from components import lifetime
+from components.cluster import Cluster
+
+from . import lookup, settings
+
+
+def deploy() -> None:
+    """Register the stack's resources.
+
+    Raises:
+        pulumi.RunError: the blueprint or a setting is not usable; the text is the whole page.
+    """
+    lifetime.end_with_engine()
+    stack = pulumi.get_stack()
+    try:
+        chosen = settings.parse(get_config_env(), stack=stack)
+        spec = load(chosen.blueprint, target=chosen.target, stack=stack, facts=lookup.this_machine(), overrides=chosen.overrides)
+    except Invalid as invalid:
+        raise pulumi.RunError(render(invalid.findings)) from None
+    cluster = Cluster(spec.name, spec, stack=stack)
+    pulumi.export("spec", as_record(spec))
+    pulumi.export("login", {"address": cluster.endpoint.address, "port": cluster.endpoint.port, "host_key": cluster.endpoint.host_key})
+    pulumi.export("user_keys", pulumi.Output.secret(cluster.user_keys))
+    pulumi.export("acceptance", cluster.checks)

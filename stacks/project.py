@@ -1,0 +1,18 @@
+"""Places in the project folder that everyday operations use."""
+
+from pathlib import Path
+
+from blueprints.project import project_root
+
+PRIVATE = ".clusterwright"
+"""Ignored by git: state of the file backend, passphrase, users' keys."""
+
+
+def stack_file(stack: str) -> Path:
+    """The stack's settings, in Pulumi's form."""
+    return project_root() / "stacks" / f"Pulumi.{stack}.yaml"
+
+
+def private_folder(stack: str) -> Path:
+    """Keys that the stack made for its users, and what is needed to log in with them."""
+    return project_root() / PRIVATE / "stacks" / stack

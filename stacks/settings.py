@@ -1,0 +1,65 @@
+"""A stack's settings, as `pulumi config` keeps them."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from blueprints.finding import Finding, Invalid, Level, Position
+from blueprints.display import near
+
+NAMESPACE = "clusterwright"
+DEFAULT_BLUEPRINT = "starter"
+DEFAULT_TARGET = "local"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
+    """What a stack chooses: the blueprint, where it lands, and its own values."""
+
+    blueprint: str = DEFAULT_BLUEPRINT
+    target: str = DEFAULT_TARGET
+    overrides: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def parse(config: Mapping[str, Any], *, stack: str) -> Settings:
+    """Read settings by their full names (`clusterwright:blueprint`); others' namespaces are left aside.
+
+    Raises:
+        Invalid: an unknown setting of ours, or one of the wrong type.
+    """
+    known = {"blueprint": str, "target": str, "set": dict}
+    values: dict[str, Any] = {}
+    findings = []
+    for name, value in config.items():
+        namespace, _, key = name.partition(":")
+        if namespace != NAMESPACE:
+            continue
+        where = Position(f"stacks/Pulumi.{stack}.yaml, setting {name}")
+        if key not in known:
+            findings.append(_error("CW150", where, f"unknown setting {name}", f"there are {', '.join(f'{NAMESPACE}:{one}' for one in known)}", key, known))
+            continue
+        plain = _object(value) if known[key] is dict else value
+        if not isinstance(plain, known[key]):
+            findings.append(_error("CW151", where, f"{name} is not a {known[key].__name__}", f"it is {value!r}", key, known))
+            continue
+        values["overrides" if key == "set" else key] = plain
+    if findings:
+        raise Invalid(findings)
+    return Settings(**values)
+
+
+def _object(value: Any) -> Any:
+    """Pulumi hands objects over as JSON text."""
+    if isinstance(value, str):
+        try:
+            return json.loads(value)
+        except json.JSONDecodeError:
+            return value
+    return value
+
+
+def _error(code: str, where: Position, what: str, why: str, key: str, known: Mapping[str, Any]) -> Finding:
+    close = near(key, known)
+    remedy = f"did you mean {NAMESPACE}:{close}? " if close else ""
+    return Finding(Level.ERROR, code, where, what, why, f"{remedy}`pulumi config rm {NAMESPACE}:{key}` removes it")
