@@ -7,7 +7,6 @@ STACK ?= local
 BLUEPRINT ?=
 # More words for the program or for pytest: make plan ARGS=--json, make test-pure ARGS='-k caret'
 ARGS ?=
-export EXTRAS
 
 activated = . ./activate &&
 program = $(activated) exec clusterwright

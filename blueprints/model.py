@@ -19,7 +19,7 @@ class Section(pydantic.BaseModel):
     A section's docstring is its description, for messages, schema and reference alike.
     """
 
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=False)
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True, frozen=True)
 
     @pydantic.model_validator(mode="before")
     @classmethod
@@ -162,8 +162,9 @@ def parse_most(source: document.Document) -> Parsed:
     try:
         return Parsed(Blueprint.model_validate(source.values), ())
     except pydantic.ValidationError as error:
-        findings = refusals.explain(error, Blueprint, source)
-        rest = _without([fault["loc"] for fault in error.errors(include_url=False)], source.values)
+        faults = error.errors(include_url=False)
+    findings = refusals.explain(faults, Blueprint, source)
+    rest = _without([fault["loc"] for fault in faults], source.values)
     try:
         return Parsed(Blueprint.model_validate(rest), findings)
     except pydantic.ValidationError:

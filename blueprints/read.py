@@ -75,6 +75,10 @@ class _Frame:
         self.skips = skips
         """Its entries are refused already (under a duplicate key, or inside a key) and kept nowhere."""
 
+    @property
+    def expects_key(self) -> bool:
+        return isinstance(self.container, dict) and self.key is None
+
 
 class _Reader:
     """Fills containers from parser events, keeping a stack of its own."""
@@ -118,7 +122,7 @@ class _Reader:
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         self._plain(event)
         frame = self._frames[-1] if self._frames else None
-        if frame is not None and isinstance(frame.container, dict) and frame.key is None:
+        if frame is not None and frame.expects_key:
             self._key(frame, event)
         else:
             self._store(_value(event), _mark(event))
@@ -139,7 +143,7 @@ class _Reader:
             self._refuse(Code.TOO_DEEP, mark, "this is nested too deep", why, "check the brackets and the indentation")
             raise _Stop
         frame = self._frames[-1] if self._frames else None
-        if frame is not None and isinstance(frame.container, dict) and frame.key is None:
+        if frame is not None and frame.expects_key:
             why = "keys are words"
             self._refuse(Code.KEY_NOT_TEXT, mark, "a mapping or list can't be a key", why, "write a word before the colon; quote it if it begins with [ or {")
             frame.key, frame.key_mark = "", mark
@@ -182,17 +186,15 @@ class _Reader:
         return True
 
     def _alias(self, event: yaml.AliasEvent) -> None:
-        frame = self._frames[-1]
-        is_key = isinstance(frame.container, dict) and frame.key is None
-        if frame.key != "<<":
+        mark = _mark(event)
+        frame = self._frames[-1] if self._frames else None
+        if frame is None or frame.key != "<<":  # a merge key is refused already
             why = "a blueprint is plain data: what a pool is stands in the pool"
-            self._refuse(
-                Code.ALIAS, _mark(event), "aliases (`*name`) are not part of the language", why, "write the value out; quote a text that begins with *"
-            )
-        if is_key:
-            frame.key, frame.key_mark = "", _mark(event)
+            self._refuse(Code.ALIAS, mark, "aliases (`*name`) are not part of the language", why, "write the value out; quote a text that begins with *")
+        if frame is not None and frame.expects_key:
+            frame.key, frame.key_mark = "", mark
         else:
-            self._store(None, _mark(event))
+            self._store(None, mark)
 
     def _plain(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
         if event.anchor is not None:

@@ -3,7 +3,7 @@
 import re
 import types
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pydantic
@@ -25,10 +25,9 @@ _KINDS = {
 }
 
 
-def explain(error: pydantic.ValidationError, language: type[pydantic.BaseModel], source: Document) -> tuple[finding.Finding, ...]:
-    """Turn each fault into a finding, in the order of the file."""
-    faults = error.errors(include_url=False)[:EXPLAINED_AT_MOST]
-    return finding.in_order(_finding(fault, language, source) for fault in faults)
+def explain(faults: Sequence[Any], language: type[pydantic.BaseModel], source: Document) -> tuple[finding.Finding, ...]:
+    """Turn each of pydantic's faults into a finding, in the order of the file."""
+    return finding.in_order(_finding(fault, language, source) for fault in faults[:EXPLAINED_AT_MOST])
 
 
 def _finding(fault: Any, language: type[pydantic.BaseModel], source: Document) -> finding.Finding:

@@ -37,7 +37,11 @@ class Cluster(pulumi.ComponentResource):
         password = self._secret("database-password", "password")
         user_keys = {user.name: self._secret(f"user-{user.name}-key", "ssh") for user in spec.users if not user.ssh_keys}
         keys = contract.Keys(
-            munge=munge.output("value"), admin_public=admin.output("public"), admin_private=admin.output("value"), login_host=login_host.output("value"), login_host_public=login_host.output("public")
+            munge=munge.output("value"),
+            admin_public=admin.output("public"),
+            admin_private=admin.output("value"),
+            login_host=login_host.output("value"),
+            login_host_public=login_host.output("public"),
         )
         target = _target(spec.target)(spec, stack=stack, keys=keys, opts=self._options)
         target.network()

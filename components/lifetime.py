@@ -1,25 +1,17 @@
 """End with the engine, however it went.
 
 A killed engine leaves its plugins and its language host behind, still working on a stack that nobody records any more. The kernel tells when the engine ends (a pidfd becomes
-readable); then this process stops its children, ends the engine's other children (the language host) and itself.
+readable); then this process ends the language host, which is another child of the engine, and itself. What it started and must end with it watches a pipe to it.
 """
 
 import os
 import select
 import signal
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 LOOK_FOR_SIBLINGS_S = 1.0
 LANGUAGE_HOST = "pulumi-language"  # as far as the kernel keeps a command's name: 15 letters
-
-_at_end: list[Callable[[], None]] = []
-
-
-def at_engine_end(clean_up: Callable[[], None]) -> None:
-    """Have `clean_up` called when the engine is gone; it has little time and must not fail."""
-    _at_end.append(clean_up)
 
 
 def end_with_engine() -> None:
@@ -43,10 +35,9 @@ def _watch(engine: int, handle: int) -> None:
     siblings: dict[int, int] = {}
     poll = select.poll()
     poll.register(handle, select.POLLIN)
+    _remember_children(engine, siblings)
     while not poll.poll(LOOK_FOR_SIBLINGS_S * 1000):
         _remember_children(engine, siblings)
-    for clean_up in _at_end:
-        clean_up()
     for sibling in siblings.values():
         try:
             signal.pidfd_send_signal(sibling, signal.SIGTERM)

@@ -5,8 +5,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from blueprints.finding import Finding, Invalid, Level, Position
 from blueprints.display import near
+from blueprints.finding import Finding, Invalid, Level, Position
 
 NAMESPACE = "clusterwright"
 DEFAULT_BLUEPRINT = "starter"
@@ -28,7 +28,7 @@ def parse(config: Mapping[str, Any], *, stack: str) -> Settings:
     Raises:
         Invalid: an unknown setting of ours, or one of the wrong type.
     """
-    known = {"blueprint": str, "target": str, "set": dict}
+    known: dict[str, type] = {"blueprint": str, "target": str, "set": dict}
     values: dict[str, Any] = {}
     findings = []
     for name, value in config.items():

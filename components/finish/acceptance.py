@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from ..provider.kind import Kind, PartlyMade, Values, Work
 from . import playbook
@@ -54,7 +54,9 @@ class Acceptance(Kind[AcceptanceInputs]):
             work,
         )
         if not outcome.ok:
-            reasons = [f"acceptance could not be carried out: {failure}" for failure in outcome.failures] or [f"acceptance could not be carried out: {outcome.error}"]
+            reasons = [f"acceptance could not be carried out: {failure}" for failure in outcome.failures] or [
+                f"acceptance could not be carried out: {outcome.error}"
+            ]
             raise PartlyMade(*reasons, outputs={"ok": False, "checks": []})
         report = json.loads(outcome.results[DOCUMENT_TASK]["stdout"])
         outputs = {"ok": report["ok"], "checks": report["checks"], "seconds": report["seconds"]}

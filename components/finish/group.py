@@ -64,8 +64,8 @@ class Group(Kind[GroupInputs]):
             work,
         )
         if not outcome.ok:
-            failed = {failure.host for failure in outcome.failures} or set(unfinished)
-            done = {hostname: mark for hostname, mark in wanted.items() if hostname not in failed and (recorded.get(hostname) == mark or hostname in unfinished)}
+            through = outcome.through - {failure.host for failure in outcome.failures}
+            done = {hostname: mark for hostname, mark in wanted.items() if recorded.get(hostname) == mark or hostname in through}
             raise PartlyMade(*(str(failure) for failure in outcome.failures), *filter(None, [outcome.error]), outputs={"finished": done})
         return {"finished": wanted}
 

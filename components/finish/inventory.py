@@ -21,9 +21,7 @@ def inventory(groups: Mapping[str, Iterable[FinishedHost]]) -> dict[str, Any]:
     """Give the inventory in the form of Ansible's YAML plugin."""
     return {
         group: {
-            "hosts": {
-                host.name: {"ansible_host": host.address, "ansible_user": "root", "incarnation": host.incarnation, "node_group": group} for host in hosts
-            }
+            "hosts": {host.name: {"ansible_host": host.address, "ansible_user": "root", "incarnation": host.incarnation, "node_group": group} for host in hosts}
         }
         for group, hosts in groups.items()
     }

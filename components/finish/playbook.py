@@ -4,6 +4,7 @@ The run has a process of its own (`supervise.py`). It gets all it needs on its s
 everything it started when this process goes away, also by SIGKILL.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -41,6 +42,8 @@ class Outcome:
     failures: tuple[Failure, ...]
     results: Mapping[str, Any]
     """What tasks reported that were asked for by name: task name → result."""
+    through: frozenset[str]
+    """Hosts that came to the end of the last task that ran. After a failure the others may have been left behind although no task failed on them."""
     changed: int
     error: str
     """Why the run as a whole could not be done; empty when it could."""
@@ -62,6 +65,7 @@ class Run:
         known_hosts: lines of known_hosts(5); host keys are always verified.
         limit: hosts or groups to run on.
         keep: names of tasks whose results are wanted.
+        playbooks: the folder with the playbook, its roles and `ansible.cfg`.
     """
 
     playbook: str
@@ -73,6 +77,7 @@ class Run:
     limit: str = ""
     keep: tuple[str, ...] = ()
     forks: int = 16
+    playbooks: str = str(PLAYBOOKS)
 
 
 def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = None) -> Outcome:
@@ -83,11 +88,14 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
     """
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     environment["PYTHONPATH"] = str(PROJECT_ROOT)
+    complaints = os.memfd_create("complaints")  # a pipe would block the run once it is full
     process = subprocess.Popen(
-        [sys.executable, "-m", "components.finish.supervise"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=PROJECT_ROOT, env=environment, start_new_session=True,
+        [sys.executable, "-m", "components.finish.supervise", work.title],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True, cwd=PROJECT_ROOT, env=environment, start_new_session=True,
     )  # fmt: skip
-    assert process.stdin and process.stdout and process.stderr
+    orders, events = process.stdin, process.stdout
+    if orders is None or events is None:
+        raise RuntimeError("the run's pipes were not made")
     failures: list[Failure] = []
     results: dict[str, Any] = {}
     ended: dict[str, Any] = {}
@@ -95,8 +103,7 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
     finished = threading.Event()
 
     def follow() -> None:
-        assert process.stdout
-        for line in process.stdout:
+        for line in events:
             event = json.loads(line)
             match event["event"]:
                 case "task":
@@ -113,14 +120,26 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
     follower.start()
     try:
         # The supervisor reads one line and keeps the pipe: its end means that this process is gone.
-        process.stdin.write(json.dumps(dataclasses.asdict(order)) + "\n")
-        process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # it ended before it read: why is among its complaints
+            orders.write(json.dumps(dataclasses.asdict(order)) + "\n")
+            orders.flush()
         work.wait_until(finished.is_set, awaiting=f"playbook {order.playbook}", within_s=24 * 3600)
     finally:
-        process.stdin.close()
-        error = process.stderr.read().strip()
+        with contextlib.suppress(BrokenPipeError):
+            orders.close()
         process.wait()
         follower.join()
+        events.close()
+        error = _content(complaints)
     if not ended:
-        return Outcome(tuple(failures), results, 0, error or f"playbook {order.playbook} ended without saying how")
-    return Outcome(tuple(failures), results, ended["changed"], "" if ended["status"] == "successful" or failures else ended["detail"] or error)
+        return Outcome(tuple(failures), results, frozenset(), 0, error or f"playbook {order.playbook} ended without saying how")
+    through = frozenset(ended["through"])
+    if ended["status"] == "successful":
+        return Outcome((), results, through, ended["changed"], "")  # what failed was rescued
+    return Outcome(tuple(failures), results, through, ended["changed"], "" if failures else ended["detail"] or error)
+
+
+def _content(memory: int) -> str:
+    with os.fdopen(memory) as file:
+        file.seek(0)
+        return file.read().strip()

@@ -1,4 +1,5 @@
-"""The process around one playbook run; started by `playbook.run`, which speaks with it over its standard input and output.
+"""The process around one playbook run; started by `playbook.run`, which speaks with it over its standard input and output. Its argument says to
+people who look at the list of processes what it is for.
 
 Whatever Ansible starts (forks, ssh with its persistent masters) becomes a child of this process when its own parent ends, so that at the end, which is also when standard input closes
 because the process that wanted the run is gone, all of it can be ended and the folder with the secrets removed.
@@ -15,7 +16,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-MEMORY = Path("/dev/shm")
+MEMORY = Path("/dev/shm")  # noqa: S108 - the folders in it are made by mkdtemp, for their owner alone
 FOLDER_PREFIX = "clusterwright-run-"
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 MESSAGE_KEYS = ("msg", "stderr", "stdout", "module_stderr", "reason")
@@ -27,8 +28,8 @@ def main() -> None:
     os.umask(0o077)
     _clear_orphans()
     order = json.loads(sys.stdin.readline())
-    folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-", dir=MEMORY if MEMORY.is_dir() else None))
-    ending = threading.Lock()
+    folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-", dir=MEMORY))
+    ending = threading.RLock()  # a signal may come while its own thread is ending already
 
     def end(status: int) -> None:
         with ending:
@@ -46,7 +47,7 @@ def main() -> None:
     try:
         _run(order, folder)
     except Exception as error:
-        _emit(event="end", status="error", changed=0, detail=f"{type(error).__name__}: {error}")
+        _emit(event="end", status="error", through=[], changed=0, detail=f"{type(error).__name__}: {error}")
     end(0)
 
 
@@ -60,7 +61,7 @@ def _run(order: dict[str, Any], folder: Path) -> None:
     variables.write_text(json.dumps(order["variables"]))
     inventory = folder / "inventory.json"
     inventory.write_text(json.dumps(order["inventory"]))
-    playbooks = Path(__file__).resolve().parents[2] / "playbooks"
+    playbooks = Path(order["playbooks"])
     environment = {
         "ANSIBLE_CONFIG": str(playbooks / "ansible.cfg"),
         "ANSIBLE_HOME": str(folder / "ansible"),
@@ -88,7 +89,7 @@ def _run(order: dict[str, Any], folder: Path) -> None:
         rotate_artifacts=0,
     )
     detail = "" if runner.status == "successful" else tally.last_words or f"ansible ended with status {runner.status}"
-    _emit(event="end", status=runner.status, changed=tally.changed, detail=detail[:MESSAGE_LIMIT])
+    _emit(event="end", status=runner.status, through=sorted(tally.through), changed=tally.changed, detail=detail[:MESSAGE_LIMIT])
 
 
 class _Tally:
@@ -96,6 +97,7 @@ class _Tally:
 
     def __init__(self, keep: frozenset[str]):
         self._keep = keep
+        self.through: set[str] = set()
         self.changed = 0
         self.last_words = ""
 
@@ -103,12 +105,16 @@ class _Tally:
         detail = event.get("event_data", {})
         match event["event"]:
             case "playbook_on_task_start":
+                self.through = set()
                 _emit(event="task", name=detail["name"])
             case "runner_on_failed" if not detail.get("ignore_errors"):
                 _emit(event="failed", task=detail["task"], host=detail["host"], message=_message(detail["res"]))
             case "runner_on_unreachable":
                 _emit(event="failed", task=detail["task"], host=detail["host"], message=f"the host does not answer: {_message(detail['res'])}")
+            case "runner_on_failed" | "runner_on_skipped":
+                self.through.add(detail["host"])
             case "runner_on_ok":
+                self.through.add(detail["host"])
                 self.changed += bool(detail["res"].get("changed"))
                 if detail["task"] in self._keep:
                     _emit(event="result", task=detail["task"], result=detail["res"])

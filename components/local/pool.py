@@ -123,7 +123,19 @@ class HostPool(Kind[HostPoolInputs]):
         return _converge(inputs, work, seeds_changed=False)
 
     def update(self, inputs: HostPoolInputs, outputs: Values, work: Work) -> Values:
-        seeds = ("munge_key", "admin_public_key", "host_key", "simulated_gpus", "mounts", "controllers", "first_address", "cidr", "gateway", "bridge", "cluster")
+        seeds = (
+            "munge_key",
+            "admin_public_key",
+            "host_key",
+            "simulated_gpus",
+            "mounts",
+            "controllers",
+            "first_address",
+            "cidr",
+            "gateway",
+            "bridge",
+            "cluster",
+        )
         wanted = dataclasses.asdict(inputs)
         changed = any(_plain(outputs.get(name)) != _plain(wanted[name]) for name in seeds)
         return _converge(inputs, work, seeds_changed=changed)
@@ -267,5 +279,3 @@ def _seeds(inputs: HostPoolInputs) -> tuple[hosts.Seed, ...]:
     if inputs.host_key:
         seeds.append(hosts.Seed("/etc/ssh/ssh_host_ed25519_key", inputs.host_key.encode(), mode=0o600))
     return tuple(seeds)
-
-

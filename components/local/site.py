@@ -4,6 +4,7 @@ import dataclasses
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import ClassVar
 
 from ..provider.kind import Kind, Refused, Values, Work
@@ -34,7 +35,10 @@ class Site(Kind[SiteInputs]):
 
     def check(self, inputs: SiteInputs) -> Iterator[tuple[str, str]]:
         if os.geteuid() != 0:
-            yield "", "local hosts need root: they are containers with networks and mounts of their own. Run the same command as root (`sudo -i`, then `make up`)."
+            yield (
+                "",
+                "local hosts need root: they are containers with networks and mounts of their own. Run the same command as root (`sudo -i`, then `make up`).",
+            )
             return
         missing = sorted({package for tool, package in TOOLS.items() if shutil.which(tool) is None})
         if missing:
@@ -42,20 +46,29 @@ class Site(Kind[SiteInputs]):
             return
         names = StackNames(inputs.stack)
         if found := network.conflict(names, inputs.cidr):
-            yield "cidr", (
-                f"subnet {inputs.cidr} of stack {inputs.stack} is in use on this machine: {found}. "
-                f"Choose a free one in the blueprint (network: {{cidr: 10.99.0.0/20}}) or for this stack only "
-                f"(pulumi config set --path 'clusterwright:set[\"network.cidr\"]' 10.99.0.0/20)."
+            yield (
+                "cidr",
+                (
+                    f"subnet {inputs.cidr} of stack {inputs.stack} is in use on this machine: {found}. "
+                    f"Choose a free one in the blueprint (network: {{cidr: 10.99.0.0/20}}) or for this stack only "
+                    f"(pulumi config set --path 'clusterwright:set[\"network.cidr\"]' 10.99.0.0/20)."
+                ),
             )
         for path, needed_gib, what in ((STATE_ROOT, STATE_SPACE_GIB, "the hosts' disks"), (cache_root(), CACHE_SPACE_GIB, "root file systems and layers")):
             free = disk.free_gib(path)
             if free < needed_gib and not names.state.exists():
-                yield "", f"{path} has {free:.1f} GiB free; {what} need {needed_gib:.0f} GiB. Free some space (`make clean-cache` empties the cache) or mount a larger disk there."
+                yield (
+                    "",
+                    f"{path} has {free:.1f} GiB free; {what} need {needed_gib:.0f} GiB. Free some space (`make clean-cache` empties the cache) or mount a larger disk there.",
+                )
         owner = record.read(names.owner_file)
-        if owner and owner["owner"] != inputs.owner and os.path.isdir(owner["owner"]):
-            yield "owner", (
-                f"a stack named {inputs.stack} of another checkout, {owner['owner']}, has its hosts on this machine. "
-                f"Destroy it there (`make down`), or choose another stack name here (`make up STACK=other`)."
+        if owner and owner["owner"] != inputs.owner and Path(owner["owner"]).is_dir():
+            yield (
+                "owner",
+                (
+                    f"a stack named {inputs.stack} of another checkout, {owner['owner']}, has its hosts on this machine. "
+                    f"Destroy it there (`make down`), or choose another stack name here (`make up STACK=other`)."
+                ),
             )
 
     def read(self, inputs: SiteInputs, outputs: Values) -> Values | None:

@@ -108,5 +108,3 @@ class Local:
         options = self._after(self._network, *(mount.resource for mount in mounts))
         pool = OwnResource("clusterwright:local:HostPool", group.name, inputs=inputs, outputs=("up", "hosts", "boots"), opts=options)
         return contract.Hosts(group=group, described=pool.output("hosts"), boots=pool.output("boots"), resource=pool)
-
-

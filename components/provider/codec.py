@@ -6,6 +6,7 @@ and dict; a whole number comes back as int, because the wire knows only doubles.
 Source: Pulumi's `sdk/proto/pulumi/provider.proto` and `sdk/python/lib/pulumi/runtime/rpc.py` (signatures).
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -38,7 +39,11 @@ def secret_names(properties: struct_pb2.Struct) -> frozenset[str]:
 
 
 def encode(values: Mapping[str, Any], *, secrets: Iterable[str] = ()) -> struct_pb2.Struct:
-    """Turn plain values into wire properties, those named in `secrets` as secrets as a whole."""
+    """Turn plain values into wire properties, those named in `secrets` as secrets as a whole.
+
+    Raises:
+        ValueError: a number is not finite; the engine's state is JSON, which can't hold it.
+    """
     hidden = frozenset(secrets)
     wire = {name: _secret(_wire(value)) if name in hidden else _wire(value) for name, value in values.items()}
     return json_format.ParseDict(wire, struct_pb2.Struct())
@@ -87,4 +92,6 @@ def _wire(value: Any) -> Any:
         return {str(name): _wire(inner) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_wire(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} is no number that a state can hold")
     return UNKNOWN_MARK if value is UNKNOWN else value

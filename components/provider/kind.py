@@ -4,7 +4,6 @@ A kind observes and changes one sort of thing in the world. Names of what it mak
 and every method may be called again after any interruption.
 """
 
-import dataclasses
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -46,10 +45,12 @@ class Work:
         show: shows a line on the resource's row; the second argument says whether the line is kept after the run.
         stopping: set when the engine asks every operation to end.
         timeout_s: the operation's time; 0 for none.
+        title: what it works for, for lists of processes (`local finish-control`).
     """
 
-    def __init__(self, *, show: Callable[[str, bool], None], stopping: threading.Event, timeout_s: float):
+    def __init__(self, *, show: Callable[[str, bool], None], stopping: threading.Event, timeout_s: float, title: str = ""):
         self._show, self._stopping = show, stopping
+        self.title = title
         self._timeout_s = timeout_s
         self._deadline = time.monotonic() + timeout_s if timeout_s else None
 
@@ -88,7 +89,7 @@ class Kind(ABC, Generic[Inputs]):
 
     token: ClassVar[str]
     """Pulumi's type (`clusterwright:local:HostPool`)."""
-    inputs: ClassVar[type]
+    inputs: ClassVar[type[Any]]
     replace_on: ClassVar[frozenset[str]] = frozenset()
     """Inputs whose change makes a new resource."""
     secret_outputs: ClassVar[frozenset[str]] = frozenset()
@@ -128,15 +129,6 @@ class Kind(ABC, Generic[Inputs]):
         """Remove it; removing what is not there is fine."""
 
 
-def preview_outputs(kind: Kind[Inputs], inputs: Inputs) -> dict[str, Any]:
-    return {**dict(kind.expected(inputs)), "complete": True}
-
-
-def as_values(record: Any) -> dict[str, Any]:
-    """Turn a dataclass into plain values."""
-    return dataclasses.asdict(record)
-
-
 @contextmanager
 def step(what: str) -> Iterator[None]:
     """Put `what` in front of the message of anything that goes wrong inside."""
@@ -148,4 +140,4 @@ def step(what: str) -> Iterator[None]:
         raise RuntimeError(f"{what}: {error}") from error
 
 
-__all__ = ["UNKNOWN", "Inputs", "Kind", "PartlyMade", "Refused", "Stopped", "Values", "Work", "as_values", "preview_outputs", "step"]
+__all__ = ["UNKNOWN", "Inputs", "Kind", "PartlyMade", "Refused", "Stopped", "Values", "Work", "step"]

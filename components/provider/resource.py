@@ -18,11 +18,8 @@ class OwnResource(pulumi.CustomResource):
 
     complete: pulumi.Output[bool]
 
-    def __init__(
-        self, token: str, name: str, *, inputs: Mapping[str, Any], outputs: Iterable[str] = (), opts: pulumi.ResourceOptions | None = None
-    ):
+    def __init__(self, token: str, name: str, *, inputs: Mapping[str, Any], outputs: Iterable[str] = (), opts: pulumi.ResourceOptions | None = None):
         super().__init__(token, name, {**inputs, **dict.fromkeys(("complete", *outputs))}, opts)
-
 
     def output(self, name: str) -> pulumi.Output[Any]:
         """Give one of the outputs, or of the inputs as recorded."""

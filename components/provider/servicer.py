@@ -6,6 +6,8 @@ cancel and timeout, and partial failure: an operation that fails after making so
 Source: Pulumi's `sdk/proto/pulumi/provider.proto`.
 """
 
+import contextlib
+import dataclasses
 import sys
 import threading
 import traceback
@@ -19,8 +21,6 @@ from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, plugin_pb2, provid
 
 from . import codec
 from .kind import Kind, PartlyMade, Refused, Stopped, Values, Work
-
-CALLED_WITHOUT_PROGRAM = "this provider is driven by the engine's resource operations only"
 
 
 class Servicer(provider_pb2_grpc.ResourceProviderServicer):
@@ -66,6 +66,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
                 failures = [provider_pb2.CheckFailure(property=name, reason=reason) for name, reason in kind.check(_typed(kind, news))]
             except (Refused, pydantic.ValidationError) as error:
                 failures = [provider_pb2.CheckFailure(property="", reason=_reason(error))]
+            except Exception as error:
+                context.abort(grpc.StatusCode.UNKNOWN, f"cannot be checked: {_reason(error)}")
         return provider_pb2.CheckResponse(inputs=request.news, failures=failures)
 
     def Diff(self, request: Any, context: grpc.ServicerContext) -> Any:
@@ -87,21 +89,19 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def Create(self, request: Any, context: grpc.ServicerContext) -> Any:
         kind, news = self._kind(request.urn), codec.decode(request.properties)
-        hidden = kind.secret_outputs | codec.secret_names(request.properties)
         if request.preview:
-            return provider_pb2.CreateResponse(id="", properties=_planned(kind, news, hidden))
+            return provider_pb2.CreateResponse(id="", properties=_planned(kind, request.properties))
         inputs = _typed(kind, news)
-        outputs = self._attempt(context, kind, request, lambda work: kind.create(inputs, work), properties=request.properties)
-        return provider_pb2.CreateResponse(id=kind.identity(inputs), properties=codec.encode({**news, **outputs, "complete": True}, secrets=hidden))
+        state = self._attempt(context, request, lambda work: kind.create(inputs, work), kind=kind, wanted=request.properties, recorded=struct_pb2.Struct())
+        return provider_pb2.CreateResponse(id=kind.identity(inputs), properties=state)
 
     def Update(self, request: Any, context: grpc.ServicerContext) -> Any:
         kind, olds, news = self._kind(request.urn), codec.decode(request.olds), codec.decode(request.news)
-        hidden = kind.secret_outputs | codec.secret_names(request.news)
         if request.preview:
-            return provider_pb2.UpdateResponse(properties=_planned(kind, news, hidden))
+            return provider_pb2.UpdateResponse(properties=_planned(kind, request.news))
         inputs = _typed(kind, news)
-        outputs = self._attempt(context, kind, request, lambda work: kind.update(inputs, olds, work), properties=request.news)
-        return provider_pb2.UpdateResponse(properties=codec.encode({**news, **outputs, "complete": True}, secrets=hidden))
+        state = self._attempt(context, request, lambda work: kind.update(inputs, olds, work), kind=kind, wanted=request.news, recorded=request.olds)
+        return provider_pb2.UpdateResponse(properties=state)
 
     def Read(self, request: Any, context: grpc.ServicerContext) -> Any:
         kind, state = self._kind(request.urn), codec.decode(request.properties)
@@ -129,29 +129,38 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def _work(self, request: Any, kind: Kind[Any]) -> Work:
         def show(text: str, kept: bool) -> None:
-            self._engine.Log(engine_pb2.LogRequest(severity=engine_pb2.INFO, message=text, urn=request.urn, ephemeral=not kept))
+            with contextlib.suppress(grpc.RpcError):  # whoever listened is gone; the work is not worse for it
+                self._engine.Log(engine_pb2.LogRequest(severity=engine_pb2.INFO, message=text, urn=request.urn, ephemeral=not kept))
 
-        return Work(show=show, stopping=self._stopping, timeout_s=request.timeout or kind.timeout_s)
+        stack, _, _, name = request.urn.removeprefix("urn:pulumi:").split("::", 3)
+        return Work(show=show, stopping=self._stopping, timeout_s=request.timeout or kind.timeout_s, title=f"{stack} {name}")
 
     def _attempt(
-        self, context: grpc.ServicerContext, kind: Kind[Any], request: Any, operation: Callable[[Work], Values], *, properties: struct_pb2.Struct
-    ) -> Values:
-        """Run one create or update; end the call with what exists when it fails half-way."""
+        self,
+        context: grpc.ServicerContext,
+        request: Any,
+        operation: Callable[[Work], Values],
+        *,
+        kind: Kind[Any],
+        wanted: struct_pb2.Struct,
+        recorded: struct_pb2.Struct,
+    ) -> struct_pb2.Struct:
+        """Run one create or update and give the state to record; end the call with what exists when it fails half-way."""
+        news, hidden = codec.decode(wanted), kind.secret_outputs | codec.secret_names(wanted)
+        kept = {name: value for name, value in codec.decode(recorded).items() if name not in _input_names(kind)}
         try:
-            return operation(self._work(request, kind))
+            return codec.encode({**news, **operation(self._work(request, kind)), "complete": True}, secrets=hidden)
         except Exception as error:
-            news = codec.decode(properties)
             inputs = _typed(kind, news)
             if isinstance(error, PartlyMade):
                 exists: Values | None = error.outputs
                 reasons: tuple[str, ...] = error.reasons
             else:
-                exists, reasons = _observed(kind, inputs, news), (_reason(error),)
+                exists, reasons = _observed(kind, inputs, {**kept, **news}), (_reason(error),)
             if exists is None:
                 context.abort(grpc.StatusCode.UNKNOWN, reasons[0])
-            hidden = kind.secret_outputs | codec.secret_names(properties)
-            state = codec.encode({**news, **exists, "complete": False}, secrets=hidden)
-            _abort_partly_made(context, identity=kind.identity(inputs), state=state, inputs=properties, reasons=reasons)
+            state = codec.encode({**kept, **news, **exists, "complete": False}, secrets=hidden | codec.secret_names(recorded))
+            _abort_partly_made(context, identity=kind.identity(inputs), state=state, inputs=wanted, reasons=reasons)
 
 
 def difference(kind: Kind[Any], olds: Values, news: Values) -> dict[str, bool]:
@@ -159,7 +168,7 @@ def difference(kind: Kind[Any], olds: Values, news: Values) -> dict[str, bool]:
 
     Outputs are compared too: on refresh the engine passes what `read` observed as the old state, and without this a dead host would go unseen.
     """
-    changed = {name: True for name in [field for field in kind.inputs.__dataclass_fields__] if olds.get(name) != news.get(name)}
+    changed = {name: True for name in _input_names(kind) if olds.get(name) != news.get(name)}
     if codec.holds_unknown(news):
         return changed
     for name, value in {**dict(kind.expected(_typed(kind, news))), "complete": True}.items():
@@ -174,18 +183,23 @@ def _as_wire(value: Any) -> Any:
 
 def _typed(kind: Kind[Any], values: Mapping[str, Any]) -> Any:
     """Turn plain values into the kind's inputs, a frozen dataclass; other names (outputs in a state) are left aside."""
-    fields = kind.inputs.__dataclass_fields__
-    return pydantic.TypeAdapter(kind.inputs).validate_python({name: value for name, value in values.items() if name in fields})
+    names = _input_names(kind)
+    return pydantic.TypeAdapter(kind.inputs).validate_python({name: value for name, value in values.items() if name in names})
 
 
-def _planned(kind: Kind[Any], news: Values, hidden: frozenset[str]) -> struct_pb2.Struct:
+def _input_names(kind: Kind[Any]) -> list[str]:
+    return [field.name for field in dataclasses.fields(kind.inputs)]
+
+
+def _planned(kind: Kind[Any], wanted: struct_pb2.Struct) -> struct_pb2.Struct:
+    news = codec.decode(wanted)
     expected: Values = {} if codec.holds_unknown(news) else kind.expected(_typed(kind, news))
-    return codec.encode({**news, **expected}, secrets=hidden)
+    return codec.encode({**news, **expected}, secrets=kind.secret_outputs | codec.secret_names(wanted))
 
 
-def _observed(kind: Kind[Any], inputs: Any, news: Values) -> Values | None:
+def _observed(kind: Kind[Any], inputs: Any, state: Values) -> Values | None:
     try:
-        return kind.read(inputs, news)
+        return kind.read(inputs, state)
     except Exception:
         # What exists is unknown: recording the resource is the safe side, since the next `up` and `destroy` then look at it again.
         return {}

@@ -23,6 +23,11 @@ options:
     description: Keep texts out of the difference shown.
     type: bool
     default: false
+  pending:
+    description:
+      - Name of a mark that is set before anything is changed and stays until whoever takes the change over removes it (C(absent)). A run that ends
+        between the change and the restart is so made good by the next one. The mark is gone after a reboot, when every service starts anew.
+    type: str
 """
 RETURN = r"""
 changed_paths:
@@ -30,7 +35,13 @@ changed_paths:
   returned: always
   type: list
   elements: str
+pending:
+  description: Whether a change, of this run or an earlier one, waits for being taken over.
+  returned: when O(pending) is given
+  type: bool
 """
+
+PENDING_FOLDER = "/run/clusterwright/pending"
 
 ENTRY = {
     "path": {"type": "path", "required": True},
@@ -55,19 +66,33 @@ def main() -> None:
                 "mutually_exclusive": [("content", "link")],
             },
             "secret": {"type": "bool", "default": False},
+            "pending": {"type": "str"},
         },
         supports_check_mode=True,
     )
     changed: list[str] = []
     differences: list[dict[str, str]] = []
+    mark = os.path.join(PENDING_FOLDER, module.params["pending"]) if module.params["pending"] else None
     for entry in module.params["entries"]:
+        if mark and not module.check_mode and _would_change(entry):
+            _touch(mark)
         difference = _ensure(module, entry)
         if difference is not None:
             changed.append(entry["path"])
             differences.append(difference)
     if module.params["secret"]:
         differences = []
-    module.exit_json(changed=bool(changed), changed_paths=changed, diff=differences)
+    module.exit_json(changed=bool(changed), changed_paths=changed, diff=differences, pending=mark is not None and (bool(changed) or os.path.exists(mark)))
+
+
+def _would_change(entry: dict[str, Any]) -> bool:
+    return not entry["absent"] and entry["content"] is not None and _read(entry["path"]) != entry["content"]
+
+
+def _touch(mark: str) -> None:
+    os.makedirs(PENDING_FOLDER, exist_ok=True)
+    with open(mark, "w", encoding="utf-8"):
+        pass
 
 
 def _ensure(module: AnsibleModule, entry: dict[str, Any]) -> dict[str, str] | None:
@@ -162,7 +187,7 @@ def _set_attributes(module: AnsibleModule, entry: dict[str, Any], *, default_mod
     if changed and not module.check_mode:
         os.chmod(path, wanted)
     changed = module.set_owner_if_different(path, entry["owner"] or "root", changed)
-    return module.set_group_if_different(path, entry["group"] or "root", changed)
+    return bool(module.set_group_if_different(path, entry["group"] or "root", changed))
 
 
 def _difference(path: str, before: str, after: str) -> dict[str, str]:

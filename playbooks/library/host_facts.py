@@ -50,9 +50,7 @@ CGROUP_ROOT = "/sys/fs/cgroup"
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec={"units": {"type": "list", "elements": "str", "default": []}}, supports_check_mode=True
-    )
+    module = AnsibleModule(argument_spec={"units": {"type": "list", "elements": "str", "default": []}}, supports_check_mode=True)
     module.exit_json(
         changed=False,
         image=_image(),
@@ -90,9 +88,7 @@ def _key_checksum() -> str:
 def _units(names: list[str]) -> dict[str, str]:
     if not names:
         return {}
-    shown = subprocess.run(
-        ["systemctl", "is-active", *names], capture_output=True, text=True, check=False, timeout=30
-    ).stdout.split()
+    shown = subprocess.run(["systemctl", "is-active", *names], capture_output=True, text=True, check=False, timeout=30).stdout.split()
     return dict(zip(names, shown, strict=False))
 
 

@@ -72,9 +72,7 @@ def main() -> None:
     module.exit_json(changed=bool(steps), steps=[" ".join(step) for step in steps])
 
 
-def plan(
-    wanted: dict[str, Any], *, associations: list[tuple[str, str, str]], defaults: dict[str, str]
-) -> list[list[str]]:
+def plan(wanted: dict[str, Any], *, associations: list[tuple[str, str, str]], defaults: dict[str, str]) -> list[list[str]]:
     """Say which sacctmgr calls lead from the associations (cluster, account, user) to what is wanted."""
     cluster = wanted["cluster"]
     have_accounts = {account for name, account, _ in associations if name == cluster}
@@ -82,14 +80,11 @@ def plan(
     steps: list[list[str]] = []
     if cluster not in {name for name, _, _ in associations}:
         steps.append(["add", "cluster", cluster])
-    for account in wanted["accounts"]:
-        if account["name"] not in have_accounts:
-            steps.append(
-                [
-                    *("add", "account", account["name"], f"cluster={cluster}"),
-                    *(f"description={account['description']}", f"organization={wanted['organization']}"),
-                ]
-            )
+    steps.extend(
+        ["add", "account", account["name"], f"cluster={cluster}", f"description={account['description']}", f"organization={wanted['organization']}"]
+        for account in wanted["accounts"]
+        if account["name"] not in have_accounts
+    )
     for account in wanted["accounts"]:
         missing = [name for name in account["users"] if (account["name"], name) not in have_users]
         if missing:
@@ -97,10 +92,7 @@ def plan(
     for user in wanted["users"]:
         default = defaults.get(user["name"], _first_account(wanted, user["name"]))
         if default != user["default_account"]:
-            steps.append(
-                ["modify", "user", "where", f"name={user['name']}", f"cluster={cluster}", "set"]
-                + [f"defaultaccount={user['default_account']}"]
-            )
+            steps.append(["modify", "user", "where", f"name={user['name']}", f"cluster={cluster}", "set", f"defaultaccount={user['default_account']}"])
     gone = sorted(set(wanted["removed_users"]) & {user for _, user in have_users})
     if gone:
         steps.append(["delete", "user", "where", f"name={','.join(gone)}", f"cluster={cluster}"])
@@ -119,7 +111,7 @@ def _associations() -> list[tuple[str, str, str]]:
 
 def _default_accounts() -> dict[str, str]:
     rows = _sacctmgr(["show", "user", "format=user,defaultaccount"]).splitlines()
-    return {user: account for user, account in (row.split("|")[:2] for row in rows if row)}
+    return dict(row.split("|")[:2] for row in rows if row)
 
 
 def _sacctmgr(arguments: list[str]) -> str:

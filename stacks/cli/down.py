@@ -46,5 +46,5 @@ def _sweep_unrecorded(names: StackNames) -> None:
             remedy="run `make down` there",
         )
     print(f"removing what stack {names.stack} left without a record")
-    work = Work(show=lambda text, kept: print(f"  {text}"), stopping=threading.Event(), timeout_s=120)
+    work = Work(show=lambda text, _: print(f"  {text}"), stopping=threading.Event(), timeout_s=120)
     sweep.sweep(names, wait_until=work.wait_until, say=work.say)

@@ -11,7 +11,6 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -22,6 +21,7 @@ from .problem import Problem
 
 PROJECT = "clusterwright"
 ORGANIZATION = "organization"  # the file backend has only this one
+LANGUAGE_HOST = "pulumi-language"  # as far as the kernel keeps a command's name: 15 letters
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
 
@@ -118,7 +118,9 @@ def _is_engine(pid: int) -> bool:
 def _capture(*words: str) -> str:
     done = subprocess.run(["pulumi", *words], cwd=project_root(), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
-        raise Problem(f"`pulumi {' '.join(words[:2])}` failed", why=done.stderr.strip() or "it said nothing", remedy="mend what it names and run the command again")
+        raise Problem(
+            f"`pulumi {' '.join(words[:2])}` failed", why=done.stderr.strip() or "it said nothing", remedy="mend what it names and run the command again"
+        )
     return done.stdout
 
 
@@ -141,11 +143,12 @@ def _read_json(path: Path) -> dict[str, Any] | None:
 
 
 def _end_orphans() -> None:
-    """End what the engine left when it was killed: its plugins end by themselves, its language host doesn't."""
+    """End what a killed engine left. Its plugins end by themselves and its language host doesn't; the hosts, which are orphans here too, are meant to stay."""
     for children in Path("/proc/self/task").glob("*/children"):
         for pid in [int(word) for word in children.read_text().split()]:
             try:
-                os.kill(pid, signal.SIGTERM)
-                os.waitpid(pid, 0)
-            except (ProcessLookupError, ChildProcessError):
+                if Path(f"/proc/{pid}/comm").read_text().startswith(LANGUAGE_HOST):
+                    os.kill(pid, signal.SIGTERM)
+                    os.waitpid(pid, 0)
+            except (FileNotFoundError, ProcessLookupError, ChildProcessError):
                 continue

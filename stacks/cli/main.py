@@ -7,6 +7,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from blueprints.finding import Invalid, render
 
@@ -40,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status: int = _module(options.command).run(options)
     except Invalid as invalid:
-        print(render(invalid.findings, colour=sys.stderr.isatty()), file=sys.stderr)
+        print(render(invalid.findings, colour=sys.stderr.isatty()), end="", file=sys.stderr)
         return EXIT_INVALID
     except Problem as problem:
         print(problem.page(), file=sys.stderr)
@@ -53,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def _module(command: str):  # type: ignore[no-untyped-def]
+def _module(command: str) -> Any:
     return importlib.import_module(f".{command}", __package__)
 
 

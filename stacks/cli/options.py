@@ -1,11 +1,13 @@
 """Options that several commands share, and what they mean."""
 
 import argparse
+import sys
 from typing import Any
 
 import yaml
 
-from blueprints.load import load
+from blueprints.finding import render
+from blueprints.load import examine
 from blueprints.spec import ClusterSpec
 
 from .. import lookup, settings
@@ -44,10 +46,13 @@ def recorded_settings(stack_name: str) -> dict[str, Any]:
 
 
 def spec(options: argparse.Namespace) -> ClusterSpec:
-    """Resolve what the stack will be.
+    """Resolve what the stack will be, showing what is worth knowing but forbids nothing.
 
     Raises:
         Invalid: the blueprint is not usable.
     """
     settled = chosen(options)
-    return load(settled.blueprint, target=settled.target, stack=options.stack, facts=lookup.this_machine(), overrides=settled.overrides)
+    loaded = examine(settled.blueprint, target=settled.target, stack=options.stack, facts=lookup.this_machine(), overrides=settled.overrides)
+    if loaded.findings:
+        print(render(loaded.findings, colour=sys.stderr.isatty()), end="", file=sys.stderr)
+    return loaded.spec

@@ -20,10 +20,10 @@ def run(given: argparse.Namespace) -> int:
     if "spec" not in outputs:
         raise Problem(f"stack {given.stack} is not up", why="it has no login node", remedy=f"make up STACK={given.stack}")
     users = [user["name"] for user in outputs["spec"]["users"]]
-    user = given.user or next(iter(users), None)
+    user = given.user or next(iter(users), "")
     if user not in users:
         raise Problem(f"no user {user}", why=f"the cluster has {', '.join(users) or 'no users'}", remedy="name one of them, or add the user to the blueprint")
     login.write_keys(given.stack, outputs)
     words = given.words[1:] if given.words[:1] == ["--"] else given.words
     argv = [*login.command(given.stack, outputs, user), *words]
-    os.execvp(argv[0], argv)
+    os.execvp(argv[0], argv)  # noqa: S606 - the session is ssh's from here on

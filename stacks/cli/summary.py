@@ -60,7 +60,9 @@ def _partition(node_set: Mapping[str, Any]) -> str:
     cpus = machine["sockets"] * machine["cores_per_socket"] * machine["threads_per_core"]
     nodes = f"{hosts['count']} node{'s' if hosts['count'] != 1 else ''} {hosts['prefix']}-0" + (f"…{hosts['count'] - 1}" if hosts["count"] > 1 else "")
     gpus = machine["gpus"]
-    each = f"each {cpus} CPUs, {machine['memory_mib']} MiB" + (f", {gpus['count']} × {gpus['type']}" + (" (simulated)" if gpus["simulated"] else "") if gpus else "")
+    each = f"each {cpus} CPUs, {machine['memory_mib']} MiB" + (
+        f", {gpus['count']} × {gpus['type']}" + (" (simulated)" if gpus["simulated"] else "") if gpus else ""
+    )
     return f"{partition['name']}{' (default)' if partition['default'] else ''}: {nodes}, {each}; at most {partition['max_time']} a job"
 
 

@@ -6,12 +6,14 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from blueprints import finding, library, load, read
+from blueprints import document, finding, library, load, read
 from blueprints.facts import Facts
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 STARTER = library.find("starter").read_bytes()
-SOME = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], derandomize=True)
+SOME = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], derandomize=True)
+
+PATHS = [path for path in read.from_bytes(STARTER, file="starter").places if path]
 
 WORDS = sorted(
     {
@@ -59,11 +61,10 @@ def settle(content: bytes, overrides: dict[str, Any] | None = None) -> None:
     try:
         source = read.from_bytes(content, file="fuzz.yaml")
         loaded = load.from_document(source, target="local", stack="fuzz", facts=FACTS, overrides=overrides)
-        assert not finding.is_fatal(loaded.findings)
-        found = loaded.findings
+        found, is_refused = loaded.findings, False
     except finding.Invalid as invalid:
-        assert finding.is_fatal(invalid.findings)
-        found = invalid.findings
+        found, is_refused = invalid.findings, True
+    assert finding.is_fatal(found) is is_refused
     page = finding.render(found, colour=False)
     assert all(character.isprintable() or character == "\n" for character in page)
     finding.render(found, colour=True)
@@ -101,9 +102,16 @@ def test_structures(value: Any) -> None:
 
 
 @SOME
-@given(st.dictionaries(st.sampled_from(WORDS[:]), STRUCTURES, max_size=8))
+@given(st.dictionaries(st.sampled_from(WORDS), STRUCTURES, max_size=8))
 def test_structures_under_the_words_of_the_language(value: dict[str, Any]) -> None:
     settle(yaml.safe_dump(value, sort_keys=False).encode())
+
+
+@SOME
+@given(st.sampled_from(PATHS), STRUCTURES)
+def test_the_starter_with_a_value_replaced(path: document.Path, value: Any) -> None:
+    changed = read.from_bytes(STARTER, file="fuzz.yaml").with_setting(path, value, finding.Position("fuzz"))
+    settle(yaml.safe_dump(changed.values, sort_keys=False).encode("utf-8", "replace"))
 
 
 @SOME

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from blueprints import document, finding, project, read
+from blueprints import document, finding, model, project, read
 from blueprints.codes import Code
 from blueprints.content import SIZE_LIMIT_BYTES
 
@@ -180,6 +180,17 @@ def test_two_thousand_lines_are_read_in_well_under_a_second() -> None:
     source = read_text(f"name: tiny\npools:\n{pools}")
     assert len(source.values["pools"]) == 500
     assert time.process_time() - began < 0.5
+
+
+def test_a_file_full_of_faults_is_answered_soon() -> None:
+    began = time.process_time()
+    source = read_text("".join(f"unknown-{number}: 1\n" for number in range(50_000)))
+    with pytest.raises(finding.Invalid) as invalid:
+        model.parse(source)
+    page = finding.render(invalid.value.findings)
+    assert page.endswith("the first 100 are shown\n")
+    assert len(page) < 100_000
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("text", ["[" * 500_000, "{" * 500_000, "? " * 300_000, "- " * 300_000, "!a " * 100_000, "&a [" * 200_000, "a: " * 200_000])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from blueprints import addresses, catalog, load, read, spec
+from blueprints import addresses, catalog, finding, load, read, spec
 from blueprints.codes import Code
 from blueprints.facts import Facts
 
@@ -51,7 +51,7 @@ def test_every_network_holds_its_number_of_nodes_and_not_one_more(prefix: int, m
 
 
 def test_a_network_too_small_is_answered_with_the_size_needed() -> None:
-    with pytest.raises(load.finding.Invalid) as invalid:
+    with pytest.raises(finding.Invalid) as invalid:
         resolve({"a": {"nodes": 1000}}, network={"cidr": "10.80.0.0/22"})
     (only,) = invalid.value.findings
     assert only.code == Code.CIDR_TOO_SMALL

@@ -1,9 +1,10 @@
-"""What is loaded by whom, where the import table of `make check` cannot see it: an import inside of a function is allowed there."""
+"""Who may import whom: the table in pyproject.toml is enforced, and what the program must not load before it needs it stays unloaded."""
 
 from __future__ import annotations
 
 import json
 import pkgutil
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,23 +15,41 @@ PROJECT = Path(__file__).resolve().parents[2]
 SLOW_TO_LOAD = {"pulumi", "pulumi_aws", "pulumi_gcp", "pulumi_kubernetes", "ansible", "ansible_runner", "grpc"}
 
 
-def modules_of(package: str) -> list[str]:
-    folder = PROJECT.joinpath(*package.split("."))
-    return [package, *(module.name for module in pkgutil.walk_packages([str(folder)], f"{package}."))]
-
-
-def loaded_by(modules: list[str]) -> set[str]:
-    """Import the modules in a process of their own and return the names of all top-level packages that came along."""
+def loaded_by(package: str, *, root: Path = PROJECT) -> set[str]:
+    """Import every module of a package in a process of its own and return the names of all top-level packages that came along."""
+    folder = root.joinpath(*package.split("."))
+    modules = [package, *(module.name for module in pkgutil.walk_packages([str(folder)], f"{package}."))]
     script = "import importlib, json, sys\nfor name in json.load(sys.stdin): importlib.import_module(name)\nprint(json.dumps([*sys.modules]))"
-    answer = subprocess.run([sys.executable, "-c", script], input=json.dumps(modules), capture_output=True, text=True, cwd="/", check=False)
+    answer = subprocess.run([sys.executable, "-c", script], input=json.dumps(modules), capture_output=True, text=True, cwd=root, check=False)
     assert answer.returncode == 0, answer.stderr
     return {name.partition(".")[0] for name in json.loads(answer.stdout)}
 
 
 @pytest.mark.parametrize("package", ["blueprints", "stacks.cli", "components.local.machine"])
 def test_describing_and_checking_a_cluster_loads_neither_engine_nor_ansible(package: str) -> None:
-    assert loaded_by(modules_of(package)) & SLOW_TO_LOAD == set()
+    assert loaded_by(package) & SLOW_TO_LOAD == set()
 
 
-def test_a_module_that_loads_the_engine_is_noticed() -> None:
-    assert "pulumi" in loaded_by(["components.local.pool"])
+def test_a_module_that_loads_the_engine_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "hasty").mkdir()
+    (tmp_path / "hasty/__init__.py").touch()
+    (tmp_path / "hasty/inner.py").write_text("import pulumi\n")
+    assert "pulumi" in loaded_by("hasty", root=tmp_path)
+
+
+def test_imports_against_the_table_fail_the_check_one_contract_each(tmp_path: Path) -> None:
+    for package in ("blueprints", "components", "stacks"):
+        shutil.copytree(PROJECT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy2(PROJECT / "pyproject.toml", tmp_path)
+    hasty = {
+        "blueprints/hasty_upward.py": "from components import local",
+        "blueprints/hasty.py": "import ansible_runner",
+        "components/local/machine/hasty.py": "def later() -> None:\n    import pulumi",
+        "components/local/hasty.py": "import pulumi_aws",
+    }
+    for module, line in hasty.items():
+        (tmp_path / module).write_text(f"{line}\n")
+    answer = subprocess.run(["lint-imports", "--no-cache"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert answer.returncode == 1, answer.stdout + answer.stderr
+    assert "Contracts: 0 kept, 4 broken." in answer.stdout
+    assert all(module.removesuffix(".py").replace("/", ".") in answer.stdout for module in hasty)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.tools.installer import write_program
+from tests.tools.installer import at_most_cpu_s, write_program
 
 PROJECT = Path(__file__).resolve().parents[2]
 # All that tools/setup itself calls; a machine on which nothing else is installed.
@@ -51,9 +50,8 @@ def setup(checkout: Path, programs: Path, *parts: str, **settings: str) -> subpr
 def test_a_warm_checkout_is_ready_in_a_fifth_of_a_second() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "EXTRAS"}
     subprocess.run([PROJECT / "tools/setup", "python", "engine"], env=environment, check=True)
-    started = time.monotonic()
-    answer = subprocess.run([PROJECT / "tools/setup", "python", "engine"], env=environment, capture_output=True, text=True, check=True)
-    assert time.monotonic() - started < 0.2
+    with at_most_cpu_s(0.2):
+        answer = subprocess.run([PROJECT / "tools/setup", "python", "engine"], env=environment, capture_output=True, text=True, check=True)
     assert answer.stdout + answer.stderr == ""
 
 
@@ -122,13 +120,13 @@ def test_a_wrong_word_is_named_with_the_right_ones(checkout: Path, bare_machine:
     assert answer.stderr == message
 
 
-def test_packages_that_cannot_be_installed_are_a_page_and_the_next_run_tries_again(checkout: Path) -> None:
+def test_packages_that_cannot_be_installed_are_a_page_and_are_not_remembered(checkout: Path) -> None:
     nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
-    for _ in range(2):
-        answer = setup(checkout, Path("/usr/bin:/bin"), "python", **nowhere)
-        assert answer.returncode == 1
-        assert f"error: the Python packages could not be installed into {checkout}/.venv" in answer.stderr
-        assert "PIP_INDEX_URL" in answer.stderr
+    answer = setup(checkout, Path("/usr/bin:/bin"), "python", **nowhere)
+    assert answer.returncode == 1
+    assert f"error: the Python packages could not be installed into {checkout}/.venv" in answer.stderr
+    assert "PIP_INDEX_URL" in answer.stderr
+    assert [path.name for path in (checkout / ".venv/.clusterwright").iterdir()] == ["folder"]
 
 
 def test_an_engine_that_cannot_be_made_fails_the_setup_and_is_not_remembered(checkout: Path) -> None:

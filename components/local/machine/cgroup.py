@@ -83,7 +83,7 @@ def remove(path: str) -> bool:
     for hierarchy in hierarchies():
         for folder, _, _ in os.walk(hierarchy / path, topdown=False):
             try:
-                os.rmdir(folder)
+                Path(folder).rmdir()
             except FileNotFoundError:
                 continue
             except OSError:

@@ -141,16 +141,28 @@ def _plug_in(host: HostNames, boot: Boot) -> None:
         command.run("ip", "netns", "add", host.namespace)
     if Path(f"/sys/class/net/{interface}").exists():
         command.run("ip", "link", "del", interface)
-    command.run("ip", "-batch", "-", stdin=f"""\
+    command.run(
+        "ip",
+        "-batch",
+        "-",
+        stdin=f"""\
 link add {interface} type veth peer name host0 netns {host.namespace}
 link set {interface} master {boot.bridge} alias {host.names.label}:{host.hostname} up
-""")
-    command.run("ip", "-netns", host.namespace, "-batch", "-", stdin=f"""\
+""",
+    )
+    command.run(
+        "ip",
+        "-netns",
+        host.namespace,
+        "-batch",
+        "-",
+        stdin=f"""\
 link set lo up
 address add {boot.address}/{boot.prefix} dev host0
 link set host0 up
 route add default via {boot.gateway}
-""")
+""",
+    )
 
 
 def is_running(host: HostNames) -> bool:

@@ -26,7 +26,7 @@ def write_bytes(path: Path, content: bytes, *, mode: int) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             os.fchmod(file.fileno(), mode)
-        os.replace(temporary, path)
+        Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

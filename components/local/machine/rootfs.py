@@ -133,7 +133,7 @@ def _building(path: Path) -> Iterator[Path | None]:
         except BaseException:
             _clear(partial)
             raise
-        os.rename(partial, path)
+        partial.rename(path)
 
 
 def _clear(partial: Path) -> None:

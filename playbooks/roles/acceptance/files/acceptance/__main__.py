@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -24,6 +25,9 @@ ACCOUNTING_DEADLINE_S = 15.0
 JOB_LIMIT_MIN = 10
 """The job ends by itself even if this program and its host go away."""
 MANY_NODE_SETS = 4
+MANY_CONNECTIONS = 32
+CONNECT_DEADLINE_S = 3.0
+SLURMD_PORT = 6818  # slurm.conf(5), SlurmdPort
 STDERR_LINES = 4
 
 
@@ -56,16 +60,15 @@ def _interrupted(number: int, _frame: object) -> None:
 
 def accept(wanted: expectation.Expectation) -> list[Check]:
     if not wanted.node_sets:
-        return [
-            Check(name="node state", node="none", expected="0 nodes", measured=_no_nodes(), verdict=Verdict.PASS, detail="no pool has nodes")
-        ]
+        return [Check(name="node state", node="none", expected="0 nodes", measured=_no_nodes(), verdict=Verdict.PASS, detail="no pool has nodes")]
     names = [name for node_set in wanted.node_sets for name in node_set.nodes]
-    nodes, waited_s = _settled_nodes(names)
-    busy = [name for name in names if judge.is_fit(nodes.get(name)) and not judge.is_free(nodes.get(name))]
+    nodes, silent, waited_s = _settled_nodes(names)
+    busy = [name for name in names if judge.is_fit(nodes.get(name)) and nodes[name].base_state != "idle"]
     holders = slurm.jobs_on(busy) if busy else {}
+    seen = judge.Seen(nodes=nodes, silent=silent, holders=holders, waited_s=waited_s)
     configured = _confinement(slurm.configuration())
     with concurrent.futures.ThreadPoolExecutor(MANY_NODE_SETS) as pool:
-        results = pool.map(lambda one: _node_set(wanted, one, nodes, holders, configured, waited_s), wanted.node_sets)
+        results = pool.map(lambda one: _node_set(wanted, one, seen, configured), wanted.node_sets)
         return [check for checks in results for check in checks]
 
 
@@ -74,16 +77,30 @@ def _no_nodes() -> str:
     return "0 nodes"
 
 
-def _settled_nodes(names: list[str]) -> tuple[dict[str, slurm.Node], float]:
-    """Wait until every node serves or is out of service for good; give the nodes and how long it took."""
+def _settled_nodes(names: list[str]) -> tuple[dict[str, slurm.Node], frozenset[str], float]:
+    """Wait until every node serves or is out of service for good; give the nodes, those whose daemon is silent, and how long it took.
+
+    For a while the controller takes a node for idle whose host has just died or restarted: only the node itself knows.
+    """
     deadline_s = NODES_DEADLINE_S + NODES_DEADLINE_PER_NODE_S * len(names)
     begin = time.monotonic()
-    while True:
-        nodes = slurm.nodes()
-        waited_s = time.monotonic() - begin
-        if all(judge.is_settled(nodes.get(name)) for name in names) or waited_s > deadline_s:
-            return nodes, waited_s
-        time.sleep(POLL_S)
+    with concurrent.futures.ThreadPoolExecutor(MANY_CONNECTIONS) as pool:
+        while True:
+            nodes = slurm.nodes()
+            fit = [name for name in names if judge.is_fit(nodes.get(name))]
+            silent = frozenset(name for name, answers in zip(fit, pool.map(_answers, fit), strict=True) if not answers)
+            waited_s = time.monotonic() - begin
+            if (not silent and all(judge.is_settled(nodes.get(name)) for name in names)) or waited_s > deadline_s:
+                return nodes, silent, waited_s
+            time.sleep(POLL_S)
+
+
+def _answers(name: str) -> bool:
+    try:
+        socket.create_connection((name, SLURMD_PORT), timeout=CONNECT_DEADLINE_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def _confinement(configuration: dict[str, str]) -> tuple[bool, bool]:
@@ -94,14 +111,12 @@ def _confinement(configuration: dict[str, str]) -> tuple[bool, bool]:
 def _node_set(
     wanted: expectation.Expectation,
     node_set: expectation.NodeSet,
-    nodes: dict[str, slurm.Node],
-    holders: dict[str, str],
+    seen: judge.Seen,
     configured: tuple[bool, bool],
-    waited_s: float,
 ) -> list[Check]:
-    checks = judge.node_states(node_set, nodes, holders=holders, waited_s=waited_s)
-    checks += judge.gres(node_set, nodes)
-    tested = [name for name in node_set.nodes if judge.is_free(nodes.get(name))]
+    checks = judge.node_states(node_set, seen)
+    checks += judge.gres(node_set, seen.nodes)
+    tested = [name for name in node_set.nodes if seen.is_free(name)]
     if not tested:
         return checks
     try:
@@ -123,7 +138,7 @@ def _node_set(
     checks += judge.rendezvous(tested, outcomes["whole"])
     checks += judge.device_confinement(node_set, tested, outcomes["share"], configured=configured[0])
     checks += judge.core_confinement(node_set, tested, outcomes["share"], configured=configured[1])
-    checks += judge.all_reduce(node_set, tested, outcomes["allreduce"])
+    checks += judge.all_reduce(tested, outcomes["allreduce"])
     found, waited_s = _wait(lambda: _ended(slurm.accounted(outcomes["job"])), ACCOUNTING_DEADLINE_S)
     checks.append(judge.accounting(wanted, node_set, tested, outcomes["job"], found, waited_s=waited_s))
     return checks
@@ -143,9 +158,7 @@ def _wait(look: Callable[[], slurm.AccountedJob | None], deadline_s: float) -> t
         time.sleep(POLL_S)
 
 
-def _allocation(
-    wanted: expectation.Expectation, node_set: expectation.NodeSet, tested: list[str]
-) -> dict[str, Any]:
+def _allocation(wanted: expectation.Expectation, node_set: expectation.NodeSet, tested: list[str]) -> dict[str, Any]:
     """Run the steps on the tested nodes in one job of the user.
 
     Raises:

@@ -1,5 +1,6 @@
 """Turn what was measured into checks (pure)."""
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -8,9 +9,7 @@ from .expectation import Expectation, NodeSet, hostlist
 from .slurm import AccountedJob, Node, gres_gpus
 
 SERVING = frozenset({"idle", "allocated", "mixed"})
-UNFIT_FLAGS = frozenset(
-    {"drain", "fail", "failing", "not_responding", "invalid_reg", "maintenance", "reboot_requested", "reboot_issued"}
-)
+UNFIT_FLAGS = frozenset({"drain", "fail", "failing", "not_responding", "invalid_reg", "maintenance", "reboot_requested", "reboot_issued"})
 UNSETTLED_FLAGS = frozenset({"completing", "not_responding", "reboot_issued", "powering_up"})
 REFUSED = frozenset({"EPERM", "EACCES"})
 ABSENT_DEVICE = frozenset({"ENXIO", "ENODEV"})
@@ -25,39 +24,44 @@ def is_settled(node: Node | None) -> bool:
     """True when waiting would not change the answer: it serves, or somebody took it out of service."""
     if node is None:
         return True
-    return not node.flags & UNSETTLED_FLAGS and (
-        node.base_state in SERVING or bool(node.flags & {"drain", "invalid_reg"})
-    )
+    return not node.flags & UNSETTLED_FLAGS and (node.base_state in SERVING or bool(node.flags & {"drain", "invalid_reg"}))
 
 
-def is_free(node: Node | None) -> bool:
-    return node is not None and is_fit(node) and node.base_state == "idle"
+@dataclasses.dataclass(frozen=True, slots=True)
+class Seen:
+    """The nodes as they were when the wait for them ended."""
+
+    nodes: Mapping[str, Node]
+    silent: frozenset[str]
+    """Nodes whose daemon doesn't answer, whatever the controller believes."""
+    holders: Mapping[str, str]
+    """The job on each busy node."""
+    waited_s: float
+
+    def is_free(self, name: str) -> bool:
+        node = self.nodes.get(name)
+        return node is not None and is_fit(node) and node.base_state == "idle" and name not in self.silent
 
 
-def node_states(node_set: NodeSet, nodes: Mapping[str, Node], *, holders: Mapping[str, str], waited_s: float) -> list[Check]:
+def node_states(node_set: NodeSet, seen: Seen) -> list[Check]:
+    """Every node serves. One that a user's job holds is as good as an idle one, but what follows can't be measured there."""
     checks = []
-    idle = tuple(name for name in node_set.nodes if is_free(nodes.get(name)))
     for name in node_set.nodes:
-        node = nodes.get(name)
-        if name in idle:
+        node = seen.nodes.get(name)
+        if seen.is_free(name):
             continue
-        if node is not None and is_fit(node):
-            checks.append(_check("node state", name, "idle", node.state, Verdict.REPORTED, f"busy with job {holders.get(name, '?')}"))
+        if node is not None and is_fit(node) and name not in seen.silent:
+            checks.append(_check("node state", name, "idle", node.state, Verdict.REPORTED, f"busy with job {seen.holders.get(name, '?')}"))
             continue
-        checks.append(
-            _check(
-                *("node state", name, "idle", "unknown to the controller" if node is None else node.state, Verdict.FAIL),
-                *(_reason(node, waited_s), f"`scontrol show node {name}`; on {name}: `journalctl -u slurmd -u munge`"),
-            )
-        )
+        state = "unknown to the controller" if node is None else node.state
+        measured = f"{state}, but its daemon does not answer" if name in seen.silent else state
+        look_at = f"`scontrol show node {name}`; on {name}: `journalctl -u slurmd -u munge`"
+        reason = f"{node.reason}; " if node is not None and node.reason else ""
+        checks.append(_check("node state", name, "idle", measured, Verdict.FAIL, f"{reason}waited {seen.waited_s:.0f} s", look_at))
+    idle = tuple(name for name in node_set.nodes if seen.is_free(name))
     if idle:
         checks.append(_check("node state", hostlist(idle), "idle", "idle", Verdict.PASS, ""))
     return checks
-
-
-def _reason(node: Node | None, waited_s: float) -> str:
-    reason = f"{node.reason}; " if node is not None and node.reason else ""
-    return f"{reason}waited {waited_s:.0f} s"
 
 
 def gres(node_set: NodeSet, nodes: Mapping[str, Node]) -> list[Check]:
@@ -72,9 +76,7 @@ def gres(node_set: NodeSet, nodes: Mapping[str, Node]) -> list[Check]:
         return measured, Verdict.PASS if counts == wanted else Verdict.FAIL
 
     known = [name for name in node_set.nodes if name in nodes]
-    return _per_node(
-        "GPUs known to Slurm", known, expected, measure, look_at="`scontrol show node {}`, gres.conf on the controller"
-    )
+    return _per_node("GPUs known to Slurm", known, expected, measure, look_at="`scontrol show node {}`, gres.conf on the controller")
 
 
 def _gpus(gpu_type: str, count: int) -> str:
@@ -117,14 +119,10 @@ def rendezvous(tested: Sequence[str], whole: Mapping[str, Any]) -> list[Check]:
             return line.get("meeting") or f"met {hostlist(tuple(line.get('met', []))) or 'nobody'}", Verdict.FAIL
         return f"met {len(everyone)}", Verdict.PASS
 
-    return _per_node(
-        "rendezvous by node name", tested, f"met {len(everyone)}", measure, look_at="on {}: `getent hosts`, `ip address`"
-    )
+    return _per_node("rendezvous by node name", tested, f"met {len(everyone)}", measure, look_at="on {}: `getent hosts`, `ip address`")
 
 
-def device_confinement(
-    node_set: NodeSet, tested: Sequence[str], share: Mapping[str, Any], *, configured: bool
-) -> list[Check]:
+def device_confinement(node_set: NodeSet, tested: Sequence[str], share: Mapping[str, Any], *, configured: bool) -> list[Check]:
     """A step with one GPU must not open another one of its node."""
     if node_set.gpu_count < 2:
         return []
@@ -148,9 +146,7 @@ def device_confinement(
     )
 
 
-def core_confinement(
-    node_set: NodeSet, tested: Sequence[str], share: Mapping[str, Any], *, configured: bool
-) -> list[Check]:
+def core_confinement(node_set: NodeSet, tested: Sequence[str], share: Mapping[str, Any], *, configured: bool) -> list[Check]:
     """A step with one core must not run on another one, even if it asks."""
     if node_set.cpus < 2:
         return []
@@ -171,7 +167,7 @@ def core_confinement(
     )
 
 
-def all_reduce(node_set: NodeSet, tested: Sequence[str], outcome: Mapping[str, Any]) -> list[Check]:
+def all_reduce(tested: Sequence[str], outcome: Mapping[str, Any]) -> list[Check]:
     """Values are judged; the rate is reported, as no floor is known for what runs here."""
     where = hostlist(tuple(tested))
     expected = f"0 wrong values over {len(tested)} processes"
@@ -199,9 +195,7 @@ def bus_bandwidth(*, size_bytes: int, seconds: float, processes: int) -> float:
     return size_bytes / seconds / 1e9 * 2 * (processes - 1) / processes
 
 
-def accounting(
-    expectation: Expectation, node_set: NodeSet, tested: Sequence[str], job: str, found: AccountedJob | None, *, waited_s: float
-) -> Check:
+def accounting(expectation: Expectation, node_set: NodeSet, tested: Sequence[str], job: str, found: AccountedJob | None, *, waited_s: float) -> Check:
     gpus = node_set.gpu_count * len(tested)
     expected = f"COMPLETED, {expectation.user} of {expectation.account}, {len(tested)} nodes, {gpus} GPUs"
     look_at = f"`sacct -j {job}`; on the controller: `journalctl -u slurmdbd -u slurmctld`"
@@ -216,9 +210,7 @@ def accounting(
     )
 
 
-def _per_node(
-    name: str, nodes: Sequence[str], expected: str, measure: Callable[[str], tuple[str, Verdict]], *, look_at: str
-) -> list[Check]:
+def _per_node(name: str, nodes: Sequence[str], expected: str, measure: Callable[[str], tuple[str, Verdict]], *, look_at: str) -> list[Check]:
     """One check for all nodes with the same result that is fine, one for each node that isn't."""
     checks = []
     alike: dict[tuple[str, Verdict], list[str]] = {}
@@ -233,9 +225,5 @@ def _per_node(
     return checks
 
 
-def _check(
-    name: str, node: str, expected: str, measured: str, verdict: Verdict, detail: str, look_at: str = "", *, unit: str = ""
-) -> Check:
-    return Check(
-        name=name, node=node, expected=expected, measured=measured, verdict=verdict, detail=detail, look_at=look_at, unit=unit
-    )
+def _check(name: str, node: str, expected: str, measured: str, verdict: Verdict, detail: str, look_at: str = "", *, unit: str = "") -> Check:
+    return Check(name=name, node=node, expected=expected, measured=measured, verdict=verdict, detail=detail, look_at=look_at, unit=unit)

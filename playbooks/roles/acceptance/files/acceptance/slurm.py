@@ -88,9 +88,7 @@ def parse_configuration(text: str) -> dict[str, str]:
 def accounted(job: str) -> AccountedJob | None:
     """Give the job as accounting knows it, or None while it doesn't."""
     columns = "State,User,Account,NNodes,AllocTRES"
-    return parse_accounted(
-        ask(["sacct", "--jobs", job, "--allocations", "--noheader", "--parsable2", f"--format={columns}"])
-    )
+    return parse_accounted(ask(["sacct", "--jobs", job, "--allocations", "--noheader", "--parsable2", f"--format={columns}"]))
 
 
 def parse_accounted(text: str) -> AccountedJob | None:
@@ -113,7 +111,7 @@ def jobs_on(node_names: Sequence[str]) -> dict[str, str]:
     text = ask(["squeue", "--noheader", "--states=RUNNING,COMPLETING", "--format=%i %u %N"])
     holders: dict[str, str] = {}
     for line in text.splitlines():
-        job, user, where = (line.split(maxsplit=2) + ["", "", ""])[:3]
+        job, user, where = ([*line.split(maxsplit=2), "", "", ""])[:3]
         for name in node_names:
             if _contains(where, name):
                 holders.setdefault(name, f"{job} ({user})")
@@ -140,9 +138,7 @@ def ask(command: Sequence[str], *, environment: Mapping[str, str] | None = None)
     """
     written = " ".join(command)
     try:
-        ended = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=ANSWER_DEADLINE_S, env=environment
-        )
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWER_DEADLINE_S, env=environment)
     except subprocess.TimeoutExpired:
         raise Unanswered(f"`{written}` got no answer for {ANSWER_DEADLINE_S} s") from None
     except FileNotFoundError:

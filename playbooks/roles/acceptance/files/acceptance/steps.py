@@ -46,9 +46,7 @@ def _step(options: Sequence[str], program: str, task: dict[str, Any], deadline_s
     limit_s = int(deadline_s)
     command = ["srun", "--quiet", "--kill-on-bad-exit=0", f"--time=0:{limit_s}", *options, "python3", "-c", text]
     try:
-        ended = subprocess.run(
-            [*command, json.dumps(task)], capture_output=True, text=True, check=False, timeout=limit_s + 5
-        )
+        ended = subprocess.run([*command, json.dumps(task)], capture_output=True, text=True, check=False, timeout=limit_s + 5)
     except subprocess.TimeoutExpired as late:
         printed = late.stdout.decode() if isinstance(late.stdout, bytes) else ""
         return {"lines": _json_lines(printed), "error": f"the step was not over after {limit_s} s"}

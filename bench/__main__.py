@@ -1,0 +1,113 @@
+"""Measure the bars and print them as JSON; progress goes to standard error.
+
+    python -m bench                   # all but `from-nothing`
+    python -m bench starter nodes-64  # some
+"""
+
+import argparse
+import datetime
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from blueprints.project import project_root
+from components.local.machine import cgroup
+from tests.hosts.deployment import Deployment, deployment, wait_until
+
+from . import machine
+
+MANY_NODES = 64
+IDLE_WITHIN_S = 120
+
+
+def bar(what: str, value: float, limit: float, unit: str, command: str) -> dict[str, Any]:
+    """One bar: what was promised, and what was measured."""
+    print(f"{what}: {value} {unit} (bar {limit})", file=sys.stderr, flush=True)
+    return {"what": what, "value": value, "bar": limit, "unit": unit, "met": value <= limit, "command": command}
+
+
+def starter(home: Path) -> Iterator[dict[str, Any]]:
+    """The starter with warm caches: up, no-op, memory, a killed node, down."""
+    with deployment("bench", home) as stack:
+        up = _clusterwright(stack, "up")
+        yield bar("up of the starter, warm", up.wall_s, 60, "s", "clusterwright up")
+        again = _clusterwright(stack, "up")
+        yield bar("up without changes, refreshing", again.wall_s, 6, "s", "clusterwright up")
+        for hostname, limit in (("control-0", 350), ("login-0", 60), ("train-0", 60)):
+            pids = sorted(cgroup.host_processes(stack.host(hostname)))
+            yield bar(f"memory of {hostname} (PSS)", machine.proportional_memory_mib(pids), limit, "MiB", "sum of Pss in smaps_rollup")
+        others = {name: pid for name, pid in stack.leaders().items() if name != "train-1"}
+        stack.cut_power("train-1")
+        mended = _clusterwright(stack, "up")
+        if {name: pid for name, pid in stack.leaders().items() if name != "train-1"} != others:
+            raise RuntimeError("hosts that lived were started anew")
+        yield bar("up after a killed compute node", mended.wall_s, 15, "s", "clusterwright up")
+        states = stack.ssh("sinfo --noheader --format='%D %t'").split()
+        if states != ["2", "idle"]:
+            raise RuntimeError(f"nodes are not idle: {states}")
+        yield bar("down of the starter", _clusterwright(stack, "down").wall_s, 8, "s", "clusterwright down")
+
+
+def many_nodes(home: Path) -> Iterator[dict[str, Any]]:
+    """64 baked nodes: no push to any of them."""
+    with deployment("bench", home, set={"pools.train.nodes": MANY_NODES}) as stack:
+        up = _clusterwright(stack, "up")
+        yield bar(f"up with {MANY_NODES} baked nodes", up.wall_s, 180, "s", "clusterwright up, set pools.train.nodes")
+        yield bar("engine, plugins and Ansible together, for each node", round(up.cpu_s / MANY_NODES, 3), 0.5, "CPU-s", "cpu accounting of the command's group")
+        wait_until(
+            lambda: stack.ssh("sinfo --noheader --format='%D %t'").split() == [str(MANY_NODES), "idle"], awaiting="all nodes idle", within_s=IDLE_WITHIN_S
+        )
+        yield bar(f"down with {MANY_NODES} nodes", _clusterwright(stack, "down").wall_s, 60, "s", "clusterwright down")
+
+
+def from_nothing(home: Path) -> Iterator[dict[str, Any]]:
+    """A cache that holds the engine alone: base root file system, layer, hosts."""
+    cache = home / "cache"
+    with deployment("bench", home) as stack:
+        environment = {**stack.environment, "CLUSTERWRIGHT_CACHE": str(cache)}
+        up = machine.measured(["clusterwright", "up", "--stack", stack.stack], environment=environment, cwd=project_root())
+        yield bar("up from nothing but the engine", up.wall_s, 300, "s", "clusterwright up with an empty CLUSTERWRIGHT_CACHE")
+
+
+def offline(home: Path) -> Iterator[dict[str, Any]]:
+    """What needs no engine."""
+    plan = machine.measured(["clusterwright", "plan"], environment=Deployment("bench", home).environment, cwd=project_root())
+    yield bar("plan of the starter, cold process", plan.wall_s, 0.6, "s", "clusterwright plan")
+
+
+MEASURES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
+    "offline": offline,
+    "starter": starter,
+    "nodes-64": many_nodes,
+    "from-nothing": from_nothing,
+}
+
+
+def _clusterwright(stack: Deployment, command: str) -> machine.Measured:
+    return machine.measured(["clusterwright", command, "--stack", stack.stack], environment=stack.environment, cwd=project_root())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure the bars and print them as JSON")
+    parser.add_argument("measure", nargs="*", choices=[*MEASURES, []], help=f"some of {', '.join(MEASURES)} (default: all but from-nothing)")
+    chosen = parser.parse_args().measure or [name for name in MEASURES if name != "from-nothing"]
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=project_root(), capture_output=True, text=True, check=False).stdout.strip()
+    report: dict[str, Any] = {
+        "date": datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
+        "commit": commit,
+        "machine": machine.described(),
+        "bars": [],
+    }
+    for name in chosen:
+        with tempfile.TemporaryDirectory(prefix="clusterwright-bench-") as home:
+            report["bars"] += list(MEASURES[name](Path(home)))
+    print(json.dumps(report, indent=2))
+    return 0 if all(one["met"] for one in report["bars"]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

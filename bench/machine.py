@@ -1,0 +1,83 @@
+"""What was measured on, and the processor time that a command takes of it."""
+
+import dataclasses
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from components.local.machine import cgroup
+from stacks import lookup
+
+GROUP = "clusterwright-bench"
+MICROSECONDS_PER_S = 1e6
+NANOSECONDS_PER_S = 1e9
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Measured:
+    """One run of a command."""
+
+    argv: Sequence[str]
+    wall_s: float
+    cpu_s: float
+    """Processor time of the command and all that it started, but for hosts, which live in groups of their own."""
+    output: str
+
+
+def described() -> dict[str, Any]:
+    """Describe this machine without naming it."""
+    facts = lookup.this_machine()
+    model = next((line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "unknown")
+    system = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
+    return {
+        "processor": model,
+        "cpus": facts.cpus,
+        "memory_mib": facts.memory_mib,
+        "system": system["PRETTY_NAME"].strip('"'),
+        "kernel": platform.release().partition("-")[0],
+        "cgroup": "version 1" if cgroup.is_version_1() else "version 2",
+        "systemd": cgroup.has_systemd(),
+        "load_before": os.getloadavg()[0],
+    }
+
+
+def measured(argv: Sequence[str], *, environment: Mapping[str, str], cwd: Path, within_s: float = 1800) -> Measured:
+    """Run a command to its end in a control group of its own.
+
+    Raises:
+        RuntimeError: it failed; the text is the end of what it said.
+    """
+    files = cgroup.make(GROUP)
+    join = "".join(f"echo $$ > {file} && " for file in files)
+    before, started = _cpu_s(), time.monotonic()
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'{join}exec "$@"', "sh", *argv], env=dict(environment), cwd=cwd, capture_output=True, text=True, timeout=within_s, check=False
+    )
+    wall_s, cpu_s = time.monotonic() - started, _cpu_s() - before
+    cgroup.remove(GROUP)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(argv)} ended with status {done.returncode}: {(done.stdout + done.stderr)[-3000:]}")
+    return Measured(argv=argv, wall_s=round(wall_s, 2), cpu_s=round(cpu_s, 2), output=done.stdout)
+
+
+def _cpu_s() -> float:
+    if cgroup.is_version_1():
+        return int((cgroup.CGROUP_ROOT / "cpuacct" / GROUP / "cpuacct.usage").read_text()) / NANOSECONDS_PER_S
+    usage = dict(line.split() for line in (cgroup.CGROUP_ROOT / GROUP / "cpu.stat").read_text().splitlines())
+    return int(usage["usage_usec"]) / MICROSECONDS_PER_S
+
+
+def proportional_memory_mib(pids: Sequence[int]) -> float:
+    """Add up the processes' proportional set sizes (proc(5), smaps_rollup), in MiB."""
+    total_kib = 0
+    for pid in pids:
+        try:
+            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        total_kib += sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
+    return round(total_kib / 1024, 1)

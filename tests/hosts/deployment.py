@@ -1,0 +1,178 @@
+"""A stack of a test: its own name, state and engine home, driven as a user drives it, and gone at the end whatever happened."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from blueprints.project import project_root
+from components.local.machine import host as hosts
+from components.local.machine import sweep
+from components.local.machine.names import HostNames, StackNames
+from stacks.project import private_folder, stack_file
+
+UP_WITHIN_S = 900
+SOON_S = 15
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Deployment:
+    """One stack; `home` is the folder of its state and of the engine's own files."""
+
+    stack: str
+    home: Path
+
+    @property
+    def names(self) -> StackNames:
+        return StackNames(self.stack)
+
+    def host(self, hostname: str) -> HostNames:
+        return self.names.host(hostname)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            "PULUMI_HOME": str(self.home / "pulumi"),
+            "PULUMI_BACKEND_URL": f"file://{self.home / 'state'}",
+            "PULUMI_CONFIG_PASSPHRASE_FILE": str(self.home / "passphrase"),
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        }
+
+    def prepare(self, **settings: Any) -> None:
+        """Make the folders and the stack's settings."""
+        (self.home / "state").mkdir(parents=True, exist_ok=True)
+        (self.home / "passphrase").write_text("correct horse battery staple")
+        if settings:
+            config = {f"clusterwright:{name}": value for name, value in settings.items()}
+            stack_file(self.stack).write_text(json.dumps({"config": config}))
+
+    def choose(self, path: str, value: object) -> None:
+        """Set one of the stack's own values, as a user does; None takes it back."""
+        key = f'clusterwright:set["{path}"]'
+        words = ["rm", "--path", key] if value is None else ["set", "--path", key, str(value)]
+        done = self.run("pulumi", "config", *words, "--stack", self.stack)
+        assert done.returncode == 0, done.stderr
+
+    def run(self, *argv: str, within_s: float = UP_WITHIN_S) -> subprocess.CompletedProcess[str]:
+        """Run a command in the project folder to its end."""
+        return subprocess.run(argv, cwd=project_root(), env=self.environment, capture_output=True, text=True, timeout=within_s, check=False)
+
+    def clusterwright(self, command: str, *words: str) -> subprocess.CompletedProcess[str]:
+        return self.run("clusterwright", command, "--stack", self.stack, *words)
+
+    def up(self) -> str:
+        """Bring the stack up; the output is given, a failure fails the test with it."""
+        done = self.clusterwright("up")
+        assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+        return done.stdout
+
+    def down(self) -> None:
+        done = self.clusterwright("down")
+        assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+
+    def up_until(self, seen: Callable[[str], bool]) -> None:
+        """Start `up` and kill its engine, as `kill -9` does, as soon as a line of its output is `seen`; returns when all that the run started has ended."""
+        process = subprocess.Popen(
+            ["clusterwright", "up", "--stack", self.stack], cwd=project_root(), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, start_new_session=True,
+        )  # fmt: skip
+        said = []
+        try:
+            assert process.stdout
+            for line in process.stdout:
+                said.append(line)
+                if seen(line):
+                    break
+            else:
+                raise AssertionError("the run ended before the point at which it was to be killed:\n" + "".join(said)[-4000:])
+            for pid in self.engines():
+                os.kill(pid, signal.SIGKILL)
+            process.stdout.read()
+        finally:
+            process.wait()
+            process.stdout.close()  # type: ignore[union-attr]
+
+    def engines(self) -> list[int]:
+        return [pid for pid, command in self.processes().items() if command == "pulumi"]
+
+    def processes(self) -> dict[int, str]:
+        """Processes of this test's runs (engine, plugins, language host, program, playbook runs), told by their environment or name: pid → command."""
+        found = {}
+        for folder in Path("/proc").iterdir():
+            if not folder.name.isdigit() or int(folder.name) == os.getpid():
+                continue
+            with contextlib.suppress(OSError):
+                ours = f"PULUMI_HOME={self.home}".encode() in (folder / "environ").read_bytes()
+                ours = ours or f"components.finish.supervise\0{self.stack} ".encode() in (folder / "cmdline").read_bytes()
+                if ours:
+                    found[int(folder.name)] = (folder / "comm").read_text().strip()
+        return found
+
+    def outputs(self) -> dict[str, Any]:
+        done = self.run("pulumi", "stack", "output", "--json", "--show-secrets", "--stack", self.stack)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    def preview_changes(self) -> dict[str, int]:
+        """Ask the engine what an `up` would change, looking at the world first: operation → number of resources."""
+        done = self.run("pulumi", "preview", "--refresh", "--json", "--stack", self.stack)
+        assert done.returncode == 0, done.stdout + done.stderr
+        changes: dict[str, int] = json.loads(done.stdout).get("changeSummary", {})
+        return {operation: number for operation, number in changes.items() if operation != "same"}
+
+    def ssh(self, command: str, *, user: str = "ada") -> str:
+        """Log in as a user does, through the balancer, and give what the command prints."""
+        done = self.run("clusterwright", "ssh", "--stack", self.stack, "--user", user, "--", command)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def leaders(self) -> dict[str, int]:
+        """Hostname → process id of its container."""
+        return {path.parent.name: json.loads(path.read_text())["pid"] for path in self.names.run.glob("*/leader.json")}
+
+    def cut_power(self, hostname: str) -> None:
+        """Kill a host as a power cut does; its disk stays."""
+        hosts.kill(self.host(hostname))
+
+    def remove_all(self) -> None:
+        """Leave nothing, whatever the test left: processes by id, then the stack, then its files."""
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if sweep.left_behind(self.names):
+            sweep.sweep(self.names, wait_until=wait_until, say=print)
+        stack_file(self.stack).unlink(missing_ok=True)
+        for key in private_folder(self.stack).glob("*"):
+            key.unlink()
+        with contextlib.suppress(OSError):
+            private_folder(self.stack).rmdir()
+
+
+def wait_until(done: Callable[[], bool], *, awaiting: str, within_s: float) -> None:
+    """Wait for a condition; fail naming what was awaited."""
+    deadline = time.monotonic() + within_s
+    while not done():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {within_s:.0f} s for {awaiting}")
+        select.select((), (), (), 0.1)
+
+
+@contextlib.contextmanager
+def deployment(stack: str, home: Path, **settings: Any) -> Iterator[Deployment]:
+    one = Deployment(stack, home)
+    one.remove_all()  # what a killed earlier test left under the same name
+    one.prepare(**settings)
+    try:
+        yield one
+    finally:
+        one.remove_all()

@@ -1,0 +1,84 @@
+"""A killed engine: the next run goes on from what exists, nothing that the dead run started survives, and nothing is left in the end."""
+
+from pathlib import Path
+
+import pytest
+
+from components.local.machine import sweep
+from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
+
+pytestmark = pytest.mark.hosts
+
+POINTS = (
+    "Site site creating",
+    "Network network creating",
+    "HostPool train creating",
+    "database : Start the database",
+    "acceptance creating",
+)
+"""Lines of `up` at which its engine is killed: before anything exists, in the middle of making, while a create is silent, in the middle of a play, and while jobs run."""
+
+
+def assert_nothing_runs(stack: Deployment) -> None:
+    wait_until(lambda: not stack.processes(), awaiting=f"the end of {stack.processes()}", within_s=SOON_S)
+    wait_until(lambda: not list(Path("/dev/shm").glob("clusterwright-run-*")), awaiting="the secrets' folder to be gone", within_s=SOON_S)
+
+
+def test_up_goes_on_after_each_kill_and_down_leaves_nothing(tmp_path: Path) -> None:
+    with deployment("test-kills", tmp_path) as stack:
+        for point in POINTS:
+            stack.up_until(lambda line, point=point: point in line)  # type: ignore[misc]
+            assert_nothing_runs(stack)
+        stack.up()
+        assert stack.preview_changes() == {}
+        stack.down()
+        assert sweep.left_behind(stack.names) == ()
+
+
+@pytest.mark.parametrize("point", ["Site site creating", "HostPool train creating", "slurmdbd : Start slurmdbd"])
+def test_down_alone_leaves_nothing_after_a_kill(tmp_path: Path, point: str) -> None:
+    with deployment("test-kill-down", tmp_path) as stack:
+        stack.up_until(lambda line: point in line)
+        assert_nothing_runs(stack)
+        stack.down()
+        assert sweep.left_behind(stack.names) == ()
+
+
+def test_a_second_run_is_told_who_holds_the_stack(tmp_path: Path) -> None:
+    with deployment("test-lock", tmp_path) as stack:
+        answers = []
+
+        def meanwhile(line: str) -> bool:
+            if "HostPool train creating" not in line:
+                return False
+            answers.append((stack.engines(), stack.clusterwright("up")))
+            return True
+
+        stack.up_until(meanwhile)
+        [([holder], second)] = answers
+        assert second.returncode == 1
+        assert f"process {holder} " in second.stderr
+        assert "Traceback" not in second.stderr
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_every_kill_point_of_the_starter(tmp_path: Path) -> None:
+    """Kill at the start of every resource and of every task in turn; each time `up` converges or, every other time, `down` leaves nothing."""
+    with deployment("test-soak", tmp_path) as stack:
+        points = [line for line in stack.up().splitlines() if "creating" in line]
+        stack.down()
+        for number, point in enumerate(dict.fromkeys(_recognisable(line) for line in points)):
+            stack.up_until(lambda line, point=point: point in line)  # type: ignore[misc]
+            assert_nothing_runs(stack)
+            if number % 2:
+                stack.up()
+                assert stack.preview_changes() == {}, point
+            stack.down()
+            assert sweep.left_behind(stack.names) == (), point
+
+
+def _recognisable(line: str) -> str:
+    """The part of a progress line that another run repeats: without its seconds."""
+    before, _, after = line.partition(" creating (")
+    return f"{before.strip().split(' ', 1)[1].strip()} creating (" if not after.partition(") ")[2] else after.partition(") ")[2].strip()
