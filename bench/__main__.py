@@ -1,11 +1,11 @@
 """Measure the bars and print them as JSON; progress goes to standard error.
 
-    python -m bench                   # all but `from-nothing`
-    python -m bench starter nodes-64  # some
+python -m bench                   # all but `from-nothing`
+python -m bench starter nodes-64  # some
 """
 
 import argparse
-import datetime
+import datetime as dt
 import json
 import subprocess
 import sys
@@ -38,7 +38,7 @@ def starter(home: Path) -> Iterator[dict[str, Any]]:
         again = _clusterwright(stack, "up")
         yield bar("up without changes, refreshing", again.wall_s, 6, "s", "clusterwright up")
         for hostname, limit in (("control-0", 350), ("login-0", 60), ("train-0", 60)):
-            pids = sorted(cgroup.host_processes(stack.host(hostname)))
+            pids = sorted(cgroup.processes(cgroup.of_host(stack.host(hostname))))
             yield bar(f"memory of {hostname} (PSS)", machine.proportional_memory_mib(pids), limit, "MiB", "sum of Pss in smaps_rollup")
         others = {name: pid for name, pid in stack.leaders().items() if name != "train-1"}
         stack.cut_power("train-1")
@@ -97,7 +97,7 @@ def main() -> int:
     chosen = parser.parse_args().measure or [name for name in MEASURES if name != "from-nothing"]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=project_root(), capture_output=True, text=True, check=False).stdout.strip()
     report: dict[str, Any] = {
-        "date": datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
+        "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
         "commit": commit,
         "machine": machine.described(),
         "bars": [],

@@ -7,14 +7,16 @@ from blueprints.facts import Facts
 PROCESSORS = Path("/sys/devices/system/cpu")
 
 
-def this_machine() -> Facts:
+def this_machine(*, processors: Path = PROCESSORS) -> Facts:
     """Read the processor layout and memory of this machine.
 
+    Args:
+        processors: where the kernel describes them.
     Source: Documentation/admin-guide/cputopology.rst, proc_meminfo(5).
     """
     threads = [
         (_number(topology / "physical_package_id"), _number(topology / "core_id"))
-        for topology in sorted(PROCESSORS.glob("cpu[0-9]*/topology"))
+        for topology in sorted(processors.glob("cpu[0-9]*/topology"))
         if (topology / "core_id").exists()
     ]
     sockets, cores = {socket for socket, _ in threads}, set(threads)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from blueprints.display import near
+from blueprints.display import near, quoted
 from blueprints.finding import Finding, Invalid, Level, Position
 
 NAMESPACE = "clusterwright"
@@ -28,7 +28,7 @@ def parse(config: Mapping[str, Any], *, stack: str) -> Settings:
     Raises:
         Invalid: an unknown setting of ours, or one of the wrong type.
     """
-    known: dict[str, type] = {"blueprint": str, "target": str, "set": dict}
+    known: dict[str, tuple[type, str]] = {"blueprint": (str, "a text"), "target": (str, "a text"), "set": (dict, "an object: values by dotted path")}
     values: dict[str, Any] = {}
     findings = []
     for name, value in config.items():
@@ -37,11 +37,16 @@ def parse(config: Mapping[str, Any], *, stack: str) -> Settings:
             continue
         where = Position(f"stacks/Pulumi.{stack}.yaml, setting {name}")
         if key not in known:
-            findings.append(_error("CW150", where, f"unknown setting {name}", f"there are {', '.join(f'{NAMESPACE}:{one}' for one in known)}", key, known))
+            close = near(key, known)
+            remedy = f"did you mean {NAMESPACE}:{close}? " if close else ""
+            why = f"there are {', '.join(f'{NAMESPACE}:{one}' for one in known)}"
+            findings.append(Finding(Level.ERROR, "CW150", where, f"unknown setting {name}", why, f"{remedy}`pulumi config rm {name}` removes it"))
             continue
-        plain = _object(value) if known[key] is dict else value
-        if not isinstance(plain, known[key]):
-            findings.append(_error("CW151", where, f"{name} is not a {known[key].__name__}", f"it is {value!r}", key, known))
+        wanted, described = known[key]
+        plain = _object(value) if wanted is dict else value
+        if not isinstance(plain, wanted):
+            remedy = f"set it anew, or `pulumi config rm {name}` removes it"
+            findings.append(Finding(Level.ERROR, "CW151", where, f"setting {name} is not {described}", f"it is {quoted(plain)}", remedy))
             continue
         values["overrides" if key == "set" else key] = plain
     if findings:
@@ -57,9 +62,3 @@ def _object(value: Any) -> Any:
         except json.JSONDecodeError:
             return value
     return value
-
-
-def _error(code: str, where: Position, what: str, why: str, key: str, known: Mapping[str, Any]) -> Finding:
-    close = near(key, known)
-    remedy = f"did you mean {NAMESPACE}:{close}? " if close else ""
-    return Finding(Level.ERROR, code, where, what, why, f"{remedy}`pulumi config rm {NAMESPACE}:{key}` removes it")

@@ -1,11 +1,13 @@
 """Look at real processes, and wait for them without sleeping longer than needed."""
 
+import contextlib
 import os
 import select
 import signal
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Self
 
 WITHIN_S = 20.0
 LOOK_EVERY_S = 0.01
@@ -44,18 +46,17 @@ class Watched:
             poll = select.poll()
             poll.register(handle, select.POLLIN)
             poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
-        assert self.alive() == [], f"still there after {within_s:.0f} s"
+        left = self.alive()
+        assert left == [], f"still there after {within_s:.0f} s: {', '.join(left)}"
 
-    def __enter__(self) -> "Watched":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         """End what a failed test left."""
         for handle in self._names:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(handle, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             os.close(handle)
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,32 +13,40 @@ from .playbook import PLAYBOOKS
 
 ALWAYS = ("ansible.cfg", "library", "module_utils", "filter_plugins")
 """What every playbook may use."""
-INCLUDES = ("import_playbook", "import_tasks", "include_tasks")
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast; every run of the program reads all roles
+FILE_NAME = re.compile(r"[\w.-]+/[\w./-]+")
 
 
 @functools.cache
-def fingerprint(playbook: str) -> str:
-    """Give a short hash of the playbook, the playbooks and roles that it names, and their files."""
-    return _digest(sorted(_files(playbook)))
+def fingerprint(playbook: str, *, playbooks: Path = PLAYBOOKS) -> str:
+    """Give a short hash of the playbook, the files and roles that it names, those that they name, and so on.
+
+    Raises:
+        FileNotFoundError: a role that is named does not exist, so that what it does is not known.
+    """
+    return _digest(sorted(_files(playbook, playbooks)), playbooks)
 
 
-def _files(playbook: str) -> set[Path]:
+def _files(playbook: str, playbooks: Path) -> set[Path]:
     found: set[Path] = set()
     for name in ALWAYS:
-        found |= set(_below(PLAYBOOKS / name))
-    waiting: list[Path] = [PLAYBOOKS / playbook]
+        found |= set(_below(playbooks / name))
+    waiting: list[Path] = [playbooks / playbook]
     seen: set[Path] = set()
     while waiting:
         path = waiting.pop()
         if path in seen:
             continue
         seen.add(path)
+        if not path.exists():
+            raise FileNotFoundError(f"{path} is named by playbook {playbook} and does not exist")
         files = set(_below(path))
         found |= files
         for file in files:
             if file.suffix in (".yml", ".yaml"):
-                waiting += [PLAYBOOKS / "roles" / role for role in _roles(yaml.safe_load(file.read_text()))]
-                waiting += [PLAYBOOKS / other for other in _included(yaml.safe_load(file.read_text()))]
+                content = yaml.load(file.read_text(), Loader=LOADER)  # noqa: S506 - both make plain values only
+                waiting += [playbooks / "roles" / role for role in _roles(content)]
+                waiting += [playbooks / name for name in _words(content) if (playbooks / name).is_file()]
     return found
 
 
@@ -63,22 +72,24 @@ def _roles(node: Any) -> Iterator[str]:
                 yield from _roles(value)
 
 
-def _included(node: Any) -> Iterator[str]:
-    """Names of other playbooks and task files that a piece of YAML refers to; inside a role they name the role's own files, which count anyway."""
+def _words(node: Any) -> Iterator[str]:
+    """What a piece of YAML says that may name a file beside the playbooks: a playbook, tasks, variables, a template inside of an expression."""
     if isinstance(node, list):
         for item in node:
-            yield from _included(item)
+            yield from _words(item)
     elif isinstance(node, dict):
         for key, value in node.items():
-            if key.rpartition(".")[2] in INCLUDES:
-                yield str(value["file"] if isinstance(value, dict) else value)
+            if key.rpartition(".")[2] == "import_playbook":
+                yield str(value)
             else:
-                yield from _included(value)
+                yield from _words(value)
+    elif isinstance(node, str):
+        yield from FILE_NAME.findall(node)
 
 
-def _digest(files: Iterable[Path]) -> str:
+def _digest(files: Iterable[Path], playbooks: Path) -> str:
     total = hashlib.sha256()
     for file in files:
-        total.update(f"{file.relative_to(PLAYBOOKS)}\0{file.stat().st_mode & 0o111:o}\0".encode())
+        total.update(f"{file.relative_to(playbooks)}\0{file.stat().st_mode & 0o111:o}\0".encode())
         total.update(hashlib.sha256(file.read_bytes()).digest())
     return total.hexdigest()[:12]

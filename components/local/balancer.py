@@ -46,9 +46,9 @@ class Balancer(Kind[BalancerInputs]):
 
     def read(self, inputs: BalancerInputs, outputs: Values) -> Values | None:
         host = StackNames(inputs.stack).host(HOSTNAME)
-        if hosts.recorded(host) is None and not hosts.is_running(host):
+        if hosts.recorded(host) is None:
             return None
-        return {**self.expected(inputs), "running": hosts.is_running(host)}
+        return {**self.expected(inputs), "running": hosts.is_running(host, interface=host.interface(inputs.address))}
 
     def create(self, inputs: BalancerInputs, work: Work) -> Values:
         host = StackNames(inputs.stack).host(HOSTNAME)

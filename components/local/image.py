@@ -3,7 +3,7 @@
 import dataclasses
 import shlex
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from ..finish import playbook
 from ..provider.kind import Kind, Refused, Values, Work, step
@@ -27,11 +27,10 @@ class ImageInputs:
 class Image(Kind[ImageInputs]):
     token = "clusterwright:local:Image"
     inputs = ImageInputs
-    replace_on: ClassVar[frozenset[str]] = frozenset({"profile", "suite"})
     timeout_s = 1800
 
     def identity(self, inputs: ImageInputs) -> str:
-        return inputs.profile
+        return "image"  # another profile is another layer of the same resource: nothing that stands on the old one is torn down first
 
     def expected(self, inputs: ImageInputs) -> Values:
         return {"name": layer_key(inputs), "lowers": list(rootfs.lowers(rootfs.Base(inputs.suite), layer_key(inputs)))}

@@ -26,6 +26,8 @@ class NetworkInputs:
     gateway: str
     domain: str
     host_ranges: tuple[HostRange, ...]
+    names: dict[str, str]
+    """Name → address of what is no host of a group."""
 
 
 class Network(Kind[NetworkInputs]):
@@ -49,15 +51,16 @@ class Network(Kind[NetworkInputs]):
     def create(self, inputs: NetworkInputs, work: Work) -> Values:
         names = StackNames(inputs.stack)
         network.ensure(names, cidr=inputs.cidr, gateway=inputs.gateway)
-        network.write_host_names(names, _addresses(inputs.host_ranges), inputs.domain)
+        network.write_host_names(names, _addresses(inputs), inputs.domain)
         return self.expected(inputs)
 
     def delete(self, inputs: NetworkInputs, outputs: Values, work: Work) -> None:
         network.remove(StackNames(inputs.stack))
 
 
-def _addresses(ranges: tuple[HostRange, ...]) -> Iterator[tuple[str, str]]:
-    for one in ranges:
+def _addresses(inputs: NetworkInputs) -> Iterator[tuple[str, str]]:
+    yield from inputs.names.items()
+    for one in inputs.host_ranges:
         first = ipaddress.ip_address(one.first_address)
         for number in range(one.count):
             yield f"{one.prefix}-{number}", str(first + number)

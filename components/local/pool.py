@@ -196,7 +196,7 @@ def _apply(inputs: HostPoolInputs, action: Action, hostname: str, work: Work) ->
     hosts.make_disk(host, image=inputs.image, seeds=seeds)
     if action is Action.RESTART:
         hosts.write_seeds(host, seeds)
-    hosts.host_key(host)
+    hosts.make_host_key(host)
     hosts.start(host, _boot(inputs, number))
     address = inputs.address(number)
     try:
@@ -222,7 +222,7 @@ def _actual(inputs: HostPoolInputs, hostname: str) -> Actual:
     record = hosts.recorded(host)
     if record is None:
         return Actual(Condition.ABSENT)
-    return Actual(Condition.RUNNING if hosts.is_running(host) else Condition.STOPPED, record["image"])
+    return Actual(Condition.RUNNING if hosts.is_running(host, interface=_interface(inputs, hostname)) else Condition.STOPPED, record["image"])
 
 
 def _outputs(inputs: HostPoolInputs) -> Values:
@@ -237,7 +237,7 @@ def _outputs(inputs: HostPoolInputs) -> Values:
         if record is None:
             continue
         described.append({"name": hostname, "address": inputs.address(number), "incarnation": record["incarnation"], "host_key": hosts.host_key(host)})
-        if hosts.is_running(host) and record["image"] == inputs.image:
+        if hosts.is_running(host, interface=_interface(inputs, hostname)) and record["image"] == inputs.image:
             up.append(hostname)
             boots[hostname] = hosts.boot_mark(host)
     surplus = [name for name in _present(inputs) if name not in {one["name"] for one in described}]

@@ -38,7 +38,14 @@ class Local:
         self._network = OwnResource(
             "clusterwright:local:Network",
             "network",
-            inputs={"stack": self._stack, "cidr": network.cidr, "gateway": network.gateway, "domain": network.domain, "host_ranges": ranges},
+            inputs={
+                "stack": self._stack,
+                "cidr": network.cidr,
+                "gateway": network.gateway,
+                "domain": network.domain,
+                "host_ranges": ranges,
+                "names": {"balancer": network.balancer_address},
+            },
             outputs=("bridge",),
             opts=self._after(),
         )

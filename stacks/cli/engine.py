@@ -22,6 +22,7 @@ from .problem import Problem
 PROJECT = "clusterwright"
 ORGANIZATION = "organization"  # the file backend has only this one
 LANGUAGE_HOST = "pulumi-language"  # as far as the kernel keeps a command's name: 15 letters
+STATE_SUFFIXES = (".json", ".json.gz", ".json.zst")  # other suffixes are copies, which stay when the stack is removed
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
 
@@ -46,7 +47,7 @@ def exists(stack: str) -> bool:
     """Say whether the backend has the stack; for the file backend without starting the engine."""
     folder = _file_backend()
     if folder is not None:
-        return any((folder / ".pulumi" / "stacks" / PROJECT).glob(f"{stack}.json*"))
+        return any((folder / ".pulumi" / "stacks" / PROJECT / f"{stack}{suffix}").exists() for suffix in STATE_SUFFIXES)
     return subprocess.run(["pulumi", "stack", "--stack", stack], capture_output=True, cwd=project_root(), check=False).returncode == 0
 
 
@@ -74,7 +75,8 @@ def outputs(stack: str) -> dict[str, Any]:
 def pending_creates(stack: str) -> list[str]:
     """URNs whose creation was interrupted by a kill, from the file backend's state; empty for other backends, which keep them themselves."""
     state = _state(stack)
-    operations = (state or {}).get("checkpoint", {}).get("latest", {}).get("pending_operations") or []
+    latest = (state or {}).get("checkpoint", {}).get("latest") or {}  # null until something was registered
+    operations = latest.get("pending_operations") or []
     return [operation["resource"]["urn"] for operation in operations if operation["type"] == "creating"]
 
 

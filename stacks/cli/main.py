@@ -22,6 +22,7 @@ COMMANDS = {
     "down": "remove everything that belongs to a stack",
     "check": "check a blueprint; nothing is built",
     "plan": "show what a blueprint will be on a target; nothing is built",
+    "graph": "draw what a blueprint will be, as SVG",
     "summary": "say what a stack has, how to log in, and what acceptance found",
     "ssh": "log in to a stack as one of its users",
 }

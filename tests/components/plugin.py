@@ -37,10 +37,10 @@ class Ear(engine_pb2_grpc.EngineServicer):
 class Failed(Exception):
     """An operation ended with an error; `partly` says what the engine is to record, None when nothing."""
 
-    def __init__(self, error: grpc.RpcError):
-        self.message: str = error.details()  # type: ignore[attr-defined]
+    def __init__(self, error: Any):
+        self.message: str = error.details()
         self.partly: provider_pb2.ErrorResourceInitFailed | None = None
-        for name, value in error.trailing_metadata():  # type: ignore[attr-defined]
+        for name, value in error.trailing_metadata():
             if name == "grpc-status-details-bin":
                 status = status_pb2.Status.FromString(value)
                 self.partly = provider_pb2.ErrorResourceInitFailed()
@@ -64,7 +64,7 @@ class Provider:
         return self._call(self.stub.Create, creation(token, inputs, preview=preview, timeout_s=timeout_s))
 
     def begin_create(self, token: str, inputs: Mapping[str, Any]) -> "grpc.Future[Any]":
-        begun: "grpc.Future[Any]" = self.stub.Create.future(creation(token, inputs), timeout=ANSWER_WITHIN_S)
+        begun: grpc.Future[Any] = self.stub.Create.future(creation(token, inputs), timeout=ANSWER_WITHIN_S)
         return begun
 
     def update(self, token: str, state: struct_pb2.Struct, inputs: Mapping[str, Any] | struct_pb2.Struct, *, preview: bool = False) -> Any:

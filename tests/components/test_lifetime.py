@@ -1,7 +1,9 @@
 """What an engine started ends with it, also when it is killed: real processes, with a parent in the engine's place."""
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ lifetime.end_with(os.getppid())
 signal.pause()
 """
 PROGRAM = """
+import signal
 from components import lifetime
 lifetime.end_with_engine()
 signal.pause()
@@ -53,8 +56,10 @@ class Engine:
         self.process.kill()
 
     def end(self) -> None:
+        """End it with all that it started: they are one process group."""
         if self.process:
-            self.process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
             assert self.process.stdout
             self.process.stdout.close()
@@ -91,7 +96,7 @@ def test_a_plugin_ends_with_its_killed_engine_and_takes_the_language_host_along(
 def test_a_plugin_learns_of_a_language_host_that_starts_after_it(engine: Engine, tmp_path: Path) -> None:
     host = engine.named("pulumi-language-late", of="sleep")
     os.mkfifo(tmp_path / "gate")
-    plugin, late = engine.start('"$python" -c "$PLUGIN"', f"read line <{tmp_path}/gate; exec {host} 1000", look_every_s=0.05)
+    plugin, late = engine.start('"$python" -c "$PLUGIN"', f"(read line <{tmp_path}/gate; exec {host} 1000)", look_every_s=0.05)
     assert engine.process
     with Watched([plugin, late]) as ours:
         processes.wait_until(lambda: watches(plugin, engine.process.pid), awaiting="the plugin to watch the engine")  # type: ignore[union-attr]

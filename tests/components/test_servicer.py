@@ -271,7 +271,7 @@ def test_cancel_stops_the_work_within_a_second_and_records_what_exists(provider:
 
 def test_what_begins_after_cancel_ends_at_its_first_wait(provider: Provider, tmp_path: Path) -> None:
     provider.cancel()
-    with pytest.raises(Failed, match="^stopped on request"):
+    with pytest.raises(Failed, match=r"^stopped on request"):
         provider.create(MEETING, {"place": str(tmp_path / "place"), "guest": "godot"})
 
 
@@ -287,7 +287,7 @@ def test_an_operation_ends_when_its_time_is_over(provider: Provider, tmp_path: P
 def test_a_delete_ends_when_its_time_is_over(provider: Provider, tmp_path: Path) -> None:
     (tmp_path / "guest").touch()
     state = made(provider, MEETING, {"place": str(tmp_path), "guest": "guest"})
-    with pytest.raises(Failed, match="^not done within"):
+    with pytest.raises(Failed, match=r"^not done within"):
         provider.delete(MEETING, state, timeout_s=0.2)
 
 
@@ -342,7 +342,7 @@ def test_a_read_gives_the_inputs_back_as_they_were(provider: Provider, tmp_path:
 def test_a_world_that_cannot_be_observed_is_an_error_and_not_gone(provider: Provider, tmp_path: Path) -> None:
     state = made(provider, LEDGER, {"path": str(tmp_path / "ledger"), "entries": {"total": 3}})
     (tmp_path / "ledger").unlink()
-    with pytest.raises(Failed, match="^cannot be observed: "):
+    with pytest.raises(Failed, match=r"^cannot be observed: "):
         provider.read(LEDGER, state)
 
 

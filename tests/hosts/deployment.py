@@ -101,6 +101,22 @@ class Deployment:
             process.wait()
             process.stdout.close()  # type: ignore[union-attr]
 
+    def up_while(self, seen: Callable[[str], bool], act: Callable[[], object]) -> tuple[int, str]:
+        """Run `up` to its end and `act` as soon as a line of its output is `seen`; give its exit status and all that it said."""
+        process = subprocess.Popen(
+            ["clusterwright", "up", "--stack", self.stack], cwd=project_root(), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )  # fmt: skip
+        said, acted = [], False
+        with process:
+            assert process.stdout
+            for line in process.stdout:
+                said.append(line)
+                if not acted and seen(line):
+                    acted = True
+                    act()
+        assert acted, "".join(said)[-4000:]
+        return process.returncode, "".join(said)
+
     def engines(self) -> list[int]:
         return [pid for pid, command in self.processes().items() if command == "pulumi"]
 

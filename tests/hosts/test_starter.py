@@ -7,7 +7,6 @@ import pytest
 
 from components.local.machine import host as hosts
 from components.local.machine import network
-
 from tests.hosts.deployment import Deployment
 
 pytestmark = pytest.mark.hosts

@@ -4,9 +4,12 @@ Three sorts of machine: systemd runs it (each host is a delegated unit, systemd 
 version 2 hierarchy without systemd. In the latter two this module makes the groups itself.
 """
 
+import contextlib
 import os
 import signal
 from pathlib import Path
+
+from .names import HostNames, StackNames
 
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 CPUSET_FILES = ("cpuset.cpus", "cpuset.mems")
@@ -20,6 +23,21 @@ def has_systemd() -> bool:
 def is_version_1() -> bool:
     """Say whether the machine keeps its controllers in version 1 hierarchies."""
     return not (CGROUP_ROOT / "cgroup.controllers").exists()
+
+
+def of_all_stacks() -> str:
+    """The group of all stacks on the machine, as a path below every hierarchy's root."""
+    return "clusterwright.slice" if has_systemd() else "clusterwright"
+
+
+def of_stack(names: StackNames) -> str:
+    """The stack's group: where systemd runs the machine, that of its slice."""
+    return f"{of_all_stacks()}/{names.slice}" if has_systemd() else names.cgroup
+
+
+def of_host(host: HostNames) -> str:
+    """The host's group: where systemd runs the machine, that of its unit."""
+    return f"{of_stack(host.names)}/{host.unit}" if has_systemd() else host.cgroup
 
 
 def hierarchies() -> tuple[Path, ...]:
@@ -41,10 +59,20 @@ def make(path: str) -> tuple[Path, ...]:
         group = hierarchy
         for part in Path(path).parts:
             parent, group = group, group / part
+            _pass_on_controllers(parent)
             group.mkdir(exist_ok=True)
             _inherit_cpuset(parent, group)
         files.append(group / "cgroup.procs")
     return tuple(files)
+
+
+def _pass_on_controllers(group: Path) -> None:
+    # In version 2 a group has only the controllers that the one above passes on. Where systemd runs the machine, that is systemd's to say.
+    if is_version_1() or has_systemd():
+        return
+    for controller in (group / "cgroup.controllers").read_text().split():
+        with contextlib.suppress(OSError):  # the kernel keeps one that it can't divide here; the hosts then see fewer
+            (group / "cgroup.subtree_control").write_text(f"+{controller}")
 
 
 def _inherit_cpuset(parent: Path, group: Path) -> None:

@@ -1,5 +1,6 @@
 """One host on the machine: a container with its own disk, processes, network and systemd, which outlives the engine that started it."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -17,6 +18,9 @@ from .names import HostNames
 SSH_PORT = 22
 CAPABILITIES = "CAP_NET_ADMIN,CAP_IPC_LOCK,CAP_SYS_NICE"
 GUEST_CLUSTER_FOLDER = "/var/lib/clusterwright/cluster"
+NSPAWN_FOLDERS = (Path("/run/systemd/nspawn/unix-export"), Path("/run/systemd/nspawn/propagate"))
+"""Where systemd-nspawn keeps a folder for each container while it runs."""
+HOST_KEY = "etc/ssh/ssh_host_ed25519_key"
 PRIVATE_FOLDERS = frozenset({"root", "secrets"})
 """Names of folders that only root may look into; a folder on the host's own disk takes the place of the image's, mode included."""
 
@@ -78,31 +82,56 @@ def write_seeds(host: HostNames, seeds: Sequence[Seed]) -> None:
 
 
 def host_key(host: HostNames) -> str:
-    """Give the public half of the host's SSH key (`ssh-ed25519 AAAA…`), making the key when the host was seeded with none."""
-    private = host.upper / "etc/ssh/ssh_host_ed25519_key"
+    """Give the public half of the host's SSH key (`ssh-ed25519 AAAA…`); empty when it has none yet."""
+    try:
+        return " ".join((host.upper / HOST_KEY).with_suffix(".pub").read_text().split()[:2])
+    except FileNotFoundError:
+        return ""
+
+
+def make_host_key(host: HostNames) -> None:
+    """Make the host's SSH key unless it was seeded with one, and its public half."""
+    private = host.upper / HOST_KEY
     public = private.with_suffix(".pub")
     if not private.exists():
         private.parent.mkdir(parents=True, exist_ok=True)
         command.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", host.hostname, "-f", str(private))
     elif not public.exists():
         record.write_text(public, command.run("ssh-keygen", "-y", "-f", str(private)))
-    return " ".join(public.read_text().split()[:2])
 
 
 def start(host: HostNames, boot: Boot) -> None:
-    """Start the host; returns when its container process runs, which is before it answers."""
+    """Start the host; returns when its container process runs, which is before it answers.
+
+    Raises:
+        CommandFailed: the container process ended at once.
+    """
     host.run.mkdir(parents=True, exist_ok=True)
     disk.mount(host.root, lowers=[Path(lower) for lower in boot.lowers], upper=host.upper, work=host.work)
     _plug_in(host, boot)
-    argv = ["systemd-nspawn", "--quiet", f"--directory={host.root}", f"--machine={host.hostname}", "--register=no", "--keep-unit"]
+    argv = ["systemd-nspawn", "--quiet", f"--directory={host.root}", "--register=no", "--keep-unit"]
+    argv += [f"--machine={_container(host)}", f"--hostname={host.hostname}"]
     argv += [f"--network-namespace-path=/run/netns/{host.namespace}", "--resolv-conf=copy-host", "--timezone=off", "--link-journal=no", "--console=pipe"]
     argv += [f"--capability={CAPABILITIES}", *_bind_options(boot.binds)]
-    argv += ["--as-pid2", *boot.program] if boot.program else ["--boot"]
-    if cgroup.is_version_1() and not boot.program:
-        # systemd 256 and later refuses version 1 hierarchies unless told twice; older ones ignore the second word.
-        argv += ["systemd.unified_cgroup_hierarchy=0", "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1"]
+    argv += ["--as-pid2", *boot.program] if boot.program else _boot_options()
     pid = _launch(host, argv)
-    record.write(host.leader, {"pid": pid, "started": _start_time(pid)})
+    started = _start_time(pid)
+    if started is None:
+        raise command.CommandFailed(f"the container of {host.hostname} ended at once. The end of its console ({host.console}):\n{console_tail(host)}")
+    record.write(host.leader, {"pid": pid, "started": started})
+
+
+def _container(host: HostNames) -> str:
+    """The container's name among all containers of the machine, where hosts of several stacks have the same hostname."""
+    return host.namespace
+
+
+def _boot_options() -> list[str]:
+    if cgroup.is_version_1():
+        # systemd 256 and later refuses version 1 hierarchies unless told twice; older ones ignore the second word.
+        return ["--boot", "systemd.unified_cgroup_hierarchy=0", "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1"]
+    # In version 2, Slurm keeps a job from devices that are not its own by a program in the kernel (eBPF).
+    return ["--system-call-filter=bpf", "--boot"]
 
 
 def _bind_options(binds: Sequence[Bind]) -> list[str]:
@@ -113,7 +142,7 @@ def _launch(host: HostNames, argv: Sequence[str]) -> int:
     environment = {"SYSTEMD_NSPAWN_LOCK": "0", "PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), "LC_ALL": "C.UTF-8"}
     if cgroup.has_systemd():
         return _launch_as_unit(host, argv, environment)
-    groups = cgroup.make(host.cgroup)
+    groups = cgroup.make(cgroup.of_host(host))
     join = "".join(f"echo $$ > {shlex.quote(str(group))} && " for group in groups)
     with host.console.open("ab") as console:
         process = subprocess.Popen(
@@ -165,12 +194,15 @@ route add default via {boot.gateway}
     )
 
 
-def is_running(host: HostNames) -> bool:
-    """Say whether the container's process lives and its cable is in place."""
+def is_running(host: HostNames, *, interface: str) -> bool:
+    """Say whether the container's process lives and its cable, which ends in the machine's `interface`, is plugged in."""
+    return _leader(host) is not None and Path(f"/run/netns/{host.namespace}").exists() and Path(f"/sys/class/net/{interface}/master").exists()
+
+
+def _leader(host: HostNames) -> int | None:
+    """The container's process; None when it does not live."""
     leader = record.read(host.leader)
-    if not leader or _start_time(leader["pid"]) != leader["started"]:
-        return False
-    return Path(f"/run/netns/{host.namespace}").exists()
+    return int(leader["pid"]) if leader and _start_time(leader["pid"]) == leader["started"] else None
 
 
 def boot_mark(host: HostNames) -> int:
@@ -191,23 +223,25 @@ def answers(address: str, *, within_s: float = 2.0) -> bool:
 
 def kill(host: HostNames, *, interface: str | None = None) -> None:
     """End the host as a power cut does; the disk stays. Fine when it is not running."""
-    if cgroup.has_systemd() and command.succeeds("systemctl", "is-active", "--quiet", host.unit):
-        command.run("systemctl", "kill", "--signal=SIGKILL", host.unit)
-        command.succeeds("systemctl", "stop", host.unit)
-    cgroup.kill(host.cgroup)
-    leader = record.read(host.leader)
-    if leader and _start_time(leader["pid"]) == leader["started"]:
-        os.kill(leader["pid"], signal.SIGKILL)
+    cgroup.kill(cgroup.of_host(host))
+    if leader := _leader(host):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(leader, signal.SIGKILL)
+    if cgroup.has_systemd():
+        command.succeeds("systemctl", "stop", host.unit)  # also one that an interrupted start left to systemd to begin
     if interface and Path(f"/sys/class/net/{interface}").exists():
         command.run("ip", "link", "del", interface)  # before the namespace, which frees its cable only later
     if Path(f"/run/netns/{host.namespace}").exists():
         command.run("ip", "netns", "del", host.namespace)
     disk.unmount(host.root)
+    for folder in NSPAWN_FOLDERS:  # killed, systemd-nspawn leaves them; from version 256 on it starts no container whose folder is there
+        disk.unmount(folder / _container(host))
+        disk.remove_tree(folder / _container(host))
 
 
 def is_gone(host: HostNames) -> bool:
     """Say whether nothing of the killed host runs any more, removing its group when so."""
-    return cgroup.remove(host.cgroup)
+    return cgroup.remove(cgroup.of_host(host))
 
 
 def remove(host: HostNames) -> None:

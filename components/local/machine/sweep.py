@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from . import cgroup, command, disk, network, record, rootfs, sysctl
-from .host import kill
+from .host import NSPAWN_FOLDERS, kill
 from .names import RUN_ROOT, STATE_ROOT, StackNames
 
 
 def left_behind(names: StackNames) -> tuple[str, ...]:
     """Name what the stack still has on the machine, for messages and tests."""
-    found = [f"process {pid}" for pid in sorted(cgroup.processes(names.cgroup))]
+    found = [f"process {pid}" for pid in sorted(cgroup.processes(cgroup.of_stack(names)))]
+    found += [f"unit {unit}" for unit in _units(names)]
     found += [f"network namespace {namespace}" for namespace in _namespaces(names)]
     found += [f"interface {interface}" for interface in _interfaces(names)]
     found += [f"mount {mount}" for mount in _mounts(names)]
@@ -31,8 +32,10 @@ def sweep(names: StackNames, *, wait_until: Callable[..., None], say: Callable[[
         say(f"removing {len(hosts)} hosts that nothing else removed: {', '.join(host.hostname for host in hosts[:8])}")
     for host in hosts:
         kill(host)
-    cgroup.kill(names.cgroup)
-    wait_until(lambda: cgroup.remove(names.cgroup), awaiting=f"the last processes of stack {names.stack} to end", within_s=20)
+    cgroup.kill(cgroup.of_stack(names))
+    if cgroup.has_systemd():
+        command.succeeds("systemctl", "stop", names.slice)  # with every unit in it
+    wait_until(lambda: cgroup.remove(cgroup.of_stack(names)), awaiting=f"the last processes of stack {names.stack} to end", within_s=20)
     for namespace in _namespaces(names):
         command.run("ip", "netns", "del", namespace)
     for interface in _interfaces(names):
@@ -56,7 +59,9 @@ def _leave_machine() -> None:
             for leftover in STATE_ROOT.iterdir():
                 leftover.unlink()
             STATE_ROOT.rmdir()
-    cgroup.remove("clusterwright")
+            if cgroup.has_systemd():
+                command.succeeds("systemctl", "stop", cgroup.of_all_stacks())
+            cgroup.remove(cgroup.of_all_stacks())
     if RUN_ROOT.exists() and not any(RUN_ROOT.iterdir()):
         RUN_ROOT.rmdir()
 
@@ -64,6 +69,13 @@ def _leave_machine() -> None:
 def _hostnames(names: StackNames) -> Iterator[str]:
     found = {folder.name for parent in (names.hosts, names.run) if parent.is_dir() for folder in parent.iterdir() if folder.is_dir()}
     return iter(found)
+
+
+def _units(names: StackNames) -> list[str]:
+    if not cgroup.has_systemd():
+        return []
+    listed = command.run("systemctl", "list-units", "--plain", "--full", "--no-legend", names.slice, f"clusterwright-{names.tag}-*.service")
+    return [line.split()[0] for line in listed.splitlines()]
 
 
 def _namespaces(names: StackNames) -> list[str]:
@@ -77,4 +89,5 @@ def _interfaces(names: StackNames) -> list[str]:
 
 def _mounts(names: StackNames) -> list[str]:
     mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
-    return [mount for mount in reversed(mounts) if mount.startswith((f"{names.state}/", f"{names.run}/"))]
+    own = (f"{names.state}/", f"{names.run}/", *(f"{folder}/cw-{names.tag}-" for folder in NSPAWN_FOLDERS))
+    return [mount for mount in reversed(mounts) if mount.startswith(own)]

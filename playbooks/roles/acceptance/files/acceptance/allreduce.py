@@ -55,4 +55,5 @@ def _repeat(pattern: "array.array[float]", elements: int) -> "array.array[float]
     return (pattern * (elements // PATTERN + 1))[:elements]
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -211,18 +211,14 @@ def accounting(expectation: Expectation, node_set: NodeSet, tested: Sequence[str
 
 
 def _per_node(name: str, nodes: Sequence[str], expected: str, measure: Callable[[str], tuple[str, Verdict]], *, look_at: str) -> list[Check]:
-    """One check for all nodes with the same result that is fine, one for each node that isn't."""
-    checks = []
+    """One check for all nodes with the same result, so that a thousand nodes with one fault are one line."""
     alike: dict[tuple[str, Verdict], list[str]] = {}
     for node in nodes:
-        measured, verdict = measure(node)
-        if verdict in (Verdict.FAIL, Verdict.ERROR):
-            checks.append(_check(name, node, expected, measured, verdict, "", look_at.format(node)))
-        else:
-            alike.setdefault((measured, verdict), []).append(node)
-    for (measured, verdict), same in alike.items():
-        checks.append(_check(name, hostlist(tuple(same)), expected, measured, verdict, ""))
-    return checks
+        alike.setdefault(measure(node), []).append(node)
+    return [
+        _check(name, hostlist(tuple(same)), expected, measured, verdict, "", look_at.format(same[0]) if verdict in (Verdict.FAIL, Verdict.ERROR) else "")
+        for (measured, verdict), same in alike.items()
+    ]
 
 
 def _check(name: str, node: str, expected: str, measured: str, verdict: Verdict, detail: str, look_at: str = "", *, unit: str = "") -> Check:

@@ -126,4 +126,5 @@ def visit(first: str, node: str, port: int, deadline: float) -> list[str]:
             return connection.makefile("r").readline().split()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""A Pulumi project of a test: its own engine home, state and stack, the test kinds behind its provider, and an end for every process that it started."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from blueprints.project import project_root
+
+STACK = "dev"
+ENDS_WITHIN_S = 120
+PROGRAM = """
+import json
+import pathlib
+import pulumi
+from components import lifetime
+from components.provider.resource import OwnResource
+
+lifetime.end_with_engine()
+for one in json.loads(pathlib.Path("resources.json").read_text()):
+    inputs = {name: pulumi.Output.secret(value) if name in one["secrets"] else value for name, value in one["inputs"].items()}
+    made = OwnResource(one["token"], one["name"], inputs=inputs, outputs=one["outputs"])
+    for output in one["outputs"]:
+        pulumi.export(f"{one['name']}.{output}", made.output(output))
+"""
+
+
+class Project:
+    """A project with one stack, driven by the real engine."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.state_folder = folder / "state"
+        self._started: list[subprocess.Popen[str]] = []
+        self._provider()
+        runtime = {"name": "python", "options": {"toolchain": "pip", "virtualenv": sys.prefix}}
+        self._write(
+            "Pulumi.yaml", json.dumps({"name": "clusterwright", "runtime": runtime, "plugins": {"providers": [{"name": "test", "path": "./provider"}]}})
+        )
+        self._write("__main__.py", PROGRAM)
+        self.state_folder.mkdir()
+        self.succeed("stack", "init", STACK)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            "PULUMI_HOME": str(self.folder / "home"),
+            "PULUMI_BACKEND_URL": self.state_folder.as_uri(),
+            "PULUMI_CONFIG_PASSPHRASE": "correct horse battery staple",
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        }
+
+    def declare(self, token: str, name: str, *, outputs: Sequence[str] = (), secrets: Sequence[str] = (), **inputs: Any) -> None:
+        """Have the program register this resource and no other."""
+        self._write("resources.json", json.dumps([{"token": token, "name": name, "inputs": inputs, "outputs": outputs, "secrets": secrets}]))
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        process = self.start(*words)
+        said, complained = process.communicate(timeout=ENDS_WITHIN_S)
+        return subprocess.CompletedProcess(words, process.returncode, said, complained)
+
+    def succeed(self, *words: str) -> str:
+        done = self.run(*words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def up(self, *words: str) -> str:
+        return self.succeed("up", "--yes", "--skip-preview", *words)
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """Start the engine in a process group of its own."""
+        process = subprocess.Popen(
+            ["pulumi", *words, "--non-interactive", *([] if words[:2] == ("stack", "init") else ["--stack", STACK])],
+            cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        self._started.append(process)
+        return process
+
+    def state(self) -> str:
+        """The recorded state, as it lies in its file."""
+        return (self.state_folder / ".pulumi" / "stacks" / "clusterwright" / f"{STACK}.json").read_text()
+
+    def recorded(self, name: str) -> Mapping[str, Any] | None:
+        """What the state says of a resource."""
+        latest = json.loads(self.state())["checkpoint"]["latest"] or {}
+        return next((one for one in latest.get("resources", []) if one["urn"].endswith(f"::{name}")), None)
+
+    def end(self) -> None:
+        """End every process group that was started, language hosts and plugins included."""
+        for process in self._started:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            for pipe in (process.stdout, process.stderr):
+                assert pipe
+                pipe.close()
+
+    def _provider(self) -> None:
+        plugin = self.folder / "provider" / "pulumi-resource-test"
+        plugin.parent.mkdir()
+        plugin.write_text(f'#!/bin/sh\nexport PYTHONPATH="{project_root()}"\nexec "{sys.executable}" -m tests.components.plugin "$@"\n')
+        plugin.chmod(0o755)
+
+    def _write(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text)
+
+
+@contextlib.contextmanager
+def project(folder: Path) -> Iterator[Project]:
+    one = Project(folder)
+    try:
+        yield one
+    finally:
+        one.end()

@@ -1,0 +1,163 @@
+"""Run the program against Pulumi's mocks and keep what it registers, as it goes over the wire."""
+
+import asyncio
+import contextvars
+import dataclasses
+import gc
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pulumi
+import pydantic
+from google.protobuf import struct_pb2
+from pulumi.runtime import mocks, settings
+from pulumi.runtime.stack import run_in_stack
+
+from components.provider import codec
+from components.provider.kind import Kind
+from components.provider.kinds import kinds
+
+KINDS: Mapping[str, Kind[Any]] = {kind.token: kind for kind in kinds()}
+STACK = "test"
+
+
+@dataclasses.dataclass(frozen=True)
+class Registered:
+    """One resource as the program registered it."""
+
+    type: str
+    name: str
+    custom: bool
+    inputs: Mapping[str, Any]
+    secret_inputs: frozenset[str]
+    protect: bool
+    parent: str
+    needs: frozenset[str]
+    """Names of resources that must be there before it, because it takes their outputs or because it says so."""
+
+
+@dataclasses.dataclass
+class Program:
+    """All that a run of the program registered, in the order in which it did."""
+
+    resources: list[Registered]
+    outputs: Mapping[str, Any]
+    secret_outputs: frozenset[str]
+
+    def named(self, name: str) -> Registered:
+        (found,) = [one for one in self.resources if one.name == name and one.custom]
+        return found
+
+    def of(self, token: str) -> list[Registered]:
+        return [one for one in self.resources if one.type == token]
+
+    def all_needs(self, name: str) -> set[str]:
+        """Names of everything that must be there before it, at any distance."""
+        found: set[str] = set()
+        waiting = [name]
+        while waiting:
+            needs = self.named(waiting.pop()).needs - found
+            found |= needs
+            waiting += needs
+        return found
+
+
+class Provider(mocks.Mocks):
+    """Gives every resource the outputs that its kind expects, and plausible ones where only an apply can know."""
+
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:
+        if not args.custom:
+            return "", dict(args.inputs)
+        kind = KINDS[args.typ]
+        inputs = pydantic.TypeAdapter(kind.inputs).validate_python(_without_secrets(args.inputs))
+        outputs = {name: self._applied(args.typ, name, inputs) if value is codec.UNKNOWN else value for name, value in kind.expected(inputs).items()}
+        state = {name: pulumi.Output.secret(value) if name in kind.secret_outputs else value for name, value in outputs.items()}
+        return args.name, {**args.inputs, **state, "complete": True}
+
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
+        raise AssertionError(f"the program called {args.token}")
+
+    def _applied(self, token: str, output: str, inputs: Any) -> Any:
+        if token == "clusterwright:local:HostPool":
+            hostnames = [inputs.hostname(number) for number in range(inputs.count)]
+            described = [
+                {"name": name, "address": inputs.address(number), "incarnation": f"disk-{name}", "host_key": "ssh-ed25519 AAAA"}
+                for number, name in enumerate(hostnames)
+            ]
+            return described if output == "hosts" else dict.fromkeys(hostnames, 1)
+        return f"{output} of {token}"
+
+
+class Monitor(mocks.MockMonitor):
+    """Pulumi's own stand-in for the engine, which also keeps the requests."""
+
+    def __init__(self, provider: mocks.Mocks):
+        super().__init__(provider)
+        self.kept: list[Registered] = []
+        self.outputs = struct_pb2.Struct()
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 - the protocol's name
+        if request.type != "pulumi:pulumi:Stack":
+            needs = {_name(urn) for urn in request.dependencies}
+            needs |= {_name(urn) for of in request.propertyDependencies.values() for urn in of.urns}
+            self.kept.append(
+                Registered(
+                    type=request.type,
+                    name=request.name,
+                    custom=request.custom,
+                    inputs=codec.decode(request.object),
+                    secret_inputs=codec.secret_names(request.object),
+                    protect=request.protect,
+                    parent=_name(request.parent),
+                    needs=frozenset(needs),
+                )
+            )
+        return super().RegisterResource(request)  # type: ignore[no-untyped-call]
+
+    def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802
+        if request.urn.split("::")[2] == "pulumi:pulumi:Stack":
+            self.outputs = request.outputs
+        return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]
+
+
+def run(program: Callable[[], None]) -> Program:
+    """Run a program as the language host does, against the mocks."""
+    monitor = Monitor(Provider())
+    # Pulumi keeps its settings and the stack in context variables: in a context of its own each run is the first one.
+    contextvars.Context().run(_run, program, monitor)
+    return Program(monitor.kept, codec.decode(monitor.outputs), codec.secret_names(monitor.outputs))
+
+
+def _run(program: Callable[[], None], monitor: Monitor) -> None:
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # the mocks leave an open event loop in every thread that answered
+        try:
+            chosen = mocks.MockSettings(monitor=monitor, engine=mocks.MockEngine(None), project="clusterwright", stack=STACK, dry_run=False)  # type: ignore[no-untyped-call]
+            settings.configure(chosen)
+            loop.run_until_complete(run_in_stack(program))
+        finally:
+            loop.run_until_complete(loop.shutdown_default_executor())
+            asyncio.set_event_loop(None)
+            loop.close()
+            gc.collect()
+
+
+def _name(urn: str) -> str:
+    return urn.rpartition("::")[2]
+
+
+def _without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return plain(value["value"]) if value.get(codec.SIGNATURE_KEY) == codec.SECRET_SIGNATURE else {name: plain(one) for name, one in value.items()}
+        return [plain(one) for one in value] if isinstance(value, list) else value
+
+    return {name: plain(value) for name, value in values.items()}
+
+
+def input_names(token: str) -> set[str]:
+    """Names of the inputs that a kind takes."""
+    return {field.name for field in dataclasses.fields(KINDS[token].inputs)}

@@ -1,0 +1,92 @@
+"""The fingerprint of a playbook: it changes with what the playbook runs, and with nothing else."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from components.finish.content import fingerprint
+from components.finish.playbook import PLAYBOOKS
+
+
+@pytest.fixture
+def playbooks(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(PLAYBOOKS, tmp_path / "playbooks", ignore=shutil.ignore_patterns("__pycache__")))
+
+
+def now(playbook: str, playbooks: Path) -> str:
+    """The fingerprint without the memory that one run of the program has of it."""
+    return str(fingerprint.__wrapped__(playbook, playbooks=playbooks))
+
+
+def changed(playbooks: Path, playbook: str, *, by: str) -> bool:
+    """Say whether one more line in the file `by` changes the playbook's fingerprint."""
+    before = now(playbook, playbooks)
+    with (playbooks / by).open("a") as file:
+        file.write("\n# one more line\n")
+    return now(playbook, playbooks) != before
+
+
+@pytest.mark.parametrize(
+    ("playbook", "by", "changes"),
+    [
+        ("site.yml", "site.yml", True),
+        ("site.yml", "ansible.cfg", True),
+        ("site.yml", "library/host_facts.py", True),
+        ("site.yml", "validate.yml", True),  # import_playbook
+        ("site.yml", "vars/contract.yml", True),  # vars_files of an imported playbook
+        ("site.yml", "templates/contract-problems.j2", True),  # a lookup inside of an expression
+        ("site.yml", "tasks/install.yml", True),  # include_tasks
+        ("site.yml", "roles/slurmctld/tasks/configure.yml", True),  # import_role
+        ("site.yml", "roles/slurm_config/templates/slurm.conf.j2", True),
+        ("site.yml", "roles/users/defaults/main.yml", True),
+        ("site.yml", "roles/acceptance/tasks/main.yml", False),
+        ("site.yml", "accept.yml", False),
+        ("site.yml", "image.yml", False),
+        ("accept.yml", "roles/acceptance/files/acceptance/__main__.py", True),
+        ("accept.yml", "roles/slurm_config/templates/slurm.conf.j2", False),
+        ("accept.yml", "site.yml", False),
+        ("image.yml", "tasks/install.yml", True),
+        ("image.yml", "tasks/tidy.yml", True),
+        ("image.yml", "roles/boot/files/boot.sh", True),
+        ("image.yml", "vars/contract.yml", False),
+        ("image.yml", "site.yml", False),
+    ],
+)
+def test_a_changed_file_shows_where_it_is_used(playbooks: Path, playbook: str, by: str, changes: bool) -> None:
+    assert changed(playbooks, playbook, by=by) is changes
+
+
+def test_a_copy_elsewhere_has_the_same_fingerprint(playbooks: Path) -> None:
+    assert fingerprint("site.yml", playbooks=playbooks) == fingerprint("site.yml")
+
+
+def test_a_file_that_becomes_executable_is_a_change(playbooks: Path) -> None:
+    before = now("image.yml", playbooks)
+    script = playbooks / "roles/boot/files/boot.sh"
+    script.chmod(script.stat().st_mode ^ 0o111)
+    assert now("image.yml", playbooks) != before
+
+
+def test_a_new_file_in_a_role_is_a_change_and_compiled_python_is_none(playbooks: Path) -> None:
+    before = now("accept.yml", playbooks)
+    cache = playbooks / "roles/acceptance/files/acceptance/__pycache__"
+    cache.mkdir()
+    (cache / "judge.cpython-311.pyc").write_bytes(b"compiled")
+    assert now("accept.yml", playbooks) == before
+    (playbooks / "roles/acceptance/files/more.py").touch()
+    assert now("accept.yml", playbooks) != before
+
+
+def test_a_role_that_a_role_depends_on_counts(playbooks: Path) -> None:
+    before = now("accept.yml", playbooks)
+    (playbooks / "roles/acceptance/meta/main.yml").write_text("dependencies: [{role: mpi}]\n")
+    named = now("accept.yml", playbooks)
+    assert named != before
+    assert changed(playbooks, "accept.yml", by="roles/mpi/tasks/main.yml")
+
+
+def test_a_role_that_does_not_exist_is_an_error(playbooks: Path) -> None:
+    shutil.rmtree(playbooks / "roles/mpi")
+    with pytest.raises(FileNotFoundError, match="roles/mpi"):
+        now("image.yml", playbooks)

@@ -1,0 +1,124 @@
+"""Resources of our own provider in the hands of the real engine."""
+
+import signal
+import subprocess
+
+import pytest
+
+from stacks.cli import engine
+from stacks.cli.problem import Problem
+from tests import processes
+from tests.components.project import STACK, Project
+from tests.processes import Watched
+
+pytestmark = pytest.mark.engine
+
+NOTES, MEETING = "test:files:Notes", "test:files:Meeting"
+DRIFT = 7  # the engine's own number for changes that were not to be
+CHILDREN_END_WITHIN_S = 5.0
+
+
+def test_what_was_lost_is_seen_and_mended_and_nothing_else_touched(project: Project) -> None:
+    folder = project.folder / "notes"
+    project.declare(NOTES, "notes", folder=str(folder), names=["a", "b"], text="hello", outputs=["present"])
+    project.succeed("up", "--yes")  # with the preview that the others leave out
+    assert sorted(path.name for path in folder.iterdir()) == ["a", "b"]
+
+    project.up("--expect-no-changes")
+
+    (folder / "b").unlink()
+    kept = (folder / "a").stat()
+    project.up("--expect-no-changes")  # nobody looked at the world
+    assert project.run("refresh", "--preview-only", "--expect-no-changes").returncode == DRIFT
+
+    project.up("--refresh")
+    assert (folder / "b").read_text() == "hello"
+    assert (folder / "a").stat() == kept
+    assert project.run("refresh", "--preview-only", "--expect-no-changes").returncode == 0
+
+    project.succeed("destroy", "--yes", "--skip-preview")
+    assert not folder.exists()
+
+
+def test_a_failure_half_way_is_recorded_and_the_next_run_goes_on(project: Project) -> None:
+    folder, secret = project.folder / "notes", "marker-of-a-secret-0815"
+    names = [f"{number}-{'x' * 100}" for number in range(1500)]  # a record of this size must come through, too
+    (folder / names[700]).mkdir(parents=True)
+    project.declare(NOTES, "notes", folder=str(folder), names=names, text="hello", key=secret, secrets=["key"], outputs=["present"])
+    failed = project.run("up", "--yes", "--skip-preview")
+    assert failed.returncode != 0
+    assert f"{names[700]}: Is a directory" in failed.stdout
+    recorded = project.recorded("notes")
+    assert recorded is not None
+    assert recorded["id"] == str(folder)
+    assert recorded["outputs"]["complete"] is False
+    assert recorded["outputs"]["present"] == [*names[:700], *names[701:]]
+
+    kept = (folder / names[0]).stat()
+    (folder / names[700]).rmdir()
+    assert project.run("refresh", "--yes", "--skip-preview").returncode == 0  # which forgets the engine's own mark of the failure
+    project.up()
+    mended = project.recorded("notes")
+    assert mended is not None
+    assert (mended["outputs"]["complete"], mended["outputs"]["present"]) == (True, names)
+    assert (folder / names[0]).stat() == kept
+    assert secret not in project.state()
+
+
+def test_an_engine_killed_in_a_silent_create_leaves_no_process_and_the_next_run_converges(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_BACKEND_URL", project.state_folder.as_uri())
+    folder = project.folder / "notes"
+    folder.mkdir()
+    subprocess.run(["mkfifo", folder / "pipe"], check=True)  # writing to it blocks: nobody reads
+    project.declare(NOTES, "notes", folder=str(folder), names=["a", "pipe", "z"], text="hello")
+    run = project.start("up", "--yes", "--skip-preview")
+    processes.wait_until(lambda: (folder / "a").exists(), awaiting="the create to begin")
+    started = processes.below(run.pid)
+    commands = [processes.command_line(pid) for pid in started]
+    assert all(any(part in command for command in commands) for part in ("pulumi-language-python ", "tests.components.plugin", "language-python-exec"))
+
+    with pytest.raises(Problem) as held:
+        engine.clear_stale_lock(STACK)
+    assert str(run.pid) in held.value.why
+
+    with Watched(started) as watched:
+        run.kill()
+        watched.wait_for_end(CHILDREN_END_WITHIN_S)
+    run.wait()
+
+    (folder / "pipe").unlink()
+    engine.clear_stale_lock(STACK)
+    (urn,) = engine.pending_creates(STACK)
+    assert urn.endswith("::notes")
+    project.succeed("refresh", "--yes", "--skip-preview", "--clear-pending-creates")
+    project.up()
+    assert engine.pending_creates(STACK) == []
+    assert sorted(path.name for path in folder.iterdir()) == ["a", "pipe", "z"]
+    assert all(path.read_text() == "hello" for path in folder.iterdir())
+
+
+def test_an_interrupted_create_stops_and_is_recorded(project: Project) -> None:
+    place = project.folder / "place"
+    project.declare(MEETING, "meeting", place=str(place), guest="godot")
+    run = project.start("up", "--yes", "--skip-preview")
+    processes.wait_until(place.is_dir, awaiting="the create to begin")
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=processes.WITHIN_S)
+    assert run.returncode != 0
+    recorded = project.recorded("meeting")
+    assert recorded is not None
+    assert recorded["outputs"] == {"place": str(place), "guest": "godot", "guests": [], "complete": False}
+
+    (place / "godot").touch()
+    project.up()
+    recorded = project.recorded("meeting")
+    assert recorded is not None
+    assert recorded["outputs"]["complete"] is True
+
+
+def test_a_stack_that_was_removed_is_not_there_any_more(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_BACKEND_URL", project.state_folder.as_uri())
+    assert engine.exists(STACK)
+    assert engine.pending_creates(STACK) == []
+    project.succeed("stack", "rm", "--yes")
+    assert not engine.exists(STACK)

@@ -1,0 +1,155 @@
+"""Finishing and acceptance: which hosts count as finished, what Ansible is told of them, and what a shortfall says."""
+
+import dataclasses
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from components.finish.acceptance import Acceptance, AcceptanceInputs, shortfall
+from components.finish.group import Group, GroupInputs, marks
+from components.finish.inventory import FinishedHost, inventory, known_hosts
+from components.provider.kind import PartlyMade, Work
+from components.provider.servicer import difference
+
+ONE = FinishedHost("login-0", "127.0.0.1", "disk-a", "ssh-ed25519 AAAAone")
+TWO = FinishedHost("login-1", "127.0.0.2", "disk-b", "ssh-ed25519 AAAAtwo")
+GROUP = GroupInputs("access", (ONE, TWO), spec={"name": "starter"}, content="c0ffee", secrets={"munge_key": "a"}, private_key="key")
+
+
+def work() -> Work:
+    return Work(show=lambda text, kept: None, stopping=threading.Event(), timeout_s=60, title="test finish-access")
+
+
+# Marks
+
+
+def test_a_host_reborn_under_its_name_has_another_mark_and_only_it() -> None:
+    reborn = dataclasses.replace(GROUP, hosts=(dataclasses.replace(ONE, incarnation="disk-c"), TWO))
+    before, after = marks(GROUP), marks(reborn)
+    assert before["login-0"] != after["login-0"]
+    assert before["login-1"] == after["login-1"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"spec": {"name": "other"}}, {"content": "cafe"}, {"secrets": {"munge_key": "b"}}],
+    ids=["the spec", "the playbooks", "a secret"],
+)
+def test_whatever_the_playbook_reads_changes_every_mark(change: dict[str, Any]) -> None:
+    before, after = marks(GROUP), marks(dataclasses.replace(GROUP, **change))
+    assert before.keys() == after.keys()
+    assert all(before[host] != after[host] for host in before)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"private_key": "other"}, {"hosts": (dataclasses.replace(ONE, address="127.0.0.9"), TWO)}, {"spec": {"name": "starter"}}],
+    ids=["the key to get in", "an address", "nothing"],
+)
+def test_the_way_to_a_host_is_no_part_of_its_mark(change: dict[str, Any]) -> None:
+    assert marks(dataclasses.replace(GROUP, **change)) == marks(GROUP)
+
+
+def test_the_order_of_keys_is_no_change() -> None:
+    spec = {"name": "starter", "target": "local"}
+    assert marks(dataclasses.replace(GROUP, spec=spec)) == marks(dataclasses.replace(GROUP, spec=dict(reversed(spec.items()))))
+
+
+def test_marks_tell_no_secret() -> None:
+    assert "hush-hush" not in str(marks(dataclasses.replace(GROUP, secrets={"munge_key": "hush-hush"})))
+
+
+# The group
+
+
+def values(inputs: GroupInputs) -> dict[str, Any]:
+    return dataclasses.asdict(inputs)
+
+
+def test_a_group_whose_hosts_are_all_recorded_is_done_without_a_run() -> None:
+    moved = dataclasses.replace(GROUP, private_key="a key that opens nothing")
+    assert Group().update(moved, {"finished": marks(GROUP)}, work()) == {"finished": marks(GROUP)}
+
+
+def test_a_reborn_host_is_a_change_of_the_group_s_output() -> None:
+    recorded = {**values(GROUP), "finished": marks(GROUP), "complete": True}
+    reborn = dataclasses.replace(GROUP, hosts=(dataclasses.replace(ONE, incarnation="disk-c"), TWO))
+    kind: Group = Group()
+    assert difference(kind, _wire(recorded), _wire(values(GROUP))) == {}
+    assert difference(kind, _wire(recorded), _wire(values(reborn))) == {"hosts": True, "finished": False}
+
+
+def test_hosts_that_a_failed_run_left_behind_are_not_finished() -> None:
+    """The contract between spec and playbooks is looked at once for all hosts; a spec that breaks it must leave no host recorded as finished."""
+    with pytest.raises(PartlyMade) as failed:
+        Group().create(GROUP, work())
+    assert failed.value.outputs == {"finished": {}}
+    assert failed.value.reasons[0].startswith("login-0: task «Variables have the shape of the contract» failed: ")
+
+
+def test_hosts_finished_earlier_stay_finished_when_a_later_run_fails() -> None:
+    recorded = {"login-0": marks(GROUP)["login-0"], "login-1": "of another disk"}
+    with pytest.raises(PartlyMade) as failed:
+        Group().update(GROUP, {"finished": recorded}, work())
+    assert failed.value.outputs == {"finished": {"login-0": recorded["login-0"]}}
+
+
+# What Ansible is told
+
+
+def test_the_inventory_says_how_to_reach_a_host_and_which_group_it_is_in() -> None:
+    assert inventory({"access": [ONE, TWO], "control": []}) == {
+        "access": {
+            "hosts": {
+                "login-0": {"ansible_host": "127.0.0.1", "ansible_user": "root", "incarnation": "disk-a", "node_group": "access"},
+                "login-1": {"ansible_host": "127.0.0.2", "ansible_user": "root", "incarnation": "disk-b", "node_group": "access"},
+            }
+        },
+        "control": {"hosts": {}},
+    }
+
+
+def test_every_host_s_key_is_known_by_address_and_by_name() -> None:
+    assert known_hosts([ONE, TWO]) == ("127.0.0.1,login-0 ssh-ed25519 AAAAone", "127.0.0.2,login-1 ssh-ed25519 AAAAtwo")
+
+
+# Acceptance
+
+
+@pytest.mark.parametrize(
+    ("check", "line"),
+    [
+        (
+            {"node": "train-0", "name": "gpus", "expected": 8, "measured": 7, "unit": "", "detail": "", "look_at": ""},
+            "train-0: gpus: expected 8, measured 7",
+        ),
+        (
+            {"node": "train-1", "name": "busbw", "expected": 400, "measured": 12.5, "unit": "GB/s", "detail": "over TCP", "look_at": "fi_info on train-1"},
+            "train-1: busbw: expected 400 GB/s, measured 12.5 GB/s; over TCP; look at: fi_info on train-1",
+        ),
+        ({"node": "all", "name": "job", "expected": "done", "measured": "none"}, "all: job: expected done, measured none"),
+    ],
+)
+def test_a_shortfall_names_node_expected_and_measured(check: Mapping[str, Any], line: str) -> None:
+    assert shortfall(check) == line
+
+
+def test_a_recorded_failure_of_acceptance_is_a_change_until_it_passes() -> None:
+    inputs = {"hosts": [], "spec": {"name": "starter"}, "content": "c", "secrets": {}, "private_key": "k", "proves": {"boots": [1]}}
+    kind: Acceptance = Acceptance()
+    assert difference(kind, {**inputs, "ok": True, "complete": True}, inputs) == {}
+    assert difference(kind, {**inputs, "ok": False, "complete": False}, inputs) == {"ok": False, "complete": False}
+    assert difference(kind, {**inputs, "ok": True, "complete": True}, {**inputs, "proves": {"boots": [2]}}) == {"proves": True}
+
+
+def test_what_acceptance_measured_stays_as_recorded() -> None:
+    inputs = AcceptanceInputs((ONE,), {"name": "starter"}, "c", {}, "key", {})
+    checks = [{"name": "gpus", "verdict": "pass"}]
+    assert Acceptance().read(inputs, {"ok": True, "checks": checks}) == {"ok": True, "checks": checks}
+
+
+def _wire(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """As values are after they crossed to the provider: tuples are lists there."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}

@@ -1,0 +1,82 @@
+"""Things that go wrong on hosts: the error names the host and where to look, and the next `up` goes on."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from components.local.machine import command
+from tests.hosts.deployment import Deployment, deployment
+
+pytestmark = pytest.mark.hosts
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    with deployment("test-faults", tmp_path_factory.mktemp("faults")) as one:
+        yield one
+
+
+def diagnostics(said: str) -> str:
+    """What the engine says went wrong, after the rows of progress."""
+    return said.partition("Diagnostics:")[2]
+
+
+def inside(stack: Deployment, hostname: str, *argv: str) -> str:
+    """Run a command in a host as its root."""
+    leader = stack.leaders()[hostname]
+    [guest] = [int(pid) for pid in Path(f"/proc/{leader}/task/{leader}/children").read_text().split()][:1]
+    return command.run("nsenter", f"--target={guest}", "--mount", "--pid", "--net", "--ipc", "--uts", "--", *argv)
+
+
+def test_a_host_that_dies_in_the_middle_of_a_play(stack: Deployment) -> None:
+    status, said = stack.up_while(lambda line: "database : Start the database" in line, lambda: stack.cut_power("control-0"))
+    assert status == 1
+    assert "control-0" in diagnostics(said)
+    assert "does not answer" in diagnostics(said)
+    stack.up()
+    assert stack.preview_changes() == {}
+
+
+def test_a_database_that_does_not_start(stack: Deployment) -> None:
+    stack.up()
+    inside(stack, "control-0", "systemctl", "stop", "mariadb")
+    system_tables = stack.names.folder("state") / "mysql" / "ibdata1"
+    whole = system_tables.read_bytes()
+    system_tables.write_bytes(b"not a table space" * 1000)
+    stack.choose("accounts.physics.description", "another account, so that control is finished again")
+    try:
+        done = stack.clusterwright("up")
+    finally:
+        system_tables.write_bytes(whole)
+    assert done.returncode == 1
+    assert "control-0" in diagnostics(done.stdout)
+    assert "journalctl -u mariadb" in diagnostics(done.stdout)
+    stack.up()
+    assert "physics" in inside(stack, "control-0", "sacctmgr", "--noheader", "--parsable2", "show", "account", "format=account").split()
+
+
+def test_a_differing_munge_key(stack: Deployment) -> None:
+    stack.up()
+    key = stack.host("login-0").upper / "etc/munge/munge.key"
+    inside(stack, "login-0", "sh", "-c", "head -c 1024 /dev/urandom > /etc/munge/munge.key && systemctl restart munge")
+    assert key.exists()
+    stack.cut_power("train-1")  # a boot that acceptance has not seen
+    done = stack.clusterwright("up")
+    assert done.returncode == 1
+    assert "login-0" in diagnostics(done.stdout)
+    assert "munge" in diagnostics(done.stdout).lower()
+    stack.cut_power("login-0")  # a boot installs the key it was born with
+    stack.up()
+
+
+def test_a_node_that_lost_gpus(stack: Deployment) -> None:
+    stack.up()
+    inside(stack, "train-0", "sh", "-c", "rm /dev/nvidia7 && systemctl restart slurmd || true")
+    stack.cut_power("train-1")
+    done = stack.clusterwright("up")
+    assert done.returncode == 1
+    assert "train-0" in diagnostics(done.stdout)
+    stack.cut_power("train-0")
+    stack.up()
+    assert stack.ssh("sinfo --noheader --format='%D %t'").split() == ["2", "idle"]

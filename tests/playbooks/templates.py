@@ -1,0 +1,33 @@
+"""Render the playbooks' templates as Ansible does, with a role's own variables, in this process."""
+
+import pathlib
+from typing import Any
+
+from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.loader import init_plugin_loader
+from ansible.template import Templar, trust_as_template
+
+from blueprints import project
+
+# Lookups and filters of ansible.builtin are found only from here on.
+init_plugin_loader()
+
+PLAYBOOKS = project.project_root() / "playbooks"
+
+
+def render(template: str, *, role: str | None = None, **variables: Any) -> str:
+    """Give the text of a template, `template` being a path below the role or the playbooks."""
+    loader = DataLoader()
+    folder = PLAYBOOKS / "roles" / role if role else PLAYBOOKS
+    loader.set_basedir(str(PLAYBOOKS))
+    known: dict[str, Any] = {}
+    for name in ("defaults/main.yml", "vars/main.yml"):
+        if role and (folder / name).exists():
+            known.update(_variables(loader, folder / name))
+    known.update(variables, template_path=str(folder / "templates" / template))
+    text = Templar(loader, variables=known).template(trust_as_template("{{ lookup('ansible.builtin.template', template_path) }}"))
+    return str(text or "")
+
+
+def _variables(loader: DataLoader, path: pathlib.Path) -> dict[str, Any]:
+    return dict(loader.load_from_file(str(path), trusted_as_template=True) or {})

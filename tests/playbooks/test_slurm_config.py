@@ -1,0 +1,151 @@
+"""Slurm's files say what the resolved cluster says, for every version of Slurm that the playbooks know."""
+
+import dataclasses
+import re
+from typing import Any
+
+import pytest
+
+from tests.playbooks import clusters, templates
+
+VERSIONS = ("22.05", "24.11")
+
+
+@dataclasses.dataclass(frozen=True)
+class SlurmConf:
+    """slurm.conf as Slurm reads it."""
+
+    settings: dict[str, str]
+    nodes: tuple[dict[str, str], ...]
+    partitions: tuple[dict[str, str], ...]
+
+
+def parse(text: str) -> SlurmConf:
+    settings: dict[str, str] = {}
+    lines: dict[str, list[dict[str, str]]] = {"NodeName": [], "PartitionName": []}
+    for line in (line for line in text.splitlines() if line and not line.startswith("#")):
+        fields = dict(re.findall(r"(\w+)=(\S*)", line))
+        first = next(iter(fields))
+        if first in lines:
+            lines[first].append(fields)
+        else:
+            settings.update(fields)
+    return SlurmConf(settings, tuple(lines["NodeName"]), tuple(lines["PartitionName"]))
+
+
+def slurm_conf(spec: dict[str, Any], *, cgroup: str = "v1") -> SlurmConf:
+    return parse(templates.render("slurm.conf.j2", role="slurm_config", spec=spec, slurm_config_cgroup=cgroup))
+
+
+def other(name: str, spec: dict[str, Any], *, cgroup: str = "v1") -> list[dict[str, str]]:
+    text = templates.render(name, role="slurm_config", spec=spec, slurm_config_cgroup=cgroup)
+    return [dict(re.findall(r"(\w+)=(\S*)", line)) for line in text.splitlines() if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_nodes_of_a_pool_are_one_line_with_layout_and_typed_gpus(version: str) -> None:
+    conf = slurm_conf(clusters.cluster(slurm=version))
+    assert conf.nodes == (
+        {
+            "NodeName": "train-[0-1]",
+            "Sockets": "1",
+            "CoresPerSocket": "2",
+            "ThreadsPerCore": "1",
+            "RealMemory": "16000",
+            "Gres": "gpu:h100:8",
+            "Feature": "h100",
+            "State": "UNKNOWN",
+        },
+    )
+    assert conf.settings["SlurmctldHost"] == "control-0"
+    assert conf.settings["AccountingStorageTRES"] == "gres/gpu,gres/gpu:h100"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_only_users_with_an_account_may_run_jobs(version: str) -> None:
+    enforced = slurm_conf(clusters.cluster(slurm=version)).settings["AccountingStorageEnforce"]
+    assert {"associations", "limits"} <= set(enforced.split(","))
+
+
+def test_one_node_is_written_without_brackets_and_a_node_without_gpus_has_no_gres() -> None:
+    conf = slurm_conf(clusters.cluster(clusters.node_set(nodes=1, on=clusters.machine(gpus=0))))
+    assert conf.nodes[0]["NodeName"] == "train-0"
+    assert "Gres" not in conf.nodes[0]
+    assert conf.settings["AccountingStorageTRES"] == "gres/gpu"
+
+
+def test_a_cluster_whose_pools_are_empty_still_starts_its_controller() -> None:
+    conf = slurm_conf(clusters.cluster(clusters.node_set(nodes=0)))
+    assert conf.nodes == ({"NodeName": "nonesuch", "State": "FUTURE"},)
+    assert conf.partitions[0]["PartitionName"] == "train"
+    # `Nodes=` without a value makes Slurm take the next word for a node.
+    assert "Nodes" not in conf.partitions[0]
+
+
+def test_pools_of_one_partition_share_its_line_and_the_smaller_memory_counts() -> None:
+    big = clusters.node_set("big", partition="batch", on=clusters.machine(memory_mib=64_000))
+    small = clusters.node_set("small", nodes=3, partition="batch", on=clusters.machine(gpu_type="a100"))
+    conf = slurm_conf(clusters.cluster(big, small))
+    (partition,) = conf.partitions
+    assert partition["Nodes"] == "big-[0-1],small-[0-2]"
+    assert partition["DefMemPerCPU"] == "8000"
+    assert conf.settings["AccountingStorageTRES"] == "gres/gpu,gres/gpu:a100,gres/gpu:h100"
+
+
+def test_a_second_partition_is_not_the_default_one() -> None:
+    conf = slurm_conf(clusters.cluster(clusters.node_set(), clusters.node_set("debug", default=False)))
+    assert {line["PartitionName"]: line["Default"] for line in conf.partitions} == {"train": "YES", "debug": "NO"}
+
+
+@pytest.mark.parametrize(("nodes", "width"), [(2, 16), (256, 16), (257, 17), (1000, 32)])
+def test_messages_fan_out_by_the_square_root_of_the_nodes(nodes: int, width: int) -> None:
+    assert slurm_conf(clusters.cluster(clusters.node_set(nodes=nodes))).settings["TreeWidth"] == str(width)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("cgroup", ["v1", "v2"])
+def test_hosts_that_exist_as_declared_are_confined(version: str, cgroup: str) -> None:
+    spec = clusters.cluster(slurm=version)
+    conf = slurm_conf(spec, cgroup=cgroup)
+    (confinement,) = _merged(other("cgroup.conf.j2", spec, cgroup=cgroup))
+    assert conf.settings["ProctrackType"] == "proctrack/cgroup"
+    assert conf.settings["TaskPlugin"] == "task/cgroup,task/affinity"
+    assert "SlurmdParameters" not in conf.settings
+    assert confinement == {"CgroupPlugin": f"cgroup/{cgroup}", "ConstrainDevices": "yes", "ConstrainCores": "yes", "ConstrainRAMSpace": "yes"}
+
+
+def test_hosts_declared_larger_than_their_machine_keep_only_the_confinement_of_devices() -> None:
+    spec = clusters.cluster(clusters.node_set(on=clusters.machine(exists=False, cores=112)))
+    (confinement,) = _merged(other("cgroup.conf.j2", spec))
+    assert slurm_conf(spec).settings["SlurmdParameters"] == "config_overrides"
+    # task/affinity would bind to processors that aren't there.
+    assert slurm_conf(spec).settings["TaskPlugin"] == "task/cgroup"
+    assert (confinement["ConstrainDevices"], confinement["ConstrainCores"], confinement["ConstrainRAMSpace"]) == ("yes", "no", "no")
+
+
+def test_hosts_without_controllers_run_without_control_groups() -> None:
+    spec = clusters.cluster()
+    assert slurm_conf(spec, cgroup="none").settings["ProctrackType"] == "proctrack/linuxproc"
+    assert slurm_conf(spec, cgroup="none").settings["JobAcctGatherType"] == "jobacct_gather/linux"
+    assert _merged(other("cgroup.conf.j2", spec, cgroup="none")) == [{"CgroupPlugin": "disabled"}]
+
+
+@pytest.mark.parametrize(
+    ("version", "simulated", "detect"), [("24.11", True, "off"), ("22.05", True, "off"), ("24.11", False, "nvidia"), ("22.05", False, "off")]
+)
+def test_simulated_gpus_are_never_detected(version: str, simulated: bool, detect: str) -> None:
+    spec = clusters.cluster(clusters.node_set(on=clusters.machine(simulated=simulated)), slurm=version)
+    assert other("gres.conf.j2", spec) == [
+        {"NodeName": "train-[0-1]", "AutoDetect": detect, "Name": "gpu", "Type": "h100", "File": "/dev/nvidia[0-7]"},
+    ]
+
+
+def test_nodes_without_gpus_have_no_line_in_gres_conf() -> None:
+    assert other("gres.conf.j2", clusters.cluster(clusters.node_set(on=clusters.machine(gpus=0)))) == []
+
+
+def _merged(lines: list[dict[str, str]]) -> list[dict[str, str]]:
+    merged: dict[str, str] = {}
+    for line in lines:
+        merged.update(line)
+    return [merged]

@@ -1,0 +1,99 @@
+"""What a person reads: the plan before anything is built, the summary afterwards."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprints import load
+from blueprints.facts import Facts
+from blueprints.project import project_root
+from blueprints.spec import ClusterSpec, as_record
+from stacks import login
+from stacks.cli import plan, summary
+
+FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
+CHECKS = [
+    {"name": "nodes idle", "node": "train-0", "expected": "idle", "measured": "idle", "unit": "", "verdict": "pass"},
+    {"name": "all-reduce", "node": "train-[0-1]", "expected": "", "measured": 1.5, "unit": "GB/s", "verdict": "reported"},
+    {"name": "gpus", "node": "train-1", "expected": 8, "measured": 7, "unit": "", "verdict": "fail"},
+]
+
+
+def spec(**settings: Any) -> ClusterSpec:
+    return load.load("starter", target="local", stack="local", facts=FACTS, overrides={name.replace("__", "."): value for name, value in settings.items()})
+
+
+def outputs(resolved: ClusterSpec) -> dict[str, Any]:
+    login_node = {"address": "10.80.0.2", "port": 22, "host_key": "ssh-ed25519 AAAA"}
+    return {"spec": as_record(resolved), "login": login_node, "user_keys": {}, "acceptance": CHECKS}
+
+
+def section(lines: list[str], title: str) -> list[str]:
+    """The indented lines below a title."""
+    start = lines.index(title) + 1
+    end = next((number for number in range(start, len(lines)) if not lines[number].startswith("  ")), len(lines))
+    return [line.strip() for line in lines[start:end]]
+
+
+def rows(resolved: ClusterSpec, label: str) -> list[str]:
+    return [line.strip().partition(" ")[2].strip() for line in plan.lines(resolved) if line.strip().partition(" ")[0] == label]
+
+
+def test_a_plan_names_every_group_with_its_hosts_and_what_each_has() -> None:
+    resolved = spec(pools__train__nodes=64)
+    assert rows(resolved, "control") == [f"control-0: 1 × local, 2 CPUs, {resolved.control.machine.memory_mib} MiB; from {resolved.control.first_address}"]
+    (compute,) = rows(resolved, "compute")
+    assert compute.startswith("train-[0-63]: 64 × local, 2 CPUs, ")
+    assert "8 × h100 (simulated)" in compute
+
+
+def test_a_plan_says_what_is_simulated_and_what_is_protected() -> None:
+    resolved = spec(storage__home__protect=True)
+    assert rows(resolved, "simulated") == list(resolved.simulated)
+    assert rows(resolved, "storage") == ["home (nfs) at /home, protected", "shared (nfs) at /shared"]
+
+
+def test_a_plan_s_length_grows_with_pools_and_not_with_nodes() -> None:
+    assert len(list(plan.lines(spec(pools__train__nodes=2000)))) == len(list(plan.lines(spec())))
+
+
+def test_a_summary_has_one_login_a_user_and_one_line_a_partition() -> None:
+    resolved = spec(pools__dev={"nodes": 1}, users__grace={"uid": 2002, "account": "research"})
+    lines = list(summary.lines("test-summary", outputs(resolved)))
+    assert [line.rpartition(" ")[2] for line in section(lines, "Log in")] == ["ada@10.80.0.2", "grace@10.80.0.2"]
+    assert [line.partition(",")[0] for line in section(lines, "Partitions")] == ["train (default): 2 nodes train-0…1", "dev: 1 node dev-0"]
+    assert section(lines, "Simulated") == list(resolved.simulated)
+
+
+def test_a_summary_says_what_was_checked_and_what_was_only_measured() -> None:
+    lines = list(summary.lines("test-summary", outputs(spec())))
+    assert section(lines, "Checked") == [
+        "nodes idle (train-0): idle, ok",
+        "all-reduce (train-[0-1]): 1.5 GB/s, measured, not judged",
+        "gpus (train-1): 7, fail",
+    ]
+
+
+def test_a_summary_before_any_acceptance_claims_nothing() -> None:
+    lines = list(summary.lines("test-summary", {**outputs(spec()), "acceptance": None}))
+    assert section(lines, "Checked") == []
+
+
+@pytest.mark.parametrize("made", [True, False], ids=["a key that the stack made", "a key of the user's own"])
+def test_a_login_verifies_the_host_and_uses_the_stack_s_key_if_there_is_one(made: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login, "private_folder", lambda stack: tmp_path / stack)
+    found: Mapping[str, Any] = {**outputs(spec()), "user_keys": {"ada": "PRIVATE"} if made else {}}
+    keys = login.write_keys("dev", found)
+    folder = tmp_path / "dev"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert (folder / "known_hosts").read_text() == "10.80.0.2 ssh-ed25519 AAAA\n"
+    identity = ["-i", str(folder / "ada.key")] if made else []
+    assert login.command("dev", found, "ada") == ["ssh", *identity, "-o", f"UserKnownHostsFile={folder / 'known_hosts'}", "ada@10.80.0.2"]
+    assert {user: (path.read_text(), path.stat().st_mode & 0o777) for user, path in keys.items()} == ({"ada": ("PRIVATE", 0o600)} if made else {})
+
+
+def test_a_command_is_shown_as_one_types_it_in_the_project_folder() -> None:
+    argv = ["ssh", "-i", f"{project_root()}/.clusterwright/a key", "ada@10.80.0.2"]
+    assert login.shown(argv, relative_to=project_root()) == "ssh -i '.clusterwright/a key' ada@10.80.0.2"

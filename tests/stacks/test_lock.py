@@ -1,0 +1,143 @@
+"""The engine's lock: cleared when its holder is gone from this machine, else left alone and its holder named."""
+
+import json
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.cli import engine
+from stacks.cli.problem import Problem
+
+STACK = "dev"
+
+
+@pytest.fixture
+def backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "state with space"
+    folder.mkdir()
+    monkeypatch.setenv("PULUMI_BACKEND_URL", folder.as_uri())
+    return folder
+
+
+@pytest.fixture
+def another_engine(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that the kernel calls pulumi."""
+    shutil.copy(str(shutil.which("sleep")), tmp_path / "pulumi")
+    process = subprocess.Popen([tmp_path / "pulumi", "1000"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def locked(backend: Path, *, pid: int, host: str = "", stack: str = STACK, name: str = "one") -> Path:
+    file = backend / ".pulumi" / "locks" / "organization" / "clusterwright" / stack / f"{name}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"pid": pid, "username": "ada", "hostname": host or socket.gethostname(), "timestamp": "2024-01-02T03:04:05Z"}))
+    return file
+
+
+def gone() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def test_without_a_lock_there_is_nothing_to_do(backend: Path) -> None:
+    engine.clear_stale_lock(STACK)
+    assert list(backend.iterdir()) == []
+
+
+def test_the_lock_of_a_process_that_is_gone_is_cleared(backend: Path) -> None:
+    locks = [locked(backend, pid=gone()), locked(backend, pid=gone(), name="two")]
+    engine.clear_stale_lock(STACK)
+    assert not any(lock.exists() for lock in locks)
+
+
+def test_a_number_that_another_program_has_now_is_stale(backend: Path) -> None:
+    with subprocess.Popen(["sleep", "1000"]) as stranger:
+        lock = locked(backend, pid=stranger.pid)
+        engine.clear_stale_lock(STACK)
+        stranger.kill()
+    assert not lock.exists()
+
+
+def test_a_live_lock_names_its_holder_and_stays(backend: Path, another_engine: subprocess.Popen[bytes]) -> None:
+    lock = locked(backend, pid=another_engine.pid)
+    with pytest.raises(Problem) as problem:
+        engine.clear_stale_lock(STACK)
+    assert str(another_engine.pid) in problem.value.why
+    assert "ada" in problem.value.why
+    assert "2024-01-02T03:04:05Z" in problem.value.why
+    assert lock.exists()
+
+
+def test_a_lock_of_another_machine_is_never_judged_by_this_one_s_processes(backend: Path) -> None:
+    lock = locked(backend, pid=gone(), host="elsewhere")
+    with pytest.raises(Problem) as problem:
+        engine.clear_stale_lock(STACK)
+    assert "elsewhere" in problem.value.why
+    assert f"pulumi cancel --stack {STACK}" in problem.value.remedy
+    assert lock.exists()
+
+
+def test_locks_of_other_stacks_are_left_alone(backend: Path) -> None:
+    other = locked(backend, pid=gone(), stack="other")
+    engine.clear_stale_lock(STACK)
+    assert other.exists()
+
+
+def test_backends_that_are_no_folder_keep_their_own_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_BACKEND_URL", "s3://bucket")
+    engine.clear_stale_lock(STACK)
+
+
+# The same folder's state
+
+
+def recorded(backend: Path, state: Any, *, file: str = f"{STACK}.json") -> None:
+    path = backend / ".pulumi" / "stacks" / "clusterwright" / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(state))
+
+
+@pytest.mark.parametrize(
+    ("file", "exists"),
+    [("dev.json", True), ("dev.json.gz", True), ("dev.json.bak", False), ("dev.json.attrs", False), ("develop.json", False), ("de.json", False)],
+)
+def test_a_stack_is_there_when_its_state_is_and_not_when_only_a_copy_is(backend: Path, file: str, exists: bool) -> None:
+    recorded(backend, {}, file=file)
+    assert engine.exists(STACK) is exists
+
+
+@pytest.mark.parametrize(
+    ("state", "pending"),
+    [
+        ({"version": 3, "checkpoint": {"stack": "dev"}}, []),
+        ({"version": 3, "checkpoint": {"stack": "dev", "latest": None}}, []),
+        ({"version": 3, "checkpoint": {"latest": {"resources": []}}}, []),
+        (
+            {
+                "checkpoint": {
+                    "latest": {
+                        "pending_operations": [{"type": "creating", "resource": {"urn": "urn:a"}}, {"type": "deleting", "resource": {"urn": "urn:b"}}],
+                    }
+                }
+            },
+            ["urn:a"],
+        ),
+    ],
+    ids=["new", "empty", "no operation", "a create and a delete"],
+)
+def test_interrupted_creates_are_read_from_the_state(backend: Path, state: Any, pending: list[str]) -> None:
+    recorded(backend, state)
+    assert engine.pending_creates(STACK) == pending
+
+
+def test_a_stack_without_state_has_no_interrupted_creates(backend: Path) -> None:
+    assert engine.pending_creates(STACK) == []
