@@ -48,7 +48,7 @@ def cluster(*node_sets: spec.NodeSet, slurm: str = "24.11") -> dict[str, Any]:
             simulated=("GPUs are device files without a device",),
         )
     )
-    return _lists(record)
+    return dict(_lists(record))
 
 
 def _lists(value: Any) -> Any:

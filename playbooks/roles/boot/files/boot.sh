@@ -11,6 +11,7 @@ if [ ! -r "$settings" ]; then
     echo "$settings is missing: the target did not say what this host is" >&2
     exit 1
 fi
+# shellcheck source=/dev/null
 . "$settings"
 : "${CLUSTERWRIGHT_ROLE:?is not set in $settings}"
 : "${CLUSTERWRIGHT_CONTROLLERS:?is not set in $settings}"

@@ -96,11 +96,12 @@ def host(node: str, count: int, port: int, deadline: float) -> list[str]:
     with socket.create_server(("", port), backlog=count) as server:
         while len(guests) < count - 1:
             left = deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError(f"only {len(guests)} of {count - 1} others came: {sorted(n for n, _ in guests)}")
-            server.settimeout(left)
-            connection, _ = server.accept()
-            connection.settimeout(left)
+            try:
+                server.settimeout(max(left, 0.001))
+                connection, _ = server.accept()
+            except TimeoutError:
+                raise TimeoutError(f"only {len(guests)} of {count - 1} others came: {sorted(name for name, _ in guests)}") from None
+            connection.settimeout(max(left, 0.001))
             guests.append((connection.makefile("r").readline().strip(), connection))
         met = sorted([node, *(name for name, _ in guests)])
         for _, connection in guests:

@@ -1,0 +1,223 @@
+"""Acceptance judges what it measured: each kind of shortfall gives a check that names node, expected and measured."""
+
+import importlib
+from typing import Any
+
+import pytest
+
+from tests.playbooks import clusters
+
+judge = importlib.import_module("acceptance.judge")
+slurm = importlib.import_module("acceptance.slurm")
+document = importlib.import_module("acceptance.document")
+expectation = importlib.import_module("acceptance.expectation")
+explain = importlib.import_module("acceptance.explain")
+
+NODES = ("train-0", "train-1")
+Verdict = document.Verdict
+
+
+def node_set(**changes: Any) -> Any:
+    on = clusters.machine(**changes)
+    return expectation.expect(clusters.cluster(clusters.node_set(on=on))).node_sets[0]
+
+
+def node(name: str, state: str = "idle", gres: str = "gpu:h100:8(S:0)", reason: str = "") -> Any:
+    return slurm.Node(name=name, state=state, gres=gres, reason=reason)
+
+
+def seen(*nodes: Any, silent: tuple[str, ...] = (), holders: dict[str, str] | None = None) -> Any:
+    return judge.Seen(nodes={one.name: one for one in nodes}, silent=frozenset(silent), holders=holders or {}, waited_s=1.0)
+
+
+def step(error: str = "", **changes: dict[str, Any]) -> dict[str, Any]:
+    """Give what a step over both nodes printed; `train_1={...}` changes one node's line."""
+    everyone: dict[str, Any] = {
+        "visible_gpus": [str(gpu) for gpu in range(8)],
+        "step_gpus": ["0"],
+        "devices": {str(gpu): "ENXIO" if gpu == 0 else "EPERM" for gpu in range(8)},
+        "models": [],
+        "reachable_cpus": [0],
+        "unresolved": [],
+        "met": list(NODES),
+        "meeting": "",
+    }
+    lines = [{**everyone, **changes.get(name.replace("-", "_"), {}), "node": name} for name in NODES if changes.get(name.replace("-", "_")) != {}]
+    return {"lines": lines, "error": error}
+
+
+WHOLE = {"devices": {str(gpu): "ENXIO" for gpu in range(8)}}
+
+
+def rows(checks: Any) -> list[tuple[str, str, str]]:
+    return [(check.node, check.measured, check.verdict.value) for check in checks]
+
+
+@pytest.mark.parametrize(
+    ("state", "verdict"),
+    [
+        ("idle", "pass"),
+        ("mixed", "reported"),
+        ("allocated", "reported"),
+        ("idle+drain", "fail"),
+        ("down", "fail"),
+        ("idle*", "fail"),
+        ("down+not_responding", "fail"),
+        ("unknown", "fail"),
+        ("idle+drain+invalid_reg", "fail"),
+    ],
+)
+def test_only_serving_nodes_pass_and_busy_ones_are_reported(state: str, verdict: str) -> None:
+    checks = judge.node_states(node_set(), seen(node("train-0", state), node("train-1"), holders={"train-0": "7 (ada)"}))
+    assert {check.node: check.verdict.value for check in checks if "train-0" in check.node or check.node == "train-[0-1]"}.popitem()[1] == verdict
+
+
+def test_a_failed_node_says_reason_and_where_to_look() -> None:
+    (failed, passed) = judge.node_states(node_set(), seen(node("train-0", "down", reason="Not responding"), node("train-1")))
+    assert (failed.node, failed.expected, failed.measured, failed.detail) == ("train-0", "idle", "down", "Not responding; waited 1 s")
+    assert "train-0" in failed.look_at
+    assert (passed.node, passed.verdict) == ("train-1", Verdict.PASS)
+
+
+def test_a_node_that_the_controller_does_not_know_fails() -> None:
+    checks = judge.node_states(node_set(), seen(node("train-0")))
+    assert ("train-1", "unknown to the controller", "fail") in rows(checks)
+
+
+def test_a_node_whose_daemon_is_silent_fails_though_the_controller_takes_it_for_idle() -> None:
+    checks = judge.node_states(node_set(), seen(node("train-0"), node("train-1"), silent=("train-1",)))
+    assert ("train-1", "idle, but its daemon does not answer", "fail") in rows(checks)
+
+
+@pytest.mark.parametrize(
+    ("gres", "measured", "verdict"),
+    [
+        ("gpu:h100:8", "8 x h100", "pass"),
+        ("gpu:h100:8(S:0-1)", "8 x h100", "pass"),
+        ("gpu:h100:7", "7 x h100", "fail"),
+        ("gpu:a100:8", "8 x a100", "fail"),
+        ("gpu:8", "8 x untyped", "fail"),
+        ("", "none", "fail"),
+    ],
+)
+def test_gpus_known_to_slurm_are_counted_by_type(gres: str, measured: str, verdict: str) -> None:
+    checks = judge.gres(node_set(), {"train-0": node("train-0", gres=gres), "train-1": node("train-1", gres=gres)})
+    assert rows(checks) == [("train-[0-1]", measured, verdict)]
+
+
+def test_one_node_with_fewer_gpus_is_named_alone() -> None:
+    checks = judge.gres(node_set(), {"train-0": node("train-0"), "train-1": node("train-1", gres="gpu:h100:7")})
+    assert rows(checks) == [("train-0", "8 x h100", "pass"), ("train-1", "7 x h100", "fail")]
+
+
+def test_gpus_in_a_job_pass_when_all_are_there_and_may_be_opened() -> None:
+    assert rows(judge.gpus_in_job(node_set(), NODES, step(train_0=WHOLE, train_1=WHOLE))) == [("train-[0-1]", "8 x h100", "pass")]
+
+
+def test_a_missing_a_forbidden_and_a_wrong_gpu_in_a_job_fail() -> None:
+    fewer = {**WHOLE, "visible_gpus": ["0", "1"]}
+    assert ("train-1", "2 x h100", "fail") in rows(judge.gpus_in_job(node_set(), NODES, step(train_0=WHOLE, train_1=fewer)))
+    forbidden = {"devices": {**WHOLE["devices"], "3": "EPERM"}}
+    assert ("train-1", "8 x h100, not to be opened: 3", "fail") in rows(judge.gpus_in_job(node_set(), NODES, step(train_0=WHOLE, train_1=forbidden)))
+    real = node_set(simulated=False)
+    other = {**WHOLE, "models": ["NVIDIA A100-SXM4-80GB"] * 8}
+    assert ("train-1", "8 x h100, the driver says NVIDIA A100-SXM4-80GB", "fail") in rows(
+        judge.gpus_in_job(real, NODES, step(train_0={**WHOLE, "models": ["NVIDIA H100 80GB HBM3"]}, train_1=other))
+    )
+
+
+def test_a_node_that_gave_no_answer_fails_with_the_words_of_the_step() -> None:
+    checks = judge.gpus_in_job(node_set(), NODES, step(error="srun: error: train-1: task 1: Killed", train_0=WHOLE, train_1={}))
+    assert ("train-1", "no answer: srun: error: train-1: task 1: Killed", "fail") in rows(checks)
+
+
+def test_a_rendezvous_that_misses_somebody_or_a_name_fails() -> None:
+    assert rows(judge.rendezvous(NODES, step())) == [("train-[0-1]", "met 2", "pass")]
+    assert ("train-1", "met train-1", "fail") in rows(judge.rendezvous(NODES, step(train_1={"met": ["train-1"]})))
+    assert ("train-1", "train-0:20001: timed out", "fail") in rows(judge.rendezvous(NODES, step(train_1={"met": [], "meeting": "train-0:20001: timed out"})))
+    assert ("train-0", "does not resolve train-1", "fail") in rows(judge.rendezvous(NODES, step(train_0={"unresolved": ["train-1"]})))
+
+
+def test_a_foreign_gpu_that_opens_fails_where_confinement_is_configured_and_is_reported_elsewhere() -> None:
+    refused = judge.device_confinement(node_set(), NODES, step(), configured=True)
+    assert rows(refused) == [("train-[0-1]", "refused", "pass")]
+    leaking = step(train_1={"devices": {"0": "ENXIO", "1": "ENXIO", "2": "EPERM"}})
+    assert ("train-1", "foreign GPUs 1 may be opened", "fail") in rows(judge.device_confinement(node_set(), NODES, leaking, configured=True))
+    assert ("train-1", "foreign GPUs 1 may be opened", "reported") in rows(judge.device_confinement(node_set(), NODES, leaking, configured=False))
+
+
+def test_a_single_gpu_leaves_no_foreign_one_to_try() -> None:
+    assert judge.device_confinement(node_set(gpus=1), NODES, step(), configured=True) == []
+
+
+def test_a_step_that_reaches_every_core_fails_where_confinement_is_configured() -> None:
+    assert rows(judge.core_confinement(node_set(), NODES, step(), configured=True)) == [("train-[0-1]", "1 of 2 CPUs", "pass")]
+    open_step = step(train_1={"reachable_cpus": [0, 1]})
+    assert ("train-1", "2 of 2 CPUs", "fail") in rows(judge.core_confinement(node_set(), NODES, open_step, configured=True))
+    assert ("train-1", "not confined", "reported") in rows(judge.core_confinement(node_set(), NODES, open_step, configured=False))
+
+
+def reduction(**changes: Any) -> dict[str, Any]:
+    line = {"processes": 2, "wrong_values": 0, "bytes": 8 << 20, "seconds": 0.05, "library": "Open MPI v5", "nodes": list(NODES), **changes}
+    return {"lines": [line], "error": ""}
+
+
+def test_values_of_the_all_reduce_are_judged_and_its_rate_is_reported() -> None:
+    values, rate = judge.all_reduce(NODES, reduction())
+    assert (values.verdict, rate.verdict) == (Verdict.PASS, Verdict.REPORTED)
+    # 8 MiB in 50 ms over two processes: 0.168 GB/s times 2(2-1)/2.
+    assert (rate.measured, rate.unit) == ("0.168", "GB/s")
+
+
+@pytest.mark.parametrize(
+    ("changes", "measured"), [({"wrong_values": 3}, "3 wrong values over 2 processes"), ({"processes": 1}, "0 wrong values over 1 processes")]
+)
+def test_a_wrong_sum_or_a_missing_process_fails(changes: dict[str, Any], measured: str) -> None:
+    assert rows(judge.all_reduce(NODES, reduction(**changes))) == [("train-[0-1]", measured, "fail")]
+
+
+def test_an_all_reduce_without_a_result_fails_with_its_error() -> None:
+    (check,) = judge.all_reduce(NODES, {"lines": [], "error": "srun: error: Invalid MPI type 'pmix'"})
+    assert (check.verdict, check.measured, check.detail) == (Verdict.FAIL, "no result", "srun: error: Invalid MPI type 'pmix'")
+
+
+@pytest.mark.parametrize(("processes", "factor"), [(1, 0.0), (2, 1.0), (4, 1.5), (8, 1.75)])
+def test_bus_bandwidth_follows_the_rule_of_nccl_tests(processes: int, factor: float) -> None:
+    assert judge.bus_bandwidth(size_bytes=10**9, seconds=1.0, processes=processes) == pytest.approx(factor)
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict"),
+    [
+        ("COMPLETED|ada|research|2|billing=4,cpu=4,gres/gpu:h100=16,gres/gpu=16,node=2", "pass"),
+        ("FAILED|ada|research|2|cpu=4,gres/gpu=16", "fail"),
+        ("COMPLETED|ada|other|2|cpu=4,gres/gpu=16", "fail"),
+        ("COMPLETED|ada|research|1|cpu=4,gres/gpu=8", "fail"),
+        ("COMPLETED|ada|research|2|cpu=4", "fail"),
+        ("", "fail"),
+    ],
+)
+def test_accounting_must_show_the_very_job(row: str, verdict: str) -> None:
+    wanted = expectation.expect(clusters.cluster())
+    check = judge.accounting(wanted, wanted.node_sets[0], NODES, "7", slurm.parse_accounted(row), waited_s=1.0)
+    assert check.verdict.value == verdict
+
+
+def test_a_document_is_fine_only_if_something_was_checked_and_nothing_failed() -> None:
+    passed = document.Check(name="a", node="n", expected="1", measured="1", verdict=Verdict.PASS)
+    error = document.Check(name="a", node="n", expected="1", measured="?", verdict=Verdict.ERROR)
+    assert document.is_ok([passed])
+    assert not document.is_ok([])
+    assert not document.is_ok([passed, error])
+
+
+def test_a_refused_message_explains_the_node_that_sent_it() -> None:
+    checks = [
+        {"name": "node state", "node": name, "verdict": verdict, "detail": "waited 60 s", "look_at": ""}
+        for name, verdict in zip(NODES, ("fail", "fail"), strict=True)
+    ]
+    log = "slurmctld: error: slurm_unpack_received_msg: [[train-1]:11934] auth_g_verify: REQUEST_CONFIG has authentication error: Unspecified error"
+    explained = explain.explain({"ok": False, "checks": checks}, log)["checks"]
+    assert explained[0] == checks[0]
+    assert "MUNGE key" in explained[1]["detail"]
+    assert "munge.key" in explained[1]["look_at"]

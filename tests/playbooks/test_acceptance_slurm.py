@@ -1,0 +1,99 @@
+"""What Slurm prints is read as it is meant, and processes of one job meet by name."""
+
+import concurrent.futures
+import importlib
+import socket
+import time
+
+import pytest
+
+from tests.playbooks import clusters
+
+slurm = importlib.import_module("acceptance.slurm")
+expectation = importlib.import_module("acceptance.expectation")
+probe = importlib.import_module("acceptance.probe")
+steps = importlib.import_module("acceptance.steps")
+
+SHOWN = (
+    "NodeName=train-0 Arch=x86_64 CPUAlloc=0 Gres=gpu:h100:8 OS=Linux 6.1 #1 SMP Debian  State=IDLE+DRAIN Partitions=train  Reason=gres/gpu count reported lower"
+    " than configured (7 < 8) [slurm@2026-01-01T00:00:00]\nNodeName=nonesuch Gres=(null) State=FUTURE\n\n"
+)
+
+
+def test_nodes_are_read_with_blanks_in_their_values() -> None:
+    nodes = slurm.parse_nodes(SHOWN)
+    assert nodes["train-0"].state == "idle+drain"
+    assert nodes["train-0"].base_state == "idle"
+    assert nodes["train-0"].flags == {"drain"}
+    assert nodes["train-0"].reason.startswith("gres/gpu count reported lower than configured (7 < 8)")
+    assert nodes["nonesuch"].gres == ""
+
+
+@pytest.mark.parametrize(
+    ("gres", "counts"),
+    [("gpu:h100:8", {"h100": 8}), ("gpu:h100:4(S:0),gpu:a100:2(S:1)", {"h100": 4, "a100": 2}), ("gpu:8", {"": 8}), ("tmpdisk:100", {}), ("", {})],
+)
+def test_gres_are_counted_by_type(gres: str, counts: dict[str, int]) -> None:
+    assert slurm.gres_gpus(gres) == counts
+
+
+def test_configuration_and_confinement_are_read() -> None:
+    shown = (
+        "Configuration data as of 2026\nTaskPlugin              = task/cgroup,task/affinity\n\nCgroup Support Configuration:\nConstrainDevices        = yes\n"
+    )
+    assert slurm.parse_configuration(shown)["ConstrainDevices"] == "yes"
+
+
+def test_a_job_that_accounting_does_not_know_yet_is_none() -> None:
+    assert slurm.parse_accounted("\n") is None
+    assert slurm.parse_accounted("CANCELLED by 2001|ada|research|2|cpu=4\n").state == "CANCELLED"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "written"),
+    [
+        (("train-0",), "train-0"),
+        (("train-0", "train-1"), "train-[0-1]"),
+        (("train-0", "train-2", "train-3", "train-10"), "train-[0,2-3,10]"),
+        (("train-0", "debug-0"), "train-0,debug-0"),
+        ((), ""),
+    ],
+)
+def test_nodes_are_written_as_slurm_writes_them(nodes: tuple[str, ...], written: str) -> None:
+    assert expectation.hostlist(nodes) == written
+
+
+def test_empty_pools_expect_nothing_and_without_users_root_submits() -> None:
+    spec = clusters.cluster(clusters.node_set(nodes=0))
+    assert expectation.expect(spec).node_sets == ()
+    assert expectation.expect({**spec, "users": []}).user == "root"
+
+
+def test_the_lines_of_a_step_are_told_from_its_noise() -> None:
+    assert steps._json_lines('warning: x\n{"node": "train-0"}\n') == [{"node": "train-0"}]
+
+
+def _free_port() -> int:
+    with socket.create_server(("", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def test_processes_meet_and_each_learns_of_all() -> None:
+    port = _free_port()
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        # All stand on this host, under one of its names.
+        met = [pool.submit(probe.meet, ["localhost"] * 3, rank, f"node-{rank}", port=port, deadline_s=10) for rank in (2, 1, 0)]
+    assert [one.result()["met"] for one in met] == [["node-0", "node-1", "node-2"]] * 3
+
+
+def test_a_process_whose_peer_never_comes_gives_up_in_time_and_says_who_came() -> None:
+    begin = time.monotonic()
+    seen = probe.meet(["localhost"] * 2, 0, "node-0", port=_free_port(), deadline_s=0.3)
+    assert seen["met"] == []
+    assert "0 of 1" in seen["meeting"]
+    assert time.monotonic() - begin < 5
+
+
+def test_a_name_that_nobody_knows_is_reported() -> None:
+    seen = probe.meet(["localhost", "nobody.invalid"], 1, "node-1", port=_free_port(), deadline_s=0.2)
+    assert seen["unresolved"] == ["nobody.invalid"]
