@@ -94,6 +94,7 @@ class Cluster(pulumi.ComponentResource):
             "acceptance",
             inputs={
                 "hosts": access.described,
+                "control": control.hosts.described,
                 "spec": record,
                 "content": content.fingerprint("accept.yml"),
                 "secrets": pulumi.Output.secret(secrets),

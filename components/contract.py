@@ -31,6 +31,8 @@ class Mount:
 
     source: pulumi.Output[str]
     """What is mounted, in the target's own form (a folder, `server:/export`, a file system's DNS name)."""
+    incarnation: pulumi.Output[str]
+    """New whenever what is mounted was lost and made anew."""
     target: str
     resource: pulumi.Resource
 

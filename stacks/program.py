@@ -24,7 +24,7 @@ def deploy() -> None:
         chosen = settings.parse(get_config_env(), stack=stack)
         spec = load(chosen.blueprint, target=chosen.target, stack=stack, facts=lookup.this_machine(), overrides=chosen.overrides)
     except Invalid as invalid:
-        raise pulumi.RunError(render(invalid.findings)) from None
+        raise pulumi.RunError(render(invalid.findings).removeprefix("error: ")) from None  # the engine puts its own in front
     cluster = Cluster(spec.name, spec, stack=stack)
     pulumi.export("spec", as_record(spec))
     pulumi.export("login", {"address": cluster.endpoint.address, "port": cluster.endpoint.port, "host_key": cluster.endpoint.host_key})

@@ -17,6 +17,8 @@ DOCUMENT_TASK = "Acceptance document"
 class AcceptanceInputs:
     hosts: tuple[FinishedHost, ...]
     """Login nodes; the first one is where a user would start the checks too."""
+    control: tuple[FinishedHost, ...]
+    """Controllers, asked for their side of what failed."""
     spec: dict[str, Any]
     content: str
     secrets: dict[str, Any]
@@ -44,11 +46,11 @@ class Acceptance(Kind[AcceptanceInputs]):
         outcome = playbook.run(
             playbook.Run(
                 playbook="accept.yml",
-                inventory=inventory({"access": inputs.hosts}),
+                inventory=inventory({"access": inputs.hosts, "control": inputs.control}),
                 variables={"spec": inputs.spec},
                 secrets=inputs.secrets,
                 private_key=inputs.private_key,
-                known_hosts=known_hosts(inputs.hosts),
+                known_hosts=known_hosts((*inputs.hosts, *inputs.control)),
                 keep=(DOCUMENT_TASK,),
             ),
             work,

@@ -14,6 +14,7 @@ from .playbook import PLAYBOOKS
 ALWAYS = ("ansible.cfg", "library", "module_utils", "filter_plugins")
 """What every playbook may use."""
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast; every run of the program reads all roles
+INCLUDES = ("import_playbook", "import_tasks", "include_tasks")
 FILE_NAME = re.compile(r"[\w.-]+/[\w./-]+")
 
 
@@ -46,7 +47,7 @@ def _files(playbook: str, playbooks: Path) -> set[Path]:
             if file.suffix in (".yml", ".yaml"):
                 content = yaml.load(file.read_text(), Loader=LOADER)  # noqa: S506 - both make plain values only
                 waiting += [playbooks / "roles" / role for role in _roles(content)]
-                waiting += [playbooks / name for name in _words(content) if (playbooks / name).is_file()]
+                waiting += [beside / name for name in _words(content) for beside in (playbooks, file.parent) if (beside / name).is_file()]
     return found
 
 
@@ -79,8 +80,8 @@ def _words(node: Any) -> Iterator[str]:
             yield from _words(item)
     elif isinstance(node, dict):
         for key, value in node.items():
-            if key.rpartition(".")[2] == "import_playbook":
-                yield str(value)
+            if key.rpartition(".")[2] in INCLUDES:
+                yield str(value["file"] if isinstance(value, dict) else value)
             else:
                 yield from _words(value)
     elif isinstance(node, str):

@@ -43,7 +43,7 @@ class Outcome:
     results: Mapping[str, Any]
     """What tasks reported that were asked for by name: task name → result."""
     through: frozenset[str]
-    """Hosts that came to the end of the last task that ran. After a failure the others may have been left behind although no task failed on them."""
+    """Hosts that came to the end of the last task, if the run came to its own end."""
     changed: int
     error: str
     """Why the run as a whole could not be done; empty when it could."""

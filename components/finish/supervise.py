@@ -11,13 +11,12 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
 
-MEMORY = Path("/dev/shm")  # noqa: S108 - the folders in it are made by mkdtemp, for their owner alone
-FOLDER_PREFIX = "clusterwright-run-"
+from .. import memory
+
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 MESSAGE_KEYS = ("msg", "stderr", "stdout", "module_stderr", "reason")
 MESSAGE_LIMIT = 2000
@@ -26,9 +25,9 @@ MESSAGE_LIMIT = 2000
 def main() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     os.umask(0o077)
-    _clear_orphans()
+    memory.clear_orphans()
     order = json.loads(sys.stdin.readline())
-    folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-", dir=MEMORY))
+    folder = memory.make_folder()
     ending = threading.RLock()  # a signal may come while its own thread is ending already
 
     def end(status: int) -> None:
@@ -97,6 +96,8 @@ class _Tally:
 
     def __init__(self, keep: frozenset[str]):
         self._keep = keep
+        self._reached: set[str] = set()
+        """Hosts that came to the end of the latest task: after a failure the others may be left behind, although no task failed on them."""
         self.through: set[str] = set()
         self.changed = 0
         self.last_words = ""
@@ -105,19 +106,22 @@ class _Tally:
         detail = event.get("event_data", {})
         match event["event"]:
             case "playbook_on_task_start":
-                self.through = set()
+                self._reached = set()
                 _emit(event="task", name=detail["name"])
             case "runner_on_failed" if not detail.get("ignore_errors"):
                 _emit(event="failed", task=detail["task"], host=detail["host"], message=_message(detail["res"]))
             case "runner_on_unreachable":
                 _emit(event="failed", task=detail["task"], host=detail["host"], message=f"the host does not answer: {_message(detail['res'])}")
             case "runner_on_failed" | "runner_on_skipped":
-                self.through.add(detail["host"])
+                self._reached.add(detail["host"])
             case "runner_on_ok":
-                self.through.add(detail["host"])
+                self._reached.add(detail["host"])
                 self.changed += bool(detail["res"].get("changed"))
                 if detail["task"] in self._keep:
                     _emit(event="result", task=detail["task"], result=detail["res"])
+            case "playbook_on_stats":
+                # Only at its end does Ansible say who came through; a run that died in the middle says nothing, and nobody did.
+                self.through = self._reached - set(detail["failures"]) - set(detail["dark"])
             case "verbose" | "warning" | "error" | "deprecated":
                 self.last_words = (self.last_words + "\n" + event.get("stdout", "")).strip()[-MESSAGE_LIMIT:]
         return False  # nothing of it is kept as a file
@@ -168,14 +172,6 @@ def _children(pid: int) -> list[int]:
         except OSError:
             continue
     return found
-
-
-def _clear_orphans() -> None:
-    """Remove folders of runs whose process was killed before it could."""
-    for folder in MEMORY.glob(f"{FOLDER_PREFIX}*"):
-        pid = folder.name.removeprefix(FOLDER_PREFIX).partition("-")[0]
-        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,10 @@
 
 import dataclasses
 import ipaddress
-from typing import ClassVar
 
 from ..provider.kind import Kind, Values, Work
+from .machine import claim, record
 from .machine import host as hosts
-from .machine import record
 from .machine.names import StackNames
 
 HOSTNAME = "balancer"
@@ -24,6 +23,8 @@ class Backend:
 @dataclasses.dataclass(frozen=True, slots=True)
 class BalancerInputs:
     stack: str
+    site: str
+    """The token of the stack's claim to its name on this machine."""
     address: str
     cidr: str
     gateway: str
@@ -36,7 +37,6 @@ class BalancerInputs:
 class Balancer(Kind[BalancerInputs]):
     token = "clusterwright:local:Balancer"
     inputs = BalancerInputs
-    replace_on: ClassVar[frozenset[str]] = frozenset({"stack"})
 
     def identity(self, inputs: BalancerInputs) -> str:
         return f"{inputs.stack}/{HOSTNAME}"
@@ -48,27 +48,25 @@ class Balancer(Kind[BalancerInputs]):
         host = StackNames(inputs.stack).host(HOSTNAME)
         if hosts.recorded(host) is None:
             return None
-        return {**self.expected(inputs), "running": hosts.is_running(host, interface=host.interface(inputs.address))}
+        return {**self.expected(inputs), "running": hosts.is_running(host)}
 
     def create(self, inputs: BalancerInputs, work: Work) -> Values:
         host = StackNames(inputs.stack).host(HOSTNAME)
-        interface = host.interface(inputs.address)
-        hosts.kill(host, interface=interface)
+        claim.require(host.names, inputs.site)
+        hosts.kill(host)
         work.wait_until(lambda: hosts.is_gone(host), awaiting="the previous balancer to end", within_s=STOP_WITHIN_S)
-        hosts.make_disk(host, image=inputs.image, seeds=())
+        hosts.make_disk(host, image=inputs.image)
         record.write_text(host.state / "haproxy" / "haproxy.cfg", configuration(inputs))
-        hosts.start(
-            host,
-            hosts.Boot(
-                address=inputs.address,
-                prefix=ipaddress.ip_network(inputs.cidr).prefixlen,
-                gateway=inputs.gateway,
-                bridge=inputs.bridge,
-                lowers=inputs.lowers,
-                binds=(hosts.Bind(str(host.state / "haproxy"), GUEST_FOLDER, read_only=True),),
-                program=("/usr/sbin/haproxy", "-W", "-db", "-f", f"{GUEST_FOLDER}/haproxy.cfg"),
-            ),
+        boot = hosts.Boot(
+            address=inputs.address,
+            prefix=ipaddress.ip_network(inputs.cidr).prefixlen,
+            gateway=inputs.gateway,
+            bridge=inputs.bridge,
+            lowers=inputs.lowers,
+            binds=(hosts.Bind(str(host.state / "haproxy"), GUEST_FOLDER, read_only=True),),
+            program=("/usr/sbin/haproxy", "-W", "-db", "-f", f"{GUEST_FOLDER}/haproxy.cfg"),
         )
+        hosts.start(host, boot, fingerprint=hosts.fingerprint((), boot))
         try:
             work.wait_until(lambda: hosts.answers(inputs.address), awaiting=f"a login node behind {inputs.address}", within_s=ANSWER_WITHIN_S)
         except TimeoutError as error:
@@ -77,7 +75,8 @@ class Balancer(Kind[BalancerInputs]):
 
     def delete(self, inputs: BalancerInputs, outputs: Values, work: Work) -> None:
         host = StackNames(inputs.stack).host(HOSTNAME)
-        hosts.kill(host, interface=host.interface(inputs.address))
+        claim.require(host.names, inputs.site, deleting=True)
+        hosts.kill(host)
         work.wait_until(lambda: hosts.is_gone(host), awaiting="the balancer to end", within_s=STOP_WITHIN_S)
         hosts.remove(host)
 

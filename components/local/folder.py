@@ -3,34 +3,42 @@
 import dataclasses
 from typing import ClassVar
 
-from ..provider.kind import Kind, Values, Work
-from .machine import disk
+from ..provider.kind import UNKNOWN, Kind, Values, Work
+from .machine import claim, folder
 from .machine.names import StackNames
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FolderInputs:
     stack: str
+    site: str
+    """The token of the stack's claim to its name on this machine."""
     name: str
+    protect: bool
+    """True: a sweep of the stack leaves the folder where it is."""
 
 
 class Folder(Kind[FolderInputs]):
     token = "clusterwright:local:Folder"
     inputs = FolderInputs
-    replace_on: ClassVar[frozenset[str]] = frozenset({"stack", "name"})
+    replace_on: ClassVar[frozenset[str]] = frozenset({"name"})
 
     def identity(self, inputs: FolderInputs) -> str:
         return f"{inputs.stack}/{inputs.name}"
 
     def expected(self, inputs: FolderInputs) -> Values:
-        return {"path": str(StackNames(inputs.stack).folder(inputs.name))}
+        return {"path": str(StackNames(inputs.stack).folder(inputs.name)), "incarnation": UNKNOWN}
 
     def read(self, inputs: FolderInputs, outputs: Values) -> Values | None:
-        return self.expected(inputs) if StackNames(inputs.stack).folder(inputs.name).is_dir() else None
+        incarnation = folder.incarnation(StackNames(inputs.stack), inputs.name)
+        return None if incarnation is None else {**self.expected(inputs), "incarnation": incarnation}
 
     def create(self, inputs: FolderInputs, work: Work) -> Values:
-        StackNames(inputs.stack).folder(inputs.name).mkdir(parents=True, exist_ok=True)
-        return self.expected(inputs)
+        names = StackNames(inputs.stack)
+        claim.require(names, inputs.site)
+        return {**self.expected(inputs), "incarnation": folder.make(names, inputs.name, protect=inputs.protect)}
 
     def delete(self, inputs: FolderInputs, outputs: Values, work: Work) -> None:
-        disk.remove_tree(StackNames(inputs.stack).folder(inputs.name))
+        names = StackNames(inputs.stack)
+        claim.require(names, inputs.site, deleting=True)
+        folder.remove(names, inputs.name)

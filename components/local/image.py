@@ -1,6 +1,8 @@
 """The image of a software profile on this machine: a base root file system and, over it, the layer that the profile's roles make. Both stay in the cache when the stack goes."""
 
 import dataclasses
+import hashlib
+import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -44,7 +46,7 @@ class Image(Kind[ImageInputs]):
         if not rootfs.is_whole(base.path):
             work.say(f"building {base.key}: {BASE_ESTIMATE}")
             with step(f"base root file system {inputs.suite}"):
-                rootfs.build_base(base)
+                rootfs.build_base(base, check=work.check)
         with rootfs.building_layer(layer_key(inputs), base=base.path) as root:
             if root is not None:
                 work.say(f"baking {layer_key(inputs)}: {LAYER_ESTIMATE}")
@@ -56,7 +58,9 @@ class Image(Kind[ImageInputs]):
 
 
 def layer_key(inputs: ImageInputs) -> str:
-    return f"{inputs.profile}-{rootfs.Base(inputs.suite).key.rpartition('-')[2][:6]}{inputs.content}"
+    """Name the layer by everything that makes it: base, playbook and roles, versions."""
+    versions = hashlib.sha256(json.dumps(inputs.software, sort_keys=True).encode()).hexdigest()
+    return f"{inputs.profile}-{rootfs.Base(inputs.suite).key.rpartition('-')[2][:6]}{versions[:6]}{inputs.content}"
 
 
 def _bake(inputs: ImageInputs, root: Path, work: Work) -> None:

@@ -3,10 +3,9 @@
 import dataclasses
 import ipaddress
 from collections.abc import Iterator
-from typing import ClassVar
 
 from ..provider.kind import Kind, Values, Work
-from .machine import network
+from .machine import claim, network
 from .machine.names import StackNames
 
 
@@ -22,6 +21,8 @@ class HostRange:
 @dataclasses.dataclass(frozen=True, slots=True)
 class NetworkInputs:
     stack: str
+    site: str
+    """The token of the stack's claim to its name on this machine."""
     cidr: str
     gateway: str
     domain: str
@@ -33,7 +34,6 @@ class NetworkInputs:
 class Network(Kind[NetworkInputs]):
     token = "clusterwright:local:Network"
     inputs = NetworkInputs
-    replace_on: ClassVar[frozenset[str]] = frozenset({"stack"})
 
     def identity(self, inputs: NetworkInputs) -> str:
         return StackNames(inputs.stack).bridge
@@ -50,12 +50,15 @@ class Network(Kind[NetworkInputs]):
 
     def create(self, inputs: NetworkInputs, work: Work) -> Values:
         names = StackNames(inputs.stack)
+        claim.require(names, inputs.site)
         network.ensure(names, cidr=inputs.cidr, gateway=inputs.gateway)
         network.write_host_names(names, _addresses(inputs), inputs.domain)
         return self.expected(inputs)
 
     def delete(self, inputs: NetworkInputs, outputs: Values, work: Work) -> None:
-        network.remove(StackNames(inputs.stack))
+        names = StackNames(inputs.stack)
+        claim.require(names, inputs.site, deleting=True)
+        network.remove(names)
 
 
 def _addresses(inputs: NetworkInputs) -> Iterator[tuple[str, str]]:

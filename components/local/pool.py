@@ -7,12 +7,13 @@ others alone: the resource is then recorded as partly made, with what exists.
 import base64
 import dataclasses
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from typing import ClassVar
 
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Stopped, Values, Work
+from .machine import claim
 from .machine import host as hosts
 from .machine.names import HostNames, StackNames
 
@@ -26,12 +27,16 @@ SIMULATED_GPU_MAJOR = 60  # LOCAL/EXPERIMENTAL USE, Documentation/admin-guide/de
 class Mount:
     path: str
     target: str
+    incarnation: str
+    """Of the folder: a host bound to one that was lost and made anew has to boot again to see it."""
     read_only: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HostPoolInputs:
     stack: str
+    site: str
+    """The token of the stack's claim to its name on this machine."""
     group: str
     role: str
     cluster: str
@@ -73,6 +78,8 @@ class Actual:
 
     condition: Condition
     image: str | None = None
+    boot: str = ""
+    """Fingerprint of what it booted with."""
 
 
 class Action(Enum):
@@ -85,14 +92,18 @@ class Action(Enum):
     RESTART = "restart"
 
 
-def plan(desired: Sequence[str], actual: Mapping[str, Actual], *, image: str, seeds_changed: bool) -> list[tuple[Action, str]]:
+def plan(desired: Mapping[str, str], actual: Mapping[str, Actual], *, image: str) -> list[tuple[Action, str]]:
     """Say what to do, in order, as (action, hostname). Pure.
 
-    Surplus hosts go first. A host with another image gets a new disk; one whose seeds changed keeps its disk and boots again; one that does not run is started; a running one that is as it
-    should be is left alone.
+    Surplus hosts go first. A host with another image gets a new disk; one that booted with something else keeps its disk and boots again; one that does not run is started; a running one that is as
+    it should be is left alone.
+
+    Args:
+        desired: hostname → fingerprint of what it boots with.
+        actual: what is seen of each host that exists in any form.
     """
     steps = [(Action.REMOVE, hostname) for hostname in sorted(set(actual) - set(desired))]
-    for hostname in desired:
+    for hostname, boot in desired.items():
         seen = actual.get(hostname, Actual(Condition.ABSENT))
         if seen.condition is Condition.ABSENT:
             steps.append((Action.MAKE, hostname))
@@ -100,7 +111,7 @@ def plan(desired: Sequence[str], actual: Mapping[str, Actual], *, image: str, se
             steps.append((Action.REBUILD, hostname))
         elif seen.condition is Condition.STOPPED:
             steps.append((Action.START, hostname))
-        elif seeds_changed:
+        elif seen.boot != boot:
             steps.append((Action.RESTART, hostname))
     return steps
 
@@ -108,7 +119,7 @@ def plan(desired: Sequence[str], actual: Mapping[str, Actual], *, image: str, se
 class HostPool(Kind[HostPoolInputs]):
     token = "clusterwright:local:HostPool"
     inputs = HostPoolInputs
-    replace_on: ClassVar[frozenset[str]] = frozenset({"stack", "prefix"})
+    replace_on: ClassVar[frozenset[str]] = frozenset({"prefix"})
 
     def identity(self, inputs: HostPoolInputs) -> str:
         return f"{inputs.stack}/{inputs.prefix}"
@@ -120,41 +131,21 @@ class HostPool(Kind[HostPoolInputs]):
         return _outputs(inputs) if _present(inputs) else None
 
     def create(self, inputs: HostPoolInputs, work: Work) -> Values:
-        return _converge(inputs, work, seeds_changed=False)
-
-    def update(self, inputs: HostPoolInputs, outputs: Values, work: Work) -> Values:
-        seeds = (
-            "munge_key",
-            "admin_public_key",
-            "host_key",
-            "simulated_gpus",
-            "mounts",
-            "controllers",
-            "first_address",
-            "cidr",
-            "gateway",
-            "bridge",
-            "cluster",
-        )
-        wanted = dataclasses.asdict(inputs)
-        changed = any(_plain(outputs.get(name)) != _plain(wanted[name]) for name in seeds)
-        return _converge(inputs, work, seeds_changed=changed)
+        claim.require(StackNames(inputs.stack), inputs.site)
+        return _converge(inputs, work)
 
     def delete(self, inputs: HostPoolInputs, outputs: Values, work: Work) -> None:
+        claim.require(StackNames(inputs.stack), inputs.site, deleting=True)
         for hostname in _present(inputs):
             hosts.kill(StackNames(inputs.stack).host(hostname))
         for hostname in _present(inputs):
             _remove(StackNames(inputs.stack).host(hostname), work)
 
 
-def _plain(value: object) -> object:
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def _converge(inputs: HostPoolInputs, work: Work, *, seeds_changed: bool) -> Values:
-    desired = [inputs.hostname(number) for number in range(inputs.count)]
-    actual = {hostname: _actual(inputs, hostname) for hostname in {*desired, *_present(inputs)}}
-    steps = plan(desired, actual, image=inputs.image, seeds_changed=seeds_changed)
+def _converge(inputs: HostPoolInputs, work: Work) -> Values:
+    boots = {inputs.hostname(number): hosts.fingerprint(_seeds(inputs), _boot(inputs, number)) for number in range(inputs.count)}
+    actual = {hostname: _actual(inputs, hostname) for hostname in {*boots, *_present(inputs)}}
+    steps = plan(boots, actual, image=inputs.image)
     failures: list[str] = []
     done = 0
 
@@ -184,20 +175,19 @@ def _few(failures: list[str]) -> list[str]:
 def _apply(inputs: HostPoolInputs, action: Action, hostname: str, work: Work) -> None:
     host = StackNames(inputs.stack).host(hostname)
     if action is Action.REMOVE:
-        hosts.kill(host, interface=_interface(inputs, hostname))
+        hosts.kill(host)
         _remove(host, work)
         return
     number = int(hostname.rpartition("-")[2])
-    hosts.kill(host, interface=_interface(inputs, hostname))  # also what an interrupted start left
+    hosts.kill(host)  # also what an interrupted start left
     work.wait_until(lambda: hosts.is_gone(host), awaiting=f"the processes of {hostname} to end", within_s=STOP_WITHIN_S)
     if action is Action.REBUILD:
         hosts.remove(host)
     seeds = _seeds(inputs)
-    hosts.make_disk(host, image=inputs.image, seeds=seeds)
-    if action is Action.RESTART:
-        hosts.write_seeds(host, seeds)
+    hosts.make_disk(host, image=inputs.image)
+    hosts.write_seeds(host, seeds)
     hosts.make_host_key(host)
-    hosts.start(host, _boot(inputs, number))
+    hosts.start(host, _boot(inputs, number), fingerprint=hosts.fingerprint(seeds, _boot(inputs, number)))
     address = inputs.address(number)
     try:
         work.wait_until(lambda: hosts.answers(address), awaiting=f"SSH on {hostname} ({address})", within_s=ANSWER_WITHIN_S)
@@ -222,7 +212,7 @@ def _actual(inputs: HostPoolInputs, hostname: str) -> Actual:
     record = hosts.recorded(host)
     if record is None:
         return Actual(Condition.ABSENT)
-    return Actual(Condition.RUNNING if hosts.is_running(host, interface=_interface(inputs, hostname)) else Condition.STOPPED, record["image"])
+    return Actual(Condition.RUNNING if hosts.is_running(host) else Condition.STOPPED, record["image"], hosts.booted_with(host))
 
 
 def _outputs(inputs: HostPoolInputs) -> Values:
@@ -237,16 +227,12 @@ def _outputs(inputs: HostPoolInputs) -> Values:
         if record is None:
             continue
         described.append({"name": hostname, "address": inputs.address(number), "incarnation": record["incarnation"], "host_key": hosts.host_key(host)})
-        if hosts.is_running(host, interface=_interface(inputs, hostname)) and record["image"] == inputs.image:
+        if hosts.is_running(host) and record["image"] == inputs.image:
             up.append(hostname)
             boots[hostname] = hosts.boot_mark(host)
-    surplus = [name for name in _present(inputs) if name not in {one["name"] for one in described}]
+    wanted = {inputs.hostname(number) for number in range(inputs.count)}
+    surplus = [hostname for hostname in _present(inputs) if hostname not in wanted]
     return {"up": up + surplus, "hosts": described, "boots": boots}
-
-
-def _interface(inputs: HostPoolInputs, hostname: str) -> str:
-    number = int(hostname.rpartition("-")[2])
-    return StackNames(inputs.stack).host(hostname).interface(inputs.address(number))
 
 
 def _boot(inputs: HostPoolInputs, number: int) -> hosts.Boot:

@@ -4,11 +4,11 @@ import dataclasses
 import os
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import ClassVar
 
-from ..provider.kind import Kind, Refused, Values, Work
-from .machine import disk, network, record, sweep
+from .. import memory
+from ..provider.kind import UNKNOWN, Kind, Refused, Values, Work
+from .machine import claim, disk, network, sweep
 from .machine.names import STATE_ROOT, StackNames, cache_root
 
 TOOLS = {"ip": "iproute2", "iptables": "iptables", "systemd-nspawn": "systemd-container", "mmdebstrap": "mmdebstrap", "ssh-keygen": "openssh-client"}
@@ -28,7 +28,8 @@ class SiteInputs:
 class Site(Kind[SiteInputs]):
     token = "clusterwright:local:Site"
     inputs = SiteInputs
-    replace_on: ClassVar[frozenset[str]] = frozenset({"stack"})
+    fixed: ClassVar[frozenset[str]] = frozenset({"stack"})
+    """Another name would mean other hosts; the old ones, and the data in their folders, would be swept away."""
 
     def identity(self, inputs: SiteInputs) -> str:
         return inputs.stack
@@ -45,7 +46,7 @@ class Site(Kind[SiteInputs]):
             yield "", f"these Debian packages are missing: {' '.join(missing)}. `make setup` installs them."
             return
         names = StackNames(inputs.stack)
-        if found := network.conflict(names, inputs.cidr):
+        if found := claim.conflict(names, inputs.cidr) or network.conflict(names, inputs.cidr):
             yield (
                 "cidr",
                 (
@@ -61,33 +62,31 @@ class Site(Kind[SiteInputs]):
                     "",
                     f"{path} has {free:.1f} GiB free; {what} need {needed_gib:.0f} GiB. Free some space (`make clean-cache` empties the cache) or mount a larger disk there.",
                 )
-        owner = record.read(names.owner_file)
-        if owner and owner["owner"] != inputs.owner and Path(owner["owner"]).is_dir():
-            yield (
-                "owner",
-                (
-                    f"a stack named {inputs.stack} of another checkout, {owner['owner']}, has its hosts on this machine. "
-                    f"Destroy it there (`make down`), or choose another stack name here (`make up STACK=other`)."
-                ),
-            )
+        existing = claim.read(names)
+        if existing and existing.owner != inputs.owner and existing.owner_exists:
+            yield "owner", claim.foreign_page(names, existing)
+
+    def expected(self, inputs: SiteInputs) -> Values:
+        return {"token": UNKNOWN, "owned": True}
 
     def read(self, inputs: SiteInputs, outputs: Values) -> Values | None:
-        # A site is a right to a name. It has no gone: recreating it would sweep the stack's living hosts away.
-        return {}
+        # A site is a right to a name, and never gone: making it anew must not begin with sweeping the stack's living hosts away.
+        existing = claim.read(StackNames(inputs.stack))
+        return {"owned": existing is not None and existing.token == outputs.get("token")}
 
     def create(self, inputs: SiteInputs, work: Work) -> Values:
-        names = StackNames(inputs.stack)
+        return self.update(inputs, {}, work)
+
+    def update(self, inputs: SiteInputs, outputs: Values, work: Work) -> Values:
         problem = next(iter(self.check(inputs)), None)
         if problem:
             raise Refused(problem[1])
-        names.state.mkdir(parents=True, exist_ok=True)
-        STATE_ROOT.chmod(0o711)
-        record.write(names.owner_file, {"owner": inputs.owner, "stack": inputs.stack})
-        return {}
+        token = claim.make(StackNames(inputs.stack), owner=inputs.owner, cidr=inputs.cidr, token=outputs.get("token") or "")
+        return {"token": token, "owned": True}
 
     def delete(self, inputs: SiteInputs, outputs: Values, work: Work) -> None:
         names = StackNames(inputs.stack)
-        owner = record.read(names.owner_file)
-        if owner and owner["owner"] != inputs.owner:
-            raise Refused(f"stack {inputs.stack} on this machine belongs to {owner['owner']} now; nothing was removed")
-        sweep.sweep(names, wait_until=work.wait_until, say=work.say)
+        claim.require(names, outputs.get("token") or "", deleting=True)
+        for kept in sweep.sweep(names, wait_until=work.wait_until, say=work.say):
+            work.tell(f"{kept} is protected and stays; the next `up` of this stack takes it up again")
+        memory.clear_orphans()

@@ -12,7 +12,7 @@ from .. import contract
 from ..finish import content
 from ..provider.resource import OwnResource, plain
 
-STATE_VOLUME = "state"
+STATE_VOLUME = "_state"  # no file system of a blueprint can have this name
 STATE_MOUNT = "/var/lib/clusterwright/state"
 """Where the controller keeps what must survive its disk: accounting database and Slurm's saved state."""
 
@@ -21,8 +21,13 @@ class Local:
     def __init__(self, spec: ClusterSpec, *, stack: str, keys: contract.Keys, opts: pulumi.ResourceOptions):
         self._spec, self._stack, self._keys, self._opts = spec, stack, keys, opts
         self._site = OwnResource(
-            "clusterwright:local:Site", "site", inputs={"stack": stack, "owner": str(project_root()), "cidr": spec.network.cidr}, opts=opts
+            "clusterwright:local:Site",
+            "site",
+            inputs={"stack": stack, "owner": str(project_root()), "cidr": spec.network.cidr},
+            outputs=("token",),
+            opts=opts,
         )
+        self._place = {"stack": stack, "site": self._site.output("token")}
         software = plain(spec.software)
         self._image = OwnResource(
             "clusterwright:local:Image",
@@ -39,7 +44,7 @@ class Local:
             "clusterwright:local:Network",
             "network",
             inputs={
-                "stack": self._stack,
+                **self._place,
                 "cidr": network.cidr,
                 "gateway": network.gateway,
                 "domain": network.domain,
@@ -67,7 +72,7 @@ class Local:
             "clusterwright:local:Balancer",
             "balancer",
             inputs={
-                "stack": self._stack,
+                **self._place,
                 "address": network.balancer_address,
                 "cidr": network.cidr,
                 "gateway": network.gateway,
@@ -87,13 +92,15 @@ class Local:
 
     def _folder(self, name: str, *, target: str, protect: bool) -> contract.Mount:
         options = pulumi.ResourceOptions.merge(self._after(), pulumi.ResourceOptions(protect=protect))
-        folder = OwnResource("clusterwright:local:Folder", name, inputs={"stack": self._stack, "name": name}, outputs=("path",), opts=options)
-        return contract.Mount(source=folder.output("path"), target=target, resource=folder)
+        folder = OwnResource(
+            "clusterwright:local:Folder", name, inputs={**self._place, "name": name, "protect": protect}, outputs=("path", "incarnation"), opts=options
+        )
+        return contract.Mount(source=folder.output("path"), incarnation=folder.output("incarnation"), target=target, resource=folder)
 
     def _pool(self, group: HostGroup, *, mounts: Sequence[contract.Mount], host_key: pulumi.Input[str] = "") -> contract.Hosts:
         network, gpus = self._spec.network, group.machine.gpus
         inputs: dict[str, Any] = {
-            "stack": self._stack,
+            **self._place,
             "group": group.name,
             "role": group.role,
             "cluster": self._spec.name,
@@ -106,7 +113,7 @@ class Local:
             "controllers": list(self._spec.control.hostnames),
             "image": self._image.output("name"),
             "lowers": self._image.output("lowers"),
-            "mounts": [{"path": mount.source, "target": mount.target, "read_only": False} for mount in mounts],
+            "mounts": [{"path": mount.source, "incarnation": mount.incarnation, "target": mount.target, "read_only": False} for mount in mounts],
             "simulated_gpus": gpus.count if gpus else 0,
             "admin_public_key": self._keys.admin_public,
             "munge_key": self._keys.munge,

@@ -92,6 +92,8 @@ class Kind(ABC, Generic[Inputs]):
     inputs: ClassVar[type[Any]]
     replace_on: ClassVar[frozenset[str]] = frozenset()
     """Inputs whose change makes a new resource."""
+    fixed: ClassVar[frozenset[str]] = frozenset()
+    """Inputs that no update and no replacement may change."""
     secret_outputs: ClassVar[frozenset[str]] = frozenset()
     timeout_s: ClassVar[float] = 600
     """Time for one operation when the program sets none."""

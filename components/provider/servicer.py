@@ -60,12 +60,17 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def Check(self, request: Any, context: grpc.ServicerContext) -> Any:
         kind, news = self._kind(request.urn), codec.decode(request.news)
-        failures = []
+        olds = codec.decode(request.olds)
+        failures = [
+            provider_pb2.CheckFailure(property=name, reason=f"{name} can't change from {olds[name]} to {news.get(name)}; the resource would have to be another")
+            for name in sorted(kind.fixed & olds.keys())
+            if olds[name] != news.get(name)
+        ]
         if not codec.holds_unknown(news):
             try:
-                failures = [provider_pb2.CheckFailure(property=name, reason=reason) for name, reason in kind.check(_typed(kind, news))]
+                failures += [provider_pb2.CheckFailure(property=name, reason=reason) for name, reason in kind.check(_typed(kind, news))]
             except (Refused, pydantic.ValidationError) as error:
-                failures = [provider_pb2.CheckFailure(property="", reason=_reason(error))]
+                failures += [provider_pb2.CheckFailure(property="", reason=_reason(error))]
             except Exception as error:
                 context.abort(grpc.StatusCode.UNKNOWN, f"cannot be checked: {_reason(error)}")
         return provider_pb2.CheckResponse(inputs=request.news, failures=failures)

@@ -3,12 +3,12 @@
 import base64
 import dataclasses
 import secrets
+import shutil
 import subprocess
-import tempfile
 import uuid
-from pathlib import Path
 from typing import ClassVar
 
+from .. import memory
 from ..provider.kind import UNKNOWN, Kind, Refused, Values, Work
 
 MUNGE_KEY_BYTES = 1024  # munged(8): 32 to 1024 bytes
@@ -54,7 +54,10 @@ class Secret(Kind[SecretInputs]):
 
 
 def _ssh_key_pair() -> dict[str, str]:
-    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="clusterwright-key-") as folder:  # memory: the private half touches no disk
-        path = Path(folder) / "key"
+    folder = memory.make_folder()
+    try:
+        path = folder / "key"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "clusterwright", "-f", str(path)], check=True, capture_output=True)
         return {"value": path.read_text(), "public": " ".join(path.with_suffix(".pub").read_text().split()[:2])}
+    finally:
+        shutil.rmtree(folder)

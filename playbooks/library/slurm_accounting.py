@@ -63,7 +63,9 @@ def main() -> None:
     )
     wanted = module.params
     try:
-        steps = plan(wanted, associations=_associations(), defaults=_default_accounts())
+        associations = _associations()
+        has_users = any(cluster == wanted["cluster"] and user for cluster, _, user in associations)
+        steps = plan(wanted, associations=associations, defaults=_default_accounts() if has_users else {})
         if not module.check_mode:
             for step in steps:
                 _sacctmgr(["--immediate", *step])

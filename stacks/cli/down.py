@@ -1,11 +1,13 @@
 """`clusterwright down`: destroy the stack, then look whether anything of it is left on this machine."""
 
 import argparse
+import os
 import shutil
 import threading
 
 from blueprints.project import project_root
-from components.local.machine import record, sweep
+from components import memory
+from components.local.machine import claim, folder, sweep
 from components.local.machine.names import StackNames
 from components.provider.kind import Work
 
@@ -22,29 +24,48 @@ def run(given: argparse.Namespace) -> int:
     engine.require()
     names = StackNames(given.stack)
     if engine.exists(given.stack):
-        status = engine.operate("destroy", "--yes", "--skip-preview", "--suppress-outputs", stack=given.stack)
-        if status:
+        _refuse_protected(given.stack)
+        if status := engine.operate("destroy", "--yes", "--skip-preview", "--suppress-outputs", stack=given.stack):
             raise Problem(
                 f"stack {given.stack} is not gone",
                 why=f"the engine ended with status {status}; what it said is above",
                 remedy="mend the cause and run the same command again",
             )
-    if sweep.left_behind(names):
+    if sweep.left_behind(names) and not folder.protected(names):
         _sweep_unrecorded(names)
+    memory.clear_orphans()
     shutil.rmtree(project.private_folder(given.stack), ignore_errors=True)
-    print(f"stack {given.stack} is gone from this machine")
+    kept = folder.protected(names)
+    print(f"stack {given.stack} is gone from this machine" + (f"; protected and kept: {', '.join(map(str, kept))}" if kept else ""))
     return 0
+
+
+def _refuse_protected(stack: str) -> None:
+    """Stop before anything is destroyed: the engine would take down every host first and only then refuse the data."""
+    if protected := engine.protected(stack):
+        raise Problem(
+            f"stack {stack} has data that is protected: {', '.join(protected)}",
+            why="the blueprint says so (storage.<name>.protect, accounting.protect); nothing was removed",
+            remedy="set protect to false there and run `make up`, then `make down`; what is in those folders is then deleted with the stack",
+        )
 
 
 def _sweep_unrecorded(names: StackNames) -> None:
     """Remove what no state knows of: an engine killed in its first moments, or a lost state."""
-    owner = record.read(names.owner_file)
-    if owner and owner["owner"] != str(project_root()):
-        raise Problem(
-            f"this checkout has no stack {names.stack}",
-            why=f"the hosts of that name on this machine belong to {owner['owner']}",
-            remedy="run `make down` there",
-        )
+    if (mine := claim.read(names)) is not None:
+        backend = os.environ.get(claim.BACKEND_VARIABLE, "")
+        if mine.owner != str(project_root()) and mine.owner_exists:
+            raise Problem(
+                f"this checkout has no stack {names.stack}",
+                why=f"the hosts of that name on this machine belong to {mine.owner}",
+                remedy="run `make down` there",
+            )
+        if mine.backend != backend:
+            raise Problem(
+                f"stack {names.stack} is recorded elsewhere",
+                why=f"its hosts were made with the state in {mine.backend}, and this shell uses {backend}",
+                remedy=f"{claim.BACKEND_VARIABLE}={mine.backend} make down STACK={names.stack}",
+            )
     print(f"removing what stack {names.stack} left without a record")
     work = Work(show=lambda text, _: print(f"  {text}"), stopping=threading.Event(), timeout_s=120)
     sweep.sweep(names, wait_until=work.wait_until, say=work.say)

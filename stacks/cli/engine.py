@@ -5,6 +5,7 @@ kernel to hand orphans to it, and are ended with the operation.
 """
 
 import ctypes
+import datetime as dt
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ import socket
 import subprocess
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlparse
+from urllib.parse import unquote
 
 from blueprints.project import project_root
 
@@ -23,6 +24,9 @@ PROJECT = "clusterwright"
 ORGANIZATION = "organization"  # the file backend has only this one
 LANGUAGE_HOST = "pulumi-language"  # as far as the kernel keeps a command's name: 15 letters
 STATE_SUFFIXES = (".json", ".json.gz", ".json.zst")  # other suffixes are copies, which stay when the stack is removed
+FILE_SCHEME = "file://"
+STATUS_NOT_FOUND = 6  # Pulumi's exit status for an unknown stack
+CLOCK_SLACK_S = 2  # the kernel's boot time is in whole seconds
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
 
@@ -48,7 +52,22 @@ def exists(stack: str) -> bool:
     folder = _file_backend()
     if folder is not None:
         return any((folder / ".pulumi" / "stacks" / PROJECT / f"{stack}{suffix}").exists() for suffix in STATE_SUFFIXES)
-    return subprocess.run(["pulumi", "stack", "--stack", stack], capture_output=True, cwd=project_root(), check=False).returncode == 0
+    done = subprocess.run(["pulumi", "stack", "--stack", stack], capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=project_root(), check=False)
+    if done.returncode in (0, STATUS_NOT_FOUND):
+        return done.returncode == 0
+    # Anything else is no answer. Taken for "no such stack" it would make `down` sweep away a living one.
+    raise Problem(
+        f"the backend can't say whether there is a stack {stack}",
+        why=done.stderr.strip() or "it said nothing",
+        remedy="see to its credentials and network, then run the command again",
+    )
+
+
+def protected(stack: str) -> list[str]:
+    """Name the stack's protected resources."""
+    exported = json.loads(_capture("stack", "export", "--stack", stack))
+    resources = (exported.get("deployment") or {}).get("resources") or []
+    return [resource["urn"].rpartition("::")[2] for resource in resources if resource.get("protect")]
 
 
 def operate(*words: str, stack: str) -> int:
@@ -88,7 +107,7 @@ def clear_stale_lock(stack: str) -> None:
     """
     folder = _file_backend()
     if folder is None:
-        return  # other backends have leases that end by themselves
+        return  # the engine itself speaks of other backends' locks; `pulumi cancel` clears them
     for lock in (folder / ".pulumi" / "locks" / ORGANIZATION / PROJECT / stack).glob("*.json"):
         holder = _read_json(lock)
         if holder is None:
@@ -100,7 +119,7 @@ def clear_stale_lock(stack: str) -> None:
                 why=f"process {pid} of {holder['username']} on {host} has held it since {holder['timestamp']}",
                 remedy=f"wait for it; if that machine is gone for good: pulumi cancel --stack {stack}",
             )
-        if _is_engine(pid):
+        if _has_run_since(pid, dt.datetime.fromisoformat(holder["timestamp"])):
             raise Problem(
                 f"stack {stack} is locked: another run is under way",
                 why=f"process {pid} of {holder['username']} has held it since {holder['timestamp']}",
@@ -110,11 +129,14 @@ def clear_stale_lock(stack: str) -> None:
         lock.unlink(missing_ok=True)
 
 
-def _is_engine(pid: int) -> bool:
+def _has_run_since(pid: int, moment: dt.datetime) -> bool:
+    """Say whether the process lives and is not a later one with the same number; what it is called doesn't matter, as engines are wrapped in scripts."""
     try:
-        return Path(f"/proc/{pid}/comm").read_text().strip() == "pulumi"
-    except OSError:
+        ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except (FileNotFoundError, ProcessLookupError):
         return False
+    booted = int(Path("/proc/stat").read_text().partition("btime ")[2].split()[0])
+    return booted + ticks / os.sysconf("SC_CLK_TCK") <= moment.timestamp() + CLOCK_SLACK_S
 
 
 def _capture(*words: str) -> str:
@@ -127,8 +149,11 @@ def _capture(*words: str) -> str:
 
 
 def _file_backend() -> Path | None:
-    url = urlparse(os.environ["PULUMI_BACKEND_URL"])
-    return Path(unquote(url.path)).expanduser() if url.scheme == "file" else None
+    """The folder of a `file://` backend, as Pulumi reads it: `~` is the home folder, a relative path starts from where the engine runs."""
+    url = os.environ["PULUMI_BACKEND_URL"]
+    if not url.startswith(FILE_SCHEME):
+        return None
+    return project_root() / Path(unquote(url.removeprefix(FILE_SCHEME).partition("?")[0])).expanduser()
 
 
 def _state(stack: str) -> dict[str, Any] | None:

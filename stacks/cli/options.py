@@ -9,6 +9,7 @@ import yaml
 from blueprints.finding import render
 from blueprints.load import examine
 from blueprints.spec import ClusterSpec
+from components.local.machine.names import StackNames
 
 from .. import lookup, settings
 from ..project import stack_file
@@ -17,7 +18,14 @@ DEFAULT_STACK = "local"
 
 
 def stack(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--stack", default=DEFAULT_STACK, help="the stack's name (default: %(default)s)")
+    parser.add_argument("--stack", default=DEFAULT_STACK, type=_stack_name, help="the stack's name (default: %(default)s)")
+
+
+def _stack_name(word: str) -> str:
+    try:
+        return StackNames(word).stack
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def blueprint(parser: argparse.ArgumentParser) -> None:

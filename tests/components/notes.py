@@ -148,6 +148,7 @@ class Meeting(Kind[MeetingInputs]):
 
     token = "test:files:Meeting"
     inputs = MeetingInputs
+    fixed: ClassVar[frozenset[str]] = frozenset({"place"})
     timeout_s = 60
 
     def identity(self, inputs: MeetingInputs) -> str:
@@ -162,7 +163,7 @@ class Meeting(Kind[MeetingInputs]):
         place.mkdir(exist_ok=True)
         work.say("waiting")
         work.wait_until((place / inputs.guest).exists, awaiting=inputs.guest, within_s=60)
-        work.tell("met")
+        work.tell(f"met for {work.title}")
         return self.read(inputs, {}) or {}
 
     def delete(self, inputs: MeetingInputs, outputs: Values, work: Work) -> None:

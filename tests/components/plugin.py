@@ -56,8 +56,8 @@ class Provider:
     stub: provider_pb2_grpc.ResourceProviderStub
     ear: Ear
 
-    def check(self, token: str, news: Mapping[str, Any]) -> dict[str, str]:
-        found = self._call(self.stub.Check, provider_pb2.CheckRequest(urn=urn(token), news=codec.encode(news)))
+    def check(self, token: str, news: Mapping[str, Any], *, olds: Mapping[str, Any] | None = None) -> dict[str, str]:
+        found = self._call(self.stub.Check, provider_pb2.CheckRequest(urn=urn(token), olds=codec.encode(olds or {}), news=codec.encode(news)))
         return {failure.property: failure.reason for failure in found.failures}
 
     def create(self, token: str, inputs: Mapping[str, Any] | struct_pb2.Struct, *, preview: bool = False, timeout_s: float = 0) -> Any:
@@ -130,7 +130,7 @@ def _server(stack: contextlib.ExitStack) -> tuple[grpc.Server, int]:
 
 def main() -> None:
     """Be the plugin's process, as the project's own is one."""
-    lifetime.end_with(os.getppid())
+    lifetime.end_with(int(os.environ["CLUSTERWRIGHT_ENGINE_PID"]))
     address = next(argument for argument in sys.argv[1:] if not argument.startswith("-"))
     engine = engine_pb2_grpc.EngineStub(grpc.insecure_channel(address))
     server = grpc.server(ThreadPoolExecutor(max_workers=8))

@@ -105,7 +105,9 @@ class Project:
     def _provider(self) -> None:
         plugin = self.folder / "provider" / "pulumi-resource-test"
         plugin.parent.mkdir()
-        plugin.write_text(f'#!/bin/sh\nexport PYTHONPATH="{project_root()}"\nexec "{sys.executable}" -m tests.components.plugin "$@"\n')
+        plugin.write_text(
+            f'#!/bin/sh\nexport PYTHONPATH="{project_root()}" CLUSTERWRIGHT_ENGINE_PID=$PPID\nexec "{sys.executable}" -m tests.components.plugin "$@"\n'
+        )
         plugin.chmod(0o755)
 
     def _write(self, name: str, text: str) -> None:

@@ -54,8 +54,7 @@ def test_a_failure_half_way_is_recorded_and_the_next_run_goes_on(project: Projec
 
     kept = (folder / names[0]).stat()
     (folder / names[700]).rmdir()
-    assert project.run("refresh", "--yes", "--skip-preview").returncode == 0  # which forgets the engine's own mark of the failure
-    project.up()
+    project.up("--refresh")  # looking at the world makes the engine forget its own mark of the failure
     mended = project.recorded("notes")
     assert mended is not None
     assert (mended["outputs"]["complete"], mended["outputs"]["present"]) == (True, names)
@@ -106,12 +105,6 @@ def test_an_interrupted_create_stops_and_is_recorded(project: Project) -> None:
     recorded = project.recorded("meeting")
     assert recorded is not None
     assert recorded["outputs"] == {"place": str(place), "guest": "godot", "guests": [], "complete": False}
-
-    (place / "godot").touch()
-    project.up()
-    recorded = project.recorded("meeting")
-    assert recorded is not None
-    assert recorded["outputs"]["complete"] is True
 
 
 def test_a_stack_that_was_removed_is_not_there_any_more(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from blueprints import load
 from blueprints.spec import as_record
+from components.local.target import STATE_VOLUME
 from stacks import lookup
 from stacks.program import deploy
 from tests.components import registered
@@ -92,7 +93,7 @@ def test_hosts_need_network_image_and_every_mount(starter: Program) -> None:
     mounts = {"home", "shared"}
     needs = {pool.name: starter.all_needs(pool.name) for pool in starter.of("clusterwright:local:HostPool")}
     assert all({"network", "image", "munge-key", "admin-key", *mounts} <= found for found in needs.values())
-    assert {name for name, found in needs.items() if "state" in found} == {"control"}
+    assert {name for name, found in needs.items() if STATE_VOLUME in found} == {"control"}
     assert not {"control", "access", "train"} & {one for found in needs.values() for one in found}, "groups of hosts start side by side"
 
 
@@ -115,7 +116,7 @@ def test_acceptance_comes_last_and_stands_for_every_boot(starter: Program) -> No
 @pytest.mark.parametrize("protect", [True, False])
 def test_data_is_protected_as_the_blueprint_says(protect: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     found = program(monkeypatch, set={"storage.home.protect": protect, "storage.shared.protect": False, "accounting.protect": protect})
-    assert {one.name: one.protect for one in found.of("clusterwright:local:Folder")} == {"home": protect, "shared": False, "state": protect}
+    assert {one.name: one.protect for one in found.of("clusterwright:local:Folder")} == {"home": protect, "shared": False, STATE_VOLUME: protect}
     assert not any(one.protect for one in found.resources if one.type != "clusterwright:local:Folder")
 
 

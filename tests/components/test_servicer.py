@@ -55,7 +55,10 @@ def test_progress_goes_to_the_resource_s_own_row_and_is_kept_only_when_told(prov
     (tmp_path / "guest").touch()
     made(provider, MEETING, {"place": str(tmp_path), "guest": "guest"})
     heard = [provider.hear(), provider.hear()]
-    assert [(line.message, line.urn, line.ephemeral) for line in heard] == [("waiting", plugin.urn(MEETING), True), ("met", plugin.urn(MEETING), False)]
+    assert [(line.message, line.urn, line.ephemeral) for line in heard] == [
+        ("waiting", plugin.urn(MEETING), True),
+        ("met for stack name", plugin.urn(MEETING), False),
+    ]
 
 
 def test_a_preview_makes_nothing_and_says_what_is_known(provider: Provider, tmp_path: Path) -> None:
@@ -126,6 +129,15 @@ def test_check_names_the_input_and_the_reason(provider: Provider) -> None:
     assert provider.check(NOTE, {"path": "note"}) == {"path": "the path is not absolute"}
     assert provider.check(NOTE, {"path": "/note"}) == {}
     assert provider.check(NOTE, {"path": "/note", "text": "\0"}) == {"": "no file of text holds a null byte"}
+
+
+def test_check_refuses_to_change_what_is_fixed(provider: Provider) -> None:
+    old = {"place": "/here", "guest": "ada"}
+    assert provider.check(MEETING, {**old, "guest": "grace"}, olds=old) == {}
+    (name,) = provider.check(MEETING, {**old, "place": "/there"}, olds=old)
+    assert name == "place"
+    (name,) = provider.check(MEETING, {**old, "place": UNKNOWN}, olds=old)
+    assert name == "place"
 
 
 def test_check_refuses_inputs_of_the_wrong_type(provider: Provider) -> None:

@@ -58,7 +58,8 @@ class Deployment:
     def choose(self, path: str, value: object) -> None:
         """Set one of the stack's own values, as a user does; None takes it back."""
         key = f'clusterwright:set["{path}"]'
-        words = ["rm", "--path", key] if value is None else ["set", "--path", key, str(value)]
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        words = ["rm", "--path", key] if value is None else ["set", "--path", key, text]
         done = self.run("pulumi", "config", *words, "--stack", self.stack)
         assert done.returncode == 0, done.stderr
 
@@ -165,6 +166,8 @@ class Deployment:
         for pid in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        for about in self.names.folders.glob(".*.json"):
+            about.write_text('{"incarnation": "", "protect": false}')
         if sweep.left_behind(self.names):
             sweep.sweep(self.names, wait_until=wait_until, say=print)
         stack_file(self.stack).unlink(missing_ok=True)

@@ -41,7 +41,7 @@ def test_a_host_that_dies_in_the_middle_of_a_play(stack: Deployment) -> None:
 def test_a_database_that_does_not_start(stack: Deployment) -> None:
     stack.up()
     inside(stack, "control-0", "systemctl", "stop", "mariadb")
-    system_tables = stack.names.folder("state") / "mysql" / "ibdata1"
+    system_tables = stack.names.folder("_state") / "mysql" / "ibdata1"
     whole = system_tables.read_bytes()
     system_tables.write_bytes(b"not a table space" * 1000)
     stack.choose("accounts.physics.description", "another account, so that control is finished again")

@@ -1,7 +1,16 @@
 """Run the machine's own tools."""
 
+import contextlib
+import os
+import signal
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+
+PASSED_ON = ("PATH", "HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE")
+"""What of our environment a tool may see; the rest may hold passphrases and cloud credentials."""
+LOOK_EVERY_S = 0.2
+SAID_LIMIT = 3000
 
 
 class CommandFailed(RuntimeError):
@@ -15,7 +24,7 @@ def run(*argv: str, stdin: str = "", within_s: float = 60) -> str:
         CommandFailed: it ended with another status than 0, is not installed, or took longer than `within_s` seconds.
     """
     try:
-        done = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=within_s, check=False)
+        done = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=within_s, check=False, env=environment())
     except FileNotFoundError as error:
         raise CommandFailed(f"{argv[0]} is not installed; `make setup` installs what is missing") from error
     except subprocess.TimeoutExpired as error:
@@ -24,6 +33,46 @@ def run(*argv: str, stdin: str = "", within_s: float = 60) -> str:
         said = (done.stderr or done.stdout).strip() or "and said nothing"
         raise CommandFailed(f"`{_shown(argv)}` ended with status {done.returncode}: {said}")
     return done.stdout
+
+
+def run_long(*argv: str, check: Callable[[], None], held: Sequence[int]) -> str:
+    """Run a command that takes minutes, as a process group that ends with this process, however that ends.
+
+    Args:
+        check: called all the time; what it raises ends the command.
+        held: descriptors of locks that the command holds too, so that the lock lasts as long as anything of it runs.
+    Raises:
+        CommandFailed: it ended with another status than 0.
+    """
+    alive, ours = os.pipe()  # the other end closes with this process: then the shell's first child ends the group
+    guard = f'(read -r _ <&{alive}; kill -KILL -- -$$) >/dev/null 2>&1 & exec "$@" {alive}<&-'
+    said = os.memfd_create("said")
+    try:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", guard, "sh", *argv], stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=environment(), start_new_session=True, pass_fds=(alive, *held)
+        )  # fmt: skip
+        try:
+            while process.poll() is None:
+                check()
+                time.sleep(LOOK_EVERY_S)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        os.lseek(said, 0, os.SEEK_SET)
+        with os.fdopen(os.dup(said), errors="replace") as file:
+            output = file.read()
+    finally:
+        for descriptor in (alive, ours, said):
+            os.close(descriptor)
+    if process.returncode:
+        raise CommandFailed(f"`{_shown(argv)}` ended with status {process.returncode}: {output.strip()[-SAID_LIMIT:] or 'and said nothing'}")
+    return output
+
+
+def environment() -> dict[str, str]:
+    """The environment for tools: an allow list."""
+    return {"LC_ALL": "C.UTF-8", **{name: os.environ[name] for name in PASSED_ON if name in os.environ}}
 
 
 def succeeds(*argv: str) -> bool:

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import command
+from .names import RUN_ROOT, STATE_ROOT, cache_root
+
+NSPAWN_ROOT = Path("/run/systemd/nspawn")
+"""Where systemd-nspawn keeps folders for each container while it runs."""
 
 
 def is_mounted(path: Path) -> bool:
@@ -33,11 +37,15 @@ def unmount(root: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder with all in it, never through a mount.
+    """Remove a folder with all in it, never through a mount and nowhere but below the project's own folders.
 
     Raises:
         OSError: something below is still mounted, or can't be removed.
+        ValueError: the folder is not one of the project's.
     """
+    path = path.resolve()
+    if not any(root.resolve() in path.parents for root in (STATE_ROOT, RUN_ROOT, NSPAWN_ROOT, cache_root())):
+        raise ValueError(f"{path} is not in a folder of this project; nothing was removed")
     if not path.exists():
         return
     below = str(path) + "/"

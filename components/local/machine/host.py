@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import hashlib
 import json
 import os
 import shlex
@@ -18,8 +19,7 @@ from .names import HostNames
 SSH_PORT = 22
 CAPABILITIES = "CAP_NET_ADMIN,CAP_IPC_LOCK,CAP_SYS_NICE"
 GUEST_CLUSTER_FOLDER = "/var/lib/clusterwright/cluster"
-NSPAWN_FOLDERS = (Path("/run/systemd/nspawn/unix-export"), Path("/run/systemd/nspawn/propagate"))
-"""Where systemd-nspawn keeps a folder for each container while it runs."""
+NSPAWN_FOLDERS = (disk.NSPAWN_ROOT / "unix-export", disk.NSPAWN_ROOT / "propagate")
 HOST_KEY = "etc/ssh/ssh_host_ed25519_key"
 PRIVATE_FOLDERS = frozenset({"root", "secrets"})
 """Names of folders that only root may look into; a folder on the host's own disk takes the place of the image's, mode included."""
@@ -58,20 +58,28 @@ class Boot:
     """What runs as the host's only process; empty: its systemd."""
 
 
-def make_disk(host: HostNames, *, image: str, seeds: Sequence[Seed]) -> str:
+def fingerprint(seeds: Sequence[Seed], boot: Boot) -> str:
+    """Give a hash of all that a host boots with; a running host with another one has to boot again."""
+    total = hashlib.sha256(json.dumps(dataclasses.asdict(boot), sort_keys=True).encode())
+    for seed in seeds:
+        total.update(hashlib.sha256(f"{seed.path} {seed.mode:o}".encode()).digest() + hashlib.sha256(seed.content).digest())
+    return total.hexdigest()[:16]
+
+
+def make_disk(host: HostNames, *, image: str) -> str:
     """Make the host's disk when it has none, and give its incarnation, which is new whenever the disk is."""
     existing = record.read(host.record)
     if existing:
         return str(existing["incarnation"])
     disk.remove_tree(host.state)  # an interrupted attempt left a disk without a record
     host.upper.mkdir(parents=True)
-    write_seeds(host, seeds)
     incarnation = uuid.uuid4().hex
     record.write(host.record, {"incarnation": incarnation, "image": image})
     return incarnation
 
 
 def write_seeds(host: HostNames, seeds: Sequence[Seed]) -> None:
+    """Write the seeds on the disk of a host that does not run."""
     for seed in seeds:
         path = host.upper / seed.path.lstrip("/")
         for folder in (*reversed(path.relative_to(host.upper).parents), path.parent.relative_to(host.upper)):
@@ -90,17 +98,17 @@ def host_key(host: HostNames) -> str:
 
 
 def make_host_key(host: HostNames) -> None:
-    """Make the host's SSH key unless it was seeded with one, and its public half."""
+    """Make the host's SSH key unless it has or was seeded with one, and its public half."""
     private = host.upper / HOST_KEY
     public = private.with_suffix(".pub")
     if not private.exists():
         private.parent.mkdir(parents=True, exist_ok=True)
         command.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", host.hostname, "-f", str(private))
-    elif not public.exists():
+    else:
         record.write_text(public, command.run("ssh-keygen", "-y", "-f", str(private)))
 
 
-def start(host: HostNames, boot: Boot) -> None:
+def start(host: HostNames, boot: Boot, *, fingerprint: str) -> None:
     """Start the host; returns when its container process runs, which is before it answers.
 
     Raises:
@@ -118,7 +126,8 @@ def start(host: HostNames, boot: Boot) -> None:
     started = _start_time(pid)
     if started is None:
         raise command.CommandFailed(f"the container of {host.hostname} ended at once. The end of its console ({host.console}):\n{console_tail(host)}")
-    record.write(host.leader, {"pid": pid, "started": started})
+    interface = host.interface(boot.address)
+    record.write(host.leader, {"pid": pid, "started": started, "interface": interface, "boot": fingerprint})
 
 
 def _container(host: HostNames) -> str:
@@ -166,10 +175,13 @@ def _launch_as_unit(host: HostNames, argv: Sequence[str], environment: Mapping[s
 def _plug_in(host: HostNames, boot: Boot) -> None:
     """Give the host its network namespace and a cable to the bridge."""
     interface = host.interface(boot.address)
+    if not Path(f"/sys/class/net/{boot.bridge}").exists():
+        raise command.CommandFailed(
+            f"the stack's network is gone (bridge {boot.bridge}), as after a reboot: `make up` or `pulumi up --refresh` looks and makes it anew"
+        )
     if not Path(f"/run/netns/{host.namespace}").exists():
         command.run("ip", "netns", "add", host.namespace)
-    if Path(f"/sys/class/net/{interface}").exists():
-        command.run("ip", "link", "del", interface)
+    _unplug(interface)
     command.run(
         "ip",
         "-batch",
@@ -194,9 +206,23 @@ route add default via {boot.gateway}
     )
 
 
-def is_running(host: HostNames, *, interface: str) -> bool:
-    """Say whether the container's process lives and its cable, which ends in the machine's `interface`, is plugged in."""
-    return _leader(host) is not None and Path(f"/run/netns/{host.namespace}").exists() and Path(f"/sys/class/net/{interface}/master").exists()
+def _unplug(interface: str) -> None:
+    """Remove a cable; fine when it is gone, or goes while we look, as it does with its host's namespace."""
+    if Path(f"/sys/class/net/{interface}").exists() and not command.succeeds("ip", "link", "del", interface) and Path(f"/sys/class/net/{interface}").exists():
+        raise command.CommandFailed(f"interface {interface} can't be removed")
+
+
+def is_running(host: HostNames) -> bool:
+    """Say whether the container's process lives and its cable is plugged in."""
+    if _leader(host) is None or not Path(f"/run/netns/{host.namespace}").exists():
+        return False
+    cable = (record.read(host.leader) or {}).get("interface")
+    return Path(f"/sys/class/net/{cable}/master").exists()
+
+
+def booted_with(host: HostNames) -> str:
+    """Fingerprint of what the host booted with; empty when it never started since the machine did."""
+    return str((record.read(host.leader) or {}).get("boot", ""))
 
 
 def _leader(host: HostNames) -> int | None:
@@ -221,7 +247,7 @@ def answers(address: str, *, within_s: float = 2.0) -> bool:
         return False
 
 
-def kill(host: HostNames, *, interface: str | None = None) -> None:
+def kill(host: HostNames) -> None:
     """End the host as a power cut does; the disk stays. Fine when it is not running."""
     cgroup.kill(cgroup.of_host(host))
     if leader := _leader(host):
@@ -229,8 +255,8 @@ def kill(host: HostNames, *, interface: str | None = None) -> None:
             os.kill(leader, signal.SIGKILL)
     if cgroup.has_systemd():
         command.succeeds("systemctl", "stop", host.unit)  # also one that an interrupted start left to systemd to begin
-    if interface and Path(f"/sys/class/net/{interface}").exists():
-        command.run("ip", "link", "del", interface)  # before the namespace, which frees its cable only later
+    if cable := (record.read(host.leader) or {}).get("interface"):
+        _unplug(cable)  # before the namespace, which frees its cable only later
     if Path(f"/run/netns/{host.namespace}").exists():
         command.run("ip", "netns", "del", host.namespace)
     disk.unmount(host.root)

@@ -3,12 +3,19 @@
 import dataclasses
 import hashlib
 import os
+import re
 from pathlib import Path
 
 STATE_ROOT = Path("/var/lib/clusterwright")
 RUN_ROOT = Path("/run/clusterwright")
+STACK_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
 INTERFACE_NAME_LIMIT = 15  # IFNAMSIZ - 1, <linux/if.h>
 PLAIN_TAG_LIMIT = 8  # "cw" + tag + "." + 4 hexadecimal digits fill an interface name
+
+
+def machine_lock() -> Path:
+    """The lock for what all stacks of the machine share. It lies in the cache, the one folder that nobody removes under a holder."""
+    return cache_root() / ".machine.lock"
 
 
 def cache_root() -> Path:
@@ -20,9 +27,17 @@ def cache_root() -> Path:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StackNames:
-    """Names of one stack; `stack` is Pulumi's stack name."""
+    """Names of one stack; `stack` is Pulumi's stack name.
+
+    Raises:
+        ValueError: the name can't be one. Paths are made of it, and an empty one or `..` would reach beyond the stack.
+    """
 
     stack: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(STACK_NAME, self.stack):
+            raise ValueError(f"{self.stack!r} can't be a stack's name: letters, digits, dots, hyphens and underscores, a letter or digit first, at most 100")
 
     @property
     def tag(self) -> str:
@@ -60,9 +75,17 @@ class StackNames:
         """Mounted on every host: names of all hosts, users."""
         return self.state / "cluster"
 
+    @property
+    def folders(self) -> Path:
+        return self.state / "folders"
+
     def folder(self, name: str) -> Path:
         """A shared file system or a data volume."""
-        return self.state / "folders" / name
+        return self.folders / name
+
+    def folder_record(self, name: str) -> Path:
+        """What is known of the folder: whether it is protected, and which making of it this is."""
+        return self.folders / f".{name}.json"
 
     @property
     def hosts(self) -> Path:

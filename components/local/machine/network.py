@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import command, record, sysctl
-from .names import STATE_ROOT, StackNames
+from .names import StackNames
+
+SHORTEST_ROUTE = 8
+"""Shorter prefixes are ways out (a VPN's 0.0.0.0/1), which a bridge's own route takes precedence over."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,18 +85,18 @@ def write_host_names(names: StackNames, entries: Iterator[tuple[str, str]], doma
 
 
 def conflict(names: StackNames, cidr: str) -> str | None:
-    """Say what on this machine already uses addresses of `cidr`: an interface, a route, or another stack."""
+    """Say which interface or route of this machine already has addresses of `cidr`."""
     wanted = ipaddress.ip_network(cidr)
     for link in json.loads(command.run("ip", "-json", "-4", "address", "show")):
         for address in link.get("addr_info", ()):
             used = ipaddress.ip_interface(f"{address['local']}/{address['prefixlen']}").network
             if used.overlaps(wanted) and link["ifname"] != names.bridge:
-                return f"interface {link['ifname']} has {used}" + _owner_of(link["ifname"])
+                return f"interface {link['ifname']} has {used}"
     for route in json.loads(command.run("ip", "-json", "-4", "route", "show")):
         if route["dst"] == "default" or route.get("dev") == names.bridge:
             continue
         used = ipaddress.ip_network(route["dst"], strict=False)
-        if used.overlaps(wanted) and used.prefixlen > 0:
+        if used.overlaps(wanted) and used.prefixlen >= SHORTEST_ROUTE:
             return f"a route to {used} goes through {route.get('dev', 'another gateway')}"
     return None
 
@@ -107,13 +110,6 @@ def labelled_rules(names: StackNames) -> list[tuple[str, ...]]:
             if words[0] == "-A" and "--comment" in words and words[words.index("--comment") + 1] == names.label:
                 found.append(("-t", table, "-D", *_normalised(words[1:])))
     return found
-
-
-def _owner_of(interface: str) -> str:
-    for owner in STATE_ROOT.glob("*/owner.json"):
-        if StackNames(owner.parent.name).bridge == interface:
-            return f" (stack {owner.parent.name} of clusterwright)"
-    return ""
 
 
 def _bridge_addresses(names: StackNames) -> tuple[str, ...] | None:

@@ -41,9 +41,9 @@ def read(path: Path) -> Any | None:
 
 
 @contextlib.contextmanager
-def lock(path: Path) -> Iterator[None]:
-    """Hold a machine-wide lock; the kernel releases it when the process ends, however it ends."""
+def lock(path: Path) -> Iterator[int]:
+    """Hold a machine-wide lock and give its descriptor; the kernel releases it when the process ends, however it ends, and all that it was handed to."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        yield file.fileno()

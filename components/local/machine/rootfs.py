@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from . import command, disk, record
@@ -19,7 +19,6 @@ from .names import cache_root
 BASE_PACKAGES = (
     "systemd", "systemd-sysv", "dbus", "openssh-server", "python3", "python3-apt", "iproute2", "ca-certificates", "libnss-extrausers", "mount", "procps",
 )  # fmt: skip
-BUILD_TIMEOUT_S = 900
 BASE_SPACE_GIB = 1.0
 LAYER_SPACE_GIB = 2.5
 MACHINE_FILES = ("etc/hostname", "etc/machine-id", "etc/resolv.conf", "var/lib/dbus/machine-id")
@@ -50,17 +49,17 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
-def build_base(base: Base) -> Path:
+def build_base(base: Base, *, check: Callable[[], None]) -> Path:
     """Make the base unless it is there, and give its folder.
 
     Raises:
         CommandFailed: the distribution's archive could not be read or a package not installed.
     """
-    with _building(base.path) as partial:
+    with _building(base.path) as (partial, lock):
         if partial:
-            command.run(
+            command.run_long(
                 "mmdebstrap", "--quiet", "--variant=minbase", "--mode=root", f"--include={','.join(BASE_PACKAGES)}", base.suite, str(partial), *archive_lines(base.suite),
-                within_s=BUILD_TIMEOUT_S,
+                check=check, held=(lock,),
             )  # fmt: skip
             for name in MACHINE_FILES:
                 (partial / name).unlink(missing_ok=True)
@@ -77,7 +76,7 @@ def building_layer(key: str, *, base: Path) -> Iterator[Path | None]:
 
     The layer becomes whole when the block ends without an exception; else nothing of it stays.
     """
-    with _building(layer_path(key)) as partial:
+    with _building(layer_path(key)) as (partial, _):
         if partial is None:
             yield None
             return
@@ -116,20 +115,20 @@ def clear_interrupted() -> None:
 
 
 @contextlib.contextmanager
-def _building(path: Path) -> Iterator[Path | None]:
-    """Hold the lock of one cache entry and give an empty folder to make it in, or None when it is whole."""
+def _building(path: Path) -> Iterator[tuple[Path | None, int]]:
+    """Hold the lock of one cache entry and give an empty folder to make it in, or None when it is whole, and the lock's descriptor."""
     partial = path.with_name(path.name + ".partial")
     if is_whole(path):
-        yield None
+        yield None, -1
         return
-    with record.lock(partial.with_suffix(".lock")):
+    with record.lock(partial.with_suffix(".lock")) as lock:
         if is_whole(path):  # another process made it while we waited for the lock
-            yield None
+            yield None, lock
             return
         _clear(partial)
         partial.mkdir(parents=True)
         try:
-            yield partial
+            yield partial, lock
         except BaseException:
             _clear(partial)
             raise

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from . import cgroup, command, disk, network, record, rootfs, sysctl
+from . import cgroup, command, disk, folder, network, record, rootfs, sysctl
 from .host import NSPAWN_FOLDERS, kill
-from .names import RUN_ROOT, STATE_ROOT, StackNames
+from .names import RUN_ROOT, STATE_ROOT, StackNames, machine_lock
 
 
 def left_behind(names: StackNames) -> tuple[str, ...]:
@@ -16,12 +16,12 @@ def left_behind(names: StackNames) -> tuple[str, ...]:
     found += [f"interface {interface}" for interface in _interfaces(names)]
     found += [f"mount {mount}" for mount in _mounts(names)]
     found += [f"firewall rule {' '.join(arguments)}" for arguments in network.labelled_rules(names)]
-    found += [f"folder {folder}" for folder in (names.state, names.run) if folder.exists()]
+    found += [f"folder {path}" for path in (names.state, names.run) if path.exists()]
     return tuple(found)
 
 
-def sweep(names: StackNames, *, wait_until: Callable[..., None], say: Callable[[str], None]) -> None:
-    """Remove all of it, the machine's settings included when this was the last stack.
+def sweep(names: StackNames, *, wait_until: Callable[..., None], say: Callable[[str], None]) -> tuple[Path, ...]:
+    """Remove all of it, the machine's settings included when this was the last stack, and give the folders that stay because they are protected.
 
     Args:
         wait_until: waits for a condition with a deadline (`Work.wait_until`).
@@ -45,16 +45,20 @@ def sweep(names: StackNames, *, wait_until: Callable[..., None], say: Callable[[
         disk.unmount(Path(mount))
     rootfs.clear_interrupted()
     disk.remove_tree(names.run)
+    kept = folder.protected(names)
+    if kept:
+        for path in (names.hosts, names.cluster_folder):
+            disk.remove_tree(path)
+        return kept
     disk.remove_tree(names.state)
     _leave_machine()
+    return ()
 
 
 def _leave_machine() -> None:
     """With the last stack, restore the machine's settings and remove the folders that all stacks share."""
-    if not STATE_ROOT.exists():
-        return
-    with record.lock(sysctl.LOCK):
-        if not any(folder.is_dir() for folder in STATE_ROOT.iterdir()):
+    with record.lock(machine_lock()):
+        if STATE_ROOT.exists() and not any(path.is_dir() for path in STATE_ROOT.iterdir()):
             sysctl.restore()
             for leftover in STATE_ROOT.iterdir():
                 leftover.unlink()
@@ -62,12 +66,12 @@ def _leave_machine() -> None:
             if cgroup.has_systemd():
                 command.succeeds("systemctl", "stop", cgroup.of_all_stacks())
             cgroup.remove(cgroup.of_all_stacks())
-    if RUN_ROOT.exists() and not any(RUN_ROOT.iterdir()):
-        RUN_ROOT.rmdir()
+            if RUN_ROOT.exists() and not any(RUN_ROOT.iterdir()):
+                RUN_ROOT.rmdir()
 
 
 def _hostnames(names: StackNames) -> Iterator[str]:
-    found = {folder.name for parent in (names.hosts, names.run) if parent.is_dir() for folder in parent.iterdir() if folder.is_dir()}
+    found = {path.name for parent in (names.hosts, names.run) if parent.is_dir() for path in parent.iterdir() if path.is_dir()}
     return iter(found)
 
 

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from . import record
-from .names import STATE_ROOT
+from .names import STATE_ROOT, machine_lock
 
 ORIGINALS = STATE_ROOT / ".sysctl.json"
-LOCK = STATE_ROOT / ".lock"
 
 MINIMUMS = {
     "net.ipv4.ip_forward": 1,  # hosts reach package archives through the machine
@@ -28,7 +27,7 @@ def missing() -> dict[str, int]:
 
 def raise_to_minimums() -> None:
     """Raise what is too low, keeping what the machine had."""
-    with record.lock(LOCK):
+    with record.lock(machine_lock()):
         originals = record.read(ORIGINALS) or {}
         for name, value in missing().items():
             originals.setdefault(name, int(_file(name).read_text()))

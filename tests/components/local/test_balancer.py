@@ -13,7 +13,7 @@ ONE, TWO = Backend("login-0", "10.80.0.20"), Backend("login-1", "10.80.0.21")
 
 def balancer(*backends: Backend) -> BalancerInputs:
     return BalancerInputs(
-        stack="test", address="10.80.0.2", cidr="10.80.0.0/20", gateway="10.80.0.1", bridge="cw-test", image="image", lowers=(), backends=backends,
+        stack="test", site="token", address="10.80.0.2", cidr="10.80.0.0/20", gateway="10.80.0.1", bridge="cw-test", image="image", lowers=(), backends=backends,
     )  # fmt: skip
 
 

@@ -1,0 +1,112 @@
+"""Whose a stack on this machine is.
+
+The first resource of a stack writes a claim with a random token; the stack's state carries the token, and every operation on the machine shows it. A stack of the same name from another checkout
+or with another state has another token, and can't touch what is not its own.
+"""
+
+import contextlib
+import dataclasses
+import ipaddress
+import json
+import os
+import uuid
+from pathlib import Path
+
+from . import record
+from .names import STATE_ROOT, StackNames, machine_lock
+
+BACKEND_VARIABLE = "PULUMI_BACKEND_URL"
+
+
+class Foreign(RuntimeError):
+    """The stack on this machine is somebody else's, or nobody can say whose."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Claim:
+    token: str
+    owner: str
+    """The project folder that runs the stack."""
+    backend: str
+    """Where its state is, as far as the environment says."""
+    cidr: str
+
+    @property
+    def owner_exists(self) -> bool:
+        return Path(self.owner).is_dir()
+
+
+def read(names: StackNames) -> Claim | None:
+    """Give the stack's claim; None when nobody has made one.
+
+    Raises:
+        Foreign: there is one, and it can't be read.
+    """
+    try:
+        return Claim(**json.loads(names.owner_file.read_text()))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, TypeError) as error:
+        raise Foreign(f"{names.owner_file} says whose stack {names.stack} is, and can't be read: {error}. Remove it only if the stack is yours") from error
+
+
+def make(names: StackNames, *, owner: str, cidr: str, token: str = "") -> str:
+    """Claim the stack for `owner` and give the token; a claim of the same owner keeps its token.
+
+    Args:
+        token: the token that the stack's state has, if it has one.
+    Raises:
+        Foreign: the stack is another's.
+    """
+    with record.lock(machine_lock()):
+        existing = read(names)
+        if existing and token != existing.token and existing.owner != owner and existing.owner_exists:
+            raise Foreign(foreign_page(names, existing))
+        if existing and token and token != existing.token:
+            raise Foreign(foreign_page(names, existing))
+        if existing and existing.owner == owner:
+            token = existing.token
+        token = token or uuid.uuid4().hex
+        STATE_ROOT.mkdir(mode=0o700, exist_ok=True)
+        names.state.mkdir(mode=0o700, exist_ok=True)
+        claim = Claim(token=token, owner=owner, backend=os.environ.get(BACKEND_VARIABLE, ""), cidr=cidr)
+        record.write(names.owner_file, dataclasses.asdict(claim))
+    return token
+
+
+def require(names: StackNames, token: str, *, deleting: bool = False) -> None:
+    """Raise Foreign unless the stack is the token's. What nobody claims may be deleted."""
+    claim = read(names)
+    if claim is None and not deleting:
+        raise Foreign(f"{names.owner_file} is gone, which said whose stack {names.stack} is; `make up` (or `pulumi up --refresh`) writes it anew")
+    if claim is not None and claim.token != token:
+        raise Foreign(foreign_page(names, claim))
+
+
+def foreign_page(names: StackNames, claim: Claim) -> str:
+    return (
+        f"a stack named {names.stack} of another checkout or state, {claim.owner}, has its hosts on this machine; nothing was touched. "
+        f"Destroy it there (`make down`), or choose another stack name here (`make up STACK=other`)."
+    )
+
+
+def neighbours(names: StackNames) -> dict[str, Claim]:
+    """The readable claims of all other stacks on the machine, by stack; one that can't be read is that stack's own trouble."""
+    found = {}
+    for file in sorted(STATE_ROOT.glob("*/owner.json")):
+        other = StackNames(file.parent.name)
+        with contextlib.suppress(Foreign):
+            if other != names and (claim := read(other)):
+                found[other.stack] = claim
+    return found
+
+
+def conflict(names: StackNames, cidr: str) -> str | None:
+    """Say which other stack, running or not, has addresses of `cidr` or the same short name."""
+    wanted = ipaddress.ip_network(cidr)
+    for stack, claim in neighbours(names).items():
+        if ipaddress.ip_network(claim.cidr).overlaps(wanted):
+            return f"stack {stack} ({claim.owner}) has {claim.cidr}"
+        if StackNames(stack).tag == names.tag:
+            return f"stack {stack} has the same short name {names.tag} for its interfaces"
+    return None
