@@ -31,6 +31,21 @@ def end_with(engine: int) -> None:
     threading.Thread(target=_watch, args=(engine, handle), daemon=True, name="engine-watch").start()
 
 
+def children(pid: int) -> list[int]:
+    """Give the children of a process, none when it has ended; it may end while it is looked at."""
+    found: list[int] = []
+    try:
+        threads = [entry.name for entry in os.scandir(f"/proc/{pid}/task")]
+    except OSError:
+        return found
+    for thread in threads:
+        try:
+            found += [int(word) for word in Path(f"/proc/{pid}/task/{thread}/children").read_text().split()]
+        except OSError:
+            continue
+    return found
+
+
 def _watch(engine: int, handle: int) -> None:
     siblings: dict[int, int] = {}
     poll = select.poll()
@@ -48,19 +63,14 @@ def _watch(engine: int, handle: int) -> None:
 
 def _remember_children(engine: int, known: dict[int, int]) -> None:
     """Hold a handle on every child of the engine that is a language host: a handle, unlike a number, can't come to mean another process."""
-    for children in Path(f"/proc/{engine}/task").glob("*/children"):
+    for pid in children(engine):
+        if pid in known or pid == os.getpid():
+            continue
         try:
-            pids = [int(pid) for pid in children.read_text().split()]
+            if _command(pid).startswith(LANGUAGE_HOST):
+                known[pid] = os.pidfd_open(pid)
         except OSError:
             continue
-        for pid in pids:
-            if pid in known or pid == os.getpid():
-                continue
-            try:
-                if _command(pid).startswith(LANGUAGE_HOST):
-                    known[pid] = os.pidfd_open(pid)
-            except OSError:
-                continue
 
 
 def _command(pid: int) -> str:

@@ -3,15 +3,24 @@
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - the folders in it are made by mkdtemp, for their owner alone
 PREFIX = "clusterwright-run-"
+REMOVED_WITHIN_S = 10
 
 
 def make_folder() -> Path:
     """Make a folder that only this process's user can look into; its maker removes it."""
     return Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=MEMORY))
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder into which another thread may still be writing."""
+    deadline = time.monotonic() + REMOVED_WITHIN_S
+    while folder.exists() and time.monotonic() < deadline:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def orphans() -> tuple[Path, ...]:

@@ -63,12 +63,12 @@ class Watched:
 def below(pid: int) -> list[int]:
     """Every process under this one, children before theirs."""
     found: list[int] = []
-    for file in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = [int(word) for word in file.read_text().split()]
-        except OSError:
-            continue
-        for child in children:
+    try:
+        threads = [entry.name for entry in os.scandir(f"/proc/{pid}/task")]
+    except OSError:
+        return found  # it has ended
+    for thread in threads:
+        for child in [int(word) for word in _of(pid, f"task/{thread}/children").split()]:
             found += [child, *below(child)]
     return found
 

@@ -5,17 +5,17 @@ Whatever Ansible starts (forks, ssh with its persistent masters) becomes a child
 because the process that wanted the run is gone, all of it can be ended and the folder with the secrets removed.
 """
 
+import contextlib
 import ctypes
 import json
 import os
-import shutil
 import signal
 import sys
 import threading
 from pathlib import Path
 from typing import Any
 
-from .. import memory
+from .. import lifetime, memory
 
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 MESSAGE_KEYS = ("msg", "stderr", "stdout", "module_stderr", "reason")
@@ -33,7 +33,7 @@ def main() -> None:
     def end(status: int) -> None:
         with ending:
             _end_descendants()
-            shutil.rmtree(folder, ignore_errors=True)
+            memory.remove(folder)
             os._exit(status)
 
     def watch() -> None:
@@ -46,8 +46,10 @@ def main() -> None:
     try:
         _run(order, folder)
     except Exception as error:
-        _emit(event="end", status="error", through=[], changed=0, detail=f"{type(error).__name__}: {error}")
-    end(0)
+        with contextlib.suppress(OSError):  # nobody may be listening any more
+            _emit(event="end", status="error", through=[], changed=0, detail=f"{type(error).__name__}: {error}")
+    finally:
+        end(0)
 
 
 def _run(order: dict[str, Any], folder: Path) -> None:
@@ -143,7 +145,7 @@ def _emit(**event: Any) -> None:
 def _end_descendants() -> None:
     """Kill every process below this one; orphans were handed to us by the kernel."""
     me = os.getpid()
-    while children := _children(me):
+    while children := lifetime.children(me):
         for pid in children:
             for below in (*_all_below(pid), pid):
                 try:
@@ -159,18 +161,8 @@ def _end_descendants() -> None:
 
 def _all_below(pid: int) -> list[int]:
     found = []
-    for child in _children(pid):
+    for child in lifetime.children(pid):
         found += [*_all_below(child), child]
-    return found
-
-
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    for file in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            found += [int(word) for word in file.read_text().split()]
-        except OSError:
-            continue
     return found
 
 

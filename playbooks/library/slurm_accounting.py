@@ -65,7 +65,7 @@ def main() -> None:
     try:
         associations = _associations()
         has_users = any(cluster == wanted["cluster"] and user for cluster, _, user in associations)
-        steps = plan(wanted, associations=associations, defaults=_default_accounts() if has_users else {})
+        steps = plan(wanted, associations=associations, defaults=_default_accounts() if has_users else {}, descriptions=_descriptions())
         if not module.check_mode:
             for step in steps:
                 _sacctmgr(["--immediate", *step])
@@ -74,7 +74,7 @@ def main() -> None:
     module.exit_json(changed=bool(steps), steps=[" ".join(step) for step in steps])
 
 
-def plan(wanted: dict[str, Any], *, associations: list[tuple[str, str, str]], defaults: dict[str, str]) -> list[list[str]]:
+def plan(wanted: dict[str, Any], *, associations: list[tuple[str, str, str]], defaults: dict[str, str], descriptions: dict[str, str]) -> list[list[str]]:
     """Say which sacctmgr calls lead from the associations (cluster, account, user) to what is wanted."""
     cluster = wanted["cluster"]
     have_accounts = {account for name, account, _ in associations if name == cluster}
@@ -88,6 +88,9 @@ def plan(wanted: dict[str, Any], *, associations: list[tuple[str, str, str]], de
         if account["name"] not in have_accounts
     )
     for account in wanted["accounts"]:
+        recorded = descriptions.get(account["name"])  # sacctmgr keeps text in lower case
+        if account["name"] in have_accounts and recorded is not None and recorded != account["description"].lower():
+            steps.append(["modify", "account", "where", f"name={account['name']}", f"cluster={cluster}", "set", f"description={account['description']}"])
         missing = [name for name in account["users"] if (account["name"], name) not in have_users]
         if missing:
             steps.append(["add", "user", ",".join(missing), f"account={account['name']}", f"cluster={cluster}"])
@@ -113,6 +116,11 @@ def _associations() -> list[tuple[str, str, str]]:
 
 def _default_accounts() -> dict[str, str]:
     rows = _sacctmgr(["show", "user", "format=user,defaultaccount"]).splitlines()
+    return dict(row.split("|")[:2] for row in rows if row)
+
+
+def _descriptions() -> dict[str, str]:
+    rows = _sacctmgr(["show", "account", "format=account,description"]).splitlines()
     return dict(row.split("|")[:2] for row in rows if row)
 
 

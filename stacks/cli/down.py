@@ -22,6 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     engine.require()
+    engine.prepare(given.stack)
     names = StackNames(given.stack)
     if engine.exists(given.stack):
         _refuse_protected(given.stack)

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from blueprints.project import project_root
+from components import lifetime
 
 from .problem import Problem
 
@@ -72,7 +73,7 @@ def protected(stack: str) -> list[str]:
 
 def operate(*words: str, stack: str) -> int:
     """Run one operation with the terminal as it is, and give its exit status."""
-    clear_stale_lock(stack)
+    prepare(stack)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     process = subprocess.Popen(["pulumi", *words, "--stack", stack], cwd=project_root())
     while True:
@@ -89,6 +90,32 @@ def outputs(stack: str) -> dict[str, Any]:
     """Give the stack's outputs, secrets included."""
     found: dict[str, Any] = json.loads(_capture("stack", "output", "--json", "--show-secrets", "--stack", stack))
     return found
+
+
+def prepare(stack: str) -> None:
+    """Undo what a killed engine left of itself: its lock, and a state file that it was writing.
+
+    Raises:
+        Problem: another run holds the stack.
+    """
+    clear_stale_lock(stack)
+    _recover_state(stack)
+
+
+def _recover_state(stack: str) -> None:
+    """Take the backup when the state is cut off. The file backend writes in place, so that a kill or a full disk leaves half a file; before each write it copies the state to `.bak`."""
+    folder = _file_backend()
+    state = folder and folder / ".pulumi" / "stacks" / PROJECT / f"{stack}.json"
+    if not state or not state.exists() or _read_json(state) is not None:
+        return
+    aside = state.with_name(f"{stack}.json.cut-off")
+    state.replace(aside)
+    backup = state.with_name(f"{stack}.json.bak")
+    if _read_json(backup) is not None:
+        shutil.copy(backup, state)
+        print(f"the state of stack {stack} was cut off by a kill; its last backup is taken, and what was made since is adopted")
+    else:
+        print(f"the state of stack {stack} was cut off by a kill before there was a backup; it begins anew and adopts what exists ({aside} is kept)")
 
 
 def pending_creates(stack: str) -> list[str]:
@@ -171,11 +198,10 @@ def _read_json(path: Path) -> dict[str, Any] | None:
 
 def _end_orphans() -> None:
     """End what a killed engine left. Its plugins end by themselves and its language host doesn't; the hosts, which are orphans here too, are meant to stay."""
-    for children in Path("/proc/self/task").glob("*/children"):
-        for pid in [int(word) for word in children.read_text().split()]:
-            try:
-                if Path(f"/proc/{pid}/comm").read_text().startswith(LANGUAGE_HOST):
-                    os.kill(pid, signal.SIGTERM)
-                    os.waitpid(pid, 0)
-            except (FileNotFoundError, ProcessLookupError, ChildProcessError):
-                continue
+    for pid in lifetime.children(os.getpid()):
+        try:
+            if Path(f"/proc/{pid}/comm").read_text().startswith(LANGUAGE_HOST):
+                os.kill(pid, signal.SIGTERM)
+                os.waitpid(pid, 0)
+        except (FileNotFoundError, ProcessLookupError, ChildProcessError):
+            continue

@@ -14,11 +14,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     options.spec(given)  # one page of findings now, rather than from inside the engine
     engine.require()
+    engine.prepare(given.stack)
     engine.select_or_init(given.stack)
     words = ["up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs"]
     if given.blueprint:
         words += ["--config", f"clusterwright:blueprint={given.blueprint}"]
-    engine.clear_stale_lock(given.stack)
     if interrupted := engine.pending_creates(given.stack):
         print(f"an earlier run was killed while making {len(interrupted)} resources; they are adopted or made anew")
         engine.operate("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--suppress-outputs", stack=given.stack)

@@ -145,7 +145,7 @@ def test_a_recorded_failure_of_acceptance_is_a_change_until_it_passes() -> None:
 
 
 def test_what_acceptance_measured_stays_as_recorded() -> None:
-    inputs = AcceptanceInputs((ONE,), {"name": "starter"}, "c", {}, "key", {})
+    inputs = AcceptanceInputs((ONE,), (), {"name": "starter"}, "c", {}, "key", {})
     checks = [{"name": "gpus", "verdict": "pass"}]
     assert Acceptance().read(inputs, {"ok": True, "checks": checks}) == {"ok": True, "checks": checks}
 

@@ -171,6 +171,6 @@ def test_a_bad_blueprint_is_a_page_and_registers_nothing(monkeypatch: pytest.Mon
     ],
 )
 def test_a_setting_that_is_of_no_use_is_a_page(settings: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(pulumi.RunError, match="error: ") as failed:
+    with pytest.raises(pulumi.RunError) as failed:
         program(monkeypatch, **settings)
     assert said in str(failed.value)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from components import memory
 from components.local.machine import sweep
 from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 
@@ -21,7 +22,7 @@ POINTS = (
 
 def assert_nothing_runs(stack: Deployment) -> None:
     wait_until(lambda: not stack.processes(), awaiting=f"the end of {stack.processes()}", within_s=SOON_S)
-    wait_until(lambda: not list(Path("/dev/shm").glob("clusterwright-run-*")), awaiting="the secrets' folder to be gone", within_s=SOON_S)
+    wait_until(lambda: not memory.orphans(), awaiting="the folder with the secrets to be gone", within_s=SOON_S)
 
 
 def test_up_goes_on_after_each_kill_and_down_leaves_nothing(tmp_path: Path) -> None:
@@ -40,6 +41,23 @@ def test_down_alone_leaves_nothing_after_a_kill(tmp_path: Path, point: str) -> N
     with deployment("test-kill-down", tmp_path) as stack:
         stack.up_until(lambda line: point in line)
         assert_nothing_runs(stack)
+        stack.down()
+        assert sweep.left_behind(stack.names) == ()
+
+
+@pytest.mark.parametrize("has_backup", [True, False])
+def test_a_state_that_a_kill_cut_off(tmp_path: Path, has_backup: bool) -> None:
+    """The file backend writes its state in place: what a kill in that moment leaves is half a file."""
+    with deployment("test-cut-off", tmp_path) as stack:
+        stack.up_until(lambda line: "HostPool train created" in line)
+        assert_nothing_runs(stack)
+        [state] = (stack.home / "state" / ".pulumi" / "stacks").rglob("test-cut-off.json")
+        state.write_bytes(state.read_bytes()[:1000])
+        if not has_backup:
+            state.with_name(f"{state.name}.bak").unlink()
+        stack.up()
+        assert stack.preview_changes() == {}
+        state.write_bytes(b"")
         stack.down()
         assert sweep.left_behind(stack.names) == ()
 

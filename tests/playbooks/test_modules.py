@@ -21,8 +21,11 @@ def wanted(**changes: Any) -> dict[str, Any]:
     return {"cluster": "starter", "organization": "clusterwright", "accounts": spec["accounts"], "users": spec["users"], "removed_users": [], **changes}
 
 
-def plan(associations: list[tuple[str, str, str]], defaults: dict[str, str] | None = None, **changes: Any) -> list[str]:
-    return [" ".join(step) for step in slurm_accounting.plan(wanted(**changes), associations=associations, defaults=defaults or {})]
+def plan(
+    associations: list[tuple[str, str, str]], defaults: dict[str, str] | None = None, descriptions: dict[str, str] | None = None, **changes: Any
+) -> list[str]:
+    steps = slurm_accounting.plan(wanted(**changes), associations=associations, defaults=defaults or {}, descriptions=descriptions or {})
+    return [" ".join(step) for step in steps]
 
 
 def test_an_empty_database_gets_cluster_account_and_user() -> None:
@@ -36,6 +39,11 @@ def test_an_empty_database_gets_cluster_account_and_user() -> None:
 def test_a_finished_database_needs_nothing_and_additions_by_hand_stay() -> None:
     by_hand = [("starter", "research", "bob"), ("starter", "guests", ""), ("other", "research", "")]
     assert plan([*DONE, *by_hand], {"ada": "research"}) == []
+
+
+def test_another_description_is_set_and_the_same_one_in_lower_case_is_not() -> None:
+    assert plan(DONE, {"ada": "research"}, {"research": "first account"}) == []
+    assert plan(DONE, {"ada": "research"}, {"research": "old"}) == ["modify account where name=research cluster=starter set description=First account"]
 
 
 def test_a_cluster_of_another_name_does_not_count() -> None:

@@ -47,7 +47,7 @@ def sweep(names: StackNames, *, wait_until: Callable[..., None], say: Callable[[
     disk.remove_tree(names.run)
     kept = folder.protected(names)
     if kept:
-        for path in (names.hosts, names.cluster_folder):
+        for path in (names.hosts, names.cluster_folder, *(path for path in names.folders.iterdir() if path.is_dir() and path not in kept)):
             disk.remove_tree(path)
         return kept
     disk.remove_tree(names.state)

@@ -40,15 +40,19 @@ def main() -> None:
     try:
         checks = accept(wanted)
     except slurm.Unanswered as silence:
+        here = socket.gethostname()
+        unknown_here = "authentication" in str(silence).lower()
         checks = [
             Check(
                 name="Slurm answers",
-                node=wanted.cluster,
+                node=here,
                 expected="an answer",
                 measured="none",
                 verdict=Verdict.ERROR,
                 detail=str(silence),
-                look_at="on the controller: `systemctl status slurmctld slurmdbd munge`",
+                look_at=f"on {here} (its MUNGE key or clock differs): `cmp /etc/munge/munge.key /etc/clusterwright/secrets/munge.key`, `date`, `journalctl -u munge`"
+                if unknown_here
+                else "on the controller: `systemctl status slurmctld slurmdbd munge`",
             )
         ]
     print(document.render(checks, seconds=time.monotonic() - begin))
