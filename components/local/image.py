@@ -97,9 +97,9 @@ def _enter_script(root: Path, scratch: Path) -> str:
         "mkdir -p /run/sshd && exec /usr/sbin/sshd -i -f /dev/null -h /run/bake/server -o AuthorizedKeysFile=/run/bake/authorized_keys "
         "-o StrictModes=no -o PermitRootLogin=prohibit-password -o Subsystem='sftp internal-sftp' -o UsePAM=no"
     )
-    options = ["--quiet", f"--directory={root}", "--machine=image", "--register=no", "--keep-unit", "--console=pipe", "--as-pid2"]
+    options = ["--quiet", f"--directory={root}", "--register=no", "--keep-unit", "--console=pipe", "--as-pid2"]
     options += ["--resolv-conf=replace-host", "--timezone=off", "--link-journal=no"]
     options += [f"--bind-ro={scratch / name}:/run/bake/{name}" for name in ("server", "authorized_keys")]
     if CA_BUNDLE.exists():
         options.append(f"--bind-ro={CA_BUNDLE}")
-    return f"#!/bin/sh\nSYSTEMD_NSPAWN_LOCK=0 exec systemd-nspawn {shlex.join(options)} /bin/sh -c {shlex.quote(server)}\n"
+    return f"#!/bin/sh\nSYSTEMD_NSPAWN_LOCK=0 exec systemd-nspawn --machine=cw-image-$$ {shlex.join(options)} /bin/sh -c {shlex.quote(server)}\n"

@@ -137,7 +137,7 @@ def test_a_shortfall_names_node_expected_and_measured(check: Mapping[str, Any], 
 
 
 def test_a_recorded_failure_of_acceptance_is_a_change_until_it_passes() -> None:
-    inputs = {"hosts": [], "spec": {"name": "starter"}, "content": "c", "secrets": {}, "private_key": "k", "proves": {"boots": [1]}}
+    inputs = {"hosts": [], "control": [], "spec": {"name": "starter"}, "content": "c", "secrets": {}, "private_key": "k", "proves": {"boots": [1]}}
     kind: Acceptance = Acceptance()
     assert difference(kind, {**inputs, "ok": True, "complete": True}, inputs) == {}
     assert difference(kind, {**inputs, "ok": False, "complete": False}, inputs) == {"ok": False, "complete": False}

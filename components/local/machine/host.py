@@ -17,6 +17,8 @@ from . import cgroup, command, disk, record
 from .names import HostNames
 
 SSH_PORT = 22
+CONNECT_WITHIN_S = 2.0
+GREETING_WITHIN_S = 10.0
 CAPABILITIES = "CAP_NET_ADMIN,CAP_IPC_LOCK,CAP_SYS_NICE"
 GUEST_CLUSTER_FOLDER = "/var/lib/clusterwright/cluster"
 NSPAWN_FOLDERS = (disk.NSPAWN_ROOT / "unix-export", disk.NSPAWN_ROOT / "propagate")
@@ -237,11 +239,12 @@ def boot_mark(host: HostNames) -> int:
     return int(leader["started"]) if leader else 0
 
 
-def answers(address: str, *, within_s: float = 2.0) -> bool:
+def answers(address: str) -> bool:
     """Say whether SSH greets at `address`: the boot is far enough to be worked on."""
     try:
-        with socket.create_connection((address, SSH_PORT), timeout=within_s) as connection:
-            connection.settimeout(within_s)
+        with socket.create_connection((address, SSH_PORT), timeout=CONNECT_WITHIN_S) as connection:
+            # Each connection costs the host a process: on a slow one, asking again instead of waiting would keep it from ever answering.
+            connection.settimeout(GREETING_WITHIN_S)
             return connection.recv(4).startswith(b"SSH")
     except OSError:
         return False

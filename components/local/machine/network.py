@@ -1,12 +1,14 @@
 """A stack's network on the machine: one bridge, a way out for its hosts, and the firewall's leave.
 
 Docker sets the forward policy to DROP, ufw rejects what it does not know, and br_netfilter sends even bridged frames through both. Rules that accept this bridge's traffic, inserted at
-the top of the forward chain, cover all three; `observe` notices when such a tool puts itself above or flushes them.
+the top of the forward chain, cover all three; `observe` notices when such a tool flushes them. firewalld has tables of its own, which no rule of ours precedes: there the bridge
+joins the zone that trusts its members.
 """
 
 import dataclasses
 import ipaddress
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,6 +46,8 @@ def observe(names: StackNames, *, cidr: str, gateway: str) -> dict[str, bool] | 
     if bridge is None and not any(present.values()):
         return None
     prefix = ipaddress.ip_network(cidr).prefixlen
+    if _firewalld_runs():
+        present["firewalld"] = command.succeeds(*_firewalld(names, "query"))
     return {"bridge": bridge is not None and f"{gateway}/{prefix}" in bridge, **present, "kernel settings": not sysctl.missing()}
 
 
@@ -60,6 +64,8 @@ def ensure(names: StackNames, *, cidr: str, gateway: str) -> None:
             command.run("ip", "address", "del", address, "dev", names.bridge)
     if f"{gateway}/{prefix}" not in addresses:
         command.run("ip", "address", "add", f"{gateway}/{prefix}", "dev", names.bridge)
+    if _firewalld_runs() and not command.succeeds(*_firewalld(names, "query")):
+        command.run(*_firewalld(names, "add"))
     for stale in labelled_rules(names):
         if stale not in [_delete_arguments(names, rule) for rule in rules(names, cidr)]:
             _iptables(*stale)
@@ -73,6 +79,8 @@ def remove(names: StackNames) -> None:
     for arguments in labelled_rules(names):
         _iptables(*arguments)
     if _bridge_addresses(names) is not None:
+        if _firewalld_runs() and command.succeeds(*_firewalld(names, "query")):
+            command.run(*_firewalld(names, "remove"))
         command.run("ip", "link", "del", names.bridge)
 
 
@@ -110,6 +118,15 @@ def labelled_rules(names: StackNames) -> list[tuple[str, ...]]:
             if words[0] == "-A" and "--comment" in words and words[words.index("--comment") + 1] == names.label:
                 found.append(("-t", table, "-D", *_normalised(words[1:])))
     return found
+
+
+def _firewalld_runs() -> bool:
+    return shutil.which("firewall-cmd") is not None and command.succeeds("firewall-cmd", "--quiet", "--state")
+
+
+def _firewalld(names: StackNames, verb: str) -> tuple[str, ...]:
+    """A command about the bridge's place in the trusted zone; at run time only, as the bridge itself is (firewall-cmd(1))."""
+    return ("firewall-cmd", "--quiet", "--zone=trusted", f"--{verb}-interface={names.bridge}")
 
 
 def _bridge_addresses(names: StackNames) -> tuple[str, ...] | None:

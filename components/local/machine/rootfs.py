@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from . import command, disk, record
+from .disk import NSPAWN_ROOT
 from .names import cache_root
 
 BASE_PACKAGES = (
@@ -106,7 +107,11 @@ def is_whole(path: Path) -> bool:
 
 
 def clear_interrupted() -> None:
-    """Remove builds that nobody is working on any more."""
+    """Remove builds that nobody is working on any more, and what systemd-nspawn keeps of their containers, which are named after their process."""
+    for folder in NSPAWN_ROOT.glob("*/cw-image-*"):
+        if not Path(f"/proc/{folder.name.rpartition('-')[2]}").exists():
+            disk.unmount(folder)
+            disk.remove_tree(folder)
     for kind in ("rootfs", "layers"):
         for partial in (cache_root() / kind).glob("*.partial"):
             with partial.with_suffix(".lock").open("a") as file, contextlib.suppress(BlockingIOError):
