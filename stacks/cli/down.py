@@ -32,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
                 why=f"the engine ended with status {status}; what it said is above",
                 remedy="mend the cause and run the same command again",
             )
-    if sweep.left_behind(names) and not folder.protected(names):
+    if sweep.left_behind(names):
         _sweep_unrecorded(names)
     memory.clear_orphans()
     shutil.rmtree(project.private_folder(given.stack), ignore_errors=True)

@@ -105,8 +105,13 @@ def prepare(stack: str) -> None:
 def _recover_state(stack: str) -> None:
     """Take the backup when the state is cut off. The file backend writes in place, so that a kill or a full disk leaves half a file; before each write it copies the state to `.bak`."""
     folder = _file_backend()
-    state = folder and folder / ".pulumi" / "stacks" / PROJECT / f"{stack}.json"
-    if not state or not state.exists() or _read_json(state) is not None:
+    if folder is None:
+        return
+    state = folder / ".pulumi" / "stacks" / PROJECT / f"{stack}.json"
+    for attributes in state.parent.glob(f"{stack}.json*.attrs"):
+        if _read_json(attributes) is None:
+            attributes.unlink()  # what the backend notes beside each file (type, checksum); it does without
+    if not state.exists() or _read_json(state) is not None:
         return
     aside = state.with_name(f"{stack}.json.cut-off")
     state.replace(aside)

@@ -57,7 +57,7 @@ def test_a_state_that_a_kill_cut_off(tmp_path: Path, has_backup: bool) -> None:
             state.with_name(f"{state.name}.bak").unlink()
         stack.up()
         assert stack.preview_changes() == {}
-        state.write_bytes(b"")
+        state.with_name(f"{state.name}.attrs").write_bytes(b"")
         stack.down()
         assert sweep.left_behind(stack.names) == ()
 

@@ -16,7 +16,7 @@ def left_behind(names: StackNames) -> tuple[str, ...]:
     found += [f"interface {interface}" for interface in _interfaces(names)]
     found += [f"mount {mount}" for mount in _mounts(names)]
     found += [f"firewall rule {' '.join(arguments)}" for arguments in network.labelled_rules(names)]
-    found += [f"folder {path}" for path in (names.state, names.run) if path.exists()]
+    found += [f"folder {path}" for path in (*_unprotected(names), names.run) if path.exists()]
     return tuple(found)
 
 
@@ -47,12 +47,21 @@ def sweep(names: StackNames, *, wait_until: Callable[..., None], say: Callable[[
     disk.remove_tree(names.run)
     kept = folder.protected(names)
     if kept:
-        for path in (names.hosts, names.cluster_folder, *(path for path in names.folders.iterdir() if path.is_dir() and path not in kept)):
+        for path in _unprotected(names):
             disk.remove_tree(path)
         return kept
     disk.remove_tree(names.state)
     _leave_machine()
     return ()
+
+
+def _unprotected(names: StackNames) -> tuple[Path, ...]:
+    """What a sweep removes of the stack's folder: all of it, or all but the protected folders and what says whose they are."""
+    kept = folder.protected(names)
+    if not kept:
+        return (names.state,)
+    unprotected = (path for path in names.folders.iterdir() if path.is_dir() and path not in kept)
+    return (names.hosts, names.cluster_folder, *unprotected)
 
 
 def _leave_machine() -> None:
