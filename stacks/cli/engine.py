@@ -103,7 +103,7 @@ def prepare(stack: str) -> None:
 
 
 def _recover_state(stack: str) -> None:
-    """Take the backup when the state is cut off. The file backend writes in place, so that a kill or a full disk leaves half a file; before each write it copies the state to `.bak`."""
+    """Mend what a kill or a full disk cut off in the file backend: before each write of a state the engine copies the one before to `.bak`."""
     folder = _file_backend()
     if folder is None:
         return

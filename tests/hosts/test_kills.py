@@ -47,7 +47,7 @@ def test_down_alone_leaves_nothing_after_a_kill(tmp_path: Path, point: str) -> N
 
 @pytest.mark.parametrize("has_backup", [True, False])
 def test_a_state_that_a_kill_cut_off(tmp_path: Path, has_backup: bool) -> None:
-    """The file backend writes its state in place: what a kill in that moment leaves is half a file."""
+    """A kill or a full disk in the moment of writing leaves half a file, of the state or of what the backend notes beside it."""
     with deployment("test-cut-off", tmp_path) as stack:
         stack.up_until(lambda line: "HostPool train created" in line)
         assert_nothing_runs(stack)
