@@ -93,7 +93,7 @@ def _clusterwright(stack: Deployment, command: str) -> machine.Measured:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure the bars and print them as JSON")
-    parser.add_argument("measure", nargs="*", choices=[*MEASURES, []], help=f"some of {', '.join(MEASURES)} (default: all but from-nothing)")
+    parser.add_argument("measure", nargs="*", choices=[*MEASURES], help=f"some of {', '.join(MEASURES)} (default: all but from-nothing)")
     chosen = parser.parse_args().measure or [name for name in MEASURES if name != "from-nothing"]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=project_root(), capture_output=True, text=True, check=False).stdout.strip()
     report: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Runs on every node inside a job step: say what the step can see there, and meet the others by name. Prints one JSON line.
+"""Runs on every node inside a job step: say what the step can see there, and meet the others by name. Prints one JSON document in pieces.
 
 Sent to the nodes as text (`python3 -c`), so that nothing needs to be installed there.
 """
@@ -14,6 +14,7 @@ import time
 from typing import Any
 
 CONNECT_ATTEMPT_S = 2.0
+PIECE_LETTERS = 800
 
 
 def main() -> None:
@@ -30,7 +31,13 @@ def main() -> None:
     }
     if task.get("meet"):
         seen.update(meet(task["nodes"], seen["rank"], seen["node"], port=task["port"], deadline_s=task["deadline_s"]))
-    print(json.dumps(seen), flush=True)
+    print("\n".join(pieces(json.dumps(seen), seen["rank"])), flush=True)
+
+
+def pieces(text: str, rank: int) -> list[str]:
+    """Cut a long answer into lines that each arrive whole: srun mixes the lines of all tasks, and cuts those of more than 1024 bytes (slurmstepd's MAX_MSG_LEN)."""
+    parts = [text[start : start + PIECE_LETTERS] for start in range(0, len(text), PIECE_LETTERS)]
+    return [f"@{rank} {number} {len(parts)} {part}" for number, part in enumerate(parts)]
 
 
 def devices() -> dict[str, str]:

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -55,10 +56,23 @@ def _step(options: Sequence[str], program: str, task: dict[str, Any], deadline_s
 
 
 def _json_lines(text: str) -> list[Any]:
-    found = []
+    """Read the documents in the lines of all tasks; one that came in pieces (`@RANK NUMBER OF TEXT`) is put together, one with a piece missing is left out."""
+    whole: list[str] = []
+    parts: dict[str, dict[int, str]] = {}
     for line in text.splitlines():
+        piece = re.fullmatch(r"@(\d+) (\d+) (\d+) (.*)", line)
+        if piece is None:
+            whole.append(line)
+            continue
+        rank, number, count, content = piece.groups()
+        known = parts.setdefault(rank, {})
+        known[int(number)] = content
+        if len(known) == int(count):
+            whole.append("".join(known[place] for place in sorted(known)))
+    found = []
+    for document in whole:
         try:
-            found.append(json.loads(line))
+            found.append(json.loads(document))
         except ValueError:
             continue
     return found
