@@ -45,11 +45,11 @@ def run_long(*argv: str, check: Callable[[], None], held: Sequence[int]) -> str:
         CommandFailed: it ended with another status than 0.
     """
     alive, ours = os.pipe()  # the other end closes with this process: then the shell's first child ends the group
-    guard = f'(read -r _ <&{alive}; kill -KILL -- -$$) >/dev/null 2>&1 & exec "$@" {alive}<&-'
+    guard = 'exec 3<&0 </dev/null; (read -r _ <&3; kill -KILL -- -$$) >/dev/null 2>&1 & exec "$@" 3<&-'
     said = os.memfd_create("said")
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", guard, "sh", *argv], stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=environment(), start_new_session=True, pass_fds=(alive, *held)
+            ["/bin/sh", "-c", guard, "sh", *argv], stdin=alive, stdout=said, stderr=said, env=environment(), start_new_session=True, pass_fds=tuple(held)
         )  # fmt: skip
         try:
             while process.poll() is None:
