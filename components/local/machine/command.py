@@ -1,6 +1,7 @@
 """Run the machine's own tools."""
 
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ PASSED_ON = ("PATH", "HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy", 
 """What of our environment a tool may see; the rest may hold passphrases and cloud credentials."""
 LOOK_EVERY_S = 0.2
 SAID_LIMIT = 3000
+FIRST_FREE_DESCRIPTOR = 10  # a shell's script names descriptors of one digit
 
 
 class CommandFailed(RuntimeError):
@@ -45,11 +47,12 @@ def run_long(*argv: str, check: Callable[[], None], held: Sequence[int]) -> str:
         CommandFailed: it ended with another status than 0.
     """
     alive, ours = os.pipe()  # the other end closes with this process: then the shell's first child ends the group
-    guard = 'exec 3<&0 </dev/null; (read -r _ <&3; kill -KILL -- -$$) >/dev/null 2>&1 & exec "$@" 3<&-'
+    guard = 'exec 9<&0 </dev/null; (read -r _ <&9; kill -s KILL -- -$$) >/dev/null 2>&1 & exec "$@" 9<&-'
+    locks = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, FIRST_FREE_DESCRIPTOR) for descriptor in held]
     said = os.memfd_create("said")
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", guard, "sh", *argv], stdin=alive, stdout=said, stderr=said, env=environment(), start_new_session=True, pass_fds=tuple(held)
+            ["/bin/sh", "-c", guard, "sh", *argv], stdin=alive, stdout=said, stderr=said, env=environment(), start_new_session=True, pass_fds=locks
         )  # fmt: skip
         try:
             while process.poll() is None:
@@ -63,7 +66,7 @@ def run_long(*argv: str, check: Callable[[], None], held: Sequence[int]) -> str:
         with os.fdopen(os.dup(said), errors="replace") as file:
             output = file.read()
     finally:
-        for descriptor in (alive, ours, said):
+        for descriptor in (alive, ours, said, *locks):
             os.close(descriptor)
     if process.returncode:
         raise CommandFailed(f"`{_shown(argv)}` ended with status {process.returncode}: {output.strip()[-SAID_LIMIT:] or 'and said nothing'}")
