@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from blueprints.project import project_root
+from components.local.machine import command, sweep
 from components.local.machine import host as hosts
-from components.local.machine import sweep
 from components.local.machine.names import HostNames, StackNames
 from stacks.project import private_folder, stack_file
 
@@ -152,6 +152,12 @@ class Deployment:
         done = self.run("clusterwright", "ssh", "--stack", self.stack, "--user", user, "--", command)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
+    def inside(self, hostname: str, *argv: str, stdin: str = "") -> str:
+        """Run a command in a host as its root, past SSH and Slurm, and give what it prints."""
+        leader = self.leaders()[hostname]
+        guest = Path(f"/proc/{leader}/task/{leader}/children").read_text().split()[0]
+        return command.run("nsenter", f"--target={guest}", "--mount", "--pid", "--net", "--ipc", "--uts", "--", *argv, stdin=stdin)
 
     def leaders(self) -> dict[str, int]:
         """Hostname → process id of its container."""

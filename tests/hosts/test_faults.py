@@ -1,11 +1,9 @@
 """Things that go wrong on hosts: the error names the host and where to look, and the next `up` goes on."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from components.local.machine import command
 from tests.hosts.deployment import Deployment, deployment
 
 pytestmark = pytest.mark.hosts
@@ -22,13 +20,6 @@ def diagnostics(said: str) -> str:
     return said.partition("Diagnostics:")[2]
 
 
-def inside(stack: Deployment, hostname: str, *argv: str) -> str:
-    """Run a command in a host as its root."""
-    leader = stack.leaders()[hostname]
-    [guest] = [int(pid) for pid in Path(f"/proc/{leader}/task/{leader}/children").read_text().split()][:1]
-    return command.run("nsenter", f"--target={guest}", "--mount", "--pid", "--net", "--ipc", "--uts", "--", *argv)
-
-
 def test_a_host_that_dies_in_the_middle_of_a_play(stack: Deployment) -> None:
     status, said = stack.up_while(lambda line: "database : Start the database" in line, lambda: stack.cut_power("control-0"))
     assert status == 1
@@ -40,7 +31,7 @@ def test_a_host_that_dies_in_the_middle_of_a_play(stack: Deployment) -> None:
 
 def test_a_database_that_does_not_start(stack: Deployment) -> None:
     stack.up()
-    inside(stack, "control-0", "systemctl", "stop", "mariadb")
+    stack.inside("control-0", "systemctl", "stop", "mariadb")
     system_tables = stack.names.folder("_state") / "mysql" / "ibdata1"
     whole = system_tables.read_bytes()
     system_tables.write_bytes(b"not a table space" * 1000)
@@ -53,13 +44,13 @@ def test_a_database_that_does_not_start(stack: Deployment) -> None:
     assert "control-0" in diagnostics(done.stdout)
     assert "journalctl -u mariadb" in diagnostics(done.stdout)
     stack.up()
-    assert "renamed" in inside(stack, "control-0", "sacctmgr", "--noheader", "--parsable2", "show", "account", "format=description").split()
+    assert "renamed" in stack.inside("control-0", "sacctmgr", "--noheader", "--parsable2", "show", "account", "format=description").split()
 
 
 def test_a_differing_munge_key(stack: Deployment) -> None:
     stack.up()
     key = stack.host("login-0").upper / "etc/munge/munge.key"
-    inside(stack, "login-0", "sh", "-c", "head -c 1024 /dev/urandom > /etc/munge/munge.key && systemctl restart munge")
+    stack.inside("login-0", "sh", "-c", "head -c 1024 /dev/urandom > /etc/munge/munge.key && systemctl restart munge")
     assert key.exists()
     stack.cut_power("train-1")  # a boot that acceptance has not seen
     done = stack.clusterwright("up")
@@ -72,7 +63,7 @@ def test_a_differing_munge_key(stack: Deployment) -> None:
 
 def test_a_node_that_lost_gpus(stack: Deployment) -> None:
     stack.up()
-    inside(stack, "train-0", "sh", "-c", "rm /dev/nvidia7 && systemctl restart slurmd || true")
+    stack.inside("train-0", "sh", "-c", "rm /dev/nvidia7 && systemctl restart slurmd || true")
     stack.cut_power("train-1")
     done = stack.clusterwright("up")
     assert done.returncode == 1
