@@ -25,12 +25,12 @@ setup: ## install what is missing (EXTRAS="aws gcp kubernetes" adds cloud SDKs)
 ##  Clusters
 
 .PHONY: plan
-plan: ## show what `make up` would do
+plan: ## show what a blueprint will be; nothing is built
 	@tools/setup python engine
 	@$(program) plan $(chosen)
 
 .PHONY: up
-up: ## stand up the stack, or mend it: STACK=local BLUEPRINT=starter
+up: ## stand up the stack, or mend it: STACK=name BLUEPRINT=name-or-file
 	@tools/setup
 	@$(program) up $(chosen)
 
@@ -82,7 +82,7 @@ soak: ## hours: the long repetitions (root)
 	@$(pytest) -m soak --timeout=7200
 
 .PHONY: bench
-bench: ## measure the bars; JSON on stdout
+bench: ## measure the bars; JSON on stdout (root)
 	@tools/setup
 	@$(activated) exec python -m bench $(ARGS)
 

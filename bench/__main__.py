@@ -24,10 +24,10 @@ MANY_NODES = 64
 IDLE_WITHIN_S = 120
 
 
-def bar(what: str, value: float, limit: float, unit: str, command: str) -> dict[str, Any]:
+def bar(what: str, value: float, limit: float, unit: str, how: str) -> dict[str, Any]:
     """One bar: what was promised, and what was measured."""
     print(f"{what}: {value} {unit} (bar {limit})", file=sys.stderr, flush=True)
-    return {"what": what, "value": value, "bar": limit, "unit": unit, "met": value <= limit, "command": command}
+    return {"what": what, "value": value, "bar": limit, "unit": unit, "met": value <= limit, "how": how}
 
 
 def starter(home: Path) -> Iterator[dict[str, Any]]:
@@ -65,11 +65,10 @@ def many_nodes(home: Path) -> Iterator[dict[str, Any]]:
 
 
 def from_nothing(home: Path) -> Iterator[dict[str, Any]]:
-    """A cache that holds the engine alone: base root file system, layer, hosts."""
+    """An empty cache and the engine on PATH: base root file system, layer, hosts."""
     cache = home / "cache"
     with deployment("bench", home) as stack:
-        environment = {**stack.environment, "CLUSTERWRIGHT_CACHE": str(cache)}
-        up = machine.measured(["clusterwright", "up", "--stack", stack.stack], environment=environment, cwd=project_root())
+        up = _clusterwright(stack, "up", CLUSTERWRIGHT_CACHE=str(cache))
         yield bar("up from nothing but the engine", up.wall_s, 300, "s", "clusterwright up with an empty CLUSTERWRIGHT_CACHE")
 
 
@@ -87,8 +86,8 @@ MEASURES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
 }
 
 
-def _clusterwright(stack: Deployment, command: str) -> machine.Measured:
-    return machine.measured(["clusterwright", command, "--stack", stack.stack], environment=stack.environment, cwd=project_root())
+def _clusterwright(stack: Deployment, command: str, **environment: str) -> machine.Measured:
+    return machine.measured(["clusterwright", command, "--stack", stack.stack], environment={**stack.environment, **environment}, cwd=project_root())
 
 
 def main() -> int:
@@ -102,10 +101,13 @@ def main() -> int:
         "machine": machine.described(),
         "bars": [],
     }
-    for name in chosen:
-        with tempfile.TemporaryDirectory(prefix="clusterwright-bench-") as home:
-            report["bars"] += list(MEASURES[name](Path(home)))
-    print(json.dumps(report, indent=2))
+    try:
+        for name in chosen:
+            with tempfile.TemporaryDirectory(prefix="clusterwright-bench-") as home:
+                for one in MEASURES[name](Path(home)):
+                    report["bars"].append(one)
+    finally:
+        print(json.dumps(report, indent=2))
     return 0 if all(one["met"] for one in report["bars"]) else 1
 
 

@@ -43,7 +43,9 @@ def simulated(cluster: spec.ClusterSpec, facts: Facts, *, database: str) -> tupl
     sentences = [*_gpus(cluster), *_storage(cluster)]
     if database == "managed":
         sentences.append("The managed accounting database is MariaDB on the controller.")
-    sentences.append(f"All hosts share the {facts.cpus} processors and the memory of this machine; each node declares all of the processors.")
+    sentences.append(f"All hosts share the {facts.cpus} processors and the memory of this machine.")
+    if whole := [node_set.pool for node_set in cluster.node_sets if node_set.hosts.machine.cpus == facts.cpus]:
+        sentences.append(f"Each node of {display.listed(whole)} declares all of the processors.")
     sentences += [_larger(node_set) for node_set in cluster.node_sets if not node_set.hosts.machine.exists]
     if sum(node_set.hosts.count for node_set in cluster.node_sets) > 1:
         sentences.append("There is no fabric between the GPUs: collectives run over the Ethernet inside this machine, and their speed says nothing of another.")

@@ -80,7 +80,9 @@ def _nodes(row: Box, node_set: NodeSet) -> Iterator[str]:
     hosts, machine = node_set.hosts, node_set.hosts.machine
     gpus = f", {machine.gpus.count} × {machine.gpus.type}{' (simulated)' if machine.gpus.simulated else ''} each" if machine.gpus else ""
     yield f'<rect x="{row.x:g}" y="{row.y:g}" width="{row.width:g}" height="{row.height:g}" rx="8" fill="none" stroke="{LINE}" stroke-dasharray="4 3"/>'
-    yield _text(row.x + 12, row.y + 20, f"Partition {node_set.partition.name}: {hosts.count} nodes{gpus}", size=13, weight="600")
+    yield _text(
+        row.x + 12, row.y + 20, f"Partition {node_set.partition.name}: {hosts.count} node{'' if hosts.count == 1 else 's'}{gpus}", size=13, weight="600"
+    )
     shown = _shown(hosts)
     width = (row.width - 24 - 12 * (len(shown) - 1)) / max(len(shown), 1)
     for place, hostname in enumerate(shown):

@@ -12,13 +12,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
+
+from blueprints.project import project_root
 
 from ..provider.kind import Work
 
-PROJECT_ROOT = Path(__file__).resolve().parents[2]
-PLAYBOOKS = PROJECT_ROOT / "playbooks"
+PLAYBOOKS = project_root() / "playbooks"
 PASSED_ON = ("PATH", "HOME", "LANG", "TZ", "SSL_CERT_FILE")
 """What of our environment a playbook may see; the rest may hold passphrases and cloud credentials."""
 
@@ -58,6 +58,7 @@ class Run:
     """A playbook run.
 
     Args:
+        playbook: its file's name in `playbooks`.
         inventory: Ansible's inventory as plain values (the YAML plugin's form).
         variables: extra variables without secrets.
         secrets: extra variable `secrets`, never on a disk.
@@ -65,6 +66,7 @@ class Run:
         known_hosts: lines of known_hosts(5); host keys are always verified.
         limit: hosts or groups to run on.
         keep: names of tasks whose results are wanted.
+        forks: hosts worked on at once.
         playbooks: the folder with the playbook, its roles and `ansible.cfg`.
     """
 
@@ -87,11 +89,11 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
         Stopped: the operation should end; everything the run started is gone by then.
     """
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    environment["PYTHONPATH"] = str(PROJECT_ROOT)
+    environment["PYTHONPATH"] = str(project_root())
     complaints = os.memfd_create("complaints")  # a pipe would block the run once it is full
     process = subprocess.Popen(
         [sys.executable, "-m", "components.finish.supervise", work.title],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True, cwd=PROJECT_ROOT, env=environment, start_new_session=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True, cwd=project_root(), env=environment, start_new_session=True,
     )  # fmt: skip
     orders, events = process.stdin, process.stdout
     if orders is None or events is None:

@@ -157,7 +157,7 @@ def _converge(inputs: HostPoolInputs, work: Work) -> Values:
             _apply(inputs, action, hostname, work)
             done += 1
             work.say(f"{done} of {len(steps)} hosts: {action.value} {hostname}")
-        except (OSError, RuntimeError, TimeoutError, Stopped) as error:
+        except (OSError, RuntimeError, Stopped) as error:
             failures.append(f"host {hostname}: {error}")
 
     with ThreadPoolExecutor(max_workers=AT_A_TIME) as several:

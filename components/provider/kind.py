@@ -100,7 +100,7 @@ class Kind(ABC, Generic[Inputs]):
 
     @abstractmethod
     def identity(self, inputs: Inputs) -> str:
-        """The resource's id; the same for the same thing in every run."""
+        """The resource's id; the same for the same thing in every run. A thing that exists in the state alone may have a random one."""
 
     def check(self, inputs: Inputs) -> Iterator[tuple[str, str]]:
         """Yield (input, reason) for what is wrong before anything is made. Runs in previews too, so it only looks."""

@@ -44,7 +44,6 @@ removed:
 
 BLOCK_BEGIN = "# BEGIN clusterwright: keys of the blueprint; your own go outside of this block"
 BLOCK_END = "# END clusterwright"
-SHADOW_GID_NAME = "shadow"
 
 
 def main() -> None:

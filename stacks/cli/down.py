@@ -7,7 +7,7 @@ import threading
 
 from blueprints.project import project_root
 from components import memory
-from components.local.machine import claim, folder, sweep
+from components.local.machine import claim, command, folder, sweep
 from components.local.machine.names import StackNames
 from components.provider.kind import Work
 
@@ -24,7 +24,8 @@ def run(given: argparse.Namespace) -> int:
     engine.require()
     engine.prepare(given.stack)
     names = StackNames(given.stack)
-    if engine.exists(given.stack):
+    existed = engine.exists(given.stack)
+    if existed:
         _refuse_protected(given.stack)
         if status := engine.operate("destroy", "--yes", "--skip-preview", "--suppress-outputs", stack=given.stack):
             raise Problem(
@@ -32,8 +33,19 @@ def run(given: argparse.Namespace) -> int:
                 why=f"the engine ended with status {status}; what it said is above",
                 remedy="mend the cause and run the same command again",
             )
-    if sweep.left_behind(names):
-        _sweep_unrecorded(names)
+    try:
+        left = sweep.left_behind(names)
+        if left:
+            _sweep_unrecorded(names)
+    except (claim.Foreign, command.CommandFailed, OSError) as error:
+        raise Problem(
+            f"what is left of stack {given.stack} on this machine can't be seen or removed",
+            why=str(error),
+            remedy="run the command as root; `make setup` installs tools that are missing",
+        ) from error
+    if not existed and not left:
+        print(f"there is no stack {given.stack} here; nothing was to be removed")
+        return 0
     memory.clear_orphans()
     shutil.rmtree(project.private_folder(given.stack), ignore_errors=True)
     kept = folder.protected(names)

@@ -1,7 +1,7 @@
 """Drive Pulumi's engine: find it, choose the stack, run one operation, and leave no process of it behind.
 
-A killed engine leaves its lock in the state and its children running. The lock is recognised as stale when its holder is gone from this same machine; children become ours, because this process asks the
-kernel to hand orphans to it, and are ended with the operation.
+A killed engine leaves its lock in the state and its children running. The lock is recognised as stale when its holder is gone from this same machine; its language host becomes ours, because this process asks the
+kernel to hand orphans to it, and is ended with the operation.
 """
 
 import ctypes
@@ -41,8 +41,8 @@ def require() -> None:
         )
 
 
-def select_or_init(stack: str) -> None:
-    """Make the stack unless the backend has it, and make it the one that a bare `pulumi up` takes."""
+def make_if_missing(stack: str) -> None:
+    """Make the stack unless the backend has it; a new one is the one that a bare `pulumi up` takes."""
     if exists(stack):
         return
     _capture("stack", "select", "--create", "--stack", stack)

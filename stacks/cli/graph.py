@@ -5,6 +5,7 @@ from pathlib import Path
 
 from .. import picture
 from . import options
+from .problem import Problem
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +17,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     drawn = picture.draw(options.spec(given))
     if given.output:
-        given.output.write_text(drawn)
+        try:
+            given.output.write_text(drawn)
+        except OSError as error:
+            raise Problem("the picture can't be written", why=str(error), remedy="name a file in a folder that exists and that you may write to") from error
     else:
         print(drawn, end="")
     return 0

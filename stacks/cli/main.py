@@ -1,6 +1,6 @@
 """The `clusterwright` command: words in, exit status out.
 
-Exit status: 0 fine, 1 failed, 2 usage or invalid blueprint, 7 drift found.
+Exit status: 0 fine, 1 failed, 2 usage or invalid blueprint, 130 interrupted.
 """
 
 import argparse

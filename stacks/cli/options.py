@@ -1,13 +1,16 @@
 """Options that several commands share, and what they mean."""
 
 import argparse
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-from blueprints.finding import render
+from blueprints.finding import Finding, Invalid, Level, Position, render
 from blueprints.load import examine
+from blueprints.project import project_root
 from blueprints.spec import ClusterSpec
 from components.local.machine.names import StackNames
 
@@ -29,7 +32,19 @@ def _stack_name(word: str) -> str:
 
 
 def blueprint(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--blueprint", help="a blueprint of the library by name, or a file (default: the stack's setting)")
+    parser.add_argument("--blueprint", type=_blueprint_name, help="a blueprint of the library by name, or a file (default: the stack's setting)")
+
+
+def _blueprint_name(word: str) -> str:
+    """Leave a name of the library as it is; turn a path, which is relative to the current folder, into one that means the same to the engine."""
+    if not _is_path(word):
+        return word
+    path = Path(word).resolve()
+    return str(path.relative_to(project_root())) if path.is_relative_to(project_root()) else str(path)
+
+
+def _is_path(word: str) -> bool:
+    return "/" in word or word.endswith((".yaml", ".yml"))
 
 
 def chosen(options: argparse.Namespace) -> settings.Settings:
@@ -39,18 +54,26 @@ def chosen(options: argparse.Namespace) -> settings.Settings:
         Invalid: a setting is unknown or of the wrong type.
     """
     recorded = settings.parse(recorded_settings(options.stack), stack=options.stack)
-    if getattr(options, "blueprint", None):
-        return settings.Settings(blueprint=options.blueprint, target=recorded.target, overrides=recorded.overrides)
-    return recorded
+    name = getattr(options, "blueprint", None) or recorded.blueprint
+    blueprint = os.path.relpath(project_root() / name) if _is_path(name) else name  # settings are read from the project's folder
+    return settings.Settings(
+        blueprint=blueprint if "/" in blueprint or blueprint == name else f"./{blueprint}", target=recorded.target, overrides=recorded.overrides
+    )
 
 
 def recorded_settings(stack_name: str) -> dict[str, Any]:
     """Read `stacks/Pulumi.<stack>.yaml`; encrypted values stay as they are."""
     try:
-        content = yaml.safe_load(stack_file(stack_name).read_text())
+        content = yaml.safe_load(stack_file(stack_name).read_text()) or {}
+        config = content.get("config") or {}
+        return {str(name): value for name, value in config.items()}
     except FileNotFoundError:
         return {}
-    return dict((content or {}).get("config") or {})
+    except (yaml.YAMLError, AttributeError, UnicodeDecodeError) as error:
+        file = f"stacks/Pulumi.{stack_name}.yaml"
+        remedy = "correct the file, or remove it and set its values anew with `pulumi config set`"
+        why = str(error) if isinstance(error, yaml.YAMLError) else "it is not a mapping with a mapping `config` in it"
+        raise Invalid([Finding(Level.ERROR, "CW152", Position(file), f"the settings of stack {stack_name} can't be read", why, remedy)]) from error
 
 
 def spec(options: argparse.Namespace) -> ClusterSpec:

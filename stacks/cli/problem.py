@@ -15,4 +15,4 @@ class Problem(Exception):
         self.what, self.why, self.remedy = what, why, remedy
 
     def page(self) -> str:
-        return f"error: {self.what}\n  why: {self.why}\n  remedy: {self.remedy}"
+        return f"error: {self.what}\n  why: {self.why}\n  do:  {self.remedy}"

@@ -15,7 +15,7 @@ def run(given: argparse.Namespace) -> int:
     options.spec(given)  # one page of findings now, rather than from inside the engine
     engine.require()
     engine.prepare(given.stack)
-    engine.select_or_init(given.stack)
+    engine.make_if_missing(given.stack)
     words = ["up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs"]
     if given.blueprint:
         words += ["--config", f"clusterwright:blueprint={given.blueprint}"]

@@ -142,8 +142,11 @@ def test_a_count_of_gpus_that_no_machine_has_is_a_warning_only() -> None:
 
 def test_what_is_not_the_real_thing_is_said_and_nothing_else() -> None:
     plain = resolve({"a": {"nodes": 1}}).simulated
-    assert len(plain) == 1
+    assert len(plain) == 2
     assert "8 processors" in plain[0]
+    assert "all of the processors" in plain[1]
+    small = resolve({"a": {"nodes": 1, "cpus_per_node": 1}}).simulated
+    assert not any("all of the processors" in sentence for sentence in small)
     more = resolve({"a": {"nodes": 2}}, accounting={"database": "managed"}, storage={"home": {"kind": "lustre", "mount": "/home"}}).simulated
     assert [any(word in sentence for sentence in more) for word in ("/home (lustre)", "MariaDB on the controller", "no fabric")] == [True] * 3
 

@@ -1,6 +1,7 @@
 """Root file systems of hosts: base, layer and the host's own disk, stacked by overlayfs."""
 
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,16 @@ from .names import RUN_ROOT, STATE_ROOT, cache_root
 
 NSPAWN_ROOT = Path("/run/systemd/nspawn")
 """Where systemd-nspawn keeps folders for each container while it runs."""
+
+
+def mounted(table: str | None = None) -> list[str]:
+    """Give the machine's mount points, oldest first.
+
+    Args:
+        table: the kernel's table (proc(5), /proc/self/mounts), in which blanks and backslashes are octal; read when not given.
+    """
+    lines = (Path("/proc/self/mounts").read_text() if table is None else table).splitlines()
+    return [re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), line.split(" ")[1]) for line in lines]
 
 
 def is_mounted(path: Path) -> bool:
@@ -48,11 +59,9 @@ def remove_tree(path: Path) -> None:
         raise ValueError(f"{path} is not in a folder of this project; nothing was removed")
     if not path.exists():
         return
-    below = str(path) + "/"
-    for line in Path("/proc/self/mounts").read_text().splitlines():
-        mounted = line.split()[1].encode().decode("unicode_escape")
-        if mounted == str(path) or mounted.startswith(below):
-            raise OSError(f"{mounted} is still mounted; nothing below {path} was removed")
+    for point in mounted():
+        if point == str(path) or point.startswith(f"{path}/"):
+            raise OSError(f"{point} is still mounted; nothing below {path} was removed")
     shutil.rmtree(path)
 
 

@@ -300,9 +300,3 @@ def recorded(host: HostNames) -> dict[str, str] | None:
     """What was recorded when the disk was made: incarnation and image."""
     found = record.read(host.record)
     return None if found is None else {str(name): str(value) for name, value in found.items()}
-
-
-def namespace_addresses(host: HostNames) -> tuple[str, ...]:
-    """IPv4 addresses inside the host's namespace."""
-    links = json.loads(command.run("ip", "-netns", host.namespace, "-json", "-4", "address", "show", "scope", "global"))
-    return tuple(address["local"] for link in links for address in link.get("addr_info", ()))

@@ -20,8 +20,6 @@ from .names import cache_root
 BASE_PACKAGES = (
     "systemd", "systemd-sysv", "dbus", "openssh-server", "python3", "python3-apt", "iproute2", "ca-certificates", "libnss-extrausers", "mount", "procps",
 )  # fmt: skip
-BASE_SPACE_GIB = 1.0
-LAYER_SPACE_GIB = 2.5
 MACHINE_FILES = ("etc/hostname", "etc/machine-id", "etc/resolv.conf", "var/lib/dbus/machine-id")
 """Identity that every host must make for itself."""
 
@@ -141,8 +139,7 @@ def _building(path: Path) -> Iterator[tuple[Path | None, int]]:
 
 
 def _clear(partial: Path) -> None:
-    mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
-    for mount in reversed(mounts):
+    for mount in reversed(disk.mounted()):
         if mount.startswith(f"{partial}/"):
             disk.unmount(Path(mount))
     disk.remove_tree(partial)

@@ -101,6 +101,5 @@ def _interfaces(names: StackNames) -> list[str]:
 
 
 def _mounts(names: StackNames) -> list[str]:
-    mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
     own = (f"{names.state}/", f"{names.run}/", *(f"{folder}/cw-{names.tag}-" for folder in NSPAWN_FOLDERS))
-    return [mount for mount in reversed(mounts) if mount.startswith(own)]
+    return [mount for mount in reversed(disk.mounted()) if mount.startswith(own)]

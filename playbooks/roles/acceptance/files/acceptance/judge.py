@@ -12,8 +12,6 @@ SERVING = frozenset({"idle", "allocated", "mixed"})
 UNFIT_FLAGS = frozenset({"drain", "fail", "failing", "not_responding", "invalid_reg", "maintenance", "reboot_requested", "reboot_issued"})
 UNSETTLED_FLAGS = frozenset({"completing", "not_responding", "reboot_issued", "powering_up"})
 REFUSED = frozenset({"EPERM", "EACCES"})
-ABSENT_DEVICE = frozenset({"ENXIO", "ENODEV"})
-"""What opening a simulated GPU says when it is allowed: a device file without a device."""
 
 
 def is_fit(node: Node | None) -> bool:
