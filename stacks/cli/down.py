@@ -4,6 +4,8 @@ import argparse
 import os
 import shutil
 import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from blueprints.project import project_root
 from components import memory
@@ -14,6 +16,8 @@ from components.provider.kind import Work
 from .. import project
 from . import engine, options
 from .problem import Problem
+
+SITE = "clusterwright:local:Site"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +30,9 @@ def run(given: argparse.Namespace) -> int:
     names = StackNames(given.stack)
     existed = engine.exists(given.stack)
     if existed:
-        _refuse_protected(given.stack)
+        recorded = engine.resources(given.stack)
+        _refuse_foreign(names, recorded)
+        _refuse_protected(given.stack, recorded)
         if status := engine.operate("destroy", "--yes", "--skip-preview", "--suppress-outputs", stack=given.stack):
             raise Problem(
                 f"stack {given.stack} is not gone",
@@ -53,9 +59,20 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_protected(stack: str) -> None:
+def _refuse_foreign(names: StackNames, recorded: Sequence[Mapping[str, Any]]) -> None:
+    """Stop where the hosts are another's by now: each would be refused, but not before the state forgot what needs no deletion."""
+    tokens = [resource.get("outputs", {}).get("token") for resource in recorded if resource["type"] == SITE]
+    if (mine := claim.read(names)) and tokens and mine.token not in tokens:
+        raise Problem(
+            f"the hosts of stack {names.stack} on this machine are not those of this state",
+            why=claim.foreign_page(names, mine),
+            remedy=f"`pulumi state delete` forgets what this state records; `make down` in {mine.owner} removes the hosts",
+        )
+
+
+def _refuse_protected(stack: str, recorded: Sequence[Mapping[str, Any]]) -> None:
     """Stop before anything is destroyed: the engine would take down every host first and only then refuse the data."""
-    if protected := engine.protected(stack):
+    if protected := [resource["urn"].rpartition("::")[2] for resource in recorded if resource.get("protect")]:
         raise Problem(
             f"stack {stack} has data that is protected: {', '.join(protected)}",
             why="the blueprint says so (storage.<name>.protect, accounting.protect); nothing was removed",

@@ -64,11 +64,11 @@ def exists(stack: str) -> bool:
     )
 
 
-def protected(stack: str) -> list[str]:
-    """Name the stack's protected resources."""
+def resources(stack: str) -> list[dict[str, Any]]:
+    """Give the stack's resources as the state records them, secrets encrypted."""
     exported = json.loads(_capture("stack", "export", "--stack", stack))
-    resources = (exported.get("deployment") or {}).get("resources") or []
-    return [resource["urn"].rpartition("::")[2] for resource in resources if resource.get("protect")]
+    found: list[dict[str, Any]] = (exported.get("deployment") or {}).get("resources") or []
+    return found
 
 
 def operate(*words: str, stack: str) -> int:
