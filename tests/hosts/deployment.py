@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -175,7 +176,7 @@ class Deployment:
         for about in self.names.folders.glob(".*.json"):
             about.write_text('{"incarnation": "", "protect": false}')
         if sweep.left_behind(self.names):
-            sweep.sweep(self.names, wait_until=wait_until, say=print)
+            sweep.sweep(self.names, wait_until=wait_until, say=lambda text: print(text, file=sys.stderr))
         stack_file(self.stack).unlink(missing_ok=True)
         for key in private_folder(self.stack).glob("*"):
             key.unlink()
