@@ -23,6 +23,12 @@ def remove(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def remove_own() -> None:
+    """Remove every folder of this process, which is about to end without running what would remove them."""
+    for folder in MEMORY.glob(f"{PREFIX}{os.getpid()}-*"):
+        remove(folder)
+
+
 def orphans() -> tuple[Path, ...]:
     """Folders whose process is gone."""
     found = []

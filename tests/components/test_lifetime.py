@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from blueprints.project import project_root
+from components import memory
 from tests import processes
 from tests.processes import Watched
 
@@ -19,6 +20,13 @@ PLUGIN = """
 import os, signal
 from components import lifetime
 lifetime.LOOK_FOR_SIBLINGS_S = float(os.environ["LOOK_EVERY_S"])
+lifetime.end_with(os.getppid())
+signal.pause()
+"""
+SECRETIVE = """
+import os, signal
+from components import lifetime, memory
+(memory.make_folder() / "key").write_text("secret")
 lifetime.end_with(os.getppid())
 signal.pause()
 """
@@ -46,7 +54,7 @@ class Engine:
         """Start commands as children and give their process ids; `$python` runs this project's Python."""
         script = "".join(f"{command} & echo $!\n" for command in commands) + "wait\n"
         environment = {**os.environ, "python": sys.executable, "PYTHONPATH": str(project_root()), "LOOK_EVERY_S": str(look_every_s)}
-        environment |= {"PLUGIN": PLUGIN, "PROGRAM": PROGRAM}
+        environment |= {"PLUGIN": PLUGIN, "SECRETIVE": SECRETIVE, "PROGRAM": PROGRAM}
         self.process = subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True)
         assert self.process.stdout
         return [int(self.process.stdout.readline()) for _ in commands]
@@ -104,6 +112,17 @@ def test_a_plugin_learns_of_a_language_host_that_starts_after_it(engine: Engine,
         processes.wait_until(lambda: watches(plugin, late), awaiting="the plugin to know the language host")
         engine.kill()
         ours.wait_for_end()
+
+
+def test_a_plugin_takes_its_folders_in_memory_along(engine: Engine) -> None:
+    (plugin,) = engine.start('"$python" -c "$SECRETIVE"')
+    assert engine.process
+    with Watched([plugin]) as ours:
+        processes.wait_until(lambda: watches(plugin, engine.process.pid), awaiting="the plugin to watch the engine")  # type: ignore[union-attr]
+        assert [folder.name for folder in memory.MEMORY.glob(f"{memory.PREFIX}{plugin}-*/key")] == ["key"]
+        engine.kill()
+        ours.wait_for_end()
+        assert list(memory.MEMORY.glob(f"{memory.PREFIX}{plugin}-*")) == []
 
 
 def test_a_plugin_whose_engine_is_gone_already_ends_at_once() -> None:
