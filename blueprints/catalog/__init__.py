@@ -1,46 +1,71 @@
 """What is known of hardware and versions: data files, each entry with its source and date, read into frozen values."""
 
-import dataclasses
-import functools
-import pathlib
-from collections.abc import Mapping
+from .accelerators import Accelerator, MigProfile, accelerators
+from .fabrics import Expectation, Fabric, expected_busbw, fabrics
+from .layouts import Interface, Layout, Nic, expand, layout, layouts
+from .machines import Machine, machine, machines
+from .matrix import Condition, Fault, Rule, SlurmFeature, faults, rules, slurm_features, slurm_has
+from .prices import Price, StoragePrice, price, prices, service_price, storage_price
+from .quotas import Quota, quota_for, quotas, quotas_for, storage_quota_for
+from .software import Profile, profile, profile_names, software, software_names
+from .sources import Source, source, sources
+from .storage import Rate, Run, StorageClass, Tier, storage_class, storage_classes
+from .targets import ControlSize, Managed, Networks, Target, target, target_names
 
-from .. import read, spec
-
-_FOLDER = pathlib.Path(__file__).resolve().parent
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Accelerator:
-    name: str
-    description: str
-    per_node: tuple[int, ...]
-    """The counts of whole GPUs that machines exist with."""
-    source: str
-    date: str
-
-
-@functools.cache
-def accelerators() -> Mapping[str, Accelerator]:
-    """Give every accelerator by name."""
-    entries = read.read(_FOLDER / "accelerators.yaml").values
-    return {name: Accelerator(name=name, **{**entry, "per_node": tuple(entry["per_node"])}) for name, entry in entries.items()}
-
-
-@functools.cache
-def software_names() -> tuple[str, ...]:
-    """List the software profiles."""
-    return tuple(sorted(path.stem for path in (_FOLDER / "software").glob("*.yaml")))
-
-
-@functools.cache
-def software(name: str) -> spec.Software:
-    """Give one software profile.
-
-    Raises:
-        KeyError: there is none of this name.
-    """
-    if name not in software_names():
-        raise KeyError(name)
-    entry = read.read(_FOLDER / "software" / f"{name}.yaml").values
-    return spec.Software(**{field.name: entry[field.name] for field in dataclasses.fields(spec.Software)})
+__all__ = [
+    "Accelerator",
+    "Condition",
+    "ControlSize",
+    "Expectation",
+    "Fabric",
+    "Fault",
+    "Interface",
+    "Layout",
+    "Machine",
+    "Managed",
+    "MigProfile",
+    "Networks",
+    "Nic",
+    "Price",
+    "Profile",
+    "Quota",
+    "Rate",
+    "Rule",
+    "Run",
+    "SlurmFeature",
+    "Source",
+    "StorageClass",
+    "StoragePrice",
+    "Target",
+    "Tier",
+    "accelerators",
+    "expand",
+    "expected_busbw",
+    "fabrics",
+    "faults",
+    "layout",
+    "layouts",
+    "machine",
+    "machines",
+    "price",
+    "prices",
+    "profile",
+    "profile_names",
+    "quota_for",
+    "quotas",
+    "quotas_for",
+    "rules",
+    "service_price",
+    "slurm_features",
+    "slurm_has",
+    "software",
+    "software_names",
+    "source",
+    "sources",
+    "storage_class",
+    "storage_classes",
+    "storage_price",
+    "storage_quota_for",
+    "target",
+    "target_names",
+]

@@ -1,0 +1,157 @@
+"""Fabrics: what carries GPU traffic, how NCCL is told to use it, and which bus bandwidth it must deliver."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from . import files
+from .machines import Machine, machine
+
+BUSBW_GBS_PER_GBIT = 0.125
+"""A NIC's Gb/s in the GB/s that nccl-tests prints (nccl-tests doc/PERFORMANCE.md)."""
+_UNITS = {"M": 1 << 20, "G": 1 << 30}
+_NODE, _DOMAIN = "nvlink", "nvlink-domain"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Expectation:
+    """What one collective delivers at one message size, in GB/s of bus bandwidth."""
+
+    fabric: str
+    machines: tuple[str, ...]
+    nodes_min: int
+    nodes_max: int | None
+    """None: any number from `nodes_min` on."""
+    collective: str
+    """`all_reduce`, `all_gather` or `alltoall`."""
+    size_bytes: int
+    typical_gbs: float | None
+    """What was measured; None: nobody published it."""
+    warn_gbs: float | None
+    floor_gbs: float
+    """Less is a failure."""
+    provisional: bool
+    """One measurement, or only what somebody else demands: less than the floor is no proof."""
+    source: str
+
+    def fits(self, machine_name: str, nodes: int) -> bool:
+        return machine_name in self.machines and self.nodes_min <= nodes and (self.nodes_max is None or nodes <= self.nodes_max)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fabric:
+    name: str
+    title: str
+    plugin: str
+    """NCCL's network plugin; empty: NCCL's own transport."""
+    environment: Mapping[str, str]
+    machine_environment: Mapping[str, Mapping[str, str]]
+    environment_script: str
+    """A file that jobs source before the variables are set; empty: none."""
+    log_line: str
+    """Appears in NCCL's log (NCCL_DEBUG=INFO) when the fabric is used; empty: nothing tells."""
+    bad_log_lines: tuple[str, ...]
+    """Appear when it isn't."""
+    expected: tuple[Expectation, ...]
+    source: str
+    as_of: str
+    note: str
+
+    def environment_for(self, machine_name: str) -> Mapping[str, str]:
+        """Give the variables for jobs on nodes of one machine."""
+        return {**self.environment, **self.machine_environment.get(machine_name, {})}
+
+
+@functools.cache
+def fabrics() -> Mapping[str, Fabric]:
+    """Give every fabric by name, NVLink included."""
+    return {name: _fabric(name, entry) for name, entry in files.mapping("fabrics")["fabrics"].items()}
+
+
+def expected_busbw(target: str, machine_name: str, nodes: int, *, collective: str | None = None) -> Expectation | None:
+    """Say what a job over so many nodes must deliver, at the largest message that is known; None: the nodes have no fabric, or nothing is known of it.
+
+    Where nobody measured, it is a share of what the NICs of a node carry together, and provisional.
+
+    Raises:
+        KeyError: there is no such target or machine.
+    """
+    known = machine(target, machine_name)
+    fabric = _fabric_between(known, nodes)
+    if fabric is None:
+        return None
+    fitting = [entry for entry in fabrics()[fabric].expected if entry.fits(machine_name, nodes) and collective in (None, entry.collective)]
+    if fitting:
+        return max(fitting, key=lambda entry: entry.size_bytes)
+    return None if fabric == _NODE else _share_of_nics(known, collective)
+
+
+def _fabric_between(known: Machine, nodes: int) -> str | None:
+    """Name what carries the traffic of GPUs on so many nodes."""
+    if known.gpus == 0:
+        return None
+    if nodes == 1:
+        return _NODE
+    if known.domain_nodes is not None and nodes <= known.domain_nodes:
+        return _DOMAIN
+    return known.fabric
+
+
+def _share_of_nics(known: Machine, collective: str | None) -> Expectation | None:
+    rule = files.mapping("fabrics")["fallback"]
+    if collective not in (None, rule["collective"]) or known.fabric is None or not known.fabric_nics:
+        return None
+    share = rule["floor_shares"].get(known.fabric, rule["floor_share"])
+    return Expectation(
+        fabric=known.fabric,
+        machines=(known.name,),
+        nodes_min=2,
+        nodes_max=None,
+        collective=rule["collective"],
+        size_bytes=_bytes(rule["size"]),
+        typical_gbs=None,
+        warn_gbs=None,
+        floor_gbs=share * known.fabric_nics * known.fabric_nic_gbps * BUSBW_GBS_PER_GBIT,
+        provisional=True,
+        source=rule["source"],
+    )
+
+
+def _fabric(name: str, entry: Mapping[str, Any]) -> Fabric:
+    read: dict[str, Any] = {
+        "bad_log_lines": tuple(entry["bad_log_lines"]),
+        "expected": tuple(_expectation(name, expected) for expected in entry["expected"]),
+        "machine_environment": entry.get("machine_environment", {}),
+        "environment_script": entry.get("environment_script", ""),
+    }
+    return Fabric(name=name, **{**entry, **read})
+
+
+def _expectation(fabric: str, entry: Mapping[str, Any]) -> Expectation:
+    nodes_min, nodes_max = _nodes(entry["nodes"])
+    return Expectation(
+        fabric=fabric,
+        machines=tuple(entry["machines"]),
+        nodes_min=nodes_min,
+        nodes_max=nodes_max,
+        collective=entry["collective"],
+        size_bytes=_bytes(entry["size"]),
+        typical_gbs=entry.get("typical"),
+        warn_gbs=entry.get("warn"),
+        floor_gbs=entry["floor"],
+        provisional=entry.get("provisional", False),
+        source=entry["source"],
+    )
+
+
+def _nodes(given: int | list[int]) -> tuple[int, int | None]:
+    """Read `2` (exactly), `[2]` (or more) and `[2, 18]`."""
+    if isinstance(given, int):
+        return given, given
+    return given[0], given[1] if len(given) > 1 else None
+
+
+def _bytes(text: str) -> int:
+    """Read nccl-tests' sizes: `512M`, `16G`."""
+    return int(text[:-1]) * _UNITS[text[-1]]

@@ -1,0 +1,124 @@
+"""Machines: what can be had on each target, as the clouds' own records describe it."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+
+from . import files
+
+TARGETS = ("aws", "gcp", "metal")
+"""The targets that have a table of machines; `local` has whatever this machine is."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Machine:
+    name: str
+    target: str
+    arch: str
+    """`x86_64` or `arm64`."""
+    vcpus: int
+    """0: unknown, as are `cores_per_socket` then; `sockets * cores_per_socket * threads_per_core` otherwise."""
+    sockets: int
+    """1 where no source tells more: `cores_per_socket` counts all cores then."""
+    cores_per_socket: int
+    threads_per_core: int
+    memory_gib: float
+    """0: unknown."""
+    accelerator: str | None
+    """A key of accelerators.yaml."""
+    gpus: int
+    """Whole GPUs; machines with a part of one are not listed."""
+    gpu_memory_gib: float | None
+    """Of each GPU, as the cloud reports it (AWS in GiB, the others in their nominal GB)."""
+    network_gbps: float | None
+    """The sum over the cards at their peak; None: unknown."""
+    cards: int
+    """Network cards; what is no card of its own (Google's NICs, ports of bare metal) counts as one each."""
+    interfaces_per_card: tuple[int, ...]
+    """How many interfaces each card takes; empty: unknown."""
+    fabric: str | None
+    """A key of fabrics.yaml: what carries GPU traffic between nodes."""
+    fabric_nics: int
+    fabric_nic_gbps: float
+    nic_layout: str
+    """A key of layouts.yaml."""
+    scratch_gib: float
+    """Local NVMe that comes with the machine; disks that can be added don't count. 0: none, or unknown (see `note`)."""
+    scratch_disks: int
+    """0: none, or their number is unknown."""
+    regions: tuple[str, ...]
+    """Regions known to offer it; empty: unknown."""
+    capacity: tuple[str, ...]
+    """The kinds it is sold in: `on-demand`, `spot`, `reserved`, `block`, `flex`; empty for what is owned."""
+    compact_nodes: int | None
+    """The most nodes that one placement group or policy takes; None: no known limit."""
+    domain_nodes: int | None
+    """The nodes of one NVLink domain; None: no domain is wider than a node."""
+    source: str
+    as_of: str
+    note: str
+
+
+@functools.cache
+def machines(target: str) -> Mapping[str, Machine]:
+    """Give a target's machines by name, in the order of the file; none for a target without a table."""
+    if target not in TARGETS:
+        return {}
+    return {row["name"]: _machine(target, row) for row in files.table(f"machines/{target}")}
+
+
+def machine(target: str, name: str) -> Machine:
+    """Give one machine.
+
+    Raises:
+        KeyError: the target has none of this name.
+    """
+    return machines(target)[name]
+
+
+def _machine(target: str, row: Mapping[str, str]) -> Machine:
+    return Machine(
+        name=row["name"],
+        target=target,
+        arch=row["arch"],
+        vcpus=int(row["vcpus"]),
+        sockets=int(row["sockets"]),
+        cores_per_socket=int(row["cores_per_socket"]),
+        threads_per_core=int(row["threads_per_core"]),
+        memory_gib=float(row["memory_gib"]),
+        accelerator=row["accelerator"] or None,
+        gpus=int(row["gpus"]),
+        gpu_memory_gib=_number(row["gpu_memory_gib"]),
+        network_gbps=_number(row["network_gbps"]),
+        cards=int(row["cards"]),
+        interfaces_per_card=_per_card(row["interfaces_per_card"]),
+        fabric=row["fabric"] or None,
+        fabric_nics=int(row["fabric_nics"]),
+        fabric_nic_gbps=float(row["fabric_nic_gbps"]),
+        nic_layout=row["nic_layout"],
+        scratch_gib=float(row["scratch_gib"]),
+        scratch_disks=int(row["scratch_disks"]),
+        regions=tuple(row["regions"].split()),
+        capacity=tuple(row["capacity"].split()),
+        compact_nodes=_count(row["compact_nodes"]),
+        domain_nodes=_count(row["domain_nodes"]),
+        source=row["source"],
+        as_of=row["as_of"],
+        note=row["note"],
+    )
+
+
+def _number(cell: str) -> float | None:
+    return float(cell) if cell else None
+
+
+def _count(cell: str) -> int | None:
+    return int(cell) if cell else None
+
+
+def _per_card(cell: str) -> tuple[int, ...]:
+    """Read `2x32` (two interfaces on each of 32 cards) or `4` (one card)."""
+    if not cell:
+        return ()
+    interfaces, _, cards = cell.partition("x")
+    return (int(interfaces),) * int(cards or 1)

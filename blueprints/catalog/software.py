@@ -1,0 +1,110 @@
+"""Software profiles: each one set of versions that go together."""
+
+import dataclasses
+import functools
+
+from .. import spec
+from . import files
+
+_NOT_PROFILES = ("matrix",)
+_PARTS = (
+    *("kernel", "driver", "cuda", "nccl", "ofi_nccl", "efa_installer", "gib", "tcpx", "tcpxo", "rxdm", "doca_ofed"),
+    *("lustre_client", "container_toolkit", "enroot", "pyxis", "dcgm"),
+)
+"""Parts of a profile whose versions the spec lists."""
+LOCAL = "local"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Profile:
+    """One set of versions. An empty version is unknown, or the part is not in the set."""
+
+    profile: str
+    os: str
+    """`ubuntu-24.04`, `debian-13`, …"""
+    suite: str
+    """The distribution's archive name (`noble`)."""
+    arch: str
+    """`x86_64`, `arm64`, or `any`."""
+    targets: tuple[str, ...]
+    """Where it can be used."""
+    slurm: str
+    """Major version, the key of the Slurm templates (`25.11`)."""
+    tested_on: str
+    """Where this set has run: `simulated` (hosts without GPUs) or a machine's name; empty when it never ran."""
+    source: str
+    date: str
+    image: str = ""
+    """The base image by its name, where the set starts from one."""
+    kernel: str = ""
+    kubernetes: str = ""
+    driver: str = ""
+    """NVIDIA's driver, as a version or as a branch (`580`)."""
+    cuda: str = ""
+    nccl: str = ""
+    ofi_nccl: str = ""
+    """NCCL's plugin for libfabric, where it doesn't come with the EFA installer."""
+    efa_installer: str = ""
+    gib: str = ""
+    """NCCL's plugin for RoCE on Google Cloud."""
+    tcpx: str = ""
+    tcpxo: str = ""
+    rxdm: str = ""
+    """The daemon of TCPX or TCPXO that receives for the GPUs."""
+    doca_ofed: str = ""
+    lustre_client: str = ""
+    container_toolkit: str = ""
+    enroot: str = ""
+    pyxis: str = ""
+    dcgm: str = ""
+    note: str = ""
+
+    @property
+    def is_tested(self) -> bool:
+        return bool(self.tested_on)
+
+
+@functools.cache
+def profile_names() -> tuple[str, ...]:
+    """List every software profile."""
+    return tuple(name for name in files.names("software") if name not in _NOT_PROFILES)
+
+
+@functools.cache
+def profile(name: str) -> Profile:
+    """Give one software profile with all that is known of it.
+
+    Raises:
+        KeyError: there is none of this name.
+    """
+    if name not in profile_names():
+        raise KeyError(name)
+    entry = files.mapping(f"software/{name}")
+    return Profile(**{**entry, "targets": tuple(entry["targets"])})
+
+
+@functools.cache
+def software_names(target: str = LOCAL) -> tuple[str, ...]:
+    """List the software profiles that can be used on a target."""
+    return tuple(name for name in profile_names() if target in profile(name).targets)
+
+
+@functools.cache
+def software(name: str) -> spec.Software:
+    """Give what the spec holds of one software profile.
+
+    Raises:
+        KeyError: there is none of this name.
+    """
+    chosen = profile(name)
+    versions = tuple((part, version) for part in _PARTS if (version := getattr(chosen, part)))
+    return spec.Software(
+        profile=chosen.profile,
+        os=chosen.os,
+        suite=chosen.suite,
+        slurm=chosen.slurm,
+        tested_on=chosen.tested_on,
+        arch=chosen.arch,
+        kubernetes=chosen.kubernetes,
+        versions=versions,
+    )

@@ -1,0 +1,154 @@
+"""Targets: where a blueprint can land, what each place offers and what it calls it."""
+
+import dataclasses
+import functools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from . import files
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ControlSize:
+    """The machine of the scheduler's own hosts, for clusters up to a size."""
+
+    size: str
+    nodes_max: int | None
+    """None: any number."""
+    machine: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Managed:
+    """The cloud's own services in place of the stack's hosts, by name; empty: there is none."""
+
+    slurm: tuple[str, ...]
+    kubernetes: tuple[str, ...]
+    database: str
+    load_balancer: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Networks:
+    """How the network of a stack is divided."""
+
+    default_prefix: int
+    """Of the network that is chosen where none is asked for."""
+    for_each_interface: bool
+    """True: every interface of a host is in a subnet of its own; False: all are in the cluster's."""
+    public_subnets: int
+    """For load balancers and the way out."""
+    public_addresses: int
+    """What each of these must hold."""
+    zones: Mapping[str, int]
+    """In how many zones a service (`control`, `database`, `kubernetes`) wants subnets; one where it isn't named."""
+    source: str
+    as_of: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Target:
+    name: str
+    title: str
+    hosts: str
+    """Where hosts come from: `cloud` (the stack makes them), `site` (they are there), `here` (they stand on this machine)."""
+    cpu_machines: tuple[str, ...]
+    """Patterns of the machines for pools without an accelerator."""
+    networks: Networks | None
+    """None where the stack's network isn't divided."""
+    host_memory_mib: Mapping[str, int]
+    """`control`, `access`, `compute` → memory that such a host takes of this machine; empty where hosts are machines of their own."""
+    default_region: str
+    """Empty: the target has no regions."""
+    regions: tuple[str, ...]
+    """Those that the catalogue knows; machines name more of them."""
+    zone_pattern: str
+    """What follows a region's name in the name of a zone, as a regular expression; empty: there are no zones."""
+    architectures: tuple[str, ...]
+    default_software: Mapping[str, str]
+    """Processor architecture → software profile."""
+    schedulers: Mapping[str, str]
+    """Scheduler → `hosts` when the stack's own hosts run it, or the service that does."""
+    managed: Managed
+    storage: Mapping[str, str]
+    """Kind of storage → class that is meant when none is named."""
+    capacity: tuple[str, ...]
+    """The kinds of purchase; none where nothing is bought."""
+    control_sizes: tuple[ControlSize, ...]
+    control_source: str
+    managed_slurm_nodes: Mapping[str, int]
+    """Size of the managed Slurm controller → the most compute nodes."""
+    login_machine: str
+    addresses_reserved_per_subnet: int
+    subnet_prefix_widest: int
+    subnet_prefix_narrowest: int
+    name_limits: Mapping[str, int]
+    """Kind of resource → the longest name it may have."""
+    limits: Mapping[str, int]
+    built_schedulers: tuple[str, ...]
+    """The schedulers that this version can stand up here; none: the target is planned only."""
+    built_keys: tuple[str, ...]
+    """Keys of the language that this version heeds here, by their path without names (`pools.partition.max_time`); each with all below it."""
+    ignored_keys: tuple[str, ...]
+    """Keys that are about what the target doesn't have."""
+    tag_value: str
+    """What a tag's value may be, as a regular expression; empty: anything."""
+    tags_max: int | None
+    source: str
+    as_of: str
+    note: str
+
+    @property
+    def is_built(self) -> bool:
+        return bool(self.built_schedulers)
+
+    def control_size(self, nodes: int) -> ControlSize | None:
+        """Choose the scheduler's machine for a cluster; None: the target leaves it to the site."""
+        return next((size for size in self.control_sizes if size.nodes_max is None or nodes <= size.nodes_max), None)
+
+    def is_zone(self, name: str) -> bool:
+        return self.region_of(name) is not None
+
+    def region_of(self, zone: str) -> str | None:
+        """Give the region that a zone is in; None: it isn't the name of a zone of a region."""
+        if not self.zone_pattern:
+            return None
+        match = re.fullmatch(rf"(?P<region>[a-z]+(-[a-z]+)+-?[0-9]+){self.zone_pattern}", zone)
+        return match["region"] if match else None
+
+
+_ORIGIN = ("source", "as_of")
+
+
+def target_names() -> tuple[str, ...]:
+    """List the targets."""
+    return tuple(files.mapping("targets"))
+
+
+@functools.cache
+def target(name: str) -> Target:
+    """Give one target.
+
+    Raises:
+        KeyError: there is none of this name.
+    """
+    entry = dict(files.mapping("targets")[name])
+    prefix, built = entry.pop("subnet_prefix"), entry.pop("built")
+    memory = entry.get("host_memory_mib", {})
+    read: dict[str, Any] = {
+        "networks": Networks(**entry["networks"]) if "networks" in entry else None,
+        "host_memory_mib": {role: size for role, size in memory.items() if role not in _ORIGIN},
+        "managed": Managed(**{**entry["managed"], "slurm": tuple(entry["managed"]["slurm"]), "kubernetes": tuple(entry["managed"]["kubernetes"])}),
+        "control_sizes": tuple(ControlSize(size["size"], size.get("nodes_max"), size["machine"]) for size in entry["control_sizes"]),
+        "managed_slurm_nodes": entry.get("managed_slurm_nodes", {}),
+        "subnet_prefix_widest": prefix["widest"],
+        "subnet_prefix_narrowest": prefix["narrowest"],
+        "built_schedulers": tuple(built["schedulers"]),
+        "built_keys": tuple(built.get("keys", ())),
+        "ignored_keys": tuple(built.get("ignored", ())),
+        "tag_value": entry.get("tag_value", ""),
+        "tags_max": entry.get("tags_max"),
+    }
+    lists = {field: tuple(entry[field]) for field in ("cpu_machines", "regions", "architectures", "capacity")}
+    return Target(name=name, **{**entry, **lists, **read})

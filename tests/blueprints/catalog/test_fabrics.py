@@ -1,0 +1,270 @@
+"""Fabrics and what they must deliver, against what others measured and demand."""
+
+import pytest
+
+from blueprints import catalog
+
+MIB, GIB = 1 << 20, 1 << 30
+EXPECTATIONS = [entry for fabric in catalog.fabrics().values() for entry in fabric.expected]
+MACHINES = [(target, name) for target in ("aws", "gcp", "metal") for name in catalog.machines(target)]
+
+
+def test_every_fabric_is_complete() -> None:
+    for name, fabric in catalog.fabrics().items():
+        assert fabric.title
+        assert catalog.source(fabric.source).where
+        assert fabric.as_of.startswith("20")
+        assert all(isinstance(value, str) for value in fabric.environment.values()), name
+        if fabric.log_line:
+            assert fabric.bad_log_lines == ("NET/Socket", "Using network Socket")
+
+
+def test_machines_and_fabrics_know_each_other() -> None:
+    machines = {name: catalog.machine(target, name) for target, name in MACHINES}
+    assert {machine.fabric for machine in machines.values()} - {None} <= set(catalog.fabrics())
+    for entry in EXPECTATIONS:
+        for name in entry.machines:
+            machine = machines[name]
+            carries = {"nvlink": machine.gpus > 1, "nvlink-domain": machine.domain_nodes is not None}.get(entry.fabric, machine.fabric == entry.fabric)
+            assert carries, (entry.fabric, name)
+    for fabric in catalog.fabrics().values():
+        assert set(fabric.machine_environment) <= {name for name, machine in machines.items() if machine.fabric == fabric.name}
+
+
+@pytest.mark.parametrize(
+    "entry", EXPECTATIONS, ids=lambda entry: f"{entry.fabric}-{entry.machines[0]}-{entry.nodes_min}-{entry.collective}-{entry.size_bytes // MIB}M"
+)
+def test_thresholds_are_shares_of_what_was_measured(entry: catalog.Expectation) -> None:
+    assert catalog.source(entry.source).where
+    assert entry.collective in ("all_reduce", "all_gather", "alltoall")
+    if entry.typical_gbs is None:
+        assert entry.provisional
+        assert entry.warn_gbs is None
+        return
+    assert entry.warn_gbs is not None
+    assert entry.floor_gbs < entry.warn_gbs < entry.typical_gbs
+    assert entry.warn_gbs / entry.typical_gbs == pytest.approx(0.95, abs=0.02)
+    # One floor is what Google itself demands of a3-high (60 of 71).
+    assert entry.floor_gbs / entry.typical_gbs == pytest.approx(0.90, abs=0.055)
+
+
+def test_no_floor_is_more_than_the_network_can_carry() -> None:
+    """All_reduce on exactly two nodes and NVLink pass the rate of the NICs; nothing else does."""
+    for target, name in MACHINES:
+        machine = catalog.machine(target, name)
+        for nodes in (2, 3, 17, 64):
+            entry = catalog.expected_busbw(target, name, nodes)
+            if entry is None or entry.fabric == "nvlink-domain" or (entry.collective == "all_reduce" and entry.nodes_max == 2):
+                continue
+            assert entry.floor_gbs <= machine.fabric_nics * machine.fabric_nic_gbps / 8, (name, nodes)
+
+
+MEASURED = [
+    # target, machine, nodes, collective, message, typical, warn, floor
+    ("aws", "p4d.24xlarge", 1, "all_reduce", 8 * GIB, 231, 220, 208),
+    ("metal", "dgx-a100", 1, "all_reduce", 8 * GIB, 231, 220, 208),
+    ("gcp", "a3-megagpu-8g", 1, "all_reduce", 8 * GIB, 479, 455, 430),
+    ("metal", "dgx-h200", 1, "all_reduce", 8 * GIB, 479, 455, 430),
+    ("aws", "p6-b200.48xlarge", 1, "all_reduce", 8 * GIB, 830, 790, 745),
+    ("aws", "p6-b300.48xlarge", 1, "all_reduce", 8 * GIB, None, None, 800),
+    ("aws", "p4d.24xlarge", 2, "all_reduce", 2 * GIB, 77.9, 74, 70),
+    ("aws", "p4de.24xlarge", 2, "all_reduce", 2 * GIB, 77.9, 74, 70),
+    ("aws", "p5.48xlarge", 2, "all_reduce", 16 * GIB, 487, 463, 438),
+    ("aws", "p5e.48xlarge", 2, "all_gather", 16 * GIB, 338, 321, 304),
+    ("aws", "p5.48xlarge", 64, None, 16 * GIB, 338, 321, 304),
+    ("aws", "p5en.48xlarge", 16, None, 16 * GIB, 370, 351, 333),
+    ("aws", "p6-b200.48xlarge", 4, None, 16 * GIB, 377, 358, 339),
+    ("aws", "p6-b300.48xlarge", 2, None, 16 * GIB, 654, 621, 588),
+    ("aws", "p6e-gb200.36xlarge", 4, None, 16 * GIB, 609.3, 578, 548),
+    ("gcp", "a3-highgpu-8g", 2, "all_reduce", 2 * GIB, 65.7, 62, 59),
+    ("gcp", "a3-highgpu-8g", 8, None, 512 * MIB, 71, 67, 60),
+    ("gcp", "a3-megagpu-8g", 2, "all_reduce", 16 * GIB, 337, 320, 303),
+    ("gcp", "a3-megagpu-8g", 8, None, 8 * GIB, 188.7, 179, 170),
+    ("gcp", "a3-ultragpu-8g", 2, None, 8 * GIB, 326, 310, 293),
+    ("gcp", "a4-highgpu-8g", 2, None, 8 * GIB, None, None, 250),
+    ("gcp", "a4x-highgpu-4g", 18, None, 16 * GIB, 680, 646, 612),
+    ("metal", "dgx-h100", 2, None, 8 * GIB, 467, 444, 420),
+    ("metal", "dgx-h100", 8, None, 8 * GIB, 387, 367, 348),
+    ("metal", "dgx-a100", 2, None, 8 * GIB, 186, 178, 168),
+]
+
+
+@pytest.mark.parametrize(("target", "machine", "nodes", "collective", "size", "typical", "warn", "floor"), MEASURED)
+def test_what_was_measured(
+    target: str, machine: str, nodes: int, collective: str | None, size: int, typical: float | None, warn: float | None, floor: float
+) -> None:
+    entry = catalog.expected_busbw(target, machine, nodes, collective=collective)
+    assert entry is not None
+    assert (entry.size_bytes, entry.typical_gbs, entry.warn_gbs, entry.floor_gbs) == (size, typical, warn, floor)
+
+
+def test_every_expectation_of_the_table_is_one_that_was_measured() -> None:
+    """p5 at 8 GiB is behind p5 at 16 GiB; everything else is asked for above."""
+    asked_for = {catalog.expected_busbw(row[0], row[1], row[2], collective=row[3]) for row in MEASURED}
+    (left,) = [entry for entry in EXPECTATIONS if entry not in asked_for]
+    assert (left.machines[0], left.size_bytes, left.typical_gbs, left.warn_gbs, left.floor_gbs) == ("p5.48xlarge", 8 * GIB, 479, 455, 430)
+    assert (left.nodes_min, left.nodes_max) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("target", "machine", "nodes", "gate"),
+    [
+        # What others demand, and a healthy pair of nodes delivers: the catalogue's floor is no looser.
+        ("gcp", "a3-ultragpu-8g", 2, 250),
+        ("gcp", "a3-megagpu-8g", 2, 150),
+        ("aws", "p4d.24xlarge", 2, 26),
+        ("aws", "p5.48xlarge", 2, 250),
+        ("aws", "p4d.24xlarge", 1, 185),
+    ],
+)
+def test_floors_are_no_looser_than_what_others_demand(target: str, machine: str, nodes: int, gate: float) -> None:
+    entry = catalog.expected_busbw(target, machine, nodes)
+    assert entry is not None
+    assert entry.floor_gbs >= gate
+
+
+@pytest.mark.parametrize(
+    ("target", "machine", "nodes", "floor"),
+    [
+        ("aws", "p5en.48xlarge", 2, 0.80 * 16 * 200 / 8),
+        ("aws", "p4d.24xlarge", 3, 0.80 * 4 * 100 / 8),
+        ("metal", "dgx-b200", 2, 0.80 * 8 * 400 / 8),
+        ("gcp", "a4x-highgpu-4g", 19, 0.80 * 4 * 400 / 8),
+        ("metal", "gb200-nvl72-tray", 2, 0.80 * 4 * 400 / 8),
+    ],
+)
+def test_unmeasured_fabrics_owe_a_share_of_their_nics(target: str, machine: str, nodes: int, floor: float) -> None:
+    entry = catalog.expected_busbw(target, machine, nodes)
+    assert entry is not None
+    assert entry.floor_gbs == pytest.approx(floor)
+    assert (entry.collective, entry.size_bytes, entry.typical_gbs, entry.provisional) == ("all_gather", 8 * GIB, None, True)
+
+
+def test_tcpx_owes_a_smaller_share() -> None:
+    rule = catalog.files.mapping("fabrics")["fallback"]
+    assert (rule["floor_share"], rule["floor_shares"]) == (0.80, {"gcp-tcpx": 0.60})
+    # It holds for every machine that was measured with all_gather: no floor of the table is below it.
+    for target, name in (("gcp", "a3-highgpu-8g"), ("gcp", "a3-megagpu-8g"), ("gcp", "a3-ultragpu-8g"), ("aws", "p5.48xlarge")):
+        machine, entry = catalog.machine(target, name), catalog.expected_busbw(target, name, 2, collective="all_gather")
+        assert entry is not None
+        assert entry.typical_gbs is not None
+        assert machine.fabric is not None
+        share = rule["floor_shares"].get(machine.fabric, rule["floor_share"])
+        assert share * machine.fabric_nics * machine.fabric_nic_gbps / 8 < entry.typical_gbs
+
+
+def test_nothing_is_expected_where_nothing_is_known() -> None:
+    assert catalog.expected_busbw("gcp", "a2-highgpu-8g", 2) is None
+    assert catalog.expected_busbw("aws", "hpc7a.96xlarge", 2) is None
+    assert catalog.expected_busbw("aws", "g5.48xlarge", 1) is None
+    assert catalog.expected_busbw("aws", "p5en.48xlarge", 2, collective="all_reduce") is None
+    with pytest.raises(KeyError):
+        catalog.expected_busbw("aws", "p7.48xlarge", 2)
+
+
+def test_what_jobs_are_told_and_the_log_must_say() -> None:
+    fabrics = catalog.fabrics()
+    assert {name: fabric.log_line for name, fabric in fabrics.items() if fabric.log_line} == {
+        "efa": "Selected provider is efa",
+        "gcp-tcpx": "NET/GPUDirectTCPX",
+        "gcp-tcpxo": "NET/FasTrak",
+        "gcp-gib": "NET/gIB",
+        "ib-hdr": "NET/IB",
+        "ib-ndr": "NET/IB",
+        "ib-xdr": "NET/IB",
+        "roce": "NET/IB",
+    }
+    assert fabrics["gcp-gib"].environment_for("a3-ultragpu-8g") == {
+        "NCCL_NET": "gIB",
+        "LD_LIBRARY_PATH": "/usr/local/gib/lib64",
+        "NCCL_SOCKET_IFNAME": "enp0s19,enp192s20",
+    }
+    assert fabrics["gcp-gib"].environment_for("a4x-highgpu-4g")["NCCL_SOCKET_IFNAME"] == "enp0s3,enp192s2"
+    assert "NCCL_SOCKET_IFNAME" not in fabrics["gcp-gib"].environment_for("a4-highgpu-8g")
+    assert fabrics["nvlink-domain"].environment == {"NCCL_MNNVL_ENABLE": "1", "NCCL_NVLS_ENABLE": "1"}
+    assert [name for name, fabric in fabrics.items() if fabric.environment_script] == ["gcp-tcpxo", "gcp-gib"]
+
+
+def test_every_nic_of_google_cloud_has_its_own_interface() -> None:
+    """As many data interfaces are named as the machine has NICs for its GPUs, and the control interface is none of them."""
+    for fabric, machine, variable in (
+        ("gcp-tcpx", "a3-highgpu-8g", "NCCL_GPUDIRECTTCPX_SOCKET_IFNAME"),
+        ("gcp-tcpxo", "a3-megagpu-8g", "NCCL_FASTRAK_IFNAME"),
+    ):
+        environment = catalog.fabrics()[fabric].environment
+        interfaces = environment[variable].split(",")
+        assert len(set(interfaces)) == catalog.machine("gcp", machine).fabric_nics
+        assert environment["NCCL_SOCKET_IFNAME"] not in interfaces
+    bindings = catalog.fabrics()["gcp-tcpx"].environment
+    for direction in ("TX", "RX"):
+        bound = [binding.split(":")[0] for binding in bindings[f"NCCL_GPUDIRECTTCPX_{direction}_BINDINGS"].split(";")]
+        assert bound == bindings["NCCL_GPUDIRECTTCPX_SOCKET_IFNAME"].split(",")
+
+
+def test_variables_for_efa_are_few() -> None:
+    """The cheat sheet warns of most others: they slow NCCL down, or did something for older installers only."""
+    assert catalog.fabrics()["efa"].environment == {"FI_EFA_USE_HUGE_PAGE": "0", "NCCL_SOCKET_IFNAME": "^docker,lo,veth"}
+
+
+def test_tcpx_sends_and_receives_on_cores_of_its_own() -> None:
+    """Both threads of a core serve the same NIC, and no core serves both directions."""
+    machine, environment = catalog.machine("gcp", "a3-highgpu-8g"), catalog.fabrics()["gcp-tcpx"].environment
+    cores = machine.sockets * machine.cores_per_socket
+    taken: dict[str, set[int]] = {"TX": set(), "RX": set()}
+    for direction, serving in taken.items():
+        for binding in environment[f"NCCL_GPUDIRECTTCPX_{direction}_BINDINGS"].split(";"):
+            first, second = (list(map(int, span.split("-"))) for span in binding.split(":")[1].split(","))
+            assert [number + cores for number in first] == second
+            assert first[1] - first[0] == 13
+            serving.update(range(first[0], first[1] + 1), range(second[0], second[1] + 1))
+    assert len(taken["TX"]) == len(taken["RX"]) == 56
+    assert not taken["TX"] & taken["RX"]
+    assert max(taken["TX"] | taken["RX"]) < machine.vcpus
+
+
+def test_what_tcpx_is_told() -> None:
+    environment = catalog.fabrics()["gcp-tcpx"].environment
+    assert {name: value for name, value in environment.items() if not name.startswith("NCCL_GPUDIRECTTCPX")} == {
+        "NCCL_NET": "GPUDirectTCPX_v7",
+        "NCCL_SOCKET_IFNAME": "enp0s12",
+        "NCCL_CROSS_NIC": "0",
+        "NCCL_ALGO": "Ring",
+        "NCCL_PROTO": "Simple",
+        "NCCL_NSOCKS_PERTHREAD": "4",
+        "NCCL_SOCKET_NTHREADS": "1",
+        "NCCL_DYNAMIC_CHUNK_SIZE": str(512 * 1024),
+        "NCCL_P2P_NET_CHUNKSIZE": str(512 * 1024),
+        "NCCL_P2P_PCI_CHUNKSIZE": str(512 * 1024),
+        "NCCL_P2P_NVL_CHUNKSIZE": str(MIB),
+        "NCCL_BUFFSIZE": str(4 * MIB),
+        "NCCL_NET_GDR_LEVEL": "PIX",
+        "NCCL_P2P_PXN_LEVEL": "0",
+        "LD_LIBRARY_PATH": "/var/lib/tcpx/lib64",
+    }
+    assert environment["NCCL_GPUDIRECTTCPX_PROGRAM_FLOW_STEERING_WAIT_MICROS"] == "500000"
+
+
+def test_expectations_hold_for_the_numbers_of_nodes_that_were_measured() -> None:
+    nodes = {(entry.fabric, entry.machines[0], entry.collective, entry.size_bytes // MIB): (entry.nodes_min, entry.nodes_max) for entry in EXPECTATIONS}
+    beyond_two = {key: span for key, span in nodes.items() if span not in ((1, 1), (2, 2), (2, None))}
+    assert beyond_two == {
+        ("nvlink-domain", "p6e-gb200.36xlarge", "all_gather", 16384): (2, 18),
+        ("nvlink-domain", "a4x-highgpu-4g", "all_gather", 16384): (2, 18),
+        ("efa", "p5en.48xlarge", "all_reduce", 16384): (3, None),
+        ("efa", "p6-b200.48xlarge", "all_reduce", 16384): (3, None),
+        ("ib-ndr", "dgx-h100", "all_reduce", 8192): (3, None),
+    }
+    for entry in EXPECTATIONS:
+        assert (entry.nodes_min, entry.nodes_max) == (1, 1) or entry.fabric != "nvlink"
+        if entry.collective == "all_reduce" and entry.nodes_min == 2:
+            assert entry.nodes_max == 2
+    for key, span in nodes.items():
+        if key[0] == "nvlink-domain":
+            target = "aws" if key[1].startswith("p6e") else "gcp"
+            assert span[1] == catalog.machine(target, key[1]).domain_nodes
+
+
+def test_a3_high_owes_what_google_demands_of_it() -> None:
+    entry = catalog.expected_busbw("gcp", "a3-highgpu-8g", 8)
+    assert entry is not None
+    assert entry.floor_gbs == 60

@@ -1,0 +1,211 @@
+"""Targets against what the clouds' own interfaces say."""
+
+import re
+
+import pytest
+
+from blueprints import addresses, catalog
+from tests.blueprints.catalog import clouds, records
+
+CLOUDS = ("aws", "gcp")
+CAPACITY = {
+    # The project's word → the clouds' words for it.
+    "aws": {"on-demand": "on-demand", "spot": "spot", "block": "capacity-block", "reserved": "on-demand"},
+    "gcp": {"on-demand": "STANDARD", "spot": "SPOT", "reserved": "RESERVATION_BOUND", "block": "RESERVATION_BOUND", "flex": "FLEX_START"},
+}
+
+STANDS_IN = {"local-folder": ("folder",), "controller-export": ("nfs",)}
+"""Classes that are taken for kinds they are not: all that the target has."""
+
+
+def test_there_are_four_targets() -> None:
+    assert catalog.target_names() == ("aws", "gcp", "metal", "local")
+    with pytest.raises(KeyError):
+        catalog.target("azure")
+
+
+@pytest.mark.parametrize("name", catalog.target_names())
+def test_every_target_is_complete(name: str) -> None:
+    target = catalog.target(name)
+    assert target.title
+    assert catalog.source(target.source).where
+    assert catalog.source(target.control_source).where
+    assert target.as_of.startswith("20")
+    assert not target.regions or target.default_region in target.regions
+    assert set(target.default_software) == set(target.architectures)
+    for arch, profile in target.default_software.items():
+        assert name in catalog.profile(profile).targets
+        assert catalog.profile(profile).arch in (arch, "any")
+    assert set(target.storage) <= {"lustre", "nfs", "block", "object"}
+    for kind, storage_class in target.storage.items():
+        assert catalog.storage_class(name, storage_class).kind in STANDS_IN.get(storage_class, (kind,))
+    assert target.subnet_prefix_widest < target.subnet_prefix_narrowest
+    assert (1 << (32 - target.subnet_prefix_narrowest)) > target.addresses_reserved_per_subnet
+
+
+def test_only_slurm_on_this_machine_is_built() -> None:
+    assert {name: catalog.target(name).built_schedulers for name in catalog.target_names() if catalog.target(name).is_built} == {"local": ("slurm",)}
+
+
+@pytest.mark.parametrize("name", CLOUDS)
+def test_machines_of_the_scheduler_exist_and_grow(name: str) -> None:
+    target = catalog.target(name)
+    machines = [catalog.machine(name, size.machine) for size in target.control_sizes]
+    assert [machine.vcpus for machine in machines] == sorted({machine.vcpus for machine in machines})
+    assert {machine.gpus for machine in machines} == {0}
+    limits = [size.nodes_max for size in target.control_sizes]
+    assert limits == [32, 512, 2048, None]
+    assert catalog.machine(name, target.login_machine).gpus == 0
+    assert target.default_region in catalog.machine(name, target.login_machine).regions
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "machine"),
+    [
+        ("aws", 1, "m7i.xlarge"),
+        ("aws", 32, "m7i.xlarge"),
+        ("aws", 33, "m7i.2xlarge"),
+        ("aws", 2048, "m7i.4xlarge"),
+        ("aws", 7500, "m7i.8xlarge"),
+        ("gcp", 8, "c2-standard-4"),
+        ("gcp", 512, "c2-standard-8"),
+        ("gcp", 513, "n2-standard-32"),
+        ("gcp", 2049, "n2-standard-80"),
+    ],
+)
+def test_the_machine_of_the_scheduler_grows_with_the_cluster(name: str, nodes: int, machine: str) -> None:
+    size = catalog.target(name).control_size(nodes)
+    assert size is not None
+    assert size.machine == machine
+
+
+def test_the_site_chooses_its_own_hosts() -> None:
+    assert catalog.target("metal").control_size(10) is None
+    assert catalog.target("local").control_size(10) is None
+
+
+def test_regions_are_those_where_machines_are() -> None:
+    assert set(catalog.target("aws").regions) <= records.aws_region_names()
+    offered = {region for machine in catalog.machines("aws").values() for region in machine.regions}
+    assert set(catalog.target("aws").regions) <= offered
+    assert set(catalog.target("gcp").regions) <= {region for machine in catalog.machines("gcp").values() for region in machine.regions}
+
+
+@pytest.mark.parametrize(
+    ("name", "zone", "region"),
+    [
+        ("aws", "us-east-2a", "us-east-2"),
+        ("aws", "ap-northeast-1d", "ap-northeast-1"),
+        ("aws", "us-east-1-dfw-2a", "us-east-1"),
+        ("aws", "us-east-2", None),
+        ("aws", "us-central1-a", None),
+        ("gcp", "us-central1-a", "us-central1"),
+        ("gcp", "europe-west4-b", "europe-west4"),
+        ("gcp", "us-central1", None),
+        ("gcp", "us-east-2a", None),
+        ("metal", "us-east-2a", None),
+    ],
+)
+def test_zones_tell_their_region(name: str, zone: str, region: str | None) -> None:
+    target = catalog.target(name)
+    assert target.region_of(zone) == region
+    assert target.is_zone(zone) == (region is not None)
+
+
+@pytest.mark.parametrize("name", CLOUDS)
+def test_kinds_of_purchase_are_those_of_the_interface(name: str) -> None:
+    words = {
+        "aws": set(clouds.aws("ec2")["shapes"]["MarketType"]["enum"]),
+        "gcp": set(clouds.google("compute.v1")["Scheduling"]["properties"]["provisioningModel"]["enum"]),
+    }
+    target = catalog.target(name)
+    assert set(target.capacity) == set(CAPACITY[name])
+    assert set(CAPACITY[name].values()) <= words[name]
+    sold = {kind for machine in catalog.machines(name).values() for kind in machine.capacity}
+    assert sold == set(target.capacity)
+
+
+def test_subnets_of_aws_are_those_of_its_model() -> None:
+    text = clouds.aws_operation("ec2", "CreateSubnet")
+    sizes = re.search(r"between a /([0-9]+) netmask .* and a /([0-9]+) netmask", text)
+    assert sizes is not None
+    target = catalog.target("aws")
+    assert (target.subnet_prefix_narrowest, target.subnet_prefix_widest) == (int(sizes[1]), int(sizes[2]))
+    assert "reserves both the first four and the last IPv4 address" in text
+    assert target.addresses_reserved_per_subnet == 5
+
+
+def test_subnets_elsewhere() -> None:
+    found = {name: catalog.target(name) for name in ("gcp", "metal", "local")}
+    prefixes = {name: (target.subnet_prefix_widest, target.subnet_prefix_narrowest, target.addresses_reserved_per_subnet) for name, target in found.items()}
+    assert prefixes == {"gcp": (8, 29, 4), "metal": (8, 30, 2), "local": (addresses.SHORTEST_PREFIX, addresses.LONGEST_PREFIX, 2)}
+
+
+def test_names_of_aws_are_as_long_as_its_models_allow() -> None:
+    limits = catalog.target("aws").name_limits
+    by_model = {
+        "iam_role": clouds.aws("iam")["shapes"]["roleNameType"]["max"],
+        "eks_cluster": clouds.aws("eks")["shapes"]["ClusterName"]["max"],
+        "pcs_cluster": clouds.aws("pcs")["shapes"]["ClusterName"]["max"],
+        "load_balancer": number(r"maximum of ([0-9]+) characters", clouds.aws_text("elbv2", "CreateLoadBalancerInput", "Name")),
+        "placement_group": number(r"Up to ([0-9]+) ASCII characters", clouds.aws_text("ec2", "CreatePlacementGroupRequest", "GroupName")),
+        "database": number(r"from 1 to ([0-9]+) letters, numbers, or hyphens", clouds.aws_text("rds", "CreateDBInstanceMessage", "DBInstanceIdentifier")),
+    }
+    assert limits == by_model
+
+
+def test_names_of_google_are_as_long_as_its_interfaces_allow() -> None:
+    limits = catalog.target("gcp").name_limits
+    pattern = clouds.google("compute.v1")["Instance"]["properties"]["name"]["pattern"]
+    assert re.fullmatch(pattern, "a" * limits["resource"])
+    assert not re.fullmatch(pattern, "a" * (limits["resource"] + 1))
+    assert limits["gke_cluster"] == number(r"up to ([0-9]+) characters", clouds.google("container.v1")["Cluster"]["properties"]["name"]["description"])
+    file_system = clouds.google("hypercomputecluster.v1")["NewLustreConfig"]["properties"]["filesystem"]["description"]
+    assert limits["lustre_file_system"] == number(r"Must be ([0-9]+) characters or less", file_system)
+
+
+def test_the_managed_slurm_controller_of_aws_comes_in_the_sizes_of_its_model() -> None:
+    sizes = catalog.target("aws").managed_slurm_nodes
+    text = clouds.aws_text("pcs", "CreateClusterRequest", "size")
+    assert dict(sizes) == {size: number(rf"{size} ?: ([0-9]+) compute nodes", text) for size in clouds.aws("pcs")["shapes"]["Size"]["enum"]}
+
+
+def test_google_names_its_managed_slurm() -> None:
+    assert catalog.target("gcp").managed.slurm == ("Cluster Director",)
+    assert "Orchestrator" in clouds.google("hypercomputecluster.v1")
+
+
+def test_what_each_target_is_made_of() -> None:
+    made = {name: (catalog.target(name).schedulers, catalog.target(name).storage) for name in catalog.target_names()}
+    folder = dict.fromkeys(("lustre", "nfs", "block", "object"), "local-folder")
+    assert made == {
+        "aws": ({"slurm": "hosts", "kubernetes": "EKS"}, {"lustre": "fsx-lustre-persistent-2", "nfs": "efs", "block": "ebs-gp3", "object": "s3"}),
+        "gcp": (
+            {"slurm": "hosts", "kubernetes": "GKE"},
+            {"lustre": "managed-lustre", "nfs": "filestore-zonal", "block": "hyperdisk-balanced", "object": "gcs"},
+        ),
+        "metal": ({"slurm": "hosts", "kubernetes": "hosts"}, {"nfs": "controller-export", "block": "controller-export"}),
+        "local": ({"slurm": "hosts"}, folder),
+    }
+
+
+def test_limits_of_placement_on_google_cloud() -> None:
+    limits = catalog.target("gcp").limits
+    assert limits == {
+        "bulk_insert_nodes_max": 5000,
+        "placement_nodes_max": 1500,
+        "placement_nodes_at_distance_1": 22,
+        "placement_nodes_at_distance_2": 150,
+        "placement_nodes_at_distance_3": 1500,
+        "fabric_networks_max": 8,
+        "flex_seconds_min": 600,
+        "flex_seconds_max": 7 * 24 * 3600,
+    }
+    compact = {machine.compact_nodes for machine in catalog.machines("gcp").values()} - {None}
+    assert all(nodes <= limits["placement_nodes_max"] for nodes in compact if nodes is not None)
+
+
+def number(pattern: str, text: str) -> int:
+    found = re.search(pattern, text)
+    assert found is not None, text
+    return int(found[1].replace(",", ""))
