@@ -1,7 +1,8 @@
 """Every code a blueprint's finding can carry, with its meaning in one line. A code is stable: it is never given a second meaning.
 
 CW1xx: the file can't be read as plain YAML; CW2xx: a key or value is not in the language; CW3xx: the words are right but this target, catalogue or
-network can't give what they ask for; CW4xx: parts of the blueprint contradict each other.
+network can't give what they ask for; CW4xx: parts of the blueprint contradict each other; CW5xx: what is asked for can't stand like this, or is unwise; CW6xx:
+scale, what isn't built, and suppressions.
 """
 
 import enum
@@ -39,6 +40,11 @@ class Code(enum.StrEnum):
     OVERRIDE_PATH = "CW121", "a stack setting names a place that the blueprint doesn't have"
     OVERRIDE_VALUE = "CW122", "a stack setting holds a value that no blueprint could hold"
 
+    EXTENDS_FORM = "CW123", "a blueprint that extends a file outside its own folder"
+    EXTENDS_UNKNOWN = "CW124", "a blueprint that extends one that isn't there"
+    EXTENDS_CIRCLE = "CW125", "blueprints that extend each other in a circle, or too many in a row"
+    TARGET_KEY = "CW126", "a key that can't differ between targets"
+
     # The language: keys, types, values that can be judged alone.
     KEY_UNKNOWN = "CW201", "a key that the language doesn't have"
     KEY_MISSING = "CW202", "a required key is missing"
@@ -58,6 +64,15 @@ class Code(enum.StrEnum):
     SSH_KEY_PRIVATE = "CW219", "a private key where a public one belongs"
     CIDR_FORM = "CW220", "not an IPv4 network"
     TEXT_FORM = "CW221", "text with line breaks or control characters"
+    THROUGHPUT_FORM = "CW222", "a throughput that can't be read"
+    DATE_FORM = "CW223", "not a day of the calendar"
+    CLOCK_FORM = "CW224", "not a time of day"
+    BUCKET_FORM = "CW225", "not a bucket's address"
+    IDENTIFIER_FORM = "CW226", "not an identifier as clouds and catalogues give them"
+    MIG_FORM = "CW227", "not the form of a MIG profile"
+    LABEL_FORM = "CW228", "a label or tag that the scheduler or a cloud refuses"
+    PATH_FORM = "CW229", "not a place in a blueprint"
+    SUPPRESSION_CODE = "CW230", "a suppression of a finding that doesn't exist"
 
     # Resolving: target, catalogue, addresses.
     TARGET_UNKNOWN = "CW301", "no target of this name"
@@ -71,12 +86,121 @@ class Code(enum.StrEnum):
     CIDR_SIZE = "CW311", "a network larger or smaller than the address plan can use"
     CIDR_TOO_SMALL = "CW312", "a network with too few addresses for the hosts"
     CLUSTER_TOO_LARGE = "CW313", "more hosts than the largest network holds"
+    REGION_CHOSEN = "CW314", "a region that the blueprint doesn't name and the target's usual one stands in for"
+    REGION_UNKNOWN = "CW315", "a region that the catalogue doesn't know"
+    ZONE_UNKNOWN = "CW316", "a zone that is none of the region"
+    MACHINE_UNKNOWN = "CW320", "no machine of this name on the target"
+    MACHINE_MISSING = "CW321", "no machine of the target is what a pool asks for"
+    MACHINE_CONTRADICTION = "CW322", "machine and accelerator of a pool that don't belong together, or a machine named twice"
+    MACHINE_NOT_SOLD = "CW323", "a machine that isn't sold this way, or not in the region"
+    MACHINES_NEED_RANGE = "CW324", "several machines for a fixed number of nodes"
+    CAPACITY_NOT_SOLD = "CW325", "a way of buying that the target doesn't have"
+    CAPACITY_IGNORED = "CW326", "a way of buying where nothing is bought"
+    PLACEMENT_GIVEN = "CW327", "a placement asked for where the capacity brings its own"
+    FABRIC_UNAVAILABLE = "CW328", "a fabric that the machine doesn't have"
+    SCRATCH_UNAVAILABLE = "CW329", "local scratch that the machine doesn't have"
+    POOL_SCHEDULER = "CW330", "a pool for a scheduler that the cluster doesn't have"
+    ARCHITECTURES_MIXED = "CW331", "nodes of another processor architecture than the software profile's"
+    SOFTWARE_TARGET = "CW332", "a software profile that can't be used on the target"
+    MANAGED_MISSING = "CW334", "a managed service that the target doesn't have"
+    STORAGE_KIND_MISSING = "CW335", "a kind of storage that the target doesn't have"
+    STORAGE_ROUNDED = "CW336", "a size of storage that isn't sold, rounded up"
+    STORAGE_SIZE = "CW337", "a size of storage that the target doesn't have, or can't choose by itself"
+    STORAGE_THROUGHPUT = "CW338", "a throughput of storage that the target doesn't sell"
+    STORAGE_DURABLE = "CW339", "scratch storage where the target has lasting storage only"
+    STORAGE_ON_CONTROLLER = "CW340", "storage that the controller serves from its own disks"
+    REHEARSAL_TOO_LARGE = "CW341", "more hosts than this machine's memory holds"
+    ELASTIC_IGNORED = "CW342", "a pool that grows and shrinks where all machines stand anyway"
+    SUBNETS_MISSING = "CW343", "fewer subnets of an existing network than the cluster needs"
 
-    # Checking the parts against each other.
-    ACCOUNT_UNKNOWN = "CW401", "a user in an account that the blueprint doesn't have"
+    # Checking the parts against each other: people, mount points, names.
+    ACCOUNT_UNKNOWN = "CW401", "an account is named that the blueprint doesn't have"
     UID_DUPLICATE = "CW402", "two users with one number"
     HOME_MISSING = "CW403", "users without shared homes"
     MOUNT_DUPLICATE = "CW410", "two file systems at one mount point"
     MOUNT_NESTED = "CW411", "a file system mounted inside another"
+    MOUNT_SCRATCH = "CW412", "a shared file system and the nodes' own disks in one place"
     DEFAULT_PARTITIONS = "CW420", "more than one default partition"
     POOL_LIKE_HOST = "CW421", "a pool named like a host"
+    HOST_PREFIX = "CW422", "hosts of two pools would have the same names"
+    RESOURCE_NAME_LENGTH = "CW423", "a name too long for what the cloud makes of it"
+    TAG_REFUSED = "CW424", "tags that the cloud refuses"
+    LIST_DUPLICATE = "CW430", "the same entry twice in a list"
+    ACCOUNT_CYCLE = "CW450", "an account that is part of itself"
+    LIMIT_WITHOUT_EFFECT = "CW451", "a limit that another one makes meaningless"
+    QOS_UNKNOWN = "CW452", "a quality of service is named that the blueprint doesn't have"
+    PREEMPTION_CYCLE = "CW453", "qualities of service that stop each other's jobs"
+    PREEMPTION_ORDER = "CW454", "a quality of service that stops jobs of a higher priority"
+    WINDOWS_OVERLAP = "CW460", "two maintenance windows at one time"
+    WINDOWS_ALWAYS = "CW461", "maintenance windows without a time between them"
+    JOBS_OUTLAST_WINDOWS = "CW462", "jobs that would never start, as no time between maintenance windows is as long"
+    KUBERNETES_ONLY = "CW470", "what only Kubernetes knows, in a pool of Slurm"
+    SLURM_ONLY = "CW471", "what only Slurm knows, in a pool of Kubernetes"
+    SCHEDULER_WITHOUT_POOL = "CW472", "a scheduler without nodes"
+
+    # Machines, GPUs, and how nodes are bought, placed and joined.
+    NODE_RANGE = "CW500", "a range of nodes whose end is before its beginning"
+    REPLACE_OWNED = "CW501", "nodes to be replaced where nobody gives new ones"
+    CAPACITY_ID_MISSING = "CW510", "a reservation or block without its identifier"
+    CAPACITY_ID_UNUSED = "CW511", "an identifier for nodes that are bought without one"
+    FLEX_TIME = "CW512", "a time for nodes that don't end by themselves, or none for those that do"
+    BLOCK_ELASTIC = "CW513", "a block of capacity for a pool that grows and shrinks"
+    CAPACITY_MACHINES = "CW514", "one reservation or block for several machines"
+    FLEX_ALWAYS = "CW515", "nodes that always stand, bought for a time"
+    PLACEMENT_TOO_LARGE = "CW520", "more nodes than can be placed together"
+    PLACEMENT_AGAINST_FABRIC = "CW521", "nodes far apart with a fast network between them"
+    DOMAIN_PARTIAL = "CW522", "a number of nodes that leaves an NVLink domain partly filled"
+    FABRIC_PARTIAL_NODE = "CW530", "parts of nodes, with a slower fabric than whole ones"
+    FABRIC_ONE_NODE = "CW531", "a fabric between nodes, and only one node"
+    FABRIC_MIXED = "CW532", "machines with different fabrics in one pool"
+    LOGIN_ARCHITECTURE = "CW535", "login nodes with other processors than the compute nodes"
+    SOFTWARE_CONFLICT = "CW536", "versions that don't go together"
+    SLURM_TOO_OLD = "CW537", "a Slurm without what the blueprint asks for"
+    MIG_UNKNOWN = "CW540", "a MIG profile that the GPU doesn't have"
+    MIG_TOO_MANY = "CW541", "more slices than a GPU has"
+    MIG_WITHOUT_GPU = "CW542", "slices of GPUs that aren't there or can't be cut"
+    MIG_WITH_FABRIC = "CW543", "slices of GPUs with a fabric between nodes"
+
+    # Network and access.
+    ACCESS_OPEN = "CW550", "logging in allowed from nearly everywhere"
+    ACCESS_CLOSED = "CW551", "logging in allowed from the cluster's own network only"
+    ACCESS_NONE = "CW552", "a cluster without login nodes that needs them"
+    CIDR_OVERLAP = "CW553", "networks that share addresses"
+    SUBNET_UNKNOWN = "CW554", "a subnet whose size is not known"
+    EGRESS_NONE = "CW555", "hosts that reach neither the Internet nor the cloud's own services"
+    SUBNETS_ALONE = "CW556", "subnets without the network that they are in"
+    ZONES_UNUSED = "CW557", "zones in which nothing stands"
+    ZONE_SINGLE = "CW558", "two hosts against the loss of one, in a single zone"
+    LDAP_PLAIN = "CW560", "a directory that is asked in plain text"
+    LDAP_FORM = "CW561", "a directory that is named in a wrong way"
+
+    # Storage.
+    HOME_UNFIT = "CW580", "homes where they don't belong"
+    DATA_DELETABLE = "CW581", "data that goes with the stack"
+    ON_DELETE_UNUSED = "CW582", "what to do with the data of a file system that can't be deleted"
+    UNENCRYPTED = "CW583", "data at rest that isn't encrypted"
+    KEY_UNUSED = "CW584", "an encryption key without encryption"
+    STORAGE_KEY_MISPLACED = "CW585", "a key that this kind of storage doesn't have"
+    SOURCE_MISSING = "CW586", "an existing file system that isn't named"
+    BACKUP_IMPOSSIBLE = "CW587", "backups of storage that can't have any"
+    BUCKET_TARGET = "CW588", "a bucket of another cloud"
+    EXCHANGE_NOTHING = "CW589", "an exchange of files in no direction"
+    EXCHANGE_SHARED = "CW590", "two file systems that write to one bucket"
+    QUOTA_TOO_LARGE = "CW591", "a quota larger than the file system"
+    BLOCK_HOST = "CW592", "a disk without the one host that serves it"
+
+    # Scale.
+    CONTROL_SMALL = "CW600", "controllers too small for so many nodes"
+    CONTROL_IGNORED = "CW601", "a size of controllers that nothing reads"
+    QUOTA_NEEDED = "CW602", "a quota of the cloud that must be raised first"
+    DATABASE_ALONE = "CW603", "two controllers and one database on the first of them"
+    MANAGED_TOO_LARGE = "CW604", "more nodes than the cloud's scheduler takes"
+
+    # What this version, or this target, has no place for.
+    FEATURE_NOT_BUILT = "CW620", "something that this version leaves out"
+    NOT_ON_TARGET = "CW621", "something that means nothing on this target"
+
+    # Suppressions.
+    SUPPRESSION_EXPIRED = "CW640", "a suppression whose last day is past"
+    SUPPRESSION_UNUSED = "CW641", "a suppression of something that isn't found"
+    SUPPRESSION_OF_ERROR = "CW642", "a suppression of an error"

@@ -18,19 +18,32 @@ class Mark(NamedTuple):
     width: int
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Source:
+    """A file that values come from, or one part of it."""
+
+    file: str
+    lines: tuple[str, ...]
+    part: str = ""
+    """What its values are put over another source's for (`targets.aws`); empty for a file as a whole."""
+
+    def __str__(self) -> str:
+        return f"{self.part} of {self.file}" if self.part else self.file
+
+
 class Place(NamedTuple):
-    """Where an entry stands: its key (none for list items and the top), and its value."""
+    """Where an entry stands: its key (none for list items and the top), its value, and the source of both."""
 
     key: Mark | None
     value: Mark
+    source: Source
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Document:
     """Plain values with their places. Never changed: `with_setting` gives a new one."""
 
-    file: str
-    lines: tuple[str, ...]
+    source: Source
     values: Any
     places: Mapping[Path, Place]
     settings: Mapping[Path, finding.Position] = dataclasses.field(default_factory=dict)
@@ -38,13 +51,17 @@ class Document:
     findings: tuple[finding.Finding, ...] = ()
     """What was noticed while reading it and applying settings."""
 
+    @property
+    def file(self) -> str:
+        return self.source.file
+
     def where(self, *path: str | int) -> finding.Position:
         """Find the place of a value. For one that isn't there, the nearest thing around it that is."""
-        return self._nearest(path, wants_key=False)
+        return dataclasses.replace(self._nearest(path, wants_key=False), path=path)
 
     def where_key(self, *path: str | int) -> finding.Position:
         """Find the place of a key. For one that isn't there, the nearest thing around it that is."""
-        return self._nearest(path, wants_key=True)
+        return dataclasses.replace(self._nearest(path, wants_key=True), path=path)
 
     def at(self, *path: str | int) -> Any:
         """Give the value at a path; None where there is none."""
@@ -66,6 +83,18 @@ class Document:
         settings = {known: place for known, place in self.settings.items() if known[: len(path)] != path}
         return dataclasses.replace(self, values=_put(self.values, path, value), places=places, settings={**settings, path: position})
 
+    def origin(self, *path: str | int) -> str:
+        """Say where the value at a path comes from, or the nearest thing around it: a file and line, with the part if it is a part; or a stack's setting."""
+        for length in range(len(path), -1, -1):
+            prefix = path[:length]
+            if prefix in self.settings:
+                return str(self.settings[prefix])
+            if prefix in self.places:
+                place = self.places[prefix]
+                where = f"{place.source.file}:{place.value.line + 1}"
+                return f"{place.source.part}, {where}" if place.source.part else where
+        return self.file
+
     def _nearest(self, path: Path, *, wants_key: bool) -> finding.Position:
         for length in range(len(path), -1, -1):
             prefix = path[:length]
@@ -77,7 +106,7 @@ class Document:
 
     def _position(self, place: Place, *, wants_key: bool) -> finding.Position:
         mark = place.key if place.key and (wants_key or not place.value.width) else place.value
-        return position(self.file, self.lines, mark)
+        return position(place.source.file, place.source.lines, mark)
 
 
 def position(file: str, lines: tuple[str, ...], mark: Mark) -> finding.Position:

@@ -28,6 +28,8 @@ class Position:
     """The line itself."""
     width: int = 1
     """How many characters of the line are meant."""
+    path: tuple[str | int, ...] | None = dataclasses.field(default=None, compare=False)
+    """The way to the value in the blueprint, whichever file or setting it comes from; None for what is in no blueprint."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -97,11 +99,15 @@ def as_record(finding: Finding) -> dict[str, Any]:
     return {
         "level": str(finding.level),
         "code": str(finding.code),
-        "where": None if where is None else {"file": where.file, "line": where.line, "column": where.column},
+        "where": None if where is None else {"file": where.file, "line": where.line, "column": where.column, "path": _dotted(where.path)},
         "what": finding.what,
         "why": finding.why,
         "remedy": finding.remedy,
     }
+
+
+def _dotted(path: tuple[str | int, ...] | None) -> str | None:
+    return None if path is None else ".".join(str(step) for step in path)
 
 
 def _place(finding: Finding) -> tuple[str, int, int, str, str]:

@@ -31,3 +31,36 @@ def find(name_or_path: str) -> pathlib.Path:
     why = "a word without a slash or the ending .yaml names a blueprint of the library (blueprints/library)"
     remedy = f"{display.did_you_mean(name_or_path, names(), allowed='the library has')}; a file of your own is named by its path"
     raise finding.Invalid([finding.Finding(finding.Level.ERROR, Code.BLUEPRINT_UNKNOWN, None, what, why, remedy)])
+
+
+def parent(name: str, child: pathlib.Path, where: finding.Position) -> pathlib.Path:
+    """Find the file of a blueprint that another one extends: one of the library by name, or a .yaml file in the other's own folder.
+
+    A blueprint reads no other file, so that one from somewhere else can't show what is on this machine.
+
+    Args:
+        child: the file of the blueprint that extends.
+        where: the place of its `extends`.
+    Raises:
+        finding.Invalid: there is no such blueprint, or the file lies elsewhere.
+    """
+    if name in names():
+        return folder() / f"{name}.yaml"
+    if not name.endswith((".yaml", ".yml")):
+        what = f"there is no blueprint {display.quoted(name)} to extend"
+        why = "a word without the ending .yaml names a blueprint of the library (blueprints/library)"
+        remedy = f"{display.did_you_mean(name, names(), allowed='the library has')}; a file in the same folder is named with its ending"
+        raise finding.Invalid([finding.Finding(finding.Level.ERROR, Code.EXTENDS_UNKNOWN, where, what, why, remedy)])
+    beside = child.parent / name
+    if pathlib.PurePath(name).name != name or beside.resolve().parent != child.parent.resolve():
+        what = f"{display.quoted(name)} is not a file in the blueprint's own folder"
+        why = "a blueprint reads no file from elsewhere, through a link neither"
+        raise finding.Invalid(
+            [finding.Finding(finding.Level.ERROR, Code.EXTENDS_FORM, where, what, why, "put both files in one folder and write the name alone")]
+        )
+    if not beside.exists():
+        what = f"there is no file {display.quoted(name)} beside this blueprint"
+        near = sorted(path.name for path in child.parent.glob("*.yaml") if path.name != child.name)
+        remedy = display.did_you_mean(name, near, allowed="there are") if near else "write the name of a blueprint of the library, or make the file"
+        raise finding.Invalid([finding.Finding(finding.Level.ERROR, Code.EXTENDS_UNKNOWN, where, what, "the blueprint is a variant of it", remedy)])
+    return beside

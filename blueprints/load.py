@@ -1,53 +1,126 @@
-"""From a blueprint's name to the checked spec: read, override, parse, resolve, check; everything wrong at once."""
+"""From a blueprint's name to the checked spec: read, merge, parse, resolve, check; everything wrong at once."""
 
 import dataclasses
+import datetime as dt
+import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from . import checks, document, finding, library, model, read, resolve, spec
-from . import overrides as settings
+from . import checks, document, finding, language, library, read, resolve, spec, suppression
+from .codes import Code
 from .facts import Facts
+from .language import merge
+from .language import overrides as settings
+
+LONGEST_CHAIN = 8
+"""Blueprints that extend each other in a row; nobody can tell any more where a value comes from in a longer one."""
+PLANNED_ONLY = (Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.CAPACITY_ID_MISSING)
+"""What can be planned and not stood up, whether or not the blueprint accepts it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Loaded:
-    """A cluster that can be built, with what was noticed on the way."""
+    """A cluster that can be planned, with what was noticed on the way."""
 
     spec: spec.ClusterSpec
     document: document.Document
+    """The blueprint with everything merged into it."""
+    blueprint: language.Blueprint
     findings: tuple[finding.Finding, ...]
     """Warnings and notes; no errors."""
+    suppressed: tuple[finding.Finding, ...] = ()
+    """Those that the blueprint accepts for a time."""
 
 
 def load(name_or_path: str, *, target: str, stack: str, facts: Facts, overrides: Mapping[str, Any] | None = None) -> spec.ClusterSpec:
-    """Give the checked spec of a blueprint.
+    """Give the checked spec of a blueprint, to be stood up.
 
     Args:
         name_or_path: a blueprint of the library, or the path of a file, relative to the current folder.
-        target: where the cluster will stand (`local`).
+        target: where the cluster will stand (`aws`, `gcp`, `metal`, `local`).
         stack: the stack's name.
         facts: what was looked up about the place.
         overrides: values that the stack's settings put over the blueprint's, by dotted path (`pools.train.nodes`).
     Raises:
-        finding.Invalid: with everything that is wrong, warnings included.
+        finding.Invalid: with everything that is wrong, warnings included; also when this version can't stand it up yet.
     """
-    return examine(name_or_path, target=target, stack=stack, facts=facts, overrides=overrides).spec
+    loaded = examine(name_or_path, target=target, stack=stack, facts=facts, overrides=overrides)
+    missing = [found for found in (*loaded.findings, *loaded.suppressed) if found.code in PLANNED_ONLY]
+    if missing:
+        raise finding.Invalid(dataclasses.replace(found, level=finding.Level.ERROR) for found in missing)
+    return loaded.spec
 
 
 def examine(name_or_path: str, *, target: str, stack: str, facts: Facts, overrides: Mapping[str, Any] | None = None) -> Loaded:
-    """Do as `load`, and give the document and the warnings too."""
-    return from_document(read.read(library.find(name_or_path)), target=target, stack=stack, facts=facts, overrides=overrides)
+    """Plan a blueprint: do as `load`, give the document and the warnings too, and take what can't be stood up yet."""
+    return from_document(open_document(library.find(name_or_path)), target=target, stack=stack, facts=facts, overrides=overrides)
 
 
-def from_document(source: document.Document, *, target: str, stack: str, facts: Facts, overrides: Mapping[str, Any] | None = None) -> Loaded:
-    """Do as `examine` with a document that is read already."""
-    source = settings.apply(source, overrides or {})
-    parsed = model.parse_most(source)
-    findings = [*source.findings, *parsed.findings]
+def open_document(path: pathlib.Path) -> document.Document:
+    """Read a blueprint and those that it extends.
+
+    Raises:
+        finding.Invalid: one of the files can't be read, is not there, or extends in a circle.
+    """
+    chain = [path]
+    documents = [read.read(path)]
+    while (parent := _parent_name(documents[-1])) is not None:
+        where = documents[-1].where("extends")
+        following = library.parent(parent, chain[-1], where)
+        if following.resolve() in {known.resolve() for known in chain} or len(chain) == LONGEST_CHAIN:
+            raise finding.Invalid([_circle(where)])
+        chain.append(following)
+        documents.append(read.read(following))
+    merged = documents.pop()
+    while documents:
+        merged = merge.extend(merged, documents.pop())
+    return merged
+
+
+def from_document(
+    source: document.Document, *, target: str, stack: str, facts: Facts, overrides: Mapping[str, Any] | None = None, today: dt.date | None = None
+) -> Loaded:
+    """Do as `examine` with a document that is read already.
+
+    Args:
+        today: the day on which suppressions must still hold; left out, the present one.
+    """
+    merged = settings.apply(merge.refine(source, target), overrides or {})
+    parsed = language.parse_most(merged)
+    findings = [*merged.findings, *parsed.findings, *_of_other_targets(source, target)]
+    suppressed: tuple[finding.Finding, ...] = ()
     if parsed.blueprint is not None:
-        attempted = resolve.attempt(parsed.blueprint, target=target, stack=stack, facts=facts, where=source.where)
-        findings += [*attempted.findings, *checks.check(attempted.spec, source)]
+        attempted = resolve.attempt(parsed.blueprint, target=target, stack=stack, facts=facts, where=merged.where)
+        findings += [*attempted.findings, *checks.check(attempted.spec, parsed.blueprint, merged)]
+        day = today or dt.datetime.now(tz=dt.UTC).date()
+        kept, suppressed = suppression.apply(findings, parsed.blueprint.suppress, merged, today=day)
+        findings = [*kept]
     ordered = finding.in_order(findings)
     if parsed.blueprint is None or finding.is_fatal(ordered):
         raise finding.Invalid(ordered)
-    return Loaded(attempted.spec, source, ordered)
+    return Loaded(attempted.spec, merged, parsed.blueprint, ordered, suppressed)
+
+
+def _parent_name(source: document.Document) -> str | None:
+    name = source.at("extends")
+    return name if isinstance(name, str) else None
+
+
+def _circle(where: finding.Position) -> finding.Finding:
+    what = "the blueprints extend each other in a circle, or in too long a row"
+    why = f"the values of up to {LONGEST_CHAIN} blueprints are put over each other, and the last of them extends none"
+    return finding.Finding(finding.Level.ERROR, Code.EXTENDS_CIRCLE, where, what, why, "take this `extends` out, or let it name the first of them")
+
+
+def _of_other_targets(source: document.Document, target: str) -> list[finding.Finding]:
+    """Parse what the blueprint says of targets where this stack doesn't land, so that a mistake there isn't found on the day of moving."""
+    parts = source.at("targets")
+    others = [str(name) for name in parts if name != target] if isinstance(parts, dict) else []
+    found: list[finding.Finding] = []
+    for other in others:
+        there = {source.where(*path) for path in source.places if path[:2] == ("targets", other)}
+        there |= {source.where_key(*path) for path in source.places if path[:2] == ("targets", other)}
+        refined = merge.refine(source, other)
+        faults = [*refined.findings, *language.parse_most(refined).findings]
+        found += [fault for fault in faults if fault.where in there]
+    return found

@@ -45,7 +45,8 @@ def from_bytes(written: bytes, *, file: str) -> document.Document:
     """
     text, noticed = content.decode(written, file)
     lines = tuple(content.LINE_BREAK.split(text))
-    reader = _Reader(file, lines)
+    source = document.Source(file, lines)
+    reader = _Reader(source)
     try:
         reader.consume(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     except yaml.MarkedYAMLError as error:
@@ -55,7 +56,7 @@ def from_bytes(written: bytes, *, file: str) -> document.Document:
     findings = finding.in_order([*noticed, *reader.findings])
     if finding.is_fatal(findings):
         raise finding.Invalid(findings)
-    return document.Document(file, lines, reader.root, reader.places, findings=findings)
+    return document.Document(source, reader.root, reader.places, findings=findings)
 
 
 class _Stop(Exception):
@@ -83,9 +84,8 @@ class _Frame:
 class _Reader:
     """Fills containers from parser events, keeping a stack of its own."""
 
-    def __init__(self, file: str, lines: tuple[str, ...]) -> None:
-        self.file = file
-        self.lines = lines
+    def __init__(self, source: document.Source) -> None:
+        self.source = source
         self.root: Any = None
         self.places: dict[Path, Place] = {}
         self.findings: list[finding.Finding] = []
@@ -109,7 +109,7 @@ class _Reader:
         if not self._documents or (self.root is None and not self.findings):
             why = "it has no lines but blank ones and comments"
             remedy = "write a blueprint, or copy one from blueprints/library"
-            where = finding.Position(self.file, 1, 1)
+            where = finding.Position(self.source.file, 1, 1)
             self.findings.append(finding.Finding(finding.Level.ERROR, Code.FILE_EMPTY, where, "the file holds no blueprint", why, remedy))
 
     def _document(self, event: yaml.Event) -> None:
@@ -157,7 +157,7 @@ class _Reader:
         """Put a value where it belongs, and say at which path and whether it was refused."""
         if not self._frames:
             self.root = value
-            self.places[()] = Place(None, mark)
+            self.places[()] = Place(None, mark, self.source)
             return (), False
         frame = self._frames[-1]
         if isinstance(frame.container, list):
@@ -173,7 +173,7 @@ class _Reader:
             if not skips:
                 frame.container[key] = value
         if not skips:
-            self.places[path] = Place(key_mark, mark)
+            self.places[path] = Place(key_mark, mark, self.source)
         return path, skips
 
     def _is_duplicate(self, frame: _Frame, key: str, path: Path, key_mark: Mark | None) -> bool:
@@ -205,7 +205,7 @@ class _Reader:
             self._refuse(Code.TAG, _mark(event), "tags (`!name`) are not part of the language", why, "take it out; quote a text that begins with !")
 
     def _refuse(self, code: Code, mark: Mark, what: str, why: str, remedy: str) -> None:
-        where = document.position(self.file, self.lines, mark)
+        where = document.position(self.source.file, self.source.lines, mark)
         self.findings.append(finding.Finding(finding.Level.ERROR, code, where, what, why, remedy))
 
 

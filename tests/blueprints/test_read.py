@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from blueprints import document, finding, model, project, read
+from blueprints import document, finding, project, read
+from blueprints import language as model
 from blueprints.codes import Code
 from blueprints.content import SIZE_LIMIT_BYTES
 
@@ -85,7 +86,7 @@ def test_every_key_and_value_knows_its_place() -> None:
     for path, (line, column, width) in places.items():
         where = source.where(*path)
         assert (where.line, where.column, where.width) == (line, column, width), path
-        assert where.text == source.lines[line - 1]
+        assert where.text == source.source.lines[line - 1]
     assert source.where_key("pools", "train", "nodes").column == 11
 
 
@@ -105,7 +106,7 @@ def test_a_setting_takes_the_place_of_the_file() -> None:
     source = read_text("pools: {train: {nodes: 2, x: 1}}\n")
     changed = source.with_setting(("pools", "train"), {"nodes": 3}, where)
     assert changed.values == {"pools": {"train": {"nodes": 3}}}
-    assert changed.where("pools", "train", "nodes") is where
+    assert changed.where("pools", "train", "nodes") == where
     assert changed.where("pools").line == 1
     assert source.values == {"pools": {"train": {"nodes": 2, "x": 1}}}
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from blueprints import names, values
 from blueprints.finding import Unfit
+from blueprints.language import names, values
 
 
 @pytest.mark.parametrize(

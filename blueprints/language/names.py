@@ -2,9 +2,9 @@
 
 import re
 
-from . import display
-from .codes import Code
-from .finding import Unfit
+from .. import display
+from ..codes import Code
+from ..finding import Unfit
 
 CLUSTER_LENGTH = 40
 """MariaDB table names hold 64 characters, and slurmdbd's longest suffix is 24 (`_assoc_usage_month_table`)."""
@@ -17,16 +17,29 @@ STORAGE_LENGTH = 32
 FIRST_UID, LAST_UID = 1000, 59999
 """Debian policy 9.2.2: below are system users, from 60000 on dynamic ones and nobody."""
 
-_FORM = re.compile("[a-z]([a-z0-9-]*[a-z0-9])?")
+LABEL_LENGTH = 63
+"""Kubernetes' label values and the part of a key after the slash, and Google Cloud's labels."""
+LABEL_PREFIX_LENGTH = 253
+"""RFC 1123: the name of a domain; what stands before the slash in a label's key is one."""
 
-_RESERVED_POOLS = {
+# How names look, for the functions here and for the schema that editors read.
+FORM = re.compile("[a-z]([a-z0-9-]*[a-z0-9])?")
+LABEL_VALUE = re.compile("[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
+LABEL_PREFIX = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
+TAG = re.compile("[a-z][a-z0-9_-]{0,62}")
+
+RESERVED_POOLS = {
     **dict.fromkeys(("control", "login", "access", "balancer", "gateway"), "hosts of the cluster itself have this name"),
     **dict.fromkeys(("compute", "all", "ungrouped", "localhost"), "the inventory that configures the hosts has a group or host of this name"),
     "default": "Slurm reads a partition of this name as the defaults of all others",
 }
-_RESERVED_ACCOUNTS = {"root": "it is Slurm's own account at the top of the tree"}
+RESERVED_TAGS = "clusterwright"
+"""Tags that begin like this are the project's own."""
+RESERVED_LABELS = ("kubernetes.io", "k8s.io")
+RESERVED_QOS = {"normal": "Slurm makes a quality of service of this name itself"}
+RESERVED_ACCOUNTS = {"root": "it is Slurm's own account at the top of the tree"}
 # Users and groups of Debian's base-passwd, and of the packages on the cluster's hosts. A user has a group of the same name.
-_RESERVED_USERS = frozenset(
+RESERVED_USERS = frozenset(
     (
         *("adm", "audio", "backup", "bin", "cdrom", "clock", "crontab", "daemon", "dialout", "dip", "disk", "fax", "floppy", "games"),
         *("haproxy", "input", "irc", "keepalived", "kmem", "kvm", "list", "lp", "mail", "man", "messagebus", "munge", "mysql", "netdev"),
@@ -44,12 +57,43 @@ def cluster(name: str) -> str:
 
 def pool(name: str) -> str:
     fit = _fit(name, "pool", POOL_LENGTH, why="hosts are named after their pool")
-    return _free(fit, "pool", _RESERVED_POOLS.get(name))
+    return _free(fit, "pool", RESERVED_POOLS.get(name))
 
 
 def account(name: str) -> str:
     fit = _fit(name, "account", ACCOUNT_LENGTH, why="longer ones are cut off in Slurm's reports")
-    return _free(fit, "account", _RESERVED_ACCOUNTS.get(name))
+    return _free(fit, "account", RESERVED_ACCOUNTS.get(name))
+
+
+def qos(name: str) -> str:
+    fit = _fit(name, "QOS", ACCOUNT_LENGTH, why="longer ones are cut off in Slurm's reports")
+    return _free(fit, "QOS", RESERVED_QOS.get(name))
+
+
+def label(key: str) -> str:
+    """Check a label's key (`team`, `example.org/team`), from Kubernetes' rules."""
+    prefix, slash, name = key.rpartition("/")
+    fits = LABEL_VALUE.fullmatch(name) and len(name) <= LABEL_LENGTH and (not slash or (LABEL_PREFIX.fullmatch(prefix) and len(prefix) <= LABEL_PREFIX_LENGTH))
+    if not fits:
+        why = "a key has letters, digits, `-`, `_` and `.`, 63 at most, begins and ends with a letter or digit, and may have a domain and a slash before it"
+        raise Unfit(Code.LABEL_FORM, f"{display.quoted(key)} can't be a label's key", why=why, remedy="write it like `team` or `example.org/team`")
+    owner = next((domain for domain in RESERVED_LABELS if prefix == domain or prefix.endswith(f".{domain}")), None)
+    return _free(key, "label", f"labels under {owner} belong to Kubernetes itself" if owner else None)
+
+
+def label_value(value: str) -> str:
+    if value and (not LABEL_VALUE.fullmatch(value) or len(value) > LABEL_LENGTH):
+        why = "a value has letters, digits, `-`, `_` and `.`, 63 at most, and begins and ends with a letter or digit"
+        raise Unfit(Code.LABEL_FORM, f"{display.quoted(value)} can't be a label's value", why=why, remedy="shorten it to such characters")
+    return value
+
+
+def tag(key: str) -> str:
+    """Check a tag's key, which is a label on Google Cloud and a tag on AWS: the stricter rules of both."""
+    if not TAG.fullmatch(key):
+        why = "Google Cloud's labels have lower-case letters, digits, `_` and `-`, 63 at most, and begin with a letter"
+        raise Unfit(Code.LABEL_FORM, f"{display.quoted(key)} can't be a tag's key", why=why, remedy="write it in lower case, like `cost-center`")
+    return _free(key, "tag", "the project marks what it makes with it" if key.startswith(RESERVED_TAGS) else None)
 
 
 def storage(name: str) -> str:
@@ -58,7 +102,7 @@ def storage(name: str) -> str:
 
 def user(name: str) -> str:
     fit = _fit(name, "user", LINUX_NAME_LENGTH, why="Linux allows no longer ones")
-    return _free(fit, "user", "the operating system has a user or group of this name" if name in _RESERVED_USERS else None)
+    return _free(fit, "user", "the operating system has a user or group of this name" if name in RESERVED_USERS else None)
 
 
 def uid(number: int) -> int:
@@ -77,7 +121,7 @@ def _fit(name: str, kind: str, length: int, *, why: str) -> str:
     if len(name) > length:
         what = f"the {kind} name {display.quoted(name)} has {len(name)} characters"
         raise Unfit(Code.NAME_LENGTH, what, why=f"{why}, so it may have {length} at most", remedy="choose a shorter one")
-    if not _FORM.fullmatch(name):
+    if not FORM.fullmatch(name):
         mended = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-0123456789")
         remedy = f"write {display.quoted(mended)}" if mended else "begin it with a letter"
         why = f"a {kind} name has lower-case letters, digits and hyphens, begins with a letter and ends with a letter or digit, so that it is a name everywhere"

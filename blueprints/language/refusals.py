@@ -3,14 +3,16 @@
 import re
 import types
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pydantic
+from pydantic.fields import FieldInfo
 
-from . import display, finding
-from .codes import Code
-from .document import Document, Path
+from .. import display, finding
+from ..codes import Code
+from ..document import Document, Path
+from .section import FORMS
 
 EXPLAINED_AT_MOST = 200
 """A file with more faults than this is no blueprint; looking for near words in all of them takes long."""
@@ -33,7 +35,7 @@ def explain(faults: Sequence[Any], language: type[pydantic.BaseModel], source: D
 def _finding(fault: Any, language: type[pydantic.BaseModel], source: Document) -> finding.Finding:
     path: Path = fault["loc"]
     is_key = bool(path) and path[-1] == "[key]"
-    path = path[:-1] if is_key else path
+    path = tuple(step for step in (path[:-1] if is_key else path) if step not in FORMS)
     kind, given, context = fault["type"], fault["input"], fault.get("ctx", {})
     points_at_key = is_key or kind in ("extra_forbidden", "missing")
     where = source.where_key(*path) if points_at_key else source.where(*path)
@@ -52,7 +54,7 @@ def _words(kind: str, path: Path, given: Any, context: dict[str, Any], language:
     if kind == "literal_error":
         return _unknown_choice(path, given, language)
     if kind in ("greater_than_equal", "less_than_equal"):
-        return _out_of_range(path, given, language)
+        return _out_of_range(path, given, _bounds(path, language), language)
     if kind == "too_short":
         what = f"{dotted(path)} is empty"
         return Code.EMPTY, what, f"a cluster has at least one: {_meaning(path, language)}", "write at least one"
@@ -66,7 +68,7 @@ def dotted(path: Path) -> str:
 
 
 def _unknown_key(path: Path, language: type[pydantic.BaseModel]) -> tuple[str, str, str, str]:
-    allowed = _fields(_annotation(path[:-1], language))
+    allowed = _keys(path[:-1], language)
     what = f"{dotted(path[:-1])} has no key {display.quoted(path[-1])}"
     why = "a key that nothing reads would be ignored without a word"
     if not allowed:
@@ -85,12 +87,20 @@ def _unknown_choice(path: Path, given: Any, language: type[pydantic.BaseModel]) 
     return Code.CHOICE_UNKNOWN, what, _meaning(path, language), display.did_you_mean(str(given), choices, allowed="it is one of")
 
 
-def _out_of_range(path: Path, given: Any, language: type[pydantic.BaseModel]) -> tuple[str, str, str, str]:
-    field = _fields(_annotation(path[:-1], language))[str(path[-1])]
-    limits = {type(limit).__name__: limit for limit in field.metadata}
-    least, most = limits["Ge"].ge, limits["Le"].le
+def _out_of_range(path: Path, given: Any, bounds: Mapping[str, Any], language: type[pydantic.BaseModel]) -> tuple[str, str, str, str]:
+    least, most = bounds["ge"], bounds["le"]
     what = f"{dotted(path)} can't be {display.quoted(given)}"
     return Code.NUMBER_OUT_OF_RANGE, what, _meaning(path, language), f"write a number from {least} to {most}"
+
+
+def _bounds(path: Path, language: type[pydantic.BaseModel]) -> dict[str, Any]:
+    """Find the limits of a number: on its key, or on the form of the value that is a number."""
+    field = _keys(path[:-1], language).get(str(path[-1]))
+    found = list(field.metadata) if field else []
+    for form in _forms(field.annotation if field else _written(path, language)):
+        found += list(getattr(form, "__metadata__", ()))
+    flat = [limit for one in found for limit in (one.metadata if isinstance(one, FieldInfo) else [one])]
+    return {name: getattr(limit, name) for limit in flat for name in ("ge", "le") if hasattr(limit, name)}
 
 
 def _wrong_type(path: Path, given: Any, wanted: str, language: type[pydantic.BaseModel]) -> tuple[str, str, str, str]:
@@ -131,33 +141,48 @@ def _meaning(path: Path, language: type[pydantic.BaseModel]) -> str:
 def _field(path: Path, language: type[pydantic.BaseModel]) -> tuple[str, str]:
     """Find the innermost key of the language on a path, and its description."""
     for length in range(len(path), 0, -1):
-        field = _fields(_annotation(path[: length - 1], language)).get(str(path[length - 1]))
+        field = _keys(path[: length - 1], language).get(str(path[length - 1]))
         if field is not None:
-            return str(path[length - 1]), str(field.description or _without_none(field.annotation).__doc__)
+            return str(path[length - 1]), str(field.description or _plain(field.annotation).__doc__)
     return "a blueprint", str(language.__doc__)
 
 
 def _annotation(path: Path, language: type[pydantic.BaseModel]) -> Any:
-    """Find the type that the language wants at a path; None where the language has nothing."""
-    annotation: Any = language
+    """Find the plain type that the language wants at a path; None where the language has nothing. Of a value with a short and a long form, the short."""
+    return _plain(_written(path, language))
+
+
+def _written(path: Path, language: type[pydantic.BaseModel]) -> Any:
+    """Find what the language says of a path, limits and forms included."""
+    written: Any = language
     for step in path:
-        annotation = _without_none(annotation)
-        if typing.get_origin(annotation) in (dict, tuple):
-            annotation = typing.get_args(annotation)[-1 if typing.get_origin(annotation) is dict else 0]
+        forms = [_plain(form) for form in _forms(written)]
+        if typing.get_origin(forms[0]) in (dict, tuple):
+            written = typing.get_args(forms[0])[-1 if typing.get_origin(forms[0]) is dict else 0]
         else:
-            field = _fields(annotation).get(str(step))
-            annotation = field.annotation if field else None
-    return _without_none(annotation)
+            field = _keys_of(forms).get(str(step))
+            written = field.annotation if field else None
+    return written
 
 
-def _fields(annotation: Any) -> dict[str, Any]:
-    if isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel):
-        return dict(annotation.model_fields)
-    return {}
+def _keys(path: Path, language: type[pydantic.BaseModel]) -> dict[str, FieldInfo]:
+    """Give the keys that the language has at a path, whichever form the value takes."""
+    return _keys_of([_plain(form) for form in _forms(_written(path, language))])
 
 
-def _without_none(annotation: Any) -> Any:
-    if typing.get_origin(annotation) not in (types.UnionType, typing.Union):
-        return annotation
-    members: Iterable[Any] = (member for member in typing.get_args(annotation) if member is not type(None))
-    return next(iter(members))
+def _keys_of(forms: Sequence[Any]) -> dict[str, FieldInfo]:
+    sections = [form for form in forms if isinstance(form, type) and issubclass(form, pydantic.BaseModel)]
+    return {name: field for section in sections for name, field in section.model_fields.items()}
+
+
+def _forms(written: Any) -> list[Any]:
+    """List the forms that a value may have, nothing at all left aside."""
+    bare = written.__origin__ if hasattr(written, "__metadata__") else written
+    if typing.get_origin(bare) not in (types.UnionType, typing.Union):
+        return [written]
+    return [member for member in typing.get_args(bare) if member is not type(None)]
+
+
+def _plain(written: Any) -> Any:
+    first = _forms(written)[0]
+    return first.__origin__ if hasattr(first, "__metadata__") else first

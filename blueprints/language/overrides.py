@@ -4,12 +4,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from . import display, document, finding, read
-from .codes import Code
+from .. import display, document, finding, read
+from ..codes import Code
+from .parse import NAMED
 
 SETTING = "clusterwright:set"
-_NAMED = ("pools", "storage", "accounts", "users")
-"""Mappings whose keys are names that the blueprint gives."""
 
 
 def apply(source: document.Document, overrides: Mapping[str, Any]) -> document.Document:
@@ -35,7 +34,7 @@ def _fault(source: document.Document, dotted: str, value: Any, where: finding.Po
         if parent is not None and not isinstance(parent, dict):
             what = f"{display.quoted('.'.join(path[:length]))} is no mapping, so nothing can be set in it"
             return _path_fault(where, what, "set the whole value, or correct the path")
-        if length == 2 and parent is None and path[0] in _NAMED:
+        if length == 2 and parent is None and path[0] in NAMED:
             names = source.at(path[0])
             known = [str(name) for name in names] if isinstance(names, dict) else []
             remedy = display.did_you_mean(path[1], known, allowed=f"in {path[0]} there are") if known else f"set `{path[0]}.{path[1]}` as a whole"

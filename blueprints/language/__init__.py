@@ -1,0 +1,54 @@
+"""The language: what a blueprint may say. Each key is written once, in the sections; schema, reference and messages derive from them."""
+
+from .cluster import (
+    Acceptance,
+    Access,
+    Accounting,
+    Blueprint,
+    Control,
+    Ldap,
+    Maintenance,
+    Monitoring,
+    Network,
+    Suppression,
+    TargetName,
+)
+from .parse import NAMED, Parsed, parse, parse_most
+from .people import Account, Limits, Qos, User
+from .pools import Capacity, CapacityKind, Health, NodeRange, Partition, Pool, Scratch, Taint
+from .section import Section
+from .storage import Exchange, Quotas, Storage
+
+__all__ = [
+    "NAMED",
+    "Acceptance",
+    "Access",
+    "Account",
+    "Accounting",
+    "Blueprint",
+    "Capacity",
+    "CapacityKind",
+    "Control",
+    "Exchange",
+    "Health",
+    "Ldap",
+    "Limits",
+    "Maintenance",
+    "Monitoring",
+    "Network",
+    "NodeRange",
+    "Parsed",
+    "Partition",
+    "Pool",
+    "Qos",
+    "Quotas",
+    "Scratch",
+    "Section",
+    "Storage",
+    "Suppression",
+    "Taint",
+    "TargetName",
+    "User",
+    "parse",
+    "parse_most",
+]

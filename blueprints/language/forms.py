@@ -1,0 +1,63 @@
+"""How checked texts and numbers look in JSON Schema. Each comes from the patterns and limits that the checks themselves use.
+
+A form never refuses what the check accepts; the check may know more (a day that the calendar doesn't have, a public key that is cut off).
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import pydantic
+
+from . import names, values
+
+
+def _form(title: str, pattern: re.Pattern[str] | str, *examples: str, **more: Any) -> pydantic.WithJsonSchema:
+    text = pattern if isinstance(pattern, str) else pattern.pattern
+    shown = {"examples": [*examples]} if examples else {}
+    return pydantic.WithJsonSchema({"title": title, "type": "string", "pattern": f"^(?:{text})$", **more, **shown})
+
+
+def _name(title: str, example: str, length: int, *, reserved: Iterable[str] = ()) -> pydantic.WithJsonSchema:
+    taken = {"not": {"enum": sorted(reserved)}} if reserved else {}
+    return _form(title, names.FORM, example, maxLength=length, **taken)
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """Write words as a pattern. Only what can stand in them is escaped, as JSON Schema's regular expressions allow no needless backslash."""
+    return "|".join(re.sub(r"([.+])", r"\\\1", word) for word in words)
+
+
+def _but_for(pattern: str) -> dict[str, Any]:
+    return {"not": {"pattern": pattern}}
+
+
+TEXT = _form("line of text", rf"[^\u0000-\u001f\u007f]{{0,{values.TEXT_LENGTH}}}")
+SIZE = _form("size", values.SIZE, "14.4 TiB")
+MEMORY = _form("size of memory", values.SIZE, "64 GiB")
+THROUGHPUT = _form("throughput", values.THROUGHPUT, "250 MB/s/TiB")
+DATE = _form("day", values.DATE, "2027-03-31")
+CLOCK_TIME = _form("time of day", values.CLOCK, "02:00")
+CIDR = _form("network", values.NETWORK, "10.80.0.0/20")
+BUCKET = _form("bucket", values.BUCKET, "s3://name/prefix")
+IDENTIFIER = _form("identifier", values.IDENTIFIER)
+MIG_PROFILE = _form("MIG profile", values.MIG, "1g.10gb")
+FINDING_CODE = _form("code of a finding", values.CODE, "CW520")
+DOTTED_PATH = _form("place in the blueprint", values.DOTTED, "pools.train")
+_HIDING = rf"^(?:{_any_of(values.SYSTEM_FOLDERS)})(?:/|$)|^(?:{_any_of(values.PARENTS_ONLY)})$|/\.{{1,2}}(?:/|$)"
+MOUNT_POINT = _form("mount point", values.MOUNT, "/shared", maxLength=values.MOUNT_LENGTH, **_but_for(_HIDING))
+_MINUTES = {"type": ["string", "integer"], "minimum": 1, "maximum": values.LONGEST_TIME_S // 60}
+TIME_LIMIT = _form("time limit", values.TIME_LIMIT, "1-00:00:00", "60", "unlimited", **_MINUTES)
+PUBLIC_KEY = _form("public key", rf"(?:{_any_of(values.KEY_TYPES)}) [A-Za-z0-9+/]+=*(?: .*)?")
+UID = pydantic.WithJsonSchema({"title": "user number", "type": "integer", "minimum": names.FIRST_UID, "maximum": names.LAST_UID, "examples": [2001]})
+CLUSTER = _name("name of a cluster", "starter", names.CLUSTER_LENGTH)
+POOL = _name("name of a pool", "train", names.POOL_LENGTH, reserved=names.RESERVED_POOLS)
+STORAGE = _name("name of a file system", "home", names.STORAGE_LENGTH)
+ACCOUNT = _name("name of an account", "research", names.ACCOUNT_LENGTH, reserved=names.RESERVED_ACCOUNTS)
+QOS = _name("name of a quality of service", "high", names.ACCOUNT_LENGTH, reserved=names.RESERVED_QOS)
+USER = _name("name of a user", "ada", names.LINUX_NAME_LENGTH, reserved=names.RESERVED_USERS)
+_LABEL_KEY = rf"(?:{names.LABEL_PREFIX.pattern}/)?{names.LABEL_VALUE.pattern}"
+_OTHERS_LABEL = rf"^(?:.*\.)?(?:{_any_of(names.RESERVED_LABELS)})/|[^/]{{{names.LABEL_LENGTH + 1}}}$|^[^/]{{{names.LABEL_PREFIX_LENGTH + 1}}}"
+LABEL_KEY = _form("key of a label", _LABEL_KEY, "team", "example.org/team", **_but_for(_OTHERS_LABEL))
+LABEL_VALUE = _form("value of a label", f"(?:{names.LABEL_VALUE.pattern})?", maxLength=names.LABEL_LENGTH)
+TAG_KEY = _form("key of a tag", names.TAG, "cost-center", **_but_for(f"^{names.RESERVED_TAGS}"))

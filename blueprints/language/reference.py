@@ -1,0 +1,201 @@
+"""The language as a page to read: every key with its type, range, default, meaning and an example, derived from the sections and their schema."""
+
+import functools
+import json
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+from .. import read
+from . import merge
+from .schema import Schema, schema
+from .section import Section
+
+EXAMPLE = pathlib.Path(__file__).with_name("example.yaml")
+"""Holds every key once; examples are taken from it."""
+
+_TOP = """\
+# The language of blueprints
+
+<!-- Made by `clusterwright schema --reference`. -->
+
+A blueprint is one YAML file that says what a cluster should be, in words that hold on every target. This page lists every key; `blueprints/library` has blueprints
+to start from. Editors that know JSON Schema complete and check the keys with [blueprint.schema.json](blueprint.schema.json): a first line
+`# yaml-language-server: $schema=PATH/blueprint.schema.json` names it to many of them, and `clusterwright schema --output FILE` writes it anywhere.
+
+The file is plain YAML: no anchors, aliases, merge keys or tags. `yes`, `no`, `on` and `off` are text, and so are days and times. A key that the language doesn't
+have is refused, types are never converted, and a section left empty (`control:`) is the section with its defaults.
+"""
+
+_FORMS = """\
+## Forms of texts and numbers
+
+What a regular expression can say of them; the check may know more (whether a day is in the calendar, whether a public key is whole).
+"""
+
+
+def reference() -> str:
+    """Write the page, in Markdown."""
+    return "\n".join([_TOP, _sources(), *_sections(), _FORMS, *_forms()])
+
+
+def _sources() -> str:
+    _, _, rules = str(merge.__doc__).partition("\n\n")
+    return f"## Where values come from\n\n{rules.strip()}\n"
+
+
+def _sections() -> Iterator[str]:
+    """Write the tables: the blueprint's own first, then each section where the blueprint's keys lead to it."""
+    waiting: list[tuple[str, str]] = [("", "Blueprint")]
+    while waiting:
+        path, name = waiting.pop(0)
+        yield _section(path, name)
+        waiting = [*_inner(path, name), *waiting]
+
+
+def _inner(path: str, name: str) -> Iterator[tuple[str, str]]:
+    for key, entry in _properties(name).items():
+        for section in _led_to(entry):
+            yield _joined(path, key, entry), section
+
+
+def _section(path: str, name: str) -> str:
+    written = schema()["$defs"][name]
+    heading = f"## `{path}`" if path else "## The blueprint"
+    table = ["| key | type | default | meaning | example |", "|---|---|---|---|---|"]
+    for key, entry in _properties(name).items():
+        cells = [f"`{key}`", _type(entry, _joined(path, key, entry)), _default(name, key), _meaning(entry), _example(path, key)]
+        table.append(_row(cells))
+    return "\n".join([heading, "", written["description"], "", *table, ""])
+
+
+def _row(cells: list[str]) -> str:
+    escaped = [cell.replace("|", r"\|") for cell in cells]
+    return f"| {' | '.join(escaped)} |"
+
+
+def _properties(name: str) -> dict[str, Schema]:
+    found: dict[str, Schema] = schema()["$defs"][name]["properties"]
+    return found
+
+
+def _forms_of(entry: Schema) -> list[Schema]:
+    """List the forms that a value may have, nothing at all left aside."""
+    forms: list[Schema] = entry.get("anyOf") or entry.get("oneOf") or [entry]
+    return [form for form in forms if form != {"type": "null"}]
+
+
+def _led_to(entry: Schema) -> list[str]:
+    """Name the sections that a key leads to."""
+    inner = [part for form in _forms_of(entry) for part in (form, form.get("items"), form.get("additionalProperties")) if isinstance(part, dict)]
+    return [part["$ref"].rpartition("/")[2] for part in inner if "$ref" in part]
+
+
+def _joined(path: str, key: str, entry: Schema) -> str:
+    name = ".<name>" if "propertyNames" in entry else "[]" if "items" in entry else ""
+    return f"{path}.{key}{name}".lstrip(".")
+
+
+def _type(entry: Schema, path: str) -> str:
+    if "propertyNames" in entry:
+        return f"mapping: {_type(entry['propertyNames'], path)} → {_type(entry['additionalProperties'], path)}"
+    if "items" in entry:
+        return f"list: {_type(entry['items'], path)}"
+    return " or ".join(_plain_type(form, path) for form in _forms_of(entry))
+
+
+def _plain_type(form: Schema, path: str) -> str:
+    if "$ref" in form:
+        return f"[section](#{_anchor(path)})"
+    if "properties" in form:
+        return "section"
+    if "title" in form:
+        return f"[{form['title']}](#{_anchor(form['title'])})"
+    if "enum" in form:
+        return " / ".join(f"`{word}`" for word in form["enum"] if word is not None)
+    kind = form["type"] if isinstance(form["type"], str) else form["type"][0]
+    if kind == "integer":
+        return f"number, {form['minimum']} to {form['maximum']}"
+    return {"boolean": "`true` / `false`", "string": "text"}[kind]
+
+
+def _anchor(heading: str) -> str:
+    """Name a heading as code hosts do in links."""
+    return "".join(character for character in heading.lower().replace(" ", "-") if character.isalnum() or character in "-_")
+
+
+def _default(name: str, key: str) -> str:
+    field = _models()[name].model_fields[key]
+    if field.is_required():
+        return "**required**"
+    is_empty = field.default in (None, "", (), {}) or isinstance(field.default, Section)
+    return "" if is_empty else f"`{_yaml(field.default)}`"
+
+
+@functools.cache
+def _models() -> dict[str, type[Section]]:
+    return {model.__name__: model for model in Section.__subclasses__()}
+
+
+def _meaning(entry: Schema) -> str:
+    described = entry.get("description")
+    return str(described) if described else str(schema()["$defs"][_led_to(entry)[0]]["description"])
+
+
+def _example(path: str, key: str) -> str:
+    """Find an example's value; of a name that the blueprint gives, the first."""
+    values: Any = _examples()
+    for step in filter(None, path.replace("[]", ".<name>").split(".")):
+        values = values[step] if step != "<name>" else next(iter(values.values() if isinstance(values, dict) else values))
+    value = values[key]
+    is_long = isinstance(value, dict) and any(isinstance(entry, dict) for entry in value.values())
+    return "" if is_long or len(f"{value}") > 100 else f"`{key}: {_yaml(value)}`"
+
+
+@functools.cache
+def _examples() -> dict[str, Any]:
+    values: dict[str, Any] = read.read(EXAMPLE).values
+    return values
+
+
+def _yaml(value: Any) -> str:
+    """Write a value on one line, so that a blueprint reads the same value again."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {_yaml(entry)}' for key, entry in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_yaml, value))}]"
+    if not isinstance(value, str):
+        return json.dumps(value)
+    is_plain = ", " not in value and read.from_bytes(f"[{value}]".encode(), file="").values == [value]
+    return value if is_plain else json.dumps(value, ensure_ascii=False)
+
+
+def _forms() -> Iterator[str]:
+    """Write each form once: its pattern and limits, what it can't be, and examples."""
+    found: dict[str, Schema] = {}
+    for form in _titled(schema()["$defs"]):
+        found.setdefault(form["title"], form)
+    for title, form in sorted(found.items(), key=lambda entry: entry[0].lower()):
+        yield f"### {title}\n\n" + "\n".join(f"- {line}" for line in _lines(form)) + "\n"
+
+
+def _lines(form: Schema) -> Iterator[str]:
+    if "pattern" in form:
+        yield f"Looks like `{form['pattern'].removeprefix('^(?:').removesuffix(')$')}`."
+    if "maxLength" in form:
+        yield f"Has {form['maxLength']} characters at most."
+    if "minimum" in form:
+        yield f"{'Written as a number it is' if 'pattern' in form else 'Is'} from {form['minimum']} to {form['maximum']}."
+    if "enum" in form.get("not", {}):
+        yield f"These are taken: {', '.join(f'`{word}`' for word in form['not']['enum'])}."
+    if "pattern" in form.get("not", {}):
+        yield f"Doesn't look like `{form['not']['pattern']}`."
+    if "examples" in form:
+        yield f"For example {', '.join(f'`{word}`' for word in form['examples'])}."
+
+
+def _titled(written: Any) -> Iterator[Schema]:
+    if isinstance(written, dict) and "title" in written and "properties" not in written and isinstance(written["title"], str):
+        yield written
+    for entry in written.values() if isinstance(written, dict) else written if isinstance(written, list) else ():
+        yield from _titled(entry)

@@ -1,0 +1,241 @@
+"""Texts that stand for values: sizes, time limits, mount points, networks, public keys. Each function gives the value or raises Unfit."""
+
+import base64
+import binascii
+import datetime as dt
+import ipaddress
+import re
+
+from .. import display
+from ..codes import Code
+from ..finding import Unfit
+
+# How texts look, for the functions here and for the schema that editors read. A function may refuse more than its form does.
+SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?(MiB|GiB|TiB)")
+THROUGHPUT = re.compile(r"([0-9]{1,5}) ?MB/s/TiB")
+CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+BUCKET = re.compile(r"(s3|gs)://[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()-]+)*/?")
+IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,254}")
+MIG = re.compile(r"[1-7]g\.[0-9]{1,3}gb(\+me|\+gfx)?")
+CODE = re.compile(r"CW[0-9]{3}")
+DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
+NETWORK = re.compile(r"([0-9]{1,3}\.){3}[0-9]{1,3}/([0-9]{1,2}|([0-9]{1,3}\.){3}[0-9]{1,3})")
+MOUNT = re.compile(r"(/[A-Za-z0-9._-]+)+")
+TIME_LIMIT = re.compile(r"[Uu]nlimited|UNLIMITED|[Ii]nfinite|INFINITE|([0-9]{1,5}-)?[0-9]{1,8}(:[0-9]{1,2}){0,2}")
+
+MOUNT_LENGTH = 200
+TEXT_LENGTH = 200
+LONGEST_TIME_S = 366 * 24 * 3600
+
+_MIB = {"MiB": 1, "GiB": 1024, "TiB": 1024 * 1024}
+_LARGEST_MEMORY_MIB = 64 * 1024 * 1024
+_LARGEST_STORAGE_GIB = 1024 * 1024 * 1024
+
+SYSTEM_FOLDERS = (
+    *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/lost+found", "/proc"),
+    *("/root", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var"),  # noqa: S108 - no file is made there
+)
+PARENTS_ONLY = ("/opt", "/srv", "/mnt", "/media")
+"""Folders of the operating system where file systems are mounted below, never on top."""
+
+KEY_TYPES = (
+    "ssh-ed25519",
+    "ssh-rsa",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "sk-ssh-ed25519@openssh.com",
+    "sk-ecdsa-sha2-nistp256@openssh.com",
+)
+_KEY_REMEDY = "paste the one line of the .pub file"
+
+
+def memory_mib(text: str) -> int:
+    """Read a size of memory (`64 GiB`, `1.5 TiB`) as MiB."""
+    found = SIZE.fullmatch(text)
+    if not found:
+        why = "a size is a number and one of MiB, GiB, TiB (powers of 1024, as Slurm counts)"
+        raise Unfit(Code.SIZE_FORM, f"{display.quoted(text)} is not a size", why=why, remedy="write it like `64 GiB`")
+    size = int(float(found[1]) * _MIB[found[2]])
+    if not 256 <= size <= _LARGEST_MEMORY_MIB:
+        what = f"{display.quoted(text)} is no size for the memory of a node"
+        raise Unfit(Code.SIZE_FORM, what, why="nodes have from 256 MiB to 64 TiB", remedy="check the unit")
+    return size
+
+
+def size_gib(text: str) -> float:
+    """Read a size of storage (`1200 GiB`, `14.4 TiB`) as GiB."""
+    found = SIZE.fullmatch(text)
+    if not found:
+        why = "a size is a number and one of MiB, GiB, TiB (powers of 1024)"
+        raise Unfit(Code.SIZE_FORM, f"{display.quoted(text)} is not a size", why=why, remedy="write it like `14.4 TiB`")
+    size = float(found[1]) * _MIB[found[2]] / _MIB["GiB"]
+    if not 1 <= size <= _LARGEST_STORAGE_GIB:
+        raise Unfit(Code.SIZE_FORM, f"{display.quoted(text)} is no size for storage", why="storage holds from 1 GiB to a million TiB", remedy="check the unit")
+    return size
+
+
+def throughput(text: str) -> int:
+    """Read the speed that each TiB of a file system brings (`250 MB/s/TiB`) as MB/s (powers of 1000)."""
+    found = THROUGHPUT.fullmatch(text)
+    if not found or int(found[1]) == 0:
+        why = "throughput is given for each TiB of size, in MB/s (powers of 1000), as the clouds sell it"
+        raise Unfit(Code.THROUGHPUT_FORM, f"{display.quoted(text)} is not a throughput", why=why, remedy="write it like `250 MB/s/TiB`")
+    return int(found[1])
+
+
+def date(text: str) -> dt.date:
+    """Read a day (`2027-03-31`)."""
+    try:
+        if not DATE.fullmatch(text):
+            raise ValueError
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        why = "a day is written year-month-day, as in ISO 8601"
+        raise Unfit(Code.DATE_FORM, f"{display.quoted(text)} is not a day", why=why, remedy="write it like `2027-03-31`") from None
+
+
+def clock_time(text: str) -> str:
+    """Check a time of day (`02:30`)."""
+    return _matched(
+        CLOCK, text, Code.CLOCK_FORM, "a time of day", why="hours and minutes have two digits each, from 00:00 to 23:59", remedy='write it like `"02:30"`'
+    )
+
+
+def bucket(text: str) -> str:
+    """Check a bucket and a prefix in it (`s3://name/prefix`, `gs://name`)."""
+    why = "a bucket is named by `s3://` or `gs://`, its name (3 to 63 lower-case letters, digits, `.`, `_`, `-`), and a prefix if any"
+    return _matched(BUCKET, text, Code.BUCKET_FORM, "a bucket", why=why, remedy="write it like `s3://name/prefix`")
+
+
+def identifier(text: str) -> str:
+    """Check the name that a cloud or catalogue gives something (`cr-0123456789abcdef0`, `projects/p/reservations/r`, `p5.48xlarge`)."""
+    why = "identifiers have letters, digits and `_ . : / @ + -`, 255 characters at most, and begin with a letter or digit"
+    return _matched(IDENTIFIER, text, Code.IDENTIFIER_FORM, "an identifier", why=why, remedy="copy it from where it was given")
+
+
+def mig_profile(text: str) -> str:
+    """Check the form of a MIG profile (`1g.10gb`); whether a GPU has it is the catalogue's knowledge."""
+    why = "a MIG profile names its share of the processors and its memory"
+    return _matched(MIG, text, Code.MIG_FORM, "a MIG profile", why=why, remedy="write it like `1g.10gb`")
+
+
+def finding_code(text: str) -> str:
+    """Check a finding's code."""
+    codes = [str(code) for code in Code]
+    if text not in codes:
+        why = "each finding shows its code in brackets at the end of its first line"
+        raise Unfit(Code.SUPPRESSION_CODE, f"there is no finding {display.quoted(text)}", why=why, remedy="copy the code, such as CW520")
+    return text
+
+
+def dotted_path(text: str) -> str:
+    """Check a path of keys with dots between them (`pools.train`)."""
+    why = "a place in a blueprint is named by its keys, with dots between them"
+    return _matched(DOTTED, text, Code.PATH_FORM, "a place in a blueprint", why=why, remedy="write it like `pools.train`")
+
+
+def _matched(form: re.Pattern[str], text: str, code: Code, kind: str, *, why: str, remedy: str) -> str:
+    if form.fullmatch(text):
+        return text
+    raise Unfit(code, f"{display.quoted(text)} is not {kind}", why=why, remedy=remedy)
+
+
+def time_limit(text: str) -> str:
+    """Read one of Slurm's time formats and write it as `scontrol` does: `1-00:00:00`, `02:30:00`, `UNLIMITED`.
+
+    Source: sbatch(1), `--time`: minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes, days-hours:minutes:seconds.
+    """
+    is_form = TIME_LIMIT.fullmatch(text) is not None
+    if is_form and text[0].isalpha():
+        return "UNLIMITED"
+    seconds = _time_s(text) if is_form else 0
+    if not 60 <= seconds <= LONGEST_TIME_S:
+        what = f"{display.quoted(text)} is not a time limit"
+        why = "Slurm reads minutes, `hours:minutes:seconds` or `days-hours:minutes:seconds`, from a minute to a year, or `unlimited`"
+        raise Unfit(Code.TIME_FORM, what, why=why, remedy="write it like `1-00:00:00` (one day)")
+    days, rest = divmod(seconds, 24 * 3600)
+    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return f"{days}-{clock}" if days else clock
+
+
+def seconds(limit: str) -> int | None:
+    """Read a time limit as `time_limit` writes it; None for `UNLIMITED`."""
+    return None if limit == "UNLIMITED" else _time_s(limit)
+
+
+def _time_s(text: str) -> int:
+    days, _, clock = text.rpartition("-")
+    parts = [int(part) for part in clock.split(":")]
+    if days:
+        hours, minutes, seconds = [*parts, 0, 0][:3]
+    elif len(parts) == 3:
+        hours, minutes, seconds = parts
+    else:
+        hours, (minutes, seconds) = 0, [*parts, 0][:2]
+    return ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def mount_point(text: str) -> str:
+    """Check an absolute path where a file system can be mounted without hiding the operating system."""
+    if text == "/" or any(text == folder or text.startswith(f"{folder}/") for folder in SYSTEM_FOLDERS) or text in PARENTS_ONLY:
+        what = f"nothing can be mounted at {display.quoted(text)}"
+        why = "it would hide what the operating system keeps there"
+        raise Unfit(Code.MOUNT_RESERVED, what, why=why, remedy="choose a place such as /home, /shared or /scratch")
+    if not MOUNT.fullmatch(text) or {".", ".."} & set(text.split("/")) or len(text) > MOUNT_LENGTH:
+        why = "a mount point is an absolute path of letters, digits, `.`, `_` and `-`, with no slash at its end and no `..`"
+        raise Unfit(Code.MOUNT_FORM, f"{display.quoted(text)} is not a mount point", why=why, remedy="write it like /shared")
+    return text
+
+
+def network(text: str) -> str:
+    """Check an IPv4 network (`10.80.0.0/20`)."""
+    try:
+        if not NETWORK.fullmatch(text):
+            raise ValueError
+        return str(ipaddress.IPv4Network(text, strict=True))
+    except ValueError:
+        pass
+    try:
+        remedy = f"write {display.quoted(str(ipaddress.IPv4Network(text, strict=False)))}" if "/" in text else "write it like `10.80.0.0/20`"
+    except ValueError:
+        remedy = "write it like `10.80.0.0/20`"
+    why = "a network is an IPv4 address and the length of its prefix, with all bits after the prefix zero"
+    raise Unfit(Code.CIDR_FORM, f"{display.quoted(text)} is not a network", why=why, remedy=remedy)
+
+
+def public_key(text: str) -> str:
+    """Check a line of OpenSSH's authorized_keys format without options. A private key is refused without being repeated."""
+    if display.is_private(text):
+        why = "a private key in a blueprint is known to everyone who reads it; from now on it is no secret any more"
+        raise Unfit(
+            Code.SSH_KEY_PRIVATE, "a private key stands here", why=why, remedy="take it out, make a new pair, and paste the one line of the new .pub file"
+        )
+    fields = text.split(" ")
+    reason = _key_fault(fields) if text.isprintable() else "it has a line break or control character"
+    if reason:
+        raise Unfit(Code.SSH_KEY_FORM, f"{display.quoted(text)} is not an OpenSSH public key", why=reason, remedy=_KEY_REMEDY)
+    return text
+
+
+def _key_fault(fields: list[str]) -> str | None:
+    if fields[0] not in KEY_TYPES or len(fields) < 2:
+        return f"a public key reads `type base64 comment`, and the type is one of {', '.join(KEY_TYPES)}"
+    try:
+        blob = base64.b64decode(fields[1], validate=True)
+    except (binascii.Error, ValueError):
+        return "its second word is not base64"
+    name = fields[0].encode()
+    # RFC 4253 section 6.6: the key begins with the length and text of its type.
+    if len(blob) < 4 + len(name) + 16 or blob[: 4 + len(name)] != len(name).to_bytes(4) + name:
+        return "the key inside is cut off or of another type than its first word says"
+    return None
+
+
+def plain_text(text: str) -> str:
+    """Check a text that is shown on one line."""
+    if len(text) > TEXT_LENGTH or not text.isprintable():
+        why = f"it is shown on one line, in reports and in Slurm's database: {TEXT_LENGTH} characters without line breaks at most"
+        raise Unfit(Code.TEXT_FORM, f"{display.quoted(text)} is not one short line", why=why, remedy="shorten it, and keep longer remarks in comments")
+    return text

@@ -1,0 +1,87 @@
+"""Warnings that a blueprint accepts for a time: each by its code and place, with a reason and a last day. Errors can't be accepted."""
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+
+from . import display, finding
+from .codes import Code
+from .document import Document, Path
+from .language import Suppression
+
+
+def apply(
+    findings: Sequence[finding.Finding], suppressions: Sequence[Suppression], source: Document, *, today: dt.date
+) -> tuple[tuple[finding.Finding, ...], tuple[finding.Finding, ...]]:
+    """Take out what is accepted.
+
+    Args:
+        source: the blueprint as written; findings about suppressions point into it.
+        today: the day on which suppressions must still hold.
+    Returns:
+        the findings that stay, with those about the suppressions themselves, and the ones that were taken out.
+    """
+    kept, suppressed, used = list[finding.Finding](), list[finding.Finding](), set[int]()
+    for one in findings:
+        matching = [number for number, entry in enumerate(suppressions) if _covers(entry, one)]
+        used.update(matching)
+        is_accepted = any(_holds(suppressions[number], today) for number in matching)
+        (suppressed if is_accepted and one.level is not finding.Level.ERROR else kept).append(one)
+        if one.level is finding.Level.ERROR:
+            kept += [_of_error(suppressions[number], number, source) for number in matching]
+    for number, entry in enumerate(suppressions):
+        kept += _about(entry, number, source, is_used=number in used, holds=_holds(entry, today))
+    return tuple(dict.fromkeys(kept)), tuple(suppressed)
+
+
+def _covers(entry: Suppression, one: finding.Finding) -> bool:
+    path = one.where.path if one.where else None
+    return path is not None and one.code == entry.code and tuple(str(step) for step in path[: len(_steps(entry))]) == _steps(entry)
+
+
+def _steps(entry: Suppression) -> Path:
+    return tuple(entry.at.split("."))
+
+
+def _holds(entry: Suppression, today: dt.date) -> bool:
+    return today <= dt.date.fromisoformat(entry.until)
+
+
+def _about(entry: Suppression, number: int, source: Document, *, is_used: bool, holds: bool) -> Iterator[finding.Finding]:
+    if is_used and not holds:
+        what = f"the suppression of {entry.code} at `{entry.at}` held until {entry.until}"
+        why = "what it accepted is reported again from the next day on, so that nothing is accepted for ever unseen"
+        remedy = "mend what it accepts, or look at it again and write a later day"
+        yield finding.Finding(finding.Level.WARNING, Code.SUPPRESSION_EXPIRED, source.where("suppress", number, "until"), what, why, remedy)
+    elif not is_used and not _is_there(entry, source):
+        what = f"`{entry.at}` is no place in this blueprint, and a suppression names it"
+        why = "it accepts nothing, and a finding that it was meant for is still reported"
+        remedy = _near_place(entry, source)
+        yield finding.Finding(finding.Level.WARNING, Code.SUPPRESSION_UNUSED, source.where("suppress", number, "at"), what, why, remedy)
+    elif not is_used:
+        what = f"nothing at `{entry.at}` is found that the suppression of {entry.code} could accept"
+        why = "what it was meant for is mended, or is found on other targets only"
+        position = source.where("suppress", number, "code")
+        yield finding.Finding(finding.Level.NOTE, Code.SUPPRESSION_UNUSED, position, what, why, "take it out, unless another target needs it")
+
+
+def _of_error(entry: Suppression, number: int, source: Document) -> finding.Finding:
+    what = f"{entry.code} at `{entry.at}` is an error, and errors can't be suppressed"
+    why = "an error says that the cluster can't be built, or would lose data or leave out what was asked for"
+    position = source.where("suppress", number, "code")
+    return finding.Finding(finding.Level.ERROR, Code.SUPPRESSION_OF_ERROR, position, what, why, "mend what it says, and take the suppression out")
+
+
+def _is_there(entry: Suppression, source: Document) -> bool:
+    return any(tuple(str(step) for step in path) == _steps(entry) for path in (*source.places, *source.settings))
+
+
+def _near_place(entry: Suppression, source: Document) -> str:
+    """Name the entries beside the first step that isn't there."""
+    steps = entry.at.split(".")
+    for length in range(len(steps)):
+        around = source.at(*steps[:length])
+        if not isinstance(around, dict) or steps[length] not in around:
+            names = [str(name) for name in around] if isinstance(around, dict) else []
+            place = f"in {'.'.join(steps[:length])} there are" if length else "a blueprint's keys here are"
+            return display.did_you_mean(steps[length], names, allowed=place) if names else "name a place that the blueprint has"
+    return "name a place that the blueprint has"
