@@ -1,14 +1,16 @@
 """The address plan: which host has which IPv4 address, and how large a network the plan needs.
 
-In a network of 512 addresses or more (`10.80.0.0/20`): 10.80.0.1 is the gateway, 10.80.0.2 the balancer, 10.80.0.10 on the controllers, 10.80.0.20 on the
-login nodes, and the pools follow each other from 10.80.1.0. In a /24 the pools begin at .64. The network's own address and the broadcast address stay free.
+On this machine every host has a planned address. In a network of 512 addresses or more (`10.80.0.0/20`): 10.80.0.1 is the gateway, 10.80.0.2 the balancer,
+10.80.0.10 on the controllers, 10.80.0.14 on the Kubernetes control plane, 10.80.0.20 on the login nodes, and the pools follow each other from 10.80.1.0. In a
+/24 the pools begin at .64. The network's own address and the broadcast address stay free. In a cloud the network is divided into subnets (`divide`).
 """
 
 import dataclasses
 import hashlib
 import ipaddress
+from collections.abc import Sequence
 
-GATEWAY, BALANCER, CONTROL, ACCESS = 1, 2, 10, 20
+GATEWAY, BALANCER, CONTROL, KUBERNETES, ACCESS = 1, 2, 10, 14, 20
 POOLS, POOLS_IN_24 = 256, 64
 LONGEST_PREFIX, DEFAULT_PREFIX, SHORTEST_PREFIX = 24, 20, 16
 
@@ -37,6 +39,10 @@ class Plan:
         return self._address(CONTROL)
 
     @property
+    def kubernetes(self) -> str:
+        return self._address(KUBERNETES)
+
+    @property
     def access(self) -> str:
         return self._address(ACCESS)
 
@@ -46,6 +52,44 @@ class Plan:
 
     def _address(self, offset: int) -> str:
         return str(ipaddress.IPv4Address(int(self.network.network_address) + offset))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Block:
+    """Addresses that a subnet needs, in a power of 2."""
+
+    least: int
+    grows: bool
+    """Takes a share of what is free."""
+
+
+def divide(network: ipaddress.IPv4Network, blocks: Sequence[Block]) -> tuple[ipaddress.IPv4Network, ...]:
+    """Divide a network into one subnet for each block.
+
+    Blocks that grow get one common size, the largest with which all fit and no subnet takes more than half of the network: so pools can grow later without
+    moving any subnet.
+
+    Args:
+    Returns:
+        the subnets in the order of the blocks; the larger ones are in front. None at all when the blocks are more than the network.
+    """
+    if sum(_sizes(blocks, 0)) > network.num_addresses:
+        return ()
+    common = network.num_addresses // 2
+    while common and sum(_sizes(blocks, common)) > network.num_addresses:
+        common //= 2
+    sizes = _sizes(blocks, common)
+    found: dict[int, ipaddress.IPv4Network] = {}
+    start = int(network.network_address)
+    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
+        found[number] = ipaddress.IPv4Network((start, 33 - sizes[number].bit_length()))
+        start += sizes[number]
+    return tuple(found[number] for number in range(len(sizes)))
+
+
+def prefix_holding(sizes: Sequence[int]) -> int:
+    """Find the longest prefix whose network holds subnets of these sizes, which are powers of 2."""
+    return 32 - (sum(sizes) - 1).bit_length()
 
 
 def prefix_for(nodes: int, *, longest: int = DEFAULT_PREFIX) -> int | None:
@@ -72,6 +116,10 @@ def default_network(stack: str, prefix: int) -> ipaddress.IPv4Network:
 
 def is_private(network: ipaddress.IPv4Network) -> bool:
     return any(network.subnet_of(private) for private in _PRIVATE_RANGES)
+
+
+def _sizes(blocks: Sequence[Block], common: int) -> list[int]:
+    return [max(block.least, common) if block.grows else block.least for block in blocks]
 
 
 def _pools_at(prefix: int) -> int:

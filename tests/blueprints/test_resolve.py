@@ -13,6 +13,7 @@ from blueprints.codes import Code
 from blueprints.facts import Facts
 
 FACTS = Facts(sockets=1, cores_per_socket=4, threads_per_core=2, memory_mib=64_000)
+LARGE = dataclasses.replace(FACTS, memory_mib=4 * 1024 * 1024)
 
 
 def examine(pools: dict[str, Any], *, stack: str = "test", facts: Facts = FACTS, **more: Any) -> load.Loaded:
@@ -41,7 +42,7 @@ def test_every_network_holds_its_number_of_nodes_and_not_one_more(prefix: int, m
     assert addresses.room_for_nodes(prefix) == most
     pools = {f"p{number}": {"nodes": count} for number, count in enumerate([min(most, 50_000), most - 50_000]) if count > 0}
     cidr = f"10.64.0.0/{prefix}"
-    cluster = resolve(pools, network={"cidr": cidr}, access={"login_nodes": 32})
+    cluster = resolve(pools, network={"cidr": cidr}, access={"login_nodes": 32}, facts=LARGE)
     taken = addresses_of(cluster)
     assert len(set(taken)) == len(taken)
     network = ipaddress.IPv4Network(cidr)
@@ -64,7 +65,7 @@ def test_the_default_network_comes_from_the_stacks_name_and_fits_the_nodes() -> 
     assert one == again
     assert one != other
     for nodes, prefix in ((2, 20), (3839, 20), (3840, 19), (30_000, 17), (50_000, 16)):
-        network = ipaddress.IPv4Network(resolve({"a": {"nodes": nodes}}).network.cidr)
+        network = ipaddress.IPv4Network(resolve({"a": {"nodes": nodes}}, facts=LARGE).network.cidr)
         assert network.prefixlen == prefix
         assert network.subnet_of(ipaddress.IPv4Network("10.64.0.0/10"))
 
@@ -75,13 +76,13 @@ def test_default_networks_of_many_stacks_are_spread() -> None:
 
 
 def test_work_grows_with_pools_and_not_with_nodes() -> None:
-    few, many = (resolve({f"p{pool}": {"nodes": nodes} for pool in range(16)}) for nodes in (1, 470))
+    few, many = (resolve({f"p{pool}": {"nodes": nodes} for pool in range(16)}, facts=LARGE) for nodes in (1, 470))
     assert len(str(spec.as_record(many))) < 1.1 * len(str(spec.as_record(few)))
 
 
 @pytest.mark.parametrize(
     ("memory_mib", "nodes", "share_mib"),
-    [(24_000, 2, 2048), (24_000, 3, 2048), (24_000, 64, 512), (64_000, 1, 8192), (1024 * 1024, 2, 131_072), (400, 2, 512)],
+    [(24_000, 2, 2048), (24_000, 3, 2048), (24_000, 64, 512), (64_000, 1, 8192), (1024 * 1024, 2, 131_072), (500, 2, 512)],
 )
 def test_each_host_declares_its_share_of_the_memory(memory_mib: int, nodes: int, share_mib: int) -> None:
     facts = dataclasses.replace(FACTS, memory_mib=memory_mib)
@@ -119,7 +120,7 @@ def test_a_pool_can_declare_other_nodes_than_the_machine(pool: dict[str, Any], l
 )
 def test_one_partition_at_most_is_the_default(asked: tuple[bool | None, bool | None], defaults: list[str]) -> None:
     pools = {name: {"nodes": 1, "partition": {} if value is None else {"default": value}} for name, value in zip("ab", asked, strict=True)}
-    assert [node_set.pool for node_set in resolve(pools).node_sets if node_set.partition.default] == defaults
+    assert [partition.name for _, partition in resolve(pools).slurm_node_sets if partition.default] == defaults
 
 
 def test_gpus_are_typed_counted_and_simulated() -> None:

@@ -1,0 +1,155 @@
+"""The whole cluster: each part is resolved by a module of its own, and here they are put together."""
+
+import dataclasses
+
+from .. import addresses, catalog, display, finding, language, spec
+from ..codes import Code
+from ..facts import Facts
+from . import control, counts, network, people, place, pools, rehearsal, software, storage, subnets
+from .case import Case, Where
+
+_STAND_IN = "local"
+"""The target that takes the place of an unknown one, so that the rest is checked."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Attempt:
+    """What resolving came to. With an error among the findings the spec holds stand-ins and is good for further checks only."""
+
+    spec: spec.ClusterSpec
+    findings: tuple[finding.Finding, ...]
+
+
+def resolve(blueprint: language.Blueprint, *, target: str, stack: str, facts: Facts) -> spec.ClusterSpec:
+    """Resolve a blueprint for a target.
+
+    Args:
+        target: where the cluster will stand (`aws`, `gcp`, `metal`, `local`).
+        stack: the stack's name; the default network is chosen by it.
+        facts: what was looked up about the place.
+    Raises:
+        finding.Invalid: the target, the catalogue or the network can't give what the blueprint asks for. These findings have no positions; those of
+            `load.load` have.
+    """
+    attempted = attempt(blueprint, target=target, stack=stack, facts=facts, where=lambda *_: None)
+    if finding.is_fatal(attempted.findings):
+        raise finding.Invalid(attempted.findings)
+    return attempted.spec
+
+
+def attempt(blueprint: language.Blueprint, *, target: str, stack: str, facts: Facts, where: Where) -> Attempt:
+    """Resolve as far as it goes: a spec in any case, and everything that is wrong with it.
+
+    What this version can plan and not stand up yet is a note (`TARGET_NOT_BUILT`, `SCHEDULER_NOT_BUILT`).
+    """
+    unknown = _unknown_target(target)
+    known = catalog.target(_STAND_IN if unknown else target)
+    case = Case(blueprint, known, place.region(blueprint, known), stack, facts, where, findings=unknown)
+    _check_built(case)
+    place.check(case)
+    rehearsal.check_memory(case)
+    cluster = dataclasses.replace(_placed(case, _unplaced(case)), target=target)
+    return Attempt(cluster, tuple(dict.fromkeys(case.findings)))
+
+
+def _unplaced(case: Case) -> spec.ClusterSpec:
+    """Resolve everything but the network and the addresses."""
+    blueprint = case.blueprint
+    node_sets = pools.resolve(case)
+    chosen = software.resolve(case, node_sets)
+    return spec.ClusterSpec(
+        version=spec.SPEC_VERSION,
+        name=blueprint.name,
+        description=blueprint.description,
+        target=case.target.name,
+        scheduler=blueprint.scheduler,
+        software=chosen,
+        network=spec.Network("", "", "", domain=""),
+        control=control.control(case),
+        access=control.access(case),
+        node_sets=node_sets,
+        storage=storage.resolve(case),
+        database=control.database(case),
+        accounts=people.accounts(blueprint),
+        users=people.users(blueprint),
+        simulated=(),
+        qos=people.qualities(blueprint),
+        kubernetes=control.kubernetes(case, chosen),
+        managed_scheduler=counts.managed_scheduler(case),
+        login=_login(blueprint.access),
+        maintenance=tuple(spec.Window(one.weekday, one.start, one.hours, one.week) for one in blueprint.maintenance),
+        monitoring=spec.Monitoring(blueprint.monitoring.metrics, blueprint.monitoring.retention_days, blueprint.monitoring.dashboards),
+        acceptance=blueprint.acceptance.gate,
+        tags=tuple(blueprint.tags.items()),
+    )
+
+
+def _check_built(case: Case) -> None:
+    """Note what can be planned and not stood up."""
+    target, built = case.target, case.target.built_schedulers
+    if not target.is_built:
+        position = finding.Position("stack setting clusterwright:target", text=f"clusterwright:target: {target.name}")
+        what = f"the target `{target.name}` is not built yet: it can be planned, not stood up"
+        there = display.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
+        why = f"what is built so far is the target {there}"
+        remedy = f"set clusterwright:target to {there} to stand the cluster up"
+        case.findings.append(finding.Finding(finding.Level.NOTE, Code.TARGET_NOT_BUILT, position, what, why, remedy))
+        return
+    wanted = (counts.SLURM, counts.KUBERNETES) if case.blueprint.scheduler == counts.BOTH else (case.blueprint.scheduler,)
+    if any(one not in built for one in wanted):
+        there = display.listed(f"`{one}`" for one in built)
+        what = f"the scheduler `{case.blueprint.scheduler}` is not built yet on the target `{target.name}`: it can be planned, not stood up"
+        why = f"what is built so far is {there}"
+        case.note(Code.SCHEDULER_NOT_BUILT, "scheduler", what=what, why=why, remedy=f"write `scheduler: {built[0]}` to stand the cluster up")
+
+
+def _unknown_target(target: str) -> list[finding.Finding]:
+    if target in catalog.target_names():
+        return []
+    where = finding.Position("stack setting clusterwright:target", text=f"clusterwright:target: {target}")
+    what = f"there is no target {display.quoted(target)}"
+    why = "the target is the place where a stack's cluster stands; the stack setting clusterwright:target names it"
+    remedy = display.did_you_mean(target, catalog.target_names(), allowed="targets")
+    return [finding.Finding(finding.Level.ERROR, Code.TARGET_UNKNOWN, where, what, why, remedy)]
+
+
+def _placed(case: Case, cluster: spec.ClusterSpec) -> spec.ClusterSpec:
+    """Give the cluster its network, and what depends on it."""
+    if case.is_rehearsal:
+        plan = network.local_plan(case)
+        addressed = _addressed(cluster, plan)
+        simulated = rehearsal.simulated(addressed, case.facts, case.blueprint)
+        return dataclasses.replace(addressed, network=network.local(case, plan), simulated=simulated)
+    own_hosts = cluster.access.count + cluster.control.count + counts.kubernetes_hosts(case)
+    if not case.is_cloud:
+        return dataclasses.replace(cluster, network=network.site(case, own_hosts))
+    chosen = subnets.divided(case, cluster.node_sets, own_hosts=own_hosts, database=cluster.database)
+    return dataclasses.replace(cluster, network=chosen, services=control.services(case, chosen, cluster.database))
+
+
+def _addressed(cluster: spec.ClusterSpec, plan: addresses.Plan) -> spec.ClusterSpec:
+    """Give every host on this machine its address, those of pools in the blueprint's order."""
+    node_sets = []
+    nodes_before = 0
+    for node_set in cluster.node_sets:
+        node_sets.append(dataclasses.replace(node_set, hosts=_at(node_set.hosts, plan.pool(nodes_before))))
+        nodes_before += node_set.hosts.count
+    kubernetes = cluster.kubernetes
+    if kubernetes and kubernetes.hosts:
+        kubernetes = dataclasses.replace(kubernetes, hosts=_at(kubernetes.hosts, plan.kubernetes))
+    control_hosts, access = _at(cluster.control, plan.control), _at(cluster.access, plan.access)
+    return dataclasses.replace(cluster, control=control_hosts, access=access, kubernetes=kubernetes, node_sets=tuple(node_sets))
+
+
+def _at(group: spec.HostGroup, first_address: str) -> spec.HostGroup:
+    return dataclasses.replace(group, first_address=first_address)
+
+
+def _login(access: language.Access) -> spec.Login:
+    directory = access.ldap
+    return spec.Login(
+        load_balancer=access.load_balancer,
+        allowed_cidrs=access.allowed_cidrs,
+        ldap_uri=directory.uri if directory else None,
+        ldap_base=directory.base if directory else None,
+    )

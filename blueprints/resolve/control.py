@@ -1,0 +1,107 @@
+"""The cluster's own hosts and services: controllers, login nodes, the Kubernetes control plane, the accounting database, what the cloud runs beside them."""
+
+from .. import catalog, spec
+from ..codes import Code
+from . import capacity, counts, machines, pools, rehearsal
+from .case import Case
+
+LOAD_BALANCER, NAT_GATEWAY, PUBLIC_ADDRESS = "load-balancer", "nat-gateway", "public-ipv4"
+CONTROL_PLANE, MANAGED_SLURM, DATABASE = "kubernetes", "managed-slurm", "database"
+"""Names of services, as the price lists of the catalogue have them."""
+
+_OWN_HOSTS = spec.Capacity(capacity.ON_DEMAND)
+
+
+def control(case: Case) -> spec.HostGroup:
+    """Give Slurm's controllers; none where the cloud runs Slurm or nothing does."""
+    _check_managed(case)
+    return spec.HostGroup("control", "control", "control", counts.controllers(case), "", _control_machine(case))
+
+
+def access(case: Case) -> spec.HostGroup:
+    """Give the login nodes."""
+    wanted = case.blueprint.access.machine
+    machine = _own_machine(case, wanted, case.target.login_machine, ("access", "machine"))
+    return spec.HostGroup("access", "access", "login", case.blueprint.access.login_nodes, "", machine)
+
+
+def kubernetes(case: Case, software: spec.Software) -> spec.Kubernetes | None:
+    """Give the Kubernetes control plane; None where Slurm alone schedules."""
+    if case.blueprint.scheduler == counts.SLURM:
+        return None
+    count = counts.kubernetes_hosts(case)
+    hosts = spec.HostGroup("kubernetes", "kubernetes", "kubernetes", count, "", _control_machine(case)) if count else None
+    return spec.Kubernetes(counts.kubernetes_product(case), software.kubernetes, hosts)
+
+
+def database(case: Case) -> spec.Database:
+    """Say where the accounting database runs; a rehearsal has it on the controller in any case."""
+    asked = case.blueprint.accounting
+    if asked.database != "managed" or case.is_rehearsal or case.blueprint.scheduler == counts.KUBERNETES:
+        return spec.Database("embedded", asked.protect)
+    product = case.target.managed.database
+    if not product:
+        what = f"{case.target.title} has no managed database"
+        why = "there is no cloud that runs one"
+        case.error(Code.MANAGED_MISSING, "accounting", "database", what=what, why=why, remedy="write `database: embedded`: it runs on the controller")
+        return spec.Database("embedded", asked.protect)
+    return spec.Database("managed", asked.protect, product)
+
+
+def services(case: Case, network: spec.Network, held: spec.Database) -> tuple[spec.Service, ...]:
+    """List what the cloud runs and charges for by the hour."""
+    if not case.is_cloud:
+        return ()
+    managed, access = case.target.managed, case.blueprint.access
+    has_nat = network.egress == "nat" and network.existing is None
+    has_balancer = access.load_balancer and access.login_nodes > 0
+    is_public = has_balancer and bool(access.allowed_cidrs)
+    balancer_addresses = max(1, case.target.networks.public_subnets if case.target.networks else 0)
+    public_addresses = has_nat + (balancer_addresses if is_public else 0)
+    product = counts.kubernetes_product(case)
+    scheduler = counts.managed_scheduler(case)
+    found = [
+        spec.Service(LOAD_BALANCER, managed.load_balancer, int(has_balancer)),
+        spec.Service(NAT_GATEWAY, "address translation", int(has_nat)),
+        spec.Service(PUBLIC_ADDRESS, "public IPv4 address", public_addresses),
+        spec.Service(CONTROL_PLANE, product, int(case.blueprint.scheduler != counts.SLURM and product != counts.HOSTS)),
+        spec.Service(MANAGED_SLURM, scheduler or "", int(scheduler is not None)),
+        spec.Service(DATABASE, held.product, int(held.placement == "managed")),
+    ]
+    return tuple(service for service in found if service.count)
+
+
+def _check_managed(case: Case) -> None:
+    asked = case.blueprint.control.managed and not case.is_rehearsal
+    has_service = bool(case.target.managed.kubernetes if case.blueprint.scheduler == counts.KUBERNETES else case.target.managed.slurm)
+    if asked and not has_service:
+        what = f"{case.target.title} has no service that runs the scheduler"
+        why = "the scheduler's hosts are the site's own there"
+        case.error(
+            Code.MANAGED_MISSING, "control", "managed", what=what, why=why, remedy="leave `managed` out, or write it under `targets` for the cloud that has one"
+        )
+
+
+def _control_machine(case: Case) -> spec.Machine:
+    asked = case.blueprint.control
+    nodes = sum(pool.range.max for pool in case.blueprint.pools.values())
+    usual = next((size for size in case.target.control_sizes if size.size == asked.size), None) or case.target.control_size(nodes)
+    return _own_machine(case, asked.machine, usual.machine if usual else "", ("control", "machine"))
+
+
+def _own_machine(case: Case, wanted: str | None, usual: str, path: tuple[str, ...]) -> spec.Machine:
+    """Give the machine that is asked for, or the target's usual one; where the target leaves it to the site, a host that tells itself what it has."""
+    if case.is_rehearsal:
+        return rehearsal.machine(case)
+    machine = machines.look_up(case, wanted, path, targets=[case.target.name]) if wanted else None
+    if machine is None and usual:
+        machine = catalog.machine(case.target.name, usual)
+    if machine is None:
+        return spec.Machine(pools.SITE_HOST, sockets=1, cores_per_socket=0, threads_per_core=1, memory_mib=0, gpus=None, exists=True)
+    capacity.check_sold(case, machine, _OWN_HOSTS, *path)
+    return machines.as_spec(machine, nics=_first_interface(machine))
+
+
+def _first_interface(machine: catalog.Machine) -> tuple[spec.Nic, ...]:
+    nic = catalog.expand(catalog.layout(machine.nic_layout), machine)[0]
+    return (spec.Nic(nic.card, nic.device, nic.kind, nic.addresses),)

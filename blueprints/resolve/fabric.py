@@ -1,0 +1,65 @@
+"""The network between the GPUs of different nodes: which one, and what it must deliver."""
+
+from .. import catalog, language, spec
+from ..codes import Code
+from .case import Case
+
+
+def resolve(case: Case, name: str, pool: language.Pool, machine: catalog.Machine, *, path: tuple[str | int, ...]) -> spec.Fabric | None:
+    """Give the fabric of a node set; None where there is none or nothing would use it.
+
+    Args:
+        path: what a missing fabric is blamed on, besides `fabric` itself.
+    """
+    nodes = pool.range.max
+    if pool.fabric == "none" or nodes < 2:
+        return None
+    if machine.fabric is None:
+        _blame(case, name, pool, machine, path)
+        return None
+    known = catalog.fabrics()[machine.fabric]
+    return spec.Fabric(
+        name=known.name,
+        title=known.title,
+        required=pool.fabric == "required",
+        nics=machine.fabric_nics,
+        gbps_per_gpu=machine.fabric_nics * machine.fabric_nic_gbps / max(machine.gpus, 1),
+        plugin=known.plugin,
+        environment=tuple((key, str(value)) for key, value in known.environment_for(machine.name).items()),
+        log_line=known.log_line,
+        expected=_expected(case, machine, nodes),
+    )
+
+
+def interfaces(machine: catalog.Machine, *, uses_fabric: bool) -> tuple[spec.Nic, ...]:
+    """Lay out the interfaces of one node; without a fabric only the one that carries the node's address."""
+    nics = catalog.expand(catalog.layout(machine.nic_layout), machine)
+    used = nics if uses_fabric else nics[:1]
+    return tuple(spec.Nic(nic.card, nic.device, nic.kind, nic.addresses) for nic in used)
+
+
+def _blame(case: Case, name: str, pool: language.Pool, machine: catalog.Machine, path: tuple[str | int, ...]) -> None:
+    what = f"the nodes of {name} have no fabric: {machine.name} has no fast network between GPUs of different nodes"
+    why = "collectives over several nodes go over the ordinary network, many times slower"
+    if pool.fabric == "required":
+        remedy = "choose a machine with a fabric, or write `fabric: none` where jobs stay inside one node"
+        case.error(Code.FABRIC_UNAVAILABLE, "pools", name, "fabric", what=what, why=why, remedy=remedy)
+    elif machine.gpus:  # without GPUs nobody missed it
+        remedy = "write `fabric: none` if jobs stay inside one node, or choose a machine with a fabric"
+        case.warning(Code.FABRIC_UNAVAILABLE, *path, what=what, why=why, remedy=remedy)
+
+
+def _expected(case: Case, machine: catalog.Machine, nodes: int) -> spec.Expectation | None:
+    found = catalog.expected_busbw(case.target.name, machine.name, nodes)
+    if found is None:
+        return None
+    return spec.Expectation(
+        collective=found.collective,
+        size_bytes=found.size_bytes,
+        nodes=nodes,
+        typical_gbs=found.typical_gbs,
+        warn_gbs=found.warn_gbs,
+        floor_gbs=found.floor_gbs,
+        provisional=found.provisional,
+        source=found.source,
+    )

@@ -1,0 +1,179 @@
+"""Pools to node sets: one for each machine type of a pool, all in the partition of the pool's name."""
+
+import dataclasses
+
+from .. import catalog, display, language, spec
+from ..codes import Code
+from ..language import values
+from . import capacity, counts, fabric, machines, rehearsal, selection
+from .case import Case
+
+COMPUTE = "compute"
+SITE_HOST = "site-host"
+"""A host of the site that no entry of the catalogue describes; 0 processors or memory: the host itself tells."""
+
+
+def resolve(case: Case) -> tuple[spec.NodeSet, ...]:
+    """Resolve each pool to its node sets, in the blueprint's order. Their hosts have no addresses yet."""
+    default = default_partition(case.blueprint)
+    _note_standing(case)
+    return tuple(node_set for name, pool in case.blueprint.pools.items() for node_set in _pool(case, name, pool, is_default=name == default))
+
+
+def default_partition(blueprint: language.Blueprint) -> str | None:
+    """Find the pool whose partition takes jobs that name none: the one that says so, else the first that doesn't say `default: false`."""
+    pools = {name: pool for name, pool in blueprint.pools.items() if scheduler(blueprint, pool) == counts.SLURM}
+    asking = [name for name, pool in pools.items() if pool.partition.default]
+    silent = [name for name, pool in pools.items() if pool.partition.default is None]
+    return next(iter([*asking, *silent]), None)
+
+
+def scheduler(blueprint: language.Blueprint, pool: language.Pool) -> str:
+    """Say which scheduler has a pool's nodes."""
+    if blueprint.scheduler == counts.BOTH:
+        return pool.scheduler or counts.SLURM
+    return blueprint.scheduler
+
+
+def _pool(case: Case, name: str, pool: language.Pool, *, is_default: bool) -> tuple[spec.NodeSet, ...]:
+    _check_scheduler(case, name, pool)
+    bought = capacity.bought(case, name, pool)
+    base = _whole_pool(case, name, pool, is_default=is_default, bought=bought)
+    candidates = _candidates(case, name, pool, bought, base)
+    if len(candidates) > 1 and not pool.is_elastic:
+        what = f"pools.{name} has {len(candidates)} machines and a fixed number of nodes"
+        why = "which machine each node is would be decided by what the cloud has that day; the scheduler must know before"
+        remedy = f"write `nodes: {{min: 0, max: {pool.range.max}}}`, or name one machine"
+        case.error(Code.MACHINES_NEED_RANGE, "pools", name, "machines", what=what, why=why, remedy=remedy)
+    if len(candidates) == 1:
+        return candidates
+    return tuple(_one_of_several(node_set, number) for number, node_set in enumerate(candidates))
+
+
+def _whole_pool(case: Case, name: str, pool: language.Pool, *, is_default: bool, bought: spec.Capacity) -> spec.NodeSet:
+    """Make what is the same for every machine of a pool; the machine is a stand-in."""
+    return spec.NodeSet(
+        pool=name,
+        partition=_partition(name, pool, is_default=is_default) if scheduler(case.blueprint, pool) == counts.SLURM else None,
+        hosts=spec.HostGroup(name, COMPUTE, name, pool.range.max, "", _site_host(pool)),
+        features=(),
+        # Nothing comes and goes on machines that are there anyway.
+        minimum=pool.range.min if pool.is_elastic and case.is_cloud else None,
+        capacity=bought,
+        placement=capacity.placement(case, name, pool, capacity=bought, uses_fabric=False),
+        scratch_mount=pool.scratch.mount if pool.scratch else None,
+        health_check=pool.health.check,
+        on_failure=pool.health.on_failure,
+        labels=tuple(pool.labels.items()),
+        taints=tuple(spec.Taint(taint.key, taint.value, taint.effect) for taint in pool.taints),
+        image=pool.image,
+        chosen="the site's own hosts",
+    )
+
+
+def _candidates(case: Case, name: str, pool: language.Pool, bought: spec.Capacity, base: spec.NodeSet) -> tuple[spec.NodeSet, ...]:
+    if case.is_rehearsal:
+        return tuple(
+            _featured(dataclasses.replace(base, hosts=_with(base.hosts, machine), chosen=why), pool) for machine, why in rehearsal.nodes(case, name, pool)
+        )
+    chosen = selection.choose(case, name, pool, bought=bought)
+    if not chosen:
+        return (_featured(base, pool),)
+    return tuple(_chosen(case, name, pool, base, choice) for choice in chosen)
+
+
+def _chosen(case: Case, name: str, pool: language.Pool, base: spec.NodeSet, choice: selection.Choice) -> spec.NodeSet:
+    carried = fabric.resolve(case, name, pool, choice.machine, path=choice.path)
+    _check_scratch(case, name, pool, choice.machine)
+    nics = fabric.interfaces(choice.machine, uses_fabric=carried is not None)
+    machine = machines.as_spec(choice.machine, nics=nics, mig=machines.mig(pool))
+    node_set = dataclasses.replace(
+        base,
+        hosts=_with(base.hosts, machine),
+        fabric=carried,
+        placement=capacity.placement(case, name, pool, capacity=base.capacity, uses_fabric=True) if carried else base.placement,
+        image=base.image or _late_image(case),
+        chosen=choice.chosen,
+    )
+    return _featured(node_set, pool, machine=choice.machine.name)
+
+
+def _featured(node_set: spec.NodeSet, pool: language.Pool, *, machine: str = "") -> spec.NodeSet:
+    """Name what jobs can ask for: the GPU's type, the machine, the labels."""
+    gpus = node_set.hosts.machine.gpus
+    labels = (f"{key}={value}" if value else key for key, value in pool.labels.items())
+    features = [gpus.type if gpus else "", machine, *labels]
+    return dataclasses.replace(node_set, features=tuple(dict.fromkeys(feature for feature in features if feature)))
+
+
+def _one_of_several(node_set: spec.NodeSet, number: int) -> spec.NodeSet:
+    """Number one of a pool's node sets: the later, the heavier; the nodes that always stand are of the first."""
+    name = f"{node_set.pool}-{_letters(number)}"
+    hosts = dataclasses.replace(node_set.hosts, name=name, prefix=name)
+    minimum = node_set.minimum if number == 0 or node_set.minimum is None else 0
+    return dataclasses.replace(node_set, hosts=hosts, weight=number + 1, minimum=minimum, pool_most=node_set.hosts.count)
+
+
+def _letters(number: int) -> str:
+    """Count a, b, …, z, aa, ab, …"""
+    more, last = divmod(number, 26)
+    return (_letters(more - 1) if more else "") + chr(ord("a") + last)
+
+
+def _partition(name: str, pool: language.Pool, *, is_default: bool) -> spec.Partition:
+    asked = pool.partition
+    return spec.Partition(
+        name=name,
+        default=asked.default is True or is_default,
+        max_time=asked.max_time,
+        priority=asked.priority,
+        exclusive=asked.exclusive,
+        accounts=asked.accounts,
+        qos=asked.qos,
+    )
+
+
+def _site_host(pool: language.Pool) -> spec.Machine:
+    """Describe a host of which only the blueprint tells anything."""
+    gpus = None
+    if pool.accelerator in catalog.accelerators() and pool.accelerator and pool.gpus_per_node:
+        gpus = spec.Gpus(pool.accelerator, pool.gpus_per_node, simulated=False, mig=machines.mig(pool))
+    memory_mib = values.memory_mib(pool.memory) if pool.memory else 0
+    return spec.Machine(SITE_HOST, sockets=1, cores_per_socket=pool.cpus_per_node or 0, threads_per_core=1, memory_mib=memory_mib, gpus=gpus, exists=True)
+
+
+def _with(hosts: spec.HostGroup, machine: spec.Machine) -> spec.HostGroup:
+    return dataclasses.replace(hosts, machine=machine)
+
+
+def _late_image(case: Case) -> spec.Late | None:
+    return spec.Late("the image of the software profile, which is built when it is first needed") if case.is_cloud else None
+
+
+def _note_standing(case: Case) -> None:
+    """Note pools that can't grow and shrink, all in one; a rehearsal says so itself."""
+    names = [name for name, pool in case.blueprint.pools.items() if pool.is_elastic]
+    if not names or case.is_cloud or case.is_rehearsal:
+        return
+    what = f"all nodes of {display.listed(names)} stand at any time"
+    why = f"hosts of the target `{case.target.name}` are there whether jobs want them or not; nothing grows or shrinks"
+    case.note(Code.ELASTIC_IGNORED, "pools", names[0], "nodes", what=what, why=why, remedy="leave it; it counts where the blueprint lands on a cloud")
+
+
+def _check_scheduler(case: Case, name: str, pool: language.Pool) -> None:
+    if pool.scheduler in (None, scheduler(case.blueprint, pool)):
+        return
+    what = f"pools.{name} is for {pool.scheduler}, and the cluster's scheduler is {case.blueprint.scheduler}"
+    why = "a cluster has one scheduler, or both when it says so"
+    case.error(Code.POOL_SCHEDULER, "pools", name, "scheduler", what=what, why=why, remedy="write `scheduler: both` at the top, or take this one out")
+
+
+def _check_scratch(case: Case, name: str, pool: language.Pool, machine: catalog.Machine) -> None:
+    if pool.scratch is None or not case.is_cloud:  # a site's disks are those of its hosts, whatever the catalogue knows
+        return
+    least_gib = values.size_gib(pool.scratch.size) if pool.scratch.size else 0
+    if machine.scratch_gib > 0 and machine.scratch_gib >= least_gib:
+        return
+    what = f"{machine.name} has too little local scratch for {name}" if machine.scratch_gib else f"{machine.name} has no local scratch for {name}"
+    why = f"its own disks hold {machine.scratch_gib:g} GiB, and {pool.scratch.size or 'some'} is asked for"
+    case.error(Code.SCRATCH_UNAVAILABLE, "pools", name, "scratch", what=what, why=why, remedy="choose another machine, ask for less, or leave `scratch` out")

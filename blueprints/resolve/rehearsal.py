@@ -1,0 +1,153 @@
+"""Hosts on this very machine: what each declares to the scheduler, and what about them is not the real thing.
+
+Every host sees all of the machine's processors and declares their layout. Of the memory it declares a share: half of the machine's memory divided by the number
+of hosts, rounded down to a power of two, so that a node more seldom changes what the others declare; 512 MiB at least. A pool that names a machine of any target
+declares what that has, and one that sets `cpus_per_node` or `memory` declares these instead; beyond what this machine has it is a rehearsal, and cores and memory
+are not confined.
+"""
+
+import dataclasses
+
+from .. import catalog, display, language, spec
+from ..codes import Code
+from ..facts import Facts
+from ..language import values
+from . import counts, machines
+from .case import Case
+
+LEAST_MEMORY_MIB = 512
+NAME = "local"
+
+
+def machine(case: Case) -> spec.Machine:
+    """Declare one of the cluster's hosts."""
+    facts = case.facts
+    share = max(LEAST_MEMORY_MIB, facts.memory_mib // 2 // max(1, counts.hosts(case)))
+    memory_mib = 2 ** (share.bit_length() - 1)
+    return spec.Machine(NAME, facts.sockets, facts.cores_per_socket, facts.threads_per_core, memory_mib, gpus=None, exists=True)
+
+
+def nodes(case: Case, name: str, pool: language.Pool) -> tuple[tuple[spec.Machine, str], ...]:
+    """Declare the nodes of a pool, once for each machine that it names, and say why it is that."""
+    named = machines.named(case, name, pool)
+    if not named:
+        return ((declared(case, pool, gpus=_gpus(case, name, pool)), "this machine"),)
+    known = [machines.look_up(case, wanted, path, targets=catalog.target_names()) for wanted, path in named]
+    found = []
+    for one in known:
+        if one is None:
+            found.append((declared(case, pool, gpus=None), "this machine"))
+            continue
+        machines.check_agrees(case, name, pool, one)
+        found.append((declared(case, pool, gpus=_simulated_gpus(one, pool), known=one), f"declares what {one.name} has, as the blueprint names it"))
+    return tuple(found)
+
+
+def declared(case: Case, pool: language.Pool, *, gpus: spec.Gpus | None, known: catalog.Machine | None = None) -> spec.Machine:
+    """Declare a compute node: this machine or a known one, but for what its pool sets.
+
+    A number of processors that the machine doesn't have becomes one socket, with the machine's threads per core where they divide it.
+    """
+    base = machine(case)
+    wanted = dataclasses.replace(base, gpus=gpus)
+    if known is not None:
+        wanted = _like(wanted, known)
+    if pool.memory:
+        wanted = dataclasses.replace(wanted, memory_mib=values.memory_mib(pool.memory))
+    cpus = pool.cpus_per_node
+    if cpus is not None and cpus != wanted.cpus:
+        threads = wanted.threads_per_core if cpus % wanted.threads_per_core == 0 else 1
+        wanted = dataclasses.replace(wanted, sockets=1, cores_per_socket=cpus // threads, threads_per_core=threads)
+    exists = wanted.cpus <= case.facts.cpus and wanted.memory_mib <= max(case.facts.memory_mib, base.memory_mib)
+    return dataclasses.replace(wanted, exists=exists)
+
+
+def check_memory(case: Case) -> None:
+    """Find more hosts than this machine's memory holds."""
+    if not case.is_rehearsal:
+        return
+    control = counts.controllers(case) + counts.kubernetes_hosts(case)
+    access, compute = case.blueprint.access.login_nodes, counts.nodes(case.blueprint)
+    needed = counts.memory_mib(case.target, control=control, access=access, compute=compute)
+    if needed <= case.facts.memory_mib:
+        return
+    what = f"{counts.hosts(case)} hosts are more than {case.target.title} holds"
+    each = display.listed(f"{size} MiB for each {role} host" for role, size in case.target.host_memory_mib.items())
+    why = f"they need {needed} MiB of memory ({each}), and it has {case.facts.memory_mib} MiB"
+    case.error(Code.REHEARSAL_TOO_LARGE, "pools", what=what, why=why, remedy="ask for fewer nodes under `targets.local.pools`, or rehearse on a larger machine")
+
+
+def _like(wanted: spec.Machine, known: catalog.Machine) -> spec.Machine:
+    """Take over the processors and the memory of a machine, as far as they are known."""
+    if known.vcpus:
+        wanted = dataclasses.replace(wanted, sockets=known.sockets, cores_per_socket=known.cores_per_socket, threads_per_core=known.threads_per_core)
+    return dataclasses.replace(wanted, memory_mib=int(known.memory_gib * machines.MIB_PER_GIB) or wanted.memory_mib)
+
+
+def _simulated_gpus(known: catalog.Machine, pool: language.Pool) -> spec.Gpus | None:
+    real = machines.as_spec(known, nics=(), mig=machines.mig(pool)).gpus
+    return dataclasses.replace(real, simulated=True) if real else None
+
+
+def _gpus(case: Case, name: str, pool: language.Pool) -> spec.Gpus | None:
+    if pool.accelerator is None and pool.gpus_per_node is None:
+        return None
+    is_known = machines.check_gpus(case, name, pool)
+    if pool.accelerator is None or pool.gpus_per_node is None:
+        return None
+    if is_known:
+        _check_count(case, name, pool, catalog.accelerators()[pool.accelerator])
+    return spec.Gpus(pool.accelerator, pool.gpus_per_node, simulated=True, mig=machines.mig(pool))
+
+
+def _check_count(case: Case, name: str, pool: language.Pool, entry: catalog.Accelerator) -> None:
+    if pool.gpus_per_node in entry.per_node:
+        return
+    what = f"no known machine has {pool.gpus_per_node} {entry.name} GPUs"
+    why = f"known are machines with {display.listed(entry.per_node)}; on the target `local` it works, as GPUs are simulated there"
+    remedy = "choose one of these counts if the blueprint shall ever stand on real machines"
+    case.warning(Code.GPU_COUNT_UNKNOWN, "pools", name, "gpus_per_node", what=what, why=why, remedy=remedy)
+
+
+def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Blueprint) -> tuple[str, ...]:
+    """Say, one sentence each, what is not the real thing."""
+    sentences = [*_simulated_gpu_sentences(cluster), *_storage(cluster)]
+    if blueprint.accounting.database == "managed":
+        sentences.append("The managed accounting database is MariaDB on the controller.")
+    if cluster.control.count and blueprint.control.managed:
+        sentences.append("The managed scheduler is Slurm on a controller of this machine.")
+    if cluster.control.count and blueprint.control.highly_available:
+        sentences.append("There is one controller, and none takes over when it is lost.")
+    if standing := [name for name, pool in blueprint.pools.items() if pool.is_elastic]:
+        sentences.append(f"All nodes of {display.listed(standing)} stand at any time, those beyond the minimum too: nothing grows or shrinks here.")
+    sentences.append(f"All hosts share the {facts.cpus} processors and the memory of this machine.")
+    if whole := list(dict.fromkeys(node_set.pool for node_set in cluster.node_sets if node_set.hosts.machine.cpus == facts.cpus)):
+        sentences.append(f"Each node of {display.listed(whole)} declares all of the processors.")
+    sentences += [_larger(node_set) for node_set in cluster.node_sets if not node_set.hosts.machine.exists]
+    if sum(node_set.hosts.count for node_set in cluster.node_sets) > 1:
+        sentences.append("There is no fabric between the GPUs: collectives run over the Ethernet inside this machine, and their speed says nothing of another.")
+    return tuple(sentences)
+
+
+def _simulated_gpu_sentences(cluster: spec.ClusterSpec) -> list[str]:
+    counts: dict[str, int] = {}
+    for node_set in cluster.node_sets:
+        if gpus := node_set.hosts.machine.gpus:
+            counts[gpus.type] = counts.get(gpus.type, 0) + gpus.count * node_set.hosts.count
+    if not counts:
+        return []
+    names = display.listed(f"{count} {name}" for name, count in counts.items())
+    return [f"The GPUs ({names}) are device nodes without hardware: Slurm schedules and confines them, and nothing computes on them."]
+
+
+def _storage(cluster: spec.ClusterSpec) -> list[str]:
+    if not cluster.storage:
+        return []
+    mounts = display.listed(f"{entry.mount} ({entry.kind})" for entry in cluster.storage)
+    return [f"Shared storage, {mounts}, is a folder of this machine, whatever its kind."]
+
+
+def _larger(node_set: spec.NodeSet) -> str:
+    machine = node_set.hosts.machine
+    size = f"{machine.cpus} processors and {machine.memory_mib} MiB of memory"
+    return f"Each node of {node_set.hosts.name} declares {size}, more than this machine has: cores and memory are not confined there."

@@ -1,0 +1,155 @@
+"""Storage: each file system's class on the target, and a size and throughput that can be bought."""
+
+import dataclasses
+import math
+
+from .. import catalog, display, language, spec
+from ..codes import Code
+from ..language import values
+from .case import Case
+
+EXISTING = "existing"
+_ALWAYS = "always"
+_SINGLE = "single"
+GIB_PER_TIB = 1024
+
+
+def resolve(case: Case) -> tuple[spec.FileSystem, ...]:
+    """Resolve every file system of the blueprint, in its order."""
+    return tuple(_file_system(case, name, asked) for name, asked in case.blueprint.storage.items())
+
+
+def _file_system(case: Case, name: str, asked: language.Storage) -> spec.FileSystem:
+    base = spec.FileSystem(
+        name=name,
+        kind=asked.kind,
+        mount=asked.mount,
+        protect=asked.protect,
+        simulated=case.is_rehearsal,
+        durability=asked.durability,
+        on_delete=asked.on_delete,
+        backup_days=asked.backup_days,
+        encrypted=asked.encrypted,
+        key=asked.key,
+        source=asked.source,
+        exchange=_exchange(asked),
+        user_quota_gib=_gib(asked.quotas.user),
+        group_quota_gib=_gib(asked.quotas.group),
+    )
+    if case.is_rehearsal or asked.kind == EXISTING:
+        return base
+    kind = case.target.storage.get(asked.kind)
+    if kind is None:
+        _blame_kind(case, name, asked)
+        return base
+    usual = catalog.storage_class(case.target.name, kind)
+    chosen = _with_throughput(case, name, asked, _with_durability(case, name, asked, usual))
+    tier = _tier(asked, chosen)
+    size_gib = _size(case, name, asked, chosen, tier)
+    if not case.is_cloud:
+        what = f"{name} is served by the controller from its own disks"
+        why = "nobody makes file systems on bare metal: the controller exports a folder over NFS, no faster and no safer than its disks"
+        remedy = f"mount one that is there: `targets.{case.target.name}.storage.{name}: {{kind: existing, source: …}}`"
+        case.note(Code.STORAGE_ON_CONTROLLER, "storage", name, "kind", what=what, why=why, remedy=remedy)
+    return dataclasses.replace(
+        base,
+        product=chosen.product,
+        storage_class=chosen.name,
+        size_gib=size_gib,
+        throughput_mbs_per_tib=tier,
+        throughput_mbs=tier * size_gib / GIB_PER_TIB if tier and size_gib else None,
+        encrypted=asked.encrypted or chosen.encrypted == _ALWAYS,
+    )
+
+
+def _blame_kind(case: Case, name: str, asked: language.Storage) -> None:
+    kinds = [*case.target.storage, EXISTING]
+    what = f"no `{asked.kind}` storage can be made on {case.target.title}"
+    why = f"what can be had there is {display.listed(f'`{kind}`' for kind in kinds)}"
+    remedy = (
+        f"mount one that is there: `targets.{case.target.name}.storage.{name}: {{kind: existing, mount: {asked.mount}, source: …}}`, or choose another kind"
+    )
+    case.error(Code.STORAGE_KIND_MISSING, "storage", name, "kind", what=what, why=why, remedy=remedy)
+
+
+def _with_durability(case: Case, name: str, asked: language.Storage, usual: catalog.StorageClass) -> catalog.StorageClass:
+    """Take the class whose files are lost with a server where that is asked for and sold."""
+    if asked.durability == "persistent" or not usual.survives:
+        return usual
+    found = next((one for one in _of_kind(case.target.name, asked.kind) if not one.survives), None)
+    if found is None and any(not one.survives for one in _anywhere(asked.kind)):
+        what = f"{name} is made to last, although `scratch` is asked for"
+        why = f"{case.target.title} sells no cheaper `{asked.kind}` storage without it"
+        case.note(Code.STORAGE_DURABLE, "storage", name, "durability", what=what, why=why, remedy="leave it; it counts on targets that have such storage")
+    return found or usual
+
+
+def _with_throughput(case: Case, name: str, asked: language.Storage, usual: catalog.StorageClass) -> catalog.StorageClass:
+    """Take a class of the same kind that is sold with the throughput asked for."""
+    wanted = _throughput(asked)
+    alike = [usual, *(one for one in _of_kind(case.target.name, asked.kind) if one.survives == usual.survives)]
+    found = next((one for one in alike if wanted in (None, *_throughputs(one))), None)
+    if found is None and any(one.tiers for one in _anywhere(asked.kind)):
+        what = f"{usual.product} is not sold with {asked.throughput}"
+        sold = list(_throughputs(usual))
+        why = f"it comes with {display.listed(sold)} MB/s/TiB" if sold else "its throughput can't be chosen for each TiB"
+        remedy = f"write one of these, under `targets.{case.target.name}.storage.{name}` if other targets differ" if sold else "leave `throughput` out"
+        case.error(Code.STORAGE_THROUGHPUT, "storage", name, "throughput", what=what, why=why, remedy=remedy)
+    return found or usual
+
+
+def _of_kind(target: str, kind: str) -> list[catalog.StorageClass]:
+    return [one for one in catalog.storage_classes(target).values() if one.kind == kind]
+
+
+def _anywhere(kind: str) -> list[catalog.StorageClass]:
+    """Give the classes of every target: what no storage of a kind has is a matter of the language."""
+    return [one for target in catalog.target_names() for one in _of_kind(target, kind)]
+
+
+def _throughputs(storage_class: catalog.StorageClass) -> tuple[int, ...]:
+    return tuple(tier.mbs_per_tib for tier in storage_class.tiers)
+
+
+def _tier(asked: language.Storage, chosen: catalog.StorageClass) -> int | None:
+    wanted = _throughput(asked)
+    return wanted if wanted in _throughputs(chosen) else chosen.default_mbs_per_tib
+
+
+def _size(case: Case, name: str, asked: language.Storage, chosen: catalog.StorageClass, tier: int | None) -> float | None:
+    """Give a size that can be bought: the one asked for or the next, the least where none is asked for."""
+    if asked.size is None:
+        if not chosen.valid_sizes(tier) and chosen.attach == _SINGLE:
+            what = f"{name} has no size, and {chosen.product} has no usual one"
+            why = "a disk holds what it is bought with, and the catalogue knows no least size of this one"
+            case.error(Code.STORAGE_SIZE, "storage", name, "kind", what=what, why=why, remedy="write `size`, for example `size: 1 TiB`")
+        return float(chosen.minimum_gib(tier)) or None
+    wanted = values.size_gib(asked.size)
+    if not chosen.valid_sizes(tier):
+        return wanted
+    found = chosen.next_size(math.ceil(wanted), mbs_per_tib=tier)
+    if found is None:
+        largest = chosen.maximum_gib(tier)
+        what = f"{chosen.product} doesn't come as large as {asked.size}"
+        why = f"the largest{f' with {tier} MB/s/TiB' if tier else ''} has {largest} GiB"
+        remedy = "ask for less, or divide the files among several file systems"
+        case.error(Code.STORAGE_SIZE, "storage", name, "size", what=what, why=why, remedy=remedy)
+        return None if largest is None else float(largest)
+    if found > wanted:
+        what = f"{name} gets {found} GiB instead of {wanted:g}"
+        why = f"{chosen.product}{f' with {tier} MB/s/TiB' if tier else ''} is sold in steps, and this is the next one"
+        case.note(Code.STORAGE_ROUNDED, "storage", name, "size", what=what, why=why, remedy=f"write `size: {found} GiB`, or leave it")
+    return float(found)
+
+
+def _throughput(asked: language.Storage) -> int | None:
+    return values.throughput(asked.throughput) if asked.throughput else None
+
+
+def _exchange(asked: language.Storage) -> spec.Exchange | None:
+    exchange = asked.exchange
+    return spec.Exchange(exchange.bucket, exchange.import_files, exchange.export_files) if exchange else None
+
+
+def _gib(size: str | None) -> float | None:
+    return values.size_gib(size) if size else None

@@ -1,0 +1,148 @@
+"""The network in a cloud: which subnets are needed, and which addresses each gets."""
+
+import dataclasses
+import ipaddress
+from collections import Counter
+from collections.abc import Sequence
+
+from .. import addresses, catalog, spec
+from ..codes import Code
+from . import counts, network, place
+from .case import Case
+
+_SHORTEST_PREFIX = 10
+"""The range that networks are chosen from (`addresses.default_network`) is a /10."""
+_PUBLIC, _FABRIC = "public", "fabric"
+_SHOWN_PARTS = 4
+"""Subnets that a message counts one by one."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """A subnet that is needed, before it has addresses."""
+
+    name: str
+    role: str
+    zone: int
+    """Its number among the zones."""
+    needed: int
+    grows: bool
+    """Takes a share of what is free in the network."""
+
+
+def divided(case: Case, node_sets: tuple[spec.NodeSet, ...], *, own_hosts: int, database: spec.Database) -> spec.Network:
+    """Divide the network into subnets that hold the hosts that there can come to be."""
+    asked = case.blueprint.network
+    base = dataclasses.replace(network.unaddressed(case), region=case.region, zones=asked.zones)
+    parts = _parts(case, node_sets, own_hosts=own_hosts, database=database)
+    if asked.existing is not None and asked.subnets:
+        return dataclasses.replace(base, cidr=asked.cidr or "", subnets=_given(case, parts, node_sets))
+    whole = _network(case, parts) if asked.cidr is not None or asked.existing is None else None
+    cut = addresses.divide(whole, _blocks(case, parts)) if whole else ()
+    subnets = []
+    for number, part in enumerate(parts):
+        cidr: str | spec.Late = str(cut[number]) if cut else spec.Late(f"free addresses of {asked.existing or 'the network'}")
+        usable = network.usable(case.target, cut[number].prefixlen) if cut else None
+        subnets.append(spec.Subnet(part.name, part.role, cidr, place.zone(case, part.zone, node_sets), needed=part.needed, usable=usable))
+    return dataclasses.replace(base, cidr=str(whole) if whole else "", subnets=tuple(subnets))
+
+
+def _parts(case: Case, node_sets: tuple[spec.NodeSet, ...], *, own_hosts: int, database: spec.Database) -> tuple[Part, ...]:
+    """List the subnets that hosts and services need."""
+    networks = case.target.networks
+    if networks is None:
+        return ()
+    carried = Counter({(network.CLUSTER, 0): own_hosts})
+    for node_set in node_sets:
+        carried.update({key: count * node_set.hosts.count for key, count in _by_subnet(node_set.hosts.machine.nics, networks).items()})
+    cluster = Part("cluster", network.CLUSTER, 0, carried.pop((network.CLUSTER, 0)), grows=True)
+    zones = max([1, *(networks.zones.get(service, 1) for service in _services(case, database))])
+    services = [Part(f"cluster-{number + 1}", network.CLUSTER, number, len(_services(case, database)), grows=False) for number in range(1, zones)]
+    is_way_out = case.blueprint.network.existing is None
+    public = [Part(f"public-{number + 1}", _PUBLIC, number, networks.public_addresses, grows=False) for number in range(networks.public_subnets * is_way_out)]
+    fabric = [Part(f"{kind}-{number}", _FABRIC, 0, needed, grows=True) for (kind, number), needed in sorted(carried.items())]
+    return (cluster, *services, *public, *fabric)
+
+
+def _by_subnet(nics: Sequence[spec.Nic], networks: catalog.Networks) -> Counter[tuple[str, int]]:
+    """Count the addresses that one node takes of each subnet."""
+    if not networks.for_each_interface or not nics:
+        return Counter({(network.CLUSTER, 0): sum(nic.addresses for nic in nics) or 1})
+    found = Counter({(network.CLUSTER, 0): nics[0].addresses})
+    seen: Counter[str] = Counter()
+    for nic in nics[1:]:
+        seen[nic.kind] += 1
+        if nic.addresses:
+            found[nic.kind, seen[nic.kind]] = nic.addresses
+    return found
+
+
+def _services(case: Case, database: spec.Database) -> list[str]:
+    """Name what has addresses in further zones too, where subnets belong to one zone."""
+    found = {
+        "control": counts.controllers(case) > 1 and len(case.blueprint.network.zones) > 1,
+        "database": database.placement == "managed",
+        "kubernetes": case.blueprint.scheduler != counts.SLURM,
+    }
+    return [name for name, is_there in found.items() if is_there]
+
+
+def _network(case: Case, parts: Sequence[Part]) -> ipaddress.IPv4Network:
+    """Give the network asked for if it holds the parts, else one chosen by the stack's name."""
+    target, networks = case.target, case.target.networks
+    widest = max(_SHORTEST_PREFIX, target.subnet_prefix_widest)
+    needed = addresses.prefix_holding([block.least for block in _blocks(case, parts)])
+    prefix = min(needed, networks.default_prefix if networks else needed)
+    hosts = sum(part.needed for part in parts)
+    if prefix < widest:
+        prefix = widest
+        what = f"{hosts} addresses in {len(parts)} subnets are more than a network of {target.title} holds"
+        why = f"their sizes, rounded up to powers of 2, need a /{needed}, and a /{prefix} is the largest there is"
+        case.error(Code.CLUSTER_TOO_LARGE, "pools", what=what, why=why, remedy=network.FEWER)
+    default = addresses.default_network(case.stack, prefix)
+    asked = case.blueprint.network.cidr
+    if asked is None:
+        return default
+    given = ipaddress.IPv4Network(asked)
+    instead = f"write for example `{default}`, or leave the key out"
+    is_fit = network.check_private(case, given, instead)
+    if given.prefixlen < target.subnet_prefix_widest:
+        why = f"networks of {target.title} are a /{target.subnet_prefix_widest} at most"
+        case.error(Code.CIDR_SIZE, "network", "cidr", what=f"a /{given.prefixlen} is no size for the hosts' network", why=why, remedy=instead)
+        is_fit = False
+    elif given.prefixlen > needed:
+        holds = 1 << (32 - given.prefixlen)
+        why = f"it has {holds} addresses, and its subnets ({_counted(parts)}) need a /{needed}, those that the cloud keeps and round sizes included"
+        case.error(Code.CIDR_TOO_SMALL, "network", "cidr", what=f"{given} is too small for the cluster", why=why, remedy=f"it takes a /{needed}: {instead}")
+        is_fit = False
+    return given if is_fit else default
+
+
+def _counted(parts: Sequence[Part]) -> str:
+    shown = ", ".join(f"{part.name} {part.needed}" for part in parts[:_SHOWN_PARTS])
+    return shown if len(parts) <= _SHOWN_PARTS else f"{shown} and {len(parts) - _SHOWN_PARTS} more"
+
+
+def _blocks(case: Case, parts: Sequence[Part]) -> list[addresses.Block]:
+    return [addresses.Block(_least(case.target, part.needed), part.grows) for part in parts]
+
+
+def _least(target: catalog.Target, needed: int) -> int:
+    """Give the least size of a subnet that holds so many hosts, a power of 2."""
+    size = needed + target.addresses_reserved_per_subnet
+    return max(1 << (32 - target.subnet_prefix_narrowest), 1 << (size - 1).bit_length())
+
+
+def _given(case: Case, parts: Sequence[Part], node_sets: tuple[spec.NodeSet, ...]) -> tuple[spec.Subnet, ...]:
+    """Take the subnets of an existing network: the hosts' first, then those of services and fabric in their order."""
+    names = case.blueprint.network.subnets
+    if missing := parts[len(names) :]:
+        what = f"{len(names)} subnets are given, and the cluster needs {len(parts)}"
+        why = f"nothing is named for {_counted(missing)}: after the hosts' subnet come those of services in further zones, and one for each further interface"
+        case.error(Code.SUBNETS_MISSING, "network", "subnets", what=what, why=why, remedy="name all of them, in this order, or leave `subnets` out")
+    found = []
+    for number, name in enumerate(names):
+        part = parts[number] if number < len(parts) else Part(name, network.CLUSTER, number, 0, grows=False)
+        cidr = spec.Late(f"the addresses of {name}")
+        found.append(spec.Subnet(name, part.role, cidr, place.zone(case, part.zone, node_sets), needed=part.needed, usable=None))
+    return tuple(found)

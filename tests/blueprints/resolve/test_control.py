@@ -1,0 +1,150 @@
+"""The cluster's own hosts and services."""
+
+from typing import Any
+
+import pytest
+
+from blueprints import spec
+from blueprints.codes import Code
+from tests.blueprints.resolve import asked
+
+ERROR, NOTE = "error", "note"
+
+
+@pytest.mark.parametrize(
+    ("target", "more", "controllers", "kubernetes"),
+    [
+        ("aws", {}, 1, None),
+        ("aws", {"control": {"highly_available": True}}, 2, None),
+        ("aws", {"control": {"managed": True}}, 0, None),
+        ("aws", {"scheduler": "kubernetes"}, 0, ("EKS", 0)),
+        ("gcp", {"scheduler": "kubernetes", "control": {"highly_available": True}}, 0, ("GKE", 0)),
+        ("aws", {"scheduler": "both"}, 1, ("EKS", 0)),
+        ("metal", {"scheduler": "kubernetes"}, 0, ("hosts", 1)),
+        ("metal", {"scheduler": "both", "control": {"highly_available": True}}, 2, ("hosts", 3)),
+        ("local", {"control": {"highly_available": True}}, 1, None),
+        ("local", {"control": {"managed": True}}, 1, None),
+        ("local", {"scheduler": "both"}, 1, ("hosts", 1)),
+    ],
+)
+def test_who_runs_the_scheduler(target: str, more: dict[str, Any], controllers: int, kubernetes: tuple[str, int] | None) -> None:
+    cluster = asked.cluster(target=target, **more)
+    assert cluster.control.count == controllers
+    found = cluster.kubernetes
+    assert (found and (found.product, found.hosts.count if found.hosts else 0)) == kubernetes
+    if kubernetes and target != "local":
+        assert found
+        assert found.version
+
+
+@pytest.mark.parametrize(
+    ("target", "nodes", "control", "machine"),
+    [
+        ("aws", 32, {}, "m7i.xlarge"),
+        ("aws", 33, {}, "m7i.2xlarge"),
+        ("aws", 7500, {}, "m7i.8xlarge"),
+        ("aws", 7500, {"size": "small"}, "m7i.xlarge"),
+        ("aws", 2, {"size": "large"}, "m7i.4xlarge"),
+        ("aws", 2, {"machine": "c7i.8xlarge"}, "c7i.8xlarge"),
+        ("gcp", 32, {}, "c2-standard-4"),
+        ("metal", 32, {}, "site-host"),
+        ("metal", 32, {"size": "large"}, "site-host"),
+        ("local", 32, {"size": "large"}, "local"),
+    ],
+)
+def test_the_controllers_machine(target: str, nodes: int, control: dict[str, Any], machine: str) -> None:
+    large = asked.FACTS.__class__(1, 4, 2, memory_mib=1024 * 1024)
+    attempted = asked.attempt({"cpu": {"nodes": nodes}}, target=target, control=control, facts=large)
+    assert attempted.spec.control.machine.name == machine
+    assert asked.found(attempted) == set()
+
+
+def test_a_machine_that_is_not_there_is_an_error_with_its_place() -> None:
+    attempted = asked.attempt(target="gcp", control={"machine": "m7i.xlarge"}, access={"machine": "n2-standard-5"})
+    assert asked.found(attempted) == {(ERROR, Code.MACHINE_UNKNOWN)}
+    assert asked.where(attempted, Code.MACHINE_UNKNOWN) == ("m7i.xlarge", "n2-standard-5")
+    assert attempted.spec.access.machine.name == "n2-standard-4"
+
+
+@pytest.mark.parametrize(
+    ("target", "scheduler", "managed", "codes"),
+    [
+        ("aws", "slurm", "AWS PCS", set()),
+        ("gcp", "slurm", "Cluster Director", set()),
+        ("metal", "slurm", None, {(ERROR, Code.MANAGED_MISSING)}),
+        ("metal", "kubernetes", None, {(ERROR, Code.MANAGED_MISSING)}),
+        ("aws", "kubernetes", None, set()),
+        ("local", "slurm", None, set()),
+    ],
+)
+def test_schedulers_that_the_cloud_runs(target: str, scheduler: str, managed: str | None, codes: set[tuple[str, str]]) -> None:
+    attempted = asked.attempt(target=target, scheduler=scheduler, control={"managed": True})
+    assert attempted.spec.managed_scheduler == managed
+    assert asked.found(attempted) == codes
+
+
+@pytest.mark.parametrize(
+    ("target", "more", "database", "codes"),
+    [
+        ("aws", {}, spec.Database("embedded", protect=True), set()),
+        ("aws", {"accounting": {"database": "managed", "protect": False}}, spec.Database("managed", protect=False, product="RDS for MariaDB"), set()),
+        ("gcp", {"accounting": {"database": "managed"}}, spec.Database("managed", protect=True, product="Cloud SQL"), set()),
+        ("metal", {"accounting": {"database": "managed"}}, spec.Database("embedded", protect=True), {(ERROR, Code.MANAGED_MISSING)}),
+        ("local", {"accounting": {"database": "managed"}}, spec.Database("embedded", protect=True), set()),
+        ("aws", {"accounting": {"database": "managed"}, "scheduler": "kubernetes"}, spec.Database("embedded", protect=True), set()),
+    ],
+)
+def test_the_accounting_database(target: str, more: dict[str, Any], database: spec.Database, codes: set[tuple[str, str]]) -> None:
+    attempted = asked.attempt(target=target, **more)
+    assert attempted.spec.database == database
+    assert asked.found(attempted) == codes
+
+
+OFFICE = ["203.0.113.0/24"]
+
+
+@pytest.mark.parametrize(
+    ("target", "more", "services"),
+    [
+        ("aws", {}, {"load-balancer": 1, "nat-gateway": 1, "public-ipv4": 1}),
+        ("aws", {"access": {"allowed_cidrs": OFFICE}}, {"load-balancer": 1, "nat-gateway": 1, "public-ipv4": 3}),
+        ("gcp", {"access": {"allowed_cidrs": OFFICE}}, {"load-balancer": 1, "nat-gateway": 1, "public-ipv4": 2}),
+        ("aws", {"access": {"load_balancer": False}}, {"nat-gateway": 1, "public-ipv4": 1}),
+        ("aws", {"access": {"login_nodes": 0}}, {"nat-gateway": 1, "public-ipv4": 1}),
+        ("aws", {"network": {"egress": "none"}}, {"load-balancer": 1}),
+        ("aws", {"network": {"existing": "vpc-1", "cidr": "10.0.0.0/16"}}, {"load-balancer": 1}),
+        ("aws", {"scheduler": "both", "access": {"login_nodes": 0}, "network": {"egress": "none"}}, {"kubernetes": 1}),
+        ("aws", {"control": {"managed": True}, "access": {"login_nodes": 0}, "network": {"egress": "none"}}, {"managed-slurm": 1}),
+        ("aws", {"accounting": {"database": "managed"}, "access": {"login_nodes": 0}, "network": {"egress": "none"}}, {"database": 1}),
+        ("metal", {"access": {"allowed_cidrs": OFFICE}}, {}),
+        ("local", {}, {}),
+    ],
+)
+def test_what_the_cloud_runs_by_the_hour(target: str, more: dict[str, Any], services: dict[str, int]) -> None:
+    found = asked.cluster(target=target, **more).services
+    assert {service.name: service.count for service in found} == services
+    assert all(service.product for service in found)
+
+
+def test_who_may_log_in() -> None:
+    access = {"login_nodes": 3, "load_balancer": False, "allowed_cidrs": OFFICE, "ldap": {"uri": "ldaps://ldap.example.org", "base": "dc=example"}}
+    cluster = asked.cluster(access=access)
+    assert cluster.login == spec.Login(False, tuple(OFFICE), "ldaps://ldap.example.org", "dc=example")
+    assert cluster.access.hostnames == ("login-0", "login-1", "login-2")
+    assert cluster.access.machine.name == "m7i.large"
+
+
+@pytest.mark.parametrize(
+    ("target", "scheduler", "codes"),
+    [
+        ("local", "slurm", set()),
+        ("local", "kubernetes", {(NOTE, Code.SCHEDULER_NOT_BUILT)}),
+        ("local", "both", {(NOTE, Code.SCHEDULER_NOT_BUILT)}),
+        ("aws", "slurm", {(NOTE, Code.TARGET_NOT_BUILT)}),
+        ("aws", "kubernetes", {(NOTE, Code.TARGET_NOT_BUILT)}),
+    ],
+)
+def test_what_is_planned_and_not_built_is_noted(target: str, scheduler: str, codes: set[tuple[str, str]]) -> None:
+    attempted = asked.attempt(target=target, scheduler=scheduler)
+    assert asked.found(attempted, without=(Code.REGION_CHOSEN,)) == codes
+    assert attempted.spec.target == target

@@ -1,0 +1,197 @@
+"""Region, zones and subnets: what is chosen, what holds the hosts, and what is too small."""
+
+import ipaddress
+import itertools
+from typing import Any
+
+import pytest
+
+from blueprints import catalog, spec
+from blueprints.codes import Code
+from tests.blueprints.resolve import asked
+
+ERROR = "error"
+USUAL = {target: catalog.target(target).default_region for target in asked.CLOUDS}
+
+
+def subnets(cluster: spec.ClusterSpec) -> dict[str, spec.Subnet]:
+    return {subnet.name: subnet for subnet in cluster.network.subnets}
+
+
+def network_of(subnet: spec.Subnet) -> ipaddress.IPv4Network:
+    assert isinstance(subnet.cidr, str)
+    return ipaddress.IPv4Network(subnet.cidr)
+
+
+@pytest.mark.parametrize(
+    ("target", "network", "region", "codes"),
+    [
+        ("aws", {}, "us-east-1", {("note", Code.REGION_CHOSEN)}),
+        ("gcp", {}, USUAL["gcp"], {("note", Code.REGION_CHOSEN)}),
+        ("aws", {"region": "us-west-2"}, "us-west-2", set()),
+        ("aws", {"zones": ["us-west-2b"]}, "us-west-2", set()),
+        ("gcp", {"zones": ["us-east4-a"]}, "us-east4", set()),
+        ("aws", {"region": "us-west-2", "zones": ["us-west-2b"]}, "us-west-2", set()),
+        ("aws", {"region": "us-west-2", "zones": ["us-east-1b"]}, "us-west-2", {(ERROR, Code.ZONE_UNKNOWN)}),
+        ("aws", {"zones": ["us-west-2b", "us-east-1a"]}, "us-west-2", {(ERROR, Code.ZONE_UNKNOWN)}),
+        ("aws", {"zones": ["nonsense"]}, "us-east-1", {(ERROR, Code.ZONE_UNKNOWN)}),
+        ("aws", {"region": "us-wets-2"}, "us-wets-2", {("warning", Code.REGION_UNKNOWN)}),
+        ("metal", {}, "", set()),
+        ("metal", {"region": "us-west-2"}, "", set()),
+        ("local", {"region": "us-west-2", "zones": ["us-west-2b"]}, "", set()),
+    ],
+)
+def test_the_region(target: str, network: dict[str, Any], region: str, codes: set[tuple[str, str]]) -> None:
+    attempted = asked.attempt(target=target, network=network)
+    assert attempted.spec.network.region == region
+    assert asked.found(attempted, without=(Code.TARGET_NOT_BUILT,)) == codes
+
+
+@pytest.mark.parametrize(
+    ("more", "pool", "zone"),
+    [
+        ({"network": {"zones": ["us-east-2b", "us-east-2c"]}}, {}, "us-east-2b"),
+        ({}, {}, spec.Late("the first zone of us-east-1 that offers the pools' machines")),
+        ({}, {"capacity": {"kind": "reserved", "id": "cr-1"}}, spec.Late("the zone of cr-1")),
+        ({}, {"capacity": "reserved"}, spec.Late("the zone of the reserved capacity")),
+        ({"network": {"zones": ["us-east-1a"]}}, {"capacity": {"kind": "block", "id": "cr-1"}}, "us-east-1a"),
+    ],
+)
+def test_the_zone_of_the_nodes(more: dict[str, Any], pool: dict[str, Any], zone: str | spec.Late) -> None:
+    assert subnets(asked.cluster({"train": {**asked.TRAIN, **pool}}, **more))["cluster"].zone == zone
+
+
+def test_subnets_of_aws() -> None:
+    found = subnets(asked.cluster({"train": asked.TRAIN, "cpu": {"nodes": 4}}, access={"login_nodes": 2}, network={"zones": ["us-east-1a", "us-east-2b"]}))
+    assert list(found) == ["cluster", "public-1", "public-2"]
+    assert [subnet.role for subnet in found.values()] == ["cluster", "public", "public"]
+    assert [subnet.zone for subnet in found.values()] == ["us-east-1a", "us-east-1a", "us-east-2b"]
+    assert found["cluster"].needed == 16 + 4 + 1 + 2  # one address a node, whatever its cards
+    assert found["cluster"].usable == network_of(found["cluster"]).num_addresses - 5
+
+
+@pytest.mark.parametrize(
+    ("more", "names"),
+    [
+        ({}, ["cluster", "public-1", "public-2"]),
+        ({"accounting": {"database": "managed"}}, ["cluster", "cluster-2", "public-1", "public-2"]),
+        ({"scheduler": "kubernetes"}, ["cluster", "cluster-2", "public-1", "public-2"]),
+        ({"control": {"highly_available": True}, "network": {"zones": ["us-east-1a", "us-east-2b"]}}, ["cluster", "cluster-2", "public-1", "public-2"]),
+        ({"control": {"highly_available": True}, "network": {"zones": ["us-east-1a"]}}, ["cluster", "public-1", "public-2"]),
+        ({"network": {"zones": ["us-east-1a", "us-east-2b"]}}, ["cluster", "public-1", "public-2"]),
+        ({"network": {"existing": "vpc-1", "cidr": "10.1.0.0/16"}}, ["cluster"]),
+        ({"network": {"existing": "vpc-1", "subnets": ["subnet-1", "subnet-2"]}}, ["subnet-1", "subnet-2"]),
+    ],
+)
+def test_which_subnets_there_are(more: dict[str, Any], names: list[str]) -> None:
+    assert list(subnets(asked.cluster(**more))) == names
+
+
+def test_on_google_cloud_each_interface_has_a_subnet() -> None:
+    pools = {"mega": {"machine": "a3-megagpu-8g", "nodes": 8}, "ultra": {"machine": "a3-ultragpu-8g", "nodes": 4}, "cpu": {"nodes": 2}}
+    found = subnets(asked.cluster(pools, target="gcp"))
+    assert list(found) == ["cluster", *(f"gvnic-{number}" for number in range(1, 9)), *(f"mrdma-{number}" for number in range(1, 9))]
+    assert found["cluster"].needed == 8 + 4 + 2 + 1 + 1
+    assert found["gvnic-1"].needed == 8 + 4
+    assert found["gvnic-2"].needed == 8
+    assert {found[f"mrdma-{number}"].needed for number in range(1, 9)} == {4}
+    assert found["gvnic-1"].role == "fabric"
+
+
+def test_interfaces_without_ipv4_need_no_subnet() -> None:
+    found = subnets(asked.cluster({"train": {"machine": "a4x-maxgpu-4g-metal", "nodes": 18, "capacity": "reserved"}}, target="gcp"))
+    assert list(found) == ["cluster", "idpf-1"]
+
+
+@pytest.mark.parametrize("target", asked.CLOUDS)
+@pytest.mark.parametrize("nodes", [1, 27, 28, 250, 7500, 30_000])
+def test_subnets_hold_their_hosts_lie_in_the_network_and_share_nothing(target: str, nodes: int) -> None:
+    attempted = asked.attempt({"train": {**asked.TRAIN, "nodes": nodes}}, target=target, accounting={"database": "managed"}, scheduler="both")
+    assert not [code for level, code in asked.found(attempted) if level == ERROR]
+    network = ipaddress.IPv4Network(attempted.spec.network.cidr)
+    for subnet in attempted.spec.network.subnets:
+        assert subnet.usable is not None
+        assert subnet.needed <= subnet.usable
+        assert network_of(subnet).subnet_of(network)
+    for one, other in itertools.combinations(attempted.spec.network.subnets, 2):
+        assert not network_of(one).overlaps(network_of(other))
+
+
+def test_a_pool_that_grows_moves_no_subnet() -> None:
+    for target in asked.CLOUDS:
+        few, many = (asked.cluster({"train": {**asked.TRAIN, "nodes": nodes}}, target=target).network for nodes in (2, 2000))
+        assert few.cidr == many.cidr
+        assert [subnet.cidr for subnet in few.subnets] == [subnet.cidr for subnet in many.subnets]
+
+
+@pytest.mark.parametrize(
+    ("target", "nodes", "network", "codes", "words"),
+    [
+        ("aws", 10, {"cidr": "10.0.0.0/16"}, set(), ""),
+        ("aws", 10, {"cidr": "10.0.0.0/26"}, set(), ""),  # 10 + 2 + 5 in a /27, and two /28
+        ("aws", 10, {"cidr": "10.0.0.0/27"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "it takes a /26"),
+        ("aws", 1000, {"cidr": "10.0.0.0/22"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "(cluster 1002, public-1 9, public-2 9) need a /21"),
+        ("aws", 10, {"cidr": "10.0.0.0/15"}, {(ERROR, Code.CIDR_SIZE)}, "networks of AWS are a /16 at most"),
+        ("gcp", 10, {"cidr": "10.0.0.0/15"}, set(), ""),
+        ("gcp", 100, {"cidr": "10.0.0.0/20"}, set(), ""),  # nine of 128
+        ("gcp", 100, {"cidr": "10.0.0.0/22"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "and 5 more"),
+        ("aws", 10, {"cidr": "8.8.0.0/16"}, {(ERROR, Code.CIDR_NOT_PRIVATE)}, ""),
+        ("aws", 32_700, {}, set(), ""),  # half of the largest network
+        ("aws", 32_800, {}, {(ERROR, Code.CLUSTER_TOO_LARGE)}, "need a /15, and a /16 is the largest"),
+        ("gcp", 50_000, {}, set(), ""),
+        ("metal", 250, {"cidr": "10.0.0.0/24"}, set(), ""),
+        ("metal", 253, {"cidr": "10.0.0.0/24"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "254 addresses for hosts, and 255 hosts"),
+        ("metal", 1, {"cidr": "8.8.0.0/16"}, {(ERROR, Code.CIDR_NOT_PRIVATE)}, ""),
+    ],
+)
+def test_a_network_holds_what_is_asked_of_it(target: str, nodes: int, network: dict[str, Any], codes: set[tuple[str, str]], words: str) -> None:
+    attempted = asked.attempt({"train": {**asked.TRAIN, "nodes": nodes}}, target=target, network=network)
+    assert asked.found(attempted) == codes
+    assert any(words in f"{one.why}. {one.remedy}" for one in attempted.findings)
+
+
+def test_more_nodes_than_any_network_holds() -> None:
+    pools = {f"p{number}": {"nodes": 50_000} for number in range(2)}
+    attempted = asked.attempt(pools)
+    assert asked.found(attempted) == {(ERROR, Code.CLUSTER_TOO_LARGE)}
+    assert all(isinstance(subnet.cidr, spec.Late) for subnet in attempted.spec.network.subnets)
+    assert asked.found(asked.attempt(pools, target="gcp")) == set()
+
+
+def test_what_exists_and_was_not_looked_up_is_known_later() -> None:
+    network = asked.cluster({"train": asked.TRAIN}, network={"existing": "vpc-1", "subnets": ["subnet-1"]}).network
+    assert (network.existing, network.cidr) == ("vpc-1", "")
+    (only,) = network.subnets
+    assert (only.name, only.role, only.needed, only.usable) == ("subnet-1", "cluster", 18, None)
+    assert isinstance(only.cidr, spec.Late)
+    made = asked.cluster(network={"existing": "vpc-1"}).network
+    assert [subnet.cidr for subnet in made.subnets] == [spec.Late("free addresses of vpc-1")]
+    site = asked.cluster(target="metal").network
+    assert [subnet.cidr for subnet in site.subnets] == [spec.Late("the network of the site's hosts")]
+
+
+@pytest.mark.parametrize(
+    ("target", "more", "given", "codes"),
+    [
+        ("aws", {}, 1, set()),
+        ("aws", {"accounting": {"database": "managed"}}, 1, {(ERROR, Code.SUBNETS_MISSING)}),
+        ("aws", {"accounting": {"database": "managed"}}, 2, set()),
+        ("gcp", {}, 8, {(ERROR, Code.SUBNETS_MISSING)}),
+        ("gcp", {}, 9, set()),
+    ],
+)
+def test_an_existing_network_has_a_subnet_for_all_that_needs_one(target: str, more: dict[str, Any], given: int, codes: set[tuple[str, str]]) -> None:
+    network = {"existing": "net-1", "subnets": [f"subnet-{number}" for number in range(given)]}
+    assert asked.found(asked.attempt({"train": asked.TRAIN}, target=target, network=network, **more)) == codes
+
+
+def test_addresses_are_the_clouds_business() -> None:
+    for target in ("aws", "gcp", "metal"):
+        attempted = asked.cluster({"train": asked.TRAIN}, target=target)
+        assert {group.first_address for group in attempted.host_groups} == {""}
+        assert (attempted.network.gateway, attempted.network.balancer_address) == ("", "")
+
+
+def test_the_default_network_comes_from_the_stacks_name() -> None:
+    one, again, other = (asked.cluster(stack=stack).network.cidr for stack in ("one", "one", "other"))
+    assert one == again != other

@@ -1,0 +1,46 @@
+"""The software profile: usual, named, for another place, for another processor."""
+
+from typing import Any
+
+import pytest
+
+from blueprints.codes import Code
+from tests.blueprints.resolve import asked
+
+ERROR = "error"
+ARM = {"machine": "p6e-gb200.36xlarge", "nodes": 18, "capacity": "block"}
+
+
+@pytest.mark.parametrize(
+    ("target", "software", "pools", "profile", "codes"),
+    [
+        ("aws", None, None, "ubuntu-24.04-aws", set()),
+        ("gcp", None, None, "ubuntu-24.04-gcp", set()),
+        ("metal", None, None, "ubuntu-24.04-metal", set()),
+        ("local", None, None, "debian-13", set()),
+        ("aws", None, {"train": ARM}, "ubuntu-24.04-aws-arm64", set()),
+        ("local", "debian-12", None, "debian-12", set()),
+        ("local", "debian-14", None, "debian-13", {(ERROR, Code.SOFTWARE_UNKNOWN)}),
+        ("aws", "matrix", None, "ubuntu-24.04-aws", {(ERROR, Code.SOFTWARE_UNKNOWN)}),
+        ("aws", "debian-13", None, "ubuntu-24.04-aws", {(ERROR, Code.SOFTWARE_TARGET)}),
+        ("local", "ubuntu-24.04-aws", None, "debian-13", {(ERROR, Code.SOFTWARE_TARGET)}),
+        ("aws", None, {"train": ARM, "cpu": {"nodes": 1}}, "ubuntu-24.04-aws-arm64", {(ERROR, Code.ARCHITECTURES_MIXED)}),
+        ("aws", None, {"train": ARM, "cpu": {"nodes": 1, "image": "ami-1"}}, "ubuntu-24.04-aws-arm64", set()),
+        ("aws", "ubuntu-24.04-aws", {"train": ARM}, "ubuntu-24.04-aws", {(ERROR, Code.ARCHITECTURES_MIXED)}),
+        ("aws", "ubuntu-24.04-aws", {"train": {**ARM, "image": "ami-1"}}, "ubuntu-24.04-aws", set()),
+        ("local", None, {"train": ARM}, "debian-13", {("note", Code.CAPACITY_IGNORED)}),
+    ],
+)
+def test_the_software_profile(target: str, software: str | None, pools: dict[str, Any] | None, profile: str, codes: set[tuple[str, str]]) -> None:
+    more: dict[str, Any] = {"software": software} if software else {}
+    attempted = asked.attempt(pools, target=target, **more)
+    assert attempted.spec.software.profile == profile
+    assert asked.found(attempted) == codes
+
+
+def test_a_profile_of_another_target_is_answered_with_those_of_this_one() -> None:
+    attempted = asked.attempt(software="debian-13")
+    (only,) = [one for one in attempted.findings if one.code == Code.SOFTWARE_TARGET]
+    assert "`targets.aws.software`" in only.remedy
+    assert "`ubuntu-24.04-aws`" in only.remedy
+    assert "`debian-13`" not in only.remedy
