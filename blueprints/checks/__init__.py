@@ -1,15 +1,53 @@
-"""What is wrong with a cluster although each of its parts is right: one module per concern, each a pure function."""
+"""Checks of a resolved cluster: what only shows when its parts are held against each other. Each module is one concern, and a pure function."""
 
-from .. import document, finding, spec
-from . import hosts, partitions, storage, users
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
-_CHECKS = (hosts.check, partitions.check, storage.check, users.check)
+from .. import document, finding, language, spec
+from . import (
+    access,
+    accounts,
+    capacity,
+    control,
+    fabric,
+    features,
+    hosts,
+    keeping,
+    lists,
+    maintenance,
+    mig,
+    mounts,
+    names,
+    network,
+    partitions,
+    placement,
+    pools,
+    qos,
+    quotas,
+    references,
+    schedulers,
+    software,
+    storage,
+    users,
+)
+
+Check: TypeAlias = Callable[[spec.ClusterSpec, language.Blueprint, document.Document], Iterator[finding.Finding]]
+
+_CHECKS: tuple[Check, ...] = (
+    *(hosts.check, names.check, lists.check),
+    *(references.check, users.check, accounts.check, qos.check, partitions.check, schedulers.check, maintenance.check),
+    *(pools.check, capacity.check, placement.check, fabric.check, software.check, mig.check),
+    *(network.check, access.check, mounts.check, storage.check, keeping.check),
+    *(control.check, quotas.check, features.check),
+)
 
 
-def check(cluster: spec.ClusterSpec, source: document.Document) -> tuple[finding.Finding, ...]:
-    """Check the parts of a cluster against each other.
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: document.Document) -> tuple[finding.Finding, ...]:
+    """Check the parts of a cluster against each other and against the catalogue.
 
     Args:
+        cluster: resolved as far as it goes; parts that could not be are stand-ins.
+        blueprint: what it was resolved from.
         source: the blueprint as written; findings point into it.
     """
-    return tuple(found for one in _CHECKS for found in one(cluster, source))
+    return tuple(found for one in _CHECKS for found in one(cluster, blueprint, source))

@@ -1,20 +1,24 @@
-"""Names of pools against names of hosts."""
+"""Names of hosts against each other and against names of pools."""
 
 from collections.abc import Iterator
 
-from .. import document, finding, spec
+from .. import display, finding, language, spec
 from ..codes import Code
+from ..document import Document
+
+_ERROR = finding.Level.ERROR
 
 
-def check(cluster: spec.ClusterSpec, source: document.Document) -> Iterator[finding.Finding]:
-    """Find pools that are named like a host: the inventory would have a group and a host of one name."""
-    for node_set in cluster.node_sets:
-        owner = _owner(node_set.pool, cluster)
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find pools named like a host, which the inventory can't tell from it, and pools whose hosts would have the same names."""
+    for pool in dict.fromkeys(node_set.pool for node_set in cluster.node_sets):
+        owner = _owner(pool, cluster)
         if owner is not None:
-            what = f"the pool `{node_set.pool}` has the name of a host"
-            why = f"`{node_set.pool}` is a host of {owner}, and the inventory can't tell a group from a host of the same name"
-            where = source.where_key("pools", node_set.pool)
-            yield finding.Finding(finding.Level.ERROR, Code.POOL_LIKE_HOST, where, what, why, "rename the pool, with a letter at its end")
+            what = f"the pool `{pool}` has the name of a host"
+            why = f"`{pool}` is a host of {owner}, and the inventory can't tell a group from a host of the same name"
+            where = source.where_key("pools", pool)
+            yield finding.Finding(_ERROR, Code.POOL_LIKE_HOST, where, what, why, "rename the pool, with a letter at its end")
+    yield from _prefixes(cluster, source)
 
 
 def _owner(name: str, cluster: spec.ClusterSpec) -> str | None:
@@ -22,3 +26,16 @@ def _owner(name: str, cluster: spec.ClusterSpec) -> str | None:
     if not hyphen or not number.isdigit() or str(int(number)) != number:
         return None
     return next((group.name for group in cluster.host_groups if group.prefix == prefix and int(number) < group.count), None)
+
+
+def _prefixes(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+    owners: dict[str, list[str]] = {}
+    for node_set in cluster.node_sets:
+        owners.setdefault(node_set.hosts.prefix, []).append(node_set.pool)
+    for prefix, pools in owners.items():
+        if len(pools) < 2:
+            continue
+        what = f"hosts of {display.listed(pools)} would have the same names, `{prefix}-0` and so on"
+        why = "the node sets of a pool with several machines are named after it, with a letter at the end"
+        named_so = prefix if prefix in pools else pools[-1]
+        yield finding.Finding(_ERROR, Code.HOST_PREFIX, source.where_key("pools", named_so), what, why, f"rename the pool `{named_so}`")

@@ -1,12 +1,13 @@
 """No input of any shape ends in a traceback: whatever comes in, out comes a spec or a page of findings."""
 
-from typing import Any
+from typing import Any, get_args
 
+import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from blueprints import document, finding, library, load, read
+from blueprints import document, finding, language, library, load, read
 from blueprints.facts import Facts
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
@@ -15,12 +16,23 @@ SOME = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 
 PATHS = [path for path in read.from_bytes(STARTER, file="starter").places if path]
 
+TARGETS = get_args(language.TargetName)
+
+
+def words_of(schema: Any) -> set[str]:
+    """Collect the keys and choices of the language from its own schema, however deep."""
+    if isinstance(schema, list):
+        return set().union(*(words_of(entry) for entry in schema))
+    if not isinstance(schema, dict):
+        return set()
+    own = {*schema.get("properties", ()), *(choice for choice in schema.get("enum", ()) if isinstance(choice, str))}
+    return own.union(*(words_of(entry) for entry in schema.values()))
+
+
 WORDS = sorted(
-    {
-        *("name", "description", "scheduler", "software", "control", "access", "accounting", "network", "storage", "pools", "accounts", "users"),
-        *("login_nodes", "database", "protect", "cidr", "kind", "mount", "default", "max_time", "accelerator", "gpus_per_node", "nodes"),
-        *("cpus_per_node", "memory", "partition", "uid", "account", "ssh_keys", "slurm", "nfs", "/home", "10.0.0.0/20", "h100", "64 GiB"),
-    }
+    words_of(language.Blueprint.model_json_schema())
+    | {"train", "ada", "research", "home", "h100", "gb200", "p5.48xlarge", "a3-megagpu-8g", "dgx-h100", "us-east-1", "us-east-1a", "cr-0123456789abcdef0"}
+    | {"/home", "/scratch", "10.0.0.0/20", "0.0.0.0/0", "64 GiB", "14.4 TiB", "250 MB/s/TiB", "1g.10gb", "1-00:00:00", "02:00", "2027-01-31", "s3://bucket"}
 )
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=12), st.sampled_from(WORDS))
 STRUCTURES = st.recursive(
@@ -56,11 +68,11 @@ PIECES = st.sampled_from(
 )
 
 
-def settle(content: bytes, overrides: dict[str, Any] | None = None) -> None:
+def settle(content: bytes, overrides: dict[str, Any] | None = None, *, target: str = "local") -> None:
     """Load, and show what is found; anything else but a spec or findings is the failure looked for."""
     try:
         source = read.from_bytes(content, file="fuzz.yaml")
-        loaded = load.from_document(source, target="local", stack="fuzz", facts=FACTS, overrides=overrides)
+        loaded = load.from_document(source, target=target, stack="fuzz", facts=FACTS, overrides=overrides)
         found, is_refused = loaded.findings, False
     except finding.Invalid as invalid:
         found, is_refused = invalid.findings, True
@@ -108,10 +120,33 @@ def test_structures_under_the_words_of_the_language(value: dict[str, Any]) -> No
 
 
 @SOME
+@given(st.dictionaries(st.sampled_from(sorted(language.Blueprint.model_fields)), STRUCTURES, max_size=8), st.sampled_from(TARGETS))
+def test_structures_under_the_keys_of_a_blueprint(value: dict[str, Any], target: str) -> None:
+    settle(yaml.safe_dump({"name": "fuzz", "pools": {"train": {"nodes": 2}}, **value}, sort_keys=False).encode(), target=target)
+
+
+@SOME
 @given(st.sampled_from(PATHS), STRUCTURES)
 def test_the_starter_with_a_value_replaced(path: document.Path, value: Any) -> None:
     changed = read.from_bytes(STARTER, file="fuzz.yaml").with_setting(path, value, finding.Position("fuzz"))
     settle(yaml.safe_dump(changed.values, sort_keys=False).encode("utf-8", "replace"))
+
+
+MERGED = {name: load.open_document(library.find(name)) for name in library.names()}
+
+
+@pytest.mark.parametrize("name", sorted(MERGED))
+@SOME
+@given(st.data())
+def test_each_blueprint_of_the_library_with_values_replaced(name: str, data: st.DataObject) -> None:
+    changed = MERGED[name]
+    paths = sorted((path for path in changed.places if path and not any(isinstance(step, int) for step in path)), key=str)
+    for path in data.draw(st.lists(st.sampled_from(paths), min_size=1, max_size=3)):
+        try:
+            changed = changed.with_setting(path, data.draw(STRUCTURES | SCALARS), finding.Position("fuzz"))
+        except TypeError:  # an earlier replacement left no mapping around this place
+            continue
+    settle(yaml.safe_dump(changed.values, sort_keys=False).encode("utf-8", "replace"), target=data.draw(st.sampled_from(TARGETS)))
 
 
 @SOME

@@ -49,19 +49,19 @@ mine.yaml:6:5: error: pools.train has no key `acelerator` [CW201]
     6 |     acelerator: h100
       |     ^^^^^^^^^^
   why: a key that nothing reads would be ignored without a word
-  do:  did you mean `accelerator`? allowed here: accelerator, cpus_per_node, gpus_per_node, memory, nodes, partition
+  do:  did you mean `accelerator`? allowed here: accelerator, capacity, cpus_per_node, fabric, gpus_per_node, health, image, labels, machine, machines, memory, mig, nodes, partition, placement, scheduler, scratch, taints
 
 mine.yaml:8:12: error: pools.train.nodes can't be `0` [CW205]
     8 |     nodes: 0
       |            ^
-  why: nodes means: how many nodes
+  why: nodes means: how many nodes: a number, or `{min, max}` for a pool that grows and shrinks
   do:  write a number from 1 to 50000
 
 mine.yaml:9:32: error: there is no accelerator `h10` [CW305]
     9 |   dev: {nodes: 1, accelerator: h10, gpus_per_node: 8}
       |                                ^^^
   why: accelerators are named in the catalogue (blueprints/catalog/accelerators.yaml)
-  do:  did you mean `h100`? accelerators: a100, a10g, b200, b300, gb200, gb300, h100, h200, l4, l40s
+  do:  did you mean `h100`? accelerators: a100, a10g, b200, b300, gb200, gb300, h100, h200, l4, l40s, rtx-pro-4500, rtx-pro-6000
 
 mine.yaml:13:29: error: there is no account `reserch` [CW401]
    13 |   ada: {uid: 2001, account: reserch}
@@ -151,7 +151,7 @@ def test_findings_are_plain_records_for_programs() -> None:
     assert finding.as_record(one) == {
         "level": "warning",
         "code": "CW999",
-        "where": {"file": "mine.yaml", "line": 3, "column": 5},
+        "where": {"file": "mine.yaml", "line": 3, "column": 5, "path": None},
         "what": "what",
         "why": "why",
         "remedy": "remedy",

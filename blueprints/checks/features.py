@@ -1,0 +1,62 @@
+"""What the blueprint says and this version leaves out, or the target has no place for.
+
+`built` of the catalogue's targets lists the keys of the language that are heeded, by their path without names (`pools.partition.max_time`); a key stands for all
+below it. `ignored` lists those that mean nothing there.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from .. import catalog, display, finding, language, spec
+from ..codes import Code
+from ..document import Document, Path
+from . import lookup
+
+
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find keys that differ from their defaults and that nothing reads yet, and those that mean nothing on this target."""
+    target = lookup.target_of(cluster)
+    if target is None or not target.is_built:
+        return
+    left_out: dict[str, list[Path]] = {}
+    for key, path in _said(blueprint, (), "", target):
+        left_out.setdefault(key, []).append(path)
+    meaningless = [key for key in left_out if _is_listed(key, target.ignored_keys)]
+    for key in meaningless:
+        del left_out[key]
+    for key, paths in left_out.items():
+        others = f" (here and in {len(paths) - 1} more places)" if len(paths) > 1 else ""
+        what = f"`{key}` is not built yet for the target {target.name}{others}"
+        why = "this version leaves it out: the cluster stands without it"
+        remedy = "take it out, or don't count on it"
+        yield finding.Finding(finding.Level.WARNING, Code.FEATURE_NOT_BUILT, source.where_key(*paths[0]), what, why, remedy)
+    if meaningless:
+        what = f"on the target {target.name} these keys mean nothing: {display.listed(meaningless)}"
+        why = f"they are about what {target.title} doesn't have"
+        yield finding.Finding(finding.Level.NOTE, Code.NOT_ON_TARGET, source.where(), what, why, "leave them: they count on other targets")
+
+
+def _said(value: Any, path: Path, key: str, target: catalog.Target) -> Iterator[tuple[str, Path]]:
+    """Give the keys that are neither default nor built, as far up as nothing below is built, with their places."""
+    for name, entry, default, is_name in _entries(value):
+        inner = key if is_name else f"{key}.{name}".lstrip(".")
+        if entry == default or (not is_name and _is_listed(inner, target.built_keys)):
+            continue
+        if is_name or any(built.startswith(f"{inner}.") for built in (*target.built_keys, *target.ignored_keys)):
+            yield from _said(entry, (*path, name), inner, target)
+        else:
+            yield inner, (*path, name)
+
+
+def _entries(value: Any) -> Iterator[tuple[str, Any, Any, bool]]:
+    """Give each entry of a section or a mapping by names: its name, its value, its default, and whether the name is the blueprint's own."""
+    if isinstance(value, language.Section):
+        for name, field in type(value).model_fields.items():
+            yield name, getattr(value, name), field.default, False
+    elif isinstance(value, dict):
+        for name, entry in value.items():
+            yield name, entry, None, True
+
+
+def _is_listed(key: str, keys: tuple[str, ...]) -> bool:
+    return any(key == one or key.startswith(f"{one}.") for one in keys)

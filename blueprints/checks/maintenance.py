@@ -1,0 +1,100 @@
+"""Maintenance windows against each other and against the jobs between them."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from .. import finding, language, spec
+from ..codes import Code
+from ..document import Document
+from ..language import values
+
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_DAYS = {
+    "every": range(1, 32),
+    "first": range(1, 8),
+    "second": range(8, 15),
+    "third": range(15, 22),
+    "fourth": range(22, 29),
+    "last": range(22, 32),
+}
+"""The days of a month on which a window of each `week` can begin."""
+_MONTHS = range(28, 32)
+_DAY, _WEEK = 24 * 60, 7 * 24 * 60
+_BETWEEN_MONTHLY = 35 * _DAY
+"""A weekday's same place in two months is four or five weeks apart. Minutes."""
+
+
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find windows at one time, windows that leave no time, and jobs too long for the time that they leave."""
+    windows = cluster.maintenance
+    for (_, earlier), (number, later) in itertools.combinations(enumerate(windows), 2):
+        if _meet(earlier, later):
+            what = f"{_words(earlier)} and {_words(later)} meet"
+            why = "the scheduler keeps each window free by itself, and two at one time say nothing more than one"
+            where = source.where("maintenance", number)
+            yield finding.Finding(finding.Level.WARNING, Code.WINDOWS_OVERLAP, where, what, why, "make one window of them, or move one")
+    if not windows:
+        return
+    longest = _longest_between(windows)
+    if longest == 0:
+        what = "the maintenance windows leave no time between them"
+        why = "together they last the whole week, and no job ever starts in one"
+        yield finding.Finding(finding.Level.ERROR, Code.WINDOWS_ALWAYS, source.where_key("maintenance"), what, why, "take windows out, or shorten them")
+    else:
+        yield from _long_jobs(cluster, longest, source)
+
+
+def _long_jobs(cluster: spec.ClusterSpec, longest: int, source: Document) -> Iterator[finding.Finding]:
+    for partition in dict.fromkeys(partition for _, partition in cluster.slurm_node_sets):
+        seconds = values.seconds(partition.max_time)
+        if seconds is not None and seconds <= longest * 60:
+            continue
+        limit = values.time_limit(str(longest))
+        what = f"jobs of the partition {partition.name} may run longer than the time between maintenance windows, which is {limit} at most"
+        why = (
+            f"a job that doesn't say how long it runs is taken to need all of `max_time: {partition.max_time}`; Slurm never starts one that runs into a window"
+        )
+        where = source.where("pools", partition.name, "partition", "max_time")
+        yield finding.Finding(finding.Level.WARNING, Code.JOBS_OUTLAST_WINDOWS, where, what, why, f"write `max_time: {limit}` or less for this partition")
+
+
+def _longest_between(windows: Sequence[spec.Window]) -> int:
+    """Find the longest time without a window, in minutes. Of windows in some weeks only, those of the others count as free."""
+    weekly = sorted(_span(window) for window in windows if window.week == "every")
+    if not weekly:
+        return _BETWEEN_MONTHLY - max(window.hours for window in windows) * 60
+    end, longest = weekly[0][0], 0
+    for start, stop in [*weekly, *((start + _WEEK, stop + _WEEK) for start, stop in weekly)]:
+        longest = max(longest, start - end)
+        end = max(end, stop)
+    return longest
+
+
+def _span(window: spec.Window) -> tuple[int, int]:
+    """Give the minutes of the week at which a window begins and ends; the end can lie in the next week."""
+    hour, minute = window.start.split(":")
+    start = _WEEKDAYS.index(window.weekday) * _DAY + int(hour) * 60 + int(minute)
+    return start, start + window.hours * 60
+
+
+def _meet(one: spec.Window, other: spec.Window) -> bool:
+    """Say whether two windows can be open at one time in some month."""
+    start, stop = _span(one)
+    for shift in (-_WEEK, 0, _WEEK):
+        other_start, other_stop = (minute + shift for minute in _span(other))
+        days = other_start // _DAY - start // _DAY
+        if start < other_stop and other_start < stop and any(_can_follow(day + days, other.week) for day in _DAYS[one.week]):
+            return True
+    return False
+
+
+def _can_follow(day: int, week: str) -> bool:
+    """Say whether a window can begin on a day, which is counted from the beginning of one month and may lie in a neighbouring one."""
+    in_month_before = [day + length for length in _MONTHS if day < 1]
+    in_month_after = [day - length for length in _MONTHS]
+    return any(candidate in _DAYS[week] for candidate in (day, *in_month_before, *in_month_after))
+
+
+def _words(window: spec.Window) -> str:
+    when = f"every {window.weekday}" if window.week == "every" else f"each {window.week} {window.weekday}"
+    return f"the window of {when} at {window.start} ({window.hours} h)"

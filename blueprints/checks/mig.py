@@ -1,0 +1,66 @@
+"""Slices of GPUs (MIG): profiles, counts, and what they exclude."""
+
+from collections.abc import Iterator
+
+from .. import catalog, display, finding, language, spec
+from ..codes import Code
+from ..document import Document
+from . import lookup
+
+_ERROR = finding.Level.ERROR
+_COMPUTE_SLICES = 7
+"""Of one GPU (NVIDIA MIG User Guide, "Partitioning"): a `3g` profile takes three."""
+
+
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find slices of GPUs that can't be cut, profiles that a GPU doesn't have, more slices than fit, and slices that a fabric is to join."""
+    for name, pool, node_sets in lookup.pools_of(cluster, blueprint):
+        if not pool.mig:
+            continue
+        gpus = node_sets[0].hosts.machine.gpus
+        accelerator = lookup.accelerator_of(node_sets[0])
+        where = source.where_key("pools", name, "mig")
+        if gpus is None or (accelerator is not None and not accelerator.mig):
+            has = f"{accelerator.name} GPUs, for which the catalogue knows no profiles" if accelerator else "no GPUs"
+            what = f"the pool {name} is to have slices of GPUs, and its nodes have {has}"
+            why = "only some GPUs can be cut into slices (MIG)"
+            known = [one.name for one in catalog.accelerators().values() if one.mig]
+            remedy = f"take `mig` out, or choose one of {', '.join(known)}"
+            yield finding.Finding(_ERROR, Code.MIG_WITHOUT_GPU, where, what, why, remedy)
+        elif accelerator is not None:
+            yield from _profiles(name, pool, accelerator, gpus, source)
+        if any(node_set.fabric for node_set in node_sets):
+            what = f"the pool {name} cuts its GPUs into slices, and has a fabric between its nodes"
+            why = "slices can't reach other GPUs over NVLink or the fabric, so that a job in slices stays in one"
+            level = _ERROR if pool.fabric == "required" else finding.Level.WARNING
+            yield finding.Finding(level, Code.MIG_WITH_FABRIC, where, what, why, "write `fabric: none` for this pool, or take `mig` out")
+
+
+def _profiles(name: str, pool: language.Pool, accelerator: catalog.Accelerator, gpus: spec.Gpus, source: Document) -> Iterator[finding.Finding]:
+    memory = gpus.memory_gib
+    sizes = {profile.gpu_memory_gb for profile in accelerator.mig}
+    nearest = min(sizes, key=lambda size: abs(size - memory)) if memory is not None else None
+    known = {profile.name: profile for profile in accelerator.mig if nearest in (None, profile.gpu_memory_gb)}
+    for wanted, count in pool.mig.items():
+        where = source.where_key("pools", name, "mig", wanted)
+        profile = known.get(wanted)
+        if profile is None:
+            what = f"{accelerator.name} has no MIG profile {display.quoted(wanted)}"
+            why = f"a GPU is cut into the slices that its maker allows{f', and these have {nearest} GB' if len(sizes) > 1 and nearest else ''}"
+            remedy = display.did_you_mean(wanted, known, allowed="profiles")
+            yield finding.Finding(_ERROR, Code.MIG_UNKNOWN, where, what, why, remedy)
+        elif count > profile.per_gpu:
+            what = f"{count} slices of {wanted} are more than one {accelerator.name} has"
+            yield finding.Finding(_ERROR, Code.MIG_TOO_MANY, where, what, f"{profile.per_gpu} of them fit on a GPU", f"write {profile.per_gpu} at most")
+    taken = sum(_compute_slices(wanted) * count for wanted, count in pool.mig.items())
+    memory_gb = sum(known[wanted].memory_gb * count for wanted, count in pool.mig.items() if wanted in known)
+    whole_gb = max((profile.memory_gb for profile in known.values()), default=0)
+    if len(pool.mig) > 1 and (taken > _COMPUTE_SLICES or memory_gb > whole_gb):
+        what = f"these slices take {taken} of the {_COMPUTE_SLICES} parts of a GPU's processors, and {memory_gb} of its {whole_gb} GB"
+        why = "all slices together must fit on one GPU, as each GPU of the pool is cut in the same way"
+        remedy = "ask for fewer or smaller slices"
+        yield finding.Finding(_ERROR, Code.MIG_TOO_MANY, source.where_key("pools", name, "mig"), what, why, remedy)
+
+
+def _compute_slices(profile: str) -> int:
+    return int(profile.partition("g")[0])

@@ -1,0 +1,68 @@
+"""Mount points against each other and against what needs them."""
+
+from collections.abc import Iterator
+
+from .. import finding, language, spec
+from ..codes import Code
+from ..document import Document
+
+_ERROR = finding.Level.ERROR
+_HOME = "/home"
+
+
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find mount points that two file systems want, or that lie inside another, and users without shared homes."""
+    owners: dict[str, str] = {}
+    for name, entry in blueprint.storage.items():
+        where = source.where("storage", name, "mount")
+        if entry.mount in owners:
+            what = f"{entry.mount} is the mount point of both {owners[entry.mount]} and {name}"
+            yield finding.Finding(_ERROR, Code.MOUNT_DUPLICATE, where, what, "the later one would hide the earlier", "give one of them another mount point")
+        else:
+            owners[entry.mount] = name
+    yield from _nested(owners, source)
+    yield from _scratch(owners, blueprint, source)
+    if blueprint.users and blueprint.scheduler != "kubernetes" and _HOME not in owners and _HOME not in _written_mounts(source):
+        what = "there are users, and no file system is mounted at /home"
+        why = "a job that runs on another host than its user logged in to would find no home folder there"
+        remedy = "add under storage: `home: {kind: nfs, mount: /home}`"
+        yield finding.Finding(_ERROR, Code.HOME_MISSING, source.where_key("users"), what, why, remedy)
+
+
+def _nested(owners: dict[str, str], source: Document) -> Iterator[finding.Finding]:
+    for inner, name in owners.items():
+        outer = next((mount for mount in owners if inner.startswith(f"{mount}/")), None)
+        if outer is not None:
+            what = f"{inner} lies inside {outer}, where {owners[outer]} is mounted"
+            why = "the order of mounts would decide what is seen there, and without the outer one the inner would be gone too"
+            where = source.where("storage", name, "mount")
+            yield finding.Finding(_ERROR, Code.MOUNT_NESTED, where, what, why, "mount them side by side")
+
+
+def _scratch(owners: dict[str, str], blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Hold the nodes' own disks against shared file systems, and against homes, which must be the same everywhere."""
+    for name, pool in blueprint.pools.items():
+        if pool.scratch is None:
+            continue
+        mount = pool.scratch.mount
+        where = source.where("pools", name, "scratch", "mount")
+        clash = next((shared for shared in owners if shared == mount or _is_inside(shared, mount) or _is_inside(mount, shared)), None)
+        if clash is not None:
+            what = f"the nodes of {name} mount their own disks at {mount}, and {owners[clash]} is mounted at {clash}"
+            why = "one of the two would hide the other, or lie inside it"
+            yield finding.Finding(_ERROR, Code.MOUNT_SCRATCH, where, what, why, "give one of them another mount point")
+        elif mount == _HOME or _is_inside(mount, _HOME):
+            what = f"the nodes of {name} mount their own disks at {mount}"
+            why = "homes are the same on every host, and what is on a node's own disks is gone after every start"
+            yield finding.Finding(_ERROR, Code.MOUNT_SCRATCH, where, what, why, "mount it at /scratch")
+
+
+def _is_inside(inner: str, outer: str) -> bool:
+    return inner.startswith(f"{outer}/")
+
+
+def _written_mounts(source: Document) -> set[object]:
+    """Collect mount points as written, those of refused file systems included, about which something else is said already."""
+    written = source.at("storage")
+    entries = written.values() if isinstance(written, dict) else ()
+    return {entry["mount"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("mount"), str)}

@@ -1,0 +1,80 @@
+"""Names where they end up in a cloud: `<cluster>-<what>`, and tags."""
+
+import re
+from collections.abc import Iterator
+
+from .. import catalog, display, finding, language, spec
+from ..codes import Code
+from ..document import Document, Path
+from . import lookup
+
+_ERROR = finding.Level.ERROR
+_KINDS = {
+    "load_balancer": "a load balancer",
+    "pcs_cluster": "a PCS cluster",
+    "eks_cluster": "an EKS cluster",
+    "gke_cluster": "a GKE cluster",
+    "gke_node_pool": "a GKE node pool",
+    "database": "a database",
+    "resource": "a resource",
+    "iam_role": "an IAM role",
+    "placement_group": "a placement group",
+    "resource_policy": "a placement policy",
+}
+"""Kinds of resources as the targets' limits call them."""
+
+
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find names that get too long with the cluster's name before them, and tags that the cloud refuses."""
+    target = lookup.target_of(cluster)
+    if target is None or not lookup.is_bought(cluster):
+        return
+    told: set[Path] = set()
+    for kind, name, path in _resources(cluster):
+        limit = target.name_limits.get(kind)
+        if limit is None or len(name) <= limit or path in told:
+            continue
+        told.add(path)
+        what = f"`{name}` is a name of {len(name)} characters"
+        why = f"{target.title} allows {limit} for the name of {_KINDS[kind]}, and the cluster's name stands before every one"
+        yield finding.Finding(
+            _ERROR, Code.RESOURCE_NAME_LENGTH, source.where_key(*path), what, why, f"choose shorter names: {len(name) - limit} characters are too many"
+        )
+    yield from _tags(cluster, target, source)
+
+
+def _resources(cluster: spec.ClusterSpec) -> Iterator[tuple[str, str, Path]]:
+    """Give the kind, name and origin of what will be made, as the target's limits call the kinds."""
+    if cluster.access.count and cluster.login.load_balancer:
+        yield "load_balancer", f"{cluster.name}-login", ("name",)
+    if cluster.managed_scheduler:
+        yield "pcs_cluster", cluster.name, ("name",)
+    if cluster.kubernetes:
+        yield "eks_cluster", cluster.name, ("name",)
+        yield "gke_cluster", cluster.name, ("name",)
+    if cluster.database.placement == "managed":
+        yield "database", f"{cluster.name}-accounting", ("name",)
+    for node_set in cluster.node_sets:
+        path = ("pools", node_set.pool)
+        yield "resource", f"{cluster.name}-{node_set.hosts.hostname(max(0, node_set.hosts.count - 1))}", path
+        yield "iam_role", f"{cluster.name}-{node_set.pool}-node", path
+        if node_set.partition is None:
+            yield "gke_node_pool", node_set.hosts.prefix, path
+        if node_set.placement == "packed":
+            yield "placement_group", f"{cluster.name}-{node_set.hosts.prefix}", path
+            yield "resource_policy", f"{cluster.name}-{node_set.hosts.prefix}", path
+    for entry in cluster.storage:
+        yield "resource", f"{cluster.name}-{entry.name}", ("storage", entry.name)
+
+
+def _tags(cluster: spec.ClusterSpec, target: catalog.Target, source: Document) -> Iterator[finding.Finding]:
+    if target.tags_max is not None and len(cluster.tags) > target.tags_max:
+        what = f"these are {len(cluster.tags)} tags"
+        why = f"{target.title} takes {target.tags_max}, beside those that mark whose a thing is"
+        yield finding.Finding(_ERROR, Code.TAG_REFUSED, source.where_key("tags"), what, why, "take some out")
+    for key, value in cluster.tags:
+        if target.tag_value and not re.fullmatch(target.tag_value, value):
+            what = f"{display.quoted(value)} can't be a tag's value on {target.title}"
+            why = f"values there have this form: {target.tag_value}"
+            remedy = f"write it so, or another under `targets.{target.name}.tags`"
+            yield finding.Finding(_ERROR, Code.TAG_REFUSED, source.where("tags", key), what, why, remedy)

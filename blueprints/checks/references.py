@@ -1,0 +1,68 @@
+"""Accounts and qualities of service that are named somewhere: each must be there."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+
+from .. import display, finding, language, spec
+from ..codes import Code
+from ..document import Document, Path
+from . import lookup
+
+SLURMS_OWN_ACCOUNT, SLURMS_OWN_QOS = "root", "normal"
+"""There without being in any blueprint (sacctmgr(1))."""
+NEAR_WORDS_AT_MOST = 40
+"""Unknown names of one kind that near ones are looked for; in a file with more, something else is wrong, and looking takes long."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Reference:
+    name: str
+    path: Path
+    why: str
+
+
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find names of accounts and qualities of service that the blueprint doesn't have."""
+    accounts = lookup.written_names(source, "accounts")
+    unknown = [reference for reference in _accounts(blueprint) if reference.name not in accounts and reference.name != SLURMS_OWN_ACCOUNT]
+    for number, reference in enumerate(unknown):
+        near = accounts if number < NEAR_WORDS_AT_MOST else ()
+        yield _unknown(reference, near, source, code=Code.ACCOUNT_UNKNOWN, kind="account", section="accounts")
+    qos = lookup.written_names(source, "qos")
+    unknown = [reference for reference in _qos(blueprint) if reference.name not in qos and reference.name != SLURMS_OWN_QOS]
+    for number, reference in enumerate(unknown):
+        near = qos if number < NEAR_WORDS_AT_MOST else ()
+        yield _unknown(reference, near, source, code=Code.QOS_UNKNOWN, kind="quality of service", section="qos")
+
+
+def _accounts(blueprint: language.Blueprint) -> Iterator[_Reference]:
+    for name, user in blueprint.users.items():
+        yield _Reference(user.account, ("users", name, "account"), f"the jobs of {name} are charged to it")
+        yield from _listed(user.accounts, ("users", name, "accounts"), f"jobs of {name} may be charged to it")
+    for name, account in blueprint.accounts.items():
+        if account.parent is not None:
+            yield _Reference(account.parent, ("accounts", name, "parent"), f"the account {name} is part of it")
+    for name, pool in blueprint.pools.items():
+        yield from _listed(pool.partition.accounts, ("pools", name, "partition", "accounts"), f"it may use the partition {name}")
+
+
+def _qos(blueprint: language.Blueprint) -> Iterator[_Reference]:
+    for name, account in blueprint.accounts.items():
+        yield from _listed(account.qos, ("accounts", name, "qos"), f"jobs of the account {name} may name it")
+    for name, pool in blueprint.pools.items():
+        yield from _listed(pool.partition.qos, ("pools", name, "partition", "qos"), f"jobs in the partition {name} may name it")
+    for name, entry in blueprint.qos.items():
+        yield from _listed(entry.preempts, ("qos", name, "preempts"), f"{name} stops its jobs")
+
+
+def _listed(names: Iterable[str], path: Path, why: str) -> Iterator[_Reference]:
+    for number, name in enumerate(names):
+        yield _Reference(name, (*path, number), why)
+
+
+def _unknown(reference: _Reference, known: Iterable[str], source: Document, *, code: Code, kind: str, section: str) -> finding.Finding:
+    what = f"there is no {kind} {display.quoted(reference.name)}"
+    names = list(known)
+    add = f"add it under `{section}`: `{reference.name}: {{}}`"
+    remedy = f"{display.did_you_mean(reference.name, names, allowed=section)}; or {add}" if names else add
+    return finding.Finding(finding.Level.ERROR, code, source.where(*reference.path), what, reference.why, remedy)

@@ -1,0 +1,88 @@
+"""The software profile: against GPUs, fabrics, and what the scheduler's version can do."""
+
+from collections.abc import Iterator
+
+from .. import catalog, display, finding, language, spec
+from ..codes import Code
+from ..document import Document
+from . import lookup
+
+_ANY = "any"
+"""Of a profile: for every kind of processor."""
+
+
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find login nodes with other processors, versions that don't go together, and a Slurm too old for what is asked."""
+    yield from _login(cluster, blueprint, source)
+    if cluster.software.profile in catalog.profile_names():
+        yield from _matrix(cluster, catalog.profile(cluster.software.profile), source)
+    if cluster.slurm_node_sets:
+        yield from _slurm(cluster, blueprint, source)
+
+
+def _login(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    access = cluster.access
+    compute = {node_set.hosts.machine.arch for node_set in cluster.node_sets}
+    if access.count and compute and access.machine.arch not in compute:
+        what = f"login nodes have {access.machine.arch} processors, and the compute nodes {display.listed(sorted(compute))}"
+        why = "what users build where they log in doesn't run in their jobs"
+        named = blueprint.access.machine
+        where = source.where("access", "machine") if named else source.where_key("access")
+        alike = [one for one in catalog.machines(cluster.target).values() if one.arch in compute and not one.gpus]
+        smallest = min(alike, key=lambda one: one.vcpus, default=None)
+        remedy = f"write `access: {{machine: {smallest.name}}}`, or build programs in jobs" if smallest else "let people build programs in their jobs"
+        yield finding.Finding(finding.Level.WARNING, Code.LOGIN_ARCHITECTURE, where, what, why, remedy)
+
+
+def _matrix(cluster: spec.ClusterSpec, profile: catalog.Profile, source: Document) -> Iterator[finding.Finding]:
+    told: set[str] = set()
+    for node_set in cluster.node_sets:
+        accelerator = lookup.accelerator_of(node_set)
+        if accelerator is None or isinstance(node_set.image, str) or lookup.machine_of(cluster, node_set.hosts.machine.name) is None:
+            continue
+        fabric = node_set.fabric.name if node_set.fabric else None
+        for fault in catalog.faults(profile, accelerator.architecture, fabric):
+            if fault.rule not in told:
+                told.add(fault.rule)
+                where = source.where("software") if source.at("software") else source.where_key("pools", node_set.pool)
+                remedy = _without_fault(cluster, node_set, accelerator.architecture, fabric) or fault.remedy
+                yield finding.Finding(finding.Level.ERROR, Code.SOFTWARE_CONFLICT, where, fault.what, fault.why, remedy)
+
+
+def _without_fault(cluster: spec.ClusterSpec, node_set: spec.NodeSet, architecture: str, fabric: str | None) -> str:
+    """Name the profiles that fit these nodes."""
+    profiles = [catalog.profile(name) for name in catalog.software_names(cluster.target)]
+    alike = [profile for profile in profiles if profile.arch in (_ANY, node_set.hosts.machine.arch)]
+    names = [profile.profile for profile in alike if not catalog.faults(profile, architecture, fabric)]
+    return f"profiles that fit these nodes: {', '.join(names)}" if names else ""
+
+
+def _slurm(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    version = cluster.software.slurm
+    for name, where in _asked(cluster, blueprint, source):
+        if version and not catalog.slurm_has(version, name):
+            feature = catalog.slurm_features()[name]
+            what = f"Slurm {version} of the profile `{cluster.software.profile}` is too old for what this needs: {feature.what}"
+            why = f"Slurm can do that from {feature.since} on"
+            fitting = [one for one in catalog.software_names(cluster.target) if catalog.slurm_has(catalog.profile(one).slurm, name)]
+            remedy = f"profiles with a newer Slurm: {', '.join(fitting)}" if fitting else f"choose a profile with Slurm {feature.since} or newer"
+            yield finding.Finding(finding.Level.WARNING, Code.SLURM_TOO_OLD, where, what, why, remedy)
+
+
+def _asked(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[tuple[str, finding.Position]]:
+    """Give the features of Slurm that the cluster needs, and what asks for them."""
+    if cluster.control.count > 1:
+        yield "backup-controller-check", source.where("control", "highly_available")
+    domains = [node_set.pool for node_set, _ in cluster.slurm_node_sets if _has_domain(node_set, cluster, blueprint)]
+    if domains:
+        where = source.where_key("pools", domains[0])
+        yield "topology-block", where
+        yield "imex", where
+
+
+def _has_domain(node_set: spec.NodeSet, cluster: spec.ClusterSpec, blueprint: language.Blueprint) -> bool:
+    pool = blueprint.pools.get(node_set.pool)
+    # A rehearsal's hosts declare what the named machine has, and are still this machine.
+    names = (node_set.hosts.machine.name, *((pool.machine or "", *pool.machines) if pool else ()))
+    machines = [lookup.named_machine(cluster, name) for name in names]
+    return any(machine is not None and machine.domain_nodes is not None for machine in machines)

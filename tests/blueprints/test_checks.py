@@ -1,0 +1,113 @@
+"""Checks in tables: what no single broken file shows well."""
+
+import dataclasses
+import itertools
+import typing
+
+import pydantic
+import pytest
+
+from blueprints import catalog, checks, finding, language, load, read, spec
+from blueprints.checks import maintenance
+from blueprints.codes import Code
+from blueprints.facts import Facts
+
+FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
+
+
+def window(weekday: str, start: str, hours: int, week: str = "every") -> spec.Window:
+    return spec.Window(weekday, start, hours, week)
+
+
+def found(text: str, *, target: str = "local", code: Code) -> list[finding.Finding]:
+    try:
+        findings = load.from_document(read.from_bytes(text.encode(), file="t.yaml"), target=target, stack="t", facts=FACTS).findings
+    except finding.Invalid as invalid:
+        findings = invalid.findings
+    return [one for one in findings if one.code == code]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "meet"),
+    [
+        (window("monday", "02:00", 4), window("monday", "06:00", 4), False),
+        (window("monday", "02:00", 4), window("monday", "05:59", 4), True),
+        (window("sunday", "23:00", 2), window("monday", "00:59", 1), True),
+        (window("sunday", "23:00", 2), window("monday", "01:00", 1), False),
+        (window("saturday", "12:00", 48), window("monday", "11:59", 1), True),
+        (window("monday", "02:00", 4), window("monday", "02:00", 4, "third"), True),
+        (window("monday", "02:00", 4, "first"), window("monday", "02:00", 4, "second"), False),
+        (window("monday", "02:00", 4, "fourth"), window("monday", "02:00", 4, "last"), True),
+        (window("monday", "02:00", 4, "third"), window("monday", "02:00", 4, "last"), False),
+        (window("monday", "23:00", 4, "first"), window("tuesday", "01:00", 4, "first"), True),  # Monday the 1st
+        (window("monday", "23:00", 4, "first"), window("tuesday", "01:00", 4, "second"), True),  # Monday the 7th
+        (window("monday", "23:00", 4, "first"), window("tuesday", "01:00", 4, "third"), False),
+        (window("monday", "23:00", 4, "last"), window("tuesday", "01:00", 4, "first"), True),  # over the end of a month
+        (window("monday", "23:00", 4, "second"), window("tuesday", "01:00", 4, "first"), False),
+    ],
+)
+def test_windows_meet_when_some_month_opens_both_at_one_time(one: spec.Window, other: spec.Window, meet: bool) -> None:
+    for windows in itertools.permutations([one, other]):
+        text = "\n".join(f'  - {{weekday: {each.weekday}, start: "{each.start}", hours: {each.hours}, week: {each.week}}}' for each in windows)
+        blueprint = f"name: tiny\npools: {{train: {{nodes: 1, partition: {{max_time: 60}}}}}}\nmaintenance:\n{text}\n"
+        assert bool(found(blueprint, code=Code.WINDOWS_OVERLAP)) is meet
+
+
+def test_what_is_called_the_language_in_the_catalogue_is_in_the_language() -> None:
+    for name in catalog.target_names():
+        target = catalog.target(name)
+        keys = (*target.built_keys, *target.ignored_keys)
+        assert len(set(keys)) == len(keys)
+        assert [key for key in keys if key not in all_keys(language.Blueprint)] == []
+        assert bool(target.built_keys) is target.is_built
+
+
+def all_keys(section: type[pydantic.BaseModel], prefix: str = "") -> set[str]:
+    keys = {f"{prefix}{name}" for name in section.model_fields}
+    for name, field in section.model_fields.items():
+        for inner in sections(field.annotation):
+            keys |= all_keys(inner, f"{prefix}{name}.")
+    return keys
+
+
+def sections(annotation: object) -> list[type[pydantic.BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel):
+        return [annotation]
+    arguments = [*typing.get_args(annotation), getattr(annotation, "__origin__", None)]
+    inner = [sections(argument) for argument in arguments if argument is not None and argument is not typing.get_origin(annotation)]
+    return list(itertools.chain.from_iterable(inner))
+
+
+def test_what_is_not_built_is_told_once_for_all_places() -> None:
+    pools = "".join(f"  p{number}: {{nodes: 1, mig: {{1g.10gb: 1}}, accelerator: h100, gpus_per_node: 8, fabric: none}}\n" for number in range(16))
+    (only,) = found(f"name: tiny\npools:\n{pools}", code=Code.FEATURE_NOT_BUILT)
+    assert only.what == "`pools.mig` is not built yet for the target local (here and in 15 more places)"
+    assert only.where is not None
+    assert only.where.line == 3
+
+
+def test_a_planned_target_tells_nothing_of_single_features() -> None:
+    text = "name: tiny\npools: {train: {nodes: 1}}\nmonitoring: {metrics: true}\n"
+    assert len(found(text, code=Code.FEATURE_NOT_BUILT)) == 1
+    assert found(text, target="aws", code=Code.FEATURE_NOT_BUILT) == []
+
+
+def test_quotas_that_are_asked_for_name_number_code_and_what_new_accounts_have() -> None:
+    text = "name: tiny\npools: {train: {machine: p5.48xlarge, nodes: 2}}\n"
+    (only,) = found(text, target="aws", code=Code.QUOTA_NEEDED)
+    assert "384 vcpus of Running On-Demand P instances (L-417A185B, where new ones have 0)" in only.what
+
+
+def test_a_block_of_slices_of_the_smaller_a100_is_held_against_its_own_profiles() -> None:
+    text = "name: tiny\npools: {dev: {machine: %s, nodes: 1, mig: {1g.5gb: 7}}}\n"
+    assert found(text % "p4d.24xlarge", target="aws", code=Code.MIG_UNKNOWN) == []
+    (only,) = found(text % "p4de.24xlarge", target="aws", code=Code.MIG_UNKNOWN)
+    assert only.remedy.endswith("profiles: 1g.10gb, 1g.20gb, 2g.20gb, 3g.40gb, 4g.40gb, 7g.80gb")
+
+
+def test_checks_of_a_spec_by_itself_need_no_file() -> None:
+    source = read.from_bytes(b"name: tiny\npools: {train: {nodes: 2}}\n", file="t.yaml")
+    loaded = load.from_document(source, target="local", stack="t", facts=FACTS)
+    cluster = dataclasses.replace(loaded.spec, maintenance=(window("sunday", "02:00", 4),))
+    assert [one.code for one in checks.check(cluster, loaded.blueprint, source)] == [Code.JOBS_OUTLAST_WINDOWS]
+    assert [one.code for one in maintenance.check(cluster, loaded.blueprint, source)] == [Code.JOBS_OUTLAST_WINDOWS]
