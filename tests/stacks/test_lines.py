@@ -1,4 +1,4 @@
-"""What a person reads: the plan before anything is built, the summary afterwards."""
+"""What a person reads when a stack is up: the summary, and how to log in."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from blueprints.facts import Facts
 from blueprints.project import project_root
 from blueprints.spec import ClusterSpec, as_record
 from stacks import login
-from stacks.cli import plan, summary
+from stacks.cli import summary
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 CHECKS = [
@@ -35,28 +35,6 @@ def section(lines: list[str], title: str) -> list[str]:
     start = lines.index(title) + 1
     end = next((number for number in range(start, len(lines)) if not lines[number].startswith("  ")), len(lines))
     return [line.strip() for line in lines[start:end]]
-
-
-def rows(resolved: ClusterSpec, label: str) -> list[str]:
-    return [line.strip().partition(" ")[2].strip() for line in plan.lines(resolved) if line.strip().partition(" ")[0] == label]
-
-
-def test_a_plan_names_every_group_with_its_hosts_and_what_each_has() -> None:
-    resolved = spec(pools__train__nodes=64)
-    assert rows(resolved, "control") == [f"control-0: 1 × local, 2 CPUs, {resolved.control.machine.memory_mib} MiB; from {resolved.control.first_address}"]
-    (compute,) = rows(resolved, "compute")
-    assert compute.startswith("train-[0-63]: 64 × local, 2 CPUs, ")
-    assert "8 × h100 (simulated)" in compute
-
-
-def test_a_plan_says_what_is_simulated_and_what_is_protected() -> None:
-    resolved = spec(storage__home__protect=True)
-    assert rows(resolved, "simulated") == list(resolved.simulated)
-    assert rows(resolved, "storage") == ["home (nfs) at /home, protected", "shared (nfs) at /shared"]
-
-
-def test_a_plan_s_length_grows_with_pools_and_not_with_nodes() -> None:
-    assert len(list(plan.lines(spec(pools__train__nodes=2000)))) == len(list(plan.lines(spec())))
 
 
 def test_a_summary_has_one_login_a_user_and_one_line_a_partition() -> None:

@@ -1,0 +1,258 @@
+"""What a changed blueprint does to a cluster that stands: each field that differs from the recorded spec, and what it costs. Pure.
+
+Node sets, file systems, accounts, users and so on are matched by name, never by their place in a list. Values that follow from another changed value (a
+machine's processors from its name) stand with it as one change.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from . import catalog, spec
+from .effects import FIELDS, Cost, Effect, Rule, rule
+
+COLLECTIONS = {
+    "node_sets": ("hosts", "name"),
+    "storage": ("name",),
+    "accounts": ("name",),
+    "users": ("name",),
+    "qos": ("name",),
+    "services": ("name",),
+    "network.subnets": ("name",),
+}
+"""Lists of named things, and where the name is."""
+
+HEADS = {
+    "target": ("",),
+    "name": ("network.domain",),
+    "software.profile": ("software.",),
+    "network.region": ("network.zones", "network.subnets."),
+    "network.cidr": ("network.gateway", "network.balancer_address", "network.subnets.", "control.first_address", "access.first_address", "node_sets."),
+    "control.machine.name": ("control.machine.",),
+    "access.machine.name": ("access.machine.",),
+    "kubernetes.hosts.machine.name": ("kubernetes.hosts.machine.",),
+    "node_sets.*.hosts.machine.name": ("node_sets.*.hosts.machine.", "node_sets.*.features", "node_sets.*.chosen"),
+    "node_sets.*.fabric": ("node_sets.*.placement",),
+    "node_sets.*.fabric.name": ("node_sets.*.fabric.",),
+    "node_sets.*.capacity.kind": ("node_sets.*.capacity.", "node_sets.*.placement"),
+    "storage.*.kind": ("storage.*.product", "storage.*.storage_class", "storage.*.throughput_mbs", "storage.*.simulated"),
+    "storage.*.size_gib": ("storage.*.throughput_mbs",),
+    "storage.*.throughput_mbs_per_tib": ("storage.*.throughput_mbs",),
+}
+"""Fields that others follow from: where the one changed, the others stand with it."""
+_ONLY_ADDRESSES = "first_address"
+"""Of the node sets, a network takes only the addresses with it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Change:
+    """One difference between what stands and what is wanted."""
+
+    path: str
+    """In the recorded spec, with names in place of numbers (`node_sets.train.hosts.count`)."""
+    old: Any
+    """As recorded; None for what comes."""
+    new: Any
+    """None for what goes."""
+    effect: Effect
+    why: str
+    protected: tuple[str, ...] = ()
+    """Protected data that it would destroy (`storage.home`)."""
+    follows: tuple[str, ...] = ()
+    """Paths that changed with it and have no line of their own."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether `up` refuses it, since it would destroy protected data."""
+        return bool(self.protected)
+
+
+class Unreadable(ValueError):
+    """The record is not one of a cluster."""
+
+
+def compare(old: Mapping[str, Any], new: spec.ClusterSpec) -> tuple[Change, ...]:
+    """Compare a recorded spec with the wanted one; the dearest changes come first.
+
+    Fields that only one of the two forms has are left aside: see `version_note`.
+
+    Args:
+        old: what `spec.as_record` gave, as stack outputs and `plan --json` keep it.
+    Raises:
+        Unreadable: `old` is no such record.
+    """
+    if not all(isinstance(old.get(field), str) for field in ("name", "target")) or not isinstance(old.get("network"), Mapping):
+        raise Unreadable("it has no name, target and network")
+    recorded, wanted = _plain(old), _plain(spec.as_record(new))
+    differences = [*_differences(recorded, wanted)]
+    shapeless = [one.path for one in differences if one.pattern not in FIELDS]
+    if shapeless and version_note(old) is None:
+        raise Unreadable(f"{shapeless[0]} is not of the form that it is written in")
+    found = [_judged(one, recorded, new.target) for one in differences if one.pattern in FIELDS]
+    return tuple(sorted(_gathered(found), key=lambda change: -change.effect.severity))
+
+
+def version_note(old: Mapping[str, Any]) -> str | None:
+    """Say that the record is of another form than this version's, if it is."""
+    if old.get("version") == spec.SPEC_VERSION:
+        return None
+    return f"what stands was recorded in form {old.get('version', 'unknown')}, and this version writes form {spec.SPEC_VERSION}: only fields that both have are compared"
+
+
+def as_record(change: Change) -> dict[str, Any]:
+    """Turn a change into plain JSON values."""
+    return {**dataclasses.asdict(change), "effect": str(change.effect), "refused": change.is_refused}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Difference:
+    path: str
+    pattern: str
+    old: Any
+    new: Any
+    around: Mapping[str, Any]
+    """The old record that the field is part of; of a thing that goes, the thing itself."""
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any], path: str = "", pattern: str = "") -> Iterator[_Difference]:
+    for field in new:
+        if field not in old:
+            continue
+        here, there = f"{path}{field}", f"{pattern}{field}"
+        before, after = old[field], new[field]
+        named = _by_name(there, before), _by_name(there, after)
+        if named[0] is not None and named[1] is not None:
+            yield from _of_collection(named[0], named[1], here, there)
+        elif isinstance(before, Mapping) and isinstance(after, Mapping) and not (_is_late(before) or _is_late(after)):
+            yield from _differences(before, after, f"{here}.", f"{there}.")
+        elif before != after:
+            yield _Difference(here, there, before, after, old)
+
+
+def _of_collection(old: Mapping[str, Any], new: Mapping[str, Any], path: str, pattern: str) -> Iterator[_Difference]:
+    for name in dict.fromkeys((*old, *new)):
+        if name not in new:
+            yield _Difference(f"{path}.{name}", f"{pattern}.-", old[name], None, old[name])
+        elif name not in old:
+            yield _Difference(f"{path}.{name}", f"{pattern}.+", None, new[name], {})
+        else:
+            yield from _differences(old[name], new[name], f"{path}.{name}.", f"{pattern}.*.")
+
+
+def _by_name(pattern: str, value: Any) -> dict[str, Any] | None:
+    """Give the things of a collection by name; None when it is none, or not readable as one."""
+    if pattern not in COLLECTIONS or not isinstance(value, list):
+        return None
+    named: dict[str, Any] = {}
+    for thing in value:
+        name: Any = thing
+        for step in COLLECTIONS[pattern]:
+            name = name.get(step) if isinstance(name, Mapping) else None
+        if not isinstance(name, str):
+            return None
+        named[name] = thing
+    return named
+
+
+def _judged(one: _Difference, recorded: Mapping[str, Any], target: str) -> Change:
+    if _is_late(one.old) or _is_late(one.new):
+        return Change(one.path, one.old, one.new, Effect.NONE, "one of the two was not looked up: whether they differ is not known")
+    found = rule(one.pattern, target)
+    cost = _cost(found, one)
+    reached = [data for kind in found.reaches for data in _data(kind, recorded)]
+    if cost is found.cost and reached:
+        cost = Cost(Effect.DESTROYS_DATA, f"{cost.why}; lost with it: {', '.join(name for name, _ in reached)}")
+    elif cost.effect is Effect.DESTROYS_DATA:
+        reached = [(".".join(one.path.split(".")[:2]), bool(one.around.get("protect")))]
+    else:
+        reached = []
+    return Change(one.path, one.old, one.new, cost.effect, cost.why, protected=tuple(name for name, protect in reached if protect))
+
+
+def _cost(found: Rule, one: _Difference) -> Cost:
+    for field, value, instead in found.given:
+        if one.around.get(field) == value:
+            return instead
+    if found.less and _is_number(one.old) and _is_number(one.new) and one.new < one.old:
+        return found.less
+    if found.later and isinstance(one.old, list) and isinstance(one.new, list) and one.old[:1] == one.new[:1]:
+        return found.later
+    return found.cost
+
+
+def _data(kind: str, recorded: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Name what a cluster keeps of one kind of data (`effects.DATA`), and say whether it is protected. What existed before the stack is not its to lose."""
+    database = recorded.get("database")
+    if kind in ("database", "managed-database"):
+        if isinstance(database, Mapping) and (kind == "database" or database.get("placement") == "managed"):
+            yield "database", bool(database.get("protect"))
+        return
+    for name, entry in (_by_name("storage", recorded.get("storage")) or {}).items():
+        if entry.get("kind") != "existing" and _stands_in(kind, entry, recorded["target"]):
+            yield f"storage.{name}", bool(entry.get("protect"))
+
+
+def _stands_in(kind: str, entry: Mapping[str, Any], target: str) -> bool:
+    if kind == "networked":
+        return entry.get("kind") in ("lustre", "nfs")
+    if kind == "zonal":
+        try:
+            return catalog.storage_class(target, entry.get("storage_class", "")).zonal
+        except KeyError:
+            return True  # not known any more: rather too careful
+    return True
+
+
+def _gathered(found: list[Change]) -> Iterator[Change]:
+    """Put changes that follow from another one into it."""
+    changed = {change.path: change for change in found}
+    heads = {change.path: head for change in found if (head := _head(change, changed)) is not None}
+    for change in found:
+        if change.path in heads:
+            continue
+        following = [other for other in found if _root(other.path, heads) == change.path and other is not change]
+        dearest = max((change, *following), key=lambda one: one.effect.severity)
+        protected = tuple(dict.fromkeys(name for one in (change, *following) for name in one.protected))
+        yield dataclasses.replace(change, effect=dearest.effect, why=dearest.why, protected=protected, follows=tuple(one.path for one in following))
+
+
+def _root(path: str, heads: Mapping[str, str]) -> str:
+    while path in heads:
+        path = heads[path]
+    return path
+
+
+def _head(change: Change, changed: Mapping[str, Change]) -> str | None:
+    """Find the changed field that this one follows from."""
+    steps = change.path.split(".")
+    for head, followers in HEADS.items():
+        named = "*" in head
+        own = head.replace("*", steps[1], 1) if named and len(steps) > 1 else head
+        if own == change.path or own not in changed:
+            continue
+        prefixes = [follower.replace("*", steps[1], 1) if named else follower for follower in followers]
+        if any(change.path.startswith(prefix) for prefix in prefixes) and (head != "network.cidr" or _moves_with_network(change.path)):
+            return own
+    return None
+
+
+def _moves_with_network(path: str) -> bool:
+    return not path.startswith("node_sets.") or path.endswith(_ONLY_ADDRESSES)
+
+
+def _is_late(value: Any) -> bool:
+    """Say whether a recorded value stands for one that was not looked up (`spec.Late`)."""
+    return isinstance(value, Mapping) and list(value) == ["what"]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _plain(value: Any) -> Any:
+    """Turn tuples into lists, as JSON does."""
+    if isinstance(value, Mapping):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value

@@ -1,0 +1,105 @@
+"""What an account must be allowed to have before a cluster can stand in full, and what that is called where it is raised. Pure."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from . import catalog, display, spec
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class QuotaNeed:
+    """What a cluster takes of one quota, with every elastic pool at its largest."""
+
+    name: str
+    code: str
+    """What the cloud's interface calls it."""
+    needed: int
+    unit: str
+    """`vcpus`, `gpus`, `nodes`, `GiB`."""
+    default: int | None
+    """What a new account has; None: unknown."""
+    takers: tuple[str, ...]
+    """What takes it: `train 16 × p5.48xlarge`."""
+
+    @property
+    def why(self) -> str:
+        return f"for {display.listed(self.takers)}"
+
+    @property
+    def to_raise(self) -> bool | None:
+        """Whether a new account has less than this; None: unknown."""
+        return None if self.default is None else self.needed > self.default
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Take:
+    quota: catalog.Quota
+    amount: int
+    taker: str
+    pool: str = ""
+    """The pool whose node sets stand in for each other: only the largest of its takes counts."""
+
+
+def needed(cluster: spec.ClusterSpec) -> tuple[QuotaNeed, ...]:
+    """Give each known quota that the cluster takes from, in the order of the cluster's parts."""
+    takes: dict[tuple[str, str], list[_Take]] = {}
+    for take in (*_of_machines(cluster), *_of_storage(cluster)):
+        takes.setdefault((take.quota.code, _name(take.quota)), []).append(take)
+    return tuple(_sum(several) for several in takes.values())
+
+
+def unknown(cluster: spec.ClusterSpec) -> tuple[str, ...]:
+    """Name the machines, with how they are bought, that no known quota counts; none where nothing is bought."""
+    if not catalog.target(cluster.target).capacity:
+        return ()
+    uncounted = [(group, kind) for group, kind in _groups(cluster) if not catalog.quotas_for(cluster.target, group.machine.name, kind)]
+    return tuple(dict.fromkeys(f"{group.machine.name} ({kind})" for group, kind in uncounted))
+
+
+def as_record(needs: tuple[QuotaNeed, ...], without: tuple[str, ...]) -> dict[str, Any]:
+    """Turn needs into plain JSON values."""
+    return {"needed": [{**dataclasses.asdict(need), "why": need.why, "to_raise": need.to_raise} for need in needs], "unknown": list(without)}
+
+
+def _groups(cluster: spec.ClusterSpec) -> Iterator[tuple[spec.HostGroup, str]]:
+    """Give each group of hosts with the way it is bought."""
+    bought = _bought(cluster)
+    for group in cluster.host_groups:
+        yield group, bought.get(group.name, "on-demand") if group.role == "compute" else "on-demand"
+
+
+def _bought(cluster: spec.ClusterSpec) -> dict[str, str]:
+    return {node_set.hosts.name: node_set.capacity.kind for node_set in cluster.node_sets}
+
+
+def _of_machines(cluster: spec.ClusterSpec) -> Iterator[_Take]:
+    pools = {node_set.hosts.name: node_set.pool for node_set in cluster.node_sets if node_set.pool_most is not None}
+    for group, kind in _groups(cluster):
+        machine = group.machine
+        gpus = machine.gpus.count if machine.gpus else 0
+        for quota in catalog.quotas_for(cluster.target, machine.name, kind):
+            yield _Take(
+                quota, quota.amount(nodes=group.count, vcpus=machine.cpus, gpus=gpus), f"{group.name} {group.count} × {machine.name}", pools.get(group.name, "")
+            )
+
+
+def _of_storage(cluster: spec.ClusterSpec) -> Iterator[_Take]:
+    for entry in cluster.storage:
+        quota = catalog.storage_quota_for(cluster.target, entry.storage_class)
+        if quota and entry.size_gib is not None and entry.source is None:
+            yield _Take(quota, round(entry.size_gib), f"{entry.name} {entry.size_gib:g} GiB")
+
+
+def _sum(takes: list[_Take]) -> QuotaNeed:
+    quota = takes[0].quota
+    alone = [take for take in takes if not take.pool]
+    pools = dict.fromkeys(take.pool for take in takes if take.pool)
+    largest = [max((take for take in takes if take.pool == pool), key=lambda take: take.amount) for pool in pools]
+    counted = [take for take in takes if take in (*alone, *largest)]
+    return QuotaNeed(_name(quota), quota.code, sum(take.amount for take in counted), quota.unit, quota.default, tuple(take.taker for take in counted))
+
+
+def _name(quota: catalog.Quota) -> str:
+    """Give the quota's name with what tells it apart (`GPUs per GPU family, NVIDIA_H100`)."""
+    return ", ".join([quota.name, *quota.dimensions.values()])

@@ -1,0 +1,386 @@
+"""What `clusterwright plan` says: to people, to programs, and of a cluster that stands."""
+
+import contextlib
+import dataclasses
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprints import changes, estimate, quotas, spec
+from blueprints.project import project_root
+from stacks import amounts, difference, page, tables
+from stacks.cli import main, plan
+from tests.blueprints import hand_made
+from tests.blueprints.hand_made import changed
+
+ESCAPE = "\x1b"
+STARTER_LINES = 45
+"""One screen."""
+
+
+def text(cluster: spec.ClusterSpec) -> str:
+    return tables.text(plan.sections(cluster))
+
+
+def section(cluster: spec.ClusterSpec, title: str) -> list[str]:
+    """The lines below a title."""
+    lines = text(cluster).splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith(title)) + 1
+    end = next((number for number in range(start, len(lines)) if not lines[number].startswith("  ")), len(lines))
+    return [line[2:] for line in lines[start:end]]
+
+
+def rows(cluster: spec.ClusterSpec, title: str) -> dict[str, list[str]]:
+    """The lines of a section by their first words; words are two blanks apart."""
+    return {words[0]: words[1:] for words in (re.split(r" {2,}", line) for line in section(cluster, title))}
+
+
+AWS, LOCAL = hand_made.aws(), hand_made.local()
+
+
+# For people
+
+
+def test_a_plan_names_every_group_of_hosts_with_what_each_has_and_costs() -> None:
+    found = rows(AWS, "Hosts")
+    costs = estimate.estimate(AWS)
+    train = costs.part("compute", "train")
+    assert train is not None
+    assert found["train-[0-15]"] == ["4–16", "p5.48xlarge", "192", "2 TiB", "8 × h100 80 GiB", f"{train.hourly_min:,.2f}–{train.hourly_max:,.2f}"]
+    assert found["login-[0-1]"][:3] == ["2", "m7i.large", "2"]
+    assert rows(LOCAL, "Hosts")["train-[0-1]"] == ["2", "local", "2", "2 GiB", "8 × h100 (simulated)"]
+
+
+def test_a_plan_says_how_nodes_are_bought_placed_and_chosen() -> None:
+    found = rows(AWS, "Pools")
+    assert found["train"] == ["up to 1-00:00:00, default", "on-demand", "packed", "28,312 GiB at /scratch"]
+    assert found["sweep"] == ["up to 1-00:00:00", "spot"]
+    assert found["train, sweep"] == ["highest fabric rate with 8 h100"]
+
+
+def test_a_plan_shows_interfaces_fabric_and_what_it_must_deliver() -> None:
+    (line,) = [line for line in section(AWS, "Interfaces and fabric") if line.startswith("train")]
+    for part in ("1 × ena + 32 × efa-only", "EFA, required", "400", "all-reduce of 8 GiB, 16 nodes: 480 GB/s (provisional)", "430 GB/s", "380 GB/s"):
+        assert part in line
+    certain = changed(AWS, "node_sets.0.fabric.expected.provisional", False)
+    assert "provisional" not in text(certain)
+    assert "Interfaces" not in text(LOCAL), "there is none on this machine"
+
+
+def test_a_plan_shows_subnets_and_whether_addresses_suffice() -> None:
+    assert rows(AWS, "Network")["cluster"] == ["cluster", "10.80.0.0/22", "us-east-1a", "23", "1,019"]
+    assert rows(AWS, "Network")["public-a"][2] == "known later"
+    assert rows(LOCAL, "Network")["first addresses"] == ["control 10.81.0.10, login 10.81.0.20, train 10.81.1.0, dev 10.81.1.2"]
+
+
+def test_a_plan_says_what_becomes_of_files() -> None:
+    def ends(**more: Any) -> str:
+        one = dataclasses.replace(AWS.storage[0], **more)
+        return rows(dataclasses.replace(AWS, storage=(one,)), "Storage")["scratch"][4]
+
+    assert ends() == "refused: protected"
+    assert [ends(protect=False, on_delete=how) for how in ("keep", "snapshot", "delete")] == ["files stay", "a snapshot stays", "files are deleted"]
+    assert ends(source="fs-0123456789abcdef0") == "stays: not the stack's"
+    assert rows(LOCAL, "Storage")["home"] == ["/home", "nfs", "files are deleted"], "on this machine the folder goes with the stack"
+
+
+def test_a_plan_says_when_a_profile_has_never_run() -> None:
+    assert "untested" in text(AWS)
+    assert "untested" not in text(LOCAL)
+
+
+def test_a_plan_names_what_is_simulated_and_what_is_known_later() -> None:
+    assert section(LOCAL, "Simulated") == list(LOCAL.simulated)
+    assert section(AWS, "Known later") == ["the zone of the load balancer", "the newest image of profile ubuntu-24.04-aws"]
+    assert "Known later" not in text(LOCAL)
+
+
+def test_a_plan_shows_quotas_and_what_new_accounts_have() -> None:
+    found = rows(AWS, "Quotas needed")
+    assert found["Running On-Demand P instances"] == ["L-417A185B", "3,072 vcpus", "0", "train 16 × p5.48xlarge"]
+    unknown = changed(AWS, "node_sets.1.hosts.machine.name", "p6-b200.48xlarge")
+    assert "no known quota counts p6-b200.48xlarge (spot)" in text(unknown)
+
+
+def test_costs_are_dated_and_unknown_is_said() -> None:
+    first, last = estimate.estimate(AWS).dates or ("", "")
+    assert f"Cost in USD, prices of {first} to {last}" in text(AWS)
+    together = rows(AWS, "Cost in USD")["together"]
+    assert all(amount.startswith("at least ") for amount in together), "EFS has no size, so no price"
+    known = dataclasses.replace(AWS, storage=AWS.storage[:1])
+    assert not any("at least" in amount for amount in rows(known, "Cost in USD")["together"])
+    assert section(LOCAL, "Cost") == ["owned  nothing here is paid for by the hour: the machines are there already"]
+
+
+def test_a_plan_s_length_grows_with_pools_and_not_with_nodes() -> None:
+    assert len(text(LOCAL).splitlines()) <= STARTER_LINES
+    many = changed(AWS, "node_sets.0.hosts.count", 7500)
+    assert len(text(many).splitlines()) == len(text(AWS).splitlines())
+    machine = hand_made.P5
+    sixteen = hand_made.aws(node_sets=tuple(hand_made.pool(f"pool-{n}", 500, machine=machine, fabric=hand_made.EFA, chosen="alike") for n in range(16)))
+    assert len(text(sixteen).splitlines()) <= len(text(AWS).splitlines()) + 16, "one line more for each pool"
+
+
+@pytest.mark.parametrize(
+    ("gib", "shown"),
+    [(0.5, "512 MiB"), (1.5, "1.5 GiB"), (1024, "1 TiB"), (1152, "1,152 GiB"), (14745.6, "14.4 TiB"), (28312.21, "28,312 GiB")],
+)
+def test_sizes(gib: float, shown: str) -> None:
+    assert amounts.size(gib) == shown
+
+
+def test_many_names_are_cut_and_counted() -> None:
+    assert amounts.named("abcd") == "a, b, c, d"
+    assert amounts.named("abcde") == "a, b, c and 2 more"
+
+
+def test_money_is_a_range_only_where_it_differs() -> None:
+    assert [amounts.money(1234.5, 1234.5), amounts.money(0.001, 0.002), amounts.money(1, 2), amounts.money(None, 2)] == [
+        "1,234.50",
+        "0.00",
+        "1.00–2.00",
+        "unknown",
+    ]
+
+
+# On a terminal and elsewhere
+
+
+def on_terminal(*sections: tables.Section, columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a terminal of that width is sent."""
+    reader, writer = pty.openpty()
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with os.fdopen(writer, "w", encoding="utf-8") as stream:
+        tables.show(sections, stream=stream)
+    sent = b""
+    with contextlib.suppress(OSError):  # how Linux says that nobody writes to this terminal any more
+        while piece := os.read(reader, 65536):
+            sent += piece
+    os.close(reader)
+    return sent.decode()
+
+
+TABLE = tables.Section(
+    "Title", (tables.Table((tables.Column("name"), tables.Column("empty"), tables.Column("why")), (("[red]x", "", tables.Cell("word " * 40, "bad")),)),)
+)
+
+
+def test_a_terminal_gets_colours_and_no_line_is_wider_than_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    found = on_terminal(TABLE, columns=60, monkeypatch=monkeypatch)
+    assert ESCAPE in found
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", found)
+    assert max(len(line.rstrip("\r")) for line in plain.split("\n")) <= 60
+    assert plain.count("word") == 40
+
+
+def test_no_color_is_honoured_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert ESCAPE not in on_terminal(TABLE, columns=60, monkeypatch=monkeypatch)
+
+
+@pytest.mark.parametrize("forced", ["COLUMNS", "FORCE_COLOR"])
+def test_elsewhere_there_is_no_colour_and_nothing_is_cut(forced: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(forced, "20")
+    written = io.StringIO()
+    tables.show([TABLE], stream=written)
+    title, header, row = written.getvalue().splitlines()
+    assert ESCAPE not in written.getvalue()
+    assert (title, header.split(), row.split()) == ("Title", ["name", "why"], ["[red]x", *["word"] * 40]), "markup is text, and empty columns are left out"
+    assert row == row.rstrip()
+
+
+def test_what_would_steer_a_terminal_is_not_passed_on() -> None:
+    assert ESCAPE not in tables.text([tables.Section("a\x1b[2J", (tables.Facts((("b\x1b[2J", "c\x1b[2J"),)),))])
+
+
+def test_a_section_without_content_is_left_out() -> None:
+    assert tables.text([tables.Section("Empty", (tables.Facts(()), tables.Table((tables.Column("a"),), ())))]) == ""
+
+
+# For programs
+
+
+@contextlib.contextmanager
+def said() -> Iterator[tuple[io.StringIO, io.StringIO]]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        yield out, err
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    with said() as (out, err):
+        status = main.main(["plan", *words])
+    return status, out.getvalue(), err.getvalue()
+
+
+def document(*words: str) -> dict[str, Any]:
+    status, out, err = run("--json", *words)
+    assert (status, err) == (0, ""), "findings are in the document"
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def test_the_document_has_the_keys_that_are_documented() -> None:
+    found = document()
+    described = (project_root() / "docs" / "json.md").read_text()
+    assert found["format"] == plan.FORMAT
+    assert list(found) == ["format", "spec", "estimate", "quotas", "late", "findings"]
+    with_changes = plan.document(_Loaded(AWS), plan.Compared("x", None, changes.compare(spec.as_record(AWS), changed(AWS, "users", ()))))  # type: ignore[arg-type]
+    keys = {*with_changes, *with_changes["estimate"], *with_changes["estimate"]["parts"][0], *with_changes["quotas"], *with_changes["quotas"]["needed"][0], *with_changes["changes"][0], *with_changes["against"]}  # fmt: skip
+    assert sorted(key for key in keys if f"`{key}`" not in described) == []
+
+
+@dataclasses.dataclass(frozen=True)
+class _Loaded:
+    spec: spec.ClusterSpec
+    findings: tuple[()] = ()
+
+
+def test_the_document_holds_what_the_page_is_made_of() -> None:
+    found = document()
+    assert found["spec"]["name"] == "starter"
+    assert found["spec"]["version"] == spec.SPEC_VERSION
+    assert (found["estimate"]["owned"], found["quotas"]) == (True, {"needed": [], "unknown": []})
+
+
+# Against what stands
+
+
+def test_a_plan_against_its_own_document_changes_nothing(tmp_path: Path) -> None:
+    for content in (document(), document()["spec"]):
+        file = tmp_path / "plan.json"
+        file.write_text(json.dumps(content))
+        status, out, _ = run("--against", str(file))
+        assert status == 0
+        assert "no field differs" in out
+        assert document("--against", str(file))["changes"] == []
+
+
+@pytest.fixture
+def before(tmp_path: Path) -> Path:
+    """A document of the starter as it was: one node less, and a file system mounted elsewhere."""
+    standing = document()
+    standing["spec"]["node_sets"][0]["hosts"]["count"] = 1
+    standing["spec"]["storage"][1]["mount"] = "/common"
+    file = tmp_path / "before.json"
+    file.write_text(json.dumps(standing))
+    return file
+
+
+def test_changes_are_shown_with_what_they_cost(before: Path) -> None:
+    status, out, _ = run("--against", str(before))
+    assert status == 0
+    found = {words[1]: words for words in (re.split(r" {2,}", line.strip()) for line in out.splitlines()) if len(words) == 5}
+    assert found["node_sets.train.hosts.count"][:4] == ["in-place", "node_sets.train.hosts.count", "1", "2"]
+    assert found["storage.shared.mount"][:4] == ["rolling", "storage.shared.mount", "/common", "/shared"]
+    assert "2 changes; the dearest: rolling" in out
+    assert [change["path"] for change in document("--against", str(before))["changes"]] == ["storage.shared.mount", "node_sets.train.hosts.count"]
+
+
+@pytest.mark.parametrize(("effect", "status"), [("none", 1), ("in-place", 1), ("rolling", 1), ("replaces-nodes", 0), ("destroys-data", 0)])
+def test_a_status_for_changes_that_are_too_dear(effect: str, status: int, before: Path) -> None:
+    assert run("--against", str(before), "--fail-on", effect)[0] == status
+
+
+def test_a_record_of_another_form_is_compared_and_said(before: Path) -> None:
+    standing = json.loads(before.read_text())
+    standing["spec"]["version"] = 1
+    before.write_text(json.dumps(standing))
+    assert "form 1" in run("--against", str(before))[1]
+    assert "form 1" in document("--against", str(before))["against"]["note"]
+
+
+def test_refused_changes_are_marked() -> None:
+    found = changes.compare(spec.as_record(AWS), changed(AWS, "storage.0.kind", "nfs"))
+    shown = tables.text(difference.sections(found, title="t", note=None))
+    assert "`up` refuses 1 of them" in shown
+    assert "refused: storage.scratch is protected" in shown
+
+
+def test_a_stack_that_was_never_up_has_nothing_to_compare_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = tmp_path / "pulumi"
+    engine.touch(mode=0o700)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("PULUMI_BACKEND_URL", tmp_path.as_uri())
+    status, out, err = run("--diff")
+    assert (status, out) == (1, "")
+    assert "stack local has nothing to compare with" in err
+
+
+@pytest.mark.engine
+def test_a_plan_is_compared_with_what_the_stack_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record lies where the engine keeps it, and the engine itself reads it."""
+    recorded = document("--stack", "recorded")["spec"]
+    recorded["users"] = []
+    stack = {"urn": "urn:pulumi:recorded::clusterwright::pulumi:pulumi:Stack::clusterwright-recorded", "custom": False, "type": "pulumi:pulumi:Stack"}
+    manifest = {"time": "2026-01-01T00:00:00Z", "magic": "", "version": ""}
+    latest = {"manifest": manifest, "resources": [{**stack, "outputs": {"spec": recorded}}]}
+    state = tmp_path / ".pulumi" / "stacks" / "clusterwright" / "recorded.json"
+    state.parent.mkdir(parents=True)
+    state.write_text(json.dumps({"version": 3, "checkpoint": {"stack": "organization/clusterwright/recorded", "latest": latest}}))
+    (tmp_path / ".pulumi" / "meta.yaml").write_text("version: 1\n")
+    monkeypatch.setenv("PULUMI_BACKEND_URL", tmp_path.as_uri())
+    monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PULUMI_SKIP_UPDATE_CHECK", "true")
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "correct horse battery staple")
+    found = document("--stack", "recorded", "--diff")
+    assert found["against"] == {"what": "stack recorded", "note": None}
+    assert [(change["path"], change["effect"]) for change in found["changes"]] == [("users.ada", "in-place")]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "No such file"),
+        (b"\xff\xfe", "codec can't decode"),
+        (b"{", "Expecting"),
+        (b"[]", "no JSON object"),
+        (b'{"spec": 1}', "no JSON object"),
+        (b"{}", "no name, target and network"),
+        (b'{"name": "a", "target": "local", "network": {}, "version": 2, "storage": 7}', "storage is not of the form"),
+        (b"[" * 100_000, "recursion"),
+    ],
+    ids=["missing", "binary", "cut off", "a list", "no spec", "empty", "another shape", "deep"],
+)
+def test_what_can_t_be_compared_is_one_page(content: bytes | None, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    if content is not None:
+        file.write_bytes(content)
+    status, out, err = run("--against", str(file))
+    assert (status, out) == (1, "")
+    assert err.rpartition("error: ")[2].count("\n  ") == 2
+    assert reason in err
+
+
+def test_fail_on_without_a_comparison_is_refused() -> None:
+    status, _, err = run("--fail-on", "rolling")
+    assert status == 1
+    assert "--diff" in err
+
+
+# The process
+
+
+def test_a_plan_loads_no_engine_no_playbooks_and_no_cloud() -> None:
+    words = "import sys; from stacks.cli.main import main; main(['plan']); print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, cwd=project_root(), check=True)
+    loaded = set(done.stderr.splitlines()[-1].split())
+    assert {"blueprints", "stacks"} <= loaded
+    assert not {"pulumi", "ansible", "ansible_runner", "boto3", "botocore", "google", "kubernetes", "grpc"} & loaded
+    assert ESCAPE not in done.stdout
+    assert "starter" in done.stdout
+
+
+def test_sections_need_nothing_but_the_spec() -> None:
+    assert [*page.sections(AWS, estimate.estimate(AWS), quotas.needed(AWS), quotas.unknown(AWS))] == plan.sections(AWS)
