@@ -53,13 +53,18 @@ format: ## rewrite Python files in the project's format
 
 .PHONY: test
 test: ## all tests that this machine can run
-	@tools/setup
+	@tools/setup packages browser python engine
 	@$(pytest) -m 'not soak'
 
 .PHONY: test-pure
-test-pure: ## milliseconds: no engine, no hosts
+test-pure: ## milliseconds: no browser, no engine, no hosts
 	@tools/setup python engine
-	@$(pytest) -m 'not engine and not hosts and not soak' --ignore=tests/components
+	@$(pytest) -m 'not browser and not engine and not hosts and not soak' --ignore=tests/components
+
+.PHONY: test-browser
+test-browser: ## seconds: reports and pictures in a browser
+	@tools/setup browser python engine
+	@$(pytest) -m browser
 
 .PHONY: test-components
 test-components: ## seconds: whole programs against Pulumi's mocks

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 
 import pytest
 
-SLOWER_TIERS = ("engine", "hosts", "soak")
+from tests import browser
+
+SLOWER_TIERS = ("browser", "engine", "hosts", "soak")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run quick tests first, and skip those for real hosts where there can be none, with the reason in the summary."""
+    """Run quick tests first, and skip those for real hosts or a browser where there can be none, with the reason in the summary."""
     items.sort(key=_tier)
-    if (reason := _why_no_hosts()) is not None:
+    for marker, reason in (("hosts", _why_no_hosts()), ("browser", _why_no_browser())):
         for item in items:
-            if item.get_closest_marker("hosts"):
+            if reason is not None and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
 
 
@@ -28,3 +31,9 @@ def _why_no_hosts() -> str | None:
         return "real hosts need Linux"
     # A missing tool is no reason: `make test` installs it, and where that failed the tests shall fail, too.
     return None if os.geteuid() == 0 else "real hosts need root: sudo make test-hosts"
+
+
+def _why_no_browser() -> str | None:
+    if any(map(shutil.which, browser.PROGRAMS)) or (os.geteuid() == 0 and shutil.which("apt-get")):
+        return None
+    return "pages are looked at in Chromium: sudo tools/setup browser"

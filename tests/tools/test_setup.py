@@ -78,6 +78,23 @@ def test_root_gets_only_what_is_missing_and_apt_never_asks(checkout: Path, bare_
     assert "openssh-client" not in calls[0]
 
 
+def test_a_browser_is_installed_only_when_asked_for_and_only_where_there_is_none(checkout: Path, bare_machine: Path) -> None:
+    write_program(bare_machine / "id", "echo 0")
+    write_program(bare_machine / "apt-get", 'echo "apt-get $*" >&2')
+    assert "chromium" not in setup(checkout, bare_machine, "packages").stderr
+    assert setup(checkout, bare_machine, "browser").stderr.endswith("install -y --no-install-recommends chromium\n")
+    write_program(bare_machine / "google-chrome", "exit 0")
+    assert setup(checkout, bare_machine, "browser").stderr == ""
+
+
+def test_who_may_not_install_a_browser_is_told_how(checkout: Path, bare_machine: Path) -> None:
+    write_program(bare_machine / "id", "echo 1000")
+    write_program(bare_machine / "apt-get", "exit 1")
+    answer = setup(checkout, bare_machine, "browser")
+    assert answer.returncode == 0
+    assert "tests of pages need them:  sudo apt-get install chromium" in answer.stderr
+
+
 def test_old_package_lists_are_renewed_once(checkout: Path, bare_machine: Path) -> None:
     lists = checkout.parent / "lists"
     write_program(bare_machine / "id", "echo 0")
@@ -110,7 +127,7 @@ def test_a_machine_without_a_new_enough_python_is_told_so(checkout: Path, bare_m
 @pytest.mark.parametrize(
     ("parts", "settings", "message"),
     [
-        (("pyhton",), {}, "error: unknown part 'pyhton'\nremedy: it can be packages, python or engine\n"),
+        (("pyhton",), {}, "error: unknown part 'pyhton'\nremedy: it can be packages, browser, python or engine\n"),
         (("python",), {"EXTRAS": "azure"}, "error: there is no extra 'azure'\nremedy: it can be aws, gcp or kubernetes\n"),
     ],
 )
