@@ -3,13 +3,15 @@
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 
 from blueprints.finding import Finding, Invalid, Level, Position, render
-from blueprints.load import examine
+from blueprints.language import TargetName
+from blueprints.load import Loaded, examine
 from blueprints.project import project_root
 from blueprints.spec import ClusterSpec
 from components.local.machine.names import StackNames
@@ -31,8 +33,17 @@ def _stack_name(word: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def blueprint(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--blueprint", type=_blueprint_name, help="a blueprint of the library by name, or a file (default: the stack's setting)")
+def blueprint(parser: argparse.ArgumentParser, *, word: bool = True) -> None:
+    """Take a blueprint: by option, and as a word of its own where no other word can stand there.
+
+    Args:
+        word: whether it may be a word of its own (`clusterwright plan starter`).
+    """
+    described = "a blueprint of the library by name, or a file (default: the stack's setting)"
+    if word:
+        # Suppressed, since the default of a word that isn't there would otherwise take the place of what the option gave.
+        parser.add_argument("blueprint", nargs="?", type=_blueprint_name, metavar="BLUEPRINT", default=argparse.SUPPRESS, help=described)
+    parser.add_argument("--blueprint", type=_blueprint_name, help="the same, as an option" if word else described)
 
 
 def _blueprint_name(word: str) -> str:
@@ -76,14 +87,29 @@ def recorded_settings(stack_name: str) -> dict[str, Any]:
         raise Invalid([Finding(Level.ERROR, "CW152", Position(file), f"the settings of stack {stack_name} can't be read", why, remedy)]) from error
 
 
-def spec(options: argparse.Namespace) -> ClusterSpec:
-    """Resolve what the stack will be, showing what is worth knowing but forbids nothing.
+def target(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--target", choices=get_args(TargetName), help="where the cluster would land (default: the stack's setting)")
+
+
+def loaded(options: argparse.Namespace) -> Loaded:
+    """Resolve what the stack will be, with the findings.
 
     Raises:
         Invalid: the blueprint is not usable.
     """
     settled = chosen(options)
-    loaded = examine(settled.blueprint, target=settled.target, stack=options.stack, facts=lookup.this_machine(), overrides=settled.overrides)
-    if loaded.findings:
-        print(render(loaded.findings, colour=sys.stderr.isatty()), end="", file=sys.stderr)
-    return loaded.spec
+    place = getattr(options, "target", None) or settled.target
+    return examine(settled.blueprint, target=place, stack=options.stack, facts=lookup.this_machine(), overrides=settled.overrides)
+
+
+def spec(options: argparse.Namespace) -> ClusterSpec:
+    """Do as `loaded`, and show on standard error what is worth knowing but forbids nothing."""
+    found = loaded(options)
+    show(found.findings)
+    return found.spec
+
+
+def show(findings: Sequence[Finding]) -> None:
+    """Write findings to standard error, if there are any."""
+    if findings:
+        print(render(findings, colour=sys.stderr.isatty()), end="", file=sys.stderr)

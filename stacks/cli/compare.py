@@ -1,0 +1,40 @@
+"""`clusterwright compare`: one blueprint on several targets side by side; nothing is built, and nobody is asked for credentials."""
+
+import argparse
+import json
+from typing import get_args
+
+from blueprints import compare
+from blueprints.language import TargetName
+
+from .. import lookup, sides, tables
+from . import options
+
+FORMAT = 1
+"""Of the JSON document (docs/json.md)."""
+EXIT_INVALID = 2
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    options.blueprint(parser)
+    options.stack(parser)
+    parser.add_argument("--targets", type=_targets, default=get_args(TargetName), metavar="TARGET,…", help="which targets, in which order (default: all)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document (docs/json.md)")
+
+
+def run(given: argparse.Namespace) -> int:
+    settled = options.chosen(given)
+    found = compare.compare(settled.blueprint, targets=given.targets, stack=given.stack, facts=lookup.this_machine(), overrides=settled.overrides)
+    if given.json:
+        print(json.dumps({"format": FORMAT, **compare.as_record(settled.blueprint, found)}, indent=2))
+    else:
+        tables.show(sides.sections(settled.blueprint, found))
+    return 0 if any(one.cluster for one in found) else EXIT_INVALID
+
+
+def _targets(words: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(words.split(",")))
+    unknown = [name for name in names if name not in get_args(TargetName)]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"unknown: {', '.join(map(repr, unknown))}; there are {', '.join(get_args(TargetName))}")
+    return names
