@@ -19,15 +19,11 @@ from components.local.machine import cgroup
 from tests.hosts.deployment import Deployment, deployment, wait_until
 
 from . import machine
+from .bars import bar
+from .offline import offline
 
 MANY_NODES = 64
 IDLE_WITHIN_S = 120
-
-
-def bar(what: str, value: float, limit: float, unit: str, how: str) -> dict[str, Any]:
-    """One bar: what was promised, and what was measured."""
-    print(f"{what}: {value} {unit} (bar {limit})", file=sys.stderr, flush=True)
-    return {"what": what, "value": value, "bar": limit, "unit": unit, "met": value <= limit, "how": how}
 
 
 def starter(home: Path) -> Iterator[dict[str, Any]]:
@@ -70,12 +66,6 @@ def from_nothing(home: Path) -> Iterator[dict[str, Any]]:
     with deployment("bench", home) as stack:
         up = _clusterwright(stack, "up", CLUSTERWRIGHT_CACHE=str(cache))
         yield bar("up from nothing but the engine", up.wall_s, 300, "s", "clusterwright up with an empty CLUSTERWRIGHT_CACHE")
-
-
-def offline(home: Path) -> Iterator[dict[str, Any]]:
-    """What needs no engine."""
-    plan = machine.measured(["clusterwright", "plan"], environment=Deployment("bench", home).environment, cwd=project_root())
-    yield bar("plan of the starter, cold process", plan.wall_s, 0.6, "s", "clusterwright plan")
 
 
 MEASURES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {

@@ -3,7 +3,9 @@
 import dataclasses
 import os
 import platform
+import statistics
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +15,7 @@ from components.local.machine import cgroup
 from stacks import lookup
 
 GROUP = "clusterwright-bench"
+PEAK_EVERY_S = 0.002
 MICROSECONDS_PER_S = 1e6
 NANOSECONDS_PER_S = 1e9
 
@@ -62,6 +65,39 @@ def measured(argv: Sequence[str], *, environment: Mapping[str, str], cwd: Path, 
     if done.returncode:
         raise RuntimeError(f"{' '.join(argv)} ended with status {done.returncode}: {(done.stdout + done.stderr)[-3000:]}")
     return Measured(argv=argv, wall_s=round(wall_s, 2), cpu_s=round(cpu_s, 2), output=done.stdout)
+
+
+def cold_process(argv: Sequence[str], *, environment: Mapping[str, str], cwd: Path, runs: int = 5) -> tuple[float, float]:
+    """Run a command several times, each a process of its own, and give the median of its seconds and of its peak memory in MiB.
+
+    The kernel keeps a program's peak (VmHWM, proc(5)) as long as the process is there, so it is read again and again until the end.
+
+    Raises:
+        RuntimeError: it failed; the text is the end of what it said.
+    """
+    seconds, peaks = [], []
+    for _ in range(runs):
+        started = time.monotonic()
+        with tempfile.TemporaryFile("w+") as said:
+            process = subprocess.Popen(argv, env=dict(environment), cwd=cwd, stdout=said, stderr=subprocess.STDOUT)
+            peak_kib = 0
+            while process.poll() is None:
+                peak_kib = max(peak_kib, _peak_kib(process.pid))
+                time.sleep(PEAK_EVERY_S)
+            seconds.append(time.monotonic() - started)
+            said.seek(0)
+            if process.returncode:
+                raise RuntimeError(f"{' '.join(argv)} ended with status {process.returncode}: {said.read()[-3000:]}")
+        peaks.append(peak_kib / 1024)
+    return round(statistics.median(seconds), 2), round(statistics.median(peaks), 1)
+
+
+def _peak_kib(pid: int) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0)
 
 
 def _cpu_s() -> float:
