@@ -5,7 +5,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .catalog import files
+from .catalog import files, targets
 
 Answer = str | int
 Answers = Mapping[str, Answer]
@@ -24,6 +24,10 @@ class Question:
     """How many times larger a number may be and still be worth a word; None: any."""
     implies: Mapping[str, Answers]
     """Answers to other questions that go without saying, by the answer to this one."""
+    assumes: Mapping[str, Answers]
+    """Defaults of other questions, by the answer to this one."""
+    default: Answer | None
+    """What is assumed where nobody answers; None: it must be answered."""
 
     def read(self, text: str) -> Answer:
         """Turn what a user writes into an answer.
@@ -117,6 +121,8 @@ def questions() -> Mapping[str, Question]:
             most=entry.get("most", 0),
             near=entry.get("near"),
             implies=entry.get("implies", {}),
+            assumes=entry.get("assumes", {}),
+            default=entry.get("default"),
         )
         for name, entry in _advice()["questions"].items()
     }
@@ -133,6 +139,26 @@ def implied(answers: Answers) -> dict[str, Answer]:
     for name, answer in answers.items():
         said |= questions()[name].implies.get(str(answer), {})
     return {**said, **answers}
+
+
+def defaults(answers: Answers) -> dict[str, Answer]:
+    """Give what is assumed of questions that are not answered, as far as they have a default."""
+    usual = {name: question.default for name, question in questions().items() if question.default is not None}
+    for name, answer in answers.items():
+        usual |= questions()[name].assumes.get(str(answer), {})
+    return {name: answer for name, answer in usual.items() if name not in answers}
+
+
+def contradictions(answers: Answers) -> tuple[str, ...]:
+    """Say which answers don't go together."""
+    return tuple(entry["because"] for entry in _advice()["contradictions"] if _holds(entry["when"], answers))
+
+
+def planned_only(choice: str) -> tuple[str, ...]:
+    """Name the schedulers of an answer that this version stands up on no target, and only plans."""
+    built = {scheduler for name in targets.target_names() for scheduler in targets.target(name).built_schedulers}
+    wanted = ("slurm", "kubernetes") if choice == "both" else (choice,)
+    return tuple(scheduler for scheduler in wanted if scheduler not in built)
 
 
 def advise(answers: Answers) -> Advice:

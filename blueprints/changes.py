@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import catalog, spec
+from . import catalog, keys, spec
 from .effects import FIELDS, Cost, Effect, Rule, rule
 
 COLLECTIONS = {
@@ -60,6 +60,10 @@ class Change:
     """Protected data that it would destroy (`storage.home`)."""
     follows: tuple[str, ...] = ()
     """Paths that changed with it and have no line of their own."""
+    key: str | None = None
+    """The place in a blueprint that says it alone (`pools.train.nodes`); None: there is no such place."""
+    derived: bool = False
+    """True: nothing that stands is touched, and no blueprint says it; it follows from what one says."""
 
     @property
     def is_refused(self) -> bool:
@@ -88,7 +92,8 @@ def compare(old: Mapping[str, Any], new: spec.ClusterSpec) -> tuple[Change, ...]
     shapeless = [one.path for one in differences if one.pattern not in FIELDS]
     if shapeless and version_note(old) is None:
         raise Unreadable(f"{shapeless[0]} is not of the form that it is written in")
-    found = [_judged(one, recorded, new.target) for one in differences if one.pattern in FIELDS]
+    node_sets = keys.node_sets(recorded, wanted)
+    found = [_named(_judged(one, recorded, new.target), one.pattern, node_sets) for one in differences if one.pattern in FIELDS]
     return tuple(sorted(_gathered(found), key=lambda change: -change.effect.severity))
 
 
@@ -169,6 +174,13 @@ def _judged(one: _Difference, recorded: Mapping[str, Any], target: str) -> Chang
     return Change(one.path, one.old, one.new, cost.effect, cost.why, protected=tuple(name for name, protect in reached if protect))
 
 
+def _named(change: Change, pattern: str, node_sets: Mapping[str, Mapping[str, Any]]) -> Change:
+    """Name a change as a blueprint does."""
+    key = keys.key(pattern, change.path, node_sets)
+    derived = change.effect is Effect.NONE and pattern not in keys.KEYS and not (_is_late(change.old) or _is_late(change.new))
+    return dataclasses.replace(change, key=key, derived=derived)
+
+
 def _cost(found: Rule, one: _Difference) -> Cost:
     for field, value, instead in found.given:
         if one.around.get(field) == value:
@@ -213,7 +225,9 @@ def _gathered(found: list[Change]) -> Iterator[Change]:
         following = [other for other in found if _root(other.path, heads) == change.path and other is not change]
         dearest = max((change, *following), key=lambda one: one.effect.severity)
         protected = tuple(dict.fromkeys(name for one in (change, *following) for name in one.protected))
-        yield dataclasses.replace(change, effect=dearest.effect, why=dearest.why, protected=protected, follows=tuple(one.path for one in following))
+        derived = all(one.derived for one in (change, *following))
+        follows = tuple(one.path for one in following)
+        yield dataclasses.replace(change, effect=dearest.effect, why=dearest.why, protected=protected, follows=follows, derived=derived)
 
 
 def _root(path: str, heads: Mapping[str, str]) -> str:

@@ -44,6 +44,8 @@ class Code(enum.StrEnum):
     EXTENDS_UNKNOWN = "CW124", "a blueprint that extends one that isn't there"
     EXTENDS_CIRCLE = "CW125", "blueprints that extend each other in a circle, or too many in a row"
     TARGET_KEY = "CW126", "a key that can't differ between targets"
+    NAME_SLIP = "CW127", "a variant adds something that is named almost like what it extends"
+    FOREIGN_FILE = "CW128", "a file of another tool"
 
     # The language: keys, types, values that can be judged alone.
     KEY_UNKNOWN = "CW201", "a key that the language doesn't have"
@@ -52,6 +54,7 @@ class Code(enum.StrEnum):
     CHOICE_UNKNOWN = "CW204", "a word that is not one of the allowed ones"
     NUMBER_OUT_OF_RANGE = "CW205", "a number outside its range"
     EMPTY = "CW206", "a mapping or text that must not be empty is"
+    TOO_MANY = "CW207", "more entries in a mapping or list than a blueprint may have"
     NAME_FORM = "CW210", "a name with characters that names don't have"
     NAME_LENGTH = "CW211", "a name too long for a place where it ends up"
     NAME_RESERVED = "CW212", "a name that the system uses itself"
@@ -112,6 +115,8 @@ class Code(enum.StrEnum):
     REHEARSAL_TOO_LARGE = "CW341", "more hosts than this machine's memory holds"
     ELASTIC_IGNORED = "CW342", "a pool that grows and shrinks where all machines stand anyway"
     SUBNETS_MISSING = "CW343", "fewer subnets of an existing network than the cluster needs"
+    HOSTS_DECLARED = "CW344", "hosts that are as the blueprint declares them, since the catalogue doesn't know them"
+    MACHINE_SMALLEST = "CW345", "nodes of which the blueprint says nothing, so that they are the smallest machine"
 
     # Checking the parts against each other: people, mount points, names.
     ACCOUNT_UNKNOWN = "CW401", "an account is named that the blueprint doesn't have"
@@ -188,6 +193,7 @@ class Code(enum.StrEnum):
     EXCHANGE_SHARED = "CW590", "two file systems that write to one bucket"
     QUOTA_TOO_LARGE = "CW591", "a quota larger than the file system"
     BLOCK_HOST = "CW592", "a disk without the one host that serves it"
+    QUOTAS_NOT_ENFORCED = "CW593", "quotas on storage that enforces none, or of which nobody says that it does"
 
     # Scale.
     CONTROL_SMALL = "CW600", "controllers too small for so many nodes"

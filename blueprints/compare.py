@@ -1,7 +1,7 @@
 """One blueprint on several targets: what it would be on each, what it would cost, and what keeps it from standing there."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import catalog, estimate, finding, library, load, quotas, spec
@@ -25,7 +25,9 @@ class Offer:
     accelerator: str | None
     gpus_per_node: int
     gpu_memory_gib: float | None
-    """Of each GPU; None when no source tells, or there is none."""
+    """Of each GPU, as its source reports it; None when no source tells, or there is none."""
+    gpu_memory_gb: int | None
+    """The same as the vendor names it, so that targets that report it differently compare."""
     simulated: bool
     """True: the GPUs are no real ones."""
     fabric: str | None
@@ -34,9 +36,8 @@ class Offer:
     usd_per_gpu_hour: float | None
     """Of the machine alone; None: owned, without GPUs, or no source tells."""
 
-    @property
-    def gpus_max(self) -> int:
-        return self.nodes_max * self.gpus_per_node
+    pool_most: int | None
+    """Where the pool has several machines: the most nodes that it has of all of them together."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,15 +62,22 @@ class Side:
 
     @property
     def gpus_max(self) -> int:
-        """Count GPUs with every node set at its largest; the scheduler may start all machines of a pool."""
-        return sum(offer.gpus_max for offer in self.offers)
+        """Count GPUs with every pool at its largest."""
+        return round(self._most(lambda offer: offer.gpus_per_node))
 
     @property
     def gpu_memory_gib(self) -> float | None:
         """Sum the memory of all GPUs; None when there are none, or a machine's is unknown."""
-        if not self.gpus_max or any(offer.gpus_max and offer.gpu_memory_gib is None for offer in self.offers):
+        if not self.gpus_max or any(offer.gpus_per_node and offer.gpu_memory_gib is None for offer in self.offers):
             return None
-        return sum(offer.gpus_max * (offer.gpu_memory_gib or 0.0) for offer in self.offers)
+        return self._most(lambda offer: offer.gpus_per_node * (offer.gpu_memory_gib or 0.0))
+
+    @property
+    def gpu_memory_gb(self) -> int | None:
+        """Do as `gpu_memory_gib`, with the memory that vendors name."""
+        if not self.gpus_max or any(offer.gpus_per_node and offer.gpu_memory_gb is None for offer in self.offers):
+            return None
+        return round(self._most(lambda offer: offer.gpus_per_node * (offer.gpu_memory_gb or 0)))
 
     @property
     def usd_per_gpu_hour(self) -> float | None:
@@ -81,6 +89,17 @@ class Side:
     @property
     def pools(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(offer.pool for offer in self.offers))
+
+    def _most(self, of_node: Callable[[Offer], float]) -> float:
+        """Sum what nodes have, with every pool at its largest; the machines of one pool stand in for each other, and those that have most count first."""
+        found = 0.0
+        for pool in self.pools:
+            offers = sorted((offer for offer in self.offers if offer.pool == pool), key=lambda offer: -of_node(offer))
+            left = offers[0].pool_most if offers[0].pool_most is not None else sum(offer.nodes_max for offer in offers)
+            for offer in offers:
+                count = min(left, offer.nodes_max)
+                found, left = found + count * of_node(offer), left - count
+        return found
 
 
 def compare(name_or_path: str, *, targets: Sequence[str], stack: str, facts: Facts, overrides: Mapping[str, Any] | None = None) -> tuple[Side, ...]:
@@ -150,15 +169,22 @@ def _offer(node_set: spec.NodeSet, costs: estimate.Estimate) -> Offer:
         capacity=node_set.capacity.kind,
         nodes_min=node_set.always,
         nodes_max=node_set.hosts.count,
+        pool_most=node_set.pool_most,
         accelerator=gpus.type if gpus else None,
         gpus_per_node=gpus.count if gpus else 0,
         gpu_memory_gib=gpus.memory_gib if gpus else None,
+        gpu_memory_gb=_nominal_gb(gpus) if gpus else None,
         simulated=gpus.simulated if gpus else False,
         fabric=fabric.title if fabric else None,
         fabric_gbps_per_gpu=fabric.gbps_per_gpu if fabric else None,
         expected=fabric.expected if fabric else None,
         usd_per_gpu_hour=unit / gpus.count if unit is not None and gpus else None,
     )
+
+
+def _nominal_gb(gpus: spec.Gpus) -> int | None:
+    known = catalog.accelerators().get(gpus.type)
+    return known.nominal_gb(gpus.memory_gib) if known and gpus.memory_gib is not None else None
 
 
 def _side_record(one: Side) -> dict[str, Any]:
@@ -171,6 +197,7 @@ def _side_record(one: Side) -> dict[str, Any]:
         "region": cluster.network.region if cluster else None,
         "gpus_max": one.gpus_max if cluster else None,
         "gpu_memory_gib": one.gpu_memory_gib,
+        "gpu_memory_gb": one.gpu_memory_gb,
         "usd_per_gpu_hour": _rounded(one.usd_per_gpu_hour),
         "offers": [{**dataclasses.asdict(offer), "usd_per_gpu_hour": _rounded(offer.usd_per_gpu_hour)} for offer in one.offers],
         "storage": [_storage_record(entry) for entry in cluster.storage] if cluster else [],

@@ -12,6 +12,8 @@ _LINE_WIDTH = 140
 """Columns of a quoted source line; of a longer one the part around the place is shown."""
 _LONGEST_NAME = 64
 """Longer words are nobody's typing mistake, and comparing them takes long."""
+LIKE_ENOUGH = 0.6
+"""Likeness of two words (`difflib`) from which on one may be meant by the other."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,13 +49,34 @@ def listed(words: Iterable[object]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def near(word: str, candidates: Iterable[str]) -> str | None:
-    """Find the candidate that was probably meant."""
+def near(word: str, candidates: Iterable[str], *, likeness: float = LIKE_ENOUGH) -> str | None:
+    """Find the candidate that was probably meant: one that is a part of the word (`h100` of `nvidia-h100-80gb`), or is written nearly like it.
+
+    Args:
+        likeness: how alike they must be, from 0 to 1; from `LIKE_ENOUGH` upwards only words that are alike as wholes count.
+    """
     if len(word) > _LONGEST_NAME:
         return None
-    by_folded = {candidate.lower().replace("_", "-"): candidate for candidate in candidates}
-    matches = difflib.get_close_matches(word.lower().replace("_", "-"), by_folded, n=1, cutoff=0.6)
+    folded = _folded(word)
+    by_folded = {_folded(candidate): candidate for candidate in candidates}
+    parts = [candidate for candidate in by_folded if f"-{candidate}-" in f"-{folded}-"] if likeness <= LIKE_ENOUGH else []
+    matches = [max(parts, key=len)] if parts else difflib.get_close_matches(folded, by_folded, n=1, cutoff=likeness)
     return by_folded[matches[0]] if matches else None
+
+
+def _folded(word: str) -> str:
+    return word.lower().replace("_", "-").replace(" ", "-")
+
+
+def is_slip(word: str, other: str) -> bool:
+    """Say whether one word is the other with two letters swapped, or with one letter too many or too few; digits are no slips."""
+    if len(word) == len(other):
+        places = [place for place, (mine, yours) in enumerate(zip(word, other, strict=True)) if mine != yours]
+        return len(places) == 2 and places[1] == places[0] + 1 and word[places[0]] == other[places[1]] and word[places[1]] == other[places[0]]
+    longer, shorter = (word, other) if len(word) > len(other) else (other, word)
+    if len(longer) != len(shorter) + 1:
+        return False
+    return any(longer[:place] + longer[place + 1 :] == shorter and longer[place].isalpha() for place in range(len(longer)))
 
 
 def did_you_mean(word: str, candidates: Iterable[str], *, allowed: str) -> str:

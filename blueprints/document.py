@@ -50,6 +50,10 @@ class Document:
     """Where values come from that a stack's settings put over the file's."""
     findings: tuple[finding.Finding, ...] = ()
     """What was noticed while reading it and applying settings."""
+    parent: "Document | None" = None
+    """The blueprint that this one extends, as long as they aren't merged."""
+    moved: Mapping[Path, Path] = dataclasses.field(default_factory=dict)
+    """Where values were written that stand elsewhere here, since parsing took them for what was probably meant. Positions are those where they were written."""
 
     @property
     def file(self) -> str:
@@ -57,11 +61,16 @@ class Document:
 
     def where(self, *path: str | int) -> finding.Position:
         """Find the place of a value. For one that isn't there, the nearest thing around it that is."""
-        return dataclasses.replace(self._nearest(path, wants_key=False), path=path)
+        return self._written_at(path, wants_key=False)
 
     def where_key(self, *path: str | int) -> finding.Position:
         """Find the place of a key. For one that isn't there, the nearest thing around it that is."""
-        return dataclasses.replace(self._nearest(path, wants_key=True), path=path)
+        return self._written_at(path, wants_key=True)
+
+    def written(self, path: Path) -> Path:
+        """Give the path where a value was written."""
+        length = next((length for length in range(len(path), 0, -1) if path[:length] in self.moved), 0)
+        return (*self.moved[path[:length]], *path[length:]) if length else path
 
     def at(self, *path: str | int) -> Any:
         """Give the value at a path; None where there is none."""
@@ -94,6 +103,10 @@ class Document:
                 where = f"{place.source.file}:{place.value.line + 1}"
                 return f"{place.source.part}, {where}" if place.source.part else where
         return self.file
+
+    def _written_at(self, path: Path, *, wants_key: bool) -> finding.Position:
+        written = self.written(path)
+        return dataclasses.replace(self._nearest(written, wants_key=wants_key), path=written)
 
     def _nearest(self, path: Path, *, wants_key: bool) -> finding.Position:
         for length in range(len(path), -1, -1):

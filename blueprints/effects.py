@@ -223,7 +223,7 @@ FIELDS: Mapping[str, Rule] = {
     "node_sets.*.fabric.expected": _none(_JUDGEMENT),
     **{
         f"node_sets.*.fabric.expected.{field}": _none(_JUDGEMENT)
-        for field in ("collective", "size_bytes", "nodes", "typical_gbs", "warn_gbs", "floor_gbs", "provisional", "source")
+        for field in ("collective", "size_bytes", "nodes", "typical_gbs", "warn_gbs", "floor_gbs", "provisional", "source", "measured_nodes")
     },
     "node_sets.*.placement": _replaces("where a node stands is decided when it is made"),
     "node_sets.*.scratch_mount": _rolling("nodes mount their own disks when they boot"),

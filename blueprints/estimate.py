@@ -16,11 +16,12 @@ CURRENCY = "USD"
 NOT_COUNTED = ("system disks", "traffic", "backups and snapshots", "support, taxes and discounts")
 """What comes on top, and no part stands for."""
 
-_BY_CONTRACT = {
-    "reserved": "what a reservation costs is in its contract",
-    "block": "a block is paid for when it is bought",
-}
+_ON_DEMAND, _RESERVED = "on-demand", "reserved"
+_WITHOUT_PRICE = {"block": "a block has a price of its own, for all of its time"}
 _SPOT = "the spot price moves"
+_RESERVATION = "as on demand, used or not, before any discount"
+"""Both clouds bill a reservation so: EC2 User Guide, Capacity Reservation pricing and billing; Compute Engine, reservations of zonal resources."""
+_WHOLE_RESERVATION = "the whole reservation is billed, however few nodes run"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -146,25 +147,36 @@ def _part_record(part: Part) -> dict[str, Any]:
 def _computing(cluster: spec.ClusterSpec) -> Iterator[Part]:
     for node_set in cluster.node_sets:
         part = _machines(cluster, node_set.hosts, "compute", capacity=node_set.capacity.kind, least=node_set.always)
+        if node_set.capacity.kind == _RESERVED and node_set.always < node_set.hosts.count:
+            part = _whole(part, alone=node_set.pool_most is None)
         yield part if node_set.pool_most is None else dataclasses.replace(part, pool=node_set.pool, pool_most=node_set.pool_most)
+
+
+def _whole(part: Part, *, alone: bool) -> Part:
+    """Count an elastic pool in a reservation with all of its nodes at any time; of machines that stand in for each other nobody knows how many are reserved."""
+    least = part.count_max if alone else part.count_min
+    return dataclasses.replace(part, count_min=least, note=f"{part.note}; {_WHOLE_RESERVATION}")
 
 
 def _standing(cluster: spec.ClusterSpec) -> Iterator[Part]:
     kubernetes = cluster.kubernetes.hosts if cluster.kubernetes else None
     for kind, group in (("control", cluster.control), ("control", kubernetes), ("access", cluster.access)):
         if group and group.count:
-            yield _machines(cluster, group, kind, capacity="on-demand", least=group.count)
+            yield _machines(cluster, group, kind, capacity=_ON_DEMAND, least=group.count)
 
 
 def _machines(cluster: spec.ClusterSpec, group: spec.HostGroup, kind: str, *, capacity: str, least: int) -> Part:
-    found = catalog.price(cluster.target, group.machine.name, region=cluster.network.region, capacity=capacity)
-    what = group.machine.name if capacity == "on-demand" else f"{group.machine.name}, {capacity}"
+    billed = _ON_DEMAND if capacity == _RESERVED else capacity
+    found = catalog.price(cluster.target, group.machine.name, region=cluster.network.region, capacity=billed)
+    what = group.machine.name if capacity == _ON_DEMAND else f"{group.machine.name}, {capacity}"
     return _part(group.name, kind, what, least=least, most=group.count, price=found, note=_machine_note(capacity, found))
 
 
 def _machine_note(capacity: str, found: catalog.Price | None) -> str:
     if found is None:
-        return _BY_CONTRACT.get(capacity, "no price is known")
+        return _WITHOUT_PRICE.get(capacity, "no price is known")
+    if capacity == _RESERVED:
+        return f"{found.note}; {_RESERVATION}" if found.note else _RESERVATION
     if capacity != "spot":
         return found.note
     zones = f"; {found.highest_usd:.2f} in the dearest zone" if found.highest_usd and found.highest_usd > found.usd_per_hour else ""

@@ -63,13 +63,16 @@ class Invalid(Exception):
 class Unfit(ValueError):
     """One value can't be what it should; raised where values are parsed, turned into a Finding where their position is known."""
 
-    def __init__(self, code: str, what: str, *, why: str, remedy: str) -> None:
-        self.code, self.what, self.why, self.remedy = code, what, why, remedy
+    def __init__(self, code: str, what: str, *, why: str, remedy: str, meant: str | None = None) -> None:
+        """Keep what a finding says, and the value that was probably meant, to go on with."""
+        self.code, self.what, self.why, self.remedy, self.meant = code, what, why, remedy, meant
         super().__init__(what)
 
 
 SHOWN_AT_MOST = 100
 """Findings on one page; a page that scrolls away for minutes helps nobody."""
+LINES_AT_MOST = 10
+"""Lines that the last line of the page names."""
 
 
 def is_fatal(findings: Iterable[Finding]) -> bool:
@@ -89,7 +92,7 @@ def render(findings: Sequence[Finding], *, colour: bool = False) -> str:
         colour: use ANSI colours; for a terminal only.
     """
     paint = display.Paint(colour)
-    parts = [_render_one(finding, paint) for finding in findings[:SHOWN_AT_MOST]]
+    parts = [_render_one(finding, paint) for finding in _shown(findings)]
     return "\n\n".join([*parts, _summary(findings)]) + "\n"
 
 
@@ -115,6 +118,7 @@ def _place(finding: Finding) -> tuple[str, int, int, str, str]:
     return (where.file, where.line, where.column, finding.code, finding.what)
 
 
+_RANKS = {level: rank for rank, level in enumerate(Level)}
 _COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "cyan"}
 
 
@@ -137,9 +141,28 @@ def _quote(where: Position, paint: display.Paint) -> list[str]:
     return quoted
 
 
+def _shown(findings: Sequence[Finding]) -> list[Finding]:
+    """Choose what is shown of too many: errors first, all in their order."""
+    chosen = sorted(range(len(findings)), key=lambda number: (_RANKS[findings[number].level], number))[:SHOWN_AT_MOST]
+    return [findings[number] for number in sorted(chosen)]
+
+
 def _summary(findings: Sequence[Finding]) -> str:
     counts = [(sum(finding.level is level for finding in findings), level) for level in Level]
-    words = [f"{count} {level}{'' if count == 1 else 's'}" for count, level in counts if count]
+    words = [f"{count} {level}{'' if count == 1 else 's'}{_lines(findings) if level is Level.ERROR else ''}" for count, level in counts if count]
     hidden = len(findings) - SHOWN_AT_MOST
-    more = f"; the first {SHOWN_AT_MOST} are shown" if hidden > 0 else ""
+    before = ", errors before others" if len(words) > 1 else ""
+    more = f"; the first {SHOWN_AT_MOST} are shown{before}" if hidden > 0 else ""
     return (", ".join(words) or "no findings") + more
+
+
+def _lines(findings: Sequence[Finding]) -> str:
+    """Say on which lines the errors stand, where other findings stand between them."""
+    errors = [finding.where for finding in findings if finding.level is Level.ERROR]
+    if len(errors) == len(findings) or any(where is None or not where.line for where in errors):
+        return ""
+    files = {where.file for where in errors if where}
+    places = list(dict.fromkeys(str(where.line) if len(files) == 1 else f"{where.file}:{where.line}" for where in errors if where))
+    kind = "" if len(files) > 1 else "line " if len(places) == 1 else "lines "
+    more = [f"{len(places) - LINES_AT_MOST} more"] if len(places) > LINES_AT_MOST else []
+    return f" ({kind}{display.listed([*places[:LINES_AT_MOST], *more])})"

@@ -52,7 +52,7 @@ def parent(name: str, child: pathlib.Path, where: finding.Position) -> pathlib.P
         remedy = f"{display.did_you_mean(name, names(), allowed='the library has')}; a file in the same folder is named with its ending"
         raise finding.Invalid([finding.Finding(finding.Level.ERROR, Code.EXTENDS_UNKNOWN, where, what, why, remedy)])
     beside = child.parent / name
-    if pathlib.PurePath(name).name != name or beside.resolve().parent != child.parent.resolve():
+    if pathlib.PurePath(name).name != name or not _lies_in(beside, child.parent):
         what = f"{display.quoted(name)} is not a file in the blueprint's own folder"
         why = "a blueprint reads no file from elsewhere, through a link neither"
         raise finding.Invalid(
@@ -64,3 +64,12 @@ def parent(name: str, child: pathlib.Path, where: finding.Position) -> pathlib.P
         remedy = display.did_you_mean(name, near, allowed="there are") if near else "write the name of a blueprint of the library, or make the file"
         raise finding.Invalid([finding.Finding(finding.Level.ERROR, Code.EXTENDS_UNKNOWN, where, what, "the blueprint is a variant of it", remedy)])
     return beside
+
+
+def _lies_in(path: pathlib.Path, folder: pathlib.Path) -> bool:
+    """Say whether a file lies in a folder, links followed; what can be no file's name lies nowhere."""
+    try:
+        path.exists()
+        return path.resolve().parent == folder.resolve()
+    except (OSError, ValueError, RuntimeError):  # too long, a NUL in it, links that lead to each other
+        return False

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from . import checks, document, finding, language, library, read, resolve, spec, suppression
+from . import certain, checks, document, finding, language, library, read, resolve, spec, suppression
 from .codes import Code
 from .facts import Facts
 from .language import merge
@@ -57,7 +57,7 @@ def examine(name_or_path: str, *, target: str, stack: str, facts: Facts, overrid
 
 
 def open_document(path: pathlib.Path) -> document.Document:
-    """Read a blueprint and those that it extends.
+    """Read a blueprint and those that it extends, each the parent of the one before.
 
     Raises:
         finding.Invalid: one of the files can't be read, is not there, or extends in a circle.
@@ -71,10 +71,10 @@ def open_document(path: pathlib.Path) -> document.Document:
             raise finding.Invalid([_circle(where)])
         chain.append(following)
         documents.append(read.read(following))
-    merged = documents.pop()
+    whole = documents.pop()
     while documents:
-        merged = merge.extend(merged, documents.pop())
-    return merged
+        whole = dataclasses.replace(documents.pop(), parent=whole)
+    return whole
 
 
 def from_document(
@@ -85,17 +85,18 @@ def from_document(
     Args:
         today: the day on which suppressions must still hold; left out, the present one.
     """
-    merged = settings.apply(merge.refine(source, target), overrides or {})
+    merged = settings.apply(merge.settle(source, target), overrides or {})
     parsed = language.parse_most(merged)
     findings = [*merged.findings, *parsed.findings, *_of_other_targets(source, target)]
     suppressed: tuple[finding.Finding, ...] = ()
     if parsed.blueprint is not None:
-        attempted = resolve.attempt(parsed.blueprint, target=target, stack=stack, facts=facts, where=merged.where)
-        findings += [*attempted.findings, *checks.check(attempted.spec, parsed.blueprint, merged)]
+        attempted = resolve.attempt(parsed.blueprint, target=target, stack=stack, facts=facts, where=parsed.document.where)
+        found = (*attempted.findings, *checks.check(attempted.spec, parsed.blueprint, parsed.document))
+        findings += certain.keep(found, parsed.refused)
         day = today or dt.datetime.now(tz=dt.UTC).date()
-        kept, suppressed = suppression.apply(findings, parsed.blueprint.suppress, merged, today=day)
+        kept, suppressed = suppression.apply(findings, parsed.blueprint.suppress, parsed.document, today=day)
         findings = [*kept]
-    ordered = finding.in_order(findings)
+    ordered = certain.without_notes(finding.in_order(findings))
     if parsed.blueprint is None or finding.is_fatal(ordered):
         raise finding.Invalid(ordered)
     return Loaded(attempted.spec, merged, parsed.blueprint, ordered, suppressed)
@@ -113,14 +114,15 @@ def _circle(where: finding.Position) -> finding.Finding:
 
 
 def _of_other_targets(source: document.Document, target: str) -> list[finding.Finding]:
-    """Parse what the blueprint says of targets where this stack doesn't land, so that a mistake there isn't found on the day of moving."""
-    parts = source.at("targets")
-    others = [str(name) for name in parts if name != target] if isinstance(parts, dict) else []
+    """Parse what the blueprints say of targets where this stack doesn't land, so that a mistake there isn't found on the day of moving."""
+    chain = [source]
+    while chain[-1].parent is not None:
+        chain.append(chain[-1].parent)
+    parts = [part for one in chain if isinstance(part := one.at("targets"), dict)]
     found: list[finding.Finding] = []
-    for other in others:
-        there = {source.where(*path) for path in source.places if path[:2] == ("targets", other)}
-        there |= {source.where_key(*path) for path in source.places if path[:2] == ("targets", other)}
-        refined = merge.refine(source, other)
-        faults = [*refined.findings, *language.parse_most(refined).findings]
+    for other in dict.fromkeys(str(name) for part in parts for name in part if name != target):
+        there = {place for one in chain for path in one.places if path[:2] == ("targets", other) for place in (one.where(*path), one.where_key(*path))}
+        settled = merge.settle(source, other)
+        faults = [*settled.findings, *language.parse_most(settled).findings]
         found += [fault for fault in faults if fault.where in there]
     return found

@@ -144,8 +144,12 @@ class _Reader:
             raise _Stop
         frame = self._frames[-1] if self._frames else None
         if frame is not None and frame.expects_key:
-            why = "keys are words"
-            self._refuse(Code.KEY_NOT_TEXT, mark, "a mapping or list can't be a key", why, "write a word before the colon; quote it if it begins with [ or {")
+            if "{{" in self.source.lines[mark.line]:
+                self._refuse(Code.KEY_NOT_TEXT, mark, "a variable stands here", syntax.VARIABLE_WHY, syntax.VARIABLE_REMEDY)
+            else:
+                why = "keys are words"
+                remedy = "write a word before the colon; quote it if it begins with [ or {"
+                self._refuse(Code.KEY_NOT_TEXT, mark, "a mapping or list can't be a key", why, remedy)
             frame.key, frame.key_mark = "", mark
             self._frames.append(_Frame((), container, skips=True))
             # The key's own entries are skipped; the value that follows it is stored under the empty key.

@@ -57,9 +57,10 @@ class Machine:
     """What one host has. The processor layout is the one Slurm is told (slurm.conf(5): Sockets, CoresPerSocket, ThreadsPerCore)."""
 
     name: str
-    """The catalogue's name (`p5.48xlarge`, `local`)."""
+    """The catalogue's name (`p5.48xlarge`), `local`, or `site-host` for hosts that only the blueprint tells of."""
     sockets: int
     cores_per_socket: int
+    """0, as is `memory_mib`, of a host of the site of which nobody told: it is asked when it is set up."""
     threads_per_core: int
     memory_mib: int
     gpus: Gpus | None
@@ -143,6 +144,8 @@ class Expectation:
     floor_gbs: float
     provisional: bool
     source: str
+    measured_nodes: int | None = None
+    """How many nodes the typical rate was measured on, which can be fewer than `nodes`; None: nobody published a measurement."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -306,6 +309,7 @@ class Subnet:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Network:
     cidr: str
+    """Empty where the network is there already and was not looked up."""
     gateway: str
     balancer_address: str
     """Where the load balancer in front of the login nodes answers. Empty where the cloud gives it."""

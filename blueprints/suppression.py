@@ -21,21 +21,31 @@ def apply(
         the findings that stay, with those about the suppressions themselves, and the ones that were taken out.
     """
     kept, suppressed, used = list[finding.Finding](), list[finding.Finding](), set[int]()
+    covered: dict[tuple[str, Path], list[int]] = {}
+    for number, entry in enumerate(suppressions):
+        covered.setdefault((entry.code, _steps(entry)), []).append(number)
     for one in findings:
-        matching = [number for number, entry in enumerate(suppressions) if _covers(entry, one)]
+        matching = sorted(number for place in _around(one) for number in covered.get(place, ()))
         used.update(matching)
         is_accepted = any(_holds(suppressions[number], today) for number in matching)
         (suppressed if is_accepted and one.level is not finding.Level.ERROR else kept).append(one)
         if one.level is finding.Level.ERROR:
             kept += [_of_error(suppressions[number], number, source) for number in matching]
+    there = {_as_text(path) for path in (*source.places, *source.settings)} if len(used) < len(suppressions) else set()
     for number, entry in enumerate(suppressions):
-        kept += _about(entry, number, source, is_used=number in used, holds=_holds(entry, today))
+        kept += _about(entry, number, source, is_used=number in used, holds=_holds(entry, today), is_there=_steps(entry) in there)
     return tuple(dict.fromkeys(kept)), tuple(suppressed)
 
 
-def _covers(entry: Suppression, one: finding.Finding) -> bool:
+def _around(one: finding.Finding) -> Iterator[tuple[str, Path]]:
+    """Give the code with each place in which the finding lies: a suppression of one of these covers it."""
     path = one.where.path if one.where else None
-    return path is not None and one.code == entry.code and tuple(str(step) for step in path[: len(_steps(entry))]) == _steps(entry)
+    steps = () if path is None else _as_text(path)
+    yield from ((one.code, steps[:length]) for length in range(1, len(steps) + 1))
+
+
+def _as_text(path: Path) -> Path:
+    return tuple(str(step) for step in path)
 
 
 def _steps(entry: Suppression) -> Path:
@@ -46,13 +56,13 @@ def _holds(entry: Suppression, today: dt.date) -> bool:
     return today <= dt.date.fromisoformat(entry.until)
 
 
-def _about(entry: Suppression, number: int, source: Document, *, is_used: bool, holds: bool) -> Iterator[finding.Finding]:
+def _about(entry: Suppression, number: int, source: Document, *, is_used: bool, holds: bool, is_there: bool) -> Iterator[finding.Finding]:
     if is_used and not holds:
         what = f"the suppression of {entry.code} at `{entry.at}` held until {entry.until}"
         why = "what it accepted is reported again from the next day on, so that nothing is accepted for ever unseen"
         remedy = "mend what it accepts, or look at it again and write a later day"
         yield finding.Finding(finding.Level.WARNING, Code.SUPPRESSION_EXPIRED, source.where("suppress", number, "until"), what, why, remedy)
-    elif not is_used and not _is_there(entry, source):
+    elif not is_used and not is_there:
         what = f"`{entry.at}` is no place in this blueprint, and a suppression names it"
         why = "it accepts nothing, and a finding that it was meant for is still reported"
         remedy = _near_place(entry, source)
@@ -69,10 +79,6 @@ def _of_error(entry: Suppression, number: int, source: Document) -> finding.Find
     why = "an error says that the cluster can't be built, or would lose data or leave out what was asked for"
     position = source.where("suppress", number, "code")
     return finding.Finding(finding.Level.ERROR, Code.SUPPRESSION_OF_ERROR, position, what, why, "mend what it says, and take the suppression out")
-
-
-def _is_there(entry: Suppression, source: Document) -> bool:
-    return any(tuple(str(step) for step in path) == _steps(entry) for path in (*source.places, *source.settings))
 
 
 def _near_place(entry: Suppression, source: Document) -> str:

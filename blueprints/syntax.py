@@ -1,10 +1,16 @@
 """What the YAML parser's complaints mean, in words for someone who doesn't know the YAML specification."""
 
+import re
+
 import yaml
 
 from . import document, finding
 from .codes import Code
 
+VARIABLE = re.compile(r"\$\{|\$\(|\$[A-Za-z_]|\{\{|<%")
+"""How programs that fill in texts mark the places. A value with such a mark that the language refuses is refused for it."""
+VARIABLE_WHY = "variables aren't part of the language, so that a blueprint says the same wherever it is read"
+VARIABLE_REMEDY = "write the value; what differs from stack to stack is set there (`clusterwright:set`), and a variant `extends` a blueprint"
 _TAB_WHY = "YAML indents with spaces only"
 _TAB_REMEDY = "replace the tab with spaces"
 
@@ -64,6 +70,8 @@ def explain(error: yaml.MarkedYAMLError, *, file: str, lines: tuple[str, ...]) -
     where = document.position(file, lines, document.Mark(line, column, 1))
     if _is_tab(error, lines[line], column):
         return finding.Finding(finding.Level.ERROR, Code.TAB, where, "a tab where YAML wants spaces", _TAB_WHY, _TAB_REMEDY)
+    if VARIABLE.search(lines[line]) and "',' or '" in (error.problem or ""):
+        return finding.Finding(finding.Level.ERROR, Code.YAML_SYNTAX, where, "a variable stands in this line", VARIABLE_WHY, VARIABLE_REMEDY)
     problem = error.problem or "it can't be understood"
     fallback = ("this is not YAML", f"the YAML parser says: {problem}", "check the indentation, quotes, brackets and colons around this place")
     what, why, remedy = _MEANINGS.get(problem, fallback)

@@ -1,6 +1,6 @@
 """What is known of hardware and versions: data files, each entry with its source and date, read into frozen values."""
 
-from .accelerators import Accelerator, MigProfile, accelerators
+from .accelerators import Accelerator, MigProfile, accelerators, is_other_gpu
 from .fabrics import Expectation, Fabric, expected_busbw, fabrics
 from .layouts import Interface, Layout, Nic, expand, layout, layouts
 from .machines import Machine, machine, machines
@@ -43,6 +43,7 @@ __all__ = [
     "expected_busbw",
     "fabrics",
     "faults",
+    "is_other_gpu",
     "layout",
     "layouts",
     "machine",

@@ -38,11 +38,21 @@ class Accelerator:
     source: str
     date: str
 
+    def nominal_gb(self, reported_gib: float) -> int:
+        """Give the memory that the vendor names, for what a cloud or a driver reports of one GPU: somewhat less, or the same amount in GiB."""
+        return next((nominal for nominal in self.memory_gb if nominal >= reported_gib), self.memory_gb[-1])
+
 
 @functools.cache
 def accelerators() -> Mapping[str, Accelerator]:
     """Give every accelerator by name."""
     return {name: _accelerator(name, entry) for name, entry in files.mapping("accelerators").items()}
+
+
+def is_other_gpu(name: str) -> bool:
+    """Say whether a name is that of a GPU that exists and has no entry, with or without its maker's name and memory (`nvidia-tesla-v100`, `v100-16gb`)."""
+    words = name.lower().replace("_", "-").replace(" ", "-")
+    return any(f"-{other}-" in f"-{words}-" for other in files.mapping("other-gpus")["names"])
 
 
 def _accelerator(name: str, entry: Mapping[str, Any]) -> Accelerator:

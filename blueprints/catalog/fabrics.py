@@ -26,6 +26,8 @@ class Expectation:
     collective: str
     """`all_reduce`, `all_gather` or `alltoall`."""
     size_bytes: int
+    measured_nodes: int | None
+    """How many nodes the typical rate was measured on; None: nobody published a measurement."""
     typical_gbs: float | None
     """What was measured; None: nobody published it."""
     warn_gbs: float | None
@@ -110,6 +112,7 @@ def _share_of_nics(known: Machine, collective: str | None) -> Expectation | None
         nodes_max=None,
         collective=rule["collective"],
         size_bytes=_bytes(rule["size"]),
+        measured_nodes=None,
         typical_gbs=None,
         warn_gbs=None,
         floor_gbs=share * known.fabric_nics * known.fabric_nic_gbps * BUSBW_GBS_PER_GBIT,
@@ -137,6 +140,7 @@ def _expectation(fabric: str, entry: Mapping[str, Any]) -> Expectation:
         nodes_max=nodes_max,
         collective=entry["collective"],
         size_bytes=_bytes(entry["size"]),
+        measured_nodes=entry.get("measured_on"),
         typical_gbs=entry.get("typical"),
         warn_gbs=entry.get("warn"),
         floor_gbs=entry["floor"],

@@ -60,7 +60,7 @@ def price(target: str, machine: str, *, region: str, capacity: str) -> Price | N
     """Give what one machine costs by the hour; None: unknown.
 
     Args:
-        capacity: `on-demand`, `spot` and so on; what is reserved has a price of its own by contract and none here.
+        capacity: `on-demand`, `spot` and so on; what is reserved is billed as `on-demand`, and a block has a price of its own, which no source tells.
     """
     return prices(target).get((machine, region, capacity))
 

@@ -25,6 +25,13 @@ class Run:
         found = self.first + steps_rounded_up * self.step
         return found if self.last is None or found <= self.last else None
 
+    def previous(self, value: int) -> int | None:
+        """Give the greatest valid value that is `value` or less."""
+        if value < self.first:
+            return None
+        least = value if self.last is None else min(value, self.last)
+        return self.first + (least - self.first) // self.step * self.step
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tier:
@@ -32,8 +39,8 @@ class Tier:
     """Throughput that is sold with each TiB, in MB/s."""
     sizes: tuple[Run, ...]
     """In GiB; those of the class where the tier has none of its own."""
-    fabric_from_gib: int | None
-    """The least size that the GPU fabric reaches without TCP; None: unknown or not at all."""
+    fabric_step_gib: int | None
+    """Sizes that the GPU fabric reaches without TCP are multiples of it; None: not at all."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,6 +79,9 @@ class StorageClass:
     """TCP, `988` or `1018-1023`."""
     survives: bool
     """False: what it holds is lost with a part of it."""
+    user_quotas: bool | None
+    """Whether what users and groups store can be limited; None: no source tells."""
+    quotas_source: str
     source: str
     as_of: str
     note: str
@@ -99,6 +109,11 @@ class StorageClass:
         sizes = self.valid_sizes(mbs_per_tib)
         found = [size for run in sizes if (size := run.next(size_gib)) is not None]
         return min(found, default=None) if sizes else size_gib
+
+    def previous_size(self, size_gib: int, *, mbs_per_tib: int | None = None) -> int | None:
+        """Give the greatest size in GiB that can be bought and is no larger than `size_gib`; None: it doesn't come that small."""
+        found = [size for run in self.valid_sizes(mbs_per_tib) if (size := run.previous(size_gib)) is not None]
+        return max(found, default=None)
 
     def minimum_gib(self, mbs_per_tib: int | None = None) -> int:
         """Give the least size; 0: it grows by itself, or it is unknown."""
@@ -131,6 +146,7 @@ def storage_class(target: str, name: str) -> StorageClass:
 
 def _storage_class(name: str, target: str, entry: Mapping[str, Any]) -> StorageClass:
     sizes = _runs(entry.get("sizes", ()))
+    quotas = entry.get("user_quotas", {})
     read: dict[str, Any] = {
         "sizes": sizes,
         "tiers": tuple(_tier(tier, sizes) for tier in entry.get("tiers", ())),
@@ -139,13 +155,15 @@ def _storage_class(name: str, target: str, entry: Mapping[str, Any]) -> StorageC
         "iops": _rate(entry.get("iops")),
         "throughput_mibs": _rate(entry.get("throughput_mibs")),
         "ports": tuple(entry["ports"]),
+        "user_quotas": quotas.get("enforced"),
+        "quotas_source": quotas.get("source", ""),
     }
     return StorageClass(name=name, target=target, **{**entry, **read})
 
 
 def _tier(entry: Mapping[str, Any], sizes: tuple[Run, ...]) -> Tier:
     own = _runs(entry.get("sizes", ()))
-    return Tier(mbs_per_tib=entry["mbs_per_tib"], sizes=own or sizes, fabric_from_gib=entry.get("fabric_from_gib"))
+    return Tier(mbs_per_tib=entry["mbs_per_tib"], sizes=own or sizes, fabric_step_gib=entry.get("fabric_step_gib"))
 
 
 def _runs(entries: Sequence[Mapping[str, int]]) -> tuple[Run, ...]:

@@ -16,7 +16,8 @@ class ControlSize:
     size: str
     nodes_max: int | None
     """None: any number."""
-    machine: str
+    machines: Mapping[str, str]
+    """Processor architecture → machine."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ class Target:
     title: str
     hosts: str
     """Where hosts come from: `cloud` (the stack makes them), `site` (they are there), `here` (they stand on this machine)."""
-    cpu_machines: tuple[str, ...]
-    """Patterns of the machines for pools without an accelerator."""
+    cpu_machines: Mapping[str, tuple[str, ...]]
+    """Processor architecture → patterns of the machines for pools without an accelerator."""
     networks: Networks | None
     """None where the stack's network isn't divided."""
     host_memory_mib: Mapping[str, int]
@@ -79,7 +80,8 @@ class Target:
     control_source: str
     managed_slurm_nodes: Mapping[str, int]
     """Size of the managed Slurm controller → the most compute nodes."""
-    login_machine: str
+    login_machines: Mapping[str, str]
+    """Processor architecture → machine; empty: the target leaves it to the site."""
     addresses_reserved_per_subnet: int
     subnet_prefix_widest: int
     subnet_prefix_narrowest: int
@@ -138,9 +140,10 @@ def target(name: str) -> Target:
     memory = entry.get("host_memory_mib", {})
     read: dict[str, Any] = {
         "networks": Networks(**entry["networks"]) if "networks" in entry else None,
+        "cpu_machines": {architecture: tuple(patterns) for architecture, patterns in entry["cpu_machines"].items()},
         "host_memory_mib": {role: size for role, size in memory.items() if role not in _ORIGIN},
         "managed": Managed(**{**entry["managed"], "slurm": tuple(entry["managed"]["slurm"]), "kubernetes": tuple(entry["managed"]["kubernetes"])}),
-        "control_sizes": tuple(ControlSize(size["size"], size.get("nodes_max"), size["machine"]) for size in entry["control_sizes"]),
+        "control_sizes": tuple(ControlSize(size["size"], size.get("nodes_max"), size["machines"]) for size in entry["control_sizes"]),
         "managed_slurm_nodes": entry.get("managed_slurm_nodes", {}),
         "subnet_prefix_widest": prefix["widest"],
         "subnet_prefix_narrowest": prefix["narrowest"],
@@ -150,5 +153,5 @@ def target(name: str) -> Target:
         "tag_value": entry.get("tag_value", ""),
         "tags_max": entry.get("tags_max"),
     }
-    lists = {field: tuple(entry[field]) for field in ("cpu_machines", "regions", "architectures", "capacity")}
+    lists = {field: tuple(entry[field]) for field in ("regions", "architectures", "capacity")}
     return Target(name=name, **{**entry, **lists, **read})

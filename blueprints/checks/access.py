@@ -13,7 +13,10 @@ _WARNING = finding.Level.WARNING
 OPEN_PREFIX = 8
 """Networks shorter than this hold more than 16 million addresses of the Internet."""
 _LDAP = re.compile(r"(ldap|ldaps|ldapi)://[A-Za-z0-9._\[\]:%/-]+")
-_BASE = re.compile(r"[A-Za-z][A-Za-z0-9-]* ?= ?[^,=]+(, ?[A-Za-z][A-Za-z0-9-]* ?= ?[^,=]+)*")
+_TYPE = r"([A-Za-z][A-Za-z0-9-]*|[0-9]+(\.[0-9]+)+)"
+_VALUE = r"(\\([0-9A-Fa-f]{2}|[ \"#+,;<=>\\])|[^\\,+\"<>;])+"
+_BASE = re.compile(rf"{_TYPE} ?= ?{_VALUE}([,+] ?{_TYPE} ?= ?{_VALUE})*")
+"""RFC 4514, "String Representation of Distinguished Names": a backslash takes what a comma or another mark means away."""
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:

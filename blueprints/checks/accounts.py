@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from .. import finding, language, spec
 from ..codes import Code
 from ..document import Document
+from . import circles
 
 _LIMITS = ("gpus", "nodes", "jobs")
 
@@ -12,15 +13,11 @@ _LIMITS = ("gpus", "nodes", "jobs")
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find accounts that are part of themselves, and limits above those of the account around them."""
     parents = {name: account.parent for name, account in blueprint.accounts.items()}
-    told: set[str] = set()
-    for name in parents:
-        circle = [] if name in told else _circle(name, parents)
-        if circle:
-            told.update(circle)
-            what = f"the account {name} is part of itself: {' in '.join([*circle, name])}"
-            why = "accounts are a tree; shares and limits go from its top down"
-            where = source.where("accounts", name, "parent")
-            yield finding.Finding(finding.Level.ERROR, Code.ACCOUNT_CYCLE, where, what, why, "take one of these `parent` out")
+    for circle in circles.of_parents(parents):
+        what = f"the account {circle[0]} is part of itself: {circles.words(circle, ' in ')}"
+        why = "accounts are a tree; shares and limits go from its top down"
+        where = source.where("accounts", circle[0], "parent")
+        yield finding.Finding(finding.Level.ERROR, Code.ACCOUNT_CYCLE, where, what, why, "take one of these `parent` out")
     for name, account in blueprint.accounts.items():
         parent = blueprint.accounts.get(account.parent or "")
         for limit in _LIMITS if parent else ():
@@ -31,15 +28,3 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
                 where = source.where("accounts", name, "limits", limit)
                 remedy = f"write {above} at most, or raise the limit of {account.parent}"
                 yield finding.Finding(finding.Level.WARNING, Code.LIMIT_WITHOUT_EFFECT, where, what, why, remedy)
-
-
-def _circle(start: str, parents: dict[str, str | None]) -> list[str]:
-    """Go up from an account; give the way if it comes back to it."""
-    way = [start]
-    while (above := parents.get(way[-1])) is not None and above in parents:
-        if above == start:
-            return way
-        if above in way:
-            return []
-        way.append(above)
-    return []

@@ -8,27 +8,28 @@ from ..document import Document
 from . import lookup
 
 _WARNING = finding.Level.WARNING
+_SLURM, _KUBERNETES = "slurm", "kubernetes"
+_HOSTS = "hosts"
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find controllers too small for their nodes, sizes that nothing reads, and a database that is lost with the first of two controllers."""
     control = blueprint.control
     target = lookup.target_of(cluster)
-    nodes = sum(pool.range.max for pool in blueprint.pools.values())
-    if control.size != "auto" and control.machine is not None:
+    unread = _unread(blueprint, target)
+    if unread is not None:
+        what = f"`control.{unread}` means nothing where the cloud runs the scheduler"
+        why = "its hosts are the cloud's, and so are their size and number"
+        where = source.where("control", unread)
+        yield finding.Finding(_WARNING, Code.CONTROL_IGNORED, where, what, why, "take it out")
+    elif control.size != "auto" and control.machine is not None:
         what = "the controllers have a size and a machine"
         why = "a size stands for a machine; the one that is named counts"
         where = source.where("control", "size")
         yield finding.Finding(_WARNING, Code.CONTROL_IGNORED, where, what, why, "keep one of them")
-    elif control.managed and (control.machine is not None or control.highly_available):
-        key = "machine" if control.machine is not None else "highly_available"
-        what = f"`control.{key}` means nothing where the cloud runs the scheduler"
-        why = "its hosts are the cloud's, and so is their number"
-        where = source.where("control", key)
-        yield finding.Finding(_WARNING, Code.CONTROL_IGNORED, where, what, why, "take it out")
-    if target is not None:
-        yield from _sizes(target, control, nodes, source)
-    if control.highly_available and not control.managed and blueprint.accounting.database == "embedded" and blueprint.scheduler != "kubernetes":
+    if target is not None and blueprint.scheduler != _KUBERNETES:
+        yield from _sizes(target, control, blueprint.nodes_of(_SLURM), cluster.control.machine.arch, source)
+    if control.highly_available and not control.managed and blueprint.accounting.database == "embedded" and blueprint.scheduler != _KUBERNETES:
         what = "there are two controllers, and the accounting database is on the first of them"
         why = "when that is lost, the second takes over without accounts, limits and the record of jobs"
         where = source.where("control", "highly_available")
@@ -37,7 +38,24 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         yield finding.Finding(_WARNING, Code.DATABASE_ALONE, where, what, why, remedy)
 
 
-def _sizes(target: catalog.Target, control: language.Control, nodes: int, source: Document) -> Iterator[finding.Finding]:
+def _unread(blueprint: language.Blueprint, target: catalog.Target | None) -> str | None:
+    """Name the first key that is about hosts of the site's own, where the cloud runs all schedulers."""
+    control = blueprint.control
+    is_service = target is not None and target.schedulers.get(_KUBERNETES, _HOSTS) != _HOSTS
+    is_kubernetes = blueprint.scheduler == _KUBERNETES
+    if not (is_service if is_kubernetes else control.managed):
+        return None
+    said = {
+        "machine": control.machine is not None,
+        "size": control.size != "auto",
+        # A Kubernetes service is highly available by itself, so that what is asked for is there.
+        "highly_available": control.highly_available and not is_kubernetes,
+    }
+    return next((key for key, is_said in said.items() if is_said), None)
+
+
+def _sizes(target: catalog.Target, control: language.Control, nodes: int, architecture: str, source: Document) -> Iterator[finding.Finding]:
+    """Hold the number of Slurm's nodes against the size of what runs it."""
     where = source.where("control", "size")
     if control.managed and target.managed_slurm_nodes and nodes > max(target.managed_slurm_nodes.values()):
         most = max(target.managed_slurm_nodes.values())
@@ -50,5 +68,5 @@ def _sizes(target: catalog.Target, control: language.Control, nodes: int, source
         fitting = target.control_size(nodes)
         what = f"controllers of the size `{size.size}` are for {size.nodes_max} nodes, and there can be {nodes}"
         why = "the scheduler holds every node and job in memory and answers all of them; on too small a host it answers late, and nodes are taken for lost"
-        remedy = "write `size: auto`" + (f", which takes {fitting.machine} here" if fitting else "")
+        remedy = "write `size: auto`" + (f", which takes {fitting.machines[architecture]} here" if fitting else "")
         yield finding.Finding(_WARNING, Code.CONTROL_SMALL, where, what, why, remedy)

@@ -1,6 +1,6 @@
 """Names of hosts against each other and against names of pools."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from .. import display, finding, language, spec
 from ..codes import Code
@@ -11,8 +11,9 @@ _ERROR = finding.Level.ERROR
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find pools named like a host, which the inventory can't tell from it, and pools whose hosts would have the same names."""
+    groups = {group.prefix: group for group in reversed(cluster.host_groups)}
     for pool in dict.fromkeys(node_set.pool for node_set in cluster.node_sets):
-        owner = _owner(pool, cluster)
+        owner = _owner(pool, groups)
         if owner is not None:
             what = f"the pool `{pool}` has the name of a host"
             why = f"`{pool}` is a host of {owner}, and the inventory can't tell a group from a host of the same name"
@@ -21,11 +22,12 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     yield from _prefixes(cluster, source)
 
 
-def _owner(name: str, cluster: spec.ClusterSpec) -> str | None:
+def _owner(name: str, groups: Mapping[str, spec.HostGroup]) -> str | None:
     prefix, hyphen, number = name.rpartition("-")
     if not hyphen or not number.isdigit() or str(int(number)) != number:
         return None
-    return next((group.name for group in cluster.host_groups if group.prefix == prefix and int(number) < group.count), None)
+    group = groups.get(prefix)
+    return group.name if group is not None and int(number) < group.count else None
 
 
 def _prefixes(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from .. import catalog, finding, language, spec
+from .. import finding, language, spec
 from ..codes import Code
 from ..document import Document
+from . import lookup
 
 _ERROR, _WARNING, _NOTE = finding.Level.ERROR, finding.Level.WARNING, finding.Level.NOTE
 
@@ -30,7 +31,8 @@ def _deletion(name: str, entry: language.Storage, source: Document) -> Iterator[
         why = "`protect: false` and `on_delete: delete` leave nothing between a mistaken `down` and an empty file system"
         where = source.where("storage", name, "on_delete")
         remedy = "leave `protect` out, or write `on_delete: snapshot`; for files that can be made again `durability: scratch`"
-        yield finding.Finding(_WARNING, Code.DATA_DELETABLE, where, what, why, remedy)
+        # Two words were needed for it, so that it is meant: worth knowing at every plan, and no warning.
+        yield finding.Finding(_NOTE, Code.DATA_DELETABLE, where, what, why, remedy)
     if entry.protect and entry.on_delete != "keep":
         what = f"`on_delete: {entry.on_delete}` has no effect on {name}, which is protected"
         why = "what is protected is not deleted with the stack, so that nothing happens to its data"
@@ -45,9 +47,7 @@ def _encryption(name: str, entry: language.Storage, cluster: spec.ClusterSpec, s
         yield finding.Finding(_ERROR, Code.KEY_UNUSED, where, what, "one of the two was not meant", "take `key` or `encrypted: false` out")
     elif not entry.encrypted:
         where = source.where("storage", name, "encrypted")
-        resolved = next((one for one in cluster.storage if one.name == name), None)
-        known = catalog.storage_classes(cluster.target) if cluster.target in catalog.target_names() else {}
-        storage_class = known.get(resolved.storage_class) if resolved else None
+        storage_class = lookup.storage_class_of(cluster, name)
         if storage_class is not None and storage_class.encrypted == "always":
             what = f"the storage {name} is encrypted all the same"
             why = f"{storage_class.product} can't be had without"

@@ -28,6 +28,13 @@ def named_machine(cluster: spec.ClusterSpec, name: str) -> catalog.Machine | Non
     return next((machine for target in targets if (machine := catalog.machines(target).get(name))), None)
 
 
+def storage_class_of(cluster: spec.ClusterSpec, name: str) -> catalog.StorageClass | None:
+    """Give the class of a file system by its name; None for one that exists already, and for folders of this machine."""
+    resolved = next((one for one in cluster.storage if one.name == name), None)
+    known = catalog.storage_classes(cluster.target) if target_of(cluster) else {}
+    return known.get(resolved.storage_class) if resolved else None
+
+
 def accelerator_of(node_set: spec.NodeSet) -> catalog.Accelerator | None:
     gpus = node_set.hosts.machine.gpus
     return catalog.accelerators().get(gpus.type) if gpus else None
@@ -35,10 +42,12 @@ def accelerator_of(node_set: spec.NodeSet) -> catalog.Accelerator | None:
 
 def pools_of(cluster: spec.ClusterSpec, blueprint: language.Blueprint) -> Iterator[tuple[str, language.Pool, tuple[spec.NodeSet, ...]]]:
     """Give each pool with its node sets; pools that could not be resolved are left out."""
+    by_pool: dict[str, list[spec.NodeSet]] = {}
+    for node_set in cluster.node_sets:
+        by_pool.setdefault(node_set.pool, []).append(node_set)
     for name, pool in blueprint.pools.items():
-        node_sets = tuple(node_set for node_set in cluster.node_sets if node_set.pool == name)
-        if node_sets:
-            yield name, pool, node_sets
+        if name in by_pool:
+            yield name, pool, tuple(by_pool[name])
 
 
 def written_names(source: Document, section: str) -> dict[str, None]:

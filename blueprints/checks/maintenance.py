@@ -1,6 +1,6 @@
 """Maintenance windows against each other and against the jobs between them."""
 
-import itertools
+import datetime as dt
 from collections.abc import Iterator, Sequence
 
 from .. import finding, language, spec
@@ -20,15 +20,17 @@ _DAYS = {
 """The days of a month on which a window of each `week` can begin."""
 _MONTHS = range(28, 32)
 _DAY, _WEEK = 24 * 60, 7 * 24 * 60
-_BETWEEN_MONTHLY = 35 * _DAY
-"""A weekday's same place in two months is four or five weeks apart. Minutes."""
+_YEARS = range(2001, 2029)
+"""Within a century the calendar repeats after 28 years, so that these hold months of every length and beginning beside each other."""
+_FIRST_MONDAY = dt.date(2001, 1, 1)
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find windows at one time, windows that leave no time, and jobs too long for the time that they leave."""
     windows = cluster.maintenance
-    for (_, earlier), (number, later) in itertools.combinations(enumerate(windows), 2):
-        if _meet(earlier, later):
+    for number, later in enumerate(windows):
+        earlier = next((one for one in windows[:number] if _meet(one, later)), None)
+        if earlier is not None:
             what = f"{_words(earlier)} and {_words(later)} meet"
             why = "the scheduler keeps each window free by itself, and two at one time say nothing more than one"
             where = source.where("maintenance", number)
@@ -59,15 +61,34 @@ def _long_jobs(cluster: spec.ClusterSpec, longest: int, source: Document) -> Ite
 
 
 def _longest_between(windows: Sequence[spec.Window]) -> int:
-    """Find the longest time without a window, in minutes. Of windows in some weeks only, those of the others count as free."""
-    weekly = sorted(_span(window) for window in windows if window.week == "every")
-    if not weekly:
-        return _BETWEEN_MONTHLY - max(window.hours for window in windows) * 60
-    end, longest = weekly[0][0], 0
-    for start, stop in [*weekly, *((start + _WEEK, stop + _WEEK) for start, stop in weekly)]:
+    """Find the longest time without a window, in minutes."""
+    spans = sorted({span for window in windows for span in _occurrences(window)})
+    end, longest = spans[0][1], 0
+    for start, stop in spans:
         longest = max(longest, start - end)
         end = max(end, stop)
     return longest
+
+
+def _occurrences(window: spec.Window) -> Iterator[tuple[int, int]]:
+    """Give the beginning and end of a window, each time that it comes, in minutes of all years."""
+    start, stop = _span(window)
+    if window.week == "every":
+        mondays = range(_FIRST_MONDAY.toordinal(), dt.date(_YEARS[-1], 12, 31).toordinal(), 7)
+        yield from ((monday * _DAY + start, monday * _DAY + stop) for monday in mondays)
+        return
+    for month in range(12 * len(_YEARS)):
+        day = _day_of(window, dt.date(_YEARS[month // 12], month % 12 + 1, 1))
+        yield day * _DAY + start % _DAY, day * _DAY + start % _DAY + stop - start
+
+
+def _day_of(window: spec.Window, first: dt.date) -> int:
+    """Give the day on which a window begins in the month of this first day, as the number of the day in the calendar."""
+    following = (first + dt.timedelta(days=31)).replace(day=1)
+    weeks = {"first": 0, "second": 7, "third": 14, "fourth": 21}
+    earliest = first.toordinal() + weeks[window.week] if window.week in weeks else following.toordinal() - 7
+    # Day 1 of the calendar is a Monday, as is every seventh after it.
+    return earliest + (_WEEKDAYS.index(window.weekday) - (earliest - 1)) % 7
 
 
 def _span(window: spec.Window) -> tuple[int, int]:

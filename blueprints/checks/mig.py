@@ -17,23 +17,30 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     for name, pool, node_sets in lookup.pools_of(cluster, blueprint):
         if not pool.mig:
             continue
-        gpus = node_sets[0].hosts.machine.gpus
-        accelerator = lookup.accelerator_of(node_sets[0])
         where = source.where_key("pools", name, "mig")
-        if gpus is None or (accelerator is not None and not accelerator.mig):
-            has = f"{accelerator.name} GPUs, for which the catalogue knows no profiles" if accelerator else "no GPUs"
-            what = f"the pool {name} is to have slices of GPUs, and its nodes have {has}"
-            why = "only some GPUs can be cut into slices (MIG)"
-            known = [one.name for one in catalog.accelerators().values() if one.mig]
-            remedy = f"take `mig` out, or choose one of {', '.join(known)}"
-            yield finding.Finding(_ERROR, Code.MIG_WITHOUT_GPU, where, what, why, remedy)
-        elif accelerator is not None:
-            yield from _profiles(name, pool, accelerator, gpus, source)
+        # Machines of a pool can have different GPUs; what is found of equal ones is said once.
+        yield from dict.fromkeys(found for node_set in node_sets for found in _machine(name, pool, node_set, source, is_one_of_several=len(node_sets) > 1))
         if any(node_set.fabric for node_set in node_sets):
             what = f"the pool {name} cuts its GPUs into slices, and has a fabric between its nodes"
             why = "slices can't reach other GPUs over NVLink or the fabric, so that a job in slices stays in one"
             level = _ERROR if pool.fabric == "required" else finding.Level.WARNING
             yield finding.Finding(level, Code.MIG_WITH_FABRIC, where, what, why, "write `fabric: none` for this pool, or take `mig` out")
+
+
+def _machine(name: str, pool: language.Pool, node_set: spec.NodeSet, source: Document, *, is_one_of_several: bool) -> Iterator[finding.Finding]:
+    """Hold the slices against the GPUs of one of a pool's machines."""
+    gpus = node_set.hosts.machine.gpus
+    accelerator = lookup.accelerator_of(node_set)
+    if gpus is None or (accelerator is not None and not accelerator.mig):
+        whose = f"its nodes of {node_set.hosts.machine.name}" if is_one_of_several else "its nodes"
+        has = f"{accelerator.name} GPUs, for which the catalogue knows no profiles" if accelerator else "no GPUs"
+        what = f"the pool {name} is to have slices of GPUs, and {whose} have {has}"
+        why = "only some GPUs can be cut into slices (MIG)"
+        known = [one.name for one in catalog.accelerators().values() if one.mig]
+        remedy = f"take `mig` out, or choose one of {', '.join(known)}"
+        yield finding.Finding(_ERROR, Code.MIG_WITHOUT_GPU, source.where_key("pools", name, "mig"), what, why, remedy)
+    elif accelerator is not None:
+        yield from _profiles(name, pool, accelerator, gpus, source)
 
 
 def _profiles(name: str, pool: language.Pool, accelerator: catalog.Accelerator, gpus: spec.Gpus, source: Document) -> Iterator[finding.Finding]:

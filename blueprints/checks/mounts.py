@@ -31,7 +31,8 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 
 def _nested(owners: dict[str, str], source: Document) -> Iterator[finding.Finding]:
     for inner, name in owners.items():
-        outer = next((mount for mount in owners if inner.startswith(f"{mount}/")), None)
+        steps = inner.split("/")
+        outer = next((mount for length in range(2, len(steps)) if (mount := "/".join(steps[:length])) in owners), None)
         if outer is not None:
             what = f"{inner} lies inside {outer}, where {owners[outer]} is mounted"
             why = "the order of mounts would decide what is seen there, and without the outer one the inner would be gone too"

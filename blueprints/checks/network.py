@@ -66,12 +66,14 @@ def _subnets(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Fi
 def _zones(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     zones = blueprint.network.zones
     has_managed_database = cluster.database.placement == "managed"
-    if len(zones) > 1 and not has_managed_database and not blueprint.control.highly_available:
+    # A Kubernetes service keeps its control plane in several zones by itself.
+    has_control_plane = cluster.kubernetes is not None and cluster.kubernetes.hosts is None
+    if len(zones) > 1 and not has_managed_database and not has_control_plane and cluster.control.count < 2:
         what = f"compute nodes stand in {zones[0]}, and nothing in the other zones"
         why = "nodes of one cluster stand together for their fabric and their file systems; other zones are for second controllers and databases"
         where = source.where("network", "zones", 1)
         yield finding.Finding(_NOTE, Code.ZONES_UNUSED, where, what, why, f"leave `{zones[0]}` alone in the list")
-    if len(zones) == 1 and blueprint.control.highly_available and not blueprint.control.managed:
+    if len(zones) == 1 and cluster.control.count > 1:
         what = f"both controllers stand in {zones[0]}"
         why = "when the zone fails, the second controller fails with the first; it helps against the loss of one host only"
         where = source.where("network", "zones")

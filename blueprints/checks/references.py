@@ -63,6 +63,6 @@ def _listed(names: Iterable[str], path: Path, why: str) -> Iterator[_Reference]:
 def _unknown(reference: _Reference, known: Iterable[str], source: Document, *, code: Code, kind: str, section: str) -> finding.Finding:
     what = f"there is no {kind} {display.quoted(reference.name)}"
     names = list(known)
-    add = f"add it under `{section}`: `{reference.name}: {{}}`"
+    add = f"add it under `{section}`: {display.quoted(f'{reference.name}: {{}}')}"
     remedy = f"{display.did_you_mean(reference.name, names, allowed=section)}; or {add}" if names else add
     return finding.Finding(finding.Level.ERROR, code, source.where(*reference.path), what, reference.why, remedy)

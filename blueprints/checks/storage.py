@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from .. import finding, language, spec
+from .. import catalog, display, finding, language, spec
 from ..codes import Code
 from ..document import Document
 from ..language import values
@@ -12,7 +12,7 @@ _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
 _MISPLACED: Mapping[str, tuple[str, ...]] = {
     "lustre": ("source",),
     "nfs": ("throughput", "source", "exchange"),
-    "block": ("throughput", "source", "exchange", "quotas"),
+    "block": ("throughput", "source", "exchange"),
     "object": ("size", "throughput", "source", "exchange", "quotas", "backup_days"),
     "existing": ("size", "throughput", "exchange", "quotas", "backup_days", "key"),
 }
@@ -36,6 +36,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         if entry.kind == "block":
             yield from _block(name, blueprint, source)
         yield from _quotas(name, entry, source)
+        yield from _enforcement(name, entry, cluster, source)
     yield from _exchanges(cluster, blueprint, source)
 
 
@@ -81,6 +82,24 @@ def _quotas(name: str, entry: language.Storage, source: Document) -> Iterator[fi
             why = "a quota above the size is none: one of them can fill it for all"
             where = source.where("storage", name, "quotas", key)
             yield finding.Finding(_WARNING, Code.QUOTA_TOO_LARGE, where, what, why, "check the unit of both")
+
+
+def _enforcement(name: str, entry: language.Storage, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+    """Find quotas that nothing would hold anybody to; on this machine, where no quota counts, that is said of all of them."""
+    storage_class = lookup.storage_class_of(cluster, name)
+    if storage_class is None or storage_class.user_quotas or "quotas" in _MISPLACED[entry.kind] or entry.quotas == language.Quotas():
+        return
+    where = source.where_key("storage", name, "quotas")
+    able = [one.product for one in catalog.storage_classes(cluster.target).values() if one.user_quotas]
+    remedy = f"what can, of what is sold there: {display.listed(dict.fromkeys(able))}; or take `quotas` out" if able else "take `quotas` out"
+    if storage_class.user_quotas is False:
+        what = f"{storage_class.product} can't limit what each user or group stores on {name}"
+        why = f"it knows no quotas ({catalog.source(storage_class.quotas_source).where})"
+        yield finding.Finding(_ERROR, Code.QUOTAS_NOT_ENFORCED, where, what, why, remedy)
+    else:
+        what = f"nobody says that {storage_class.product} can limit what each user or group stores on {name}"
+        why = "no document of it that is known here speaks of quotas for users, so that they may hold nobody back"
+        yield finding.Finding(_WARNING, Code.QUOTAS_NOT_ENFORCED, where, what, why, remedy)
 
 
 def _exchanges(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:

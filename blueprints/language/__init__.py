@@ -13,7 +13,8 @@ from .cluster import (
     Suppression,
     TargetName,
 )
-from .parse import NAMED, Parsed, parse, parse_most
+from .mending import Scope
+from .parse import NAMED, Parsed, Refused, parse, parse_most
 from .people import Account, Limits, Qos, User
 from .pools import Capacity, CapacityKind, Health, NodeRange, Partition, Pool, Scratch, Taint
 from .section import Section
@@ -42,6 +43,8 @@ __all__ = [
     "Pool",
     "Qos",
     "Quotas",
+    "Refused",
+    "Scope",
     "Scratch",
     "Section",
     "Storage",

@@ -51,7 +51,7 @@ class Access(Section):
     machine: Identifier | None = Field(default=None, description="One machine of the target's catalogue; left out, the target's usual one.")
     load_balancer: bool = Field(default=True, description="One address in front of all login nodes.")
     allowed_cidrs: tuple[Cidr, ...] = Field(
-        default=(), strict=False, description="Networks from which logging in is allowed; with none, the cluster's own network only."
+        default=(), strict=False, max_length=1_000, description="Networks from which logging in is allowed; with none, the cluster's own network only."
     )
     ldap: Ldap | None = Field(default=None, description="A directory that further users come from; left out, users are those of the blueprint.")
 
@@ -70,9 +70,16 @@ class Network(Section):
 
     cidr: Cidr | None = Field(default=None, description="The hosts' private IPv4 network. Left out, it is chosen from the stack's name.")
     region: Identifier | None = Field(default=None, description="The cloud's region; left out, the target's usual one. Belongs under `targets`.")
-    zones: tuple[Identifier, ...] = Field(default=(), strict=False, description="Zones of the region, the compute nodes' first. Left out, the region's first.")
+    zones: tuple[Identifier, ...] = Field(
+        default=(),
+        strict=False,
+        max_length=10,
+        description="Zones of the region, the compute nodes' first. Left out, the first that offers the pools' machines, or that of the capacity bought.",
+    )
     existing: Identifier | None = Field(default=None, description="A network that is there (a VPC's identifier); left out, one is made.")
-    subnets: tuple[Identifier, ...] = Field(default=(), strict=False, description="Subnets of the existing network for the hosts, the compute nodes' first.")
+    subnets: tuple[Identifier, ...] = Field(
+        default=(), strict=False, max_length=100, description="Subnets of the existing network for the hosts, the compute nodes' first."
+    )
     egress: Literal["nat", "none"] = Field(default="nat", description="How hosts reach the Internet: through address translation, or not at all.")
     private_endpoints: bool = Field(default=False, description="Reach the cloud's own services inside the network; needed with `egress: none`.")
 
@@ -100,6 +107,7 @@ class Acceptance(Section):
     gate: tuple[Literal["nodes", "gpus", "jobs", "accounting", "collectives", "storage"], ...] = Field(
         default=("nodes", "gpus", "jobs", "accounting", "collectives", "storage"),
         strict=False,
+        max_length=100,
         description="Tests that must pass; others run and are reported.",
     )
 
@@ -126,16 +134,24 @@ class Blueprint(Section):
     access: Access = Field(default=Access())
     accounting: Accounting = Field(default=Accounting())
     network: Network = Field(default=Network())
-    storage: dict[StorageName, Storage] = Field(default={}, description="File systems that all hosts share, by name.")
-    pools: dict[PoolName, Pool] = Field(min_length=1, description="Compute nodes, by name.")
-    accounts: dict[AccountName, Account] = Field(default={}, description="Accounts of the scheduler, by name.")
-    qos: dict[QosName, Qos] = Field(default={}, description="Qualities of service, by name.")
-    users: dict[UserName, User] = Field(default={}, description="People, by name.")
-    maintenance: tuple[Maintenance, ...] = Field(default=(), strict=False, description="Times when hosts may be updated.")
+    storage: dict[StorageName, Storage] = Field(default={}, max_length=100, description="File systems that all hosts share, by name.")
+    pools: dict[PoolName, Pool] = Field(min_length=1, max_length=1_000, description="Compute nodes, by name.")
+    accounts: dict[AccountName, Account] = Field(default={}, max_length=2_000, description="Accounts of the scheduler, by name.")
+    qos: dict[QosName, Qos] = Field(default={}, max_length=200, description="Qualities of service, by name.")
+    users: dict[UserName, User] = Field(default={}, max_length=10_000, description="People, by name.")
+    maintenance: tuple[Maintenance, ...] = Field(default=(), strict=False, max_length=100, description="Times when hosts may be updated.")
     monitoring: Monitoring = Field(default=Monitoring())
     acceptance: Acceptance = Field(default=Acceptance())
-    tags: dict[TagKey, Text] = Field(default={}, description="Put on everything in the cloud that can carry tags (labels on Google Cloud).")
+    tags: dict[TagKey, Text] = Field(default={}, max_length=100, description="Put on everything in the cloud that can carry tags (labels on Google Cloud).")
     targets: dict[TargetName, dict[str, Any]] = Field(
         default={}, description="What is different on one target: the same keys as above, put over them when the stack lands there."
     )
-    suppress: tuple[Suppression, ...] = Field(default=(), strict=False, description="Warnings that are known and accepted for a time.")
+    suppress: tuple[Suppression, ...] = Field(default=(), strict=False, max_length=1_000, description="Warnings that are known and accepted for a time.")
+
+    def scheduler_of(self, pool: Pool) -> str:
+        """Say which scheduler has a pool's nodes: one of two where the pool says so, and Slurm where it doesn't."""
+        return (pool.scheduler or "slurm") if self.scheduler == "both" else self.scheduler
+
+    def nodes_of(self, scheduler: str) -> int:
+        """Count the compute nodes that a scheduler (`slurm`, `kubernetes`) can come to have."""
+        return sum(pool.range.max for pool in self.pools.values() if self.scheduler_of(pool) == scheduler)

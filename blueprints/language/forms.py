@@ -33,7 +33,7 @@ def _but_for(pattern: str) -> dict[str, Any]:
 
 
 TEXT = _form("line of text", rf"[^\u0000-\u001f\u007f]{{0,{values.TEXT_LENGTH}}}")
-SIZE = _form("size", values.SIZE, "14.4 TiB")
+SIZE = _form("size", values.SIZE, "14400 GiB")
 MEMORY = _form("size of memory", values.SIZE, "64 GiB")
 THROUGHPUT = _form("throughput", values.THROUGHPUT, "250 MB/s/TiB")
 DATE = _form("day", values.DATE, "2027-03-31")

@@ -1,7 +1,7 @@
 """How values of several sources become one blueprint.
 
-Later ones are put over earlier ones: the blueprint that is extended, the blueprint itself, its part `targets.<target>` when the stack lands on that target, and the
-stack's setting `clusterwright:set`.
+Later ones are put over earlier ones: the blueprint that is extended with its part `targets.<target>` for the target where the stack lands, the blueprint itself, its own
+part for that target, and the stack's setting `clusterwright:set`. So a value of the blueprint counts more than anything that it extends.
 
 - A mapping is put over a mapping key by key. Any other value, lists included, takes the place of the earlier one as a whole.
 - `capacity` is taken as a whole too, since its keys mean nothing without each other.
@@ -11,8 +11,8 @@ stack's setting `clusterwright:set`.
 """
 
 import dataclasses
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
 
 from .. import display, finding
 from ..codes import Code
@@ -24,11 +24,45 @@ _EXCLUSIVE = {"machine": "machines", "machines": "machine"}
 SAME_EVERYWHERE = ("name", "extends", "targets", "suppress")
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Settings:
+    """Values by path, each with the place that is shown for it."""
+
+    values: Mapping[Path, Any]
+    places: Mapping[Path, finding.Position]
+
+    def gives(self, at: Path) -> bool:
+        return at in self.values
+
+    def place(self, at: Path) -> finding.Position:
+        return next(self.places[at[:length]] for length in range(len(at), -1, -1) if at[:length] in self.places)
+
+
+def settle(source: Document, target: str) -> Document:
+    """Merge a blueprint with those that it extends and with their parts for one target."""
+    refined = refine(source, target)
+    return refined if source.parent is None else extend(settle(source.parent, target), refined)
+
+
 def extend(parent: Document, child: Document) -> Document:
     """Put a blueprint over the one that it extends."""
     merged = _Merged(parent)
-    merged.put((), child, child.values, at=())
-    return merged.document(child.source, (*parent.findings, *child.findings))
+    merged.put((), child.values, _Written(child), at=())
+    return merged.document(child.source, (*parent.findings, *child.findings, *_slips(parent, child)))
+
+
+def _slips(parent: Document, child: Document) -> Iterator[finding.Finding]:
+    """Find names in a variant that are most likely meant to be one of what it extends: the mistake adds a pool instead of changing one."""
+    for section in NAMED:
+        known, added = parent.at(section), child.at(section)
+        if isinstance(known, dict) and isinstance(added, dict):
+            for name in (name for name in added if name not in known):
+                meant = next((other for other in known if other not in added and display.is_slip(name, other)), None)
+                if meant is not None:
+                    what = f"{section}.{display.printable(name)} is new beside {display.quoted(meant)} of the blueprint that this one extends"
+                    why = "the names differ by one slip of the hand; a mistyped name adds an entry instead of changing the one that is meant"
+                    remedy = f"write {display.quoted(meant)}, or choose a name that differs more"
+                    yield finding.Finding(finding.Level.WARNING, Code.NAME_SLIP, child.where_key(section, name), what, why, remedy)
 
 
 def refine(source: Document, target: str) -> Document:
@@ -36,12 +70,19 @@ def refine(source: Document, target: str) -> Document:
     part = source.at("targets", target)
     if not isinstance(part, dict):
         return source
-    merged = _Merged(source, part=f"targets.{target}")
+    merged, giver = _Merged(source), _Written(source, part=f"targets.{target}")
     refused = [key for key in part if key in SAME_EVERYWHERE]
     for key, value in part.items():
         if key not in refused:
-            merged.put((key,), source, value, at=("targets", target, key))
+            merged.put((key,), value, giver, at=("targets", target, key))
     return merged.document(source.source, (*source.findings, *(_refusal(source, target, key) for key in refused)))
+
+
+def set_over(source: Document, settings: Settings, path: Path) -> Document:
+    """Put one of the settings over a document. What is around its path must be mappings, or not be there."""
+    merged = _Merged(source)
+    merged.put(path, settings.values[path], settings, at=path)
+    return merged.document(source.source, source.findings)
 
 
 def _refusal(source: Document, target: str, key: str) -> finding.Finding:
@@ -56,43 +97,41 @@ def _refusal(source: Document, target: str, key: str) -> finding.Finding:
 class _Merged:
     """Values and places of one document, over which those of another are put."""
 
-    def __init__(self, below: Document, *, part: str = "") -> None:
+    def __init__(self, below: Document) -> None:
         self._values = _copied(below.values)
         self._places: dict[Path, Place] = dict(below.places)
         self._settings = dict(below.settings)
-        self._part = part
-        self._sources: dict[str, Source] = {}
 
-    def put(self, path: Path, over: Document, value: Any, *, at: Path) -> None:
+    def put(self, path: Path, value: Any, giver: "_Giver", *, at: Path) -> None:
         """Put a value at a path over what is there.
 
         Args:
-            over: the document that it comes from.
-            at: where it stands in that document.
+            giver: where it comes from.
+            at: where it stands there.
         """
         below = self._at(path)
         if isinstance(value, dict) and isinstance(below, dict) and path[-1:] != (WHOLE,):
             for key, entry in value.items():
-                self.put((*path, key), over, entry, at=(*at, key))
+                self.put((*path, key), entry, giver, at=(*at, key))
         elif value is None and len(path) == 2 and path[0] in NAMED and below is not None:
             self._take_out(path)
         else:
             self._take_out(path)
-            other = _EXCLUSIVE.get(str(path[-1])) if len(path) == 3 else None
-            if other is not None and other not in over.at(*at[:-1]):  # both in one source contradict each other, and are refused for it
+            other = _EXCLUSIVE.get(str(path[-1])) if len(path) == 3 and value else None
+            if other is not None and not giver.gives((*at[:-1], other)):  # both from one giver contradict each other, and are refused for it
                 self._take_out((*path[:-1], other))
             self._set(path, _copied(value))
             for inner in _paths(value):
-                place = over.places[(*at, *inner)]
-                self._places[(*path, *inner)] = place._replace(source=self._marked(place.source))
+                self._mark((*path, *inner), giver.place((*at, *inner)))
 
     def document(self, source: Source, findings: tuple[finding.Finding, ...]) -> Document:
         return Document(source, self._values, self._places, self._settings, findings)
 
-    def _marked(self, source: Source) -> Source:
-        if not self._part:
-            return source
-        return self._sources.setdefault(source.file, dataclasses.replace(source, part=self._part))
+    def _mark(self, path: Path, place: Place | finding.Position) -> None:
+        if isinstance(place, Place):
+            self._places[path] = place
+        else:
+            self._settings[path] = place
 
     def _at(self, path: Path) -> Any:
         value = self._values
@@ -104,14 +143,46 @@ class _Merged:
         if not path:
             self._values = value
             return
-        parent = self._at(path[:-1])
-        parent[path[-1]] = value
+        for length in range(len(path)):  # a setting may name a place in a section that isn't there yet
+            if self._at(path[:length]) is None:
+                self._set(path[:length], {})
+        self._at(path[:-1])[path[-1]] = value
 
     def _take_out(self, path: Path) -> None:
         for inner in _paths(self._at(path)):
             self._places.pop((*path, *inner), None)
-        if path:
-            self._at(path[:-1]).pop(path[-1], None)
+            self._settings.pop((*path, *inner), None)
+        parent = self._at(path[:-1]) if path else None
+        if isinstance(parent, dict):
+            parent.pop(path[-1], None)
+
+
+class _Giver(Protocol):
+    """Where values come from that are put over others."""
+
+    def gives(self, at: Path) -> bool:
+        """Say whether it has a value at a path of its own."""
+
+    def place(self, at: Path) -> Place | finding.Position:
+        """Give the place of the value at a path of its own."""
+
+
+class _Written:
+    """Another document, or one part of it."""
+
+    def __init__(self, source: Document, part: str = "") -> None:
+        self._source, self._part = source, part
+        self._parts: dict[str, Source] = {}
+
+    def gives(self, at: Path) -> bool:
+        above = self._source.at(*at[:-1])
+        return isinstance(above, dict) and at[-1] in above
+
+    def place(self, at: Path) -> Place:
+        found = self._source.places[at]
+        if not self._part:
+            return found
+        return found._replace(source=self._parts.setdefault(found.source.file, dataclasses.replace(found.source, part=self._part)))
 
 
 def _paths(value: Any) -> Iterator[Path]:

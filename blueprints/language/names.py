@@ -122,7 +122,7 @@ def _fit(name: str, kind: str, length: int, *, why: str) -> str:
         what = f"the {kind} name {display.quoted(name)} has {len(name)} characters"
         raise Unfit(Code.NAME_LENGTH, what, why=f"{why}, so it may have {length} at most", remedy="choose a shorter one")
     if not FORM.fullmatch(name):
-        mended = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-0123456789")
+        mended = re.sub("[^a-z0-9]+", "-", name.lower()).lstrip("-0123456789").rstrip("-")
         remedy = f"write {display.quoted(mended)}" if mended else "begin it with a letter"
         why = f"a {kind} name has lower-case letters, digits and hyphens, begins with a letter and ends with a letter or digit, so that it is a name everywhere"
         raise Unfit(Code.NAME_FORM, f"{display.quoted(name)} can't be a {kind} name", why=why, remedy=remedy)

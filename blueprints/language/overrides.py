@@ -6,22 +6,41 @@ from typing import Any
 
 from .. import display, document, finding, read
 from ..codes import Code
+from . import merge
 from .parse import NAMED
 
 SETTING = "clusterwright:set"
+_SETTING = f"stack setting {SETTING}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Given:
+    """A value that no stack's setting holds, with what gives it instead."""
+
+    value: Any
+    origin: str
+    """`option --set`."""
 
 
 def apply(source: document.Document, overrides: Mapping[str, Any]) -> document.Document:
-    """Put values over the blueprint's. `{"pools.train.nodes": 4}` changes one pool; `{"pools.dev": {…}}` adds or replaces a whole one.
+    """Put values over the blueprint's by the rules of `merge`. `{"pools.train.nodes": 4}` changes one pool, `{"pools.dev": {…}}` adds one or changes several of its
+    keys, and `{"pools.dev": None}` takes it out.
 
     A path that leads nowhere and a value that no blueprint could hold are left out, and become findings of the document.
+
+    Args:
+        overrides: by dotted path; a `Given` where the value comes from elsewhere than a stack's setting.
     """
+    given: dict[document.Path, Given] = {
+        tuple(dotted.split(".")): entry if isinstance(entry, Given) else Given(entry, _SETTING) for dotted, entry in overrides.items()
+    }
+    places = {path: finding.Position(one.origin, text=f"{'.'.join(map(str, path))}: {display.quoted(one.value)[1:-1]}") for path, one in given.items()}
+    values = merge.Settings({path: one.value for path, one in given.items()}, places)
     findings = []
-    for dotted, value in sorted(overrides.items(), key=lambda entry: (entry[0].count("."), entry[0])):  # wholes before their parts
-        where = finding.Position(f"stack setting {SETTING}", text=f"{dotted}: {display.quoted(value)[1:-1]}")
-        fault = _fault(source, dotted, value, where)
+    for path in sorted(given, key=lambda one: (len(one), one)):  # wholes before their parts
+        fault = _fault(source, ".".join(map(str, path)), given[path].value, places[path])
         if fault is None:
-            source = source.with_setting(tuple(dotted.split(".")), value, where)
+            source = merge.set_over(source, values, path)
         else:
             findings.append(fault)
     return dataclasses.replace(source, findings=(*source.findings, *findings))
@@ -49,7 +68,7 @@ def _fault(source: document.Document, dotted: str, value: Any, where: finding.Po
 
 
 def _path_fault(where: finding.Position, what: str, remedy: str) -> finding.Finding:
-    why = f"{SETTING} puts values over those of the blueprint, each at its dotted path"
+    why = f"{where.file.rpartition(' ')[2]} puts values over those of the blueprint, each at its dotted path"
     return finding.Finding(finding.Level.ERROR, Code.OVERRIDE_PATH, where, what, why, remedy)
 
 

@@ -1,22 +1,30 @@
 """Pydantic is used at this edge only: a document becomes a Blueprint, or everything that is wrong with it."""
 
 import dataclasses
-from collections.abc import Iterable
 from typing import Any
 
 import pydantic
 
 from .. import document, finding
-from . import refusals
+from . import foreign, mending, refusals
 from .cluster import Blueprint
+from .mending import NAMED, Refused
+
+__all__ = ["NAMED", "Parsed", "Refused", "parse", "parse_most"]
+
+_ROUNDS = 8
+"""Each round mends what the one before brought to light; what isn't whole by then is no blueprint."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Parsed:
-    """What parsing came to. With findings, the blueprint lacks what they are about and is good for further checks only."""
+    """What parsing came to. With findings, the blueprint lacks what they are about, or holds what was probably meant, and is good for further checks only."""
 
     blueprint: Blueprint | None
-    findings: tuple[finding.Finding, ...]
+    document: document.Document
+    """What the blueprint was made of; its places are those of the document that was parsed."""
+    findings: tuple[finding.Finding, ...] = ()
+    refused: tuple[Refused, ...] = ()
 
 
 def parse(source: document.Document) -> Blueprint:
@@ -34,33 +42,29 @@ def parse(source: document.Document) -> Blueprint:
 def parse_most(source: document.Document) -> Parsed:
     """Parse what can be parsed, so that the rest of the blueprint is checked in the same run."""
     try:
-        return Parsed(Blueprint.model_validate(source.values), ())
+        return Parsed(Blueprint.model_validate(source.values), source)
     except pydantic.ValidationError as error:
         faults = error.errors(include_url=False)
-    findings = refusals.explain(faults, Blueprint, source)
-    rest = _without([fault["loc"] for fault in faults], source.values)
-    try:
-        return Parsed(Blueprint.model_validate(rest), findings)
-    except pydantic.ValidationError:
-        return Parsed(None, findings)
+    strange = foreign.recognised(source)
+    if strange is not None:
+        return Parsed(None, source, (strange,))
+    return _mended(source, faults)
 
 
-NAMED = ("storage", "pools", "accounts", "qos", "users")
-"""Mappings whose keys are names that the blueprint gives."""
-_STAND_INS: dict[str, Any] = {"name": "unnamed", "pools": {"unnamed": {"nodes": 1}}}
-
-
-def _without(refused: Iterable[document.Path], given: Any) -> Any:
-    """Take out what was refused: the pool, file system, account or user, or the whole section; stand-ins take the place of what must be there."""
-    if not isinstance(given, dict):
-        return given
-    rest = {key: dict(entry) if key in NAMED and isinstance(entry, dict) else entry for key, entry in given.items()}
-    for path in refused:
-        if len(path) > 1 and path[0] in NAMED:
-            rest.get(str(path[0]), {}).pop(path[1], None)
-        elif path:
-            rest.pop(str(path[0]), None)
-    for key, stand_in in _STAND_INS.items():
-        if not rest.get(key):
-            rest[key] = stand_in
-    return rest
+def _mended(source: document.Document, faults: list[Any]) -> Parsed:
+    """Parse what is left when the faults are mended, round by round, and tell those of the first and of what was moved in between."""
+    mended = mending.Mending(source)
+    findings: list[finding.Finding] = []
+    blueprint = None
+    for number in range(_ROUNDS):
+        refused = refusals.explain(faults, Blueprint, mended.document)
+        findings += [one.finding for one in refused if number == 0 or mended.is_unseen(one.path)]
+        if any(not one.path for one in refused):
+            break
+        mended.mend(refused, Blueprint)
+        try:
+            blueprint = mended.named_as_written(Blueprint.model_validate(mended.values))
+            break
+        except pydantic.ValidationError as error:
+            faults = error.errors(include_url=False)
+    return Parsed(blueprint, mended.document, finding.in_order(findings), tuple(mended.refused))

@@ -20,7 +20,9 @@ class Account(Section):
     parent: str | None = Field(default=None, description="The account that this one is part of.")
     share: int = Field(default=1, ge=1, le=1_000_000, description="Its part of the cluster beside accounts of the same parent (Slurm's fair share).")
     limits: Limits = Field(default=Limits())
-    qos: tuple[QosReference, ...] = Field(default=(), strict=False, description="Qualities of service that its jobs may name; with none, all may.")
+    qos: tuple[QosReference, ...] = Field(
+        default=(), strict=False, max_length=200, description="Qualities of service that its jobs may name; with none, all may."
+    )
 
 
 class Qos(Section):
@@ -31,7 +33,7 @@ class Qos(Section):
     gpus_per_user: int | None = Field(default=None, ge=1, le=1_000_000, description="GPUs of one user's running jobs.")
     jobs_per_user: int | None = Field(default=None, ge=1, le=1_000_000, description="Jobs of one user that run at one time.")
     preempts: tuple[QosReference, ...] = Field(
-        default=(), strict=False, description="Qualities of service whose jobs are stopped when one of these needs the place."
+        default=(), strict=False, max_length=200, description="Qualities of service whose jobs are stopped when one of these needs the place."
     )
 
 
@@ -40,6 +42,8 @@ class User(Section):
 
     uid: Uid = Field(description="The user's and the user's group's number.")
     account: str = Field(description="The account that jobs are charged to unless they name another.")
-    accounts: tuple[AccountReference, ...] = Field(default=(), strict=False, description="Further accounts that jobs may name.")
+    accounts: tuple[AccountReference, ...] = Field(default=(), strict=False, max_length=2_000, description="Further accounts that jobs may name.")
     admin: bool = Field(default=False, description="May administer the scheduler and become root.")
-    ssh_keys: tuple[PublicKey, ...] = Field(default=(), description="OpenSSH public keys, one line each. With none, the stack makes a key pair.", strict=False)
+    ssh_keys: tuple[PublicKey, ...] = Field(
+        default=(), strict=False, max_length=100, description="OpenSSH public keys, one line each. With none, the stack makes a key pair."
+    )

@@ -54,8 +54,10 @@ class Partition(Section):
     max_time: TimeLimit = Field(default="UNLIMITED", description="The longest a job may run, in Slurm's words: `1-00:00:00` is one day, `60` an hour.")
     priority: int = Field(default=1, ge=1, le=65_533, description="Jobs of a partition with a higher number are considered first.")
     exclusive: bool = Field(default=False, description="A job gets whole nodes, whatever it asks for.")
-    accounts: tuple[AccountReference, ...] = Field(default=(), strict=False, description="Accounts that may use it; with none, all may.")
-    qos: tuple[QosReference, ...] = Field(default=(), strict=False, description="Qualities of service that jobs may name here; with none, all may.")
+    accounts: tuple[AccountReference, ...] = Field(default=(), strict=False, max_length=2_000, description="Accounts that may use it; with none, all may.")
+    qos: tuple[QosReference, ...] = Field(
+        default=(), strict=False, max_length=200, description="Qualities of service that jobs may name here; with none, all may."
+    )
 
 
 class Scratch(Section):
@@ -89,7 +91,7 @@ class Pool(Section):
     gpus_per_node: int | None = Field(default=None, ge=1, le=16, description="GPUs in each node.")
     machine: CatalogName | None = Field(default=None, description="One machine of the target's catalogue (`p5.48xlarge`). Left out, the accelerator decides.")
     machines: tuple[CatalogName, ...] = Field(
-        default=(), strict=False, description="Machines in order of preference; jobs go to the next when the cloud has none of the first."
+        default=(), strict=False, max_length=20, description="Machines in order of preference; jobs go to the next when the cloud has none of the first."
     )
     nodes: Annotated[
         Annotated[int, Short, Field(ge=1, le=MOST_NODES)] | Annotated[NodeRange, Long],
@@ -109,16 +111,22 @@ class Pool(Section):
     scheduler: Literal["slurm", "kubernetes"] | None = Field(default=None, description="With `scheduler: both`, which of the two has these nodes.")
     partition: Partition = Field(default=Partition())
     mig: dict[MigProfile, Annotated[int, Field(ge=1, le=7)]] = Field(
-        default={}, description="Slices that each GPU is cut into, by profile: `{1g.10gb: 7}`. Left out, GPUs stay whole."
+        default={}, max_length=20, description="Slices that each GPU is cut into, by profile: `{1g.10gb: 7}`. Left out, GPUs stay whole."
     )
     health: Health = Field(default=Health())
-    labels: dict[LabelKey, LabelValue] = Field(default={}, description="Labels of the nodes: Kubernetes labels, and Slurm features `key=value`.")
-    taints: tuple[Taint, ...] = Field(default=(), strict=False, description="Kubernetes taints of the nodes.")
+    labels: dict[LabelKey, LabelValue] = Field(
+        default={}, max_length=100, description="Labels of the nodes: Kubernetes labels, and Slurm features `key=value`."
+    )
+    taints: tuple[Taint, ...] = Field(default=(), strict=False, max_length=100, description="Kubernetes taints of the nodes.")
     image: Identifier | None = Field(default=None, description="An image of your own, by its identifier; left out, the software profile's image is built.")
     cpus_per_node: int | None = Field(
-        default=None, ge=1, le=4096, description="On the target `local`: logical processors to declare, to rehearse other machines."
+        default=None,
+        ge=1,
+        le=4096,
+        description="Logical processors of each node: in a cloud the least that a machine without GPUs has, on bare metal what hosts have that the catalogue "
+        "doesn't know, on the target `local` what they declare, to rehearse other machines.",
     )
-    memory: Memory | None = Field(default=None, description="On the target `local`: memory of each node to declare (`2 TiB`), to rehearse other machines.")
+    memory: Memory | None = Field(default=None, description="Memory of each node (`2 TiB`); where it counts is said at `cpus_per_node`.")
 
     @property
     def range(self) -> NodeRange:

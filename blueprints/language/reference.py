@@ -1,18 +1,13 @@
 """The language as a page to read: every key with its type, range, default, meaning and an example, derived from the sections and their schema."""
 
 import functools
-import json
-import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-from .. import read
-from . import merge
+from .. import document
+from . import examples, merge, outline
 from .schema import Schema, schema
 from .section import Section
-
-EXAMPLE = pathlib.Path(__file__).with_name("example.yaml")
-"""Holds every key once; examples are taken from it."""
 
 _TOP = """\
 # The language of blueprints
@@ -64,7 +59,7 @@ def _section(path: str, name: str) -> str:
     heading = f"## `{path}`" if path else "## The blueprint"
     table = ["| key | type | default | meaning | example |", "|---|---|---|---|---|"]
     for key, entry in _properties(name).items():
-        cells = [f"`{key}`", _type(entry, _joined(path, key, entry)), _default(name, key), _meaning(entry), _example(path, key)]
+        cells = [f"`{key}`", _type(entry, _joined(path, key, entry)), _default(name, key), _meaning(entry), examples.short(_steps(path, key))]
         table.append(_row(cells))
     return "\n".join([heading, "", written["description"], "", *table, ""])
 
@@ -98,10 +93,14 @@ def _joined(path: str, key: str, entry: Schema) -> str:
 
 def _type(entry: Schema, path: str) -> str:
     if "propertyNames" in entry:
-        return f"mapping: {_type(entry['propertyNames'], path)} → {_type(entry['additionalProperties'], path)}"
+        return f"mapping: {_type(entry['propertyNames'], path)} → {_type(entry['additionalProperties'], path)}{_at_most(entry.get('maxProperties'))}"
     if "items" in entry:
-        return f"list: {_type(entry['items'], path)}"
+        return f"list: {_type(entry['items'], path)}{_at_most(entry.get('maxItems'))}"
     return " or ".join(_plain_type(form, path) for form in _forms_of(entry))
+
+
+def _at_most(entries: int | None) -> str:
+    return "" if entries is None else f"; {entries} at most"
 
 
 def _plain_type(form: Schema, path: str) -> str:
@@ -129,7 +128,13 @@ def _default(name: str, key: str) -> str:
     if field.is_required():
         return "**required**"
     is_empty = field.default in (None, "", (), {}) or isinstance(field.default, Section)
-    return "" if is_empty else f"`{_yaml(field.default)}`"
+    return "" if is_empty else f"`{examples.on_one_line(field.default)}`"
+
+
+def _steps(path: str, key: str) -> document.Path:
+    """Read a heading's path and a key in its table as the steps to an example."""
+    inner = path.replace("[]", ".<name>").split(".") if path else []
+    return (*(outline.ANY_NAME if step == "<name>" else step for step in inner), key)
 
 
 @functools.cache
@@ -140,34 +145,6 @@ def _models() -> dict[str, type[Section]]:
 def _meaning(entry: Schema) -> str:
     described = entry.get("description")
     return str(described) if described else str(schema()["$defs"][_led_to(entry)[0]]["description"])
-
-
-def _example(path: str, key: str) -> str:
-    """Find an example's value; of a name that the blueprint gives, the first."""
-    values: Any = _examples()
-    for step in filter(None, path.replace("[]", ".<name>").split(".")):
-        values = values[step] if step != "<name>" else next(iter(values.values() if isinstance(values, dict) else values))
-    value = values[key]
-    is_long = isinstance(value, dict) and any(isinstance(entry, dict) for entry in value.values())
-    return "" if is_long or len(f"{value}") > 100 else f"`{key}: {_yaml(value)}`"
-
-
-@functools.cache
-def _examples() -> dict[str, Any]:
-    values: dict[str, Any] = read.read(EXAMPLE).values
-    return values
-
-
-def _yaml(value: Any) -> str:
-    """Write a value on one line, so that a blueprint reads the same value again."""
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{key}: {_yaml(entry)}' for key, entry in value.items())}}}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_yaml, value))}]"
-    if not isinstance(value, str):
-        return json.dumps(value)
-    is_plain = ", " not in value and read.from_bytes(f"[{value}]".encode(), file="").values == [value]
-    return value if is_plain else json.dumps(value, ensure_ascii=False)
 
 
 def _forms() -> Iterator[str]:

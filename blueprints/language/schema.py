@@ -76,7 +76,8 @@ class _Generator(json_schema.GenerateJsonSchema):
     def dict_schema(self, schema: core_schema.DictSchema) -> Schema:
         keys = self.generate_inner(schema["keys_schema"])
         values = self.generate_inner(schema["values_schema"])
-        bounds = {"minProperties": schema["min_length"]} if "min_length" in schema else {}
+        limits = {"minProperties": schema.get("min_length"), "maxProperties": schema.get("max_length")}
+        bounds = {name: limit for name, limit in limits.items() if limit is not None}
         return {"type": "object", "additionalProperties": values, "propertyNames": keys, **bounds}
 
 

@@ -17,7 +17,7 @@ class Section(pydantic.BaseModel):
     A section's docstring is its description, for messages, schema and reference alike.
     """
 
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
     @pydantic.model_validator(mode="before")
     @classmethod
@@ -35,9 +35,9 @@ ShortOrLong = Discriminator(_form)
 """`Annotated[Annotated[int, Short] | Annotated[Range, Long], ShortOrLong]`: `nodes: 16` or `nodes: {min: 0, max: 16}`."""
 
 
-def _minutes_as_text(given: Any) -> Any:
-    """YAML reads `60` as a number; Slurm reads it as minutes."""
-    return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
+def _number_as_text(given: Any) -> Any:
+    """YAML reads `60` as a number. Slurm reads it as minutes, and a size without a unit is told as the size that was probably meant."""
+    return str(given) if isinstance(given, int | float) and not isinstance(given, bool) else given
 
 
 def _checked(check: Any) -> pydantic.AfterValidator:
@@ -51,10 +51,10 @@ def _checked(check: Any) -> pydantic.AfterValidator:
 
 
 Text = Annotated[str, pydantic.AfterValidator(values.plain_text), forms.TEXT]
-TimeLimit = Annotated[str, pydantic.BeforeValidator(_minutes_as_text), pydantic.AfterValidator(values.time_limit), forms.TIME_LIMIT]
-Memory = Annotated[str, _checked(values.memory_mib), forms.MEMORY]
-Size = Annotated[str, _checked(values.size_gib), forms.SIZE]
-Throughput = Annotated[str, _checked(values.throughput), forms.THROUGHPUT]
+TimeLimit = Annotated[str, pydantic.BeforeValidator(_number_as_text), pydantic.AfterValidator(values.time_limit), forms.TIME_LIMIT]
+Memory = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.memory_mib), forms.MEMORY]
+Size = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.size_gib), forms.SIZE]
+Throughput = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.throughput), forms.THROUGHPUT]
 Date = Annotated[str, _checked(values.date), forms.DATE]
 ClockTime = Annotated[str, _checked(values.clock_time), forms.CLOCK_TIME]
 MountPoint = Annotated[str, pydantic.AfterValidator(values.mount_point), forms.MOUNT_POINT]

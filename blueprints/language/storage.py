@@ -29,7 +29,10 @@ class Storage(Section):
         description="`lustre` (parallel, fast), `nfs` (homes), `block` (a disk of the controller, exported), `object` (a bucket, mounted), `existing` (one that is there)."
     )
     mount: MountPoint = Field(description="Where every host mounts it.")
-    size: Size | None = Field(default=None, description="How much it holds (`14.4 TiB`); left out, the least that the target offers.")
+    size: Size | None = Field(
+        default=None,
+        description="How much it holds (`14400 GiB`, `2 TiB`); what is not sold is rounded up, and left out it is the least that the target offers.",
+    )
     throughput: Throughput | None = Field(default=None, description="For `lustre`: speed for each TiB of size (`250 MB/s/TiB`).")
     durability: Literal["persistent", "scratch"] = Field(
         default="persistent", description="`scratch` is cheaper, and its files are lost when a server of the file system is."

@@ -9,6 +9,7 @@ import re
 from .. import display
 from ..codes import Code
 from ..finding import Unfit
+from . import nearly
 
 # How texts look, for the functions here and for the schema that editors read. A function may refuse more than its form does.
 SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?(MiB|GiB|TiB)")
@@ -55,8 +56,7 @@ def memory_mib(text: str) -> int:
     """Read a size of memory (`64 GiB`, `1.5 TiB`) as MiB."""
     found = SIZE.fullmatch(text)
     if not found:
-        why = "a size is a number and one of MiB, GiB, TiB (powers of 1024, as Slurm counts)"
-        raise Unfit(Code.SIZE_FORM, f"{display.quoted(text)} is not a size", why=why, remedy="write it like `64 GiB`")
+        raise _no_size(text, why="a size is a number and one of MiB, GiB, TiB (powers of 1024, as Slurm counts)", example="64 GiB")
     size = int(float(found[1]) * _MIB[found[2]])
     if not 256 <= size <= _LARGEST_MEMORY_MIB:
         what = f"{display.quoted(text)} is no size for the memory of a node"
@@ -65,15 +65,21 @@ def memory_mib(text: str) -> int:
 
 
 def size_gib(text: str) -> float:
-    """Read a size of storage (`1200 GiB`, `14.4 TiB`) as GiB."""
+    """Read a size of storage (`14400 GiB`, `2 TiB`) as GiB."""
     found = SIZE.fullmatch(text)
     if not found:
-        why = "a size is a number and one of MiB, GiB, TiB (powers of 1024)"
-        raise Unfit(Code.SIZE_FORM, f"{display.quoted(text)} is not a size", why=why, remedy="write it like `14.4 TiB`")
+        raise _no_size(text, why="a size is a number and one of MiB, GiB, TiB (powers of 1024)", example="14400 GiB")
     size = float(found[1]) * _MIB[found[2]] / _MIB["GiB"]
     if not 1 <= size <= _LARGEST_STORAGE_GIB:
         raise Unfit(Code.SIZE_FORM, f"{display.quoted(text)} is no size for storage", why="storage holds from 1 GiB to a million TiB", remedy="check the unit")
     return size
+
+
+def _no_size(text: str, *, why: str, example: str) -> Unfit:
+    """Say what isn't a size, and how the one that was meant is written."""
+    meant, remark = nearly.size(text) or (None, "")
+    remedy = f"write `{meant}`{remark}" if meant else f"write it like `{example}`"
+    return Unfit(Code.SIZE_FORM, f"{display.quoted(text)} is not a size", why=why, remedy=remedy, meant=meant)
 
 
 def throughput(text: str) -> int:
@@ -81,7 +87,9 @@ def throughput(text: str) -> int:
     found = THROUGHPUT.fullmatch(text)
     if not found or int(found[1]) == 0:
         why = "throughput is given for each TiB of size, in MB/s (powers of 1000), as the clouds sell it"
-        raise Unfit(Code.THROUGHPUT_FORM, f"{display.quoted(text)} is not a throughput", why=why, remedy="write it like `250 MB/s/TiB`")
+        meant = nearly.throughput(text)
+        remedy = f"write `{meant}`" if meant else "write it like `250 MB/s/TiB`"
+        raise Unfit(Code.THROUGHPUT_FORM, f"{display.quoted(text)} is not a throughput", why=why, remedy=remedy, meant=meant)
     return int(found[1])
 
 
@@ -98,9 +106,10 @@ def date(text: str) -> dt.date:
 
 def clock_time(text: str) -> str:
     """Check a time of day (`02:30`)."""
-    return _matched(
-        CLOCK, text, Code.CLOCK_FORM, "a time of day", why="hours and minutes have two digits each, from 00:00 to 23:59", remedy='write it like `"02:30"`'
-    )
+    why = "hours and minutes have two digits each, from 00:00 to 23:59"
+    meant = nearly.clock(text)
+    remedy = f'write `"{meant}"`' if meant else 'write it like `"02:30"`'
+    return _matched(CLOCK, text, Code.CLOCK_FORM, "a time of day", why=why, remedy=remedy, meant=meant)
 
 
 def bucket(text: str) -> str:
@@ -136,10 +145,10 @@ def dotted_path(text: str) -> str:
     return _matched(DOTTED, text, Code.PATH_FORM, "a place in a blueprint", why=why, remedy="write it like `pools.train`")
 
 
-def _matched(form: re.Pattern[str], text: str, code: Code, kind: str, *, why: str, remedy: str) -> str:
+def _matched(form: re.Pattern[str], text: str, code: Code, kind: str, *, why: str, remedy: str, meant: str | None = None) -> str:
     if form.fullmatch(text):
         return text
-    raise Unfit(code, f"{display.quoted(text)} is not {kind}", why=why, remedy=remedy)
+    raise Unfit(code, f"{display.quoted(text)} is not {kind}", why=why, remedy=remedy, meant=meant)
 
 
 def time_limit(text: str) -> str:
@@ -154,7 +163,14 @@ def time_limit(text: str) -> str:
     if not 60 <= seconds <= LONGEST_TIME_S:
         what = f"{display.quoted(text)} is not a time limit"
         why = "Slurm reads minutes, `hours:minutes:seconds` or `days-hours:minutes:seconds`, from a minute to a year, or `unlimited`"
-        raise Unfit(Code.TIME_FORM, what, why=why, remedy="write it like `1-00:00:00` (one day)")
+        meant_s = nearly.span_s(text) or 0
+        meant = _clock(meant_s) if 60 <= meant_s <= LONGEST_TIME_S else None
+        remedy = f"write `{meant}`" if meant else "write it like `1-00:00:00` (one day)"
+        raise Unfit(Code.TIME_FORM, what, why=why, remedy=remedy, meant=meant)
+    return _clock(seconds)
+
+
+def _clock(seconds: int) -> str:
     days, rest = divmod(seconds, 24 * 3600)
     clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
     return f"{days}-{clock}" if days else clock
@@ -185,7 +201,10 @@ def mount_point(text: str) -> str:
         raise Unfit(Code.MOUNT_RESERVED, what, why=why, remedy="choose a place such as /home, /shared or /scratch")
     if not MOUNT.fullmatch(text) or {".", ".."} & set(text.split("/")) or len(text) > MOUNT_LENGTH:
         why = "a mount point is an absolute path of letters, digits, `.`, `_` and `-`, with no slash at its end and no `..`"
-        raise Unfit(Code.MOUNT_FORM, f"{display.quoted(text)} is not a mount point", why=why, remedy="write it like /shared")
+        meant = "/" + text.strip("/")
+        is_plain = MOUNT.fullmatch(meant) and meant != text and not {".", ".."} & set(meant.split("/")) and len(meant) <= MOUNT_LENGTH
+        remedy = f"write `{meant}`" if is_plain else "write it like /shared"
+        raise Unfit(Code.MOUNT_FORM, f"{display.quoted(text)} is not a mount point", why=why, remedy=remedy, meant=meant if is_plain else None)
     return text
 
 
@@ -198,11 +217,12 @@ def network(text: str) -> str:
     except ValueError:
         pass
     try:
-        remedy = f"write {display.quoted(str(ipaddress.IPv4Network(text, strict=False)))}" if "/" in text else "write it like `10.80.0.0/20`"
+        meant = str(ipaddress.IPv4Network(text, strict=False)) if "/" in text else None
     except ValueError:
-        remedy = "write it like `10.80.0.0/20`"
+        meant = None
+    remedy = f"write `{meant}`" if meant else "write it like `10.80.0.0/20`"
     why = "a network is an IPv4 address and the length of its prefix, with all bits after the prefix zero"
-    raise Unfit(Code.CIDR_FORM, f"{display.quoted(text)} is not a network", why=why, remedy=remedy)
+    raise Unfit(Code.CIDR_FORM, f"{display.quoted(text)} is not a network", why=why, remedy=remedy, meant=meant)
 
 
 def public_key(text: str) -> str:

@@ -21,6 +21,8 @@ class Case:
     target: catalog.Target
     region: str
     """Empty where the target has none."""
+    architecture: str
+    """Of the processors of hosts whose machine the blueprint leaves open."""
     stack: str
     facts: Facts
     where: Where

@@ -5,7 +5,7 @@ import dataclasses
 from .. import addresses, catalog, display, finding, language, spec
 from ..codes import Code
 from ..facts import Facts
-from . import control, counts, network, people, place, pools, rehearsal, software, storage, subnets
+from . import control, counts, network, people, place, pools, processors, rehearsal, software, storage, subnets
 from .case import Case, Where
 
 _STAND_IN = "local"
@@ -44,7 +44,8 @@ def attempt(blueprint: language.Blueprint, *, target: str, stack: str, facts: Fa
     """
     unknown = _unknown_target(target)
     known = catalog.target(_STAND_IN if unknown else target)
-    case = Case(blueprint, known, place.region(blueprint, known), stack, facts, where, findings=unknown)
+    architecture = processors.architecture(blueprint, known)
+    case = Case(blueprint, known, place.region(blueprint, known), architecture, stack, facts, where, findings=unknown)
     _check_built(case)
     place.check(case)
     rehearsal.check_memory(case)

@@ -2,7 +2,7 @@
 
 from .. import catalog, spec
 from ..codes import Code
-from . import capacity, counts, machines, pools, rehearsal
+from . import capacity, counts, machines, rehearsal
 from .case import Case
 
 LOAD_BALANCER, NAT_GATEWAY, PUBLIC_ADDRESS = "load-balancer", "nat-gateway", "public-ipv4"
@@ -15,13 +15,13 @@ _OWN_HOSTS = spec.Capacity(capacity.ON_DEMAND)
 def control(case: Case) -> spec.HostGroup:
     """Give Slurm's controllers; none where the cloud runs Slurm or nothing does."""
     _check_managed(case)
-    return spec.HostGroup("control", "control", "control", counts.controllers(case), "", _control_machine(case))
+    return spec.HostGroup("control", "control", "control", counts.controllers(case), "", _control_machine(case, counts.SLURM))
 
 
 def access(case: Case) -> spec.HostGroup:
     """Give the login nodes."""
     wanted = case.blueprint.access.machine
-    machine = _own_machine(case, wanted, case.target.login_machine, ("access", "machine"))
+    machine = _own_machine(case, wanted, case.target.login_machines.get(case.architecture, ""), ("access", "machine"))
     return spec.HostGroup("access", "access", "login", case.blueprint.access.login_nodes, "", machine)
 
 
@@ -30,7 +30,7 @@ def kubernetes(case: Case, software: spec.Software) -> spec.Kubernetes | None:
     if case.blueprint.scheduler == counts.SLURM:
         return None
     count = counts.kubernetes_hosts(case)
-    hosts = spec.HostGroup("kubernetes", "kubernetes", "kubernetes", count, "", _control_machine(case)) if count else None
+    hosts = spec.HostGroup("kubernetes", "kubernetes", "kubernetes", count, "", _control_machine(case, counts.KUBERNETES)) if count else None
     return spec.Kubernetes(counts.kubernetes_product(case), software.kubernetes, hosts)
 
 
@@ -82,11 +82,12 @@ def _check_managed(case: Case) -> None:
         )
 
 
-def _control_machine(case: Case) -> spec.Machine:
+def _control_machine(case: Case, scheduler: str) -> spec.Machine:
+    """Give the machine of a scheduler's own hosts, by the nodes of that scheduler alone."""
     asked = case.blueprint.control
-    nodes = sum(pool.range.max for pool in case.blueprint.pools.values())
-    usual = next((size for size in case.target.control_sizes if size.size == asked.size), None) or case.target.control_size(nodes)
-    return _own_machine(case, asked.machine, usual.machine if usual else "", ("control", "machine"))
+    usual = next((size for size in case.target.control_sizes if size.size == asked.size), None)
+    usual = usual or case.target.control_size(case.blueprint.nodes_of(scheduler))
+    return _own_machine(case, asked.machine, usual.machines[case.architecture] if usual else "", ("control", "machine"))
 
 
 def _own_machine(case: Case, wanted: str | None, usual: str, path: tuple[str, ...]) -> spec.Machine:
@@ -97,7 +98,7 @@ def _own_machine(case: Case, wanted: str | None, usual: str, path: tuple[str, ..
     if machine is None and usual:
         machine = catalog.machine(case.target.name, usual)
     if machine is None:
-        return spec.Machine(pools.SITE_HOST, sockets=1, cores_per_socket=0, threads_per_core=1, memory_mib=0, gpus=None, exists=True)
+        return machines.site_host(case)
     capacity.check_sold(case, machine, _OWN_HOSTS, *path)
     return machines.as_spec(machine, nics=_first_interface(machine))
 

@@ -31,6 +31,17 @@ def resolve(case: Case, name: str, pool: language.Pool, machine: catalog.Machine
     )
 
 
+def check_unknown(case: Case, name: str, pool: language.Pool) -> None:
+    """Find a fabric that is required of hosts about which the catalogue knows nothing."""
+    if pool.fabric != "required" or pool.range.max < 2:
+        return
+    what = f"the nodes of {name} are to have a fabric, and nothing is known of these hosts"
+    why = "which fabric it is, how jobs use it and what it must deliver goes by the machine"
+    where = f"`targets.{case.target.name}.pools.{name}.machine`"
+    remedy = f"name a machine of the catalogue (blueprints/catalog/machines/{case.target.name}.csv), {where}, or write `fabric: none`"
+    case.error(Code.FABRIC_UNAVAILABLE, "pools", name, "fabric", what=what, why=why, remedy=remedy)
+
+
 def interfaces(machine: catalog.Machine, *, uses_fabric: bool) -> tuple[spec.Nic, ...]:
     """Lay out the interfaces of one node; without a fabric only the one that carries the node's address."""
     nics = catalog.expand(catalog.layout(machine.nic_layout), machine)
@@ -62,4 +73,5 @@ def _expected(case: Case, machine: catalog.Machine, nodes: int) -> spec.Expectat
         floor_gbs=found.floor_gbs,
         provisional=found.provisional,
         source=found.source,
+        measured_nodes=found.measured_nodes,
     )

@@ -1,5 +1,6 @@
 """Machines of the catalogue: those that a pool names, and what a host is that is one."""
 
+import re
 from collections.abc import Sequence
 
 from .. import catalog, display, language, spec
@@ -7,6 +8,10 @@ from ..codes import Code
 from .case import Case
 
 MIB_PER_GIB = 1024
+_DIGITS = re.compile("[0-9]+")
+_SLIP_LETTERS = 2
+SITE_HOST = "site-host"
+"""A host of the site that no entry of the catalogue describes."""
 
 
 def named(case: Case, name: str, pool: language.Pool) -> tuple[tuple[str, tuple[str | int, ...]], ...]:
@@ -33,8 +38,7 @@ def look_up(case: Case, wanted: str, path: tuple[str | int, ...], *, targets: Se
     if found is not None:
         return found
     elsewhere = next((target for target in catalog.target_names() if wanted in catalog.machines(target)), None)
-    owner = f"{case.target.title} has no machine" if len(targets) == 1 else "no target has a machine"
-    what = f"{owner} {display.quoted(wanted)}"
+    what = f"the catalogue knows no machine {display.quoted(wanted)} of {case.target.title if len(targets) == 1 else 'any target'}"
     if elsewhere is not None:
         key = ".".join(str(step) for step in path if isinstance(step, str))
         why = f"it is one of {catalog.target(elsewhere).title}, and a blueprint's machines hold for every target"
@@ -42,10 +46,15 @@ def look_up(case: Case, wanted: str, path: tuple[str | int, ...], *, targets: Se
     else:
         why = "machines are named in the catalogue (blueprints/catalog/machines)"
         names = [name for target in targets for name in catalog.machines(target)]
-        meant = display.near(wanted, names)
+        meant = display.near(wanted, [name for name in names if _may_be_slip(wanted, name)])
         remedy = (f"did you mean {display.quoted(meant)}? " if meant else "") + "look it up in the target's table there, or ask for an accelerator instead"
     case.error(Code.MACHINE_UNKNOWN, *path, what=what, why=why, remedy=remedy)
     return None
+
+
+def _may_be_slip(wanted: str, name: str) -> bool:
+    """Say whether a name can be a mistyped one: with another number or several letters more it is another machine, which may well exist."""
+    return _DIGITS.findall(wanted) == _DIGITS.findall(name) and abs(len(wanted) - len(name)) <= _SLIP_LETTERS
 
 
 def check_gpus(case: Case, name: str, pool: language.Pool) -> bool:
@@ -64,9 +73,12 @@ def is_accelerator(case: Case, name: str, accelerator: str) -> bool:
     known = catalog.accelerators()
     if accelerator in known:
         return True
-    what = f"there is no accelerator {display.quoted(accelerator)}"
+    what = f"the catalogue knows no accelerator {display.quoted(accelerator)}"
     why = "accelerators are named in the catalogue (blueprints/catalog/accelerators.yaml)"
     remedy = display.did_you_mean(accelerator, known, allowed="accelerators")
+    if catalog.is_other_gpu(accelerator):
+        why = "there are such GPUs, and the catalogue has no machine with them"
+        remedy = f"choose one that it knows: {', '.join(sorted(known))}"
     case.error(Code.ACCELERATOR_UNKNOWN, "pools", name, "accelerator", what=what, why=why, remedy=remedy)
     return False
 
@@ -102,6 +114,19 @@ def as_spec(machine: catalog.Machine, *, nics: tuple[spec.Nic, ...], mig: tuple[
         scratch_gib=machine.scratch_gib,
         domain_nodes=machine.domain_nodes,
     )
+
+
+def site_host(case: Case, *, cpus: int = 0, memory_mib: int = 0, gpus: spec.Gpus | None = None) -> spec.Machine:
+    """Describe a host of which only the blueprint tells anything; 0 processors or memory: the host itself tells.
+
+    Its architecture is that of the cluster, whose software it runs.
+    """
+    return spec.Machine(SITE_HOST, 1, cpus, 1, memory_mib, gpus, exists=True, arch=case.architecture)
+
+
+def is_declared(pool: language.Pool) -> bool:
+    """Say whether a pool tells of its nodes what a scheduler must know."""
+    return pool.cpus_per_node is not None and pool.memory is not None
 
 
 def mig(pool: language.Pool) -> tuple[spec.MigSlices, ...]:

@@ -1,6 +1,9 @@
 """Where in the world the cluster stands: region and zones."""
 
-from .. import catalog, display, language, spec
+import dataclasses
+from collections.abc import Collection
+
+from .. import catalog, display, finding, language, spec
 from ..codes import Code
 from . import capacity
 from .case import Case
@@ -26,17 +29,35 @@ def check(case: Case) -> None:
     if asked.region is None and not asked.zones:
         what = f"the region is {case.region}, the target's usual one"
         why = "the blueprint names none, and machines, prices and quotas differ from region to region"
-        case.note(Code.REGION_CHOSEN, "network", what=what, why=why, remedy=f"write `targets.{case.target.name}.network.region: {case.region}`, or another")
+        remedy = f"write `targets.{case.target.name}.network.region: {case.region}`, or another"
+        case.findings.append(finding.Finding(finding.Level.NOTE, Code.REGION_CHOSEN, _of_network(case), what, why, remedy))
     elif case.region not in known:
-        what = f"the catalogue knows no region {display.quoted(case.region)} of {case.target.title}"
-        why = "what is offered there and what it costs is unknown; machines count as offered"
-        key = "region" if asked.region else "zones"
-        case.warning(Code.REGION_UNKNOWN, "network", key, what=what, why=why, remedy=display.did_you_mean(case.region, known, allowed="known regions"))
+        _blame_region(case, known)
     for number, zone in enumerate(asked.zones):
         if case.target.region_of(zone) != case.region:
             what = f"{display.quoted(zone)} is no zone of {case.region}"
             why = "all hosts of a cluster are in one region, and a zone's name begins with the region's"
             case.error(Code.ZONE_UNKNOWN, "network", "zones", number, what=what, why=why, remedy="name zones of this region, or the region they are in")
+
+
+def _blame_region(case: Case, known: Collection[str]) -> None:
+    key = "region" if case.blueprint.network.region else "zones"
+    what = f"the catalogue knows no region {display.quoted(case.region)} of {case.target.title}"
+    why = "what is offered there and what it costs is unknown; machines count as offered"
+    remedy = display.did_you_mean(case.region, known, allowed="known regions")
+    owner = next((name for name in catalog.target_names() if name != case.target.name and case.region in capacity.regions(name)), None)
+    if owner is not None:
+        why = f"it is a region of {catalog.target(owner).title}"
+        remedy = f"write it as `targets.{owner}.network.{key}`, and here one of {', '.join(sorted(known))}"
+    case.warning(Code.REGION_UNKNOWN, "network", key, what=what, why=why, remedy=remedy)
+
+
+def _of_network(case: Case) -> finding.Position | None:
+    """Give the place of the network; of one that nobody wrote the file alone, as the nearest line would be the blueprint's first."""
+    where = case.where("network")
+    if where is None or case.blueprint.network != language.Network():
+        return where
+    return dataclasses.replace(where, line=0, column=0, text="", width=1)
 
 
 def zone(case: Case, number: int, node_sets: tuple[spec.NodeSet, ...]) -> str | spec.Late:

@@ -9,8 +9,6 @@ from . import capacity, counts, fabric, machines, rehearsal, selection
 from .case import Case
 
 COMPUTE = "compute"
-SITE_HOST = "site-host"
-"""A host of the site that no entry of the catalogue describes; 0 processors or memory: the host itself tells."""
 
 
 def resolve(case: Case) -> tuple[spec.NodeSet, ...]:
@@ -22,17 +20,10 @@ def resolve(case: Case) -> tuple[spec.NodeSet, ...]:
 
 def default_partition(blueprint: language.Blueprint) -> str | None:
     """Find the pool whose partition takes jobs that name none: the one that says so, else the first that doesn't say `default: false`."""
-    pools = {name: pool for name, pool in blueprint.pools.items() if scheduler(blueprint, pool) == counts.SLURM}
+    pools = {name: pool for name, pool in blueprint.pools.items() if blueprint.scheduler_of(pool) == counts.SLURM}
     asking = [name for name, pool in pools.items() if pool.partition.default]
     silent = [name for name, pool in pools.items() if pool.partition.default is None]
     return next(iter([*asking, *silent]), None)
-
-
-def scheduler(blueprint: language.Blueprint, pool: language.Pool) -> str:
-    """Say which scheduler has a pool's nodes."""
-    if blueprint.scheduler == counts.BOTH:
-        return pool.scheduler or counts.SLURM
-    return blueprint.scheduler
 
 
 def _pool(case: Case, name: str, pool: language.Pool, *, is_default: bool) -> tuple[spec.NodeSet, ...]:
@@ -54,8 +45,8 @@ def _whole_pool(case: Case, name: str, pool: language.Pool, *, is_default: bool,
     """Make what is the same for every machine of a pool; the machine is a stand-in."""
     return spec.NodeSet(
         pool=name,
-        partition=_partition(name, pool, is_default=is_default) if scheduler(case.blueprint, pool) == counts.SLURM else None,
-        hosts=spec.HostGroup(name, COMPUTE, name, pool.range.max, "", _site_host(pool)),
+        partition=_partition(name, pool, is_default=is_default) if case.blueprint.scheduler_of(pool) == counts.SLURM else None,
+        hosts=spec.HostGroup(name, COMPUTE, name, pool.range.max, "", _site_host(case, pool)),
         features=(),
         # Nothing comes and goes on machines that are there anyway.
         minimum=pool.range.min if pool.is_elastic and case.is_cloud else None,
@@ -78,7 +69,8 @@ def _candidates(case: Case, name: str, pool: language.Pool, bought: spec.Capacit
         )
     chosen = selection.choose(case, name, pool, bought=bought)
     if not chosen:
-        return (_featured(base, pool),)
+        declared = "as the blueprint declares them" if pool.accelerator and machines.is_declared(pool) else base.chosen
+        return (_featured(dataclasses.replace(base, chosen=declared), pool),)
     return tuple(_chosen(case, name, pool, base, choice) for choice in chosen)
 
 
@@ -133,13 +125,13 @@ def _partition(name: str, pool: language.Pool, *, is_default: bool) -> spec.Part
     )
 
 
-def _site_host(pool: language.Pool) -> spec.Machine:
+def _site_host(case: Case, pool: language.Pool) -> spec.Machine:
     """Describe a host of which only the blueprint tells anything."""
     gpus = None
     if pool.accelerator in catalog.accelerators() and pool.accelerator and pool.gpus_per_node:
         gpus = spec.Gpus(pool.accelerator, pool.gpus_per_node, simulated=False, mig=machines.mig(pool))
     memory_mib = values.memory_mib(pool.memory) if pool.memory else 0
-    return spec.Machine(SITE_HOST, sockets=1, cores_per_socket=pool.cpus_per_node or 0, threads_per_core=1, memory_mib=memory_mib, gpus=gpus, exists=True)
+    return machines.site_host(case, cpus=pool.cpus_per_node or 0, memory_mib=memory_mib, gpus=gpus)
 
 
 def _with(hosts: spec.HostGroup, machine: spec.Machine) -> spec.HostGroup:
@@ -161,7 +153,7 @@ def _note_standing(case: Case) -> None:
 
 
 def _check_scheduler(case: Case, name: str, pool: language.Pool) -> None:
-    if pool.scheduler in (None, scheduler(case.blueprint, pool)):
+    if pool.scheduler in (None, case.blueprint.scheduler_of(pool)):
         return
     what = f"pools.{name} is for {pool.scheduler}, and the cluster's scheduler is {case.blueprint.scheduler}"
     why = "a cluster has one scheduler, or both when it says so"

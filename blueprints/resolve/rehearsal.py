@@ -17,6 +17,11 @@ from .case import Case
 
 LEAST_MEMORY_MIB = 512
 NAME = "local"
+_SCHEDULED = {
+    counts.SLURM: "Slurm schedules and confines them",
+    counts.KUBERNETES: "Kubernetes counts and schedules them",
+    counts.BOTH: "Slurm and Kubernetes schedule them",
+}
 
 
 def machine(case: Case) -> spec.Machine:
@@ -112,7 +117,7 @@ def _check_count(case: Case, name: str, pool: language.Pool, entry: catalog.Acce
 def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Blueprint) -> tuple[str, ...]:
     """Say, one sentence each, what is not the real thing."""
     sentences = [*_simulated_gpu_sentences(cluster), *_storage(cluster)]
-    if blueprint.accounting.database == "managed":
+    if cluster.control.count and blueprint.accounting.database == "managed":
         sentences.append("The managed accounting database is MariaDB on the controller.")
     if cluster.control.count and blueprint.control.managed:
         sentences.append("The managed scheduler is Slurm on a controller of this machine.")
@@ -137,7 +142,7 @@ def _simulated_gpu_sentences(cluster: spec.ClusterSpec) -> list[str]:
     if not counts:
         return []
     names = display.listed(f"{count} {name}" for name, count in counts.items())
-    return [f"The GPUs ({names}) are device nodes without hardware: Slurm schedules and confines them, and nothing computes on them."]
+    return [f"The GPUs ({names}) are device nodes without hardware: {_SCHEDULED[cluster.scheduler]}, and nothing computes on them."]
 
 
 def _storage(cluster: spec.ClusterSpec) -> list[str]:

@@ -2,15 +2,16 @@
 
 import dataclasses
 import fnmatch
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from .. import catalog, display, language, spec
 from ..codes import Code
 from ..language import values
-from . import capacity, machines
+from . import capacity, fabric, machines
 from .case import Case
 
-_UNKNOWN_USD = float("inf")
+_BILLED_ON_DEMAND = (capacity.ON_DEMAND, "reserved")
+"""Ways of buying that are billed by the price on demand."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,7 +30,10 @@ def choose(case: Case, name: str, pool: language.Pool, *, bought: spec.Capacity)
         found = [_named(case, name, pool, bought, *one) for one in named]
         return tuple(choice for choice in found if choice)
     if pool.accelerator is None and pool.gpus_per_node is None:
-        return _with_processors(case, name, pool, bought) if case.is_cloud else ()
+        if case.is_cloud:
+            return _with_processors(case, name, pool, bought)
+        fabric.check_unknown(case, name, pool)
+        return ()
     if not machines.check_gpus(case, name, pool):
         return ()
     return _with_gpus(case, name, pool, bought)
@@ -50,14 +54,28 @@ def _with_gpus(case: Case, name: str, pool: language.Pool, bought: spec.Capacity
     right = [machine for machine in of_type if machine.gpus == pool.gpus_per_node]
     wanted = f"{pool.gpus_per_node} {pool.accelerator}"
     if not right:
-        _no_machine(case, name, pool, of_type)
+        if not case.is_cloud and machines.is_declared(pool):
+            _take_as_declared(case, name, pool)
+        else:
+            _no_machine(case, name, pool, of_type)
         return ()
     fitting = _to_be_had(case, right, bought, wanted=f"machine with {wanted} GPUs", path=path) or right
     return (_best(case, pool, _with_scratch(pool, fitting), bought, wanted=f"{wanted} GPUs", path=path),)
 
 
+def _take_as_declared(case: Case, name: str, pool: language.Pool) -> None:
+    """Note that the site has machines that the catalogue doesn't know: they are what the blueprint says."""
+    what = f"the nodes of {name} are as the blueprint declares them: {pool.gpus_per_node} {pool.accelerator}, {pool.cpus_per_node} processors, {pool.memory}"
+    why = f"the catalogue knows no machine of {case.target.title} with these GPUs, so that nothing is known of their fabric, disks and GPU memory"
+    remedy = "leave it; with a machine of the catalogue the acceptance would know what to expect of the fabric"
+    case.note(Code.HOSTS_DECLARED, "pools", name, "accelerator", what=what, why=why, remedy=remedy)
+    fabric.check_unknown(case, name, pool)
+
+
 def _no_machine(case: Case, name: str, pool: language.Pool, of_type: Sequence[catalog.Machine]) -> None:
     remedy = f"choose another, under `targets.{case.target.name}.pools.{name}` if other targets shall keep this one"
+    if not case.is_cloud:
+        remedy += "; or declare what your hosts have, there: `cpus_per_node` and `memory`"
     if of_type:
         what = f"no machine of {case.target.title} has {pool.gpus_per_node} {pool.accelerator} GPUs"
         why = f"there are machines with {display.listed(sorted({machine.gpus for machine in of_type}))} of them"
@@ -98,50 +116,92 @@ def _with_scratch(pool: language.Pool, candidates: Sequence[catalog.Machine]) ->
 
 
 def _best(case: Case, pool: language.Pool, candidates: Sequence[catalog.Machine], bought: spec.Capacity, *, wanted: str, path: tuple[str | int, ...]) -> Choice:
-    """Choose by fabric where one is used, then by price, then by the catalogue's order."""
+    """Choose by fabric where one decides, then by price or size, then by the catalogue's order."""
     if len(candidates) == 1:
         return Choice(candidates[0], f"the only machine to be had with {wanted}", path)
     reason = []
     fitting = list(candidates)
-    if pool.fabric != "none" and pool.range.max > 1:
+    if _fabric_decides(pool):
         fastest = max(_fabric_gbps(machine) for machine in fitting)
         faster = [machine for machine in fitting if _fabric_gbps(machine) == fastest]
         if len(faster) < len(fitting):
             reason.append(f"the fastest fabric ({fastest:g} Gb/s a node)")
         fitting = faster
-    if len(fitting) > 1:
-        usd = _prices(case, fitting, bought)
-        cheapest = min(usd)
-        if cheapest < _UNKNOWN_USD:
-            reason.append(f"the lowest known price (USD {cheapest:g} an hour)")
-        fitting = [fitting[usd.index(cheapest)]]
+    chosen = fitting[0]
+    if len(fitting) > 1 and case.is_cloud:
+        chosen, why = _cheapest(case, fitting, bought)
+        reason.append(why)
     words = display.listed(reason) if reason else "the first place in the catalogue"
-    return Choice(fitting[0], f"of {len(candidates)} machines with {wanted}: {words}", path)
+    return Choice(chosen, f"of {len(candidates)} machines with {wanted}: {words}", path)
+
+
+def _cheapest(case: Case, candidates: Sequence[catalog.Machine], bought: spec.Capacity) -> tuple[catalog.Machine, str]:
+    """Choose by the price as it is bought, by that on demand, or by size: by the first of these that is known of every candidate, and say which.
+
+    A machine without a known price would lose to any other, however dear, so that prices that some don't have decide nothing.
+    """
+    missing: list[str] = []
+    for kind in [capacity.ON_DEMAND] if bought.kind in _BILLED_ON_DEMAND else [bought.kind, capacity.ON_DEMAND]:
+        found = [_usd_per_hour(case, machine, kind) for machine in candidates]
+        known = [usd for usd in found if usd is not None]
+        if len(known) == len(candidates):
+            why = f"the lowest {_named_price(kind)} (USD {min(known):g} an hour)"
+            return candidates[found.index(min(known))], _because(why, missing)
+        missing.append(f"{_some(len(known), len(candidates))} a known {_named_price(kind)}")
+    smallest = min(candidates, key=_size)
+    if len({_size(machine) for machine in candidates}) == 1:
+        return smallest, _because("the first in the catalogue, as all are of one size", missing)
+    return smallest, _because(f"the smallest ({smallest.vcpus} processors, {smallest.memory_gib:g} GiB)", missing)
+
+
+def _size(machine: catalog.Machine) -> tuple[int, float]:
+    return machine.vcpus, machine.memory_gib
+
+
+def _because(why: str, missing: Sequence[str]) -> str:
+    return f"{why}, since {display.listed(missing)}" if missing else why
+
+
+def _some(count: int, of: int) -> str:
+    if not count:
+        return "none has"
+    return f"only {count} of {of} {'has' if count == 1 else 'have'}"
+
+
+def _named_price(kind: str) -> str:
+    return "price on demand" if kind == capacity.ON_DEMAND else f"{kind} price"
+
+
+def _usd_per_hour(case: Case, machine: catalog.Machine, kind: str) -> float | None:
+    """Give a price to compare machines by; a doubtful one doesn't count."""
+    price = catalog.price(case.target.name, machine.name, region=case.region, capacity=kind)
+    return None if price is None or price.low else price.usd_per_hour
+
+
+def _fabric_decides(pool: language.Pool) -> bool:
+    """Say whether the fastest fabric is worth more than a low price: where it is required, or for GPUs that are made to train over several nodes.
+
+    GPUs without NVLink exchange little even inside a node, and what has a fabric among their machines is a far larger host for the same GPU: an L4 costs 2.5 times
+    as much with EFA of 25 Gb/s as without (AWS' prices on demand, us-east-1, 2026). Such a fabric is taken where it is asked for.
+    """
+    if pool.fabric == "none" or pool.range.max < 2:
+        return False
+    known = catalog.accelerators().get(pool.accelerator or "")
+    return pool.fabric == "required" or (known is not None and known.nvlink)
 
 
 def _fabric_gbps(machine: catalog.Machine) -> float:
     return machine.fabric_nics * machine.fabric_nic_gbps if machine.fabric else 0.0
 
 
-def _prices(case: Case, candidates: Iterable[catalog.Machine], bought: spec.Capacity) -> list[float]:
-    """Give prices to compare machines by: as they are bought, or on demand where nobody knows those. Doubtful ones don't count."""
-    usd: list[float] = []
-    for kind in (bought.kind, capacity.ON_DEMAND):
-        found = [catalog.price(case.target.name, machine.name, region=case.region, capacity=kind) for machine in candidates]
-        usd = [price.usd_per_hour if price and not price.low else _UNKNOWN_USD for price in found]
-        if min(usd) < _UNKNOWN_USD:
-            break
-    return usd
-
-
 def _with_processors(case: Case, name: str, pool: language.Pool, bought: spec.Capacity) -> tuple[Choice, ...]:
     """Choose the smallest machine without GPUs that has the processors and the memory asked for."""
     least_gib = values.memory_mib(pool.memory) / machines.MIB_PER_GIB if pool.memory else 0
-    known = catalog.machines(case.target.name).values()
-    family = [machine for machine in known if any(fnmatch.fnmatchcase(machine.name, pattern) for pattern in case.target.cpu_machines)]
+    known, patterns = catalog.machines(case.target.name).values(), case.target.cpu_machines.get(case.architecture, ())
+    family = [machine for machine in known if any(fnmatch.fnmatchcase(machine.name, pattern) for pattern in patterns)]
     large = [machine for machine in family if machine.vcpus >= (pool.cpus_per_node or 1) and machine.memory_gib >= least_gib]
     if not large:
-        biggest = max(family, key=lambda machine: (machine.vcpus, machine.memory_gib))
+        biggest = max(family, key=_size)
         what = f"no usual machine of {case.target.title} is as large as the nodes of {name}"
         why = f"the largest without GPUs that is chosen by itself, {biggest.name}, has {biggest.vcpus} processors and {biggest.memory_gib:g} GiB of memory"
         remedy = f"name one: `targets.{case.target.name}.pools.{name}.machine`"
@@ -149,5 +209,14 @@ def _with_processors(case: Case, name: str, pool: language.Pool, bought: spec.Ca
         case.error(Code.MACHINE_MISSING, *path, what=what, why=why, remedy=remedy)
         return ()
     fitting = _to_be_had(case, large, bought, wanted="machine of this size", path=("pools", name)) or large
-    smallest = min(fitting, key=lambda machine: (machine.vcpus, machine.memory_gib))
+    smallest = min(fitting, key=_size)
+    if pool.cpus_per_node is None and pool.memory is None:
+        _note_small(case, name, smallest)
     return (Choice(smallest, "the smallest of the target's usual machines that has what is asked for", ("pools", name)),)
+
+
+def _note_small(case: Case, name: str, smallest: catalog.Machine) -> None:
+    what = f"the nodes of {name} are {smallest.name}, with {smallest.vcpus} processors and {smallest.memory_gib:g} GiB of memory"
+    why = "the blueprint doesn't say how large they are, and this is the smallest of the target's usual machines"
+    remedy = f"write `cpus_per_node` and `memory` for larger ones, or name one: `targets.{case.target.name}.pools.{name}.machine`"
+    case.note(Code.MACHINE_SMALLEST, "pools", name, what=what, why=why, remedy=remedy)

@@ -4,17 +4,14 @@ from collections.abc import Sequence
 
 from .. import catalog, display, spec
 from ..codes import Code
+from . import processors
 from .case import Case
-
-_ANY_ARCHITECTURE = "any"
-_USUAL_ARCHITECTURE = "x86_64"
 
 
 def resolve(case: Case, node_sets: Sequence[spec.NodeSet]) -> spec.Software:
     """Choose the profile, and find nodes that it can't run on."""
-    architectures = dict.fromkeys(node_set.hosts.machine.arch for node_set in node_sets)
-    name = case.blueprint.software or _usual(case, next(iter(architectures), _USUAL_ARCHITECTURE))
-    software = catalog.software(_usable(case, name, architectures))
+    name = case.blueprint.software or _usual(case, case.architecture)
+    software = catalog.software(_usable(case, name))
     for node_set in node_sets:
         _check_architecture(case, node_set, software)
     return software
@@ -22,10 +19,10 @@ def resolve(case: Case, node_sets: Sequence[spec.NodeSet]) -> spec.Software:
 
 def _usual(case: Case, architecture: str) -> str:
     usual = case.target.default_software
-    return usual.get(architecture, usual[_USUAL_ARCHITECTURE])
+    return usual.get(architecture, usual[processors.USUAL])
 
 
-def _usable(case: Case, name: str, architectures: dict[str, None]) -> str:
+def _usable(case: Case, name: str) -> str:
     """Give the profile's name back, or that of a stand-in where there is no such profile or it belongs elsewhere."""
     if name not in catalog.profile_names():
         what = f"there is no software profile {display.quoted(name)}"
@@ -40,12 +37,12 @@ def _usable(case: Case, name: str, architectures: dict[str, None]) -> str:
         case.error(Code.SOFTWARE_TARGET, "software", what=what, why=why, remedy=remedy)
     else:
         return name
-    return _usual(case, next(iter(architectures), _USUAL_ARCHITECTURE))
+    return _usual(case, case.architecture)
 
 
 def _check_architecture(case: Case, node_set: spec.NodeSet, software: spec.Software) -> None:
     architecture = node_set.hosts.machine.arch
-    if software.arch in (_ANY_ARCHITECTURE, architecture) or case.is_rehearsal or isinstance(node_set.image, str):
+    if software.arch in (processors.ANY, architecture) or case.is_rehearsal or isinstance(node_set.image, str):
         return
     what = f"the nodes of {node_set.pool} have {architecture} processors, and the software profile `{software.profile}` is for {software.arch}"
     why = "a cluster has one software profile, whose programs run on one kind of processor"

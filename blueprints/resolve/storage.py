@@ -6,6 +6,7 @@ import math
 from .. import catalog, display, language, spec
 from ..codes import Code
 from ..language import values
+from . import counts
 from .case import Case
 
 EXISTING = "existing"
@@ -46,7 +47,9 @@ def _file_system(case: Case, name: str, asked: language.Storage) -> spec.FileSys
     chosen = _with_throughput(case, name, asked, _with_durability(case, name, asked, usual))
     tier = _tier(asked, chosen)
     size_gib = _size(case, name, asked, chosen, tier)
-    if not case.is_cloud:
+    if not case.is_cloud and not counts.controllers(case):
+        _blame_server(case, name, asked)
+    elif not case.is_cloud:
         what = f"{name} is served by the controller from its own disks"
         why = "nobody makes file systems on bare metal: the controller exports a folder over NFS, no faster and no safer than its disks"
         remedy = f"mount one that is there: `targets.{case.target.name}.storage.{name}: {{kind: existing, source: …}}`"
@@ -69,6 +72,16 @@ def _blame_kind(case: Case, name: str, asked: language.Storage) -> None:
     remedy = (
         f"mount one that is there: `targets.{case.target.name}.storage.{name}: {{kind: existing, mount: {asked.mount}, source: …}}`, or choose another kind"
     )
+    case.error(Code.STORAGE_KIND_MISSING, "storage", name, "kind", what=what, why=why, remedy=remedy)
+
+
+def _blame_server(case: Case, name: str, asked: language.Storage) -> None:
+    """Say that no host can serve a folder; of a disk the checks say it on every target."""
+    if asked.kind == "block":
+        return
+    what = f"nothing serves {name}: this cluster has no controller of its own"
+    why = f"nobody makes file systems on {case.target.title}: there the controller of Slurm exports a folder, and the hosts of Kubernetes' control plane serve none"
+    remedy = f"mount one that is there: `targets.{case.target.name}.storage.{name}: {{kind: existing, source: …}}`"
     case.error(Code.STORAGE_KIND_MISSING, "storage", name, "kind", what=what, why=why, remedy=remedy)
 
 
@@ -127,19 +140,46 @@ def _size(case: Case, name: str, asked: language.Storage, chosen: catalog.Storag
     wanted = values.size_gib(asked.size)
     if not chosen.valid_sizes(tier):
         return wanted
+    named = _named_tier(asked, chosen, tier)
     found = chosen.next_size(math.ceil(wanted), mbs_per_tib=tier)
+    if named is None:
+        return None if found is None else float(found)
     if found is None:
         largest = chosen.maximum_gib(tier)
         what = f"{chosen.product} doesn't come as large as {asked.size}"
-        why = f"the largest{f' with {tier} MB/s/TiB' if tier else ''} has {largest} GiB"
+        why = f"the largest{named} has {largest} GiB"
         remedy = "ask for less, or divide the files among several file systems"
         case.error(Code.STORAGE_SIZE, "storage", name, "size", what=what, why=why, remedy=remedy)
         return None if largest is None else float(largest)
     if found > wanted:
+        below = chosen.previous_size(math.floor(wanted), mbs_per_tib=tier)
         what = f"{name} gets {found} GiB instead of {wanted:g}"
-        why = f"{chosen.product}{f' with {tier} MB/s/TiB' if tier else ''} is sold in steps, and this is the next one"
-        case.note(Code.STORAGE_ROUNDED, "storage", name, "size", what=what, why=why, remedy=f"write `size: {found} GiB`, or leave it")
+        why = f"{chosen.product}{named} is sold in steps: {f'{below} GiB below, ' if below else ''}{found} GiB above"
+        remedy = _with_steps(asked.size, below, found, meant=_meant(asked.size, chosen, tier))
+        case.note(Code.STORAGE_ROUNDED, "storage", name, "size", what=what, why=why, remedy=remedy)
     return float(found)
+
+
+def _named_tier(asked: language.Storage, chosen: catalog.StorageClass, tier: int | None) -> str | None:
+    """Name the throughput that sizes go by; nothing where all have the same sizes and another one was asked for, None where those of that one are unknown."""
+    if tier is None:
+        return ""
+    if _throughput(asked) in (None, tier):
+        return f" with {tier} MB/s/TiB"
+    return "" if len({one.sizes for one in chosen.tiers}) == 1 else None
+
+
+def _with_steps(size: str, below: int | None, above: int, *, meant: int | None) -> str:
+    if meant is not None:
+        return f"write `size: {meant} GiB` if you mean what is sold as {size.replace('iB', 'B')}, or `size: {above} GiB`"
+    return f"write {f'`size: {below} GiB` or ' if below else ''}`size: {above} GiB`, or leave it"
+
+
+def _meant(size: str, chosen: catalog.StorageClass, tier: int | None) -> int | None:
+    """Give the size that sellers mean by this number, if they sell one: they count 1000 GiB as a TB of Lustre, so that their 14.4 TB have 14400 GiB."""
+    number, unit, _ = size.partition("TiB")
+    as_sold = round(float(number) * 1000, 6) if unit else 0.0
+    return int(as_sold) if as_sold.is_integer() and as_sold and chosen.is_valid_size(int(as_sold), mbs_per_tib=tier) else None
 
 
 def _throughput(asked: language.Storage) -> int | None:

@@ -61,7 +61,7 @@ MADE = [
     made("ELF", b"\x7fELF\x02\x01\x01\x00", (Code.CONTROL_CHARACTER, 1)),
     made("NUL", b"name: tiny\nsoftware: de\x00bian\n", (Code.CONTROL_CHARACTER, 2)),
     made("escape", b"name: tiny\nsoftware: \x1b[31mred\n", (Code.CONTROL_CHARACTER, 2)),
-    made("byte order mark before a fault", b"\xef\xbb\xbfname: tiny\npool: {}\n", (Code.BYTE_ORDER_MARK, 1), (Code.KEY_UNKNOWN, 2), (Code.KEY_MISSING, 1)),
+    made("byte order mark before a fault", b"\xef\xbb\xbfname: tiny\npool: {}\n", (Code.BYTE_ORDER_MARK, 1), (Code.KEY_UNKNOWN, 2), (Code.EMPTY, 2)),
     made("unknown target", TINY, (Code.TARGET_UNKNOWN, 0), target="locl"),
     made("target aws", TINY, (Code.TARGET_NOT_BUILT, 0), target="aws"),
     made("target gcp", TINY, (Code.TARGET_NOT_BUILT, 0), target="gcp"),
@@ -74,7 +74,7 @@ MADE = [
     made("setting that is nested too deep", TINY, (Code.OVERRIDE_VALUE, 0), overrides={"description": nested(100)}),
     made("setting of the wrong type", TINY, (Code.TYPE_WRONG, 0), overrides={"pools.train.nodes": "2"}),
     made("setting of an unknown key", TINY, (Code.KEY_UNKNOWN, 0), overrides={"pools.train.node": 2}),
-    made("setting that takes what is required", TINY, (Code.KEY_MISSING, 0), overrides={"pools.train": {}}),
+    made("setting that takes what is required", TINY, (Code.TYPE_WRONG, 0), overrides={"pools.train.nodes": None}),
     made("two wrong settings", TINY, (Code.OVERRIDE_PATH, 0), (Code.NUMBER_OUT_OF_RANGE, 0), overrides={"pools.a.nodes": 1, "pools.train.nodes": 0}),
     made("setting and file", b"name: T\npools: {a: {nodes: 1}}\n", (Code.NAME_FORM, 1), (Code.TYPE_WRONG, 0), overrides={"access": 1}),
 ]

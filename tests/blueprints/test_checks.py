@@ -53,6 +53,32 @@ def test_windows_meet_when_some_month_opens_both_at_one_time(one: spec.Window, o
         assert bool(found(blueprint, code=Code.WINDOWS_OVERLAP)) is meet
 
 
+@pytest.mark.parametrize(
+    ("windows", "longest"),
+    [
+        ([window("monday", "02:00", 4)], "6-20:00:00"),
+        ([window("monday", "02:00", 4), window("thursday", "02:00", 4)], "3-20:00:00"),
+        ([window("saturday", "12:00", 48), window("monday", "12:00", 48), window("wednesday", "12:00", 48)], "1-00:00:00"),
+        ([window("tuesday", "02:00", 4, "last")], "34-20:00:00"),
+        ([window("tuesday", "02:00", 4, "first"), window("tuesday", "02:00", 4, "third")], "20-20:00:00"),
+        ([window("tuesday", "02:00", 4, "second"), window("tuesday", "02:00", 4, "fourth")], "20-20:00:00"),
+        ([window("monday", "00:00", 24, "first"), window("friday", "00:00", 24, "first")], "27-00:00:00"),
+        ([window("monday", "02:00", 4), window("friday", "00:00", 24, "first")], "6-20:00:00"),
+    ],
+)
+def test_the_longest_time_between_windows_is_that_of_the_calendar(windows: list[spec.Window], longest: str) -> None:
+    source = read.from_bytes(b"name: tiny\npools: {train: {nodes: 2}}\n", file="t.yaml")
+    loaded = load.from_document(source, target="local", stack="t", facts=FACTS)
+    (only,) = maintenance.check(dataclasses.replace(loaded.spec, maintenance=tuple(windows)), loaded.blueprint, source)
+    assert f"which is {longest} at most" in only.what
+
+
+def test_a_window_that_meets_many_is_told_once() -> None:
+    windows = '  - {weekday: monday, start: "02:00", hours: 2}\n' * 20
+    text = f"name: tiny\npools: {{train: {{nodes: 1, partition: {{max_time: 60}}}}}}\nmaintenance:\n{windows}"
+    assert [one.where and one.where.line for one in found(text, code=Code.WINDOWS_OVERLAP)] == [*range(5, 24)]
+
+
 def test_what_is_called_the_language_in_the_catalogue_is_in_the_language() -> None:
     for name in catalog.target_names():
         target = catalog.target(name)

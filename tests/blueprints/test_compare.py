@@ -72,12 +72,24 @@ def test_what_is_owned_has_no_price() -> None:
         assert side.usd_per_gpu_hour is None
 
 
-def test_all_machines_of_a_pool_count_as_the_scheduler_may_start_them_all(tmp_path: pathlib.Path) -> None:
+def test_machines_of_one_pool_stand_in_for_each_other(tmp_path: pathlib.Path) -> None:
     text = "name: mine\npools: {train: {machines: [p5.48xlarge, p4d.24xlarge], nodes: {min: 0, max: 4}, fabric: none}}\n"
     (side,) = compared(written(tmp_path, text), "aws")
     assert [offer.machine for offer in side.offers] == ["p5.48xlarge", "p4d.24xlarge"]
-    assert side.gpus_max == 2 * 4 * 8
-    assert side.gpu_memory_gib == 4 * 8 * (80 + 40)
+    assert side.gpus_max == 4 * 8, "the pool has four nodes at most, of whichever machine"
+    assert side.gpu_memory_gib == side.gpu_memory_gb == 4 * 8 * 80
+    assert side.costs is not None
+    assert side.usd_per_gpu_hour == pytest.approx(side.costs.hourly_max / (4 * 8))
+
+
+def test_memory_that_clouds_report_differently_compares(tmp_path: pathlib.Path) -> None:
+    text = "name: mine\npools: {train: {accelerator: l4, gpus_per_node: 1, nodes: 2, fabric: none}}\n"
+    aws, gcp = compared(written(tmp_path, text), "aws", "gcp")
+    assert [side.gpu_memory_gib for side in (aws, gcp)] == [2 * 22.35, 2 * 24]
+    assert [side.gpu_memory_gb for side in (aws, gcp)] == [48, 48]
+    assert [side.offers[0].gpu_memory_gb for side in (aws, gcp)] == [24, 24]
+    (local,) = compared("starter", "local")
+    assert local.gpu_memory_gb is None
 
 
 def test_a_target_where_it_cannot_exist_says_why_and_the_others_stand(tmp_path: pathlib.Path) -> None:
@@ -92,7 +104,7 @@ def test_a_target_where_it_cannot_exist_says_why_and_the_others_stand(tmp_path: 
 def test_what_is_wrong_everywhere_is_shown_as_by_check(tmp_path: pathlib.Path) -> None:
     with pytest.raises(finding.Invalid) as invalid:
         compared(written(tmp_path, "name: mine\npools: {train: {node: 2}}\n"))
-    assert {(found.code, found.where.line) for found in invalid.value.findings if found.where} == {(Code.KEY_UNKNOWN, 2), (Code.KEY_MISSING, 2)}
+    assert {(found.code, found.where.line) for found in invalid.value.findings if found.where} == {(Code.KEY_UNKNOWN, 2)}
 
 
 def test_differences_leave_out_what_holds_everywhere_and_what_figures_show() -> None:

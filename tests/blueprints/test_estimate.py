@@ -62,9 +62,33 @@ def test_spot_has_its_own_price_and_says_that_it_moves() -> None:
     assert "moves" not in bought.note
 
 
-@pytest.mark.parametrize("kind", ["reserved", "block"])
-def test_what_is_bought_by_contract_has_no_price_and_the_total_is_a_least(kind: str) -> None:
-    found = estimate.estimate(one_pool(capacity=spec.Capacity(kind, id="cr-0123")))
+def reserved(**more: Any) -> estimate.Part:
+    return parts(one_pool(capacity=spec.Capacity("reserved", id="cr-0123"), **more))["train"]
+
+
+def test_a_reservation_is_billed_as_on_demand() -> None:
+    found = reserved()
+    assert (found.what, found.count_min, found.count_max) == ("p5.48xlarge, reserved", 16, 16)
+    assert (found.unit_usd_per_hour, found.as_of, found.source) == (listed("on-demand").usd_per_hour, listed("on-demand").as_of, listed("on-demand").source)
+    assert found.note == "as on demand, used or not, before any discount"
+
+
+def test_an_elastic_pool_in_a_reservation_costs_the_whole_reservation_at_any_time() -> None:
+    found = reserved(minimum=0)
+    assert (found.count_min, found.count_max) == (16, 16)
+    assert found.hourly_min == found.hourly_max == pytest.approx(16 * listed("on-demand").usd_per_hour)
+    assert found.note == "as on demand, used or not, before any discount; the whole reservation is billed, however few nodes run"
+
+
+def test_a_reserved_machine_without_a_known_price_has_none() -> None:
+    node_set = hand_made.pool("train", 16, machine=dataclasses.replace(hand_made.P5, name="p6e-gb200.36xlarge"), capacity=spec.Capacity("reserved", id="cr-1"))
+    found = parts(hand_made.aws(storage=(), node_sets=(node_set,)))["train"]
+    assert (found.unit_usd_per_hour, found.note) == (None, "no price is known")
+
+
+def test_a_block_has_no_known_price_and_the_total_is_a_least() -> None:
+    found = estimate.estimate(one_pool(capacity=spec.Capacity("block", id="cr-0123")))
+    assert "a price of its own" in found.unknown[0].note
     assert [part.name for part in found.unknown] == ["train"]
     assert not found.complete
     assert found.of("compute") == (0.0, 0.0)

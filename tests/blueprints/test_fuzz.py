@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from blueprints import document, finding, language, library, load, read
 from blueprints.facts import Facts
+from blueprints.language import merge
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 STARTER = library.find("starter").read_bytes()
@@ -132,7 +133,7 @@ def test_the_starter_with_a_value_replaced(path: document.Path, value: Any) -> N
     settle(yaml.safe_dump(changed.values, sort_keys=False).encode("utf-8", "replace"))
 
 
-MERGED = {name: load.open_document(library.find(name)) for name in library.names()}
+MERGED = {name: merge.settle(load.open_document(library.find(name)), "aws") for name in library.names()}
 
 
 @pytest.mark.parametrize("name", sorted(MERGED))

@@ -117,6 +117,15 @@ def test_the_starter_has_nothing_to_say_on_this_machine() -> None:
     assert examined("starter", "local").findings == ()
 
 
+@pytest.mark.parametrize("target", ["aws", "gcp", "metal"])
+def test_the_starters_data_goes_with_its_stack_everywhere(target: str) -> None:
+    loaded = examined("starter", target)
+    assert {(entry.protect, entry.on_delete) for entry in loaded.spec.storage} == {(False, "delete")}
+    assert not loaded.spec.database.protect
+    said = [found for found in loaded.findings if found.code == Code.DATA_DELETABLE]
+    assert [found.level for found in said] == [finding.Level.NOTE] * 2
+
+
 def test_every_stored_spec_belongs_to_a_blueprint_and_a_target() -> None:
     assert {path.name for path in SPECS.iterdir()} == {f"{name}.{target}.json" for name, target in STORED}
 
@@ -128,7 +137,7 @@ def test_a_blueprint_says_for_whom_it_is_and_what_to_change_first(name: str) -> 
     assert comment[0].startswith("# For ")
     assert len(comment) >= 3
     assert any(line.startswith("# Change first: ") for line in comment)
-    blueprint = language.parse(merge.refine(load.open_document(library.find(name)), MAIN[name]))
+    blueprint = language.parse(merge.settle(load.open_document(library.find(name)), MAIN[name]))
     assert blueprint.name == name
     assert blueprint.audience
     assert blueprint.description

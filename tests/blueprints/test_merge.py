@@ -8,7 +8,7 @@ import pytest
 from blueprints import document, finding, load, read
 from blueprints.codes import Code
 from blueprints.facts import Facts
-from blueprints.language import merge
+from blueprints.language import merge, overrides
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 BASE = """\
@@ -39,6 +39,7 @@ def extended(child: str) -> document.Document:
         ("pools: {train: {nodes: {min: 0, max: 8}}}", ("pools", "train", "nodes"), {"min": 0, "max": 8}),
         ("pools: {train: {capacity: {kind: block}}}", ("pools", "train", "capacity"), {"kind": "block"}),
         ("pools: {train: {capacity: spot}}", ("pools", "train", "capacity"), "spot"),
+        ("pools: {dev: {machines: }}", ("pools", "dev"), {"nodes": 2, "machine": "m7i.large", "labels": {"team": "a"}, "machines": None}),
         ("pools: {dev: {machines: [a, b]}}", ("pools", "dev"), {"nodes": 2, "labels": {"team": "a"}, "machines": ["a", "b"]}),
         ("pools: {dev: {machine: a, machines: [b]}}", ("pools", "dev"), {"nodes": 2, "labels": {"team": "a"}, "machine": "a", "machines": ["b"]}),
         ("pools: {dev: {labels: {job: b}}}", ("pools", "dev", "labels"), {"team": "a", "job": "b"}),
@@ -98,6 +99,33 @@ def test_what_a_blueprint_is_as_a_whole_differs_on_no_target(key: str) -> None:
     assert merged.at("name") == "base"
 
 
+@pytest.mark.parametrize(
+    ("settings", "path", "expected"),
+    [
+        ({"pools.train.nodes": 8}, ("pools", "train", "nodes"), 8),
+        ({"pools.dev": None}, ("pools", "dev"), None),
+        ({"pools.dev": {"labels": {"job": "b"}}}, ("pools", "dev", "labels"), {"team": "a", "job": "b"}),
+        ({"pools.train.partition": {"max_time": "60"}}, ("pools", "train", "partition"), {"default": True, "max_time": "60"}),
+        ({"pools.train.capacity": {"kind": "spot"}}, ("pools", "train", "capacity"), {"kind": "spot"}),
+        ({"pools.dev.machines": ["a", "b"]}, ("pools", "dev"), {"nodes": 2, "labels": {"team": "a"}, "machines": ["a", "b"]}),
+        ({"network.region": "us-east-1"}, ("network",), {"region": "us-east-1"}),
+        ({"pools.new": {"nodes": 1}, "pools.new.nodes": 2}, ("pools", "new", "nodes"), 2),
+    ],
+)
+def test_settings_follow_the_same_rules(settings: dict[str, Any], path: document.Path, expected: Any) -> None:
+    settled = overrides.apply(parsed(BASE), settings)
+    assert settled.findings == ()
+    assert settled.at(*path) == expected
+    if expected is not None:
+        assert settled.origin("pools", "dev") == "child.yaml:4"
+
+
+def test_a_part_that_a_setting_gives_is_shown_as_the_setting() -> None:
+    settled = overrides.apply(parsed(BASE), {"pools.train.partition": {"max_time": "60"}})
+    assert settled.where("pools", "train", "partition", "max_time").text == 'pools.train.partition: {"max_time": "60"}'
+    assert settled.where("pools", "train", "partition", "default").line == 3
+
+
 def write(folder: pathlib.Path, **files: str) -> pathlib.Path:
     for name, text in files.items():
         (folder / f"{name}.yaml").write_text(text)
@@ -147,6 +175,9 @@ def test_a_fault_of_the_rest_is_told_once(tmp_path: pathlib.Path) -> None:
         ("link.yaml", Code.EXTENDS_FORM),
         ("top.yaml", Code.EXTENDS_CIRCLE),
         ("circle.yaml", Code.EXTENDS_CIRCLE),
+        ("loop.yaml", Code.EXTENDS_FORM),
+        ('"a\\0.yaml"', Code.EXTENDS_FORM),
+        (f"{'x' * 300}.yaml", Code.EXTENDS_FORM),
     ],
 )
 def test_a_blueprint_extends_its_neighbours_and_the_library_only(tmp_path: pathlib.Path, name: str, code: str) -> None:
@@ -154,11 +185,41 @@ def test_a_blueprint_extends_its_neighbours_and_the_library_only(tmp_path: pathl
     folder.mkdir()
     (tmp_path / "elsewhere.yaml").write_text("name: secret\n")
     (folder / "link.yaml").symlink_to(tmp_path / "elsewhere.yaml")
+    (folder / "loop.yaml").symlink_to(folder / "loop.yaml")
     path = write(folder, top=f"extends: {name}\nname: top\n", circle="extends: top.yaml\n")
     with pytest.raises(finding.Invalid) as invalid:
         load.open_document(path)
     assert [found.code for found in invalid.value.findings] == [code]
     assert "secret" not in str(invalid.value)
+
+
+def test_a_blueprint_counts_more_than_the_target_parts_of_what_it_extends(tmp_path: pathlib.Path) -> None:
+    below = "name: below\nnetwork: {region: eu-west-1}\npools: {a: {nodes: 1}, b: {nodes: 1}}\n"
+    path = write(
+        tmp_path,
+        top="extends: below.yaml\nname: top\nnetwork: {region: us-west-2}\ntargets: {aws: {pools: {b: }}}\n",
+        below=below + "targets: {aws: {network: {region: us-east-1, egress: none}, pools: {a: {nodes: 5}}}}\n",
+    )
+    settled = merge.settle(load.open_document(path), "aws")
+    assert settled.at("network") == {"region": "us-west-2", "egress": "none"}
+    assert settled.at("pools") == {"a": {"nodes": 5}}
+    assert settled.origin("pools", "a", "nodes").startswith("targets.aws, ")
+    assert merge.settle(load.open_document(path), "gcp").at("pools", "a", "nodes") == 1
+
+
+def test_a_fault_in_the_target_part_of_what_is_extended_is_shown_there(tmp_path: pathlib.Path) -> None:
+    path = write(tmp_path, top="extends: below.yaml\nname: top\n", below="name: below\npools: {a: {nodes: 1}}\ntargets: {gcp: {pools: {a: {nodse: 2}}}}\n")
+    assert codes(path) == [(Code.KEY_UNKNOWN, "below.yaml")]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_told"),
+    [("trian", True), ("trai", True), ("traiin", True), ("train2", False), ("gpu", False), ("tarin-b", False), ("brain", False)],
+)
+def test_a_pool_that_is_new_by_a_slip_is_told(tmp_path: pathlib.Path, name: str, is_told: bool) -> None:
+    path = write(tmp_path, top=f"extends: below.yaml\nname: top\npools: {{{name}: {{nodes: 2}}}}\n", below="name: below\npools: {train: {nodes: 1}}\n")
+    found = load.from_document(load.open_document(path), target="local", stack="test", facts=FACTS).findings
+    assert [one.where.line if one.where else 0 for one in found if one.code == Code.NAME_SLIP] == [3] * is_told
 
 
 def test_a_row_of_blueprints_has_an_end(tmp_path: pathlib.Path) -> None:

@@ -57,7 +57,7 @@ mine.yaml:8:12: error: pools.train.nodes can't be `0` [CW205]
   why: nodes means: how many nodes: a number, or `{min, max}` for a pool that grows and shrinks
   do:  write a number from 1 to 50000
 
-mine.yaml:9:32: error: there is no accelerator `h10` [CW305]
+mine.yaml:9:32: error: the catalogue knows no accelerator `h10` [CW305]
     9 |   dev: {nodes: 1, accelerator: h10, gpus_per_node: 8}
       |                                ^^^
   why: accelerators are named in the catalogue (blueprints/catalog/accelerators.yaml)
@@ -159,3 +159,37 @@ def test_findings_are_plain_records_for_programs() -> None:
     assert finding.render([]) == "no findings\n"
     assert finding.render([one, one]).endswith("\n2 warnings\n")
     assert finding.in_order([one, one]) == (one,)
+
+
+def finding_at(level: finding.Level, line: int, file: str = "mine.yaml") -> finding.Finding:
+    return finding.Finding(level, "CW999", finding.Position(file, line, 1) if line else None, f"what {line}", "why", "remedy")
+
+
+ERROR, WARNING = finding.Level.ERROR, finding.Level.WARNING
+
+
+@pytest.mark.parametrize(
+    ("found", "last_line"),
+    [
+        ([finding_at(ERROR, 12)], "1 error"),
+        ([finding_at(WARNING, 3), finding_at(ERROR, 12)], "1 error (line 12), 1 warning"),
+        ([finding_at(ERROR, 3), finding_at(WARNING, 4), finding_at(ERROR, 12), finding_at(ERROR, 12)], "3 errors (lines 3 and 12), 1 warning"),
+        ([finding_at(ERROR, 3), finding_at(WARNING, 4), finding_at(ERROR, 5, "other.yaml")], "2 errors (mine.yaml:3 and other.yaml:5), 1 warning"),
+        ([finding_at(ERROR, 0), finding_at(WARNING, 4)], "1 error, 1 warning"),
+        (
+            [*(finding_at(ERROR, line) for line in range(1, 13)), finding_at(WARNING, 14)],
+            "12 errors (lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more), 1 warning",
+        ),
+    ],
+)
+def test_the_last_line_says_where_the_errors_are_among_others(found: list[finding.Finding], last_line: str) -> None:
+    assert finding.render(found).splitlines()[-1] == last_line
+
+
+def test_a_page_that_is_too_long_shows_its_errors() -> None:
+    warnings = [finding_at(WARNING, line) for line in range(1, finding.SHOWN_AT_MOST + 50)]
+    page = finding.render([*warnings, finding_at(ERROR, 900)])
+    assert "what 900" in page
+    assert "what 99 " in page.replace("\n", " ")
+    assert "what 100 " not in page.replace("\n", " ")
+    assert page.endswith("1 error (line 900), 149 warnings; the first 100 are shown, errors before others\n")

@@ -15,7 +15,7 @@ from jsonschema import validators
 
 from blueprints import document, finding, language, library, project, read
 from blueprints.codes import Code
-from blueprints.language import merge, reference, schema
+from blueprints.language import examples, merge, reference, schema
 from blueprints.language.cluster import TargetName
 
 DOCS = project.project_root() / "docs"
@@ -85,7 +85,7 @@ def readable(paths: Iterator[pathlib.Path]) -> Iterator[tuple[str, document.Docu
 
 
 CORPUS = dict(readable(iter(sorted(BROKEN.glob("*.yaml")))))
-EXAMPLE = read.read(reference.EXAMPLE)
+EXAMPLE = read.read(examples.EXAMPLE)
 WHOLE: dict[str, Any] = {key: value for key, value in EXAMPLE.values.items() if key != "extends"}
 PATHS = [path for path in parsed(WHOLE).places if path]
 

@@ -40,12 +40,35 @@ def test_thresholds_are_shares_of_what_was_measured(entry: catalog.Expectation) 
     if entry.typical_gbs is None:
         assert entry.provisional
         assert entry.warn_gbs is None
+        assert entry.measured_nodes is None
         return
+    assert entry.measured_nodes is not None
+    assert any(entry.fits(name, entry.measured_nodes) for name in entry.machines)
     assert entry.warn_gbs is not None
     assert entry.floor_gbs < entry.warn_gbs < entry.typical_gbs
     assert entry.warn_gbs / entry.typical_gbs == pytest.approx(0.95, abs=0.02)
     # One floor is what Google itself demands of a3-high (60 of 71).
     assert entry.floor_gbs / entry.typical_gbs == pytest.approx(0.90, abs=0.055)
+
+
+@pytest.mark.parametrize(
+    ("target", "machine", "nodes", "measured"),
+    [
+        ("aws", "p5.48xlarge", 500, 2),
+        ("aws", "p5en.48xlarge", 500, 16),
+        ("aws", "p6-b200.48xlarge", 16, 4),
+        ("gcp", "a3-megagpu-8g", 16, 2),
+        ("metal", "dgx-h100", 16, 8),
+        ("metal", "dgx-h100", 1, 1),
+        # Demanded by others, or a share of the NICs.
+        ("gcp", "a4-highgpu-8g", 16, None),
+        ("aws", "p6-b300.48xlarge", 16, None),
+    ],
+)
+def test_on_how_many_nodes_it_was_measured(target: str, machine: str, nodes: int, measured: int | None) -> None:
+    found = catalog.expected_busbw(target, machine, nodes)
+    assert found is not None
+    assert found.measured_nodes == measured
 
 
 def test_no_floor_is_more_than_the_network_can_carry() -> None:

@@ -14,6 +14,8 @@ NAME = re.compile(r"(?P<family>[a-z0-9]+)-(?P<shape>[a-z]+)-(?P<size>[0-9]+)(?P<
 GIB_PER_VCPU = {
     ("c2", "standard"): 4,
     ("c3", "standard"): 4,
+    ("c4a", "highcpu"): 2,
+    ("c4a", "standard"): 4,
     ("e2", "standard"): 4,
     ("g2", "standard"): 4,
     ("g4", "standard"): 3.75,
@@ -63,7 +65,8 @@ GPUS = {  # where the name counts vCPUs
     ("g4", 192): 4,
     ("g4", 384): 8,
 }
-WITHOUT_SECOND_THREAD = {"a4x", "h3", "h4d"}
+WITHOUT_SECOND_THREAD = {"a4x", "c4a", "h3", "h4d"}
+ARM = {"a4x", "c4a"}
 DISKS_OF_C3 = {4: 1, 8: 2, 22: 4, 44: 8, 88: 16, 176: 32}
 # Google's page on GPU networking: Gbps in total, NICs in all, those of the fabric, Gbps each.
 NETWORK = {
@@ -123,7 +126,7 @@ def test_processors_and_memory_follow_the_name(name: str) -> None:
         assert machine.vcpus == size
         assert machine.memory_gib == size * GIB_PER_VCPU[kind]
         assert machine.gpus == GPUS.get((kind[0], size), 0)
-    assert machine.arch == ("arm64" if kind[0] == "a4x" else "x86_64")
+    assert machine.arch == ("arm64" if kind[0] in ARM else "x86_64")
     assert machine.threads_per_core == (1 if kind[0] in WITHOUT_SECOND_THREAD else 2)
     assert machine.accelerator == ACCELERATORS.get(kind)
 
@@ -211,7 +214,7 @@ def test_compact_placement(name: str) -> None:
     if family == "a4x":
         assert machine.compact_nodes == machine.domain_nodes == 18
     else:
-        assert machine.compact_nodes == (None if family in ("e2", "g4") or name == "a3-edgegpu-8g" else 1500)
+        assert machine.compact_nodes == (None if family in ("c4a", "e2", "g4") or name == "a3-edgegpu-8g" else 1500)
 
 
 @pytest.mark.parametrize(
@@ -224,6 +227,7 @@ def test_compact_placement(name: str) -> None:
         ("a4-highgpu-8g", "ACCELERATOR_OPTIMIZED_A4"),
         ("c2-standard-60", "COMPUTE_OPTIMIZED"),
         ("c3-standard-88", "COMPUTE_OPTIMIZED_C3"),
+        ("c4a-highcpu-16", "GENERAL_PURPOSE_C4A"),
         ("e2-standard-8", "GENERAL_PURPOSE_E2"),
         ("g2-standard-96", "GRAPHICS_OPTIMIZED"),
         ("g4-standard-384", "GRAPHICS_OPTIMIZED_G4"),

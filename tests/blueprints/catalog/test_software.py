@@ -232,3 +232,15 @@ def test_features_of_slurm_are_sourced() -> None:
     assert all(catalog.source(feature.source).where and feature.what for feature in catalog.slurm_features().values())
     with pytest.raises(KeyError):
         catalog.slurm_has("25.11", "teleport")
+
+
+@pytest.mark.parametrize("name", [name for name in catalog.profile_names() if "aws" in catalog.profile(name).targets])
+def test_the_price_of_the_control_plane_is_that_of_the_profile_s_kubernetes(name: str) -> None:
+    """1.32 left standard support on 2026-03-23, and costs six times as much since."""
+    profile = catalog.profile(name)
+    for region in ("us-east-1", "us-west-2"):
+        price = catalog.service_price("aws", "kubernetes", region=region)
+        assert price is not None
+        assert price.note.startswith(f"Kubernetes {profile.kubernetes} is in standard support until ")
+        assert price.note.partition("until ")[2][:10] > f"{profile.date}-31"
+    assert profile.kubernetes in catalog.source("eks-calendar").note

@@ -60,6 +60,11 @@ def test_the_next_size_that_can_be_bought(target: str, name: str, tier: int | No
     assert entry.is_valid_size(wanted, mbs_per_tib=tier) == (bought == wanted)
 
 
+@pytest.mark.parametrize(("wanted", "below"), [(1199, None), (1200, 1200), (2399, 1200), (2400, 2400), (14_745, 14_400), (16_800, 16_800)])
+def test_the_size_before_it(wanted: int, below: int | None) -> None:
+    assert catalog.storage_class("aws", "fsx-lustre-persistent-2").previous_size(wanted) == below
+
+
 def test_a_tier_that_is_not_sold_is_an_error() -> None:
     with pytest.raises(KeyError):
         catalog.storage_class("aws", "fsx-lustre-persistent-2").next_size(1200, mbs_per_tib=200)
@@ -179,8 +184,23 @@ def test_ports_that_file_systems_answer_on() -> None:
 
 def test_the_fabric_reaches_fsx_from_a_size_on() -> None:
     tiers = catalog.storage_class("aws", "fsx-lustre-persistent-2").tiers
-    assert {tier.mbs_per_tib: tier.fabric_from_gib for tier in tiers} == {125: None, 250: 19200, 500: None, 1000: None}
-    assert catalog.storage_class("aws", "fsx-lustre-persistent-2").is_valid_size(19200)
+    # FSx for Lustre User Guide, increasing storage capacity: multiples for EFA-enabled file systems. Each step has the same throughput.
+    assert {tier.mbs_per_tib: tier.fabric_step_gib for tier in tiers} == {125: 38400, 250: 19200, 500: 9600, 1000: 4800}
+    assert len({tier.mbs_per_tib * (tier.fabric_step_gib or 0) for tier in tiers}) == 1
+    for tier in tiers:
+        assert all(catalog.storage_class("aws", "fsx-lustre-persistent-2").is_valid_size(times * (tier.fabric_step_gib or 0)) for times in (1, 2, 7))
+    elsewhere = [tier for entry in catalog.storage_classes("gcp").values() for tier in entry.tiers]
+    assert {tier.fabric_step_gib for tier in elsewhere} == {None}
+
+
+def test_who_enforces_quotas_of_users() -> None:
+    known = {name: entry.user_quotas for target in TARGETS for name, entry in catalog.storage_classes(target).items() if entry.user_quotas is not None}
+    able = ("fsx-lustre-persistent-2", "fsx-lustre-scratch-2", "ebs-gp3", "managed-lustre", "hyperdisk-balanced", "controller-export")
+    assert known == {**dict.fromkeys(able, True), "efs": False}
+    for target in TARGETS:
+        for entry in catalog.storage_classes(target).values():
+            assert bool(entry.quotas_source) == (entry.user_quotas is not None)
+            assert not entry.quotas_source or catalog.source(entry.quotas_source).where
 
 
 def test_scratch_is_known_not_to_survive() -> None:

@@ -1,5 +1,6 @@
 """Targets against what the clouds' own interfaces say."""
 
+import fnmatch
 import re
 
 import pytest
@@ -50,33 +51,42 @@ def test_only_slurm_on_this_machine_is_built() -> None:
 @pytest.mark.parametrize("name", CLOUDS)
 def test_machines_of_the_scheduler_exist_and_grow(name: str) -> None:
     target = catalog.target(name)
-    machines = [catalog.machine(name, size.machine) for size in target.control_sizes]
-    assert [machine.vcpus for machine in machines] == sorted({machine.vcpus for machine in machines})
-    assert {machine.gpus for machine in machines} == {0}
+    for architecture in target.architectures:
+        machines = [catalog.machine(name, size.machines[architecture]) for size in target.control_sizes]
+        assert [machine.vcpus for machine in machines] == sorted({machine.vcpus for machine in machines})
+        assert [machine.memory_gib for machine in machines] == sorted(machine.memory_gib for machine in machines)
+        assert {(machine.gpus, machine.arch) for machine in machines} == {(0, architecture)}
     limits = [size.nodes_max for size in target.control_sizes]
     assert limits == [32, 512, 2048, None]
-    assert catalog.machine(name, target.login_machine).gpus == 0
-    assert target.default_region in catalog.machine(name, target.login_machine).regions
+    for architecture, machine_name in target.login_machines.items():
+        machine = catalog.machine(name, machine_name)
+        assert (machine.gpus, machine.arch) == (0, architecture)
+        assert not machine.regions or target.default_region in machine.regions
+    assert set(target.login_machines) == set(target.cpu_machines) == set(target.architectures)
+    for architecture, patterns in target.cpu_machines.items():
+        family = [machine for machine in catalog.machines(name).values() if any(fnmatch.fnmatchcase(machine.name, pattern) for pattern in patterns)]
+        assert len(family) >= 5
+        assert {(machine.gpus, machine.arch) for machine in family} == {(0, architecture)}
 
 
 @pytest.mark.parametrize(
-    ("name", "nodes", "machine"),
+    ("name", "nodes", "machine", "arm64"),
     [
-        ("aws", 1, "m7i.xlarge"),
-        ("aws", 32, "m7i.xlarge"),
-        ("aws", 33, "m7i.2xlarge"),
-        ("aws", 2048, "m7i.4xlarge"),
-        ("aws", 7500, "m7i.8xlarge"),
-        ("gcp", 8, "c2-standard-4"),
-        ("gcp", 512, "c2-standard-8"),
-        ("gcp", 513, "n2-standard-32"),
-        ("gcp", 2049, "n2-standard-80"),
+        ("aws", 1, "m7i.xlarge", "m7g.xlarge"),
+        ("aws", 32, "m7i.xlarge", "m7g.xlarge"),
+        ("aws", 33, "m7i.2xlarge", "m7g.2xlarge"),
+        ("aws", 2048, "m7i.4xlarge", "m7g.4xlarge"),
+        ("aws", 7500, "m7i.8xlarge", "m7g.8xlarge"),
+        ("gcp", 8, "c2-standard-4", "c4a-standard-4"),
+        ("gcp", 512, "c2-standard-8", "c4a-highcpu-16"),
+        ("gcp", 513, "n2-standard-32", "c4a-standard-32"),
+        ("gcp", 2049, "n2-standard-80", "c4a-standard-72"),
     ],
 )
-def test_the_machine_of_the_scheduler_grows_with_the_cluster(name: str, nodes: int, machine: str) -> None:
+def test_the_machine_of_the_scheduler_grows_with_the_cluster(name: str, nodes: int, machine: str, arm64: str) -> None:
     size = catalog.target(name).control_size(nodes)
     assert size is not None
-    assert size.machine == machine
+    assert size.machines == {"x86_64": machine, "arm64": arm64}
 
 
 def test_the_site_chooses_its_own_hosts() -> None:
@@ -187,6 +197,28 @@ def test_what_each_target_is_made_of() -> None:
         "metal": ({"slurm": "hosts", "kubernetes": "hosts"}, {"nfs": "controller-export", "block": "controller-export"}),
         "local": ({"slurm": "hosts"}, folder),
     }
+
+
+def test_networks_are_divided_as_each_cloud_wants() -> None:
+    # Load balancers want 8 free addresses of each public subnet, and translation takes one; databases, EKS and a second controller want a second zone.
+    assert catalog.target("aws").networks == catalog.Networks(
+        default_prefix=16,
+        for_each_interface=False,
+        public_subnets=2,
+        public_addresses=8 + 1,
+        zones={"control": 2, "database": 2, "kubernetes": 2},
+        source="aws-networks",
+        as_of="2026",
+    )
+    # A network of Google Cloud holds one interface of a host, and its subnets are in all zones of a region.
+    assert catalog.target("gcp").networks == catalog.Networks(16, True, 0, 0, {}, source="cluster-toolkit", as_of="2026-06")
+    assert catalog.target("metal").networks is catalog.target("local").networks is None
+
+
+def test_hosts_of_this_machine_take_three_times_what_was_measured() -> None:
+    measured_mib = {"control": 104, "access": 12, "compute": 15}
+    assert catalog.target("local").host_memory_mib == {role: 3 * size for role, size in measured_mib.items()}
+    assert all(not catalog.target(name).host_memory_mib for name in ("aws", "gcp", "metal"))
 
 
 def test_limits_of_placement_on_google_cloud() -> None:

@@ -69,3 +69,10 @@ def test_the_interfaces_of_a_node(target: str, pool: dict[str, Any], kinds: dict
     assert Counter(nic.kind for nic in nics) == kinds
     assert sum(nic.addresses for nic in nics) == addresses
     assert len({(nic.card, nic.device) for nic in nics}) == len(nics)
+
+
+def test_an_expectation_says_on_how_many_nodes_it_was_measured() -> None:
+    fabric = asked.node_set(asked.TRAIN).fabric
+    assert fabric is not None
+    assert fabric.expected is not None
+    assert (fabric.expected.nodes, fabric.expected.measured_nodes) == (16, 2)

@@ -44,7 +44,22 @@ def network_of(subnet: spec.Subnet) -> ipaddress.IPv4Network:
 def test_the_region(target: str, network: dict[str, Any], region: str, codes: set[tuple[str, str]]) -> None:
     attempted = asked.attempt(target=target, network=network)
     assert attempted.spec.network.region == region
-    assert asked.found(attempted, without=(Code.TARGET_NOT_BUILT,)) == codes
+    assert asked.found(attempted, without=(Code.TARGET_NOT_BUILT, Code.MACHINE_SMALLEST)) == codes
+
+
+@pytest.mark.parametrize(
+    ("target", "region", "why", "remedy"),
+    [
+        ("gcp", "eu-west-1", "it is a region of AWS", "write it as `targets.aws.network.region`, and here one of asia-northeast1,"),
+        ("aws", "us-west1", "it is a region of Google Cloud", "write it as `targets.gcp.network.region`, and here one of af-south-1,"),
+        ("aws", "us-wets-2", "what is offered there and what it costs is unknown; machines count as offered", "did you mean `us-west-2`?"),
+    ],
+)
+def test_a_region_of_another_cloud_is_said_to_be_one(target: str, region: str, why: str, remedy: str) -> None:
+    (found,) = [one for one in asked.attempt(target=target, network={"region": region}).findings if one.code == Code.REGION_UNKNOWN]
+    assert found.why == why
+    assert found.remedy.startswith(remedy)
+    assert why.startswith("what") or "did you mean" not in found.remedy
 
 
 @pytest.mark.parametrize(

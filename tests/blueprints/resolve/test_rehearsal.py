@@ -38,7 +38,7 @@ def test_a_machine_of_any_target_is_declared(pool: dict[str, Any], layout: tuple
 def test_a_machine_of_no_target_is_an_error() -> None:
     attempted = asked.attempt({"train": {"nodes": 1, "machine": "p5.48xlarg"}}, target="local")
     assert asked.found(attempted) == {("error", Code.MACHINE_UNKNOWN)}
-    assert attempted.findings[-1].what == "no target has a machine `p5.48xlarg`"
+    assert attempted.findings[-1].what == "the catalogue knows no machine `p5.48xlarg` of any target"
 
 
 def test_a_machine_with_other_gpus_is_an_error_here_too() -> None:
@@ -73,6 +73,27 @@ def test_kubernetes_hosts_have_addresses_of_their_own() -> None:
 def test_what_has_no_place_here_is_said(more: dict[str, Any], sentence: str) -> None:
     assert sentence in asked.cluster(target="local", **more).simulated
     assert sentence not in asked.cluster(target="local").simulated
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "words"),
+    [
+        ("slurm", "Slurm schedules and confines them"),
+        ("kubernetes", "Kubernetes counts and schedules them"),
+        ("both", "Slurm and Kubernetes schedule them"),
+    ],
+)
+def test_what_schedules_simulated_gpus_is_said(scheduler: str, words: str) -> None:
+    pools = {"train": {**asked.TRAIN, "nodes": 1}}
+    sentences = asked.cluster(pools, target="local", scheduler=scheduler).simulated
+    assert sentences[0] == f"The GPUs (8 h100) are device nodes without hardware: {words}, and nothing computes on them."
+
+
+def test_without_slurm_no_sentence_speaks_of_it() -> None:
+    more = {"accounting": {"database": "managed"}, "control": {"managed": True, "highly_available": True}}
+    sentences = " ".join(asked.cluster({"train": {**asked.TRAIN, "nodes": 1}}, target="local", scheduler="kubernetes", **more).simulated)
+    assert "Slurm" not in sentences
+    assert "controller" not in sentences
 
 
 @pytest.mark.parametrize(("memory_mib", "codes"), [(312 + 36 + 10 * 45, set()), (312 + 36 + 10 * 45 - 1, {("error", Code.REHEARSAL_TOO_LARGE)})])

@@ -69,6 +69,22 @@ def test_what_is_bought(target: str, entry: dict[str, Any], storage_class: str, 
     assert not file_system.simulated
 
 
+@pytest.mark.parametrize(
+    ("scheduler", "entry", "codes"),
+    [
+        ("slurm", {"kind": "nfs"}, {(NOTE, Code.STORAGE_ON_CONTROLLER)}),
+        ("both", {"kind": "nfs"}, {(NOTE, Code.STORAGE_ON_CONTROLLER)}),
+        ("kubernetes", {"kind": "nfs"}, {(ERROR, Code.STORAGE_KIND_MISSING)}),
+        ("kubernetes", {"kind": "block"}, set()),  # a disk without a controller is found on every target (CW592)
+        ("kubernetes", {"kind": "existing", "source": "10.0.0.5:/data"}, set()),
+    ],
+)
+def test_on_bare_metal_only_a_controller_serves_folders(scheduler: str, entry: dict[str, Any], codes: set[tuple[str, str]]) -> None:
+    attempted = asked.attempt(target="metal", scheduler=scheduler, storage={"data": {"mount": "/data", **entry}})
+    assert asked.found(attempted) == codes
+    assert asked.found(asked.attempt(target="aws", scheduler=scheduler, storage={"data": {"mount": "/data", "kind": "nfs"}})) == set()
+
+
 def test_a_disk_of_unknown_least_size_needs_one() -> None:
     _, found = resolved("gcp", {"kind": "block"})
     assert found == {(ERROR, Code.STORAGE_SIZE)}
@@ -110,3 +126,48 @@ def test_on_this_machine_every_kind_is_a_folder(kind: str) -> None:
     file_system, found = resolved("local", {"kind": kind, "size": "101 TiB", "throughput": "77 MB/s/TiB"} if kind == "lustre" else {"kind": kind})
     assert (file_system.simulated, file_system.size_gib, file_system.product) == (True, None, "")
     assert found == set()
+
+
+@pytest.mark.parametrize(
+    ("target", "entry", "why", "remedy"),
+    [
+        # What is sold as 14.4 TB has 14400 GiB, and 14.4 TiB are more than that.
+        (
+            *("aws", {"size": "14.4 TiB"}, "FSx for Lustre, PERSISTENT_2 SSD with 250 MB/s/TiB is sold in steps: 14400 GiB below, 16800 GiB above"),
+            "write `size: 14400 GiB` if you mean what is sold as 14.4 TB, or `size: 16800 GiB`",
+        ),
+        (
+            *("aws", {"size": "14 TiB"}, "FSx for Lustre, PERSISTENT_2 SSD with 250 MB/s/TiB is sold in steps: 12000 GiB below, 14400 GiB above"),
+            "write `size: 12000 GiB` or `size: 14400 GiB`, or leave it",
+        ),
+        # Of large sizes the step that was meant is not the next one below.
+        (
+            *("aws", {"size": "100.8 TiB"}, "FSx for Lustre, PERSISTENT_2 SSD with 250 MB/s/TiB is sold in steps: 103200 GiB below, 105600 GiB above"),
+            "write `size: 100800 GiB` if you mean what is sold as 100.8 TB, or `size: 105600 GiB`",
+        ),
+        (
+            "aws",
+            {"size": "1000 GiB"},
+            "FSx for Lustre, PERSISTENT_2 SSD with 250 MB/s/TiB is sold in steps: 1200 GiB above",
+            "write `size: 1200 GiB`, or leave it",
+        ),
+        (
+            *("gcp", {"size": "10 TiB", "throughput": "1000 MB/s/TiB"}, "Managed Lustre with 1000 MB/s/TiB is sold in steps: 9000 GiB below, 18000 GiB above"),
+            "write `size: 9000 GiB` or `size: 18000 GiB`, or leave it",
+        ),
+        # A throughput that isn't sold is refused, and no other one is named in its place.
+        (
+            *("aws", {"size": "14.4 TiB", "throughput": "200 MB/s/TiB"}, "FSx for Lustre, PERSISTENT_2 SSD is sold in steps: 14400 GiB below, 16800 GiB above"),
+            "write `size: 14400 GiB` if you mean what is sold as 14.4 TB, or `size: 16800 GiB`",
+        ),
+    ],
+)
+def test_a_size_between_two_steps_names_both(target: str, entry: dict[str, Any], why: str, remedy: str) -> None:
+    attempted = asked.attempt(target=target, storage={"data": {"kind": "lustre", "mount": "/data", **entry}})
+    (found,) = [one for one in attempted.findings if one.code == Code.STORAGE_ROUNDED]
+    assert (found.why, found.remedy) == (why, remedy)
+
+
+def test_sizes_of_a_throughput_that_is_not_sold_are_unknown_where_each_has_its_own() -> None:
+    storage = {"data": {"kind": "lustre", "mount": "/data", "size": "14.4 TiB", "throughput": "200 MB/s/TiB"}}
+    assert asked.found(asked.attempt(target="gcp", storage=storage)) == {(ERROR, Code.STORAGE_THROUGHPUT)}

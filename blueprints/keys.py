@@ -1,0 +1,94 @@
+"""Which key of a blueprint says a field of the spec, where one key says it alone: so that a change is named as it is written. Pure.
+
+Patterns are those of `effects.FIELDS`; `*` of a node set stands for its pool.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+_SAME = (
+    *("name", "description", "scheduler", "tags", "maintenance"),
+    *(f"network.{key}" for key in ("cidr", "region", "zones", "existing", "egress", "private_endpoints")),
+    *(f"monitoring.{key}" for key in ("metrics", "retention_days", "dashboards")),
+    *(f"storage.*.{key}" for key in ("kind", "mount", "protect", "durability", "on_delete", "backup_days", "encrypted", "key", "source", "exchange")),
+    *(f"storage.*.exchange.{key}" for key in ("bucket", "import_files", "export_files")),
+    *(f"accounts.*.{key}" for key in ("description", "parent", "share", "qos")),
+    *(f"users.*.{key}" for key in ("uid", "ssh_keys", "accounts", "admin")),
+    *(f"qos.*.{key}" for key in ("priority", "max_time", "gpus_per_user", "jobs_per_user", "preempts")),
+    *(f"{section}.{change}" for section in ("storage", "accounts", "users", "qos") for change in "+-"),
+)
+
+_OF_POOL = {
+    **{f"partition.{key}": f"partition.{key}" for key in ("default", "max_time", "priority", "exclusive", "accounts", "qos")},
+    **{f"capacity.{key}": f"capacity.{key}" for key in ("kind", "id", "max_run")},
+    **{key: key for key in ("placement", "labels", "taints", "image")},
+    "hosts.machine.name": "machine",
+    "hosts.machine.gpus.type": "accelerator",
+    "hosts.machine.gpus.count": "gpus_per_node",
+    "hosts.machine.gpus.mig": "mig",
+    "minimum": "nodes.min",
+    "scratch_mount": "scratch.mount",
+    "health_check": "health.check",
+    "on_failure": "health.on_failure",
+}
+
+KEYS: Mapping[str, str] = {
+    **{pattern: pattern for pattern in _SAME},
+    **{f"node_sets.*.{field}": f"pools.*.{key}" for field, key in _OF_POOL.items()},
+    "node_sets.+": "pools.*",
+    "node_sets.-": "pools.*",
+    "software.profile": "software",
+    "control.machine.name": "control.machine",
+    "access.count": "access.login_nodes",
+    "access.machine.name": "access.machine",
+    "login.load_balancer": "access.load_balancer",
+    "login.allowed_cidrs": "access.allowed_cidrs",
+    "login.ldap_uri": "access.ldap.uri",
+    "login.ldap_base": "access.ldap.base",
+    "database.placement": "accounting.database",
+    "database.protect": "accounting.protect",
+    "acceptance": "acceptance.gate",
+    "storage.*.size_gib": "storage.*.size",
+    "storage.*.throughput_mbs_per_tib": "storage.*.throughput",
+    "storage.*.user_quota_gib": "storage.*.quotas.user",
+    "storage.*.group_quota_gib": "storage.*.quotas.group",
+    "accounts.*.most_gpus": "accounts.*.limits.gpus",
+    "accounts.*.most_nodes": "accounts.*.limits.nodes",
+    "accounts.*.most_jobs": "accounts.*.limits.jobs",
+    "users.*.default_account": "users.*.account",
+}
+"""The number of nodes isn't among them: see `key`."""
+_NODES = "node_sets.*.hosts.count"
+
+
+def key(pattern: str, path: str, node_sets: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """Name the key that says a field; None where several do, or none.
+
+    Args:
+        path: of the field, with the name in place of `*`, `+` and `-`.
+        node_sets: those of both records by name, as far as they are a pool's only ones.
+    """
+    name = path.split(".")[1] if "." in path else ""
+    if pattern.startswith("node_sets."):
+        if name not in node_sets:
+            return None
+        found = KEYS.get(pattern) if pattern != _NODES else "pools.*.nodes" if node_sets[name].get("minimum") is None else "pools.*.nodes.max"
+        name = str(node_sets[name].get("pool"))
+    else:
+        found = KEYS.get(pattern)
+    if found is None:
+        return None
+    return found.replace("*", name, 1) if "*" in found else f"{found[:-1]}{name}" if found[-1] in "+-" else found
+
+
+def node_sets(*records: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Give by name the node sets that are their pool's only ones in every record; a later record's take the place of an earlier one's."""
+    found: dict[str, Mapping[str, Any]] = {}
+    shared: set[str] = set()
+    for record in records:
+        sets = [entry for entry in record.get("node_sets", ()) if isinstance(entry, Mapping) and isinstance(entry.get("hosts"), Mapping)]
+        pools = [entry.get("pool") for entry in sets]
+        for entry in sets:
+            found[str(entry["hosts"].get("name"))] = entry
+            shared |= {str(entry["hosts"].get("name"))} if pools.count(entry.get("pool")) > 1 else set()
+    return {name: entry for name, entry in found.items() if name not in shared and entry.get("pool")}

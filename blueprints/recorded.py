@@ -1,0 +1,78 @@
+"""From a recorded spec (a stack's output, a document of `plan --json`) back to the spec. Pure."""
+
+import dataclasses
+import functools
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from . import spec
+
+
+class Undecodable(ValueError):
+    """The record is not one of this version's spec; the text says where."""
+
+
+def decode(record: Mapping[str, Any]) -> spec.ClusterSpec:
+    """Make the spec that `spec.as_record` was given; fields that a record lacks have their defaults.
+
+    Raises:
+        Undecodable: it was made by a version with another form, or by nobody.
+    """
+    found: spec.ClusterSpec = _instance(record, spec.ClusterSpec, "spec")
+    return found
+
+
+def _instance(value: Any, made: type, path: str) -> Any:
+    if not isinstance(value, Mapping):
+        raise Undecodable(f"{path} is no object")
+    hints = _hints(made)
+    missing = [field.name for field in dataclasses.fields(made) if field.name not in value and _is_required(field)]
+    unknown = [str(name) for name in value if name not in hints]
+    if missing or unknown:
+        raise Undecodable(f"{path}.{(missing or unknown)[0]} is {'missing' if missing else 'not known'}")
+    return made(**{name: _value(entry, hints[name], f"{path}.{name}") for name, entry in value.items()})
+
+
+def _is_required(field: "dataclasses.Field[Any]") -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+@functools.cache
+def _hints(made: type) -> dict[str, Any]:
+    return typing.get_type_hints(made)
+
+
+def _value(value: Any, hint: Any, path: str) -> Any:
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
+        return _one_of(value, typing.get_args(hint), path)
+    if typing.get_origin(hint) is tuple:
+        return _entries(value, typing.get_args(hint), path)
+    if dataclasses.is_dataclass(hint):
+        return _instance(value, typing.cast(type, hint), path)
+    wanted = (int, float) if hint is float else hint
+    if not isinstance(value, wanted) or (isinstance(value, bool) and hint is not bool):
+        raise Undecodable(f"{path} is of another type")
+    return value
+
+
+def _one_of(value: Any, hints: tuple[Any, ...], path: str) -> Any:
+    if value is None and types.NoneType in hints:
+        return None
+    *others, last = [hint for hint in hints if hint is not types.NoneType]
+    for hint in others:
+        try:
+            return _value(value, hint, path)
+        except Undecodable:
+            continue
+    return _value(value, last, path)
+
+
+def _entries(value: Any, hints: tuple[Any, ...], path: str) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise Undecodable(f"{path} is no list")
+    each = [hints[0]] * len(value) if hints[-1] is Ellipsis else list(hints)
+    if len(each) != len(value):
+        raise Undecodable(f"{path} has {len(value)} entries")
+    return tuple(_value(entry, hint, f"{path}.{number}") for number, (entry, hint) in enumerate(zip(value, each, strict=True)))
