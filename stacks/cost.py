@@ -9,8 +9,12 @@ from blueprints.quotas import QuotaNeed
 from . import amounts
 from .tables import Cell, Column, Shown, Table
 
+MAIN = ("compute", "storage")
+"""Kinds of parts without whose prices a sum says nothing of the whole."""
 KINDS = {"compute": "compute nodes", "control": "control", "access": "login nodes", "storage": "storage", "service": "services"}
 """The parts of an estimate, in the order in which they are shown."""
+LISTED = ("listed", "lowest zone")
+"""Methods of prices that somebody states."""
 
 
 def quotas_needed(needs: Sequence[QuotaNeed]) -> Table:
@@ -20,7 +24,7 @@ def quotas_needed(needs: Sequence[QuotaNeed]) -> Table:
 
 
 def _quota_row(need: QuotaNeed) -> tuple[Shown, ...]:
-    needed = Cell(f"{need.needed:,} {need.unit}", "care" if need.to_raise else "")
+    needed = Cell(amounts.counted(need.needed, need.unit), "care" if need.to_raise else "")
     return (need.name, need.code, needed, "unknown" if need.default is None else f"{need.default:,}", amounts.named(need.takers))
 
 
@@ -38,20 +42,59 @@ def sums(costs: Estimate) -> Table:
     columns = (Column("part"), Column("an hour", right=True), Column(f"a month ({HOURS_PER_MONTH} h)", right=True))
     rows: list[tuple[Shown, ...]] = []
     for kind, name in KINDS.items():
-        parts = [part for part in costs.parts if part.kind == kind]
-        if any(part.unit_usd_per_hour is not None for part in parts):
-            rows.append(_row(name, costs.of(kind), complete=all(part.unit_usd_per_hour is not None for part in parts)))
-        elif parts:
-            rows.append((name, "unknown", "unknown"))
+        if any(part.kind == kind for part in costs.parts):
+            rows.append((name, total(costs, kind=kind), total(costs, kind=kind, hours=HOURS_PER_MONTH)))
     if rows:
-        rows.append(_row("together", costs.of(), complete=costs.complete))
+        rows.append(("together", total(costs), total(costs, hours=HOURS_PER_MONTH)))
     return Table(columns, tuple(rows))
 
 
-def _row(name: str, hourly: tuple[float, float], *, complete: bool) -> tuple[Shown, ...]:
-    least = "" if complete else "at least "
-    low, high = hourly
-    return (name, f"{least}{amounts.money(low, high)}", f"{least}{amounts.money(low * HOURS_PER_MONTH, high * HOURS_PER_MONTH, digits=0)}")
+def total(costs: Estimate, *, kind: str | None = None, hours: int = 1, sign: str = "", mark: str = amounts.DOUBTFUL) -> str:
+    """Write what everything costs together, or one kind of part: `unknown` where a main part has no price, since the rest would look like the whole.
+
+    Args:
+        sign: of the currency, before each amount.
+        mark: stands before amounts that doubtful prices are in.
+    """
+    parts = [part for part in costs.parts if kind in (None, part.kind)]
+    missing = [part for part in costs.unknown if kind in (None, part.kind)]
+    known = [part for part in parts if part.unit_usd_per_hour is not None]
+    low, high = costs.of(kind)
+    amount = f"{mark if any(is_doubtful(part) for part in known) else ''}{amounts.money(low * hours, high * hours, sign=sign)}"
+    if not missing:
+        return amount
+    if not known:
+        return "unknown"
+    return f"unknown (known parts: {amount})" if any(part.kind in MAIN for part in missing) else f"at least {amount}"
+
+
+def difference(before: Estimate, after: Estimate) -> Shown:
+    """Say how the price of an hour moves, with every pool at its largest; of the known parts where a price is missing."""
+    if before.owned and after.owned:
+        return ""
+    old, new = ("nothing" if one.owned else amounts.money(one.hourly_max, one.hourly_max) for one in (before, after))
+    missing = dict.fromkeys(part.name for one in (before, after) for part in one.unknown)
+    what = f"cost of the parts with a known price (not {', '.join(missing)})" if missing else "cost"
+    moved = f"stays at {new}" if old == new else f"from {old} to {new}"
+    return f"{what}: {moved} {CURRENCY} an hour at most"
+
+
+def price(part: Part | None) -> str:
+    """Write what one part costs by the hour, marked where the price is doubtful; empty for what isn't paid for."""
+    if part is None:
+        return ""
+    return f"{amounts.DOUBTFUL if is_doubtful(part) else ''}{amounts.money(part.hourly_min, part.hourly_max)}"
+
+
+def is_doubtful(part: Part) -> bool:
+    """Say whether a part has a price that no source states with certainty: of medium or low confidence, or made from others."""
+    return part.unit_usd_per_hour is not None and part.confidence in ("medium", "low")
+
+
+def _doubt(part: Part) -> str:
+    """Name a part and how its price was made, if it was made from others."""
+    derived = part.kind in ("compute", "control", "access") and part.method not in LISTED
+    return f"{part.name} (from {part.method})" if derived else part.name
 
 
 def remarks(costs: Estimate) -> Iterator[tuple[str, Shown]]:
@@ -64,10 +107,12 @@ def remarks(costs: Estimate) -> Iterator[tuple[str, Shown]]:
         for part in kept:
             noted.setdefault(part.note, []).append(part.name)
         for remark, names in noted.items():
-            yield label, Cell(f"{amounts.named(names)}: {remark}", "care" if label == "unknown" else "soft")
-    doubtful = [part.name for part in costs.parts if part.confidence == "low"]
-    if doubtful:
-        yield "doubtful", Cell(f"{amounts.named(doubtful)}: the price rests on a weak source", "care")
+            all_of_them = ", ".join(names) if label == "unknown" else amounts.named(names)
+            yield label, Cell(f"{all_of_them}: {remark}", "care" if label == "unknown" else "soft")
+    for confidence in ("medium", "low"):
+        doubtful = [_doubt(part) for part in costs.parts if is_doubtful(part) and part.confidence == confidence]
+        if doubtful:
+            yield amounts.DOUBTFUL, Cell(f"{confidence} confidence: {', '.join(doubtful)}", "care")
     yield "not counted", Cell(display.listed(NOT_COUNTED), "soft")
 
 

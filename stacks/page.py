@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from blueprints import catalog
+from blueprints import catalog, display
 from blueprints.estimate import CURRENCY, Estimate, Part
 from blueprints.quotas import QuotaNeed
 from blueprints.spec import ClusterSpec, Expectation, FileSystem, HostGroup, Late, Machine, NodeSet, Software
@@ -14,6 +14,8 @@ from .tables import Cell, Column, Facts, Section, Shown, Table
 
 MIB_PER_GIB = 1024
 UNLIMITED = "UNLIMITED"  # as scontrol(1) writes it
+SITE = "site"
+"""Where hosts and their network are there already (`catalog.Target.hosts`)."""
 ANY = "any"
 """Of an architecture: whichever the machine has."""
 VERSION_NAMES = {
@@ -66,6 +68,8 @@ def _title(cluster: ClusterSpec) -> str:
 
 def _about(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
     software = cluster.software
+    if planned := planned_only(cluster):
+        yield "", Cell(planned, "care")
     versions = [f"{VERSION_NAMES.get(name, name.replace('_', ' '))} {version}" for name, version in software.versions if name not in ("slurm", "kubernetes")]
     yield "software", ", ".join([" ".join([software.profile, *_beside(software)]), *_schedulers(cluster), *versions])
     yield "", _tested(software.tested_on)
@@ -81,6 +85,18 @@ def _about(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
         yield "maintenance", "; ".join(windows)
     if cluster.monitoring.metrics:
         yield "monitoring", f"metrics for {cluster.monitoring.retention_days} days" + (", with dashboards" if cluster.monitoring.dashboards else "")
+
+
+def planned_only(cluster: ClusterSpec) -> str:
+    """Name what this version stands up, where that isn't this cluster: other targets, or other schedulers on this one; empty where it is."""
+    known = catalog.target(cluster.target)
+    if not known.is_built:
+        built = display.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
+        return f"planned only: this version stands up {built}"
+    wanted = ("slurm", "kubernetes") if cluster.scheduler == "both" else (cluster.scheduler,)
+    if all(one in known.built_schedulers for one in wanted):
+        return ""
+    return f"planned only: this version stands up {display.listed(name.capitalize() for name in known.built_schedulers)} on {known.title}"
 
 
 def _beside(software: Software) -> Iterator[str]:
@@ -144,9 +160,8 @@ def _hosts(cluster: ClusterSpec, costs: Estimate) -> Table:
 def _host_row(group: HostGroup, node_set: NodeSet | None, costs: Estimate) -> tuple[Shown, ...]:
     machine = group.machine
     part = costs.part("compute" if node_set else "access" if group.role == "access" else "control", group.name)
-    price = "" if part is None else amounts.money(part.hourly_min, part.hourly_max)
     nodes = f"{node_set.always}–{group.count}" if node_set and node_set.is_elastic else str(group.count)
-    return (group.hostlist, nodes, machine.name, str(machine.cpus or ""), _memory(machine), _gpus(machine), price)
+    return (group.hostlist, nodes, machine.name, str(machine.cpus or ""), _memory(machine), _gpus(machine), cost.price(part))
 
 
 def _memory(machine: Machine) -> str:
@@ -157,27 +172,28 @@ def _gpus(machine: Machine) -> str:
     gpus = machine.gpus
     if gpus is None:
         return ""
-    memory = f" {gpus.memory_gib:.0f} GiB" if gpus.memory_gib else ""
+    memory = f" {amounts.gpu_memory(gpus)}".rstrip()
     slices = f", each {', '.join(f'{cut.per_gpu} × {cut.profile}' for cut in gpus.mig)}" if gpus.mig else ""
     return f"{gpus.count} × {gpus.type}{memory}{slices}{' (simulated)' if gpus.simulated else ''}"
 
 
-_POOL_COLUMNS = (Column("pool"), Column("jobs"), Column("bought"), Column("placement"), Column("scratch"))
+_POOL_COLUMNS = (Column("pool"), Column("scheduler"), Column("jobs"), Column("bought"), Column("placement"), Column("scratch"))
 
 
 def _pools(cluster: ClusterSpec) -> Table:
     """Write one row for all node sets that are bought, placed and used alike."""
-    return Table(_POOL_COLUMNS, _alike((node_set.hosts.name, _pool_row(node_set)) for node_set in cluster.node_sets))
+    return Table(_POOL_COLUMNS, _alike((node_set.hosts.name, _pool_row(node_set, cluster.scheduler)) for node_set in cluster.node_sets))
 
 
-def _pool_row(node_set: NodeSet) -> tuple[Shown, ...]:
+def _pool_row(node_set: NodeSet, scheduler: str) -> tuple[Shown, ...]:
     machine, capacity, partition = node_set.hosts.machine, node_set.capacity, node_set.partition
     longest = "" if partition is None else "unlimited" if partition.max_time == UNLIMITED else f"up to {partition.max_time}"
-    jobs = "Kubernetes" if partition is None else f"{longest}{', default' if partition.default else ''}"
+    jobs = longest + (", default" if partition and partition.default else "")
+    whose = "" if scheduler == "slurm" else node_set.scheduler.capitalize()  # where there is only Slurm, nobody asks
     bought = "" if capacity.kind == "owned" else f"{capacity.kind} {capacity.id or ''}".strip()
     size = f"{amounts.size(machine.scratch_gib)} at " if machine.scratch_gib else ""
     scratch = f"{size}{node_set.scratch_mount}" if node_set.scratch_mount else ""
-    return (jobs, bought, "" if node_set.placement == "none" else node_set.placement, scratch)
+    return (whose, jobs, bought, "" if node_set.placement == "none" else node_set.placement, scratch)
 
 
 def _chosen(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
@@ -225,16 +241,17 @@ def _fabric_row(node_set: NodeSet) -> tuple[Shown, ...]:
     if fabric is None:
         return (interfaces, addresses, "none", "", "", "", "")
     expected = _expected(fabric.expected) if fabric.expected else ("no figure is known", "", "")
-    title = f"{fabric.title}, {'required' if fabric.required else 'preferred'}, {fabric.nics} interfaces"
+    title = f"{fabric.title}, {'required' if fabric.required else 'preferred'}, {amounts.counted(fabric.nics, 'interfaces')}"
     return (interfaces, addresses, title, f"{fabric.gbps_per_gpu:g}", *expected)
 
 
 def _expected(expected: Expectation) -> tuple[Shown, ...]:
-    what = f"{expected.collective.replace('_', '-')} of {amounts.size(expected.size_bytes / 2**30)}, {expected.nodes} nodes"
+    what = f"{amounts.collective(expected.collective)} of {amounts.size(expected.size_bytes / 2**30)}, {expected.nodes} nodes"
     typical = f": {expected.typical_gbs:g} GB/s" if expected.typical_gbs is not None else ""
     warn = f"{expected.warn_gbs:g} GB/s" if expected.warn_gbs is not None else ""
-    mark = " (provisional)" if expected.provisional else ""
-    return (f"{what}{typical}{mark}", warn, f"{expected.floor_gbs:g} GB/s")
+    measured = f"measured on {expected.measured_nodes} nodes" if expected.measured_nodes not in (None, expected.nodes) else ""
+    marks = ", ".join(mark for mark in ("provisional" if expected.provisional else "", measured) if mark)
+    return (f"{what}{typical}{f' ({marks})' if marks else ''}", warn, f"{expected.floor_gbs:g} GB/s")
 
 
 def _network(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
@@ -242,6 +259,9 @@ def _network(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
     zones = f", {'zone' if len(network.zones) == 1 else 'zones'} {amounts.named(network.zones)}" if network.zones else ""
     if not network.cidr and not network.existing:
         yield "hosts", f"in the site's own network{zones}, names in {network.domain}"
+        return
+    if catalog.target(cluster.target).hosts == SITE:
+        yield network.cidr, f"the site's own network, names in {network.domain}"
         return
     kind = f"existing {network.existing}" if network.existing else "made by the stack"
     out = {"nat": "out through address translation", "none": "no way out"}.get(network.egress, network.egress)
@@ -290,9 +310,8 @@ def _storage_row(entry: FileSystem, part: Part | None) -> tuple[Shown, ...]:
     speed = "" if entry.throughput_mbs is None else f"{entry.throughput_mbs:,.0f} MB/s"
     tier = f" ({entry.throughput_mbs_per_tib} MB/s/TiB)" if entry.throughput_mbs_per_tib else ""
     backups = f"{entry.backup_days} daily" if entry.backup_days else ""
-    price = "" if part is None else amounts.money(part.hourly_min, part.hourly_max)
     size = "" if entry.size_gib is None else amounts.size(entry.size_gib)
-    return (entry.name, entry.mount, what, size, f"{speed}{tier}", backups, _removed(entry), price)
+    return (entry.name, entry.mount, what, size, f"{speed}{tier}", backups, _removed(entry), cost.price(part))
 
 
 def _removed(entry: FileSystem) -> Shown:

@@ -28,5 +28,6 @@ def deploy() -> None:
     cluster = Cluster(spec.name, spec, stack=stack)
     pulumi.export("spec", as_record(spec))
     pulumi.export("login", {"address": cluster.endpoint.address, "port": cluster.endpoint.port, "host_key": cluster.endpoint.host_key})
+    pulumi.export("inventory", cluster.inventory)
     pulumi.export("user_keys", pulumi.Output.secret(cluster.user_keys))
     pulumi.export("acceptance", cluster.checks)

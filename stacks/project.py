@@ -16,3 +16,13 @@ def stack_file(stack: str) -> Path:
 def private_folder(stack: str) -> Path:
     """Keys that the stack made for its users, and what is needed to log in with them."""
     return project_root() / PRIVATE / "stacks" / stack
+
+
+def drift_folder(stack: str) -> Path:
+    """What earlier drift checks found."""
+    return private_folder(stack) / "drift"
+
+
+def ignore_file(stack: str) -> Path:
+    """Drift that is known and let stand; belongs into the repository."""
+    return project_root() / "stacks" / f"Drift.{stack}.yaml"

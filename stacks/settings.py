@@ -1,9 +1,10 @@
 """A stack's settings, as `pulumi config` keeps them."""
 
 import dataclasses
+import enum
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from blueprints.display import near, quoted
 from blueprints.finding import Finding, Invalid, Level, Position
@@ -11,6 +12,22 @@ from blueprints.finding import Finding, Invalid, Level, Position
 NAMESPACE = "clusterwright"
 DEFAULT_BLUEPRINT = "starter"
 DEFAULT_TARGET = "local"
+
+
+class Code(enum.StrEnum):
+    """The codes of findings about a stack's settings; all are errors."""
+
+    meaning: str
+
+    def __new__(cls, text: str, meaning: str) -> Self:
+        member = str.__new__(cls, text)
+        member._value_ = text
+        member.meaning = meaning
+        return member
+
+    SETTING_UNKNOWN = "CW150", "a stack setting that this version doesn't have"
+    SETTING_TYPE = "CW151", "a stack setting of the wrong type"
+    SETTINGS_UNREADABLE = "CW152", "a stack's settings that can't be read"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,13 +57,13 @@ def parse(config: Mapping[str, Any], *, stack: str) -> Settings:
             close = near(key, known)
             remedy = f"did you mean {NAMESPACE}:{close}? " if close else ""
             why = f"there are {', '.join(f'{NAMESPACE}:{one}' for one in known)}"
-            findings.append(Finding(Level.ERROR, "CW150", where, f"unknown setting {name}", why, f"{remedy}`pulumi config rm {name}` removes it"))
+            findings.append(Finding(Level.ERROR, Code.SETTING_UNKNOWN, where, f"unknown setting {name}", why, f"{remedy}`pulumi config rm {name}` removes it"))
             continue
         wanted, described = known[key]
         plain = _object(value) if wanted is dict else value
         if not isinstance(plain, wanted):
             remedy = f"set it anew, or `pulumi config rm {name}` removes it"
-            findings.append(Finding(Level.ERROR, "CW151", where, f"setting {name} is not {described}", f"it is {quoted(plain)}", remedy))
+            findings.append(Finding(Level.ERROR, Code.SETTING_TYPE, where, f"setting {name} is not {described}", f"it is {quoted(plain)}", remedy))
             continue
         values["overrides" if key == "set" else key] = plain
     if findings:

@@ -1,5 +1,6 @@
 """A comparison of targets, as a person reads it: a column for each target, a table for each pool. Pure."""
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
 
@@ -9,10 +10,12 @@ from blueprints.estimate import CURRENCY, HOURS_PER_MONTH
 from blueprints.finding import Level
 from blueprints.spec import Expectation, FileSystem
 
-from . import amounts
+from . import amounts, cost, folding
 from .tables import Cell, Column, Facts, Section, Shown, Table
 
 BYTES_PER_GIB = 2**30
+NOTHING = "-"
+"""Of a target where the blueprint can't stand."""
 _STYLES = {Level.ERROR: "bad", Level.WARNING: "care", Level.NOTE: "soft"}
 
 
@@ -21,15 +24,18 @@ def sections(name: str, sides: Sequence[Side]) -> Iterator[Section]:
     yield Section(f"{name} on {display.listed(one.title for one in sides)}", (_table(sides, _standing(sides)),))
     standing = [one for one in sides if one.cluster]
     for pools in _alike(standing):
-        yield Section(f"{'Pool' if len(pools) == 1 else 'Pools'} {amounts.named(pools)}", (_table(standing, _pool_rows(standing, pools[0])),))
-    yield Section("Storage", (_table(standing, _storage_rows(standing)),))
-    yield Section("Cost", (_table(standing, _cost_rows(standing)),))
+        yield Section(f"{'Pool' if len(pools) == 1 else 'Pools'} {amounts.named(pools)}", (_table(sides, _pool_rows(sides, pools[0])),))
+    yield Section("Storage", (_table(sides, _storage_rows(sides)),))
+    yield Section("Cost", (_table(sides, _cost_rows(sides)), Facts(tuple(_cost_remarks(sides)))))
     yield Section("Quotas needed", (_quotas(standing),))
     yield Section("Missing or different", (Facts(tuple(_differences(sides))),))
 
 
 def _table(sides: Sequence[Side], rows: Iterator[tuple[Shown, ...]]) -> Table:
-    return Table((Column(""), *(Column(one.target) for one in sides)), tuple(row for row in rows if any(row[1:])))
+    """Put rows together, those without any content left out; a target where the blueprint can't stand keeps its column."""
+    kept = [row for row in rows if any(row[1:])]
+    filled = [(row[0], *(cell or (NOTHING if one.cluster is None else "") for one, cell in zip(sides, row[1:], strict=True))) for row in kept]
+    return Table((Column(""), *(Column(one.target) for one in sides)), tuple(filled))
 
 
 def _row(title: str, sides: Sequence[Side], cell: Callable[[Side], Shown]) -> tuple[Shown, ...]:
@@ -37,11 +43,17 @@ def _row(title: str, sides: Sequence[Side], cell: Callable[[Side], Shown]) -> tu
 
 
 def _standing(sides: Sequence[Side]) -> Iterator[tuple[Shown, ...]]:
-    yield _row("can exist", sides, lambda one: Cell("yes", "good") if one.cluster else Cell("no", "bad"))
+    yield _row("can exist", sides, lambda one: Cell("yes", "good") if one.cluster else Cell(f"no: {_obstacle(one)}", "bad"))
     yield _row("this version", sides, lambda one: "" if not one.cluster else "stands it up" if one.is_built else Cell("plans it only", "care"))
     yield _row("region", sides, lambda one: one.cluster.network.region if one.cluster else "")
     yield _row("GPUs at most", sides, lambda one: f"{one.gpus_max:,}" if one.gpus_max else "")
-    yield _row("GPU memory", sides, lambda one: amounts.size(one.gpu_memory_gib) if one.gpu_memory_gib else "unknown" if one.gpus_max else "")
+    yield _row("GPU memory", sides, lambda one: f"{one.gpu_memory_gb:,} GB" if one.gpu_memory_gb else "unknown" if one.gpus_max else "")
+
+
+def _obstacle(one: Side) -> str:
+    """Say in a line why a blueprint can't stand on a target."""
+    errors = [found.what for found in one.findings if found.level is Level.ERROR]
+    return errors[0] + (f" (and {len(errors) - 1} more)" if len(errors) > 1 else "")
 
 
 def _alike(sides: Sequence[Side]) -> list[list[str]]:
@@ -74,7 +86,7 @@ def _nodes(offer: Offer) -> str:
 def _gpus(offer: Offer) -> str:
     if offer.accelerator is None:
         return ""
-    memory = f" {offer.gpu_memory_gib:g} GB" if offer.gpu_memory_gib else ""
+    memory = f" {offer.gpu_memory_gb} GB" if offer.gpu_memory_gb else ""
     return f"{offer.gpus_per_node} × {offer.accelerator}{memory}{' (simulated)' if offer.simulated else ''}"
 
 
@@ -82,7 +94,7 @@ def _expected(expected: Expectation | None) -> str:
     if expected is None:
         return "unknown"
     figure = f"at least {expected.floor_gbs:g}" if expected.typical_gbs is None else f"{expected.typical_gbs:g}"
-    return f"{figure} GB/s ({expected.collective.replace('_', '-')} of {amounts.size(expected.size_bytes / BYTES_PER_GIB)}, {expected.nodes} nodes)"
+    return f"{figure} GB/s ({amounts.collective(expected.collective)} of {amounts.size(expected.size_bytes / BYTES_PER_GIB)}, {expected.nodes} nodes)"
 
 
 def _gpu_hour(offer: Offer) -> str:
@@ -90,7 +102,7 @@ def _gpu_hour(offer: Offer) -> str:
         return ""
     if offer.capacity == "owned":
         return "owned"
-    return "unknown" if offer.usd_per_gpu_hour is None else f"{offer.usd_per_gpu_hour:.2f}"
+    return "unknown" if offer.usd_per_gpu_hour is None else amounts.unit_price(offer.usd_per_gpu_hour)
 
 
 def _storage_rows(sides: Sequence[Side]) -> Iterator[tuple[Shown, ...]]:
@@ -114,21 +126,31 @@ def _described(entry: FileSystem) -> Iterator[str]:
 
 def _cost_rows(sides: Sequence[Side]) -> Iterator[tuple[Shown, ...]]:
     yield _row(f"{CURRENCY} an hour", sides, lambda one: _money(one, 1))
-    yield _row(f"{CURRENCY} a month ({HOURS_PER_MONTH} h)", sides, lambda one: _money(one, HOURS_PER_MONTH, digits=0))
+    yield _row(f"{CURRENCY} a month ({HOURS_PER_MONTH} h)", sides, lambda one: _money(one, HOURS_PER_MONTH))
     yield _row(f"{CURRENCY} per GPU-hour, all in", sides, _all_in)
 
 
-def _money(one: Side, hours: int, *, digits: int = 2) -> Shown:
-    if one.costs is None or one.costs.owned:
-        return Cell("owned", "soft")
-    least = "" if one.costs.complete else "at least "
-    return f"{least}{amounts.money(one.costs.hourly_min * hours, one.costs.hourly_max * hours, digits=digits)}"
+def _money(one: Side, hours: int) -> Shown:
+    if one.costs is None:
+        return ""
+    return Cell("owned", "soft") if one.costs.owned else cost.total(one.costs, hours=hours)
+
+
+def _cost_remarks(sides: Sequence[Side]) -> Iterator[tuple[str, Shown]]:
+    """Say whose prices are missing, and what the mark before an amount means."""
+    if any(one.usd_per_gpu_hour is not None for one in sides):
+        yield "all in", Cell("an average: what everything costs with every pool at its largest, divided by all GPUs", "soft")
+    for one in sides:
+        if one.costs and one.costs.unknown:
+            yield one.target, Cell(f"no price is known of {', '.join(part.name for part in one.costs.unknown)}", "care")
+    if any(cost.is_doubtful(part) for one in sides if one.costs for part in one.costs.parts):
+        yield amounts.DOUBTFUL, Cell("prices of medium or low confidence are in it; `plan` says which", "soft")
 
 
 def _all_in(one: Side) -> Shown:
     if one.costs is None or one.costs.owned or not one.gpus_max:
         return ""
-    return "unknown: a price is missing" if one.usd_per_gpu_hour is None else f"{one.usd_per_gpu_hour:.2f}"
+    return "unknown: a price is missing" if one.usd_per_gpu_hour is None else amounts.unit_price(one.usd_per_gpu_hour)
 
 
 def _quotas(sides: Sequence[Side]) -> Table:
@@ -138,14 +160,14 @@ def _quotas(sides: Sequence[Side]) -> Table:
 
 def _quota_rows(one: Side) -> Iterator[tuple[Shown, ...]]:
     for need in one.needs:
-        needed = Cell(f"{need.needed:,} {need.unit}", "care" if need.to_raise else "")
+        needed = Cell(amounts.counted(need.needed, need.unit), "care" if need.to_raise else "")
         yield (one.target, f"{need.name} ({need.code})", needed, "unknown" if need.default is None else f"{need.default:,}")
     for name in one.uncounted:
         yield (one.target, f"no known quota counts {name}", "", "")
 
 
 def _differences(sides: Sequence[Side]) -> Iterator[tuple[str, Shown]]:
-    for target, kinds in differences(sides).items():
+    for target, kinds in differences([dataclasses.replace(one, findings=folding.folded(one.findings)) for one in sides]).items():
         for found, others in kinds:
             more = f" (and {others} more like it)" if others else ""
             why = f": {found.why}" if found.level is Level.ERROR else ""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from blueprints import advise
+from blueprints import advise, display
 from blueprints.advise import Advice, Answer, Answers, Question, Rule
 
 FORMAT = 1
@@ -16,7 +16,8 @@ FORMAT = 1
 def arguments(parser: argparse.ArgumentParser) -> None:
     for question in advise.questions().values():
         shown = {"choices": [*question.answers]} if question.answers else {"metavar": "NUMBER"}
-        parser.add_argument(_option(question.name), dest=question.name, help=question.ask.replace("%", "%%"), **_parsed(question), **shown)
+        usual = "" if question.default is None else f" (without an answer: {question.default}, or what the workload suggests)"
+        parser.add_argument(_option(question.name), dest=question.name, help=f"{question.ask}{usual}".replace("%", "%%"), **_parsed(question), **shown)
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.set_defaults(refuse=parser.error)
 
@@ -24,12 +25,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     answers: dict[str, Answer] = {name: answer for name in advise.questions() if (answer := getattr(given, name)) is not None}
     answers = advise.implied(answers)
-    missing = [question for name, question in advise.questions().items() if name not in answers]
-    if missing and (given.json or not sys.stdin.isatty()):
-        given.refuse(f"missing: {', '.join(_option(question.name) for question in missing)}; without a terminal to ask on, all answers are options")
-    answers = asked(answers)
+    assumed: dict[str, Answer] = {}
+    if given.json or not sys.stdin.isatty():
+        assumed = advise.defaults(answers)
+        missing = [name for name in advise.questions() if name not in answers and name not in assumed]
+        if missing:
+            given.refuse(f"without a terminal to ask on, {display.listed(_option(name) for name in missing)} must be given; everything else has a default")
+        answers = {**answers, **assumed}
+    else:
+        answers = asked(answers)
     advice = advise.advise(answers)
-    print(json.dumps(as_record(answers, advice), indent=2, ensure_ascii=False) if given.json else "\n".join(lines(advice)))
+    if given.json:
+        print(json.dumps(as_record(answers, advice, assumed), indent=2, ensure_ascii=False))
+    else:
+        print("\n".join([*lines(advice), *_reservations(answers, assumed)]))
     return 0
 
 
@@ -43,7 +52,9 @@ def asked(answers: Answers, *, ask: Callable[[str], str] = input) -> dict[str, A
     for name, question in advise.questions().items():
         while name not in known:
             try:
-                known = advise.implied({**known, name: question.read(ask(_asking(question)).strip())})
+                usual = advise.defaults(known).get(name)
+                typed = ask(_asking(question, usual)).strip()
+                known = advise.implied({**known, name: usual if not typed and usual is not None else question.read(typed)})
             except ValueError as fault:
                 print(fault)
     return known
@@ -54,6 +65,8 @@ def lines(advice: Advice) -> Iterator[str]:
     title = advise.choices()
     others = [f"{title[choice]} {points}" for choice, points in sorted(advice.scores.items(), key=lambda entry: -entry[1]) if choice != advice.choice]
     yield f"{title[advice.choice]}: {_counted(advice.scores[advice.choice])} ({', '.join(others)})"
+    if planned := advise.planned_only(advice.choice):
+        yield f"This version plans {display.listed(title[scheduler] for scheduler in planned)}, and doesn't stand it up yet on any target"
     for heading, speak_for in (("For it", True), ("Against it", False)):
         yield from _reasons(heading, [(rule.points[advice.choice], rule) for rule in advice.reasons(advice.choice, speak_for=speak_for)])
     behind = f"{_counted(advice.lead)} behind" if advice.lead else "with as many points, and more parts"
@@ -72,12 +85,29 @@ def lines(advice: Advice) -> Iterator[str]:
         yield f"See also {start.blueprint}, {start.because}"
 
 
-def as_record(answers: Answers, advice: Advice) -> dict[str, Any]:
-    """Turn the answer into plain JSON values."""
+def _reservations(answers: Answers, assumed: Answers) -> Iterator[str]:
+    """Say what the answer rests on and nobody said, and what doesn't go together."""
+    for sentence in advise.contradictions(answers):
+        yield ""
+        yield f"Two answers contradict each other: {_lowered(sentence)}"
+    if assumed:
+        yield ""
+        yield f"Assumed, since it was not said: {', '.join(f'{_option(name)} {answer}' for name, answer in assumed.items())}"
+
+
+def as_record(answers: Answers, advice: Advice, assumed: Answers) -> dict[str, Any]:
+    """Turn the answer into plain JSON values.
+
+    Args:
+        assumed: the answers that nobody gave.
+    """
     return {
         "format": FORMAT,
         "answers": dict(answers),
+        "assumed": [*assumed],
+        "contradictions": [*advise.contradictions(answers)],
         "choice": advice.choice,
+        "planned_only": [*advise.planned_only(advice.choice)],
         "scores": dict(advice.scores),
         "next_best": advice.next_best,
         "rules": [{"when": dict(rule.when), "points": dict(rule.points), "because": rule.because} for rule in advice.rules],
@@ -109,9 +139,9 @@ def _parsed(question: Question) -> dict[str, Any]:
     return {} if question.answers else {"type": read}
 
 
-def _asking(question: Question) -> str:
+def _asking(question: Question, usual: Answer | None) -> str:
     meanings = [f"  {answer:12} {meaning}" for answer, meaning in question.answers.items()] or [f"  a number from {question.least} to {question.most}"]
-    return "\n".join([question.ask, *meanings, "> "])
+    return "\n".join([question.ask, *meanings, "> " if usual is None else f"[{usual}] > "])
 
 
 def _reasons(heading: str, weighed: Iterable[tuple[int, Rule]]) -> Iterator[str]:

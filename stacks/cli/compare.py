@@ -1,6 +1,7 @@
 """`clusterwright compare`: one blueprint on several targets side by side; nothing is built, and nobody is asked for credentials."""
 
 import argparse
+import dataclasses
 import json
 from typing import get_args
 
@@ -18,6 +19,7 @@ EXIT_INVALID = 2
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.blueprint(parser)
     options.stack(parser)
+    options.what_if(parser)
     parser.add_argument("--targets", type=_targets, default=get_args(TargetName), metavar="TARGET,…", help="which targets, in which order (default: all)")
     parser.add_argument("--json", action="store_true", help="print one JSON document (docs/json.md)")
 
@@ -25,6 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     settled = options.chosen(given)
     found = compare.compare(settled.blueprint, targets=given.targets, stack=given.stack, facts=lookup.this_machine(), overrides=settled.overrides)
+    found = tuple(dataclasses.replace(side, findings=options.placed(side.findings, f"option --targets {side.target}")) for side in found)
     if given.json:
         print(json.dumps({"format": FORMAT, **compare.as_record(settled.blueprint, found)}, indent=2))
     else:

@@ -13,8 +13,11 @@ from typing import Any
 
 from blueprints import library
 from blueprints.catalog import files
+from blueprints.codes import Code
+from blueprints.finding import Invalid
 
 from ..project import stack_file
+from .problem import Problem
 
 SHELLS = ("bash", "zsh", "fish")
 PROGRAM = "clusterwright"
@@ -80,6 +83,14 @@ def blueprints(prefix: str, **_: Any) -> list[str]:
     return [*library.names(), *found]
 
 
+def plans(prefix: str, **_: Any) -> list[str]:
+    """List what a plan can be compared with."""
+    import argcomplete
+
+    found: list[str] = argcomplete.completers.FilesCompleter(allowednames=("json", "yaml", "yml"))(prefix)
+    return [*library.names(), *found]
+
+
 def stacks(**_: Any) -> list[str]:
     """List the stacks that have settings in this checkout."""
     begin, end = stack_file("*").name.split("*")
@@ -88,6 +99,10 @@ def stacks(**_: Any) -> list[str]:
 
 def targets(**_: Any) -> list[str]:
     return [*files.mapping("targets")]
+
+
+def codes(**_: Any) -> list[str]:
+    return [str(code) for code in Code]
 
 
 def several_targets(prefix: str, **_: Any) -> list[str]:
@@ -103,5 +118,30 @@ def _several(prefix: str, words: list[str]) -> Iterator[str]:
             yield f"{before}{comma}{word}"
 
 
-_NAMES: dict[str, Callable[..., list[str]]] = {"blueprint": blueprints, "stack": stacks, "target": targets, "targets": several_targets}
+def places(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """List places in the blueprint that is typed already, two steps further than the word goes; none if it can't be read."""
+    from . import options, values
+
+    try:
+        known = values.paths(options.loaded(parsed_args))
+    except (Invalid, Problem):
+        return []
+    return [path for path in known if path.startswith(prefix) and path.count(".") <= prefix.count(".") + 1]
+
+
+def settings(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """List what `--set` can set."""
+    return [f"{path}=" for path in places(prefix, parsed_args)]
+
+
+_NAMES: dict[str, Callable[..., list[str]]] = {
+    "blueprint": blueprints,
+    "stack": stacks,
+    "target": targets,
+    "targets": several_targets,
+    "path": places,
+    "tried": settings,
+    "code": codes,
+    "against": plans,
+}
 """By the name under which parsers keep an argument."""

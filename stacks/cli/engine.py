@@ -131,6 +131,25 @@ def pending_creates(stack: str) -> list[str]:
     return [operation["resource"]["urn"] for operation in operations if operation["type"] == "creating"]
 
 
+def under_way(stack: str) -> str:
+    """Name who is changing the stack; empty when nobody is. Only looks; other backends than the file one are not asked."""
+    folder = _file_backend()
+    for lock in (folder / ".pulumi" / "locks" / ORGANIZATION / PROJECT / stack).glob("*.json") if folder else ():
+        holder = _read_json(lock)
+        if holder is None:
+            continue
+        elsewhere = holder["hostname"] != socket.gethostname()
+        if elsewhere or _has_run_since(int(holder["pid"]), dt.datetime.fromisoformat(holder["timestamp"])):
+            return f"process {holder['pid']} of {holder['username']} on {holder['hostname']} since {holder['timestamp']}"
+    return ""
+
+
+def state_age_s(stack: str) -> float | None:
+    """Say how long ago the stack's record was last written, seconds; None where that isn't known without asking the backend."""
+    moment = ((_state(stack) or {}).get("checkpoint", {}).get("latest") or {}).get("manifest", {}).get("time")
+    return None if moment is None else dt.datetime.now(dt.UTC).timestamp() - dt.datetime.fromisoformat(moment).timestamp()
+
+
 def clear_stale_lock(stack: str) -> None:
     """Clear the lock of an engine that is gone; refuse, naming the holder, when it lives.
 

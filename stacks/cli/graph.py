@@ -10,7 +10,7 @@ from pathlib import Path
 from blueprints.load import Loaded
 
 from . import options
-from .problem import Problem
+from .problem import EXIT_USAGE, Problem
 
 FORMS = ("svg", "html", "text")
 ENDINGS = {".svg": "svg", ".html": "html", ".htm": "html", ".txt": "text"}
@@ -24,6 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.stack(parser)
     options.blueprint(parser)
     options.target(parser)
+    options.what_if(parser)
     parser.add_argument(
         "--as",
         dest="form",
@@ -57,8 +58,9 @@ def _form(asked: str | None, output: Path | None) -> str:
     if output is None:
         return "text" if sys.stdout.isatty() else "svg"
     if output.suffix.lower() not in ENDINGS:
-        why = f"its name ends in none of {', '.join(ENDINGS)}, so it doesn't say what to write"
-        raise Problem(f"what shall {output} be?", why=why, remedy=f"say it: --as {', --as '.join(FORMS)}")
+        why = "a picture is written as .svg, .html or .txt, and the name ends in none of them"
+        remedy = f"end the name so, or say what to write: --as {', --as '.join(FORMS)}"
+        raise Problem(f"{output} can't be written", why=why, remedy=remedy, status=EXIT_USAGE)
     return ENDINGS[output.suffix.lower()]
 
 

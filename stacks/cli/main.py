@@ -1,21 +1,21 @@
 """The `clusterwright` command: words in, exit status out.
 
-Exit status: 0 fine, 1 failed, 2 usage or invalid blueprint, 130 interrupted.
+Exit status: 0 fine, 1 failed, 2 usage or invalid blueprint, 7 drift, 75 not now, 130 interrupted.
 """
 
 import argparse
 import importlib
+import io
 import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from blueprints.finding import Invalid, as_record, render
 
-from .problem import Problem
+from .problem import EXIT_FAILED, Problem
 
-EXIT_FAILED = 1
 EXIT_INVALID = 2
 EXIT_INTERRUPTED = 130
 
@@ -26,9 +26,13 @@ COMMANDS = {
     "plan": "show what a blueprint will be on a target; nothing is built",
     "values": "show every value as it counts in the end, and where it comes from",
     "compare": "show a blueprint on all targets side by side; nothing is built",
+    "library": "list the blueprints to start from: for whom each is, and where it can stand",
+    "catalog": "list what is known of machines, GPUs, regions, storage, software and fabrics",
+    "explain": "say what the code of a finding means, and how it is accepted",
     "advise": "say whether Slurm, Kubernetes or both suit you, and why",
     "schema": "write the language of blueprints as JSON Schema, or as a page to read",
     "graph": "draw what a blueprint will be: a picture, a report or text",
+    "drift": "compare a stack with what it should be, layer by layer; nothing is changed",
     "summary": "say what a stack has, how to log in, and what acceptance found",
     "ssh": "log in to a stack as one of its users",
     "completion": "let your shell complete commands, options and names",
@@ -41,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     is_completing = argv is None and "_ARGCOMPLETE" in os.environ  # set by the script of `clusterwright completion`
     words = _module("completion").typed() if is_completing else list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="clusterwright", description="GPU clusters from one blueprint")
+    parser.add_argument("--version", action=_Version, help="print the version and end")
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command, purpose in COMMANDS.items():
         child = parsers.add_parser(command, help=purpose, description=purpose)
@@ -48,9 +53,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             _module(command).arguments(child)
     if is_completing:
         _module("completion").answer(parser)
-    options = parser.parse_args(words)
+    _speak_any_encoding()
+    options = argparse.Namespace()
     try:
+        options = parser.parse_args(words)
         status: int = _module(options.command).run(options)
+        sys.stdout.flush()
     except Invalid as invalid:
         if getattr(options, "json", False):
             print(json.dumps({"format": 1, "findings": [as_record(found) for found in invalid.findings]}, indent=2))
@@ -59,17 +67,55 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INVALID
     except Problem as problem:
         print(problem.page(), file=sys.stderr)
-        return EXIT_FAILED
+        return problem.status
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         sys.stderr.close()
         return EXIT_FAILED
+    except OSError as error:
+        print(_unforeseen(error).page(), file=sys.stderr)
+        _forget_what_is_unwritten()
+        return EXIT_FAILED
     return status
+
+
+def _speak_any_encoding() -> None:
+    """Let output go out whatever the terminal's encoding is, and nowhere at all when there is no output."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115  (it stays open to the end)
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _unforeseen(error: OSError) -> Problem:
+    place = f" ({error.filename})" if error.filename else ""
+    remedy = "look for a full disk, a folder that was removed, or missing permission"
+    return Problem("the system refused something that this command needs", why=f"{error.strerror or error}{place}", remedy=remedy)
+
+
+def _forget_what_is_unwritten() -> None:
+    """Keep the interpreter from trying once more at its end, and from saying so in its own words."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
 
 
 def _module(command: str) -> Any:
     return importlib.import_module(f".{command}", __package__)
+
+
+class _Version(argparse.Action):
+    """Look the version up only when it is asked for: reading a package's records takes as long as many a command."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:  # noqa: A002  (argparse names it so)
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib import metadata
+
+        print(f"{parser.prog} {metadata.version(parser.prog)}")
+        parser.exit()
 
 
 if __name__ == "__main__":

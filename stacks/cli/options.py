@@ -1,25 +1,29 @@
 """Options that several commands share, and what they mean."""
 
 import argparse
+import dataclasses
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-import yaml
-
+from blueprints import read
+from blueprints.codes import Code
 from blueprints.finding import Finding, Invalid, Level, Position, render
 from blueprints.language import TargetName
+from blueprints.language.overrides import Given
 from blueprints.load import Loaded, examine
 from blueprints.project import project_root
 from blueprints.spec import ClusterSpec
 from components.local.machine.names import StackNames
 
-from .. import lookup, settings
+from .. import folding, lookup, settings
 from ..project import stack_file
 
 DEFAULT_STACK = "local"
+_OF_TARGET = (Code.TARGET_NOT_BUILT, Code.TARGET_UNKNOWN)
+"""Findings about the choice of the target itself."""
 
 
 def stack(parser: argparse.ArgumentParser) -> None:
@@ -48,9 +52,11 @@ def blueprint(parser: argparse.ArgumentParser, *, word: bool = True) -> None:
 
 def _blueprint_name(word: str) -> str:
     """Leave a name of the library as it is; turn a path, which is relative to the current folder, into one that means the same to the engine."""
+    if not word:
+        raise argparse.ArgumentTypeError("no name: write a blueprint of the library, or a file")
     if not _is_path(word):
         return word
-    path = Path(word).resolve()
+    path = Path(os.path.abspath(word))  # noqa: PTH100  (links stay links: messages name the file as it was given, and its folder is the link's)
     return str(path.relative_to(project_root())) if path.is_relative_to(project_root()) else str(path)
 
 
@@ -67,28 +73,56 @@ def chosen(options: argparse.Namespace) -> settings.Settings:
     recorded = settings.parse(recorded_settings(options.stack), stack=options.stack)
     name = getattr(options, "blueprint", None) or recorded.blueprint
     blueprint = os.path.relpath(project_root() / name) if _is_path(name) else name  # settings are read from the project's folder
+    tried = dict(getattr(options, "tried", None) or ())
+    kept = {path: value for path, value in recorded.overrides.items() if not any(path == over or path.startswith(f"{over}.") for over in tried)}
     return settings.Settings(
-        blueprint=blueprint if "/" in blueprint or blueprint == name else f"./{blueprint}", target=recorded.target, overrides=recorded.overrides
+        blueprint=blueprint if "/" in blueprint or blueprint == name else f"./{blueprint}", target=recorded.target, overrides={**kept, **tried}
     )
 
 
 def recorded_settings(stack_name: str) -> dict[str, Any]:
-    """Read `stacks/Pulumi.<stack>.yaml`; encrypted values stay as they are."""
-    try:
-        content = yaml.safe_load(stack_file(stack_name).read_text()) or {}
-        config = content.get("config") or {}
-        return {str(name): value for name, value in config.items()}
-    except FileNotFoundError:
+    """Read `stacks/Pulumi.<stack>.yaml` by the rules of blueprints, which know no dates and no anchors; encrypted values stay as they are.
+
+    Raises:
+        Invalid: the file can't be read, or is not a mapping with a mapping `config` in it.
+    """
+    path = stack_file(stack_name)
+    if not path.exists():
         return {}
-    except (yaml.YAMLError, AttributeError, UnicodeDecodeError) as error:
-        file = f"stacks/Pulumi.{stack_name}.yaml"
+    source = read.read(path)
+    config = source.values.get("config") if isinstance(source.values, dict) else source.values
+    if config is None:
+        return {}
+    if not isinstance(config, dict):
         remedy = "correct the file, or remove it and set its values anew with `pulumi config set`"
-        why = str(error) if isinstance(error, yaml.YAMLError) else "it is not a mapping with a mapping `config` in it"
-        raise Invalid([Finding(Level.ERROR, "CW152", Position(file), f"the settings of stack {stack_name} can't be read", why, remedy)]) from error
+        what = f"the settings of stack {stack_name} can't be read"
+        why = "the file is not a mapping with a mapping `config` in it"
+        raise Invalid([Finding(Level.ERROR, settings.Code.SETTINGS_UNREADABLE, source.where("config"), what, why, remedy)])
+    return dict(config)
 
 
-def target(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--target", choices=get_args(TargetName), help="where the cluster would land (default: the stack's setting)")
+def target(parser: "argparse._ActionsContainer", *, default: str = "the stack's setting") -> None:
+    parser.add_argument("--target", choices=get_args(TargetName), help=f"where the cluster would land (default: {default})")
+
+
+def what_if(parser: argparse.ArgumentParser) -> None:
+    help_text = "try another value, as if the stack's `set` had it: pools.train.nodes=8 (as often as wanted; nothing is recorded)"
+    parser.add_argument("--set", dest="tried", action="append", type=_tried, metavar="PATH=VALUE", help=help_text)
+
+
+def _tried(word: str) -> tuple[str, Given]:
+    """Read `pools.train.nodes=8`; the value is written as in a blueprint."""
+    path, equals, written = word.partition("=")
+    if not equals or not path:
+        raise argparse.ArgumentTypeError(f"{word!r} sets nothing: write a path, `=` and a value, such as pools.train.nodes=8")
+    try:
+        document = read.from_bytes(f"value: {written}".encode(), file="--set")
+    except Invalid as invalid:
+        fault = invalid.findings[0]
+        raise argparse.ArgumentTypeError(f"{written!r} is no value: {fault.what}; {fault.remedy}") from invalid
+    if list(document.values) != ["value"]:
+        raise argparse.ArgumentTypeError(f"{written!r} is more than one value")
+    return path, Given(document.at("value"), "option --set")
 
 
 def loaded(options: argparse.Namespace) -> Loaded:
@@ -97,9 +131,30 @@ def loaded(options: argparse.Namespace) -> Loaded:
     Raises:
         Invalid: the blueprint is not usable.
     """
+    asked = getattr(options, "target", None)
     settled = chosen(options)
-    place = getattr(options, "target", None) or settled.target
-    return examine(settled.blueprint, target=place, stack=options.stack, facts=lookup.this_machine(), overrides=settled.overrides)
+    origin = f"option --target {asked}" if asked else f"stacks/Pulumi.{options.stack}.yaml, setting {settings.NAMESPACE}:target"
+    return examined(options.stack, settled, target=asked or settled.target, origin=origin)
+
+
+def examined(stack_name: str, settled: settings.Settings, *, target: str, origin: str) -> Loaded:
+    """Resolve a stack's blueprint for a target.
+
+    Args:
+        origin: what names the target.
+    Raises:
+        Invalid: the blueprint is not usable there.
+    """
+    try:
+        found = examine(settled.blueprint, target=target, stack=stack_name, facts=lookup.this_machine(), overrides=settled.overrides)
+    except Invalid as invalid:
+        raise Invalid(placed(invalid.findings, origin)) from invalid
+    return dataclasses.replace(found, findings=placed(found.findings, origin))
+
+
+def placed(findings: Sequence[Finding], origin: str) -> tuple[Finding, ...]:
+    """Say of findings about the choice of a target what chose it."""
+    return tuple(dataclasses.replace(found, where=Position(origin)) if found.code in _OF_TARGET else found for found in findings)
 
 
 def spec(options: argparse.Namespace) -> ClusterSpec:
@@ -112,4 +167,4 @@ def spec(options: argparse.Namespace) -> ClusterSpec:
 def show(findings: Sequence[Finding]) -> None:
     """Write findings to standard error, if there are any."""
     if findings:
-        print(render(findings, colour=sys.stderr.isatty()), end="", file=sys.stderr)
+        print(render(folding.folded(findings), colour=sys.stderr.isatty()), end="", file=sys.stderr)

@@ -7,18 +7,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blueprints import changes, estimate, finding, quotas
+from blueprints import changes, estimate, finding, library, quotas, recorded
+from blueprints.codes import Code
 from blueprints.effects import Effect
 from blueprints.load import Loaded
 from blueprints.spec import ClusterSpec, as_record
 
-from .. import difference, page, tables
+from .. import cost, difference, page, tables
 from . import options
-from .problem import Problem
+from .problem import EXIT_FAILED, EXIT_USAGE, Problem
 
+SAID_BY_PAGE = frozenset({Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.QUOTA_NEEDED})
+"""Findings that the page's head and tables say."""
 FORMAT = 1
 """Of the JSON document; raised when a key goes or changes its meaning (docs/json.md)."""
-EXIT_FAILED = 1
+_REMEDY = "name a document that `clusterwright plan --json` wrote, or a blueprint"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,28 +33,34 @@ class Compared:
     note: str | None
     """What could not be compared, if anything."""
     changes: tuple[changes.Change, ...]
+    costs: estimate.Estimate | None = None
+    """Of what stands, at today's prices; None where its record is of another form."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.stack(parser)
     options.blueprint(parser)
     options.target(parser)
+    options.what_if(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document (docs/json.md)")
     parser.add_argument("--diff", action="store_true", help="show what would change of the stack that stands, and what each change costs")
-    parser.add_argument("--against", type=Path, metavar="FILE", help="compare with this document of `plan --json` instead of the stack (implies --diff)")
+    parser.add_argument(
+        "--against", metavar="FILE|BLUEPRINT", help="compare with a document of `plan --json`, or with another blueprint, instead of the stack (implies --diff)"
+    )
     parser.add_argument("--fail-on", choices=[str(effect) for effect in Effect], metavar="EFFECT", help=f"with --diff: exit status 1 if a change costs this or more ({', '.join(Effect)})")  # fmt: skip
 
 
 def run(given: argparse.Namespace) -> int:
     if given.fail_on and not (given.diff or given.against):
-        raise Problem("--fail-on says which changes are too dear", why="without --diff there is nothing to compare", remedy="add --diff or --against FILE")
+        why = "it says which changes are too dear, and nothing is compared without --diff"
+        raise Problem("--fail-on has nothing to judge", why=why, remedy="add --diff or --against FILE", status=EXIT_USAGE)
     loaded = options.loaded(given)
     compared = _compared(given, loaded.spec) if given.diff or given.against else None
     if given.json:
         print(json.dumps(document(loaded, compared), indent=2))
     else:
-        options.show(loaded.findings)
-        tables.show(difference.sections(compared.changes, title=_title(loaded.spec, compared), note=compared.note) if compared else sections(loaded.spec))
+        options.show([found for found in loaded.findings if found.code not in SAID_BY_PAGE])
+        tables.show(_changes(loaded.spec, compared) if compared else sections(loaded.spec))
     return EXIT_FAILED if compared and given.fail_on and _costs_at_least(Effect(given.fail_on), compared) else 0
 
 
@@ -72,19 +81,39 @@ def document(loaded: Loaded, compared: Compared | None = None) -> dict[str, Any]
         "findings": [finding.as_record(one) for one in loaded.findings],
     }
     if compared:
-        plan["against"] = {"what": compared.against, "note": compared.note}
+        plan["against"] = {"what": compared.against, "note": compared.note, "estimate": estimate.as_record(compared.costs) if compared.costs else None}
         plan["changes"] = [changes.as_record(change) for change in compared.changes]
     return plan
 
 
+def _changes(cluster: ClusterSpec, compared: Compared) -> list[tables.Section]:
+    costs = cost.difference(compared.costs, estimate.estimate(cluster)) if compared.costs else ""
+    more = [words for words in (page.planned_only(cluster), costs) if words]
+    return [*difference.sections(compared.changes, title=_title(cluster, compared), note=compared.note, more=more)]
+
+
 def _compared(given: argparse.Namespace, cluster: ClusterSpec) -> Compared:
-    against, recorded = (str(given.against), _from_file(given.against)) if given.against else (f"stack {given.stack}", _from_stack(given.stack))
+    against = given.against or f"stack {given.stack}"
+    standing = _from_stack(given.stack) if given.against is None else _named(given, cluster.target)
     try:
-        return Compared(against, changes.version_note(recorded), changes.compare(recorded, cluster))
+        return Compared(against, changes.version_note(standing), changes.compare(standing, cluster), _costs(standing))
     except changes.Unreadable as error:
-        raise Problem(
-            f"what {against} holds is no record of a cluster", why=str(error), remedy="compare with a document that `clusterwright plan --json` wrote"
-        ) from error
+        raise Problem(f"what {against} holds is no record of a cluster", why=str(error), remedy=_REMEDY, status=EXIT_USAGE) from error
+
+
+def _costs(record: Mapping[str, Any]) -> estimate.Estimate | None:
+    try:
+        return estimate.estimate(recorded.decode(record))
+    except (recorded.Undecodable, KeyError):
+        return None
+
+
+def _named(given: argparse.Namespace, target: str) -> Mapping[str, Any]:
+    """Read the document that `--against` names; or plan the blueprint in the same stack and on the same target, without what `--set` tries on this one."""
+    if not given.against.endswith((".yaml", ".yml")) and (given.against not in library.names() or Path(given.against).exists()):
+        return _from_file(given.against)
+    settled = dataclasses.replace(options.chosen(argparse.Namespace(stack=given.stack)), blueprint=given.against)
+    return as_record(options.examined(given.stack, settled, target=target, origin=f"option --target {target}").spec)
 
 
 def _from_stack(stack: str) -> Mapping[str, Any]:
@@ -102,15 +131,14 @@ def _from_stack(stack: str) -> Mapping[str, Any]:
     return spec
 
 
-def _from_file(path: Path) -> Mapping[str, Any]:
-    remedy = "name a document that `clusterwright plan --json` wrote"
+def _from_file(path: str) -> Mapping[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise Problem(f"{path} can't be read", why=str(error), remedy=remedy) from error
+        raise Problem(f"{path} can't be read", why=str(error), remedy=_REMEDY, status=EXIT_USAGE) from error
     spec = content.get("spec", content) if isinstance(content, Mapping) else None
     if not isinstance(spec, Mapping):
-        raise Problem(f"{path} is no plan", why="it holds no JSON object with a `spec`", remedy=remedy)
+        raise Problem(f"{path} is no plan", why="it holds no JSON object with a `spec`", remedy=_REMEDY, status=EXIT_USAGE)
     return spec
 
 

@@ -1,5 +1,9 @@
 """What stops a command, as the one page that a user reads."""
 
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+"""What was asked for can't be meant, or what was named can't be read."""
+
 
 class Problem(Exception):
     """A command can't go on.
@@ -8,11 +12,12 @@ class Problem(Exception):
         what: one sentence.
         why: what was seen.
         remedy: what to do.
+        status: the exit status.
     """
 
-    def __init__(self, what: str, *, why: str, remedy: str):
+    def __init__(self, what: str, *, why: str, remedy: str, status: int = EXIT_FAILED):
         super().__init__(what)
-        self.what, self.why, self.remedy = what, why, remedy
+        self.what, self.why, self.remedy, self.status = what, why, remedy, status
 
     def page(self) -> str:
         return f"error: {self.what}\n  why: {self.why}\n  do:  {self.remedy}"

@@ -35,16 +35,18 @@ def lines(stack: str, outputs: Mapping[str, Any]) -> Iterator[str]:
     spec = outputs["spec"]
     software = spec["software"]
     yield ""
-    yield f"Cluster {spec['name']} is up (stack {stack} on {spec['target']}, {software['profile']} with Slurm {software['slurm']})"
+    yield f"Cluster {spec['name']} is up (stack {stack} on {spec['target']}, {software['profile']} with {_schedulers(spec)})"
     yield ""
-    yield "Log in"
-    for user in spec["users"]:
-        yield f"  {login.shown(login.command(stack, outputs, user['name']), relative_to=project_root())}"
-    yield ""
-    yield "Partitions"
-    for node_set in spec["node_sets"]:
-        yield f"  {_partition(node_set)}"
-    yield ""
+    if spec["access"]["count"]:
+        yield "Log in"
+        for user in spec["users"]:
+            yield f"  {login.shown(login.command(stack, outputs, user['name']), relative_to=project_root())}"
+        yield ""
+    for title, node_sets in _by_scheduler(spec).items():
+        yield title
+        for node_set in node_sets:
+            yield f"  {_node_set(node_set)}"
+        yield ""
     yield "Checked"
     for check in outputs["acceptance"] or ():
         yield f"  {_check(check)}"
@@ -55,7 +57,21 @@ def lines(stack: str, outputs: Mapping[str, Any]) -> Iterator[str]:
             yield f"  {sentence}"
 
 
-def _partition(node_set: Mapping[str, Any]) -> str:
+def _schedulers(spec: Mapping[str, Any]) -> str:
+    """Name the schedulers with their versions; where a service runs one, the version can be unknown."""
+    wanted = ("slurm", "kubernetes") if spec["scheduler"] == "both" else (spec["scheduler"],)
+    return " and ".join(f"{name.capitalize()} {spec['software'].get(name) or ''}".strip() for name in wanted)
+
+
+def _by_scheduler(spec: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+    """Put node sets below a title for each scheduler that has any."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for node_set in spec["node_sets"]:
+        found.setdefault("Partitions" if node_set["partition"] else "Kubernetes nodes", []).append(node_set)
+    return found
+
+
+def _node_set(node_set: Mapping[str, Any]) -> str:
     partition, hosts, machine = node_set["partition"], node_set["hosts"], node_set["hosts"]["machine"]
     cpus = machine["sockets"] * machine["cores_per_socket"] * machine["threads_per_core"]
     nodes = f"{hosts['count']} node{'s' if hosts['count'] != 1 else ''} {hosts['prefix']}-0" + (f"…{hosts['count'] - 1}" if hosts["count"] > 1 else "")
@@ -63,6 +79,8 @@ def _partition(node_set: Mapping[str, Any]) -> str:
     each = f"each {cpus} CPUs, {machine['memory_mib']} MiB" + (
         f", {gpus['count']} × {gpus['type']}" + (" (simulated)" if gpus["simulated"] else "") if gpus else ""
     )
+    if partition is None:
+        return f"{node_set['pool']}: {nodes}, {each}"
     return f"{partition['name']}{' (default)' if partition['default'] else ''}: {nodes}, {each}; at most {partition['max_time']} a job"
 
 

@@ -4,6 +4,7 @@ from blueprints import estimate, quotas
 from blueprints.load import Loaded
 from blueprints.spec import ClusterSpec
 
+from .. import folding
 from . import html, layout, sections, svg, text
 from .drawing import Drawing
 from .measure import PICTURE, TERMINAL
@@ -34,7 +35,7 @@ def as_html(loaded: Loaded) -> str:
     told = sections.report(
         spec,
         audience=loaded.blueprint.audience,
-        findings=loaded.findings,
+        findings=folding.folded(loaded.findings),
         accepted=loaded.suppressed,
         estimate=estimate.estimate(spec),
         quotas=quotas.needed(spec),

@@ -3,9 +3,13 @@
 from blueprints import catalog
 from blueprints.estimate import HOURS_PER_MONTH, NOT_COUNTED, Estimate, Part
 
+from .. import amounts, cost
 from . import words
 from .contents import Figure, Section, table
 
+SIGN = "$"
+UNCERTAIN = ""
+"""Stands before doubtful amounts: nothing, since the note of each part says it."""
 _COLUMNS = "Part | What | #Number | #Each, per hour | #Per hour | #Per month | Price from | Note"
 
 
@@ -13,10 +17,14 @@ def figure(estimate: Estimate) -> Figure | None:
     """Give the number for the top of the report; None where nothing is paid for by the hour."""
     if estimate.owned:
         return None
-    note = f"{_range(estimate.hourly_min * HOURS_PER_MONTH, estimate.hourly_max * HOURS_PER_MONTH)} per month"
-    if not estimate.complete:
-        note += f", without {words.some((part.name for part in estimate.unknown), most=2)}"
-    return Figure(_range(estimate.hourly_min, estimate.hourly_max), "per hour" if estimate.complete else "per hour, at least", note)
+    hourly, monthly = (amounts.money(estimate.hourly_min * hours, estimate.hourly_max * hours, sign=SIGN) for hours in (1, HOURS_PER_MONTH))
+    if estimate.complete:
+        return Figure(hourly, "per hour", f"{monthly} per month")
+    missing = f"without {', '.join(part.name for part in estimate.unknown)}"
+    if all(part.kind not in cost.MAIN for part in estimate.unknown):
+        return Figure(hourly, "per hour, at least", f"{monthly} per month, {missing}")
+    known = f"known parts: {hourly} per hour, {monthly} per month, " if estimate.hourly_max else ""
+    return Figure("unknown", "per hour", f"{known}{missing}")
 
 
 def section(estimate: Estimate) -> Section:
@@ -24,9 +32,9 @@ def section(estimate: Estimate) -> Section:
     if estimate.owned:
         return Section("cost", "Cost", ("Nothing here is paid for by the hour: the machines are there already.",))
     rows = [_row(part) for part in estimate.parts]
-    least = "" if estimate.complete else "at least "
-    hourly, monthly = (least + _range(estimate.hourly_min * hours, estimate.hourly_max * hours) for hours in (1, HOURS_PER_MONTH))
-    total = ("All", "", "", "", hourly, monthly, "", "" if estimate.complete else "parts without a known price come on top")
+    hourly, monthly = (cost.total(estimate, hours=hours, sign=SIGN, mark=UNCERTAIN) for hours in (1, HOURS_PER_MONTH))
+    missing = ", ".join(part.name for part in estimate.unknown)
+    total = ("All", "", "", "", hourly, monthly, "", f"no price is known of {missing}" if missing else "")
     paragraphs = [
         f"Prices are USD in {estimate.region}, listed {_dates(estimate)}; a month is {HOURS_PER_MONTH} hours. Where there are two amounts, the pools that come and go "
         "are at their smallest and at their largest.",
@@ -40,15 +48,11 @@ def _row(part: Part) -> tuple[str, ...]:
     head = (part.name, f"{part.what} ({part.kind})", number)
     if part.unit_usd_per_hour is None or part.hourly_min is None or part.hourly_max is None:
         return (*head, "unknown", "unknown", "unknown", "", part.note)
-    hourly = _range(part.hourly_min, part.hourly_max)
-    monthly = _range(part.hourly_min * HOURS_PER_MONTH, part.hourly_max * HOURS_PER_MONTH)
+    hourly = amounts.money(part.hourly_min, part.hourly_max, sign=SIGN)
+    monthly = amounts.money(part.hourly_min * HOURS_PER_MONTH, part.hourly_max * HOURS_PER_MONTH, sign=SIGN)
     doubt = f"confidence: {part.confidence}" if part.confidence not in ("", "high") else ""
     note = "; ".join(word for word in (part.note, doubt) if word)
-    return (*head, words.money(part.unit_usd_per_hour), hourly, monthly, part.as_of, note)
-
-
-def _range(least: float, most: float) -> str:
-    return words.money(most) if round(least, 2) == round(most, 2) else f"{words.money(least)} to {words.money(most)}"
+    return (*head, amounts.unit_price(part.unit_usd_per_hour, sign=SIGN), hourly, monthly, part.as_of, note)
 
 
 def _dates(estimate: Estimate) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from blueprints.spec import ClusterSpec, NodeSet
 
+from .. import amounts
 from . import places, words
 from .items import Domain, Item, Rails, Role
 
@@ -112,7 +113,7 @@ def rails(spec: ClusterSpec) -> tuple[Rails, ...]:
         expected = fabric.expected
         lines = [
             words.fabric(fabric),
-            f"{expected.collective} over {words.plural(expected.nodes, 'node')}: {words.expectation(expected)}" if expected else "",
+            f"{amounts.collective(expected.collective)} over {words.plural(expected.nodes, 'node')}: {words.expectation(expected)}" if expected else "",
             f"{words.plural(len(subnets), 'subnet')}: {words.known(subnets[0].cidr)} to {words.known(subnets[-1].cidr)}" if len(subnets) > 1 else "",
         ]
         found[fabric.name] = Rails(fabric.name, fabric.title, max(1, min(fabric.nics, per_node)), tuple(line for line in lines if line))

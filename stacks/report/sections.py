@@ -8,6 +8,7 @@ from blueprints.finding import Finding
 from blueprints.quotas import QuotaNeed
 from blueprints.spec import ClusterSpec, FileSystem, Late, NodeSet, Window
 
+from .. import amounts
 from . import doubts, money, nodes, topology, words
 from .contents import Figure, Report, Section, table
 
@@ -65,7 +66,7 @@ def _figures(spec: ClusterSpec, estimate: Estimate) -> tuple[Figure, ...]:
         Figure(words.count(nodes.nodes(spec)), "nodes", elastic),
         Figure(words.count(nodes.gpus(spec)), "GPUs", words.some(sorted(kinds), most=3)),
         money.figure(estimate),
-        Figure(words.size(size), "shared storage", words.plural(len(spec.storage), "file system")) if size else None,
+        Figure(amounts.size(size), "shared storage", words.plural(len(spec.storage), "file system")) if size else None,
     ]
     return tuple(figure for figure in found if figure)
 
@@ -130,8 +131,15 @@ def _bandwidth_row(one: NodeSet) -> Iterator[tuple[str, ...]]:
         yield (*head, "nothing is known", "", "", "", "")
         return
     doubt = " (provisional)" if expected.provisional else ""
-    typical = words.bandwidth(expected.typical_gbs) if expected.typical_gbs is not None else "unknown"
-    yield (*head, expected.collective, words.count(expected.nodes), words.message(expected.size_bytes), typical, words.bandwidth(expected.floor_gbs) + doubt)
+    typical = words.bandwidth(expected.typical_gbs) + words.measured(expected) if expected.typical_gbs is not None else "unknown"
+    yield (
+        *head,
+        amounts.collective(expected.collective),
+        words.count(expected.nodes),
+        words.message(expected.size_bytes),
+        typical,
+        words.bandwidth(expected.floor_gbs) + doubt,
+    )
 
 
 def _storage(spec: ClusterSpec) -> Section | None:
@@ -155,7 +163,7 @@ def _storage_row(entry: FileSystem) -> tuple[str, ...]:
         "files are lost with a server" if entry.durability == "scratch" else "",
         f"exchanged with {entry.exchange.bucket}" if entry.exchange else "",
     ]
-    size = words.size(entry.size_gib) if entry.size_gib else "as much as is stored"
+    size = amounts.size(entry.size_gib) if entry.size_gib else "as much as is stored"
     speed = words.throughput(entry.throughput_mbs) if entry.throughput_mbs else "unknown"
     ending = "it stays, protected" if entry.protect else _ON_DELETE.get(entry.on_delete, entry.on_delete)
     return (entry.mount, what, size, speed, ", ".join(guard for guard in guards if guard), ending)
@@ -197,7 +205,7 @@ def _network(spec: ClusterSpec) -> Section:
     terms = [
         ("Addresses", f"{network.cidr}{f', in the existing {network.existing}' if network.existing else ''}"),
         ("Names", f"hosts end in {network.domain}"),
-        ("Way out", "through address translation" if network.egress == "nat" else "none"),
+        ("Way out", _way_out(spec)),
         ("Cloud services", "reached inside the network" if network.private_endpoints else ""),
     ]
     columns = "Subnet | Role | Addresses | Zone | #Needed | #Usable"
@@ -216,6 +224,12 @@ def _network(spec: ClusterSpec) -> Section:
     return Section("network", "Network", tables=tables, terms=tuple(term for term in terms if term[1]))
 
 
+def _way_out(spec: ClusterSpec) -> str:
+    if catalog.target(spec.target).hosts == "site":
+        return "the site's own"
+    return "through address translation" if spec.network.egress == "nat" else "none"
+
+
 def _quotas(quotas: Sequence[QuotaNeed], uncounted: Sequence[str]) -> Section | None:
     if not quotas and not uncounted:
         return None
@@ -225,7 +239,7 @@ def _quotas(quotas: Sequence[QuotaNeed], uncounted: Sequence[str]) -> Section | 
         (
             one.name,
             one.code,
-            f"{one.needed:,} {one.unit}",
+            amounts.counted(one.needed, one.unit),
             words.count(one.default) if one.default is not None else "unknown",
             raised[one.to_raise],
             words.some(one.takers, most=5),

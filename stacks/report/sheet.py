@@ -69,11 +69,14 @@ def grid(topology: Topology, *, width: float, metrics: Metrics) -> Grid:
     empty = Grid(metrics, max(width, around + metrics.least_card), topology.zone is not None, (), 1, ())
     groups = (topology.edge, topology.hosts, topology.pools, topology.storage)
     most = max(LEAST_COLUMNS, *(len(group) for group in groups))
-    number = columns(most, width=empty.right - empty.x, metrics=metrics)
-    rows = in_rows(topology.pools, number)
-    keys = [key for row in rows for key in dict.fromkeys(item.rails for item in row) if key]
-    spines = tuple(key for key in dict.fromkeys(keys) if keys.count(key) > 1)
-    return dataclasses.replace(empty, rows=rows, columns=number, spines=spines)
+    divided = empty
+    for number in range(columns(most, width=empty.right - empty.x, metrics=metrics), 0, -1):
+        rows = in_rows(topology.pools, number)
+        keys = [key for row in rows for key in dict.fromkeys(item.rails for item in row) if key]
+        divided = dataclasses.replace(empty, rows=rows, columns=number, spines=tuple(key for key in dict.fromkeys(keys) if keys.count(key) > 1))
+        if divided.card_width >= metrics.least_card:  # spines take their width of the cards
+            return divided
+    return dataclasses.replace(divided, width=divided.width + metrics.least_card - divided.card_width)
 
 
 def columns(number: int, *, width: float, metrics: Metrics) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from blueprints import catalog
 from blueprints.spec import ClusterSpec, FileSystem, HostGroup
 
+from .. import amounts
 from . import nodes, places, words
 from .items import Item, Role, Topology
 
@@ -44,10 +45,11 @@ def topology(spec: ClusterSpec) -> Topology:
 
 
 def summary(spec: ClusterSpec) -> str:
-    """Count nodes and GPUs and name what schedules them."""
+    """Count nodes and GPUs, with every pool at its largest, and name what schedules them."""
+    most = "At most " if any(one.is_elastic for one in spec.node_sets) else ""
     scheduler = {"slurm": f"Slurm {spec.software.slurm}", "kubernetes": f"Kubernetes {spec.software.kubernetes}"}
     both = f"Slurm {spec.software.slurm} and Kubernetes {spec.software.kubernetes}"
-    return ", ".join([words.plural(nodes.nodes(spec), "node"), words.plural(nodes.gpus(spec), "GPU"), scheduler.get(spec.scheduler, both).strip()])
+    return most + ", ".join([words.plural(nodes.nodes(spec), "node"), words.plural(nodes.gpus(spec), "GPU"), scheduler.get(spec.scheduler, both).strip()])
 
 
 # --- Around the cluster ------------------------------------------------------------------------------------------------
@@ -122,7 +124,7 @@ def _stores(spec: ClusterSpec) -> tuple[Item, ...]:
 
 
 def _store(entry: FileSystem) -> Item:
-    held = [words.size(entry.size_gib) if entry.size_gib else "", words.throughput(entry.throughput_mbs) if entry.throughput_mbs else ""]
+    held = [amounts.size(entry.size_gib) if entry.size_gib else "", words.throughput(entry.throughput_mbs) if entry.throughput_mbs else ""]
     kept = ["protected" if entry.protect else "", words.plural(entry.backup_days, "daily backup") if entry.backup_days else ""]
     lines = [entry.product or entry.source or "", ", ".join(word for word in held if word), ", ".join(word for word in kept if word)]
     return Item(f"storage-{entry.name}", Role.STORAGE, entry.kind, entry.mount, tuple(line for line in lines if line), simulated=entry.simulated)

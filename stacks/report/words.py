@@ -5,6 +5,8 @@ from itertools import groupby
 
 from blueprints.spec import Expectation, Fabric, Gpus, Late, Machine, NodeSet
 
+from .. import amounts
+
 _KINDS = {
     "efa": "EFA",
     "efa-only": "EFA",
@@ -36,46 +38,30 @@ def between(least: int, most: int) -> str:
     return count(most) if least == most else f"{least:,} to {most:,}"
 
 
-def size(gib: float) -> str:
-    """Write a size in the unit that keeps it short (powers of 1024)."""
-    for unit, factor in (("PiB", 1024 * 1024), ("TiB", 1024)):
-        if gib >= factor:
-            return f"{_short(gib / factor)} {unit}"
-    return f"{_short(gib)} GiB" if gib >= 1 else f"{gib * 1024:.0f} MiB"
-
-
 def message(size_bytes: int) -> str:
-    return size(size_bytes / (1 << 30))
+    return amounts.size(size_bytes / (1 << 30))
 
 
 def throughput(mbs: float) -> str:
-    """Write MB/s (powers of 1000) in the unit that keeps it short."""
-    return f"{_short(mbs / 1000)} GB/s" if mbs >= 1000 else f"{_short(mbs)} MB/s"
+    """Write MB/s (powers of 1000), as clouds state them."""
+    return f"{mbs:,.0f} MB/s"
 
 
 def bandwidth(gbs: float) -> str:
-    return f"{_short(gbs)} GB/s"
+    return f"{gbs:g} GB/s"
 
 
 def rate(gbps: float) -> str:
     return f"{_short(gbps / 1000)} Tb/s" if gbps >= 1000 else f"{_short(gbps)} Gb/s"
 
 
-def money(usd: float) -> str:
-    """Write an amount: cents where they matter, and their parts where there is nothing else."""
-    if 0 < usd < 1:
-        return f"${usd:.3f}"
-    return f"${usd:,.2f}" if usd < 1000 else f"${usd:,.0f}"
-
-
 def gpu(gpus: Gpus) -> str:
-    memory = f" {_short(gpus.memory_gib)} GiB" if gpus.memory_gib else ""
-    return f"{gpus.type.upper()}{memory}"
+    return f"{gpus.type.upper()} {amounts.gpu_memory(gpus)}".rstrip()
 
 
 def machine(entry: Machine) -> str:
     """Say what one host has beside GPUs."""
-    return f"{plural(entry.cpus, 'CPU')}, {size(entry.memory_mib / 1024)}"
+    return f"{plural(entry.cpus, 'CPU')}, {amounts.size(entry.memory_mib / 1024)}"
 
 
 def mig(gpus: Gpus) -> str:
@@ -105,9 +91,15 @@ def fabric(entry: Fabric) -> str:
 
 def expectation(expected: Expectation) -> str:
     """Say what a collective must reach."""
-    typical = f"{bandwidth(expected.typical_gbs)} typical, " if expected.typical_gbs is not None else ""
+    typical = f"{bandwidth(expected.typical_gbs)} typical{measured(expected)}, " if expected.typical_gbs is not None else ""
     doubt = " (provisional)" if expected.provisional else ""
     return f"{typical}{bandwidth(expected.floor_gbs)} at least{doubt}"
+
+
+def measured(expected: Expectation) -> str:
+    """Say on how many nodes a typical rate was measured, where these are others than it is expected of."""
+    nodes = expected.measured_nodes
+    return "" if nodes is None or nodes == expected.nodes else f" (measured on {plural(nodes, 'node')})"
 
 
 def known(value: str | Late) -> str:

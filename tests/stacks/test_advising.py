@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 
 import pytest
 
@@ -39,9 +40,41 @@ def test_the_answer_as_json_repeats_the_answers_that_it_rests_on(capsys: pytest.
 
 def test_without_a_terminal_the_missing_options_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main.main(["advise", *SWEEP[:4]])
+        main.main(["advise", *SWEEP[2:4]])
     assert ended.value.code == 2
-    assert "missing: --people, --tenants, --fault-tolerance, --skills, --inference-share" in capsys.readouterr().err
+    assert "--workload must be given; everything else has a default" in capsys.readouterr().err
+
+
+def test_without_a_terminal_what_was_not_said_is_assumed_and_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["advise", *SWEEP[:4], "--skills", "slurm"]) == 0
+    assert "Assumed, since it was not said: --people 5, --tenants 1, --fault-tolerance restart, --inference-share 0" in capsys.readouterr().out
+    assert main.main(["advise", "--json", "--workload", "mixed", "--gpus", "64"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["answers"]["inference_share"], record["answers"]["fault_tolerance"]) == (30, "always-on"), "as the workload suggests"
+    assert record["assumed"] == ["people", "tenants", "fault_tolerance", "skills", "inference_share"]
+    assert main.main(["advise", *SWEEP]) == 0
+    assert "Assumed" not in capsys.readouterr().out
+
+
+def test_an_answer_that_is_only_planned_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["advise", "--workload", "inference", "--gpus", "64"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "This version plans Kubernetes, and doesn't stand it up yet on any target"
+    assert main.main(["advise", *SWEEP]) == 0
+    assert "doesn't stand it up" not in capsys.readouterr().out
+
+
+def test_answers_that_contradict_each_other_get_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["advise", "--workload", "pretraining", "--gpus", "64", "--inference-share", "90"]) == 0
+    assert "Two answers contradict each other: a cluster that mostly serves users doesn't pretrain" in capsys.readouterr().out
+    assert main.main(["advise", *SWEEP]) == 0
+    assert "contradict" not in capsys.readouterr().out
+
+
+def test_enter_takes_what_is_usual_where_there_is_something(capsys: pytest.CaptureFixture[str]) -> None:
+    typed = iter(["mixed", "", "64", "", "", "", "", ""])
+    answers = command.asked({}, ask=lambda _: next(typed))
+    assert answers == {"workload": "mixed", "gpus": 64, **advise.defaults({"workload": "mixed"})}
+    assert "is not a number" in capsys.readouterr().out, "of the number of GPUs nothing is usual"
 
 
 @pytest.mark.parametrize("words", [["--gpus", "0"], ["--gpus", "many"], ["--workload", "training"], ["--inference-share", "101"]])
@@ -83,8 +116,12 @@ def test_a_comparison_has_a_column_for_each_target_and_a_reason_where_there_is_n
     assert main.main(["compare", str(blueprint), "--targets", "gcp,aws"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["gcp", "aws"]
-    assert lines[2].split() == ["can", "exist", "no", "yes"]
-    assert any(line.split()[:2] == ["machine", "p5.48xlarge"] for line in lines)
+    exists = lines[2].split("  ")
+    assert exists[-1] == "yes"
+    assert "no: " in lines[2]
+    assert "p5.48xlarge" in lines[2], "why not, in the same line"
+    assert next(line for line in lines if line.split()[:1] == ["nodes"]).split() == ["nodes", "-", "2"], "a target where it can't stand keeps its column"
+    assert any(line.split()[:3] == ["machine", "-", "p5.48xlarge"] for line in lines)
     assert any(line.split()[:2] == ["gcp", "error:"] and "[CW" in line for line in lines)
     assert "\x1b" not in "".join(lines)
 
@@ -101,6 +138,26 @@ def test_a_comparison_as_json_keeps_the_order_of_the_targets(capsys: pytest.Capt
     record = json.loads(capsys.readouterr().out)
     assert [entry["target"] for entry in record["targets"]] == ["metal", "aws"]
     assert record["blueprint"] == "starter"
+
+
+def test_a_comparison_says_what_its_sums_lack_and_what_its_average_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["compare", "gb200-nvl72", "--targets", "aws,metal"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    (hourly,) = [line for line in lines if line.startswith("USD an hour")]
+    assert re.fullmatch(r"USD an hour +unknown \(known parts: ~[0-9.]+\) +owned", hourly)
+    (missing,) = [line for line in lines if "no price is known of" in line]
+    assert missing.split()[0] == "aws"
+    assert "train" in missing
+    assert not any(line.startswith("all in") for line in lines), "nothing to be an average of"
+    assert main.main(["compare", "llm-pretraining", "--targets", "aws"]) == 0
+    assert "all in  an average: what everything costs with every pool at its largest, divided by all GPUs" in capsys.readouterr().out
+
+
+def test_keys_that_are_left_out_are_one_line_of_a_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["compare", "research-shared", "--targets", "aws,local"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "[CW620]" in line]
+    assert "`monitoring`" in line
+    assert "more like it" not in line
 
 
 def test_an_unknown_target_is_refused_with_the_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,6 +45,27 @@ def test_a_summary_has_one_login_a_user_and_one_line_a_partition() -> None:
     assert section(lines, "Simulated") == list(resolved.simulated)
 
 
+def examined(name: str) -> ClusterSpec:
+    return load.examine(name, target="aws", stack="test", facts=FACTS).spec
+
+
+def test_a_summary_of_both_schedulers_has_the_nodes_of_each() -> None:
+    lines = list(summary.lines("test-summary", outputs(examined("train-and-serve"))))
+    software = examined("train-and-serve").software
+    assert f"with Slurm {software.slurm} and Kubernetes {software.kubernetes})" in lines[1]
+    assert [line.partition(":")[0] for line in section(lines, "Partitions")] == ["train (default)"]
+    kubernetes = section(lines, "Kubernetes nodes")
+    assert [line.partition(":")[0] for line in kubernetes] == ["develop", "serve", "system"]
+    assert not [line for line in kubernetes if "a job" in line]
+
+
+def test_a_summary_of_kubernetes_alone_names_no_slurm_and_no_login() -> None:
+    lines = list(summary.lines("test-summary", outputs(examined("llm-pretraining-kubernetes"))))
+    assert not {"Log in", "Partitions"} & set(lines)
+    assert "Slurm" not in lines[1]
+    assert len(section(lines, "Kubernetes nodes")) == 2
+
+
 def test_a_summary_says_what_was_checked_and_what_was_only_measured() -> None:
     lines = list(summary.lines("test-summary", outputs(spec())))
     assert section(lines, "Checked") == [

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from blueprints import changes, estimate, quotas, spec
+from blueprints import changes, estimate, load, quotas, spec
+from blueprints.facts import Facts
 from blueprints.project import project_root
-from stacks import amounts, difference, page, tables
+from stacks import amounts, cost, difference, page, tables
 from stacks.cli import main, plan
 from tests.blueprints import hand_made
 from tests.blueprints.hand_made import changed
@@ -55,21 +56,28 @@ def test_a_plan_names_every_group_of_hosts_with_what_each_has_and_costs() -> Non
     costs = estimate.estimate(AWS)
     train = costs.part("compute", "train")
     assert train is not None
-    assert found["train-[0-15]"] == ["4–16", "p5.48xlarge", "192", "2 TiB", "8 × h100 80 GiB", f"{train.hourly_min:,.2f}–{train.hourly_max:,.2f}"]
+    assert found["train-[0-15]"] == ["4–16", "p5.48xlarge", "192", "2 TiB", "8 × h100 80 GB", f"{train.hourly_min:,.2f} to {train.hourly_max:,.2f}"]
     assert found["login-[0-1]"][:3] == ["2", "m7i.large", "2"]
     assert rows(LOCAL, "Hosts")["train-[0-1]"] == ["2", "local", "2", "2 GiB", "8 × h100 (simulated)"]
 
 
 def test_a_plan_says_how_nodes_are_bought_placed_and_chosen() -> None:
     found = rows(AWS, "Pools")
-    assert found["train"] == ["up to 1-00:00:00, default", "on-demand", "packed", "28,312 GiB at /scratch"]
+    assert found["train"] == ["up to 1-00:00:00, default", "on-demand", "packed", "27.65 TiB at /scratch"]
     assert found["sweep"] == ["up to 1-00:00:00", "spot"]
     assert found["train, sweep"] == ["highest fabric rate with 8 h100"]
 
 
 def test_a_plan_shows_interfaces_fabric_and_what_it_must_deliver() -> None:
     (line,) = [line for line in section(AWS, "Interfaces and fabric") if line.startswith("train")]
-    for part in ("1 × ena + 32 × efa-only", "EFA, required", "400", "all-reduce of 8 GiB, 16 nodes: 480 GB/s (provisional)", "430 GB/s", "380 GB/s"):
+    for part in (
+        "1 × ena + 32 × efa-only",
+        "EFA, required",
+        "400",
+        "all-reduce of 8 GiB, 16 nodes: 480 GB/s (provisional, measured on 2 nodes)",
+        "430 GB/s",
+        "380 GB/s",
+    ):
         assert part in line
     certain = changed(AWS, "node_sets.0.fabric.expected.provisional", False)
     assert "provisional" not in text(certain)
@@ -80,6 +88,33 @@ def test_a_plan_shows_subnets_and_whether_addresses_suffice() -> None:
     assert rows(AWS, "Network")["cluster"] == ["cluster", "10.80.0.0/22", "us-east-1a", "23", "1,019"]
     assert rows(AWS, "Network")["public-a"][2] == "known later"
     assert rows(LOCAL, "Network")["first addresses"] == ["control 10.81.0.10, login 10.81.0.20, train 10.81.1.0, dev 10.81.1.2"]
+
+
+@pytest.mark.parametrize(
+    ("target", "network", "label", "words"),
+    [
+        ("metal", {"cidr": "10.20.0.0/22"}, "10.20.0.0/22", "the site's own network, names in metal-h100.internal"),
+        ("metal", {"cidr": None}, "hosts", "in the site's own network, names in metal-h100.internal"),
+        ("aws", {"cidr": "10.20.0.0/16"}, "10.20.0.0/16", "made by the stack, out through address translation, names in llm-pretraining.internal"),
+    ],
+)
+def test_a_plan_says_whose_network_it_is(target: str, network: dict[str, Any], label: str, words: str) -> None:
+    name = "metal-h100" if target == "metal" else "llm-pretraining"
+    facts = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
+    loaded = load.examine(name, target=target, stack="test", facts=facts, overrides={f"network.{key}": value for key, value in network.items()})
+    assert rows(loaded.spec, "Network")[label] == [words]
+
+
+def test_a_plan_names_the_scheduler_of_each_pool_where_there_are_several() -> None:
+    facts = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
+    both = load.examine("train-and-serve", target="aws", stack="test", facts=facts).spec
+    found = rows(both, "Pools")
+    assert found["pool"][:2] == ["scheduler", "jobs"]
+    assert found["train"][:2] == ["Slurm", "up to 7-00:00:00, default"]
+    assert found["develop, serve, system"] == ["Kubernetes", "on-demand"]
+    only = load.examine("llm-pretraining-kubernetes", target="aws", stack="test", facts=facts).spec
+    assert rows(only, "Pools")["pool"][:2] == ["scheduler", "bought"], "no longest job, and no empty column for it"
+    assert "scheduler" not in section(AWS, "Pools")[0]
 
 
 def test_a_plan_says_what_becomes_of_files() -> None:
@@ -114,11 +149,62 @@ def test_a_plan_shows_quotas_and_what_new_accounts_have() -> None:
 def test_costs_are_dated_and_unknown_is_said() -> None:
     first, last = estimate.estimate(AWS).dates or ("", "")
     assert f"Cost in USD, prices of {first} to {last}" in text(AWS)
-    together = rows(AWS, "Cost in USD")["together"]
-    assert all(amount.startswith("at least ") for amount in together), "EFS has no size, so no price"
     known = dataclasses.replace(AWS, storage=AWS.storage[:1])
-    assert not any("at least" in amount for amount in rows(known, "Cost in USD")["together"])
+    costs = estimate.estimate(known)
+    assert rows(known, "Cost in USD")["together"] == [f"~{amounts.money(low, high)}" for low, high in (_sums(costs, 1), _sums(costs, 730))]
+    together = rows(AWS, "Cost in USD")["together"]
+    assert together[0] == f"unknown (known parts: ~{amounts.money(*_sums(costs, 1))})", "EFS has no size, so no price, and the rest would look like the whole"
+    assert rows(AWS, "Cost in USD")["storage"][0].startswith("unknown (known parts: ")
     assert section(LOCAL, "Cost") == ["owned  nothing here is paid for by the hour: the machines are there already"]
+
+
+def _sums(costs: estimate.Estimate, hours: int) -> tuple[float, float]:
+    return costs.hourly_min * hours, costs.hourly_max * hours
+
+
+def test_all_parts_without_a_price_are_named_and_services_only_make_a_sum_the_least() -> None:
+    found = estimate.Estimate(owned=False, region="r", parts=(*(_part(f"s{number}", "service", None) for number in range(6)), _part("c", "compute", 2.0)))
+    assert cost.total(found) == "at least 2.00"
+    assert dict(cost.remarks(found))["unknown"] == tables.Cell("s0, s1, s2, s3, s4, s5: ", "care")
+    assert cost.total(found, kind="service") == "unknown"
+    assert cost.total(dataclasses.replace(found, parts=(*found.parts, _part("d", "storage", None)))) == "unknown (known parts: 2.00)"
+    assert cost.total(found, hours=730) == "at least 1,460.00"
+
+
+def _part(name: str, kind: str, usd: float | None, *, confidence: str = "high", method: str = "listed") -> estimate.Part:
+    return estimate.Part(name, kind, name, 1, 1, usd, "2026", "project", method, "" if usd is None else confidence, "")
+
+
+@pytest.mark.parametrize(
+    ("part", "shown", "remark"),
+    [
+        (_part("train", "compute", 2.0), "2.00", None),
+        (_part("train", "compute", 2.0, confidence="medium", method="8 GPUs at 8.055"), "~2.00", "medium confidence: train (from 8 GPUs at 8.055)"),
+        (_part("home", "storage", 2.0, confidence="low", method="10 GiB at 1 USD"), "~2.00", "low confidence: home"),
+    ],
+)
+def test_a_doubtful_price_is_marked_wherever_it_stands(part: estimate.Part, shown: str, remark: str | None) -> None:
+    found = estimate.Estimate(owned=False, region="r", parts=(part,))
+    assert (cost.price(part), cost.total(found), cost.total(found, kind=part.kind)) == (shown, shown, shown)
+    remarks = {label: said.text for label, said in cost.remarks(found) if isinstance(said, tables.Cell)}
+    assert remarks.get("~") == remark
+
+
+def test_a_plan_says_in_its_head_what_this_version_stands_up_and_in_no_finding() -> None:
+    status, out, err = run("llm-pretraining", "--target", "aws")
+    assert status == 0
+    assert out.splitlines()[1].strip() == "planned only: this version stands up `local`"
+    assert not {"CW302", "CW602"} & set(re.findall(r"CW\d+", err)), "the head and the table of quotas say it"
+    assert {"CW302", "CW602"} <= {found["code"] for found in document("llm-pretraining", "--target", "aws")["findings"]}
+    assert "planned only" not in run("starter")[1]
+    assert run("llm-pretraining-kubernetes")[1].splitlines()[1].strip() == "planned only: this version stands up Slurm on this machine"
+
+
+def test_one_of_something_is_no_plural() -> None:
+    assert [amounts.counted(number, "gpus") for number in (0, 1, 2)] == ["0 gpus", "1 gpu", "2 gpus"]
+    assert amounts.counted(1, "GiB") == "1 GiB"
+    one = changed(AWS, "node_sets.0.fabric.nics", 1)
+    assert ", 1 interface " in " ".join(section(one, "Interfaces and fabric"))
 
 
 def test_a_plan_s_length_grows_with_pools_and_not_with_nodes() -> None:
@@ -132,7 +218,7 @@ def test_a_plan_s_length_grows_with_pools_and_not_with_nodes() -> None:
 
 @pytest.mark.parametrize(
     ("gib", "shown"),
-    [(0.5, "512 MiB"), (1.5, "1.5 GiB"), (1024, "1 TiB"), (1152, "1,152 GiB"), (14745.6, "14.4 TiB"), (28312.21, "28,312 GiB")],
+    [(0.5, "512 MiB"), (1.5, "1.5 GiB"), (1024, "1 TiB"), (1152, "1.12 TiB"), (14745.6, "14.4 TiB"), (28312.21, "27.65 TiB"), (5 * 1024**2, "5 PiB")],
 )
 def test_sizes(gib: float, shown: str) -> None:
     assert amounts.size(gib) == shown
@@ -147,9 +233,10 @@ def test_money_is_a_range_only_where_it_differs() -> None:
     assert [amounts.money(1234.5, 1234.5), amounts.money(0.001, 0.002), amounts.money(1, 2), amounts.money(None, 2)] == [
         "1,234.50",
         "0.00",
-        "1.00–2.00",
+        "1.00 to 2.00",
         "unknown",
     ]
+    assert [amounts.unit_price(usd) for usd in (0.00123, 0.5, 1, 1234.567)] == ["0.0012", "0.5000", "1.00", "1,234.57"]
 
 
 # On a terminal and elsewhere
@@ -282,10 +369,47 @@ def test_changes_are_shown_with_what_they_cost(before: Path) -> None:
     status, out, _ = run("--against", str(before))
     assert status == 0
     found = {words[1]: words for words in (re.split(r" {2,}", line.strip()) for line in out.splitlines()) if len(words) == 5}
-    assert found["node_sets.train.hosts.count"][:4] == ["in-place", "node_sets.train.hosts.count", "1", "2"]
+    assert found["pools.train.nodes"][:4] == ["in-place", "pools.train.nodes", "1", "2"]
     assert found["storage.shared.mount"][:4] == ["rolling", "storage.shared.mount", "/common", "/shared"]
     assert "2 changes; the dearest: rolling" in out
-    assert [change["path"] for change in document("--against", str(before))["changes"]] == ["storage.shared.mount", "node_sets.train.hosts.count"]
+    assert [(change["path"], change["key"]) for change in document("--against", str(before))["changes"]] == [
+        ("storage.shared.mount", "storage.shared.mount"),
+        ("node_sets.train.hosts.count", "pools.train.nodes"),
+    ]
+
+
+def test_a_plan_is_compared_with_another_blueprint_and_says_what_becomes_of_the_price() -> None:
+    words = ["research-shared", "--target", "aws", "--set", "pools.gpu.nodes.max=4", "--against", "research-shared"]
+    _, out, err = run(*words)
+    before, after = (document("research-shared", "--target", "aws", *more)["estimate"]["hourly_max"] for more in ((), ("--set", "pools.gpu.nodes.max=4")))
+    assert f"cost: from {before:,.2f} to {after:,.2f} USD an hour at most" in out
+    assert "planned only" in out
+    assert "CW302" not in err
+    (row,) = [line for line in out.splitlines() if line.startswith("  replaces-nodes")]
+    assert row.split()[1:4] == ["pools.gpu.nodes.max", "8", "4"]
+    assert "network.subnets" not in out, "how many addresses are needed follows from the number of nodes"
+    found = document(*words)
+    assert found["against"]["estimate"]["hourly_max"] == before
+    assert {change["path"] for change in found["changes"] if change["derived"]} >= {"network.subnets.cluster.needed"}
+    assert "no field differs" in run("starter", "--against", "starter")[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ((7.75,), (9.9,), "cost: from 7.75 to 9.90 USD an hour at most"),
+        ((7.75,), (7.751,), "cost: stays at 7.75 USD an hour at most"),
+        ((7.75, None), (9.9,), "cost of the parts with a known price (not p1): from 7.75 to 9.90 USD an hour at most"),
+        ((), (9.9,), "cost: from nothing to 9.90 USD an hour at most"),
+        ((), (), ""),
+    ],
+)
+def test_what_becomes_of_the_price(old: tuple[float | None, ...], new: tuple[float | None, ...], said: str) -> None:
+    before, after = (
+        estimate.Estimate(owned=not prices, region="r", parts=tuple(_part(f"p{number}", "compute", usd) for number, usd in enumerate(prices)))
+        for prices in (old, new)
+    )
+    assert cost.difference(before, after) == said
 
 
 @pytest.mark.parametrize(("effect", "status"), [("none", 1), ("in-place", 1), ("rolling", 1), ("replaces-nodes", 0), ("destroys-data", 0)])
@@ -306,6 +430,15 @@ def test_refused_changes_are_marked() -> None:
     shown = tables.text(difference.sections(found, title="t", note=None))
     assert "`up` refuses 1 of them" in shown
     assert "refused: storage.scratch is protected" in shown
+
+
+def test_long_values_of_changes_are_cut() -> None:
+    keys = tuple(f"ssh-ed25519 {letter * 68} someone@example.org" for letter in "ABC")
+    shown = tables.text(difference.sections(changes.compare(spec.as_record(AWS), changed(AWS, "users.0.ssh_keys", keys)), title="t", note=None))
+    (row,) = [line for line in shown.splitlines() if "ssh_keys" in line]
+    (cut,) = [cell for cell in re.split(r" {2,}", row) if cell.startswith("ssh-ed25519")]
+    assert len(cut) <= difference.LONGEST
+    assert cut.endswith("…")
 
 
 def test_a_stack_that_was_never_up_has_nothing_to_compare_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,7 +468,7 @@ def test_a_plan_is_compared_with_what_the_stack_recorded(tmp_path: Path, monkeyp
     monkeypatch.setenv("PULUMI_SKIP_UPDATE_CHECK", "true")
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "correct horse battery staple")
     found = document("--stack", "recorded", "--diff")
-    assert found["against"] == {"what": "stack recorded", "note": None}
+    assert (found["against"]["what"], found["against"]["note"], found["against"]["estimate"]["owned"]) == ("stack recorded", None, True)
     assert [(change["path"], change["effect"]) for change in found["changes"]] == [("users.ada", "in-place")]
 
 
@@ -358,14 +491,14 @@ def test_what_can_t_be_compared_is_one_page(content: bytes | None, reason: str, 
     if content is not None:
         file.write_bytes(content)
     status, out, err = run("--against", str(file))
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert err.rpartition("error: ")[2].count("\n  ") == 2
     assert reason in err
 
 
 def test_fail_on_without_a_comparison_is_refused() -> None:
     status, _, err = run("--fail-on", "rolling")
-    assert status == 1
+    assert status == 2
     assert "--diff" in err
 
 

@@ -67,7 +67,7 @@ def pool(name: str, nodes: int, on: Machine, **more: Any) -> NodeSet:
 
 
 def efa() -> Fabric:
-    expected = Expectation("all_gather", 17_179_869_184, 16, 338, 321, 304, provisional=False, source="measurements")
+    expected = Expectation("all_gather", 17_179_869_184, 16, 338, 321, 304, provisional=False, source="measurements", measured_nodes=2)
     return Fabric("efa", "Elastic Fabric Adapter", True, 32, 400, "aws-ofi-nccl", (), "Selected provider is efa", expected)
 
 

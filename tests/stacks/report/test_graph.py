@@ -35,10 +35,11 @@ def test_a_file_is_what_its_ending_says_or_what_is_asked_for(name: str, asked: s
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_an_ending_that_says_nothing_is_asked_about(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert run("--output", str(tmp_path / "a.png")) == 1
+def test_an_ending_that_says_nothing_is_refused_with_those_that_do(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run("--output", str(tmp_path / "a.png")) == 2
     error = capfd.readouterr().err
-    assert "what shall" in error
+    assert "a.png can't be written" in error
+    assert "a picture is written as .svg, .html or .txt" in error
     assert "--as svg, --as html, --as text" in error
     assert not list(tmp_path.iterdir())
 
@@ -53,6 +54,11 @@ def test_a_pipe_gets_svg_and_nothing_else(capfd: pytest.CaptureFixture[str]) -> 
 def test_another_target_can_be_looked_at(tmp_path: Path) -> None:
     assert run("--target", "aws", "--output", str(tmp_path / "a.txt")) == 0
     assert (tmp_path / "a.txt").read_text().startswith("starter on AWS\n")
+
+
+def test_a_value_can_be_tried(tmp_path: Path) -> None:
+    assert run("--set", "pools.train.nodes=5", "--output", str(tmp_path / "a.txt")) == 0
+    assert (tmp_path / "a.txt").read_text().splitlines()[1].startswith("5 nodes, 40 GPUs")
 
 
 def test_text_for_a_file_has_box_drawing_whatever_the_terminal_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,6 +108,32 @@ def test_no_cluster_of_any_shape_overlaps(shown: Topology, size: tuple[Metrics, 
     assert faults(layout.place(shown, width=width, metrics=metrics), metrics) == []
 
 
+@pytest.mark.parametrize("number", range(1, 9))
+@pytest.mark.parametrize(("metrics", "width"), SIZES)
+def test_rails_below_several_rows_leave_cards_their_least_width(number: int, metrics: Metrics, width: int) -> None:
+    racks = [
+        Item(f"{key}-{one}", Role.COMPUTE, "", "", (), domain=Domain(18, 1, "0 to 7,500", False), rails=key) for key in ("one", "two") for one in range(number)
+    ]
+    shown = Topology(
+        title="",
+        subtitle="",
+        description="",
+        site=Place("Site", ""),
+        zone=Place("Zone", ""),
+        outside=(),
+        edge=(),
+        hosts=(),
+        pools=tuple(racks),
+        storage=(),
+        rails=(Rails("one", "One", 8, ()), Rails("two", "Two", 8, ())),
+        routes=(),
+        notes=(),
+    )
+    drawing = layout.place(shown, width=width, metrics=metrics)
+    assert min(card.box.width for card in drawing.cards) >= metrics.least_card
+    assert faults(drawing, metrics) == []
+
+
 def test_a_picture_grows_with_pools_and_not_with_nodes() -> None:
     small = layout.place(topology(clusters.cluster("a", target="aws", node_sets=(clusters.pool("p", 1, clusters.machine("m")),))), width=960, metrics=PICTURE)
     large = layout.place(

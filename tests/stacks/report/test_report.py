@@ -41,6 +41,11 @@ def section(told: Report, key: str) -> Section:
     return found
 
 
+@pytest.mark.parametrize(("name", "way_out"), [("rack", "the site's own"), ("pretrain", "through address translation")])
+def test_the_way_out_of_a_sites_network_is_the_sites(name: str, way_out: str) -> None:
+    assert dict(section(report(clusters.CLUSTERS[name]()), "network").terms)["Way out"] == way_out
+
+
 class Tags(HTMLParser):
     """Every tag of a page with its attributes, and whether each is closed where it should be."""
 
@@ -89,7 +94,7 @@ def test_words_of_a_blueprint_are_text_in_a_page_and_nothing_else() -> None:
 def test_the_numbers_at_the_top_are_those_of_the_cluster() -> None:
     told = report(clusters.pretrain(), audience="Teams that train")
     assert [(one.value, one.label) for one in told.figures[:2]] == [("44", "nodes"), ("160", "GPUs")]
-    assert (told.figures[3].value, told.figures[3].note) == ("16.4 TiB", "3 file systems")
+    assert (told.figures[3].value, told.figures[3].note) == ("16.41 TiB", "3 file systems")
     assert (told.subtitle, told.audience) == ("AWS, us-east-2", "Teams that train")
 
 
@@ -98,24 +103,32 @@ def part(name: str, usd: float | None, *, least: int = 1, most: int = 1, as_of: 
     return estimate.Part(name, "compute", "p5.48xlarge", least, most, usd, as_of if known else "", "ec2-instance-types" if known else "", "listed", "high", "")
 
 
+def service(name: str, usd: float | None) -> estimate.Part:
+    return dataclasses.replace(part(name, usd), kind="service")
+
+
 @pytest.mark.parametrize(
     ("parts", "value", "label", "total"),
     [
         ([part("train", 2.5, most=2, least=2)], "$5.00", "per hour", "$5.00"),
         ([part("train", 2.5, least=0, most=2)], "$0.00 to $5.00", "per hour", "$0.00 to $5.00"),
-        ([part("train", 98.32, least=16, most=16), part("home", None)], "$1,573", "per hour, at least", "at least $1,573"),
+        ([part("train", 98.32, least=16, most=16), service("home", None)], "$1,573.12", "per hour, at least", "at least $1,573.12"),
+        ([part("train", 98.32, least=16, most=16), part("home", None)], "unknown", "per hour", "unknown (known parts: $1,573.12)"),
+        ([part("train", 1, least=0, most=2), part("home", None), service("nat", None)], "unknown", "per hour", "unknown (known parts: $0.00 to $2.00)"),
     ],
 )
-def test_cost_is_a_sum_a_range_or_at_least_what_is_known(parts: list[estimate.Part], value: str, label: str, total: str) -> None:
+def test_cost_is_a_sum_a_range_at_least_what_is_known_or_unknown(parts: list[estimate.Part], value: str, label: str, total: str) -> None:
     found = estimate.Estimate(owned=False, region="us-east-2", parts=tuple(parts))
     spec = clusters.pretrain()
     told = sections.report(spec, audience="", findings=(), accepted=(), estimate=found, quotas=(), uncounted=())
     figure = told.figures[2]
     assert (figure.value, figure.label) == (value, label)
-    assert ("without home" in figure.note) == (not found.complete)
+    missing = [one.name for one in parts if one.unit_usd_per_hour is None]
+    assert figure.note.endswith(f"without {', '.join(missing)}" if missing else "per month"), "all that is missing is named"
     cost = section(told, "cost")
     assert cost.tables[0].totals[0][4] == total
     assert cost.tables[0].rows[-1][3] == ("unknown" if not found.complete else "$2.50")
+    assert cost.tables[0].totals[0][7] == (f"no price is known of {', '.join(missing)}" if missing else "")
     assert "2026-07" in cost.paragraphs[0]
 
 
@@ -136,7 +149,7 @@ def test_storage_says_what_protects_it_and_what_happens_in_the_end() -> None:
 
 def test_expected_bandwidth_stands_with_its_floor_and_doubts() -> None:
     (expected,) = section(report(clusters.nine_networks()), "bandwidth").tables
-    assert expected.rows == (("train", "GPUDirect-TCPXO", "200 Gb/s", "all_gather", "2", "8 GiB", "189 GB/s", "170 GB/s (provisional)"),)
+    assert expected.rows == (("train", "GPUDirect-TCPXO", "200 Gb/s", "all-gather", "2", "8 GiB", "188.7 GB/s", "170 GB/s (provisional)"),)
     assert section(report(clusters.rack()), "bandwidth").tables[0].rows[0][3] == "nothing is known"
     assert not any(one.key == "bandwidth" for one in report(clusters.starter()).sections)
 

@@ -1,0 +1,80 @@
+"""`clusterwright explain`: what the code of a finding means, how much it matters, and how a blueprint accepts it."""
+
+import argparse
+import datetime as dt
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from blueprints import display, levels, load
+from blueprints.codes import Code
+from blueprints.finding import Level
+
+from .. import settings, tables
+from ..tables import Column, Facts, Section, Table
+from .problem import EXIT_USAGE, Problem
+
+ACCEPTED_DAYS = 90
+"""Of the example; a blueprint names any day."""
+FORMAT = 1
+"""Of the JSON document (docs/json.md)."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("code", nargs="?", type=str.upper, metavar="CODE", help="the code that a finding ends with: CW520 (default: all of them)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document (docs/json.md)")
+
+
+def run(given: argparse.Namespace) -> int:
+    known = _known()
+    if given.code and given.code not in known:
+        near = display.near(given.code, known)
+        meant = f"did you mean {near}? " if near else ""
+        why = "each finding shows its code in brackets at the end of its first line"
+        raise Problem(f"no finding has the code {given.code}", why=why, remedy=f"{meant}`clusterwright explain` lists all codes", status=EXIT_USAGE)
+    chosen = [known[given.code]] if given.code else [*known.values()]
+    if given.json:
+        print(json.dumps({"format": FORMAT, "codes": [_as_record(code) for code in chosen]}, indent=2))
+    elif given.code:
+        print("\n".join(lines(chosen[0])))
+    else:
+        tables.show([_listed(chosen)])
+    return 0
+
+
+def _known() -> dict[str, Code | settings.Code]:
+    return {str(code): code for code in sorted((*Code, *settings.Code))}
+
+
+def lines(code: Code | settings.Code) -> Iterator[str]:
+    """Say all that is known of one code."""
+    possible = _levels(code)
+    yield f"{code}: {code.meaning}"
+    yield f"  level: {' or '.join(possible)}"
+    if Level.ERROR in possible:
+        other = "" if len(possible) == 1 else " where it is one"
+        yield f"  an error can't be accepted{other}: what it is about has to change"
+    if possible != (Level.ERROR,):
+        yield "  accept it for a time in the blueprint, at the place that the finding names (with all below it):"
+        yield ""
+        yield "    suppress:"
+        until = dt.datetime.now(tz=dt.UTC).date() + dt.timedelta(days=ACCEPTED_DAYS)
+        yield f"      - {{code: {code}, at: pools.train, reason: why it is accepted, until: {until}}}"
+    if code in load.PLANNED_ONLY:
+        yield ""
+        yield "  accepted or not, `up` refuses to stand such a cluster up"
+
+
+def _levels(code: Code | settings.Code) -> tuple[Level, ...]:
+    return levels.levels(code) if isinstance(code, Code) else (Level.ERROR,)
+
+
+def _listed(codes: list[Code | settings.Code]) -> Section:
+    rows = tuple((str(code), " or ".join(_levels(code)), code.meaning) for code in codes)
+    hint = Facts((("", "`clusterwright explain CODE` says how one is accepted"),))
+    return Section("Codes of findings", (Table((Column("code"), Column("level"), Column("meaning")), rows), hint))
+
+
+def _as_record(code: Code | settings.Code) -> dict[str, Any]:
+    possible = _levels(code)
+    return {"code": str(code), "meaning": code.meaning, "levels": [str(level) for level in possible], "can_be_accepted": possible != (Level.ERROR,)}

@@ -1,0 +1,75 @@
+"""`clusterwright drift schedule`: write the files that make checks run regularly, or show them."""
+
+import argparse
+import getpass
+from pathlib import Path
+
+from blueprints.project import project_root
+
+from ..drift import schedule
+from ..drift.finding import Layer
+from .problem import Problem
+
+
+def arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--as", dest="kind", choices=[*schedule.WRITERS], metavar="KIND", help=f"what runs the checks ({', '.join(schedule.WRITERS)})")
+    group.add_argument("--every", type=_every, default=schedule.HOUR_S, metavar="TIME", help="how often: 15m, 1h, 6h, 1d (default: 1h)")
+    group.add_argument(
+        "--to", type=Path, metavar="FOLDER", help="write the files below this folder (`/` puts them where they belong); without it they are shown"
+    )
+    group.add_argument("--keep-days", type=int, default=schedule.KEEP_DAYS, metavar="DAYS", help="for how long reports are kept (default: %(default)s)")
+    group.add_argument("--image", default="", help="kubernetes: a container image with a checkout that is set up, in /clusterwright")
+
+
+def _every(word: str) -> int:
+    try:
+        return schedule.every_s(word)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def run(given: argparse.Namespace) -> int:
+    if given.kind is None:
+        raise Problem(
+            "nothing says what shall run the checks", why="each scheduler wants other files", remedy=f"add --as with one of {', '.join(schedule.WRITERS)}"
+        )
+    if given.kind == "kubernetes" and not given.image:
+        raise Problem(
+            "a CronJob needs an image",
+            why="its containers have nothing but what is in theirs",
+            remedy="add --image, with a checkout that is set up in /clusterwright",
+        )
+    wanted = schedule.Schedule(
+        stack=given.stack,
+        folder="/clusterwright" if given.kind == "kubernetes" else str(project_root()),
+        every_s=given.every,
+        layers=tuple(Layer(name) for name in given.layer or ()),
+        settle_s=schedule.SETTLE_S if given.settle is None else given.settle,
+        words=tuple(_passed_on(given)),
+        keep_days=given.keep_days,
+        image=given.image,
+        user=getpass.getuser(),
+    )
+    files = schedule.files(given.kind, wanted)
+    if given.to is None:
+        print("\n".join(f"# {path}\n{text}" for path, text in files.items()), end="")
+        return 0
+    written = []
+    for path, text in files.items():
+        place = given.to / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+        written.append(str(place))
+        print(f"wrote {place}")
+    print(f"next: {schedule.next_steps(given.kind, wanted, written)}")
+    return 0
+
+
+def _passed_on(given: argparse.Namespace) -> list[str]:
+    """Give the words that the scheduled checks shall have too. A webhook's address is a secret and belongs into their environment."""
+    words = ["--acceptance"] if given.acceptance else []
+    words += ["--at-least", given.at_least] if given.at_least != "note" else []
+    words += ["--confirm", str(given.confirm)] if given.confirm > 1 else []
+    words += ["--ignore", str(given.ignore.resolve())] if given.ignore else []
+    words += ["--history", str(given.history.resolve())] if given.history else []
+    return words + (["--notify-command", given.notify_command] if given.notify_command else [])
