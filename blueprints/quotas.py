@@ -93,10 +93,11 @@ def _of_storage(cluster: spec.ClusterSpec) -> Iterator[_Take]:
 
 def _sum(takes: list[_Take]) -> QuotaNeed:
     quota = takes[0].quota
-    alone = [take for take in takes if not take.pool]
-    pools = dict.fromkeys(take.pool for take in takes if take.pool)
-    largest = [max((take for take in takes if take.pool == pool), key=lambda take: take.amount) for pool in pools]
-    counted = [take for take in takes if take in (*alone, *largest)]
+    largest: dict[str, _Take] = {}
+    for take in takes:
+        if take.pool and (take.pool not in largest or take.amount > largest[take.pool].amount):
+            largest[take.pool] = take
+    counted = [take for take in takes if not take.pool or take is largest[take.pool]]
     return QuotaNeed(_name(quota), quota.code, sum(take.amount for take in counted), quota.unit, quota.default, tuple(take.taker for take in counted))
 
 

@@ -20,6 +20,8 @@ def apply(
     Returns:
         the findings that stay, with those about the suppressions themselves, and the ones that were taken out.
     """
+    if not suppressions:
+        return tuple(dict.fromkeys(findings)), ()
     kept, suppressed, used = list[finding.Finding](), list[finding.Finding](), set[int]()
     covered: dict[tuple[str, Path], list[int]] = {}
     for number, entry in enumerate(suppressions):

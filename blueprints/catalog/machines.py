@@ -52,11 +52,16 @@ class Machine:
     """The kinds it is sold in: `on-demand`, `spot`, `reserved`, `block`, `flex`; empty for what is owned."""
     compact_nodes: int | None
     """The most nodes that one placement group or policy takes; None: no known limit."""
-    domain_nodes: int | None
-    """The nodes of one NVLink domain; None: no domain is wider than a node."""
+    domain_sizes: tuple[int, ...]
+    """The numbers of nodes that NVLink domains come with, each a multiple of the smallest; empty: no domain is wider than a node."""
     source: str
     as_of: str
     note: str
+
+    @property
+    def domain_nodes(self) -> int | None:
+        """The nodes of the widest NVLink domain; None: no domain is wider than a node."""
+        return max(self.domain_sizes, default=None)
 
 
 @functools.cache
@@ -101,7 +106,7 @@ def _machine(target: str, row: Mapping[str, str]) -> Machine:
         regions=tuple(row["regions"].split()),
         capacity=tuple(row["capacity"].split()),
         compact_nodes=_count(row["compact_nodes"]),
-        domain_nodes=_count(row["domain_nodes"]),
+        domain_sizes=tuple(int(size) for size in row["domain_nodes"].split()),
         source=row["source"],
         as_of=row["as_of"],
         note=row["note"],

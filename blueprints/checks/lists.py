@@ -1,10 +1,11 @@
 """Lists in which an entry stands twice."""
 
+import itertools
 from collections.abc import Iterator
 
 from .. import display, finding, language, spec
 from ..codes import Code
-from ..document import Document
+from ..document import Document, Path
 
 _LISTS = (
     ("access", "allowed_cidrs"),
@@ -19,21 +20,28 @@ _LISTS = (
     ("users", "*", "ssh_keys"),
 )
 
+TOLD_AT_MOST = 1_000
+"""Entries that are told; who has mended these sees the rest."""
+
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find entries that a list has already: one of the two was probably meant to be another."""
+    for path, entry in itertools.islice(_repeated(source), TOLD_AT_MOST):
+        what = f"{display.quoted(entry)} stands in this list for the second time"
+        why = "it counts once; perhaps another was meant"
+        yield finding.Finding(finding.Level.WARNING, Code.LIST_DUPLICATE, source.where(*path), what, why, "take one of them out, or correct it")
+
+
+def _repeated(source: Document) -> Iterator[tuple[Path, str]]:
     for pattern in _LISTS:
         for path in _paths(pattern, source):
             entries = source.at(*path)
-            seen: dict[str, int] = {}
+            seen: set[str] = set()
             for number, entry in enumerate(entries if isinstance(entries, list) else ()):
                 if isinstance(entry, str) and entry in seen:
-                    what = f"{display.quoted(entry)} stands in this list for the second time"
-                    why = "it counts once; perhaps another was meant"
-                    where = source.where(*path, number)
-                    yield finding.Finding(finding.Level.WARNING, Code.LIST_DUPLICATE, where, what, why, "take one of them out, or correct it")
+                    yield (*path, number), entry
                 elif isinstance(entry, str):
-                    seen[entry] = number
+                    seen.add(entry)
 
 
 def _paths(pattern: tuple[str, ...], source: Document) -> list[tuple[str, ...]]:

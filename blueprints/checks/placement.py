@@ -20,22 +20,38 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             remedy = "write `placement: auto`, or `fabric: none` if its jobs don't span nodes"
             yield finding.Finding(_WARNING, Code.PLACEMENT_AGAINST_FABRIC, where, what, why, remedy)
         for node_set in node_sets:
+            yield from _domains(name, pool, node_set, cluster, source)
             yield from _groups(name, node_set, cluster, source)
+
+
+def _domains(name: str, pool: language.Pool, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+    """Hold the number of nodes against the domains that they come in: what is bought as a block, comes in whole ones."""
+    machine = lookup.machine_of(cluster, node_set.hosts.machine.name)
+    nodes = node_set.hosts.count
+    if machine is None or not machine.domain_sizes:
+        return
+    smallest = min(machine.domain_sizes)
+    sizes = " or ".join(str(size) for size in sorted(machine.domain_sizes))
+    where = source.where_key("pools", name, "nodes")
+    is_block = node_set.capacity.kind == "block"
+    if is_block and (nodes % smallest or (pool.bought.id is not None and nodes not in machine.domain_sizes)):
+        what = f"no block of {machine.name} has {nodes} nodes" if pool.bought.id else f"blocks of {machine.name} never come to {nodes} nodes"
+        why = f"they are sold as whole NVLink domains of {sizes} nodes"
+        remedy = f"write {sizes} nodes" + ("; a further block is a pool of its own" if pool.bought.id else ", or a sum of these")
+        yield finding.Finding(finding.Level.ERROR, Code.BLOCK_SIZE, where, what, why, remedy)
+    elif not is_block and nodes % smallest and nodes > 1:
+        what = f"of {nodes} nodes of {machine.name}, {nodes % smallest} are in an NVLink domain that isn't filled"
+        why = f"{sizes} nodes share one domain, and are sold or built as a whole"
+        remedy = f"write a multiple of {smallest} nodes if you get whole domains"
+        yield finding.Finding(finding.Level.NOTE, Code.DOMAIN_PARTIAL, where, what, why, remedy)
 
 
 def _groups(name: str, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
     machine = lookup.machine_of(cluster, node_set.hosts.machine.name)
     nodes = node_set.hosts.count
-    if machine is None:
+    if machine is None or machine.domain_sizes:
         return
-    if machine.domain_nodes is not None:
-        rest = nodes % machine.domain_nodes
-        if rest and nodes > 1:
-            what = f"of {nodes} nodes of {machine.name}, {rest} are in an NVLink domain that isn't filled"
-            why = f"{machine.domain_nodes} nodes share one domain, and are sold or built as a whole"
-            remedy = f"write a multiple of {machine.domain_nodes} nodes if you get whole domains"
-            yield finding.Finding(finding.Level.NOTE, Code.DOMAIN_PARTIAL, source.where_key("pools", name, "nodes"), what, why, remedy)
-    elif node_set.placement == "packed" and machine.compact_nodes is not None and nodes > machine.compact_nodes:
+    if node_set.placement == "packed" and machine.compact_nodes is not None and nodes > machine.compact_nodes:
         groups = -(-nodes // machine.compact_nodes)
         what = f"the {nodes} nodes of {node_set.hosts.name} don't fit into one placement"
         why = f"{machine.compact_nodes} nodes of {machine.name} can stand together; these need {groups} groups, and between groups the network is slower"

@@ -1,6 +1,7 @@
 """Accounts and qualities of service that are named somewhere: each must be there."""
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator
 
 from .. import display, finding, language, spec
@@ -12,6 +13,8 @@ SLURMS_OWN_ACCOUNT, SLURMS_OWN_QOS = "root", "normal"
 """There without being in any blueprint (sacctmgr(1))."""
 NEAR_WORDS_AT_MOST = 40
 """Unknown names of one kind that near ones are looked for; in a file with more, something else is wrong, and looking takes long."""
+TOLD_AT_MOST = 1_000
+"""Unknown names of one kind that are told; who has mended these sees the rest."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -24,13 +27,13 @@ class _Reference:
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find names of accounts and qualities of service that the blueprint doesn't have."""
     accounts = lookup.written_names(source, "accounts")
-    unknown = [reference for reference in _accounts(blueprint) if reference.name not in accounts and reference.name != SLURMS_OWN_ACCOUNT]
-    for number, reference in enumerate(unknown):
+    unknown = (reference for reference in _accounts(blueprint) if reference.name not in accounts and reference.name != SLURMS_OWN_ACCOUNT)
+    for number, reference in enumerate(itertools.islice(unknown, TOLD_AT_MOST)):
         near = accounts if number < NEAR_WORDS_AT_MOST else ()
         yield _unknown(reference, near, source, code=Code.ACCOUNT_UNKNOWN, kind="account", section="accounts")
     qos = lookup.written_names(source, "qos")
-    unknown = [reference for reference in _qos(blueprint) if reference.name not in qos and reference.name != SLURMS_OWN_QOS]
-    for number, reference in enumerate(unknown):
+    unknown = (reference for reference in _qos(blueprint) if reference.name not in qos and reference.name != SLURMS_OWN_QOS)
+    for number, reference in enumerate(itertools.islice(unknown, TOLD_AT_MOST)):
         near = qos if number < NEAR_WORDS_AT_MOST else ()
         yield _unknown(reference, near, source, code=Code.QOS_UNKNOWN, kind="quality of service", section="qos")
 

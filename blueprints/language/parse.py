@@ -59,7 +59,7 @@ def _mended(source: document.Document, faults: list[Any]) -> Parsed:
     for number in range(_ROUNDS):
         refused = refusals.explain(faults, Blueprint, mended.document)
         findings += [one.finding for one in refused if number == 0 or mended.is_unseen(one.path)]
-        if any(not one.path for one in refused):
+        if any(not one.path for one in refused) or len(faults) > refusals.EXPLAINED_AT_MOST:
             break
         mended.mend(refused, Blueprint)
         try:

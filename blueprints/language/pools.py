@@ -91,7 +91,7 @@ class Pool(Section):
     gpus_per_node: int | None = Field(default=None, ge=1, le=16, description="GPUs in each node.")
     machine: CatalogName | None = Field(default=None, description="One machine of the target's catalogue (`p5.48xlarge`). Left out, the accelerator decides.")
     machines: tuple[CatalogName, ...] = Field(
-        default=(), strict=False, max_length=20, description="Machines in order of preference; jobs go to the next when the cloud has none of the first."
+        default=(), strict=False, max_length=8, description="Machines in order of preference; jobs go to the next when the cloud has none of the first."
     )
     nodes: Annotated[
         Annotated[int, Short, Field(ge=1, le=MOST_NODES)] | Annotated[NodeRange, Long],
@@ -123,8 +123,8 @@ class Pool(Section):
         default=None,
         ge=1,
         le=4096,
-        description="Logical processors of each node: in a cloud the least that a machine without GPUs has, on bare metal what hosts have that the catalogue "
-        "doesn't know, on the target `local` what they declare, to rehearse other machines.",
+        description="Logical processors of each node: in a cloud the least that it must have, by which machines without GPUs are chosen; on bare metal what hosts have that the catalogue "
+        "doesn't know; on the target `local` what they declare, to rehearse other machines.",
     )
     memory: Memory | None = Field(default=None, description="Memory of each node (`2 TiB`); where it counts is said at `cpus_per_node`.")
 

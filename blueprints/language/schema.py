@@ -136,7 +136,7 @@ def _leading_to_parts(written: Any, demanding: set[str]) -> Any:
         return [_leading_to_parts(entry, demanding) for entry in written]
     if not isinstance(written, dict):
         return written
-    part = {key: _leading_to_parts(entry, demanding) for key, entry in written.items() if key != "minProperties"}
+    part = {key: _leading_to_parts(entry, demanding) for key, entry in written.items() if key not in ("minProperties", "maxProperties")}
     if _name(part.get("$ref", "")) in demanding:
         part["$ref"] += PART
     return part

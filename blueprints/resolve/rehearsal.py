@@ -37,23 +37,27 @@ def nodes(case: Case, name: str, pool: language.Pool) -> tuple[tuple[spec.Machin
     named = machines.named(case, name, pool)
     if not named:
         return ((declared(case, pool, gpus=_gpus(case, name, pool)), "this machine"),)
+    base = machine(case)
     known = [machines.look_up(case, wanted, path, targets=catalog.target_names()) for wanted, path in named]
     found = []
     for one in known:
         if one is None:
-            found.append((declared(case, pool, gpus=None), "this machine"))
+            found.append((declared(case, pool, gpus=None, base=base), "this machine"))
             continue
         machines.check_agrees(case, name, pool, one)
-        found.append((declared(case, pool, gpus=_simulated_gpus(one, pool), known=one), f"declares what {one.name} has, as the blueprint names it"))
+        declares = declared(case, pool, gpus=_simulated_gpus(one, pool), known=one, base=base)
+        found.append((declares, f"declares what {one.name} has, as the blueprint names it"))
     return tuple(found)
 
 
-def declared(case: Case, pool: language.Pool, *, gpus: spec.Gpus | None, known: catalog.Machine | None = None) -> spec.Machine:
+def declared(
+    case: Case, pool: language.Pool, *, gpus: spec.Gpus | None, known: catalog.Machine | None = None, base: spec.Machine | None = None
+) -> spec.Machine:
     """Declare a compute node: this machine or a known one, but for what its pool sets.
 
     A number of processors that the machine doesn't have becomes one socket, with the machine's threads per core where they divide it.
     """
-    base = machine(case)
+    base = base or machine(case)
     wanted = dataclasses.replace(base, gpus=gpus)
     if known is not None:
         wanted = _like(wanted, known)

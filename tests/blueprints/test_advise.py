@@ -1,13 +1,18 @@
 """Slurm, Kubernetes or both: answers that someone who runs such clusters would give, and rules that hold for all answers."""
 
+import copy
 import dataclasses
 import itertools
+from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blueprints import advise, library
+from blueprints import advise, finding, library, load, read
+from blueprints.catalog import files
+from blueprints.facts import Facts
 
 QUESTIONS = tuple(advise.questions())
 TOWARDS_KUBERNETES = ("slurm", "both", "kubernetes")
@@ -169,3 +174,48 @@ def test_an_advice_is_plain_and_frozen() -> None:
     advice = advise.advise(answered("sweep", 64, 5, 1, "restart", "none", 0))
     with pytest.raises(dataclasses.FrozenInstanceError):
         advice.choice = "both"  # type: ignore[misc]
+
+
+TAKEN_OUT = object()
+EDITS: dict[tuple[str, str], dict[tuple[str, ...], Any]] = {
+    ("single-gpu", "write `scheduler: kubernetes`, and take out the pool's `partition` and the targets' `control`"): {
+        ("scheduler",): "kubernetes",
+        ("pools", "gpu", "partition"): TAKEN_OUT,
+        ("targets", "aws", "control"): TAKEN_OUT,
+        ("targets", "gcp", "control"): TAKEN_OUT,
+    },
+    ("train-and-serve", "write `scheduler: kubernetes`, and take out the pool `train`"): {
+        ("scheduler",): "kubernetes",
+        ("pools", "train"): TAKEN_OUT,
+    },
+    ("train-and-serve", "write `scheduler: kubernetes`, for the cluster and for the pool `train`, and take out this pool's `partition`"): {
+        ("scheduler",): "kubernetes",
+        ("pools", "train", "scheduler"): "kubernetes",
+        ("pools", "train", "partition"): TAKEN_OUT,
+    },
+}
+"""What each change that is advised means for the blueprint's file."""
+
+
+def test_every_change_that_is_advised_is_tried() -> None:
+    advised = {(start["blueprint"], start["change"]) for start in files.mapping("advice")["starts"] if "change" in start}
+    assert set(EDITS) == advised
+
+
+@pytest.mark.parametrize("target", ["aws", "gcp"])
+@pytest.mark.parametrize(("blueprint", "change"), EDITS)
+def test_a_blueprint_with_the_advised_change_stands_without_a_warning(blueprint: str, change: str, target: str) -> None:
+    values = copy.deepcopy(read.read(library.find(blueprint)).values)
+    for (*around, key), value in EDITS[blueprint, change].items():
+        section = values
+        for step in around:
+            section = section[step]
+        if value is TAKEN_OUT:
+            del section[key]
+        else:
+            section[key] = value
+    changed = read.from_bytes(yaml.safe_dump(values, sort_keys=False).encode(), file="changed.yaml")
+    facts = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
+    loaded = load.from_document(changed, target=target, stack="changed", facts=facts)
+    assert [one for one in loaded.findings if one.level is not finding.Level.NOTE] == []
+    assert loaded.spec.scheduler == "kubernetes"

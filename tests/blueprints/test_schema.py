@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from jsonschema import validators
 
-from blueprints import document, finding, language, library, project, read
+from blueprints import document, finding, language, levels, library, project, read
 from blueprints.codes import Code
 from blueprints.language import examples, merge, reference, schema
 from blueprints.language.cluster import TargetName
@@ -158,6 +158,11 @@ def test_every_key_of_the_language_is_in_the_schema_and_once_in_the_example() ->
     missing = [line.split("`")[1] for line in lines if line.endswith("|  |")]
     # Long sections have their examples in tables of their own.
     assert set(missing) <= {"access", "network", "storage", "pools", "accounts", "qos", "users", "partition", "targets", "suppress"}
+
+
+def test_the_example_accepts_what_can_be_accepted() -> None:
+    for entry in read.read(examples.EXAMPLE).values["suppress"]:
+        assert finding.Level.ERROR not in levels.levels(Code(entry["code"]))
 
 
 def test_the_page_links_to_headings_that_it_has() -> None:

@@ -106,6 +106,7 @@ def test_one_nvlink_domain_is_one_rack_of_72_gpus(machine: catalog.Machine) -> N
     assert (machine.domain_nodes is not None) == is_rack
     if machine.domain_nodes is not None:
         assert machine.domain_nodes * machine.gpus == 72
+        assert [size % min(machine.domain_sizes) for size in machine.domain_sizes] == [0] * len(machine.domain_sizes)
 
 
 @pytest.mark.parametrize(
