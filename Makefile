@@ -53,7 +53,7 @@ format: ## rewrite Python files in the project's format
 
 .PHONY: test
 test: ## all tests that this machine can run
-	@tools/setup packages browser python engine
+	@EXTRAS="aws $(EXTRAS)" tools/setup packages browser python engine
 	@$(pytest) -m 'not soak'
 
 .PHONY: test-pure
@@ -68,12 +68,12 @@ test-browser: ## seconds: reports and pictures in a browser
 
 .PHONY: test-components
 test-components: ## seconds: whole programs against Pulumi's mocks
-	@tools/setup python engine
+	@EXTRAS="aws $(EXTRAS)" tools/setup python engine
 	@$(pytest) -m 'not engine and not hosts and not soak' tests/components
 
 .PHONY: test-engine
 test-engine: ## tens of seconds: the real engine
-	@tools/setup python engine
+	@EXTRAS="aws $(EXTRAS)" tools/setup python engine
 	@$(pytest) -m 'engine and not hosts and not soak'
 
 .PHONY: test-hosts
@@ -83,7 +83,7 @@ test-hosts: ## minutes: real hosts on this machine (root)
 
 .PHONY: soak
 soak: ## hours: the long repetitions (root)
-	@tools/setup
+	@EXTRAS="aws $(EXTRAS)" tools/setup packages browser python engine
 	@$(pytest) -m soak --timeout=7200
 
 .PHONY: bench

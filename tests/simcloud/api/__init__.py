@@ -1,0 +1,1 @@
+"""The AWS API's door: requests parsed and answers written by botocore's own models."""

@@ -1,0 +1,67 @@
+"""The AWS API's door: who asks, for which service and operation; then the operation."""
+
+import datetime as dt
+import hashlib
+import json
+import traceback
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .. import facts, instances, shapes
+from ..cloud import Cloud
+from ..failure import NotSimulated, Refused, refuse_all
+from . import ec2, fleet, others, signature
+from .protocol import Answer, Request, read, write, write_failure
+
+if TYPE_CHECKING:
+    from ..server import World
+
+Operation = Callable[[Cloud, Mapping[str, Any], str], Mapping[str, Any]]
+# The names that requests are signed for → folders of botocore's models.
+SERVICES = {"ec2": "ec2", "sts": "sts", "ssm": "ssm", "servicequotas": "service-quotas", "iam": "iam", "elasticloadbalancing": "elbv2", "fsx": "fsx"}
+OPERATIONS: Mapping[str, Operation] = {**ec2.OPERATIONS, **fleet.OPERATIONS, **others.OPERATIONS}
+
+
+def answer(world: "World", request: Request, *, keys: Mapping[str, str]) -> Answer:
+    """Answer one request of the AWS API."""
+    protocol = "json" if "x-amz-target" in request.headers else "ec2"
+    try:
+        region, signed_for = signature.scope(request)
+        if signed_for not in SERVICES:
+            raise NotSimulated(f"the service {signed_for}")
+        service = facts.service(SERVICES[signed_for])
+        protocol = service.protocol
+        signature.check(request, keys, now=dt.datetime.now(dt.UTC))
+        if world.store.settings.get("credentials_expired"):
+            raise Refused("RequestExpired" if protocol == "ec2" else "ExpiredToken", "The security token included in the request is expired", status=403)
+        operation, parameters = read(service, request)
+        name = f"{service.service_name}.{operation.name}"
+        result, _ = world.call(name, parameters, lambda: _carry_out(world.cloud, name, operation.input_shape, parameters, region))
+        return write(service, operation, result)
+    except Refused as refused:
+        return write_failure(protocol, refused)
+    except Exception as error:
+        traceback.print_exc()
+        return write_failure(protocol, Refused("InternalFailure", f"the simulated cloud itself failed: {error!r}", status=500))
+
+
+def _carry_out(cloud: Cloud, name: str, shape: Any, parameters: Mapping[str, Any], region: str) -> Mapping[str, Any]:
+    if name not in OPERATIONS:
+        raise NotSimulated(f"the operation {name}")
+    if shape:
+        refuse_all(shapes.problems(shape, parameters, name.partition(".")[2]), code="InvalidParameterValue")
+    if parameters.get("DryRun"):
+        raise Refused("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", status=412)
+    instances.by_time(cloud)
+    token = parameters.get("ClientToken")
+    if not token:
+        return OPERATIONS[name](cloud, parameters, region)
+    digest = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()
+    known = cloud.store.settings.get(f"token {name} {token}")
+    if known is None:
+        known = [digest, OPERATIONS[name](cloud, parameters, region)]
+        cloud.store.set_setting(f"token {name} {token}", known)
+    if known[0] != digest:
+        raise Refused("IdempotentParameterMismatch", f"The client token {token} was used with other parameters")
+    result: Mapping[str, Any] = known[1]
+    return result

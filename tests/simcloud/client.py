@@ -1,0 +1,228 @@
+"""The simulated cloud as a test sees it: start it, point the engine and boto3 at it, look inside, and make things go wrong."""
+
+import contextlib
+import dataclasses
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from blueprints.project import project_root
+
+from .faults import Effect
+from .keys import ACCESS_KEY, SECRET_KEY
+
+REGION = "us-east-1"
+ENDS_WITHIN_S = 10
+PLUGIN_FOLDER = Path(__file__).parent / "plugin"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Seen:
+    """One thing of the cloud as a test sees it."""
+
+    kind: str
+    id: str
+    region: str
+    properties: Mapping[str, Any]
+    tags: Mapping[str, str]
+    door: str
+    taggable: bool
+    addresses: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.properties[name]
+
+
+class CloudError(Exception):
+    """The control door refused; `code` says why."""
+
+    def __init__(self, code: str, message: str):
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class SimulatedCloud:
+    """A running simulated cloud; `started` makes one."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._process: subprocess.Popen[str] | None = None
+        self.port = 0
+        self.start()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the engine, the plugin and boto3 need in their environment to find this cloud and be let in."""
+        return {
+            "CLUSTERWRIGHT_SIMCLOUD": self.address,
+            "AWS_ENDPOINT_URL": self.address,
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        }
+
+    # Its life
+
+    def start(self) -> None:
+        """Start the server, after `kill` with all that it held and on the same port."""
+        command = [sys.executable, "-m", "tests.simcloud", str(self.folder), str(self.port)]
+        environment = {**os.environ, "PYTHONPATH": str(project_root())}
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=project_root())
+        assert self._process.stdout
+        said = self._process.stdout.readline()
+        assert said, "the simulated cloud did not start"
+        self.port = int(said)
+
+    def kill(self) -> None:
+        """End the server as a crash does."""
+        assert self._process
+        self._process.send_signal(signal.SIGKILL)
+        self._ended()
+
+    def stop(self) -> None:
+        assert self._process
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._ended()
+
+    def wait_for_death(self) -> None:
+        """Wait for a death that a fault asked for."""
+        self._ended()
+
+    def reset(self) -> None:
+        """Empty the cloud: no things, no faults, no settings, the clock at now."""
+        self._ask("reset")
+
+    # Looking inside
+
+    def things(self, kind: str | None = None, *, tags: Mapping[str, str] | None = None, ended: bool = False) -> list[Seen]:
+        """List what exists, of one kind (`ec2.Subnet`) or all, with these tags; terminated instances only when `ended`."""
+        found = self._ask("things", kind=kind, tags=tags, ended=ended)
+        return [Seen(**{**one, "addresses": tuple(one["addresses"])}) for one in found]
+
+    def thing(self, kind: str) -> Seen:
+        """Give the only thing of a kind."""
+        (one,) = self.things(kind)
+        return one
+
+    def untagged(self, *names: str) -> list[Seen]:
+        """List the things that could carry these tags and do not carry all of them."""
+        return [one for one in self.things() if one.taggable and not set(names) <= one.tags.keys()]
+
+    def count(self, match: str) -> int:
+        """Count the calls so far whose name matches (`create ec2.*`, `ec2.CreateFleet`)."""
+        return int(self._ask("count", match=match))
+
+    def calls(self) -> Mapping[str, int]:
+        """Give how often each call was made."""
+        found: Mapping[str, int] = self._ask("calls")
+        return found
+
+    def audit(self) -> list[str]:
+        """Say what the cloud took and what would not work all the same; see `audit`."""
+        found: list[str] = self._ask("audit")
+        return found
+
+    # Making things go wrong
+
+    def fault(
+        self, match: str, effect: Effect = "fail", *, code: str = "InternalError", message: str = "this was asked for by a test", delay_s: float = 0.0, skip: int = 0,
+        times: int | None = 1, after: bool = False, where: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Have calls go wrong; see `faults.Fault` for each word."""
+        fault = {
+            "match": match, "effect": effect, "code": code, "message": message, "delay_s": delay_s, "skip": skip, "times": times, "after": after, "where": where or {},
+        }  # fmt: skip
+        self._ask("fault", fault=fault)
+
+    def clear_faults(self) -> None:
+        self._ask("clear")
+
+    def throttle(self, match: str = "ec2.*", *, times: int | None = 1) -> None:
+        self.fault(match, code="RequestLimitExceeded", message="Request limit exceeded.", times=times)
+
+    def expire_credentials(self, expired: bool = True) -> None:
+        self.set("credentials_expired", expired)
+
+    def advance(self, seconds: float) -> float:
+        """Move the cloud's clock on; give its time."""
+        return float(self._ask("clock", seconds=seconds))
+
+    def drift(self, id: str, **properties: Any) -> None:  # noqa: A002 - what every service calls it
+        """Change properties of a thing behind the engine's back."""
+        self._ask("drift", id=id, properties=properties)
+
+    def lose(self, id: str, *, kind: str | None = None) -> None:  # noqa: A002
+        """Take a thing away behind the engine's back."""
+        self._ask("lose", id=id, kind=kind)
+
+    def make(self, kind: str, /, *, region: str = REGION, **inputs: Any) -> Seen:
+        """Make a thing that existed before any program, by the rules."""
+        found = self._ask("make", kind=kind, inputs=inputs, region=region)
+        return Seen(**{**found, "addresses": tuple(found["addresses"])})
+
+    def end(self, id: str) -> None:  # noqa: A002
+        """End an instance as a failing machine does."""
+        self._ask("end", id=id)
+
+    def interrupt(self, id: str, *, within_s: float = 120) -> None:  # noqa: A002
+        """Announce that a spot instance ends; `advance` brings the end."""
+        self._ask("interrupt", id=id, within_s=within_s)
+
+    def impair(self, id: str, impaired: bool = True, *, events: Sequence[Mapping[str, Any]] = ()) -> None:  # noqa: A002
+        """Have an instance's status checks fail; `events` as in DescribeInstanceStatus."""
+        self._ask("impair", id=id, impaired=impaired, events=list(events))
+
+    def reserve(
+        self, machine: str, zone: str, count: int, *, kind: str = "default", starts_in_s: float = 0, ends_in_s: float | None = None, region: str = REGION
+    ) -> Seen:
+        """Put a capacity reservation there (`kind` default or capacity-block), as bought outside of any program."""
+        values = {"machine": machine, "zone": zone, "count": count, "kind": kind, "starts_in_s": starts_in_s, "ends_in_s": ends_in_s, "region": region}
+        found = self._ask("reserve", **values)
+        return Seen(**{**found, "addresses": tuple(found["addresses"])})
+
+    def set(self, name: str, value: Any) -> None:
+        """Change a setting; README.md lists them."""
+        self._ask("set", name=name, value=value)
+
+    # How the above is done
+
+    def _ask(self, command: str, **values: Any) -> Any:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
+        with contextlib.closing(connection):
+            connection.request("POST", "/control", json.dumps({"command": command, **values}))
+            answered = json.loads(connection.getresponse().read())
+        if "error" in answered:
+            raise CloudError(answered["error"]["code"], answered["error"]["message"])
+        return answered["result"]
+
+    def _ended(self) -> None:
+        assert self._process
+        self._process.wait(timeout=ENDS_WITHIN_S)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                pipe.close()
+
+
+@contextlib.contextmanager
+def started(folder: Path) -> Iterator[SimulatedCloud]:
+    """Run a simulated cloud whose journal lies in `folder`."""
+    cloud = SimulatedCloud(folder)
+    try:
+        yield cloud
+    finally:
+        cloud.stop()

@@ -1,0 +1,1 @@
+"""Rules of the services, one module for what belongs together."""
