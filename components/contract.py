@@ -12,6 +12,11 @@ import pulumi
 
 from blueprints.spec import ClusterSpec, FileSystem, HostGroup, NodeSet
 
+STATE_MOUNT = "/var/lib/clusterwright/state"
+"""Where controllers keep what must survive their disks: accounting database and Slurm's saved state."""
+CLUSTER_FOLDER = "/var/lib/clusterwright/cluster"
+"""What all hosts read and a controller writes: the table of users, the table of hosts."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Hosts:
@@ -19,9 +24,9 @@ class Hosts:
 
     group: HostGroup
     described: pulumi.Output[list[dict[str, Any]]]
-    """Per host: name, address, incarnation, host_key (`finish.inventory.FinishedHost`)."""
+    """Per host: name, address, incarnation, host_key, jump (`finish.inventory.FinishedHost`). Empty where hosts come and go without the engine."""
     boots: pulumi.Output[dict[str, Any]]
-    """Hostname → mark of its latest boot."""
+    """Hostname → mark of its latest boot; where hosts come and go, the group's hostlist → mark of what they start from."""
     resource: pulumi.Resource
 
 
@@ -35,6 +40,9 @@ class Mount:
     """New whenever what is mounted was lost and made anew."""
     target: str
     resource: pulumi.Resource
+    kind: str = ""
+    """The file system's type for mount(8); empty where the target mounts it itself."""
+    options: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,6 +60,8 @@ class SlurmHosts:
     """Slurm's controllers are hosts of the stack; finishing installs them."""
 
     hosts: Hosts
+    database: pulumi.Output[str] | None = None
+    """Address of the accounting database where the cloud runs it; None: it is on the controller."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,6 +91,8 @@ class Keys:
     admin_private: pulumi.Output[str]
     login_host: pulumi.Output[str]
     login_host_public: pulumi.Output[str]
+    database: pulumi.Output[str] | None = None
+    """Password of the accounting database's user."""
 
 
 class Target(Protocol):
@@ -102,3 +114,6 @@ class Target(Protocol):
 
     def access(self, group: HostGroup, *, mounts: Sequence[Mount]) -> tuple[Hosts, Endpoint]:
         """Make the login nodes and what stands in front of them."""
+
+    def fleet(self) -> pulumi.Output[dict[str, Any]] | None:
+        """Give what the program on the controller starts and ends compute nodes from (`elastic/model.py`); None where it has nothing to do. Called last."""

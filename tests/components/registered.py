@@ -35,6 +35,11 @@ class Registered:
     parent: str
     needs: frozenset[str]
     """Names of resources that must be there before it, because it takes their outputs or because it says so."""
+    keep: bool = False
+    """It stays in the cloud when the stack forgets it."""
+    replace_first: bool = False
+    ignores: frozenset[str] = frozenset()
+    """Inputs whose later change is no change."""
 
 
 @dataclasses.dataclass
@@ -111,6 +116,9 @@ class Monitor(mocks.MockMonitor):
                     protect=request.protect,
                     parent=_name(request.parent),
                     needs=frozenset(needs),
+                    keep=request.retainOnDelete,
+                    replace_first=request.deleteBeforeReplace,
+                    ignores=frozenset(request.ignoreChanges),
                 )
             )
         return super().RegisterResource(request)  # type: ignore[no-untyped-call]
@@ -121,21 +129,26 @@ class Monitor(mocks.MockMonitor):
         return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]
 
 
-def run(program: Callable[[], None]) -> Program:
-    """Run a program as the language host does, against the mocks."""
-    monitor = Monitor(Provider())
+def run(program: Callable[[], None], *, provider: mocks.Mocks | None = None, preview: bool = False) -> Program:
+    """Run a program as the language host does, against the mocks.
+
+    Args:
+        provider: gives resources their outputs; left out, it knows the project's own kinds.
+        preview: as in a preview, where outputs are not known.
+    """
+    monitor = Monitor(provider or Provider())
     # Pulumi keeps its settings and the stack in context variables: in a context of its own each run is the first one.
-    contextvars.Context().run(_run, program, monitor)
+    contextvars.Context().run(_run, program, monitor, preview=preview)
     return Program(monitor.kept, codec.decode(monitor.outputs), codec.secret_names(monitor.outputs))
 
 
-def _run(program: Callable[[], None], monitor: Monitor) -> None:
+def _run(program: Callable[[], None], monitor: Monitor, *, preview: bool) -> None:
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # the mocks leave an open event loop in every thread that answered
         try:
-            chosen = mocks.MockSettings(monitor=monitor, engine=mocks.MockEngine(None), project="clusterwright", stack=STACK, dry_run=False)  # type: ignore[no-untyped-call]
+            chosen = mocks.MockSettings(monitor=monitor, engine=mocks.MockEngine(None), project="clusterwright", stack=STACK, dry_run=preview)  # type: ignore[no-untyped-call]
             settings.configure(chosen)
             loop.run_until_complete(run_in_stack(program))
         finally:

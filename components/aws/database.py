@@ -1,0 +1,87 @@
+"""The accounting database as the cloud's service."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import pulumi
+from pulumi_aws import rds
+
+from .names import Names
+from .options import beneath
+
+DATABASE, USER = "slurm_acct_db", "slurm"
+_CLASS = "db.m7g.large"
+"""Two processors, 8 GiB: the accounting of thousands of nodes fits into its memory."""
+_ENGINE, _VERSION, _FAMILY = "mariadb", "10.11", "mariadb10.11"
+"""The long-term release that slurmdbd is used with on Debian and Ubuntu."""
+_SIZE_GIB, _LARGEST_GIB = 100, 1000
+_BACKUP_DAYS = 14
+_PARAMETERS = {"innodb_lock_wait_timeout": "900"}
+"""slurmdbd asks for it, and complains below (accounting.html, "MySQL Configuration")."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DatabaseArgs:
+    names: Names
+    subnets: Sequence[pulumi.Input[str]]
+    """In two zones at least."""
+    security_group: pulumi.Input[str]
+    password: pulumi.Input[str]
+    protect: bool
+
+
+class Database(pulumi.ComponentResource):
+    """A MariaDB server with a standby in another zone."""
+
+    address: pulumi.Output[str]
+
+    def __init__(self, name: str, args: DatabaseArgs, opts: pulumi.ResourceOptions | None = None):
+        super().__init__("clusterwright:aws:Database", name, {}, opts)
+        names, tags = args.names, args.names.tags("control", "accounting")
+        subnets = rds.SubnetGroup(
+            "accounting-subnets",
+            name=names.name("subnet_group", "accounting"),
+            subnet_ids=[*args.subnets],
+            tags=tags,
+            opts=beneath(self, replace_first=True),
+        )
+        parameters = rds.ParameterGroup(
+            "accounting-parameters",
+            name=names.name("subnet_group", "accounting"),
+            family=_FAMILY,
+            parameters=[{"name": parameter, "value": value} for parameter, value in _PARAMETERS.items()],
+            tags=tags,
+            opts=beneath(self, replace_first=True),
+        )
+        server = rds.Instance(
+            "accounting-database",
+            identifier=names.name("database", "accounting"),
+            engine=_ENGINE,
+            engine_version=_VERSION,
+            instance_class=_CLASS,
+            allocated_storage=_SIZE_GIB,
+            max_allocated_storage=_LARGEST_GIB,
+            storage_type="gp3",
+            storage_encrypted=True,
+            multi_az=True,
+            db_name=DATABASE,
+            username=USER,
+            password=args.password,
+            db_subnet_group_name=subnets.name,
+            parameter_group_name=parameters.name,
+            vpc_security_group_ids=[args.security_group],
+            publicly_accessible=False,
+            auto_minor_version_upgrade=True,
+            backup_retention_period=_BACKUP_DAYS,
+            copy_tags_to_snapshot=True,
+            delete_automated_backups=not args.protect,
+            deletion_protection=args.protect,
+            # A protected database leaves a last snapshot when somebody lifts the protection and deletes it after all.
+            skip_final_snapshot=not args.protect,
+            final_snapshot_identifier=names.name("database", "accounting", "final") if args.protect else None,
+            enabled_cloudwatch_logs_exports=["error"],
+            tags=tags,
+            opts=beneath(self, protect=args.protect, replace_first=True, ignore=("allocatedStorage", "engineVersion")),
+        )
+        self.address = server.address
+        self.register_outputs({})

@@ -1,0 +1,136 @@
+"""What a host does at the beginning of every boot, before any daemon: it runs on the host, with Python's standard library alone, from the instance's user data.
+
+1. Keep everyone but root away from the metadata service, which hands out the host's role.
+2. Take the name that the instance's tag gives.
+3. Fetch the keys that such a host is born with.
+4. Make one file system of the instance's own disks, which are empty after every start.
+"""
+
+import base64
+import datetime as dt
+import hashlib
+import hmac
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+METADATA = "169.254.169.254"
+WAIT_S = 300
+"""Tags, credentials and the permission to read a secret can all come later than the instance."""
+DISKS = "nvme-Amazon_EC2_NVMe_Instance_Storage_*"
+SECRETS = "/etc/clusterwright/secrets"
+
+
+def main(order: dict[str, Any]) -> None:
+    guard_metadata()
+    token = patiently("the metadata service", lambda: fetch("/latest/api/token", method="PUT", headers={"X-aws-ec2-metadata-token-ttl-seconds": "21600"}))
+    metadata = {"X-aws-ec2-metadata-token": token}
+    name = patiently("the instance's tag with its name", lambda: fetch("/latest/meta-data/tags/instance/clusterwright:node", headers=metadata))
+    socket.sethostname(name)
+    write("/etc/hostname", name + "\n", 0o644)
+    keys = json.loads(patiently("the host's keys", lambda: secret(order["region"], order["endpoint"], order["secret"], metadata)))
+    Path(SECRETS).mkdir(mode=0o700, parents=True, exist_ok=True)
+    write(SECRETS + "/munge.key", base64.b64decode(keys["munge_key"]), 0o400)
+    if "host_key" in keys:
+        write("/etc/ssh/ssh_host_ed25519_key", keys["host_key"], 0o600)
+        public = subprocess.run(["ssh-keygen", "-y", "-f", "/etc/ssh/ssh_host_ed25519_key"], check=True, capture_output=True).stdout
+        write("/etc/ssh/ssh_host_ed25519_key.pub", public, 0o644)
+    if order["scratch"]:
+        make_scratch(order["scratch"])
+
+
+def guard_metadata() -> None:
+    rule = ["OUTPUT", "-d", METADATA, "-m", "owner", "!", "--uid-owner", "0", "-j", "REJECT"]
+    if subprocess.run(["iptables", "-w", "-C", *rule], capture_output=True).returncode != 0:
+        subprocess.run(["iptables", "-w", "-I", *rule], check=True)
+
+
+def fetch(path: str, *, method: str = "GET", headers: dict[str, str] | None = None) -> str:
+    request = urllib.request.Request("http://" + METADATA + path, method=method, headers=headers or {})
+    with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310 - the address is this program's own
+        text: str = answer.read().decode().strip()
+        return text
+
+
+def secret(region: str, endpoint: str, arn: str, metadata: dict[str, str]) -> str:
+    role = fetch("/latest/meta-data/iam/security-credentials/", headers=metadata)
+    credentials = json.loads(fetch("/latest/meta-data/iam/security-credentials/" + role, headers=metadata))
+    body = json.dumps({"SecretId": arn, "VersionStage": "AWSCURRENT"}).encode()
+    now = dt.datetime.now(dt.timezone.utc)  # noqa: UP017 - the host's Python may be older than this project's
+    headers = signed(body, region, endpoint, credentials, now)
+    request = urllib.request.Request("https://" + endpoint + "/", data=body, headers=headers)
+    with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 - as above, over TLS
+        text: str = json.load(answer)["SecretString"]
+        return text
+
+
+def signed(body: bytes, region: str, endpoint: str, credentials: dict[str, str], now: dt.datetime) -> dict[str, str]:
+    """Sign a request (IAM User Guide, "Create a signed AWS API request")."""
+    moment, scope = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d") + "/" + region + "/secretsmanager/aws4_request"
+    headers = {
+        "content-type": "application/x-amz-json-1.1",
+        "host": endpoint,
+        "x-amz-date": moment,
+        "x-amz-security-token": credentials["Token"],
+        "x-amz-target": "secretsmanager.GetSecretValue",
+    }
+    names = ";".join(sorted(headers))
+    lines = "".join(name + ":" + headers[name] + "\n" for name in sorted(headers))
+    request = "\n".join(["POST", "/", "", lines, names, hashlib.sha256(body).hexdigest()])
+    text = "\n".join(["AWS4-HMAC-SHA256", moment, scope, hashlib.sha256(request.encode()).hexdigest()])
+    key = ("AWS4" + credentials["SecretAccessKey"]).encode()
+    for part in scope.split("/"):
+        key = hmac.new(key, part.encode(), hashlib.sha256).digest()
+    signature = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+    access = "AWS4-HMAC-SHA256 Credential=" + credentials["AccessKeyId"] + "/" + scope
+    return {**headers, "Authorization": access + ", SignedHeaders=" + names + ", Signature=" + signature}
+
+
+def make_scratch(folder: str) -> None:
+    disks = sorted({str(path.resolve()) for path in Path("/dev/disk/by-id").glob(DISKS)})
+    if not disks or Path(folder).is_mount():
+        return
+    device = disks[0]
+    if len(disks) > 1:
+        subprocess.run(["mdadm", "--stop", "--scan"], capture_output=True)  # the array of the last boot: its files are given up by contract
+        device = "/dev/md/scratch"
+        run("mdadm", "--create", device, "--run", "--force", "--level=0", "--raid-devices=" + str(len(disks)), *disks)
+    run("mkfs.xfs", "-f", "-K", device)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    run("mount", "-o", "noatime", device, folder)
+    Path(folder).chmod(0o1777)  # everyone's, as /tmp is
+
+
+def run(*command: str) -> None:
+    subprocess.run(command, check=True)
+
+
+def write(path: str, content: str | bytes, mode: int) -> None:
+    """Write a file at once: nobody sees half of it, and nobody reads it before its mode is right."""
+    new = Path(path + ".new")
+    new.touch(mode=0o600)
+    new.chmod(mode)
+    new.write_bytes(content.encode() if isinstance(content, str) else content)
+    new.replace(path)
+
+
+def patiently(what: str, attempt: Callable[[], str]) -> str:
+    """Try again for some minutes, and say on the console what was awaited when they are over."""
+    deadline = time.monotonic() + WAIT_S
+    while True:
+        try:
+            return attempt()
+        except OSError as error:
+            if time.monotonic() > deadline:
+                sys.exit("clusterwright: waited " + str(WAIT_S) + " s for " + what + ": " + str(error))
+        time.sleep(2)
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

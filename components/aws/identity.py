@@ -1,0 +1,78 @@
+"""What hosts may do in the account: a role for controllers, one for login nodes, one for compute nodes, each with the least that its work takes."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import pulumi
+from pulumi_aws import iam
+
+from . import policies
+from .names import Names
+from .options import beneath
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RoleArgs:
+    names: Names
+    part: str
+    """`control`, `access` or `compute`."""
+    secret_arn: pulumi.Input[str]
+    """The keys that such hosts fetch at boot."""
+    bucket_arns: Sequence[pulumi.Input[str]] = ()
+    """Buckets that they mount."""
+    starts: "Starts | None" = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Starts:
+    """What a controller needs to start compute nodes."""
+
+    region: str
+    stack: str
+    compute_role_arn: pulumi.Input[str]
+
+
+class Role(pulumi.ComponentResource):
+    """A role and the instance profile that carries it."""
+
+    arn: pulumi.Output[str]
+    profile_arn: pulumi.Output[str]
+    profile_name: pulumi.Output[str]
+    ready: list[pulumi.Resource]
+    """Before a host starts, all of these have to be there: it fetches its keys in its first seconds."""
+
+    def __init__(self, name: str, args: RoleArgs, opts: pulumi.ResourceOptions | None = None):
+        super().__init__("clusterwright:aws:Role", name, {}, opts)
+        tags = args.names.tags(args.part, args.part)
+        role = iam.Role(
+            f"{args.part}-role",
+            name=args.names.name("iam_role", args.part),
+            force_detach_policies=True,  # what somebody attached by hand must not keep the stack from going
+            assume_role_policy=policies.as_json(policies.trust("ec2.amazonaws.com")),
+            tags=tags,
+            opts=beneath(self, replace_first=True),
+        )
+        policy = iam.RolePolicy(f"{args.part}-policy", role=role.id, policy=_policy(args), opts=beneath(self))
+        profile = iam.InstanceProfile(
+            f"{args.part}-profile", name=args.names.name("instance_profile", args.part), role=role.name, tags=tags, opts=beneath(self, replace_first=True)
+        )
+        self.arn, self.profile_arn, self.profile_name = role.arn, profile.arn, profile.name
+        self.ready = [policy, profile]
+        self.register_outputs({})
+
+
+def _policy(args: RoleArgs) -> pulumi.Output[str]:
+    starts = args.starts
+    known = pulumi.Output.all(secret=args.secret_arn, buckets=list(args.bucket_arns), compute=starts.compute_role_arn if starts else "")
+
+    def write(values: dict[str, object]) -> str:
+        statements = [*policies.read_secret(str(values["secret"])), *policies.use_buckets([str(arn) for arn in _listed(values["buckets"])])]
+        if starts:
+            statements += policies.start_nodes(region=starts.region, stack=starts.stack, compute_role_arn=str(values["compute"]))
+        return policies.as_json(statements)
+
+    return known.apply(write)
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []

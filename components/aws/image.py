@@ -1,0 +1,211 @@
+"""The image of a software profile: EC2 Image Builder runs the project's own roles on a fresh system, and what comes out is named by their hash.
+
+The roles reach the builder as one archive in a bucket of the stack. Nothing is built twice: the names of component and recipe hold the hash of playbooks and versions, so a change of a role makes
+another image and nothing else does.
+"""
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import yaml
+from pulumi_aws import iam, imagebuilder, s3
+
+from blueprints import spec
+from blueprints.project import project_root
+
+from ..finish import content
+from . import policies, template
+from .names import Names
+from .options import beneath
+from .storage import private_bucket
+
+PLAYBOOK = "image.yml"
+_BUILD_TIMEOUT = "2h"  # drivers and CUDA are large; a build without a GPU takes half an hour
+_FORM = "1.0.0"
+"""Versions of components and recipes mean nothing here: their names hold what they are made from."""
+_BUILDER_POLICIES = ("EC2InstanceProfileForImageBuilder", "AmazonSSMManagedInstanceCore")
+_FOLDER, _FETCHED = "/opt/clusterwright", "/opt/clusterwright/bundle.zip"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Base:
+    """What an image is built on."""
+
+    parameter: str
+    root_device: str
+    builder: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BuilderArgs:
+    names: Names
+    region: str
+    subnet: pulumi.Input[str]
+    security_group: pulumi.Input[str]
+
+
+class Builder(pulumi.ComponentResource):
+    """What all images of a stack are built with: the archive of the roles, and the right to read it."""
+
+    def __init__(self, name: str, args: BuilderArgs, opts: pulumi.ResourceOptions | None = None):
+        super().__init__("clusterwright:aws:ImageBuilder", name, {}, opts)
+        self._args = args
+        names, tags = args.names, args.names.tags("image", "image")
+        bucket = private_bucket(self, "image", names, part="image", empty=True)
+        self.archive = s3.BucketObjectv2(
+            "image-bundle",
+            bucket=bucket.id,
+            key=_archive(),
+            source=_bundle(),
+            tags=tags,
+            opts=beneath(self),
+        )
+        self.bucket_name = bucket.id
+        role = iam.Role(
+            "image-role",
+            name=names.name("iam_role", "image"),
+            force_detach_policies=True,
+            assume_role_policy=policies.as_json(policies.trust("ec2.amazonaws.com")),
+            tags=tags,
+            opts=beneath(self, replace_first=True),
+        )
+        attached: list[pulumi.Resource] = [
+            iam.RolePolicyAttachment(
+                f"image-{number}", role=role.name, policy_arn=f"arn:{policies.partition(args.region)}:iam::aws:policy/{policy}", opts=beneath(self)
+            )
+            for number, policy in enumerate(_BUILDER_POLICIES)
+        ]
+        attached.append(
+            iam.RolePolicy("image-policy", role=role.id, policy=bucket.arn.apply(lambda arn: policies.as_json(policies.build_image(arn))), opts=beneath(self))
+        )
+        self.profile = iam.InstanceProfile(
+            "image-profile", name=names.name("instance_profile", "image"), role=role.name, tags=tags, opts=beneath(self, replace_first=True)
+        )
+        self.ready = [*attached, self.archive]
+        self.register_outputs({})
+
+    def build(self, software: spec.Software, arch: str) -> pulumi.Output[str]:
+        """Build the image of a software profile for one kind of processor; give its id."""
+        args, base, key = self._args, base_image(software.os, arch), fingerprint(software, arch)
+        name, tags = args.names.name("image_builder", arch, key), args.names.tags("image", arch)
+        component = imagebuilder.Component(
+            f"image-{arch}-component",
+            name=name,
+            platform="Linux",
+            version=_FORM,
+            data=self.bucket_name.apply(lambda bucket: document(software, bucket=bucket)),
+            tags=tags,
+            opts=beneath(self),
+        )
+        recipe = imagebuilder.ImageRecipe(
+            f"image-{arch}-recipe",
+            name=name,
+            version=_FORM,
+            parent_image=f"ssm:{base.parameter}",
+            components=[{"component_arn": component.arn}],
+            block_device_mappings=[
+                {
+                    "device_name": base.root_device,
+                    "ebs": {"volume_size": template.ROOT_GIB, "volume_type": "gp3", "encrypted": "true", "delete_on_termination": "true"},
+                }
+            ],
+            ami_tags=tags,
+            tags=tags,
+            opts=beneath(self),
+        )
+        place = imagebuilder.InfrastructureConfiguration(
+            f"image-{arch}-builder",
+            name=name,
+            instance_profile_name=self.profile.name,
+            instance_types=[base.builder],
+            subnet_id=args.subnet,
+            security_group_ids=[args.security_group],
+            instance_metadata_options={"http_tokens": "required", "http_put_response_hop_limit": 1},
+            terminate_instance_on_failure=True,
+            resource_tags=tags,
+            tags=tags,
+            opts=beneath(self, replace_first=True),
+        )
+        image = imagebuilder.Image(
+            f"image-{arch}",
+            image_recipe_arn=recipe.arn,
+            infrastructure_configuration_arn=place.arn,
+            enhanced_image_metadata_enabled=True,
+            image_tests_configuration={"image_tests_enabled": False},  # starting it once more proves less than the cluster's own acceptance
+            tags=tags,
+            opts=pulumi.ResourceOptions.merge(
+                # The builder is another one now and then, what it built is the same.
+                beneath(self, ignore=("infrastructureConfigurationArn",)),
+                pulumi.ResourceOptions(depends_on=self.ready, custom_timeouts=pulumi.CustomTimeouts(create=_BUILD_TIMEOUT)),
+            ),
+        )
+        found: pulumi.Output[str] = image.output_resources.apply(_id)
+        return found
+
+
+def _id(made: Sequence[imagebuilder.outputs.ImageOutputResource]) -> str:
+    return next(str(image.image) for resource in made for image in resource.amis or ())
+
+
+def fingerprint(software: spec.Software, arch: str) -> str:
+    """Name what an image is made from: the roles, the versions, what is done with them, the processor."""
+    return hashlib.sha256(f"{base_image(software.os, arch)} {document(software, bucket='')}".encode()).hexdigest()[:12]
+
+
+def document(software: spec.Software, *, bucket: str) -> str:
+    """Write the component: fetch the roles, run them on this very machine, leave nothing of it behind."""
+    variables = json.dumps({"software": dataclasses.asdict(software)}, sort_keys=True)
+    run = [
+        "set -eu",
+        "export DEBIAN_FRONTEND=noninteractive",
+        # The first minutes of a fresh system belong to its own updates.
+        "apt-get -o DPkg::Lock::Timeout=600 update",
+        "apt-get -o DPkg::Lock::Timeout=600 install -y python3-venv",
+        f"python3 -m zipfile -e {_FETCHED} {_FOLDER}",
+        f"python3 -m venv {_FOLDER}/venv",
+        f"{_FOLDER}/venv/bin/pip install --quiet 'ansible-core>=2.19.14,<2.20'",
+        f"cat > {_FOLDER}/variables.json <<'END'\n{variables}\nEND",
+        f"printf '[image]\\nlocalhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\\n' > {_FOLDER}/inventory",
+        f"ANSIBLE_CONFIG={_FOLDER}/playbooks/ansible.cfg {_FOLDER}/venv/bin/ansible-playbook -i {_FOLDER}/inventory -e @{_FOLDER}/variables.json {_FOLDER}/playbooks/{PLAYBOOK}",
+        f"rm -rf {_FOLDER} /etc/ssh/ssh_host_*",
+    ]
+    steps = [
+        {"name": "Fetch", "action": "S3Download", "inputs": [{"source": f"s3://{bucket}/{_archive()}", "destination": _FETCHED}]},
+        {"name": "Install", "action": "ExecuteBash", "timeoutSeconds": 7200, "inputs": {"commands": ["\n".join(run)]}},
+    ]
+    written = {"name": "clusterwright", "schemaVersion": 1.0, "phases": [{"name": "build", "steps": steps}]}
+    return yaml.safe_dump(written, sort_keys=False, width=1000)
+
+
+def base_image(system: str, arch: str) -> Base:
+    """Give what an image for an operating system is built on.
+
+    Raises:
+        pulumi.RunError: nothing is known for it on AWS.
+    """
+    known = _known().get(system)
+    if known is None:
+        raise pulumi.RunError(f"no image of {system} is known on AWS\n  do:  choose another software profile; known are {', '.join(sorted(_known()))}")
+    return Base(known["parameter"].format(arch=known["arch"][arch]), known["root_device"], known["builder"][arch])
+
+
+@functools.cache
+def _known() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "base_images.yaml").read_text())
+    return found
+
+
+def _archive() -> str:
+    return f"bundle-{content.fingerprint(PLAYBOOK)}.zip"
+
+
+def _bundle() -> pulumi.AssetArchive:
+    """Pack what the playbook reads and nothing else: what Python and editors leave beside it would make another archive every day."""
+    return pulumi.AssetArchive({os.path.relpath(path, project_root()): pulumi.FileAsset(str(path)) for path in content.files(PLAYBOOK)})

@@ -1,0 +1,75 @@
+"""What things are called in the account, and the tags that say whose they are: one place for both, so that making and cleaning up can't disagree."""
+
+import dataclasses
+import hashlib
+import re
+
+from blueprints import catalog
+from blueprints.spec import ClusterSpec
+
+STACK_TAG, CLUSTER_TAG, PART_TAG = "clusterwright:stack", "clusterwright:cluster", "clusterwright:part"
+NODE_TAG, NODE_SET_TAG = "clusterwright:node", "clusterwright:node-set"
+"""On instances: the hostname, which the instance reads at boot, and the node set."""
+
+_LIMITS = {
+    **catalog.target("aws").name_limits,
+    "backup": 50,
+    "bucket_prefix": 36,
+    "creation_token": 64,
+    "image_builder": 126,
+    "instance_profile": 128,
+    "launch_template": 128,
+    "log_group": 512,
+    "secret": 512,
+    "security_group": 255,
+    "subnet_group": 255,
+    "target_group": 32,
+}
+"""Kind → the longest name. Beside the catalogue's: the API models of botocore 1.44 and CloudFormation's schemas (maxLength)."""
+_DIGEST_LENGTH = 8
+_REFUSED_BEGINNINGS = ("amazon", "aws", "internal-", "sg-", "ssm")
+"""Names of load balancers, security groups and others must not begin so."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Names:
+    """Names and tags of one stack's objects."""
+
+    cluster: str
+    stack: str
+    user_tags: tuple[tuple[str, str], ...] = ()
+
+    def name(self, kind: str, *parts: str) -> str:
+        """Give the name of an object: `<cluster>-<stack>-<part…>`, cut and with a digest where the service allows no such name.
+
+        Args:
+            kind: a key of the limits (`iam_role`, `target_group`).
+        """
+        plain = "-".join((self.cluster, self.stack, *parts))
+        digest = hashlib.sha256("\0".join((self.cluster, self.stack, *parts)).encode()).hexdigest()[:_DIGEST_LENGTH]
+        # Cluster a-b with stack c and cluster a with stack b-c would share their names.
+        return _fit(plain, _LIMITS[kind], digest=digest, is_ambiguous="-" in self.stack)
+
+    def tags(self, part: str, *shown: str) -> dict[str, str]:
+        """Give the tags of an object.
+
+        Args:
+            part: what it is for: `network`, `storage`, `control`, `compute`, `access`, `image`.
+            shown: what the consoles show it as, after cluster and stack.
+        """
+        own = {STACK_TAG: self.stack, CLUSTER_TAG: self.cluster, PART_TAG: part, "Name": "-".join((self.cluster, self.stack, *(shown or (part,))))}
+        return {**dict(self.user_tags), **own}
+
+
+def names(cluster: ClusterSpec, stack: str) -> Names:
+    return Names(cluster.name, stack, cluster.tags)
+
+
+def _fit(plain: str, limit: int, *, digest: str, is_ambiguous: bool) -> str:
+    """Cut a name to what services allow: lower-case letters, digits and single hyphens. Whatever is changed or cut has a digest of the whole at its end."""
+    clean = re.sub("[^a-z0-9]+", "-", plain.lower()).strip("-")
+    if clean.startswith(_REFUSED_BEGINNINGS):
+        clean = f"cw-{clean}"
+    if clean == plain and len(clean) <= limit and not is_ambiguous:
+        return clean
+    return f"{clean[: limit - _DIGEST_LENGTH - 1].rstrip('-')}-{digest}"

@@ -1,0 +1,153 @@
+"""IAM policies: who may do what, as plain documents. Pure.
+
+A policy names the stack in its conditions, so that a controller which somebody took over can start and end this stack's compute nodes and nothing else. Where an action can't be bound to
+the stack, the region is the bound.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .names import NODE_TAG, PART_TAG, STACK_TAG
+
+Statement = Mapping[str, Any]
+_LAUNCHED = ("instance", "network-interface", "volume")
+"""What starting an instance makes, and tags as it makes it."""
+_USED = ("capacity-reservation", "placement-group", "security-group", "subnet")
+"""What starting an instance uses; the launch template, which is bound to the stack, names which ones."""
+_SERVICES_OF_FLEETS = ("ec2fleet.amazonaws.com", "spot.amazonaws.com")
+
+
+def as_json(statements: Iterable[Statement]) -> str:
+    """Write a policy document, the same text for the same statements."""
+    return json.dumps({"Version": "2012-10-17", "Statement": [*statements]}, sort_keys=True)
+
+
+def trust(service: str, *, source: str | None = None) -> list[Statement]:
+    """Let a service take a role.
+
+    Args:
+        source: on whose behalf, as an ARN pattern; without it a service could be talked into using the role for somebody else (the confused deputy).
+    """
+    condition = {"Condition": {"ArnLike": {"aws:SourceArn": source}}} if source else {}
+    return [{"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole", **condition}]
+
+
+def partition(region: str) -> str:
+    """Give the partition of ARNs in a region (IAM User Guide, "Amazon Resource Names")."""
+    return {"cn": "aws-cn", "us-gov": "aws-us-gov"}.get(region.rpartition("-")[0].rpartition("-")[0], "aws")
+
+
+def read_secret(secret_arn: str) -> list[Statement]:
+    """Let a host fetch the present keys of its own kind; the first program of a host asks for this version by name."""
+    return [_allow("ReadOwnKeys", ["secretsmanager:GetSecretValue"], [secret_arn], {"StringEquals": {"secretsmanager:VersionStage": "AWSCURRENT"}})]
+
+
+def use_buckets(bucket_arns: Sequence[str]) -> list[Statement]:
+    """Let a host mount buckets. Deleting a bucket or changing who may read it is not among what it may do."""
+    if not bucket_arns:
+        return []
+    objects = [f"{arn}/*" for arn in bucket_arns]
+    only_encrypted = {"Bool": {"aws:SecureTransport": "true"}}
+    return [
+        _allow("ListBuckets", ["s3:ListBucket"], list(bucket_arns), only_encrypted),
+        _allow("UseObjects", ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject"], objects, only_encrypted),
+    ]
+
+
+def start_nodes(*, region: str, stack: str, compute_role_arn: str) -> list[Statement]:
+    """Let a controller start, name and end the compute nodes of its own stack.
+
+    Args:
+        compute_role_arn: the only role that it may give to an instance.
+    """
+    arn = f"arn:{partition(region)}:ec2:{region}"
+    ours, launched = {"StringEquals": {f"aws:RequestTag/{STACK_TAG}": stack}}, [f"{arn}:*:{kind}/*" for kind in _LAUNCHED]
+    compute = {f"aws:ResourceTag/{STACK_TAG}": stack, f"aws:ResourceTag/{PART_TAG}": "compute"}
+    return [
+        # Looking can't be bound to tags (Service Authorization Reference, EC2: Describe* has no resource types).
+        _allow(
+            "Look",
+            [
+                "ec2:DescribeCapacityReservations",
+                "ec2:DescribeFleetInstances",
+                "ec2:DescribeInstanceStatus",
+                "ec2:DescribeInstances",
+                "ec2:DescribeLaunchTemplateVersions",
+            ],
+            ["*"],
+            {"StringEquals": {"aws:RequestedRegion": region}},
+        ),
+        _allow("StartFleet", ["ec2:CreateFleet"], [f"{arn}:*:fleet/*"], ours),
+        _allow("StartNodes", ["ec2:RunInstances"], launched, ours),
+        _allow(
+            "StartFromOwnTemplates",
+            ["ec2:CreateFleet", "ec2:RunInstances"],
+            [f"{arn}:*:launch-template/*"],
+            {"StringEquals": {f"aws:ResourceTag/{STACK_TAG}": stack}},
+        ),
+        _allow(
+            "StartOnlyFromTemplates",
+            ["ec2:RunInstances"],
+            # Images and snapshots belong to no account (their ARN's field is empty).
+            [*(f"{arn}:*:{kind}/*" for kind in _USED), f"{arn}::image/*", f"{arn}::snapshot/*"],
+            {"ArnLike": {"ec2:LaunchTemplate": f"{arn}:*:launch-template/*"}},
+        ),
+        _allow(
+            "TagWhatIsStarted", ["ec2:CreateTags"], [*launched, f"{arn}:*:fleet/*"], {"StringEquals": {"ec2:CreateAction": ["CreateFleet", "RunInstances"]}}
+        ),
+        _allow(
+            "NameNodes",
+            ["ec2:CreateTags"],
+            [f"{arn}:*:instance/*"],
+            {"StringEquals": compute, "ForAllValues:StringEquals": {"aws:TagKeys": ["Name", NODE_TAG]}},
+        ),
+        _allow("EndNodes", ["ec2:RebootInstances", "ec2:TerminateInstances"], [f"{arn}:*:instance/*"], {"StringEquals": compute}),
+        _allow("GiveNodesTheirRole", ["iam:PassRole"], [compute_role_arn], {"StringEquals": {"iam:PassedToService": f"ec2.{_suffix(region)}"}}),
+        # An account's first fleet, and its first spot request, make these roles of AWS's own.
+        _allow(
+            "FirstFleetOfAnAccount",
+            ["iam:CreateServiceLinkedRole"],
+            [f"arn:{partition(region)}:iam::*:role/aws-service-role/*"],
+            {"StringEquals": {"iam:AWSServiceName": list(_SERVICES_OF_FLEETS)}},
+        ),
+    ]
+
+
+def flow_logs(log_group_arn: str) -> list[Statement]:
+    """Let flow logs be written into one group."""
+    return [
+        {
+            "Sid": "WriteFlows",
+            "Effect": "Allow",
+            "Action": ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
+            "Resource": [f"{log_group_arn}:*"],
+        }
+    ]
+
+
+def build_image(bundle_arn: str) -> list[Statement]:
+    """Let the builder read what an image is made from."""
+    return [_allow("ReadRoles", ["s3:GetObject"], [f"{bundle_arn}/*"], {"Bool": {"aws:SecureTransport": "true"}})]
+
+
+def only_encrypted(bucket_arn: str) -> list[Statement]:
+    """Refuse everything that comes in the clear: a bucket's policy."""
+    return [
+        {
+            "Sid": "OnlyEncrypted",
+            "Effect": "Deny",
+            "Principal": "*",
+            "Action": "s3:*",
+            "Resource": [bucket_arn, f"{bucket_arn}/*"],
+            "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+        }
+    ]
+
+
+def _allow(name: str, actions: Sequence[str], resources: Sequence[str], condition: Mapping[str, Any]) -> Statement:
+    return {"Sid": name, "Effect": "Allow", "Action": [*actions], "Resource": [*resources], "Condition": {**condition}}
+
+
+def _suffix(region: str) -> str:
+    return "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"

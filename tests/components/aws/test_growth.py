@@ -1,0 +1,131 @@
+"""What a change of the blueprint makes, and that nothing grows with the number of nodes."""
+
+from collections import Counter
+from typing import Any
+
+import pulumi
+import pytest
+
+from components.aws import image
+from tests.components.aws import programs
+from tests.components.registered import Program
+
+POOL = {"accelerator": "l4", "gpus_per_node": 1, "fabric": "none", "nodes": {"min": 0, "max": 4}}
+
+
+def names(found: Program) -> set[tuple[str, str]]:
+    return {(one.type, one.name) for one in found.resources}
+
+
+@pytest.mark.parametrize("nodes", [1, 75, 7500])
+def test_as_many_resources_for_many_nodes_as_for_few(nodes: int) -> None:
+    few, many = programs.library("starter"), programs.program("starter", pools__train__nodes={"min": 0, "max": nodes})
+    assert names(many) == names(few)
+    template = programs.one(many, "LaunchTemplate", "train-template")
+    assert template.inputs == programs.one(few, "LaunchTemplate", "train-template").inputs, "running nodes would be those of an old version"
+
+
+def test_a_pool_more_is_its_template_and_nothing_else_changes_but_the_table() -> None:
+    before, after = programs.library("starter"), programs.program("starter", pools__dev=POOL)
+    assert {name for _, name in names(after) - names(before)} == {"dev", "dev-template"}
+    for one in programs.aws(after):
+        if one.name != "dev-template":
+            assert one.inputs == programs.one(before, one.type.rpartition(":")[2], one.name).inputs, one.name
+    table = after.named("finish-control").inputs["provided"]["fleet"]["node_sets"]
+    assert [row["name"] for row in table] == ["train", "dev"]
+
+
+def test_a_pool_of_packed_nodes_is_two_resources() -> None:
+    kinds = Counter(one.type.rpartition(":")[2] for one in programs.aws(programs.library("scale-7500")))
+    assert (kinds["LaunchTemplate"], kinds["PlacementGroup"]) == (16, 12)
+    assert sum(kinds.values()) - kinds["LaunchTemplate"] - kinds["PlacementGroup"] <= 85
+
+
+def test_a_file_system_more_reaches_every_kind_of_host() -> None:
+    found = programs.program("starter", storage__more={"kind": "nfs", "mount": "/more"})
+    for one in (
+        programs.one(found, "Instance", "control-0"),
+        programs.one(found, "Instance", "login-0"),
+        programs.one(found, "LaunchTemplate", "train-template"),
+    ):
+        assert "/more" in [row[1] for row in programs.user_data(one)["mounts"]], one.name
+
+
+@pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)
+def test_a_preview_asks_nobody_and_registers_the_same(blueprint: str) -> None:
+    account = programs.Account()
+    assert names(programs.program(blueprint, preview=True, account=account)) == names(programs.library(blueprint))
+    assert account.asked == []
+
+
+@pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)
+def test_what_has_a_name_is_never_there_twice_while_it_is_replaced(blueprint: str) -> None:
+    """Names that hold what a thing is made of differ by themselves; all others go before their successors come."""
+    lasting = {"Component", "ImageRecipe", "Plan", "Selection", "Vault"}
+    for one in programs.aws(programs.library(blueprint)):
+        if "name" in one.inputs and one.type.rpartition(":")[2] not in lasting:
+            assert one.replace_first, one.name
+
+
+# Images
+
+
+def test_hosts_start_from_the_image_of_the_profile() -> None:
+    found = programs.library("llm-pretraining")
+    hosts = [one.inputs["ami"] for one in programs.of(found, "Instance")]
+    assert {*hosts, programs.one(found, "LaunchTemplate", "train-template").inputs["imageId"]} == {"ami of image-x86_64"}
+
+
+def test_an_image_of_ones_own_is_used_for_its_pool() -> None:
+    found = programs.program("starter", pools__train__image="ami-0123456789abcdef0")
+    assert programs.one(found, "LaunchTemplate", "train-template").inputs["imageId"] == "ami-0123456789abcdef0"
+
+
+def test_an_image_is_named_by_what_it_is_made_of() -> None:
+    software = programs.resolved("starter").software
+    found = programs.library("starter")
+    (recipe,), (component,) = programs.of(found, "ImageRecipe"), programs.of(found, "Component")
+    key = image.fingerprint(software, "x86_64")
+    assert recipe.inputs["name"] == component.inputs["name"]
+    assert recipe.inputs["name"].startswith(f"starter-test-x86-64-{key}")
+    assert key != image.fingerprint(software, "arm64")
+
+
+def test_an_image_is_built_from_the_roles_on_a_builder_without_a_way_in() -> None:
+    found = programs.library("starter")
+    (component,), (place,), (recipe,) = (programs.of(found, kind) for kind in ("Component", "InfrastructureConfiguration", "ImageRecipe"))
+    assert f"s3://Bucket/image-bucket/{programs.one(found, 'BucketObjectv2', 'image-bundle').inputs['key']}" in component.inputs["data"]
+    assert "playbooks/image.yml" in component.inputs["data"]
+    assert len(component.inputs["data"]) < 16_000  # what Image Builder takes
+    assert (place.inputs["subnetId"], place.inputs["securityGroupIds"]) == ("Subnet/cluster-subnet", ["SecurityGroup/hosts-security-group"])
+    assert recipe.inputs["parentImage"].startswith("ssm:/aws/service/canonical/ubuntu/server/24.04/")
+
+
+def test_the_archive_holds_what_the_playbook_reads_and_nothing_from_outside() -> None:
+    (bundle,) = programs.of(programs.library("starter"), "BucketObjectv2")
+    names = bundle.inputs["source"]["assets"].keys()
+    assert {"playbooks/image.yml", "playbooks/ansible.cfg", "playbooks/tasks/install.yml"} <= names
+    assert not [name for name in names if ".." in name or "__pycache__" in name or name.startswith("/")]
+
+
+def test_processors_of_two_kinds_have_an_image_each() -> None:
+    spec = programs.resolved("gb200-nvl72")
+    kinds = {group.machine.arch for group in spec.host_groups}
+    assert {one.name for one in programs.of(programs.library("gb200-nvl72"), "Image")} == {f"image-{arch}" for arch in kinds}
+
+
+# What stops it
+
+
+@pytest.mark.parametrize(
+    ("blueprint", "overrides", "said"),
+    [
+        ("starter", {"network__egress": "none", "network__private_endpoints": True}, "egress: nat"),
+        ("llm-pretraining-kubernetes", {}, "not kubernetes"),
+        ("train-and-serve", {}, "not both"),
+    ],
+)
+def test_what_can_not_be_stood_up_is_a_page(blueprint: str, overrides: dict[str, Any], said: str) -> None:
+    with pytest.raises(pulumi.RunError) as failed:
+        programs.program(blueprint, **overrides)
+    assert said in str(failed.value)

@@ -1,0 +1,177 @@
+"""Roles, keys and what a host does with them at its first boot."""
+
+import datetime as dt
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import botocore.auth
+import botocore.awsrequest
+import botocore.credentials
+import botocore.session
+import pytest
+
+from components.aws import policies
+from components.aws.guest import first_boot
+from tests.components.aws import programs
+from tests.components.registered import Program
+
+NO_CONDITION = {
+    "logs:CreateLogStream": "the group's ARN is its resource",
+    "logs:DescribeLogStreams": "the group's ARN is its resource",
+    "logs:PutLogEvents": "the group's ARN is its resource",
+}
+"""Actions that are bound to a stack by their resource alone."""
+SECRETS = ("value of clusterwright:secret:Secret",)
+
+
+def policy_statements(found: Program) -> Iterator[tuple[str, dict[str, Any]]]:
+    for one in programs.of(found, "RolePolicy"):
+        yield from ((one.name, statement) for statement in programs.statements(one.inputs["policy"]))
+
+
+def statements_of(found: Program, policy: str) -> dict[str, dict[str, Any]]:
+    return {one["Sid"]: one for one in programs.statements(programs.one(found, "RolePolicy", policy).inputs["policy"])}
+
+
+# What roles may do
+
+
+@pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)
+def test_every_right_has_a_condition_or_one_resource(blueprint: str) -> None:
+    for policy, statement in policy_statements(programs.library(blueprint)):
+        if set(statement["Action"]) <= NO_CONDITION.keys():
+            assert all("LogGroup/flow-logs" in resource for resource in statement["Resource"])
+            continue
+        assert statement["Condition"], (policy, statement["Sid"])
+        assert not any(action.endswith("*") for action in statement["Action"]), (policy, statement["Sid"])
+
+
+@pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)
+def test_only_looking_is_allowed_everywhere(blueprint: str) -> None:
+    for policy, statement in policy_statements(programs.library(blueprint)):
+        if "*" in statement["Resource"]:
+            assert all(action.startswith("ec2:Describe") for action in statement["Action"]), (policy, statement["Sid"])
+
+
+def test_a_controller_starts_and_ends_nodes_of_its_own_stack_only() -> None:
+    found = statements_of(programs.library("starter"), "control-policy")
+    own = {"aws:RequestTag/clusterwright:stack": "test"}
+    assert found["StartFleet"]["Condition"]["StringEquals"] == own
+    assert found["StartNodes"]["Condition"]["StringEquals"] == own
+    assert found["StartFromOwnTemplates"]["Condition"]["StringEquals"] == {"aws:ResourceTag/clusterwright:stack": "test"}
+    compute = {"aws:ResourceTag/clusterwright:stack": "test", "aws:ResourceTag/clusterwright:part": "compute"}
+    assert found["EndNodes"]["Condition"]["StringEquals"] == compute
+    assert found["NameNodes"]["Condition"]["StringEquals"] == compute
+    assert set(found["NameNodes"]["Condition"]["ForAllValues:StringEquals"]["aws:TagKeys"]) == {"Name", "clusterwright:node"}
+    tagging = [statement for statement in found.values() if "ec2:CreateTags" in statement["Action"]]
+    assert {one["Sid"] for one in tagging} == {"NameNodes", "TagWhatIsStarted"}
+    assert found["TagWhatIsStarted"]["Condition"]["StringEquals"]["ec2:CreateAction"] == ["CreateFleet", "RunInstances"]
+
+
+def test_a_controller_gives_nodes_no_role_but_theirs() -> None:
+    passing = statements_of(programs.library("starter"), "control-policy")["GiveNodesTheirRole"]
+    assert passing["Resource"] == ["arn:aws:service:us-east-1:123456789012:Role/compute-role"]
+    assert passing["Condition"] == {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}}
+
+
+@pytest.mark.parametrize("part", ["compute", "access"])
+def test_other_hosts_may_nearly_nothing(part: str) -> None:
+    found = statements_of(programs.library("starter"), f"{part}-policy")
+    assert {name: one["Action"] for name, one in found.items()} == {"ReadOwnKeys": ["secretsmanager:GetSecretValue"]}
+
+
+@pytest.mark.parametrize("part", ["compute", "access", "control"])
+def test_a_host_reads_the_keys_of_its_own_kind_only(part: str) -> None:
+    reading = statements_of(programs.library("starter"), f"{part}-policy")["ReadOwnKeys"]
+    assert reading["Resource"] == [f"arn:aws:service:us-east-1:123456789012:Secret/{part}-keys"]
+
+
+def test_hosts_use_the_buckets_that_they_mount_and_no_other() -> None:
+    found = programs.program("starter", storage__sets={"kind": "object", "mount": "/sets"})
+    bucket = "arn:aws:service:us-east-1:123456789012:Bucket/sets-bucket"
+    for part in ("compute", "access", "control"):
+        rights = statements_of(found, f"{part}-policy")
+        assert (rights["ListBuckets"]["Resource"], rights["UseObjects"]["Resource"]) == ([bucket], [f"{bucket}/*"])
+
+
+@pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)
+def test_roles_are_taken_by_services_only(blueprint: str) -> None:
+    services = {"ec2.amazonaws.com", "vpc-flow-logs.amazonaws.com", "backup.amazonaws.com"}
+    for one in programs.of(programs.library(blueprint), "Role"):
+        (statement,) = programs.statements(one.inputs["assumeRolePolicy"])
+        assert statement["Principal"].keys() == {"Service"}
+        assert statement["Principal"]["Service"] in services
+        assert "Condition" in statement or statement["Principal"]["Service"] == "ec2.amazonaws.com"
+
+
+@pytest.mark.parametrize(("region", "expected"), [("us-east-1", "aws"), ("ap-southeast-2", "aws"), ("us-gov-west-1", "aws-us-gov"), ("cn-north-1", "aws-cn")])
+def test_arns_have_the_partition_of_their_region(region: str, expected: str) -> None:
+    assert policies.partition(region) == expected
+
+
+# Keys
+
+
+def test_keys_are_in_secrets_and_nowhere_else() -> None:
+    found = programs.library("starter")
+    for one in programs.aws(found):
+        shown = {name: value for name, value in one.inputs.items() if name not in one.secret_inputs}
+        assert not any(secret in json.dumps(shown) for secret in SECRETS), one.name
+    held = {one.name: json.loads(one.inputs["secretString"]).keys() for one in programs.of(found, "SecretVersion")}
+    assert held == {"compute-keys": {"munge_key"}, "access-keys": {"host_key", "munge_key"}, "control-keys": {"host_key", "munge_key"}}
+    assert all(one.secret_inputs == {"secretString"} for one in programs.of(found, "SecretVersion"))
+
+
+def test_outputs_and_what_finishing_gets_in_clear_hold_no_secret() -> None:
+    found = programs.library("scale-7500")
+    for name in ("finish-control", "finish-access", "acceptance"):
+        one = found.named(name)
+        assert not any(secret in json.dumps({key: value for key, value in one.inputs.items() if key not in one.secret_inputs}) for secret in SECRETS)
+
+
+@pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)
+def test_a_host_waits_for_its_keys_and_its_right_to_read_them(blueprint: str) -> None:
+    found = programs.library(blueprint)
+    for one in programs.of(found, "Instance"):
+        if one.type.startswith("aws:ec2"):
+            part = one.inputs["tags"]["clusterwright:part"]
+            assert {f"{part}-keys", f"{part}-policy", f"{part}-profile"} <= one.needs, one.name
+
+
+# The first program of a host
+
+
+def test_requests_are_signed_as_the_cloud_wants_it() -> None:
+    """Against botocore's own signature of the same request."""
+    now = dt.datetime(2026, 11, 21, 12, 30, 5, tzinfo=dt.UTC)
+    body, endpoint = b'{"SecretId": "arn:aws:secretsmanager:us-east-1:123456789012:secret:starter-abc"}', "secretsmanager.us-east-1.amazonaws.com"
+    known = {"AccessKeyId": "AKIDEXAMPLE", "SecretAccessKey": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "Token": "session"}
+    ours = first_boot.signed(body, "us-east-1", endpoint, known, now)
+    theirs = botocore.awsrequest.AWSRequest(
+        "POST", f"https://{endpoint}/", data=body, headers={name: value for name, value in ours.items() if name in ("content-type", "host", "x-amz-target")}
+    )
+    credentials = botocore.credentials.Credentials(known["AccessKeyId"], known["SecretAccessKey"], known["Token"])
+    signer = botocore.auth.SigV4Auth(credentials, "secretsmanager", "us-east-1")
+    theirs.context["timestamp"] = now.strftime("%Y%m%dT%H%M%SZ")
+    theirs.headers["X-Amz-Date"] = theirs.context["timestamp"]
+    theirs.headers["X-Amz-Security-Token"] = known["Token"]
+    expected = signer.signature(signer.string_to_sign(theirs, signer.canonical_request(theirs)), theirs)
+    assert ours["Authorization"].endswith(f"Signature={expected}")
+
+
+def test_a_host_that_fails_stays_for_those_who_look_for_the_reason() -> None:
+    """A shutdown would destroy the evidence."""
+    program = Path(first_boot.__file__).read_text()
+    assert not any(word in program for word in ("shutdown", "poweroff", "terminate-instances"))
+
+
+def test_a_boot_that_waits_in_vain_says_for_what(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_boot, "WAIT_S", -1)
+
+    def nobody() -> str:
+        raise OSError("connection refused")
+
+    with pytest.raises(SystemExit, match="for the host's keys: connection refused"):
+        first_boot.patiently("the host's keys", nobody)
