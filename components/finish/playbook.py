@@ -30,6 +30,8 @@ class Failure:
     task: str
     host: str
     message: str
+    unreachable: bool = False
+    """The host didn't answer, so that nothing is known of it."""
 
     def __str__(self) -> str:
         return f"{self.host}: task «{self.task}» failed: {self.message}"
@@ -47,6 +49,8 @@ class Outcome:
     changed: int
     error: str
     """Why the run as a whole could not be done; empty when it could."""
+    by_host: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    """The same results for each host: hostname → task name → result."""
 
     @property
     def ok(self) -> bool:
@@ -100,6 +104,7 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
         raise RuntimeError("the run's pipes were not made")
     failures: list[Failure] = []
     results: dict[str, Any] = {}
+    by_host: dict[str, dict[str, Any]] = {}
     ended: dict[str, Any] = {}
     say = on_progress or work.say
     finished = threading.Event()
@@ -111,9 +116,10 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
                 case "task":
                     say(event["name"])
                 case "failed":
-                    failures.append(Failure(event["task"], event["host"], event["message"]))
+                    failures.append(Failure(event["task"], event["host"], event["message"], event.get("unreachable", False)))
                 case "result":
                     results[event["task"]] = event["result"]
+                    by_host.setdefault(event["host"], {})[event["task"]] = event["result"]
                 case "end":
                     ended.update(event)
         finished.set()
@@ -134,11 +140,11 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
         events.close()
         error = _content(complaints)
     if not ended:
-        return Outcome(tuple(failures), results, frozenset(), 0, error or f"playbook {order.playbook} ended without saying how")
+        return Outcome(tuple(failures), results, frozenset(), 0, by_host=by_host, error=error or f"playbook {order.playbook} ended without saying how")
     through = frozenset(ended["through"])
     if ended["status"] == "successful":
-        return Outcome((), results, through, ended["changed"], "")  # what failed was rescued
-    return Outcome(tuple(failures), results, through, ended["changed"], "" if failures else ended["detail"] or error)
+        return Outcome((), results, through, ended["changed"], "", by_host)  # what failed was rescued
+    return Outcome(tuple(failures), results, through, ended["changed"], "" if failures else ended["detail"] or error, by_host)
 
 
 def _content(memory: int) -> str:

@@ -117,14 +117,16 @@ class _Tally:
             case "runner_on_failed" if not detail.get("ignore_errors"):
                 _emit(event="failed", task=detail["task"], host=detail["host"], message=_message(detail["res"]))
             case "runner_on_unreachable":
-                _emit(event="failed", task=detail["task"], host=detail["host"], message=f"the host does not answer: {_message(detail['res'])}")
+                _emit(
+                    event="failed", task=detail["task"], host=detail["host"], message=f"the host does not answer: {_message(detail['res'])}", unreachable=True
+                )
             case "runner_on_failed" | "runner_on_skipped":
                 self._reached.add(detail["host"])
             case "runner_on_ok":
                 self._reached.add(detail["host"])
                 self.changed += bool(detail["res"].get("changed"))
                 if detail["task"] in self._keep:
-                    _emit(event="result", task=detail["task"], result=detail["res"])
+                    _emit(event="result", task=detail["task"], host=detail["host"], result=detail["res"])
             case "playbook_on_stats":
                 # Only at its end does Ansible say who came through; a run that died in the middle says nothing, and nobody did.
                 self.through = self._reached - set(detail["failures"]) - set(detail["dark"])

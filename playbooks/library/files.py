@@ -1,10 +1,12 @@
 """Write several small files, folders and links of one host in a single step."""
 
+import hashlib
 import os
 import stat
 import tempfile
 from typing import Any
 
+from ansible.module_utils import host_places
 from ansible.module_utils.basic import AnsibleModule
 
 DOCUMENTATION = r"""
@@ -13,6 +15,8 @@ short_description: Write several small files, folders and links in one step
 description:
   - One task on one host costs a round trip and a Python start there, whatever it does; a role that renders six files pays once with this module.
   - Files are replaced by rename, so that a reader sees the old text or the new one and never half of it.
+  - What was asked for is recorded on the host (C(/var/lib/clusterwright/record/written.json)), texts that are not secret included; drift checks
+    compare with it. The record is never a reason to say that something changed.
 options:
   entries:
     description: What to have, in order. An entry has C(content) (a file), C(link) (a symbolic link to that), C(folder) (true) or C(absent) (true).
@@ -82,7 +86,30 @@ def main() -> None:
             differences.append(difference)
     if module.params["secret"]:
         differences = []
+    if not module.check_mode:
+        _record(module.params["entries"], secret=module.params["secret"])
     module.exit_json(changed=bool(changed), changed_paths=changed, diff=differences, pending=mark is not None and (bool(changed) or os.path.exists(mark)))
+
+
+def _record(entries: list[dict[str, Any]], *, secret: bool) -> None:
+    """Keep what was asked for. Marks and other places that live until the next boot are nobody's drift."""
+    lasting = {entry["path"]: recorded_entry(entry, secret=secret) for entry in entries if not entry["path"].startswith("/run/")}
+    if lasting:
+        host_places.write_json(host_places.WRITTEN, (host_places.read_json(host_places.WRITTEN) or {}) | lasting)
+
+
+def recorded_entry(entry: dict[str, Any], *, secret: bool) -> dict[str, Any]:
+    """Describe what an entry asks for, in the form in which a drift check describes what is there."""
+    if entry["absent"]:
+        return {"kind": "absent"}
+    if entry["link"] is not None:
+        return {"kind": "link", "link": entry["link"]}
+    attributes = {"owner": entry["owner"] or "root", "group": entry["group"] or "root"}
+    if entry["folder"]:
+        return {"kind": "folder", **attributes, "mode": f"{int(entry['mode'] or '0755', 8):04o}"}
+    content = (entry["content"] or "").encode("utf-8", "surrogateescape")
+    described = {"kind": "file", **attributes, "mode": f"{int(entry['mode'] or '0644', 8):04o}", "sha256": hashlib.sha256(content).hexdigest()}
+    return described if secret or len(content) > host_places.TEXT_LIMIT_BYTES else {**described, "text": entry["content"] or ""}
 
 
 def _would_change(entry: dict[str, Any]) -> bool:

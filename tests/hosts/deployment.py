@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -156,9 +157,16 @@ class Deployment:
 
     def inside(self, hostname: str, *argv: str, stdin: str = "") -> str:
         """Run a command in a host as its root, past SSH and Slurm, and give what it prints."""
+        return command.run("nsenter", f"--target={self.guest(hostname)}", "--mount", "--pid", "--net", "--ipc", "--uts", "--", *argv, stdin=stdin)
+
+    def inside_all(self, hostname: str, *argv: str) -> str:
+        """Do as `inside`, in the host's control groups and root folder, too: for programs that speak to its systemd."""
+        return command.run("nsenter", f"--target={self.guest(hostname)}", "--all", "--root", "--wd", "--", *argv)
+
+    def guest(self, hostname: str) -> int:
+        """Process id of the host's first process, as this machine counts it."""
         leader = self.leaders()[hostname]
-        guest = Path(f"/proc/{leader}/task/{leader}/children").read_text().split()[0]
-        return command.run("nsenter", f"--target={guest}", "--mount", "--pid", "--net", "--ipc", "--uts", "--", *argv, stdin=stdin)
+        return int(Path(f"/proc/{leader}/task/{leader}/children").read_text().split()[0])
 
     def leaders(self) -> dict[str, int]:
         """Hostname → process id of its container."""
@@ -178,10 +186,7 @@ class Deployment:
         if sweep.left_behind(self.names):
             sweep.sweep(self.names, wait_until=wait_until, say=lambda text: print(text, file=sys.stderr))
         stack_file(self.stack).unlink(missing_ok=True)
-        for key in private_folder(self.stack).glob("*"):
-            key.unlink()
-        with contextlib.suppress(OSError):
-            private_folder(self.stack).rmdir()
+        shutil.rmtree(private_folder(self.stack), ignore_errors=True)
 
 
 def wait_until(done: Callable[[], bool], *, awaiting: str, within_s: float) -> None:

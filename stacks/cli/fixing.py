@@ -1,0 +1,82 @@
+"""`clusterwright drift fix`: show what would be done about drift, do it when somebody agrees, and look again."""
+
+import argparse
+import os
+import sys
+
+from ..drift import check, fix, look, stack
+from ..drift.finding import LAYERS, Layer
+from ..drift.reports import terminal
+from .problem import Problem
+
+EXIT_DRIFT = 7
+EXIT_FAILED = 1
+PLAYBOOK = "fix.yml"
+AGREED = "yes"
+
+
+def arguments(group: argparse._ArgumentGroup) -> None:
+    kinds = ", ".join(fix.Kind)
+    group.add_argument(
+        "--kind",
+        action="append",
+        choices=[str(kind) for kind in fix.Kind],
+        default=[],
+        metavar="KIND",
+        help=f"what may be put right, several by repeating it ({kinds})",
+    )
+    group.add_argument("--yes", action="store_true", help="do it without asking")
+
+
+def run(given: argparse.Namespace) -> int:
+    layers = tuple(Layer(name) for name in given.layer) if given.layer else tuple(layer for layer in LAYERS if layer is not Layer.CLOUD)
+    # Which nodes have jobs is the scheduler's to say, whatever shall be put right.
+    checked = check.check(given.stack, layers={*layers, Layer.SCHEDULER})
+    if checked.known is None or checked.report.failures:
+        why = "\n".join(dict.fromkeys(result.failure for result in checked.report.failures))
+        raise Problem("nothing is put right, since not everything could be looked at", why=why, remedy="mend that first")
+    known = checked.known
+    control = next((host.name for host in known.hosts if host.role == "control"), "")
+    compute = {host.name for host in known.hosts if host.role == "compute"}
+    wanted = [finding for finding in checked.report.findings if finding.layer in layers]
+    kinds = {fix.Kind(name) for name in given.kind}
+    plan = fix.plan(wanted, kinds=kinds, controller=control, busy=fix.busy_nodes(checked.answers), compute=compute)
+    _show(plan)
+    if not plan.steps:
+        print("nothing is to be done" if not wanted else "nothing of it is put right")
+        return EXIT_DRIFT if wanted else 0
+    if not given.yes and not _agreed():
+        print("nothing was changed")
+        return EXIT_DRIFT
+    _carry_out(known, plan, compute, title=f"{given.stack} drift fix")
+    again = check.check(given.stack, layers=layers).report
+    print(terminal.write(again, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ), end="")
+    return EXIT_FAILED if again.failures else EXIT_DRIFT if again.findings else 0
+
+
+def _show(plan: fix.Plan) -> None:
+    for step in plan.steps:
+        print(f"will run on {step.host}: {' '.join(step.argv)}")
+        print(f"  for {step.finding.where}: {step.finding.what} [{step.finding.code}]")
+    for one in plan.left:
+        print(f"left alone: {one.finding.where}: {one.finding.what} [{one.finding.code}]")
+        print(f"  because: {one.why}" if one.finding.code in fix.KIND_OF else f"  do: {one.why}")
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        print(f"add --{AGREED} to do it", file=sys.stderr)
+        return False
+    return input(f"Do this? Only {AGREED!r} counts: ").strip() == AGREED
+
+
+def _carry_out(known: stack.Known, plan: fix.Plan, compute: set[str], *, title: str) -> None:
+    variables = {
+        host: {"drift_steps": steps, "drift_is_compute": host.name in compute}
+        for host in known.hosts
+        if (steps := [list(step.argv) for step in plan.steps if step.host == host.name])
+    }
+    outcome = look.play(known, PLAYBOOK, variables, title=title)
+    if not outcome.ok:
+        said = "\n".join([*map(str, outcome.failures), outcome.error]).strip()
+        raise Problem("not everything was put right", why=said, remedy="`clusterwright drift` says what is left")

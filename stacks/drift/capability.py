@@ -1,0 +1,200 @@
+"""The capability layer: what hosts can do: GPUs, interfaces, processors, file systems and their free space. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .codes import Code
+from .finding import Drift, Layer, Unchecked, drift
+from .stack import Known, KnownHost
+
+LEAST_FREE = 0.05
+"""Share of a file system, in space and in numbers of files, below which it counts as nearly full."""
+CLUSTER_FOLDER = "/var/lib/clusterwright/cluster"
+STATE_FOLDER = "/var/lib/clusterwright/state"
+RDMA_ACTIVE = "ACTIVE"
+
+
+def mounts(spec: Mapping[str, Any], role: str) -> tuple[str, ...]:
+    """Name what a host of a role has mounted."""
+    own = [CLUSTER_FOLDER] if spec["target"] == "local" else []
+    state = [STATE_FOLDER] if role == "control" else []
+    return (*(entry["mount"] for entry in spec["storage"]), *own, *state)
+
+
+def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Drift]:
+    """Compare what hosts have with what the cluster was resolved to."""
+    sets = {node_set["hosts"]["name"]: node_set for node_set in known.spec["node_sets"]}
+    yield from _kinds(facts)
+    for host, of_host in facts.items():
+        yield from _mounts(host, of_host["mounts"], known.spec)
+        if host.role == "compute" and host.group in sets:
+            node_set = sets[host.group]
+            yield from _gpus(host, of_host["gpus"], node_set["hosts"]["machine"])
+            yield from _hardware(host, of_host["hardware"], node_set["hosts"]["machine"])
+            yield from _fabric(host, of_host["nics"], node_set.get("fabric"))
+
+
+def unchecked(known: Known) -> Iterator[Unchecked]:
+    """Say what of the hosts' abilities was not looked at."""
+    for node_set in known.spec["node_sets"]:
+        machine = node_set["hosts"]["machine"]
+        if machine["gpus"] and machine["gpus"]["simulated"]:
+            yield Unchecked(
+                Layer.CAPABILITY, f"{node_set['hosts']['name']}: GPUs themselves", "they are simulated: device nodes are counted, no driver is asked"
+            )
+        if not node_set.get("fabric"):
+            yield Unchecked(Layer.CAPABILITY, f"{node_set['hosts']['name']}: link rates", "there is no fabric between these nodes")
+
+
+def acceptance(known: Known) -> Iterator[Drift]:
+    """Say what the last acceptance did not reach."""
+    for check in known.acceptance:
+        if check["verdict"] in ("fail", "error", "warn"):
+            unit = f" {check['unit']}" if check.get("unit") else ""
+            yield drift(
+                Layer.CAPABILITY,
+                Code.ACCEPTANCE,
+                f"{check['node']}: {check['name']}",
+                "the last acceptance did not reach what is expected",
+                remedy=check.get("look_at") or "`clusterwright up` runs acceptance again",
+                desired=f"{check['expected']}{unit}",
+                actual=f"{check['measured']}{unit}",
+            )
+
+
+def _mounts(host: KnownHost, present: Mapping[str, Mapping[str, Any]], spec: Mapping[str, Any]) -> Iterator[Drift]:
+    for target in mounts(spec, host.role):
+        where, mounted = f"{host.name}: mount {target}", present.get(target)
+        if mounted is None:
+            remedy = f"`mount {target}` on {host.name}, or restart the host"
+            yield drift(Layer.CAPABILITY, Code.MOUNT_MISSING, where, "the file system is not mounted", remedy=remedy, desired="mounted", recorded="mounted")
+            continue
+        if "error" in mounted:
+            what = "the file system doesn't answer"
+            yield drift(
+                Layer.CAPABILITY, Code.MOUNT_MISSING, where, what, remedy="look at its server", desired="mounted", recorded="mounted", actual=mounted["error"]
+            )
+        is_read_only = "ro" in mounted["options"]
+        if is_read_only and not (target == CLUSTER_FOLDER and host.role != "control"):
+            remedy = f"`mount -o remount,rw {target}` on {host.name}; look at the kernel's log first: a failing disk is mounted so by itself"
+            what = "the file system is mounted read-only"
+            yield drift(Layer.CAPABILITY, Code.MOUNT_CHANGED, where, what, remedy=remedy, desired="rw", recorded="rw", actual="ro")
+    for target, mounted in sorted(present.items()):
+        yield from _space(host, target, mounted)
+
+
+def _kinds(facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Drift]:
+    """Compare the kind of each file system among all hosts that mount it: one that has something else there is not part of the cluster's storage."""
+    for target in sorted({target for of_host in facts.values() for target in of_host["mounts"]}):
+        kinds = {host: of_host["mounts"][target]["kind"] for host, of_host in facts.items() if target in of_host["mounts"]}
+        most = Counter(kinds.values()).most_common(1)[0][0]
+        for host, kind in kinds.items():
+            if kind != most:
+                remedy = f"`umount {target}` on {host.name} shows what is below it; restart the host"
+                what = "another kind of file system is mounted there than on the other hosts"
+                yield drift(Layer.CAPABILITY, Code.MOUNT_CHANGED, f"{host.name}: mount {target}", what, remedy=remedy, desired=most, recorded=most, actual=kind)
+
+
+def _space(host: KnownHost, target: str, mounted: Mapping[str, Any]) -> Iterator[Drift]:
+    for what, size, free in (("space", "size_bytes", "free_bytes"), ("files", "inodes", "free_inodes")):
+        if mounted.get(size) and mounted[free] < LEAST_FREE * mounted[size]:
+            yield drift(
+                Layer.CAPABILITY,
+                Code.SPACE,
+                f"{host.name}: {what} of {target}",
+                f"the file system is nearly full ({what})",
+                remedy=f"free some of it, or make it larger; `du -xsh {target}/*` says what takes it",
+                desired=f"at least {LEAST_FREE:.0%} free",
+                actual=f"{mounted[free] / mounted[size]:.1%} free",
+            )
+
+
+def _gpus(host: KnownHost, gpus: Mapping[str, Any], machine: Mapping[str, Any]) -> Iterator[Drift]:
+    wanted = machine["gpus"]["count"] if machine["gpus"] else 0
+    minors = {device["minor"] for device in gpus["devices"]}
+    remedy = f"look at the kernel's log of {host.name}; restart or replace the host"
+    for number in range(int(wanted)):
+        where = f"{host.name}: GPU {number}"
+        device = next((one for one in gpus["devices"] if one["path"] == f"/dev/nvidia{number}"), None)
+        if device is None:
+            yield drift(
+                Layer.CAPABILITY,
+                Code.GPU_MISSING,
+                where,
+                "the GPU has no device node",
+                remedy=remedy,
+                desired=f"/dev/nvidia{number}",
+                recorded=f"/dev/nvidia{number}",
+            )
+        elif device["minor"] != number or int(device["mode"], 8) & 0o006 != 0o006:
+            actual = f"{device['major']}:{device['minor']}, {device['mode']}"
+            what = "the GPU's device node has another number or mode"
+            yield drift(Layer.CAPABILITY, Code.GPU_DEVICE, where, what, remedy=remedy, desired=f"minor {number}, 0666", actual=actual)
+    for minor in sorted(minors):
+        if minor >= wanted:
+            what = "the host has a GPU that the blueprint doesn't"
+            yield drift(
+                Layer.CAPABILITY,
+                Code.GPU_ADDED,
+                f"{host.name}: GPU {minor}",
+                what,
+                remedy="correct the pool's accelerator in the blueprint",
+                actual=f"/dev/nvidia{minor}",
+            )
+    counted = gpus["driver_count"]
+    if counted is not None and counted < wanted:
+        what = "the driver sees fewer GPUs"
+        yield drift(Layer.CAPABILITY, Code.GPU_MISSING, f"{host.name}: GPUs of the driver", what, remedy=remedy, desired=str(wanted), actual=str(counted))
+
+
+def _hardware(host: KnownHost, hardware: Mapping[str, int], machine: Mapping[str, Any]) -> Iterator[Drift]:
+    if not machine["exists"]:
+        return
+    cpus = machine["sockets"] * machine["cores_per_socket"] * machine["threads_per_core"]
+    for what, wanted, actual, unit in (("processors", cpus, hardware["cpus"], ""), ("memory", machine["memory_mib"], hardware["memory_mib"], " MiB")):
+        if actual < wanted:
+            yield drift(
+                Layer.CAPABILITY,
+                Code.HARDWARE,
+                f"{host.name}: {what}",
+                f"the host has less {what} than Slurm is told",
+                remedy="look for a failed part (`dmesg`), or correct the catalogue's entry of this machine",
+                desired=f"{wanted}{unit}",
+                actual=f"{actual}{unit}",
+            )
+
+
+def _fabric(host: KnownHost, nics: Mapping[str, Mapping[str, str]], fabric: Mapping[str, Any] | None) -> Iterator[Drift]:
+    if not fabric:
+        return
+    ports = {name: nic for name, nic in nics.items() if nic["kind"] == "rdma"}
+    active = {name: nic for name, nic in ports.items() if RDMA_ACTIVE in nic["state"]}
+    remedy = f"look at `ibstat` or `rdma link` on {host.name}; restart or replace the host"
+    for name, nic in sorted(ports.items()):
+        if name not in active:
+            yield drift(Layer.CAPABILITY, Code.NIC, f"{host.name}: port {name}", "the port is not active", remedy=remedy, desired="ACTIVE", actual=nic["state"])
+    if len(ports) < fabric["nics"]:
+        what = "interfaces of the fabric are missing"
+        yield drift(Layer.CAPABILITY, Code.NIC, f"{host.name}: fabric", what, remedy=remedy, desired=str(fabric["nics"]), actual=str(len(ports)))
+    rates = {name: rate_gbps(nic["rate"]) for name, nic in active.items() if rate_gbps(nic["rate"])}
+    fastest = max(rates.values(), default=0.0)
+    for name, rate in sorted(rates.items()):
+        if rate < fastest:
+            what = "the port runs slower than the others"
+            yield drift(
+                Layer.CAPABILITY,
+                Code.NIC,
+                f"{host.name}: rate of {name}",
+                what,
+                remedy="reseat or replace its cable",
+                desired=f"{fastest:g} Gb/s",
+                actual=f"{rate:g} Gb/s",
+            )
+
+
+def rate_gbps(text: str) -> float:
+    """Read a rate as the kernel writes it (`400 Gb/sec (4X NDR)`); 0 when it says none."""
+    matched = re.match(r"([\d.]+) Gb/sec", text)
+    return float(matched.group(1)) if matched else 0.0

@@ -1,0 +1,133 @@
+"""One check of a stack: ask the engine and the hosts at the same time, compare layer by layer, and let no layer's failure hide another."""
+
+import dataclasses
+import datetime as dt
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from . import capability, cloud, engine, hosts, look, scheduler, stack, versions
+from .codes import Code
+from .finding import LAYERS, Drift, Layer, Report, Result, Unchecked, drift, in_order
+
+ON_HOSTS = frozenset({Layer.HOSTS, Layer.SCHEDULER, Layer.VERSIONS, Layer.CAPABILITY})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Checked:
+    """A report, and what somebody who wants to put things right has to know beside it."""
+
+    report: Report
+    known: stack.Known | None
+    """None: the stack's record could not be read."""
+    answers: Mapping[str, Mapping[str, str]]
+    """What the scheduler answered; empty when it wasn't asked or said nothing."""
+
+
+def check(stack_name: str, *, layers: Collection[Layer] = LAYERS, acceptance: bool = False, say: Callable[[str], None] = lambda _: None) -> Checked:
+    """Check the layers of a stack. Holds no lock and changes nothing.
+
+    Args:
+        acceptance: judge the last acceptance's figures, too.
+        say: told what is being done, for a terminal.
+    """
+    begun, moment = time.monotonic(), dt.datetime.now(dt.UTC).replace(microsecond=0)
+    say("reading the stack's record")
+    try:
+        known = stack.read(engine.record(stack_name))
+    except (engine.Unanswered, stack.NotUp) as error:
+        failure = f"the record of stack {stack_name} could not be read: {error}"
+        results = tuple(Result(layer, failure=failure) for layer in LAYERS if layer in layers)
+        return Checked(Report(stack_name, "", "", moment, time.monotonic() - begun, results), None, {})
+    say("looking at resources and hosts")
+    with ThreadPoolExecutor(2) as pool:
+        from_cloud = pool.submit(_cloud, stack_name, known) if Layer.CLOUD in layers else None
+        from_hosts = pool.submit(_hosts, stack_name, known, layers, acceptance) if ON_HOSTS & set(layers) else None
+        on_hosts, answers = from_hosts.result() if from_hosts else ([], {})
+        found = [*(from_cloud.result() if from_cloud else []), *on_hosts]
+    results = tuple(result for layer in LAYERS for result in found if result.layer is layer)
+    report = Report(stack_name, str(known.spec["name"]), str(known.spec["target"]), moment, time.monotonic() - begun, results)
+    return Checked(report, known, answers)
+
+
+def _cloud(stack_name: str, known: stack.Known) -> list[Result]:
+    begun = time.monotonic()
+    try:
+        world = engine.world(stack_name)
+    except engine.Unanswered as error:
+        return [Result(Layer.CLOUD, failure=f"the resources could not be looked at: {error}", seconds=time.monotonic() - begun)]
+    unchecked: list[Unchecked] = [*cloud.left_out(world)]
+    try:
+        program = engine.program(stack_name)
+    except engine.Unanswered as error:
+        # The world was looked at all the same: what is wrong with the program is no reason to hide that.
+        unchecked.append(Unchecked(Layer.CLOUD, "changes of the program and the blueprint", f"the preview failed: {error}"))
+        program = None
+    findings = cloud.findings(world, program, pending=known.pending)
+    return [Result(Layer.CLOUD, findings, tuple(unchecked), seconds=time.monotonic() - begun)]
+
+
+def _hosts(stack_name: str, known: stack.Known, layers: Collection[Layer], acceptance: bool) -> tuple[list[Result], Mapping[str, Mapping[str, str]]]:
+    begun = time.monotonic()
+    chosen = [layer for layer in LAYERS if layer in ON_HOSTS and layer in layers]
+    seen = look.look(known, title=f"{stack_name} drift") if known.hosts else look.Seen({}, None, {}, {}, time.time())
+    seconds = time.monotonic() - begun
+    if seen.error:
+        return [Result(layer, failure=f"the hosts could not be looked at: {seen.error}", seconds=seconds) for layer in chosen], {}
+    judges: dict[Layer, Callable[[], Result]] = {
+        Layer.HOSTS: lambda: _hosts_layer(known, seen),
+        Layer.SCHEDULER: lambda: _scheduler_layer(known, seen),
+        Layer.VERSIONS: lambda: _versions_layer(known, seen),
+        Layer.CAPABILITY: lambda: _capability_layer(known, seen, acceptance=acceptance),
+    }
+    return [_judged(layer, judges[layer], seconds) for layer in chosen], (seen.scheduler or {}).get("answers", {})
+
+
+def _judged(layer: Layer, judge: Callable[[], Result], seconds: float) -> Result:
+    try:
+        result = judge()
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        # Facts of a form that nobody foresaw: said of this layer, and the others are shown all the same.
+        return Result(layer, failure=f"what the hosts said could not be understood ({type(error).__name__}: {error})", seconds=seconds)
+    return Result(layer, in_order(result.findings), result.unchecked, result.failure, seconds)
+
+
+def _silent(layer: Layer, seen: look.Seen) -> Iterator[Unchecked]:
+    for host in seen.unreachable:
+        yield Unchecked(layer, host.name, "the host does not answer")
+    for host, reason in seen.failed.items():
+        yield Unchecked(layer, host.name, f"it could not be looked at: {reason}")
+
+
+def _hosts_layer(known: stack.Known, seen: look.Seen) -> Result:
+    findings: list[Drift] = [hosts.unreachable(host, message) for host, message in seen.unreachable.items()]
+    unchecked = [*_silent(Layer.HOSTS, seen), *hosts.not_recorded(known), *(Unchecked(Layer.HOSTS, where, why) for where, why in hosts.NOT_COMPARED)]
+    for host, facts in seen.facts.items():
+        findings += hosts.findings(host, facts, known, moment_s=seen.moment_s)
+        unchecked += hosts.unchecked(host, facts)
+    return Result(Layer.HOSTS, tuple(findings), tuple(unchecked))
+
+
+def _scheduler_layer(known: stack.Known, seen: look.Seen) -> Result:
+    if known.spec["scheduler"] == "kubernetes":
+        return Result(Layer.SCHEDULER, (), (Unchecked(Layer.SCHEDULER, "Kubernetes", "its objects are not compared yet"),))
+    if not scheduler.daemons_of(known.spec):
+        return Result(Layer.SCHEDULER, (), (Unchecked(Layer.SCHEDULER, "Slurm", "the cloud runs it; its resources are the cloud layer's"),))
+    if seen.scheduler is None:
+        names = ", ".join(scheduler.daemons_of(known.spec))
+        what = "no controller's host could be asked"
+        silent = drift(Layer.SCHEDULER, Code.SCHEDULER_SILENT, "slurmctld", what, remedy=f"see to {names} first", desired="answers", recorded="answers")
+        return Result(Layer.SCHEDULER, (silent,), (Unchecked(Layer.SCHEDULER, "everything", f"{names} could not be asked"),))
+    findings, unchecked = scheduler.findings(seen.scheduler["answers"], seen.scheduler["configuration"], known.spec)
+    return Result(Layer.SCHEDULER, tuple(findings), tuple(unchecked))
+
+
+def _versions_layer(known: stack.Known, seen: look.Seen) -> Result:
+    unchecked = [*_silent(Layer.VERSIONS, seen), *versions.unchecked(known, seen.facts)]
+    return Result(Layer.VERSIONS, tuple(versions.findings(known, seen.facts)), tuple(unchecked))
+
+
+def _capability_layer(known: stack.Known, seen: look.Seen, *, acceptance: bool) -> Result:
+    judged = capability.acceptance(known) if acceptance else ()
+    unchecked = [*_silent(Layer.CAPABILITY, seen), *capability.unchecked(known)]
+    return Result(Layer.CAPABILITY, (*capability.findings(known, seen.facts), *judged), tuple(unchecked))

@@ -1,0 +1,73 @@
+"""From everything that a check found to what its report says: what is ignored, what has to be seen again first, what is new. Pure."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from blueprints.finding import Level
+
+from . import history, ignore
+from .finding import Drift, Ignored, Layer, Report, Result, in_order
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Choice:
+    """How findings are chosen."""
+
+    entries: Sequence[ignore.Entry] = ()
+    least: Level = Level.NOTE
+    """Findings below this level are left out."""
+    confirm: int = 1
+    """In how many runs in a row a finding has to be found before it counts."""
+    since_last: bool = False
+    """Report only what the run before didn't."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Chosen:
+    """A report to show, and what the next run has to know."""
+
+    report: Report
+    run: history.Run
+    news: tuple[Drift, ...]
+    """Findings to announce: those that the run before didn't report."""
+
+
+def choose(report: Report, choice: Choice, before: history.Run | None) -> Chosen:
+    """Apply a choice to a report."""
+    day = report.moment.date()
+    checked = frozenset(str(result.layer) for result in report.results if not result.failure)
+    ignored: list[Ignored] = []
+    counting: dict[Layer, tuple[Drift, ...]] = {}
+    for result in report.results:
+        wanted = [finding for finding in result.findings if _matters(finding, choice.least)]
+        counting[result.layer], covered = ignore.apply(wanted, choice.entries, day)
+        ignored += covered
+    expired = ignore.expired(choice.entries, day)
+    everything = [*(finding for findings in counting.values() for finding in findings), *expired]
+    counts = history.streaks(tuple(everything), checked | {str(Layer.CHECK)}, before)
+    waiting = tuple((finding, counts[finding.fingerprint]) for finding in everything if counts[finding.fingerprint] < choice.confirm)
+    held = {finding.fingerprint for finding, _ in waiting}
+    results = [_with(result, [one for one in counting[result.layer] if one.fingerprint not in held]) for result in report.results]
+    if confirmed := [one for one in expired if one.fingerprint not in held]:
+        results.append(Result(Layer.CHECK, in_order(confirmed)))
+    whole = dataclasses.replace(report, results=tuple(results), ignored=tuple(ignored), waiting=waiting)
+    run = history.as_run(whole, counts, before)
+    fresh = frozenset(one.fingerprint for one in whole.findings if before is None or one.fingerprint not in before.shown)
+    gone = tuple(told for name, told in (before.shown.items() if before else ()) if name not in run.shown)
+    marked = dataclasses.replace(whole, fresh=None if before is None else fresh, gone=gone)
+    news = tuple(one for one in marked.findings if one.fingerprint in fresh)
+    return Chosen(_only_fresh(marked, fresh) if choice.since_last else marked, run, news)
+
+
+def _matters(finding: Drift, least: Level) -> bool:
+    levels = list(Level)
+    return levels.index(finding.level) <= levels.index(least)
+
+
+def _with(result: Result, findings: list[Drift]) -> Result:
+    return dataclasses.replace(result, findings=in_order(findings))
+
+
+def _only_fresh(report: Report, fresh: frozenset[str]) -> Report:
+    results = tuple(_with(result, [one for one in result.findings if one.fingerprint in fresh]) for result in report.results)
+    return dataclasses.replace(report, results=results)

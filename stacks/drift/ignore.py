@@ -1,0 +1,152 @@
+"""The ignore file: findings that somebody has looked at and lets stand, each with a reason and an end. Pure but for reading the file."""
+
+import dataclasses
+import datetime as dt
+import fnmatch
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from blueprints import display
+
+from .codes import Code
+from .finding import Drift, Ignored, Layer, drift
+
+KEYS = {"code", "where", "actual", "reason", "until"}
+EVERYTHING = "*"
+HEAD = """\
+# Drift that is known and let stand. Patterns are those of shells (`*`, `?`, `[a-z]`). An entry without `until` never ends; one that has ended comes
+# back as a finding, together with what it covered.
+"""
+
+
+class BadIgnoreFile(Exception):
+    """The file can't be used; the text says each problem with its place."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry: what it covers, why, and until when."""
+
+    code: str
+    """A code, or a pattern."""
+    where: str
+    """A pattern of the finding's place."""
+    reason: str
+    until: dt.date | None = None
+    actual: str = EVERYTHING
+    """A pattern of what is there now."""
+
+    def covers(self, finding: Drift) -> bool:
+        places = fnmatch.fnmatchcase(finding.code, self.code) and (self.where == finding.where or fnmatch.fnmatchcase(finding.where, self.where))
+        return places and (self.actual == EVERYTHING or fnmatch.fnmatchcase(finding.actual or "", self.actual))
+
+    def has_ended(self, day: dt.date) -> bool:
+        return self.until is not None and self.until < day
+
+
+def _escaped(text: str) -> str:
+    """Let a place stand for itself, though it may hold brackets or stars."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)
+
+
+def read(path: Path) -> tuple[Entry, ...]:
+    """Read the file; none is an empty one.
+
+    Raises:
+        BadIgnoreFile: it isn't what it should be.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadIgnoreFile(f"{path}: {error}") from error
+    return parse(text, str(path))
+
+
+def parse(text: str, name: str) -> tuple[Entry, ...]:
+    """Read the text of an ignore file.
+
+    Raises:
+        BadIgnoreFile: it isn't what it should be.
+    """
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise BadIgnoreFile(f"{name} is not YAML: {' '.join(str(error).split())}") from error
+    if content is None:
+        return ()
+    if not isinstance(content, dict) or set(content) != {"ignore"} or not isinstance(content["ignore"] or [], list):
+        raise BadIgnoreFile(f"{name} has to hold one list with the name `ignore`")
+    problems: list[str] = []
+    entries = [_entry(entry, f"{name}, entry {number}", problems) for number, entry in enumerate(content["ignore"] or [], start=1)]
+    if problems:
+        raise BadIgnoreFile("\n".join(problems))
+    return tuple(entry for entry in entries if entry)
+
+
+def _entry(entry: Any, where: str, problems: list[str]) -> Entry | None:
+    found = [*_problems(entry)]
+    problems += [f"{where}: {problem}" for problem in found]
+    if found:
+        return None
+    until = entry.get("until")
+    return Entry(code=str(entry["code"]), where=str(entry["where"]), reason=str(entry["reason"]), until=until, actual=str(entry.get("actual", EVERYTHING)))
+
+
+def _problems(entry: Any) -> Iterable[str]:
+    if not isinstance(entry, dict):
+        yield "it is not a mapping"
+        return
+    for key in entry:
+        if key not in KEYS:
+            yield display.did_you_mean(str(key), KEYS, allowed=f"there is no key {display.quoted(str(key))}; allowed are")
+    for key in ("code", "where", "reason"):
+        if not isinstance(entry.get(key), str) or not entry[key].strip():
+            yield f"`{key}` is missing" + (": say why this may stand" if key == "reason" else "")
+    if isinstance(entry.get("code"), str) and not any(fnmatch.fnmatchcase(code, entry["code"]) for code in Code):
+        yield f"no finding has the code {display.quoted(entry['code'])}"
+    if entry.get("until") is not None and type(entry["until"]) is not dt.date:
+        yield f"`until` is no date like 2027-01-31 but {display.quoted(entry['until'])}"
+
+
+def apply(findings: Iterable[Drift], entries: Sequence[Entry], day: dt.date) -> tuple[tuple[Drift, ...], tuple[Ignored, ...]]:
+    """Divide findings into those that count and those that an entry covers."""
+    counting, ignored = [], []
+    for finding in findings:
+        entry = next((one for one in entries if one.covers(finding) and not one.has_ended(day)), None)
+        if entry:
+            ignored.append(Ignored(finding, entry.reason, entry.until))
+        else:
+            counting.append(finding)
+    return tuple(counting), tuple(ignored)
+
+
+def expired(entries: Iterable[Entry], day: dt.date) -> tuple[Drift, ...]:
+    """Say which entries have ended."""
+    return tuple(
+        drift(
+            Layer.CHECK,
+            Code.IGNORE_EXPIRED,
+            f"ignore {entry.code} {entry.where}",
+            f"the entry ended on {entry.until}: {entry.reason}",
+            remedy="look at it again: put right what it covers, or give it another date in the ignore file",
+        )
+        for entry in entries
+        if entry.has_ended(day)
+    )
+
+
+def baseline(findings: Iterable[Drift], kept: Iterable[Entry] = (), *, reason: str, until: dt.date | None) -> str:
+    """Write an ignore file that covers these findings, after the entries that stay."""
+    entries = [_written(entry) for entry in kept]
+    entries += [_written(Entry(str(finding.code), _escaped(finding.where), reason, until)) for finding in findings]
+    return HEAD + yaml.safe_dump({"ignore": entries}, sort_keys=False, allow_unicode=True, width=160)
+
+
+def _written(entry: Entry) -> dict[str, Any]:
+    narrower = {"actual": entry.actual} if entry.actual != EVERYTHING else {}
+    return {"code": entry.code, "where": entry.where, **narrower, "reason": entry.reason, **({"until": entry.until} if entry.until else {})}

@@ -1,0 +1,86 @@
+"""Look at all hosts at once, through Ansible, with the stack's own key: what the roles' fact modules give, host by host."""
+
+import dataclasses
+import threading
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import capability
+from .stack import Known, KnownHost
+
+if TYPE_CHECKING:
+    from components.finish import playbook
+
+PLAYBOOK = "drift.yml"
+HOST_TASK = "Facts of the host"
+SCHEDULER_TASK = "Facts of the scheduler"
+FORKS = 32
+DEADLINE_S = 900
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen of the hosts."""
+
+    facts: Mapping[KnownHost, Mapping[str, Any]]
+    scheduler: Mapping[str, Any] | None
+    """What the controller's host gave of the scheduler; None: nothing."""
+    unreachable: Mapping[KnownHost, str]
+    """Host → what was said instead of an answer."""
+    failed: Mapping[KnownHost, str]
+    """Hosts that answered and could not be looked at, with the reason."""
+    moment_s: float
+    """The middle of the time in which they were looked at, seconds since 1970."""
+    error: str = ""
+    """Why nobody could be looked at; empty when somebody could."""
+
+
+def _finished(host: KnownHost) -> Any:
+    from components.finish import inventory
+
+    values = {name: value for name, value in dataclasses.asdict(host).items() if name not in ("group", "role") and value}
+    return inventory.FinishedHost(**values)
+
+
+def look(known: Known, *, title: str) -> Seen:
+    """Run the playbook that only looks."""
+    begun = time.time()
+    variables = {host: {"drift_mounts": list(capability.mounts(known.spec, host.role))} for host in known.hosts}
+    outcome = play(known, PLAYBOOK, variables, title=title, keep=(HOST_TASK, SCHEDULER_TASK))
+    by_name = {host.name: host for host in known.hosts}
+    unreachable = {by_name[failure.host]: failure.message for failure in outcome.failures if failure.unreachable}
+    failed = {by_name[failure.host]: f"{failure.task}: {failure.message}" for failure in outcome.failures if not failure.unreachable}
+    facts = {host: outcome.by_host[host.name][HOST_TASK] for host in known.hosts if HOST_TASK in outcome.by_host.get(host.name, {})}
+    scheduler = next((results[SCHEDULER_TASK] for results in outcome.by_host.values() if "answers" in results.get(SCHEDULER_TASK, {})), None)
+    return Seen(facts, scheduler, unreachable, failed, (begun + time.time()) / 2, outcome.error if not (facts or unreachable or failed) else "")
+
+
+def play(known: Known, name: str, variables: Mapping[KnownHost, Mapping[str, Any]], *, title: str, keep: tuple[str, ...] = ()) -> "playbook.Outcome":
+    """Run a playbook on all hosts with the stack's own key.
+
+    Args:
+        variables: of single hosts.
+        keep: names of tasks whose results are wanted.
+    """
+    from components.finish import inventory, playbook
+    from components.provider.kind import Work
+
+    finished = {host: _finished(host) for host in known.hosts}
+    groups: dict[str, list[inventory.FinishedHost]] = {}
+    for host, one in finished.items():
+        groups.setdefault(host.group, []).append(one)
+    hosts = inventory.inventory(groups)
+    for host, own in variables.items():
+        hosts[host.group]["hosts"][host.name].update(own)
+    order = playbook.Run(
+        playbook=name,
+        inventory=hosts,
+        variables={},
+        secrets={},
+        private_key=known.private_key,
+        known_hosts=inventory.known_hosts(finished.values()),
+        keep=keep,
+        forks=FORKS,
+    )
+    return playbook.run(order, Work(show=lambda _text, _kept: None, stopping=threading.Event(), timeout_s=DEADLINE_S, title=title))

@@ -1,0 +1,58 @@
+"""The report as Markdown, as job summaries and issues show it. Pure."""
+
+from collections.abc import Iterator, Sequence
+
+from blueprints import display
+
+from ..finding import Drift, Report
+from . import words
+
+SIGNS = {"error": "🔴", "warning": "🟡", "note": "🔵"}
+
+
+def write(report: Report, *, show_ignored: bool = False) -> str:
+    """Write the report."""
+    lines = [f"# Drift of {_text(words.title(report))}", "", f"**{_text(words.verdict(report)).capitalize()}** ({', '.join(words.figures(report))})", ""]
+    lines += _table(("layer", "result"), [(str(result.layer), _result(len(result.findings), result.failure)) for result in report.results])
+    for result in report.results:
+        if result.findings:
+            lines += ["", f"## {str(result.layer).capitalize()}", ""]
+            head = ("", "where", "what", "should be", "is", "do")
+            lines += _table(head, [_row(finding, report) for finding in result.findings])
+    if show_ignored and report.ignored:
+        rows = [(str(one.finding.code), one.finding.where, one.reason, str(one.until or "no end")) for one in report.ignored]
+        lines += ["", "## Ignored", "", *_table(("code", "where", "reason", "until"), rows)]
+    if report.unchecked:
+        unchecked = [(str(one.layer), one.where, one.why) for one in report.unchecked]
+        lines += ["", "<details><summary>Not checked</summary>", "", *_table(("layer", "where", "why"), unchecked), "", "</details>"]
+    return "\n".join(lines) + "\n"
+
+
+def _result(count: int, failure: str) -> str:
+    if failure:
+        return f"could not be checked: {failure}"
+    return f"{count} finding{'' if count == 1 else 's'}" if count else "clean"
+
+
+def _row(finding: Drift, report: Report) -> tuple[str, ...]:
+    new = " (new)" if report.fresh is not None and finding.fingerprint in report.fresh else ""
+    should = finding.desired if finding.desired is not None else finding.recorded
+    sign = f"{SIGNS[finding.level]} {finding.level} {finding.code}{new}"
+    return (sign, finding.where, finding.what, should or "", finding.actual or "nothing", finding.remedy)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(_text(cell) for cell in row)} |"
+
+
+def _text(text: str) -> str:
+    """Keep text from being read as Markdown or HTML; a line break would end the row."""
+    escaped = (
+        display.printable(" ".join(text.split())).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
+    )
+    for sign in ("*", "_", "[", "]", "~"):
+        escaped = escaped.replace(sign, f"\\{sign}")
+    return escaped

@@ -1,0 +1,83 @@
+"""The report as SARIF 2.1.0, as code scanning shows it. Pure."""
+
+import json
+from typing import Any
+
+from blueprints.finding import Level
+
+from ..codes import Code
+from ..finding import Drift, Report
+from . import words
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+FINGERPRINT = "clusterwrightDrift/v1"
+SEVERITIES = {Level.ERROR: "8.0", Level.WARNING: "5.0", Level.NOTE: "2.0"}
+"""Numbers by which code scanning sorts (0 to 10)."""
+
+
+def write(report: Report) -> str:
+    """Write the report."""
+    return json.dumps(as_record(report), indent=2) + "\n"
+
+
+def as_record(report: Report) -> dict[str, Any]:
+    """Turn the report into SARIF's object."""
+    shown = [*report.findings, *(one.finding for one in report.ignored)]
+    used = sorted({finding.code for finding in shown})
+    results = [_result(finding, report, used) for finding in report.findings]
+    results += [{**_result(one.finding, report, used), "suppressions": [{"kind": "external", "justification": one.reason}]} for one in report.ignored]
+    run = {
+        "tool": {
+            "driver": {
+                "name": "clusterwright drift",
+                "informationUri": "https://github.com/clusterwright/clusterwright",
+                "rules": [_rule(code) for code in used],
+            }
+        },
+        "automationDetails": {"id": f"clusterwright-drift/{report.stack}"},
+        "invocations": [_invocation(report)],
+        "results": results,
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(code: Code) -> dict[str, Any]:
+    return {
+        "id": str(code),
+        "name": code.name.title().replace("_", ""),
+        "shortDescription": {"text": code.meaning},
+        "defaultConfiguration": {"level": str(code.level)},
+        "properties": {"problem.severity": str(code.level), "security-severity": SEVERITIES[code.level], "tags": ["drift"]},
+    }
+
+
+def _result(finding: Drift, report: Report, used: list[Code]) -> dict[str, Any]:
+    said = ". ".join([f"{finding.where}: {finding.what}", *(f"{label}: {value}" for label, value in words.sides(finding)), f"Do: {finding.remedy}"])
+    result: dict[str, Any] = {
+        "ruleId": str(finding.code),
+        "ruleIndex": used.index(finding.code),
+        "level": str(finding.level),
+        "message": {"text": said},
+        "locations": [
+            {
+                # Code scanning wants a file; the stack's settings are where the cluster begins.
+                "physicalLocation": {"artifactLocation": {"uri": f"stacks/Pulumi.{report.stack}.yaml"}, "region": {"startLine": 1}},
+                "logicalLocations": [{"fullyQualifiedName": f"{finding.layer}/{finding.where}", "kind": "resource"}],
+            }
+        ],
+        "partialFingerprints": {FINGERPRINT: finding.fingerprint},
+        "properties": {"layer": str(finding.layer), "desired": finding.desired, "recorded": finding.recorded, "actual": finding.actual},
+    }
+    if report.fresh is not None:
+        result["baselineState"] = "new" if finding.fingerprint in report.fresh else "unchanged"
+    return result
+
+
+def _invocation(report: Report) -> dict[str, Any]:
+    notifications = [{"level": "error", "message": {"text": f"{result.layer}: {result.failure}"}} for result in report.failures]
+    notifications += [{"level": "note", "message": {"text": f"not checked: {one.layer}: {one.where}: {one.why}"}} for one in report.unchecked]
+    return {
+        "executionSuccessful": not report.failures,
+        "startTimeUtc": report.moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "toolExecutionNotifications": notifications,
+    }

@@ -1,0 +1,60 @@
+"""The report as people read it at a terminal. Pure."""
+
+from collections.abc import Iterator
+
+from blueprints import display
+from blueprints.finding import Level
+
+from ..finding import Drift, Report, Result
+from . import words
+
+COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "cyan"}
+
+
+def write(report: Report, *, colour: bool = False, show_ignored: bool = False) -> str:
+    """Write the report.
+
+    Args:
+        colour: use ANSI colours; for a terminal only.
+    """
+    paint = display.Paint(colour)
+    lines = [paint(f"Drift of {words.title(report)}: {words.verdict(report)}", "bold"), f"  {', '.join(words.figures(report))}"]
+    said: set[str] = set()
+    for result in report.results:
+        lines += _layer(result, report, paint, said)
+    if show_ignored and report.ignored:
+        lines += ["", paint("Ignored", "bold")]
+        for one in report.ignored:
+            until = f", until {one.until}" if one.until else ""
+            lines += [f"  {one.finding.code} {display.printable(one.finding.where)}: {display.printable(one.reason)}{until}"]
+    if report.waiting:
+        lines += ["", paint("Seen, not yet often enough", "bold")]
+        lines += [f"  {finding.code} {display.printable(finding.where)}: {display.printable(finding.what)} (run {count})" for finding, count in report.waiting]
+    if report.unchecked:
+        lines += ["", paint("Not checked", "bold")]
+        lines += [f"  {one.layer}: {display.printable(one.where)}: {display.printable(one.why)}" for one in report.unchecked]
+    return "\n".join(lines) + "\n"
+
+
+def _layer(result: Result, report: Report, paint: display.Paint, told: set[str]) -> Iterator[str]:
+    """Write a layer; a reason for which several could not be checked stands with the first of them."""
+    count = len(result.findings)
+    said = "could not be checked" if result.failure else f"{count} finding{'' if count == 1 else 's'}" if count else "clean"
+    yield ""
+    yield f"{paint(str(result.layer).capitalize(), 'bold')}: {said}"
+    if result.failure and result.failure in told:
+        yield "  for the same reason"
+        return
+    told.add(result.failure)
+    for line in result.failure.splitlines():
+        yield f"  {paint(display.printable(line), 'red')}"
+    for finding in result.findings:
+        yield from _finding(finding, paint, is_new=report.fresh is not None and finding.fingerprint in report.fresh)
+
+
+def _finding(finding: Drift, paint: display.Paint, *, is_new: bool) -> Iterator[str]:
+    new = " (new)" if is_new else ""
+    yield f"  {paint(f'{finding.level}:', COLOURS[finding.level])} {paint(display.printable(finding.where), 'bold')}: {display.printable(finding.what)} [{finding.code}]{new}"
+    for label, value in words.sides(finding):
+        yield f"    {label}: {display.printable(value)}"
+    yield f"    do: {display.printable(finding.remedy)}"

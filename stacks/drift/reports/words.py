@@ -1,0 +1,56 @@
+"""Words that all forms of a report share. Pure."""
+
+from collections.abc import Iterator
+
+from blueprints.finding import Level
+
+from ..finding import Drift, Report
+
+
+def verdict(report: Report) -> str:
+    """Say in one line how it stands."""
+    counts = [(report.count(level), level) for level in Level]
+    found = ", ".join(f"{count} {level}{'' if count == 1 else 's'}" for count, level in counts if count)
+    failed = ", ".join(str(result.layer) for result in report.failures)
+    if failed:
+        return f"could not be checked: {failed}" + (
+            f"; drift in the other layers: {found}" if found else "; no drift in the other layers" if _others(report) else ""
+        )
+    return f"drift: {found}" if found else "no drift"
+
+
+def _others(report: Report) -> bool:
+    return len(report.failures) < len(report.results)
+
+
+def title(report: Report) -> str:
+    cluster = f"{report.cluster} on {report.target}, " if report.cluster else ""
+    return f"{cluster}stack {report.stack}"
+
+
+def figures(report: Report) -> Iterator[str]:
+    """Say what stands beside the findings, one thing each."""
+    if report.ignored:
+        yield f"{len(report.ignored)} ignored"
+    if report.waiting:
+        yield f"{len(report.waiting)} to be seen again before they count"
+    if report.fresh is not None:
+        yield f"{len(report.fresh)} new since the last check"
+    if report.gone:
+        yield f"{len(report.gone)} gone since the last check"
+    if report.unchecked:
+        yield f"{len(report.unchecked)} not checked"
+    yield f"{report.seconds:.1f} s"
+
+
+def sides(finding: Drift) -> Iterator[tuple[str, str]]:
+    """Give what should be, what was and what is, each once: where the first two are the same, as one."""
+    if finding.desired is not None and finding.desired == finding.recorded:
+        yield "desired and recorded", finding.desired
+    else:
+        if finding.desired is not None:
+            yield "desired", finding.desired
+        if finding.recorded is not None:
+            yield "recorded", finding.recorded
+    if (finding.desired, finding.recorded, finding.actual) != (None, None, None):
+        yield "actual", "nothing" if finding.actual is None else finding.actual

@@ -1,0 +1,63 @@
+"""Rules about differences of resources: which are no drift, and how much the others matter (rules.yaml)."""
+
+import dataclasses
+import fnmatch
+import functools
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from blueprints.finding import Level
+
+FILE = Path(__file__).with_name("rules.yaml")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule; exactly one of `leave_out` and `level` is given."""
+
+    type: str
+    property: str
+    leave_out: str = ""
+    level: Level | None = None
+    why: str = ""
+
+    def fits(self, kind: str, path: str) -> bool:
+        return fnmatch.fnmatchcase(kind, self.type) and fnmatch.fnmatchcase(path, self.property)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlaceRule:
+    """How much a changed file matters."""
+
+    path: str
+    level: Level
+    why: str
+
+
+@functools.cache
+def rules() -> tuple[Rule, ...]:
+    """Give the rules in their order."""
+    return tuple(Rule(**{**entry, "level": Level(entry["level"]) if "level" in entry else None}) for entry in _content()["rules"])
+
+
+@functools.cache
+def _places() -> tuple[PlaceRule, ...]:
+    return tuple(PlaceRule(**{**entry, "level": Level(entry["level"])}) for entry in _content()["places"])
+
+
+def place_rule(path: str) -> PlaceRule | None:
+    """Find the rule for a place on a host, if there is one."""
+    return next((one for one in _places() if fnmatch.fnmatchcase(path, one.path)), None)
+
+
+@functools.cache
+def _content() -> dict[str, Any]:
+    content: dict[str, Any] = yaml.load(FILE.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - plain values
+    return content
+
+
+def rule(kind: str, path: str) -> Rule | None:
+    """Find the rule for a difference, if there is one."""
+    return next((one for one in rules() if one.fits(kind, path)), None)

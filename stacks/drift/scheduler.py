@@ -1,0 +1,194 @@
+"""The scheduler layer: what was configured against what Slurm's daemons say now. Pure.
+
+What was configured is the slurm.conf that the roles wrote (kept by the controller's host, not the file as it is now); accounts, users and QOS are the blueprint's.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from . import accounting, slurm
+from .codes import Code
+from .finding import Drift, Layer, Unchecked, drift
+
+CONF = "/etc/slurm/slurm.conf"
+RECONFIGURE = "`scontrol reconfigure` on the controller reads slurm.conf again; `clusterwright up` writes it again where it was changed"
+OUT_OF_USE = ("DRAIN", "FAIL")
+NOT_THERE = ("DOWN", "ERROR", "UNKNOWN", "INVAL", "NOT_RESPONDING")
+ASLEEP = frozenset({"POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DOWN", "POWER_UP"})
+"""States of nodes that come and go with the work; a powered-down node is no drift."""
+CLOUD = "CLOUD"
+"""State in slurm.conf of nodes that come and go."""
+WHO = re.compile(r"(?P<reason>.*?)\s*\[(?P<who>[^@\]]+)@(?P<when>[^\]]+)\]$")
+
+
+def findings(answers: Mapping[str, Mapping[str, str]], configuration: Mapping[str, str], spec: Mapping[str, Any]) -> tuple[list[Drift], list[Unchecked]]:
+    """Compare what was configured with what the daemons answered.
+
+    Args:
+        answers: as the module `scheduler_facts` gives them: question → `text`, or `error`.
+        configuration: path → text of what the roles wrote.
+    """
+    if reason := _silence(answers):
+        return [_silent("slurmctld", reason)], [Unchecked(Layer.SCHEDULER, "configuration, nodes, partitions, accounts", "slurmctld does not answer")]
+    found: list[Drift] = []
+    unchecked: list[Unchecked] = []
+    if CONF in configuration:
+        conf = slurm.parse_conf(configuration[CONF])
+        found += _config(conf, slurm.parse_config(answers["config"].get("text", "")))
+        found += _nodes(conf, slurm.parse_records(answers["nodes"].get("text", ""), "NodeName"))
+        found += _partitions(conf, slurm.parse_records(answers["partitions"].get("text", ""), "PartitionName"))
+    else:
+        unchecked.append(
+            Unchecked(Layer.SCHEDULER, "configuration, nodes, partitions", "the controller's host has no record of the slurm.conf that was written")
+        )
+    found += _reservations(slurm.parse_records(answers["reservations"].get("text", ""), "ReservationName"))
+    errors = [answers[name]["error"] for name in ("associations", "accounts", "users", "qos") if "error" in answers[name]]
+    if errors:
+        found.append(_silent("slurmdbd", errors[0]))
+        unchecked.append(Unchecked(Layer.SCHEDULER, "accounts, users and QOS", "slurmdbd does not answer"))
+    else:
+        found += accounting.findings(answers, spec)
+        unchecked += accounting.unchecked(spec)
+    return found, unchecked
+
+
+def _silence(answers: Mapping[str, Mapping[str, str]]) -> str:
+    """Say why nothing of the controller can be compared; empty when it can."""
+    ping = answers["ping"]
+    if "error" in ping:
+        return ping["error"]
+    if " is UP" not in ping["text"]:
+        return ping["text"].strip()
+    return next((answers[name]["error"] for name in ("config", "nodes", "partitions") if "error" in answers[name]), "")
+
+
+def _silent(daemon: str, reason: str) -> Drift:
+    return drift(
+        Layer.SCHEDULER,
+        Code.SCHEDULER_SILENT,
+        daemon,
+        f"{daemon} does not answer",
+        remedy=f"`journalctl -u {daemon}` on the controller says why; `systemctl restart {daemon}` or `clusterwright up` starts it",
+        desired="answers",
+        recorded="answers",
+        actual=" ".join(reason.split()),
+    )
+
+
+def _config(conf: slurm.Conf, live: Mapping[str, str]) -> Iterator[Drift]:
+    configured = {**slurm.RUNTIME_DEFAULTS, **{name: value for name, value in conf.parameters.items() if name not in slurm.NOT_SHOWN}}
+    names = {name.casefold(): name for name in live}
+    for name, value in sorted(configured.items()):
+        actual = live.get(names.get(name.casefold(), name))
+        if actual is not None and not slurm.same(name, value, actual):
+            yield drift(
+                Layer.SCHEDULER,
+                Code.CONFIG_VALUE,
+                f"slurmctld: {name}",
+                "the controller runs with another value than was configured",
+                remedy=RECONFIGURE,
+                desired=value,
+                recorded=value,
+                actual=actual,
+            )
+
+
+def _nodes(conf: slurm.Conf, live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:
+    for name in sorted({*conf.nodes, *live}):
+        where = f"node {name}"
+        if name not in live and conf.nodes[name].get("State", "").upper() == CLOUD:
+            continue  # one that is powered down isn't shown (slurm.conf(5), PrivateData)
+        if name not in live:
+            what = "the scheduler doesn't know the node"
+            yield drift(Layer.SCHEDULER, Code.NODE_MISSING, where, what, remedy=RECONFIGURE, desired="known", recorded="known")
+        elif name not in conf.nodes:
+            remedy = f"`scontrol delete nodename={name}` if nobody needs it; add it to a pool of the blueprint if somebody does"
+            yield drift(
+                Layer.SCHEDULER, Code.NODE_ADDED, where, "the scheduler knows a node that the blueprint doesn't", remedy=remedy, actual=live[name].get("State")
+            )
+        else:
+            yield from _node_fields(where, conf.nodes[name], live[name])
+            yield from _node_state(name, live[name])
+
+
+def _node_fields(where: str, configured: Mapping[str, str], live: Mapping[str, str]) -> Iterator[Drift]:
+    for field, default in slurm.NODE_FIELDS.items():
+        wanted, actual = configured.get(field, default), live.get(slurm.LIVE_NAMES.get(field, field))
+        if actual is None or (not wanted and field not in ("Gres", "Feature")):
+            continue
+        if not slurm.same(field, wanted, re.sub(r"\(S:[^)]*\)", "", actual)):
+            yield drift(
+                Layer.SCHEDULER,
+                Code.NODE_CHANGED,
+                f"{where}: {field}",
+                f"the node's {field} is not as configured",
+                remedy=RECONFIGURE,
+                desired=wanted or None,
+                recorded=wanted or None,
+                actual=actual,
+            )
+
+
+def _node_state(name: str, live: Mapping[str, str]) -> Iterator[Drift]:
+    states = set(re.split(r"[+*~#!%$@^-]+", live.get("State", "")))
+    if states & ASLEEP:
+        return
+    matched = WHO.match(live.get("Reason", ""))
+    reason = matched["reason"] if matched else live.get("Reason", "")
+    by = f" by {matched['who']} at {matched['when']}" if matched else ""
+    if any(state.startswith(OUT_OF_USE) for state in states):
+        remedy = f"when the reason is gone: `scontrol update nodename={name} state=resume`"
+        what = f"the node takes no jobs: it was drained{by}" + (f" ({reason})" if reason else "")
+        yield drift(Layer.SCHEDULER, Code.NODE_DRAINED, f"node {name}: drained", what, remedy=remedy, desired="in use", recorded="in use", actual=live["State"])
+    elif any(state.startswith(NOT_THERE) for state in states):
+        remedy = f"look at slurmd on {name} (`journalctl -u slurmd`); `clusterwright up` starts or rebuilds the host"
+        what = f"the node is down{by}" + (f" ({reason})" if reason else "")
+        yield drift(Layer.SCHEDULER, Code.NODE_DOWN, f"node {name}: down", what, remedy=remedy, desired="in use", recorded="in use", actual=live["State"])
+
+
+def _partitions(conf: slurm.Conf, live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:
+    for name in sorted({*conf.partitions, *live}):
+        where = f"partition {name}"
+        if name not in live:
+            what = "the partition is gone"
+            yield drift(Layer.SCHEDULER, Code.PARTITION_MISSING, where, what, remedy=RECONFIGURE, desired="there", recorded="there")
+        elif name not in conf.partitions:
+            remedy = f"`scontrol delete partition={name}`, or add a pool to the blueprint"
+            actual = f"nodes {live[name].get('Nodes', '')}"
+            yield drift(Layer.SCHEDULER, Code.PARTITION_ADDED, where, "the partition was added by hand", remedy=remedy, actual=actual)
+        else:
+            yield from _partition_fields(where, conf.partitions[name], live[name])
+
+
+def _partition_fields(where: str, configured: Mapping[str, str], live: Mapping[str, str]) -> Iterator[Drift]:
+    defaults = {field: value for field, value in slurm.PARTITION_DEFAULTS.items() if field not in slurm.FOLLOWS_CONFIG}
+    for field, wanted in {**defaults, **configured}.items():
+        actual = live.get(field)
+        if actual is None:
+            continue
+        equal = sorted(slurm.expand(wanted)) == sorted(slurm.expand(actual)) if field == "Nodes" else slurm.same(field, wanted, actual)
+        if not equal:
+            yield drift(
+                Layer.SCHEDULER,
+                Code.PARTITION_CHANGED,
+                f"{where}: {field}",
+                f"{field} of the partition is not as configured",
+                remedy=RECONFIGURE,
+                desired=wanted,
+                recorded=wanted,
+                actual=actual,
+            )
+
+
+def _reservations(live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:
+    for name, fields in sorted(live.items()):
+        what = f"a reservation keeps {fields.get('Nodes', 'nodes')} from ordinary jobs until {fields.get('EndTime', 'it is deleted')}"
+        remedy = f"`scontrol delete reservation={name}` when it is over"
+        yield drift(Layer.SCHEDULER, Code.RESERVATION, f"reservation {name}", what, remedy=remedy, actual=fields.get("Users") or fields.get("Accounts"))
+
+
+def daemons_of(spec: Mapping[str, Any]) -> Sequence[str]:
+    """Name the hosts that Slurm's controllers run on; empty where the cloud runs Slurm or nothing does."""
+    control = spec["control"]
+    return [f"{control['prefix']}-{number}" for number in range(int(control["count"]))]

@@ -1,0 +1,159 @@
+"""Read Slurm's own forms: slurm.conf, and what scontrol and sacctmgr print. Pure."""
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping
+
+_FIELD = re.compile(r"(\w[\w/]*)=(.*?)(?=\s+\w[\w/]*=|$)")
+_RANGE = re.compile(r"(?P<start>\d+)(?:-(?P<end>\d+))?")
+_UNITS = re.compile(r" (sec|min|usec|percent|nodes/min|ms)$")
+NOTHING = frozenset({"", "(null)", "n/a", "none"})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Conf:
+    """A slurm.conf: parameters, nodes one by one, partitions."""
+
+    parameters: Mapping[str, str]
+    nodes: Mapping[str, Mapping[str, str]]
+    partitions: Mapping[str, Mapping[str, str]]
+
+
+def parse_conf(text: str) -> Conf:
+    """Read slurm.conf(5). Parameters that come several times (SlurmctldHost) are joined with commas."""
+    parameters: dict[str, str] = {}
+    nodes: dict[str, dict[str, str]] = {}
+    partitions: dict[str, dict[str, str]] = {}
+    node_defaults: dict[str, str] = {}
+    partition_defaults: dict[str, str] = {}
+    for line in _lines(text):
+        fields = dict(_FIELD.findall(line))
+        if "NodeName" in fields:
+            names = fields.pop("NodeName")
+            if names == "DEFAULT":
+                node_defaults |= fields
+            elif fields.get("State") != "FUTURE":
+                nodes |= {name: {**node_defaults, **fields} for name in expand(names)}
+        elif "PartitionName" in fields:
+            name = fields.pop("PartitionName")
+            if name == "DEFAULT":
+                partition_defaults |= fields
+            else:
+                partitions[name] = {**partition_defaults, **fields}
+        else:
+            key, _, value = line.partition("=")
+            parameters[key.strip()] = f"{parameters[key.strip()]},{value.strip()}" if key.strip() in parameters else value.strip()
+    return Conf(parameters, nodes, partitions)
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in text.replace("\\\n", " ").splitlines():
+        kept = line.partition("#")[0].strip()
+        if kept and "=" in kept:
+            yield kept
+
+
+def expand(hostlist: str) -> list[str]:
+    """Write out Slurm's bracket form (`train-[0-3,7],login-0`)."""
+    found = []
+    for part in _split(hostlist):
+        head, bracket, rest = part.partition("[")
+        if not bracket:
+            found.append(part)
+            continue
+        inside, _, tail = rest.partition("]")
+        for matched in _RANGE.finditer(inside):
+            start, end = matched["start"], matched["end"] or matched["start"]
+            width = len(start) if start.startswith("0") else 0
+            numbers = [f"{head}{number:0{width}d}" for number in range(int(start), int(end) + 1)]
+            found += [name for number in numbers for name in expand(f"{number}{tail}")]
+    return found
+
+
+def _split(hostlist: str) -> list[str]:
+    return [part for part in re.split(r",(?![^\[]*\])", hostlist) if part]
+
+
+def parse_config(text: str) -> dict[str, str]:
+    """Read `scontrol show config`; the first value of each name counts."""
+    found: dict[str, str] = {}
+    hosts: list[str] = []
+    for line in text.splitlines():
+        name, separator, value = line.partition("=")
+        if not separator:
+            continue
+        if name.strip().startswith("SlurmctldHost["):
+            hosts.append(value.strip().partition("(")[0])
+        else:
+            found.setdefault(name.strip(), value.strip())
+    return {**found, "SlurmctldHost": ",".join(hosts)}
+
+
+def parse_records(text: str, key: str) -> dict[str, dict[str, str]]:
+    """Read one-line records (`scontrol --oneliner show node`) by the field that names them."""
+    records = {}
+    for line in text.splitlines():
+        fields = {name: value.strip() for name, value in _FIELD.findall(line.strip())}
+        if key in fields:
+            records[fields[key]] = fields
+    return records
+
+
+def parse_rows(text: str, *columns: str) -> list[dict[str, str]]:
+    """Read rows of `sacctmgr --parsable2 --noheader`."""
+    return [dict(zip(columns, line.split("|"), strict=False)) for line in text.splitlines() if "|" in line]
+
+
+def same(name: str, configured: str, actual: str) -> bool:
+    """Say whether the controller's value is the configured one, in its own way of writing it.
+
+    The controller adds units, numbers of users, and to lists what it always tracks.
+    """
+    if configured.casefold() in NOTHING and actual.casefold() in NOTHING:
+        return True
+    plain = re.sub(r"\(\d+\)$", "", _UNITS.sub("", actual))
+    if configured.casefold() == plain.casefold():
+        return True
+    wanted, got = (set(_split(value.casefold())) for value in (configured, plain))
+    return wanted <= got if name in ADDED_TO else wanted == got
+
+
+ADDED_TO = frozenset({"AccountingStorageTRES", "GresTypes"})
+"""Lists to which Slurm adds entries of its own."""
+
+PARTITION_DEFAULTS = {
+    "AllowGroups": "ALL",
+    "AllowAccounts": "ALL",
+    "AllowQos": "ALL",
+    "AllocNodes": "ALL",
+    "Default": "NO",
+    "QoS": "N/A",
+    "DefaultTime": "NONE",
+    "DisableRootJobs": "NO",
+    "ExclusiveUser": "NO",
+    "GraceTime": "0",
+    "Hidden": "NO",
+    "LLN": "NO",
+    "MaxCPUsPerNode": "UNLIMITED",
+    "MaxNodes": "UNLIMITED",
+    "MaxTime": "UNLIMITED",
+    "OverSubscribe": "NO",
+    "PreemptMode": "OFF",
+    "PriorityJobFactor": "1",
+    "PriorityTier": "1",
+    "ReqResv": "NO",
+    "RootOnly": "NO",
+    "State": "UP",
+}
+"""What a partition has where slurm.conf says nothing (slurm.conf(5), partition configuration), in scontrol's words."""
+FOLLOWS_CONFIG = frozenset({"PreemptMode", "GraceTime", "DefaultTime", "OverSubscribe"})
+"""Defaults that other parameters of the whole cluster can change; compared only where slurm.conf gives them for the partition."""
+
+NODE_FIELDS = {"Sockets": "", "CoresPerSocket": "", "ThreadsPerCore": "", "RealMemory": "", "Gres": "", "Feature": "", "Weight": "1"}
+"""Fields of a node that are compared, and what they are where slurm.conf says nothing."""
+LIVE_NAMES = {"Feature": "AvailableFeatures"}
+"""What scontrol calls a field of slurm.conf."""
+RUNTIME_DEFAULTS = {"SlurmctldDebug": "info", "DebugFlags": "(null)"}
+"""Parameters that scontrol can set while the controller runs, and what they are where slurm.conf says nothing."""
+NOT_SHOWN = frozenset({"Include"})
+"""Lines of slurm.conf that are no parameters of the controller."""

@@ -1,0 +1,62 @@
+"""Differences between two records, property by property. Pure."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from blueprints import display
+
+LONGEST = 200
+"""Characters of a value in a report."""
+ABSENT = object()
+"""What a property has that isn't there."""
+
+
+def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield (path, old, new) for each property that differs; `ABSENT` stands for one that isn't there.
+
+    Lists of records of the same length are compared entry by entry, all other lists as a whole.
+    """
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for name in sorted({*old, *new}, key=str):
+            yield from differences(old.get(name, ABSENT), new.get(name, ABSENT), f"{path}.{name}" if path else str(name))
+    elif _are_records(old, new):
+        for place, (before, now) in enumerate(zip(old, new, strict=True)):
+            yield from differences(before, now, f"{path}[{place}]")
+    elif old != new:
+        yield path, old, new
+
+
+def _are_records(old: Any, new: Any) -> bool:
+    both_lists = isinstance(old, list) and isinstance(new, list) and len(old) == len(new)
+    return both_lists and all(isinstance(entry, Mapping) for entry in (*old, *new))
+
+
+def shown(value: Any) -> str | None:
+    """Write a value for a report; None for one that isn't there. Private keys are not shown."""
+    if value is ABSENT or value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+    if display.is_private(text):
+        return "(a private key)"
+    text = display.printable(text)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def told(old: Any, new: Any) -> str:
+    """Say in a few words what became of a value: what a list lost and got, or that it changed."""
+    if old is ABSENT or old is None:
+        return "is there and was not recorded"
+    if new is ABSENT or new is None:
+        return "is gone"
+    if isinstance(old, list) and isinstance(new, list):
+        lost = [entry for entry in old if entry not in new]
+        got = [entry for entry in new if entry not in old]
+        words = [f"has lost {_named(lost)}"] if lost else []
+        words += [f"has {_named(got)} in addition"] if got else []
+        return " and ".join(words) or "has another order"
+    return "is not as recorded"
+
+
+def _named(entries: list[Any]) -> str:
+    return display.listed(shown(entry) or "nothing" for entry in entries[:5]) + (f" and {len(entries) - 5} more" if len(entries) > 5 else "")

@@ -1,0 +1,83 @@
+"""The versions layer: what runs on every host against the software profile, and hosts against each other. Pure."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .codes import Code
+from .finding import Drift, Layer, Unchecked, drift
+from .stack import Known, KnownHost
+
+HARDWARE_ONLY = frozenset({"driver", "cuda", "nccl", "fabric_manager", "efa_installer", "ofi_nccl", "gib", "dcgm", "doca_ofed", "gdrcopy"})
+"""Versions that a host without the hardware has no use for."""
+ANY = "any"
+
+
+def wanted(spec: Mapping[str, Any]) -> dict[str, str]:
+    """Give what the profile asks for, by name."""
+    software = spec["software"]
+    named = {name: version for name, version in software.get("versions", ()) if isinstance(version, str)}
+    own = {"os": software["os"], "slurm": software["slurm"], "arch": software.get("arch", ANY)}
+    return {**named, **{name: version for name, version in own.items() if version and version != ANY}}
+
+
+def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Drift]:
+    """Compare each host with the profile; what the profile doesn't name is compared among the hosts of a group."""
+    asked = wanted(known.spec)
+    told: set[tuple[str, str]] = set()
+    for host, of_host in facts.items():
+        for name, version in sorted(asked.items()):
+            actual = of_host["versions"].get(name)
+            if actual is not None and not matches(actual, version):
+                told.add((host.group, name))
+                yield drift(
+                    Layer.VERSIONS,
+                    Code.VERSION,
+                    f"{host.name}: {name}",
+                    f"{name} is not the software profile's",
+                    remedy=f"build the host anew from the image of {known.spec['software']['profile']}, or change the profile and run `clusterwright up`",
+                    desired=version,
+                    recorded=version,
+                    actual=actual,
+                )
+    for group in dict.fromkeys(host.group for host in facts):
+        members = {host: of_host["versions"] for host, of_host in facts.items() if host.group == group}
+        for name in sorted({name for versions in members.values() for name in versions}):
+            if (group, name) not in told:
+                everywhere = Counter(of_host["versions"].get(name) for of_host in facts.values())
+                yield from _skew(name, {host: versions.get(name) for host, versions in members.items()}, everywhere)
+
+
+def unchecked(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Unchecked]:
+    """Name what the profile asks for and no host could tell."""
+    simulated = bool(known.spec["simulated"])
+    for name in sorted(wanted(known.spec)):
+        silent = [host for host, of_host in facts.items() if name not in of_host["versions"]]
+        if silent:
+            why = "simulated hosts don't have it" if simulated and name in HARDWARE_ONLY else "the host doesn't say"
+            where = "all hosts" if len(silent) == len(facts) else ", ".join(host.name for host in silent)
+            yield Unchecked(Layer.VERSIONS, f"{where}: {name}", why)
+
+
+def matches(actual: str, asked: str) -> bool:
+    """Say whether a version is the one asked for, which may be its beginning (`24.11` for `24.11.5`)."""
+    return actual == asked or (actual.startswith(asked) and not actual[len(asked)].isalnum())
+
+
+def _skew(name: str, versions: Mapping[KnownHost, str | None], everywhere: Mapping[str | None, int]) -> Iterator[Drift]:
+    """Name the hosts that differ from most of their group; where two versions are as frequent, the whole cluster decides."""
+    counted = Counter(versions.values())
+    if len(counted) == 1:
+        return
+    most = max(counted, key=lambda version: (counted[version], everywhere[version], version or ""))
+    for host, version in versions.items():
+        if version != most:
+            yield drift(
+                Layer.VERSIONS,
+                Code.SKEW,
+                f"{host.name}: {name}",
+                f"{name} differs from the group's other hosts",
+                remedy="build the host anew, or bring the others to the same version",
+                recorded=most,
+                actual=version,
+            )

@@ -1,0 +1,140 @@
+"""What is ignored, what has to be seen again, what is new: the way from everything found to what is reported."""
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+from blueprints.finding import Level
+from stacks.drift import choice, history, ignore
+from stacks.drift.codes import Code
+from stacks.drift.finding import Layer
+from tests.drift.examples import MOMENT, finding, report, told
+
+FILE = """\
+ignore:
+  - {code: CW721, where: "train-*: /etc/motd", reason: the greeting is ours, until: 2026-12-31}
+  - {code: "CW7*", where: "login-0: *", actual: "x*", reason: being moved}
+"""
+
+
+def test_entries_cover_by_code_place_and_value_until_they_end() -> None:
+    entries = ignore.parse(FILE, "it")
+    covered = [finding(), finding("login-0: /etc/a", actual="xyz")]
+    others = [finding("control-0: /etc/motd"), finding(code=Code.FILE_GONE), finding("login-0: /etc/a", actual="abc")]
+    counting, ignored = ignore.apply([*covered, *others], entries, MOMENT.date())
+    assert [one.finding for one in ignored] == covered
+    assert [*counting] == others
+    assert ignored[0].reason == "the greeting is ours"
+
+
+def test_an_entry_that_ended_comes_back_with_what_it_covered() -> None:
+    chosen = choice.choose(report(finding()), choice.Choice(ignore.parse(FILE, "it")), None)
+    assert told(chosen.report.findings) == []
+    later = choice.choose(report(finding(), moment=MOMENT.replace(year=2027)), choice.Choice(ignore.parse(FILE, "it")), None)
+    assert told(later.report.findings) == [("CW721", "train-0: /etc/motd"), ("CW790", "ignore CW721 train-*: /etc/motd")]
+
+
+BROKEN = [
+    ("ignore: [", "is not YAML"),
+    ("- a", "one list with the name `ignore`"),
+    ("ignored: []", "one list with the name `ignore`"),
+    ("ignore: [text]", "it is not a mapping"),
+    ("ignore: [{code: CW721, where: x}]", "`reason` is missing"),
+    ("ignore: [{code: CW999, where: x, reason: y}]", "no finding has the code `CW999`"),
+    ("ignore: [{code: CW721, where: x, reason: y, untill: 2026-01-01}]", "did you mean `until`?"),
+    ("ignore: [{code: CW721, where: x, reason: y, until: tomorrow}]", "`until` is no date"),
+    ("ignore: [{code: CW721, where: x, reason: y, until: 2026-01-01 10:00:00}]", "`until` is no date"),
+    ("ignore: [{code: 5, where: x, reason: y}]", "`code` is missing"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), BROKEN)
+def test_a_malformed_file_is_refused_with_its_place(text: str, said: str) -> None:
+    with pytest.raises(ignore.BadIgnoreFile, match="it") as raised:
+        ignore.parse(text, "it")
+    assert said in str(raised.value)
+
+
+def test_no_file_and_an_empty_one_cover_nothing(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("# nothing yet\n")
+    assert ignore.read(tmp_path / "empty") == ignore.read(tmp_path / "none") == ()
+
+
+def test_a_baseline_covers_exactly_what_it_was_made_from_and_keeps_what_was_there() -> None:
+    findings = [finding("train-0: /etc/motd"), finding("fs x: ingress[0].cidr", layer=Layer.CLOUD, code=Code.PROPERTY_CHANGED)]
+    text = ignore.baseline(findings, ignore.parse(FILE, "it"), reason="known", until=dt.date(2027, 1, 1))
+    entries = ignore.parse(text, "it")
+    assert entries[:2] == ignore.parse(FILE, "it")
+    assert ignore.apply(findings, entries[2:], MOMENT.date())[0] == ()
+    assert len(ignore.apply([finding("fs x: ingress0.cidr", layer=Layer.CLOUD, code=Code.PROPERTY_CHANGED)], entries[2:], MOMENT.date())[0]) == 1
+
+
+def test_a_fingerprint_is_of_the_place_and_not_of_the_value() -> None:
+    assert finding(actual="x").fingerprint == finding(actual="y", what="other words").fingerprint
+    assert len({finding().fingerprint, finding("train-1: /etc/motd").fingerprint, finding(code=Code.FILE_GONE).fingerprint}) == 3
+
+
+def runs(*reports: object, **wishes: object) -> list[choice.Chosen]:
+    """Choose from reports one after the other, each knowing the one before."""
+    found: list[choice.Chosen] = []
+    for one in reports:
+        found.append(choice.choose(one, choice.Choice(**wishes), found[-1].run if found else None))  # type: ignore[arg-type]
+    return found
+
+
+def test_a_known_finding_is_news_once_and_again_when_it_came_back() -> None:
+    a, b = finding("train-0: a"), finding("train-0: b")
+    first, second, third, fourth = runs(report(a), report(a, b), report(b), report(a, b))
+    assert [[one.where for one in chosen.news] for chosen in (first, second, third, fourth)] == [["train-0: a"], ["train-0: b"], [], ["train-0: a"]]
+    assert third.report.gone == ("CW721 train-0: a",)
+    assert first.report.fresh is None, "the first check has nothing to compare with"
+    assert second.report.fresh == frozenset({b.fingerprint})
+
+
+def test_since_last_reports_only_what_is_new() -> None:
+    a, b = finding("train-0: a"), finding("train-0: b")
+    _, second, third = runs(report(a), report(a, b), report(a, b), since_last=True)
+    assert told(second.report.findings) == [("CW721", "train-0: b")]
+    assert told(third.report.findings) == []
+    assert third.run.shown.keys() == {a.fingerprint, b.fingerprint}
+
+
+def test_a_finding_counts_only_after_as_many_checks_in_a_row_as_asked_for() -> None:
+    a = finding()
+    chosen = runs(report(a), report(a), report(), report(a), report(a), report(a), confirm=3)
+    assert [len(one.report.findings) for one in chosen] == [0, 0, 0, 0, 0, 1]
+    assert [one.report.waiting for one in chosen[:2]] == [((a, 1),), ((a, 2),)]
+    assert chosen[2].report.gone == (), "what was never reported can't be gone"
+    assert [len(one.news) for one in chosen] == [0, 0, 0, 0, 0, 1]
+
+
+def test_a_layer_that_fails_neither_clears_nor_renews_what_is_known_of_it() -> None:
+    a = finding()
+    first, second, third = runs(report(a), report(failed=(Layer.HOSTS,)), report(a))
+    assert second.report.gone == ()
+    assert second.run.streaks == first.run.streaks
+    assert third.news == ()
+    assert third.run.streaks[a.fingerprint] == 2
+
+
+def test_what_matters_less_is_left_out() -> None:
+    levels = [finding(f"train-0: {level}", level=level) for level in Level]
+    chosen = choice.choose(report(*levels), choice.Choice(least=Level.WARNING), None)
+    assert [one.level for one in chosen.report.findings] == [Level.ERROR, Level.WARNING]
+
+
+def test_history_is_kept_read_and_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "KEPT", 3)
+    made = [choice.choose(report(finding(), moment=MOMENT.replace(minute=minute)), choice.Choice(), None).run for minute in range(5)]
+    for one in made:
+        history.add(tmp_path / "deep" / "folder", one)
+    assert history.read(tmp_path / "deep" / "folder") == tuple(made[-3:])
+
+
+def test_a_broken_line_of_the_history_is_passed_over(tmp_path: Path) -> None:
+    run = choice.choose(report(finding()), choice.Choice(), None).run
+    history.add(tmp_path, run)
+    path = tmp_path / history.FILE
+    path.write_text("{cut off\n[]\n" + path.read_text() + '{"moment": 5}\n')
+    assert history.read(tmp_path) == (run,)

@@ -1,0 +1,136 @@
+"""What the engine shows, told apart: the world, the code, and what is no drift."""
+
+from typing import Any
+
+import pytest
+
+from blueprints.finding import Level
+from stacks.drift import cloud, rules
+from stacks.drift.codes import Code
+from tests.drift.examples import told
+
+GROUP = "aws:ec2/securityGroup:SecurityGroup"
+
+
+def step(
+    op: str, kind: str, name: str, old: dict[str, Any] | None = None, new: dict[str, Any] | None = None, *, inputs: bool = False, **more: Any
+) -> dict[str, Any]:
+    side = "inputs" if inputs else "outputs"
+    state = {"type": kind, "id": f"id-{name}"}
+    return {
+        "op": op,
+        "urn": f"urn:pulumi:prod::clusterwright::{kind}::{name}",
+        "oldState": {**state, side: old or {}},
+        "newState": {**state, side: new or {}},
+        **more,
+    }
+
+
+def document(*steps: dict[str, Any]) -> dict[str, Any]:
+    return {"steps": list(steps)}
+
+
+def test_an_unchanged_stack_has_no_findings() -> None:
+    same = document(step("same", GROUP, "login", {"a": 1}, {"a": 1}), step("refresh", GROUP, "login"))
+    assert cloud.findings(same, same) == ()
+
+
+def test_each_changed_property_is_a_finding_with_three_sides() -> None:
+    old = {"ingress": [{"port": 22, "cidr": "10.0.0.0/8"}], "tags": {"owner": "ada"}, "name": "login"}
+    new = {"ingress": [{"port": 22, "cidr": "0.0.0.0/0"}], "tags": {}, "name": "login"}
+    rule, tag = cloud.findings(document(step("update", GROUP, "login", old, new, diffReasons=["ingress", "tags"])), None)
+    assert (rule.where, rule.level) == (f"{GROUP} login: ingress[0].cidr", Level.ERROR)
+    assert (rule.desired, rule.recorded, rule.actual) == ("10.0.0.0/8", "10.0.0.0/8", "0.0.0.0/0")
+    assert (tag.where, tag.level, tag.recorded, tag.actual) == (f"{GROUP} login: tags.owner", Level.NOTE, "ada", None)
+
+
+def test_properties_that_the_provider_does_not_call_changed_are_no_findings() -> None:
+    changed = step("update", GROUP, "login", {"name": "a", "seen": 1}, {"name": "b", "seen": 2}, detailedDiff={"name": {"kind": "update"}})
+    assert told(cloud.findings(document(changed), None)) == [("CW702", f"{GROUP} login: name")]
+
+
+def test_a_resource_that_is_gone_is_one_finding() -> None:
+    kind = "aws:ec2/placementGroup:PlacementGroup"
+    [gone] = cloud.findings(document(step("delete", kind, "train")), None)
+    assert (gone.code, gone.where, gone.recorded, gone.actual, gone.level) == (Code.RESOURCE_GONE, f"{kind} train", "id-train", None, Level.ERROR)
+
+
+def test_changed_code_and_a_changed_world_are_told_apart_and_meet_in_one_property() -> None:
+    world = document(step("update", GROUP, "login", {"name": "was"}, {"name": "is"}))
+    program = document(
+        step("update", GROUP, "login", {"name": "was"}, {"name": "wanted"}, inputs=True),
+        step("create", GROUP, "extra", diffReasons=[]),
+        step("replace", GROUP, "other", {"vpc": "a", "name": "x"}, {"vpc": "b", "name": "y"}, inputs=True),
+    )
+    found = cloud.findings(world, program)
+    seen = next(one for one in found if one.code is Code.PROPERTY_CHANGED)
+    assert (seen.desired, seen.recorded, seen.actual) == ("wanted", "was", "is")
+    asked = {one.where: one for one in found if one.code is Code.CODE_CHANGED}
+    assert {one.level for one in asked.values()} == {Level.NOTE}
+    assert asked[f"{GROUP} login"].what == "`up` would change it because of name"
+    assert (asked[f"{GROUP} login"].desired, asked[f"{GROUP} login"].recorded) == ("wanted", "was")
+    assert asked[f"{GROUP} extra"].what == "`up` would make it"
+    assert asked[f"{GROUP} other"].what == "`up` would replace it because of name, vpc"
+
+
+LEFT_OUT = [
+    ("clusterwright:local:HostPool", {"boots": {"train-0": 1}}, {"boots": {"train-0": 2}}),
+    ("aws:autoscaling/group:Group", {"desiredCapacity": 2}, {"desiredCapacity": 5}),
+    ("aws:eks/nodeGroup:NodeGroup", {"scalingConfig": {"desiredSize": 2}}, {"scalingConfig": {"desiredSize": 5}}),
+    ("aws:ec2/instance:Instance", {"tagsAll": {"a": "1"}}, {"tagsAll": {"a": "2"}}),
+    ("aws:ec2/launchTemplate:LaunchTemplate", {"latestVersion": 1}, {"latestVersion": 2}),
+    ("gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager", {"targetSize": 1}, {"targetSize": 2}),
+    ("gcp:compute/firewall:Firewall", {"metadataFingerprint": "a"}, {"metadataFingerprint": "b"}),
+]
+
+
+@pytest.mark.parametrize(("kind", "old", "new"), LEFT_OUT)
+def test_what_belongs_to_a_scaler_or_is_bookkeeping_is_left_out_and_named(kind: str, old: dict[str, Any], new: dict[str, Any]) -> None:
+    world = document(step("update", kind, "it", old, new))
+    assert cloud.findings(world, None) == ()
+    [left] = cloud.left_out(world)
+    assert left.where.startswith(f"{kind} it: ")
+    assert left.why.startswith("left out: ")
+
+
+def test_the_minimum_of_a_scaled_group_is_drift_all_the_same() -> None:
+    kind = "aws:autoscaling/group:Group"
+    assert told(cloud.findings(document(step("update", kind, "it", {"minSize": 0}, {"minSize": 3})), None)) == [("CW702", f"{kind} it: minSize")]
+
+
+LEVELS = [
+    ("aws:iam/rolePolicy:RolePolicy", "policy", Level.ERROR),
+    ("aws:iam/role:Role", "tags.owner", Level.NOTE),
+    ("aws:ec2/launchTemplate:LaunchTemplate", "imageId", Level.ERROR),
+    ("aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule", "cidrIpv4", Level.ERROR),
+    ("gcp:projects/iAMMember:IAMMember", "role", Level.ERROR),
+    ("gcp:compute/instance:Instance", "labels.owner", Level.NOTE),
+    ("aws:ec2/subnet:Subnet", "mapPublicIpOnLaunch", None),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "level"), LEVELS)
+def test_how_much_a_difference_matters_follows_from_what_it_is(kind: str, path: str, level: Level | None) -> None:
+    rule = rules.rule(kind, path)
+    assert (rule.level if rule else None) is level
+
+
+def test_every_rule_says_why_and_one_thing_only() -> None:
+    for rule in rules.rules():
+        assert bool(rule.leave_out) != (rule.level is not None), rule
+        assert rule.leave_out or rule.why, rule
+
+
+def test_outputs_of_the_program_and_providers_are_no_drift() -> None:
+    world = document(step("update", "pulumi:pulumi:Stack", "prod", {"a": 1}, {"a": 2}), step("update", "pulumi:providers:aws", "default", {"a": 1}, {"a": 2}))
+    assert cloud.findings(world, world) == ()
+
+
+def test_an_update_that_was_cut_off_is_a_finding() -> None:
+    assert told(cloud.findings(document(), None, pending=("train",))) == [("CW704", "pending train")]
+
+
+def test_a_private_key_is_not_shown() -> None:
+    key = "-----BEGIN OPENSSH PRIVATE KEY-----\nabc"
+    [found] = cloud.findings(document(step("update", "aws:ec2/keyPair:KeyPair", "it", {"material": key}, {"material": "x"})), None)
+    assert "abc" not in f"{found.desired}{found.recorded}"

@@ -1,0 +1,96 @@
+"""`clusterwright drift` where there is nothing to look at: each case its own message and exit status."""
+
+import json
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stacks.cli import drift, main
+from stacks.drift.finding import Layer
+from tests.drift.examples import finding, report
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture
+def backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "state").mkdir()
+    monkeypatch.setenv("PULUMI_BACKEND_URL", f"file://{tmp_path}/state")
+    monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "it")
+    monkeypatch.delenv("PULUMI_CONFIG_PASSPHRASE_FILE", raising=False)
+    return tmp_path
+
+
+def run(backend: Path, *words: str) -> int:
+    return main.main(["drift", "--stack", "nosuch", "--history", str(backend / "history"), *words])
+
+
+def test_no_stack_is_no_drift_and_no_pass(backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(backend, "--json") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {one["layer"] for one in found["layers"] if "no stack named 'nosuch'" in one["failure"]} == {"cloud", "hosts", "scheduler", "versions", "capability"}
+
+
+def test_a_malformed_ignore_file_is_said_beside_what_could_be_checked(backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (backend / "ignore.yaml").write_text("ignore: [{code: CW721}]")
+    assert run(backend, "--ignore", str(backend / "ignore.yaml"), "--layer", "cloud") == 1
+    shown = capsys.readouterr().out
+    assert "`where` is missing" in shown
+    assert "Cloud: could not be checked" in shown
+
+
+def lock(backend: Path, pid: int, host: str) -> None:
+    folder = backend / "state/.pulumi/locks/organization/clusterwright/nosuch"
+    folder.mkdir(parents=True)
+    (folder / "it.json").write_text(json.dumps({"pid": pid, "hostname": host, "username": "ada", "timestamp": "2999-01-01T00:00:00Z"}))
+
+
+@pytest.mark.parametrize(("host", "pid", "status"), [(socket.gethostname(), os.getpid(), 75), ("elsewhere", 1, 75)])
+def test_nothing_is_checked_while_an_update_runs(host: str, pid: int, status: int, backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lock(backend, pid, host)
+    assert run(backend) == status
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"is being updated by process {pid} of ada" in said.err
+
+
+def test_a_lock_whose_holder_is_gone_is_left_and_no_reason_to_wait(backend: Path) -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    lock(backend, process.pid, socket.gethostname())
+    assert run(backend, "--layer", "cloud") == 1, "there is no such stack, which is said"
+    assert (backend / "state/.pulumi/locks/organization/clusterwright/nosuch/it.json").exists()
+
+
+def test_nothing_is_checked_right_after_an_update(backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import datetime as dt
+
+    state = backend / "state/.pulumi/stacks/clusterwright/nosuch.json"
+    state.parent.mkdir(parents=True)
+    state.write_text(json.dumps({"checkpoint": {"latest": {"manifest": {"time": dt.datetime.now(dt.UTC).isoformat()}}}}))
+    assert run(backend, "--settle", "600") == 75
+    assert "to settle" in capsys.readouterr().err
+
+
+def test_no_baseline_is_made_of_a_check_with_holes(backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(backend, "baseline", "--ignore", str(backend / "ignore.yaml")) == 1
+    assert not (backend / "ignore.yaml").exists()
+    assert "no baseline" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--confirm", "0"], ["--settle", "x"], ["--out", "report.pdf"], ["--layer", "moon"], ["dance"], ["--every", "7m"]])
+def test_words_that_mean_nothing_are_refused(words: list[str], backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(backend, *words)
+    assert ended.value.code == 2
+    assert "error" in capsys.readouterr().err
+
+
+def test_exit_statuses() -> None:
+    assert drift.status(report()) == 0
+    assert drift.status(report(finding())) == 7
+    assert drift.status(report(finding(), failed=(Layer.CLOUD,))) == 1

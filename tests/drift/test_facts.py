@@ -1,0 +1,158 @@
+"""What the modules read of a host: places with their attributes, packages, and only differences."""
+
+import importlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprints.project import project_root
+
+PLAYBOOKS = project_root() / "playbooks"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def modules() -> None:
+    """Import the hosts' modules as they are imported there: from their own folders, with the project's module_utils beside Ansible's."""
+    import ansible.module_utils
+
+    for folder in ("library", "roles/drift/library"):
+        if str(PLAYBOOKS / folder) not in sys.path:
+            sys.path.insert(0, str(PLAYBOOKS / folder))
+    if str(PLAYBOOKS / "module_utils") not in ansible.module_utils.__path__:
+        ansible.module_utils.__path__.append(str(PLAYBOOKS / "module_utils"))
+
+
+def module(name: str) -> Any:
+    return importlib.import_module(name)
+
+
+def places(root: Path) -> dict[str, Any]:
+    found: dict[str, Any] = module("ansible.module_utils.host_places").places((str(root),))
+    return found
+
+
+def test_every_kind_of_place_is_described(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("hello\n")
+    (tmp_path / "secret").write_text("x")
+    (tmp_path / "secret").chmod(0o600)
+    (tmp_path / "large").write_bytes(b"a" * 9000)
+    (tmp_path / "folder").mkdir(mode=0o755)
+    (tmp_path / "link").symlink_to("/nowhere")
+    os.mkfifo(tmp_path / "pipe")
+    found = {Path(path).name: place for path, place in places(tmp_path).items()}
+    assert found["text"]["text"] == "hello\n"
+    assert found["text"]["mode"] == "0644"
+    assert "text" not in found["secret"], "what not everybody on the host may read is not copied"
+    assert "text" not in found["large"]
+    assert found["folder"]["kind"] == "folder"
+    assert found["link"] == {"kind": "link", "link": "/nowhere"}
+    assert found["pipe"]["kind"] == "special"
+
+
+def test_only_differences_are_given(tmp_path: Path) -> None:
+    differences = module("drift_facts").differences
+    (tmp_path / "a").write_text("1")
+    recorded = places(tmp_path)
+    assert differences(recorded, places(tmp_path), written=set()) == []
+    (tmp_path / "a").write_text("2")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "file").write_text("x")
+    found = differences(recorded, places(tmp_path), written={str(tmp_path / "a")})
+    assert [(one["path"], one["written"]) for one in found] == [(str(tmp_path / "a"), True), (str(tmp_path / "new"), False)], (
+        "a new folder stands for all in it"
+    )
+    assert (found[0]["recorded"]["text"], found[0]["actual"]["text"]) == ("1", "2")
+
+
+def test_a_place_that_shall_be_absent_is_right_when_it_is(tmp_path: Path) -> None:
+    differences = module("drift_facts").differences
+    path = str(tmp_path / "key")
+    assert differences({path: {"kind": "absent"}}, {}, written={path}) == []
+    (tmp_path / "key").write_text("x")
+    [found] = differences({path: {"kind": "absent"}}, places(tmp_path), written={path})
+    assert (found["recorded"], found["actual"]["kind"]) == (None, "file")
+
+
+def test_folders_on_the_way_to_a_written_file_are_no_addition() -> None:
+    folder, file = {"kind": "folder", "mode": "0755", "owner": "root", "group": "root"}, {"kind": "file", "sha256": "a"}
+    actual = {"/etc/a": folder, "/etc/a/b": folder, "/etc/a/b/c": file, "/etc/a/x": file}
+    found = module("drift_facts").differences({"/etc/a/b/c": file}, actual, written={"/etc/a/b/c"})
+    assert [one["path"] for one in found] == ["/etc/a/x"]
+
+
+def test_places_that_the_system_writes_are_left_out() -> None:
+    is_left_out = module("ansible.module_utils.host_places").is_left_out
+    for path in ("/etc/hostname", "/etc/ssh/ssh_host_ed25519_key.pub", "/etc/passwd-", "/usr/local/lib/x/__pycache__/a.pyc"):
+        assert is_left_out(path), path
+    for path in ("/etc/passwd", "/etc/ssh/sshd_config", "/etc/munge", "/etc/hosts"):
+        assert not is_left_out(path), path
+
+
+STATUS = """\
+Package: slurmd
+Status: hold ok installed
+Version: 24.11.5-4
+Description: a daemon
+ Version: not this
+
+Package: gone
+Status: deinstall ok config-files
+Version: 1
+
+Package: bash
+Status: install ok installed
+Version: 5.2
+"""
+
+
+def test_packages_are_read_with_their_holds(tmp_path: Path) -> None:
+    (tmp_path / "status").write_text(STATUS)
+    packages = module("ansible.module_utils.host_places").packages
+    assert packages(str(tmp_path / "status")) == {"slurmd": {"version": "24.11.5-4", "held": True}, "bash": {"version": "5.2", "held": False}}
+    assert packages(str(tmp_path / "none")) == {}
+
+
+def test_records_are_private_and_written_only_when_they_change(tmp_path: Path) -> None:
+    host_places = module("ansible.module_utils.host_places")
+    path = tmp_path / "record" / "it.json"
+    assert host_places.write_json(str(path), {"a": 1})
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert not host_places.write_json(str(path), {"a": 1})
+    assert host_places.read_json(str(path)) == {"a": 1}
+    path.write_text("{cut")
+    assert host_places.read_json(str(path)) is None
+    assert host_places.read_json(str(tmp_path / "none")) is None
+
+
+def entry(**changes: Any) -> dict[str, Any]:
+    return {"path": "/etc/x", "content": None, "link": None, "folder": False, "absent": False, "mode": None, "owner": None, "group": None, **changes}
+
+
+ENTRIES = [
+    (entry(content="a"), False, {"kind": "file", "mode": "0644", "owner": "root", "group": "root", "text": "a"}),
+    (entry(content="a", mode="0600", owner="slurm"), True, {"kind": "file", "mode": "0600", "owner": "slurm", "group": "root"}),
+    (entry(folder=True), False, {"kind": "folder", "mode": "0755", "owner": "root", "group": "root"}),
+    (entry(link="b"), False, {"kind": "link", "link": "b"}),
+    (entry(absent=True), False, {"kind": "absent"}),
+]
+
+
+@pytest.mark.parametrize(("asked", "secret", "expected"), ENTRIES)
+def test_what_a_role_writes_is_recorded_in_the_form_in_which_it_is_found(asked: dict[str, Any], secret: bool, expected: dict[str, Any]) -> None:
+    recorded = module("files").recorded_entry(asked, secret=secret)
+    assert {name: value for name, value in recorded.items() if name != "sha256"} == expected
+
+
+def test_declared_kernel_settings_are_read_from_recorded_texts() -> None:
+    recorded = {
+        "/etc/sysctl.d/b.conf": {"text": "# c\n-net.ipv4.ip_forward = 0\nkernel.hostname=x\n"},
+        "/etc/sysctl.d/a.conf": {"text": "kernel.hostname=y\n"},
+        "/etc/other": {"text": "a=b"},
+    }
+    found = module("drift_facts")._sysctls(recorded)
+    assert {name: one["declared"] for name, one in found.items()} == {"net.ipv4.ip_forward": "0", "kernel.hostname": "x"}
+    assert found["kernel.hostname"]["actual"] == Path("/proc/sys/kernel/hostname").read_text().strip()

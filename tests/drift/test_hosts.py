@@ -1,0 +1,197 @@
+"""Hosts compared with their records and with the cluster: nothing on a right one, one finding for each thing on a wrong one."""
+
+from typing import Any
+
+import pytest
+
+from blueprints.finding import Level
+from stacks.drift import capability, hosts, versions
+from stacks.drift.codes import Code
+from tests.drift import examples
+from tests.drift.examples import facts, known, told, unit
+
+CONTROL, LOGIN, TRAIN, OTHER = examples.hosts()
+
+
+def file(**changes: Any) -> dict[str, Any]:
+    return {"kind": "file", "mode": "0644", "owner": "root", "group": "root", "sha256": "a" * 64, **changes}
+
+
+def found(**changes: Any) -> list[tuple[str, str]]:
+    return told(hosts.findings(TRAIN, facts(**changes), known(), moment_s=examples.NOW_S))
+
+
+def place(path: str, recorded: dict[str, Any] | None, actual: dict[str, Any] | None, *, written: bool = False) -> list[dict[str, Any]]:
+    return [{"path": path, "recorded": recorded, "actual": actual, "written": written}]
+
+
+def test_a_host_as_it_should_be_has_no_findings() -> None:
+    assert found() == []
+    assert [*versions.findings(known(), examples.all_facts())] == []
+    assert [*capability.findings(known(), examples.all_facts())] == []
+
+
+PLACES = [
+    ("/etc/motd", file(), file(sha256="b" * 64), "CW721 train-0: /etc/motd"),
+    ("/etc/motd", file(), None, "CW722 train-0: /etc/motd"),
+    ("/etc/extra", None, file(), "CW723 train-0: /etc/extra"),
+    ("/etc/motd", file(), file(mode="0666"), "CW724 train-0: /etc/motd"),
+    ("/etc/motd", file(), file(owner="ada"), "CW724 train-0: /etc/motd"),
+    ("/etc/motd", file(), {"kind": "link", "link": "x"}, "CW725 train-0: /etc/motd"),
+    ("/etc/hosts", {"kind": "link", "link": "a"}, {"kind": "link", "link": "b"}, "CW725 train-0: /etc/hosts"),
+    ("/etc/systemd/system/multi-user.target.wants/x.service", {"kind": "link", "link": "a"}, None, "CW733 train-0: unit x.service"),
+    ("/etc/systemd/system/multi-user.target.wants/x.service", None, {"kind": "link", "link": "a"}, "CW733 train-0: unit x.service"),
+    ("/etc/systemd/system/x.timer", {"kind": "link", "link": "/dev/null"}, None, "CW733 train-0: unit x.timer"),
+    ("/etc/systemd/system/x.timer", None, {"kind": "link", "link": "/dev/null"}, "CW733 train-0: unit x.timer"),
+    ("/etc/systemd/system/x.timer", None, file(), "CW723 train-0: /etc/systemd/system/x.timer"),
+]
+
+
+@pytest.mark.parametrize(("path", "recorded", "actual", "expected"), PLACES)
+def test_what_became_of_a_place(path: str, recorded: dict[str, Any] | None, actual: dict[str, Any] | None, expected: str) -> None:
+    assert [" ".join(one) for one in found(places=place(path, recorded, actual))] == [expected]
+
+
+def test_lines_of_a_changed_text_are_shown_and_the_rest_is_not() -> None:
+    recorded, actual = file(text="a\nsame\n"), file(text="same\nb\n", sha256="b" * 64)
+    [one] = hosts.findings(TRAIN, facts(places=place("/etc/ssh/sshd_config", recorded, actual)), known(), moment_s=examples.NOW_S)
+    assert (one.recorded, one.actual) == ("a", "b")
+    assert one.level is Level.ERROR, "who may log in matters more than other files"
+    assert "who may log in" in one.what
+
+
+def test_a_secret_file_shows_no_content() -> None:
+    recorded, actual = file(mode="0600"), file(mode="0600", sha256="b" * 64, text="password")
+    [one] = hosts.findings(TRAIN, facts(places=place("/etc/slurm/slurmdbd.conf", recorded, actual)), known(), moment_s=examples.NOW_S)
+    assert "password" not in f"{one.recorded}{one.actual}"
+
+
+HOLD = {"version": "1", "held": True}
+FREE = {"version": "1", "held": False}
+REST = [
+    ({"packages": [{"name": "slurmd", "recorded": HOLD, "actual": None}]}, ["CW726 train-0: package slurmd"]),
+    ({"packages": [{"name": "extra", "recorded": None, "actual": FREE}]}, ["CW727 train-0: package extra"]),
+    ({"packages": [{"name": "slurmd", "recorded": HOLD, "actual": {"version": "2", "held": True}}]}, ["CW728 train-0: package slurmd"]),
+    ({"packages": [{"name": "slurmd", "recorded": HOLD, "actual": FREE}]}, ["CW729 train-0: package slurmd"]),
+    ({"packages": [{"name": "bash", "recorded": FREE, "actual": HOLD}]}, ["CW729 train-0: package bash"]),
+    ({"package_files": ["/usr/sbin/slurmd"]}, ["CW730 train-0: /usr/sbin/slurmd"]),
+    ({"units": {"x": unit(ActiveState="inactive", SubState="dead")}}, ["CW731 train-0: unit x"]),
+    ({"units": {"x": unit(ActiveState="inactive", SubState="dead", ConditionResult="no")}}, []),
+    ({"units": {"x": unit(ActiveState="inactive", SubState="dead", Type="oneshot")}}, []),
+    ({"units": {"x": unit(ActiveState="inactive", SubState="dead", UnitFileState="disabled")}}, []),
+    ({"units": {"x": unit(ActiveState="activating", SubState="start-pre")}}, []),
+    ({"units": {"x": unit(ActiveState="activating", SubState="auto-restart")}}, ["CW732 train-0: unit x"]),
+    ({"units": {"x": unit(ActiveState="failed", SubState="failed")}}, ["CW732 train-0: unit x"]),
+    ({"sysctls": {"a.b": {"declared": "0", "actual": "1"}}}, ["CW735 train-0: sysctl a.b"]),
+    ({"sysctls": {"a.b": {"declared": "0", "actual": ""}}}, ["CW735 train-0: sysctl a.b"]),
+    ({"kernel_modules": {"gdrdrv": False, "efa": True}}, ["CW736 train-0: kernel module gdrdrv"]),
+    ({"users": {}}, ["CW737 train-0: user ada"]),
+    ({"users": {"ada": "ada:x:2001:2001::/home/ada:/bin/bash", "eve": "eve:x:0:0:::"}}, ["CW738 train-0: user eve"]),
+    ({"users": {"ada": "ada:x:2001:2001::/home/ada:/bin/sh"}}, ["CW739 train-0: user ada"]),
+    ({"root_keys": []}, ["CW740 train-0: root's key of the stack"]),
+    ({"root_keys": ["# a comment", "", f'from="10.0.0.0/8" {examples.ADMIN_KEY}']}, []),
+    ({"munge_key_sha256": ""}, ["CW741 train-0: MUNGE key"]),
+    ({"epoch_s": examples.NOW_S + 59}, []),
+    ({"epoch_s": examples.NOW_S - 61}, ["CW742 train-0: clock"]),
+    ({"pending": ["slurm"]}, ["CW743 train-0: pending slurm"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "expected"), REST)
+def test_what_else_is_seen_of_a_host(changes: dict[str, Any], expected: list[str]) -> None:
+    assert [" ".join(one) for one in found(**changes)] == expected
+
+
+def test_a_strangers_key_is_named_without_showing_it() -> None:
+    key = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQDstrangers eve@home"
+    [one] = hosts.findings(TRAIN, facts(root_keys=[examples.ADMIN_KEY, key]), known(), moment_s=examples.NOW_S)
+    assert one.where == "train-0: root's key gQDstrangers"
+    assert one.actual == "ssh-rsa … eve@home"
+
+
+def test_a_host_without_a_record_is_said_to_be_unchecked() -> None:
+    [one] = hosts.unchecked(TRAIN, facts(has_record=False))
+    assert one.where == "train-0: files and packages"
+    assert [*hosts.unchecked(TRAIN, facts())] == []
+
+
+def test_versions_are_compared_with_the_profile_by_their_beginning() -> None:
+    cases = [("24.11.5", "24.11", True), ("24.11", "24.11", True), ("24.110", "24.11", False), ("6.8.0-1015-aws", "6.8.0", True), ("570.1", "570.10", False)]
+    for actual, asked, expected in cases:
+        assert versions.matches(actual, asked) is expected, (actual, asked)
+
+
+def test_another_version_is_one_finding_and_no_skew_beside_it() -> None:
+    seen = examples.all_facts(train_1={"versions": {**facts()["versions"], "slurm": "22.05.8"}})
+    assert told(versions.findings(known(), seen)) == [("CW770", "train-1: slurm")]
+
+
+def test_what_the_profile_does_not_name_is_compared_among_hosts_of_a_group() -> None:
+    seen = examples.all_facts(train_0={"versions": {**facts()["versions"], "cuda": "12.4"}}, login_0={"versions": {**facts()["versions"], "kernel": "6.1"}})
+    assert told(versions.findings(known(), seen)) == [("CW771", "train-0: cuda")], "the only host of its group has nothing to differ from"
+
+
+def test_versions_that_no_host_can_tell_are_unchecked() -> None:
+    spec = {**known().spec, "software": {**known().spec["software"], "versions": [["driver", "570"], ["kernel", "6.12"]]}}
+    [one] = versions.unchecked(known(spec=spec), examples.all_facts())
+    assert (one.where, one.why) == ("all hosts: driver", "simulated hosts don't have it")
+
+
+def devices(**changes: Any) -> dict[str, Any]:
+    return {**facts()["gpus"], **changes}
+
+
+def mounts(**changes: Any) -> dict[str, Any]:
+    whole = facts()["mounts"]
+    return {name: {**whole[name], **changes.get(name.lstrip("/") or "root", {})} for name in whole if changes.get(name.lstrip("/") or "root", {}) is not None}
+
+
+ABILITIES = [
+    ({"gpus": devices(devices=facts()["gpus"]["devices"][:7])}, ["CW780 train-0: GPU 7"]),
+    ({"gpus": devices(driver_count=7)}, ["CW780 train-0: GPUs of the driver"]),
+    ({"gpus": devices(devices=[*facts()["gpus"]["devices"], {"path": "/dev/nvidia8", "mode": "0666", "major": 60, "minor": 8}])}, ["CW781 train-0: GPU 8"]),
+    ({"gpus": devices(devices=[{**one, "mode": "0600"} if one["minor"] == 2 else one for one in facts()["gpus"]["devices"]])}, ["CW782 train-0: GPU 2"]),
+    ({"mounts": mounts(home=None)}, ["CW783 train-0: mount /home"]),
+    ({"mounts": mounts(home={"error": "Stale file handle", "options": ["rw"]})}, ["CW783 train-0: mount /home"]),
+    ({"mounts": mounts(home={"options": ["ro", "noatime"]})}, ["CW784 train-0: mount /home"]),
+    ({"mounts": mounts(home={"kind": "tmpfs"})}, ["CW784 train-0: mount /home"]),
+    ({"mounts": mounts(home={"free_bytes": 4})}, ["CW785 train-0: space of /home"]),
+    ({"mounts": mounts(root={"free_inodes": 4})}, ["CW785 train-0: files of /"]),
+    ({"hardware": {"cpus": 1, "memory_mib": 16_000}}, ["CW787 train-0: processors"]),
+    ({"hardware": {"cpus": 2, "memory_mib": 15_999}}, ["CW787 train-0: memory"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "expected"), ABILITIES)
+def test_what_a_host_can_do(changes: dict[str, Any], expected: list[str]) -> None:
+    assert [" ".join(one) for one in told(capability.findings(known(), examples.all_facts(train_0=changes)))] == expected
+
+
+def port(state: str = "4: ACTIVE", rate: str = "400 Gb/sec (4X NDR)") -> dict[str, str]:
+    return {"kind": "rdma", "state": state, "rate": rate}
+
+
+PORTS = [
+    ({"mlx5_0:1": port(), "mlx5_1:1": port()}, []),
+    ({"mlx5_0:1": port()}, ["CW786 train-0: fabric"]),
+    ({"mlx5_0:1": port(), "mlx5_1:1": port("1: DOWN")}, ["CW786 train-0: port mlx5_1:1"]),
+    ({"mlx5_0:1": port(), "mlx5_1:1": port(rate="200 Gb/sec (4X HDR)")}, ["CW786 train-0: rate of mlx5_1:1"]),
+]
+
+
+@pytest.mark.parametrize(("nics", "expected"), PORTS)
+def test_interfaces_of_the_fabric_are_counted_and_compared(nics: dict[str, Any], expected: list[str]) -> None:
+    spec = known().spec
+    node_set = {**spec["node_sets"][0], "fabric": {"nics": 2}}
+    seen = examples.all_facts(train_0={"nics": nics}, train_1={"nics": {"mlx5_0:1": port(), "mlx5_1:1": port()}})
+    assert [" ".join(one) for one in told(capability.findings(known(spec={**spec, "node_sets": [node_set]}), seen))] == expected
+
+
+def test_what_acceptance_did_not_reach_is_a_finding_when_asked_for() -> None:
+    checks = [{"name": name, "node": "train-[0-1]", "expected": "300", "measured": "180", "unit": "GB/s", "verdict": verdict, "look_at": ""} for name, verdict in (("busbw", "fail"), ("jobs", "pass"), ("rate", "reported"))]  # fmt: skip
+    assert told(capability.acceptance(known(acceptance=tuple(checks)))) == [("CW788", "train-[0-1]: busbw")]
+
+
+def test_every_code_is_of_its_own() -> None:
+    assert len({str(code) for code in Code}) == len(Code)
+    assert all(code.meaning for code in Code)

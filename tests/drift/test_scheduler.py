@@ -1,0 +1,169 @@
+"""Slurm's answers against what was configured."""
+
+from typing import Any
+
+import pytest
+
+from stacks.drift import scheduler, slurm
+from tests.drift.examples import known, told
+from tests.playbooks import templates
+
+SPEC = known().spec
+CONF = templates.render("slurm.conf.j2", role="slurm_config", spec=SPEC, host={"cgroup": "v2"})
+CONFIG = """\
+Configuration data as of 2026-11-21T20:29:01
+AccountingStorageEnforce = associations,limits
+AccountingStorageHost   = control-0
+AccountingStorageTRES   = cpu,mem,energy,node,billing,fs/disk,vmem,pages,gres/gpu,gres/gpu:h100,gres/gpumem,gres/gpuutil
+DebugFlags              = (null)
+MessageTimeout          = 30 sec
+SelectTypeParameters    = CR_CORE_MEMORY
+SlurmUser               = slurm(64030)
+SlurmctldDebug          = info
+SlurmctldHost[0]        = control-0
+SlurmdTimeout           = 60 sec
+TaskPlugin              = task/affinity,task/cgroup
+
+Cgroup Support Configuration:
+ConstrainCores          = yes
+
+Slurmctld(primary) at control-0 is UP
+"""
+NODE = (
+    "NodeName={name} Arch=x86_64 CoresPerSocket=2  CPUAlloc=0 AvailableFeatures=h100 ActiveFeatures=h100 Gres=gpu:h100:8(S:0) NodeAddr={name} Version=24.11.5 "
+    "OS=Linux 6.18 #1 SMP PREEMPT_DYNAMIC @0  RealMemory=16000 Sockets=1 Boards=1 State={state} ThreadsPerCore=1 Weight=1 Partitions=train {more}"
+)
+PARTITION = (
+    "PartitionName=train AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL AllocNodes=ALL Default=YES QoS=N/A DefaultTime=NONE DisableRootJobs=NO ExclusiveUser=NO GraceTime=0 "
+    "Hidden=NO MaxNodes=UNLIMITED MaxTime=1-00:00:00 LLN=NO MaxCPUsPerNode=UNLIMITED Nodes=train-[0-1] PriorityJobFactor=1 PriorityTier=1 RootOnly=NO ReqResv=NO "
+    "OverSubscribe=NO PreemptMode=OFF State=UP DefMemPerCPU=8000"
+)
+ASSOCIATIONS = "starter|root|||1|||||normal\nstarter|root|root||1|||||normal\nstarter|research||root|1|||||normal\nstarter|research|ada||1|||||normal\n"
+
+
+def nodes(state: str = "IDLE", more: str = "") -> str:
+    return "\n".join([NODE.format(name="train-0", state="MIXED", more=""), NODE.format(name="train-1", state=state, more=more)])
+
+
+def answers(**changes: str | dict[str, str]) -> dict[str, dict[str, str]]:
+    whole = {
+        "ping": "Slurmctld(primary) at control-0 is UP\n",
+        "config": CONFIG,
+        "nodes": nodes(),
+        "partitions": PARTITION,
+        "reservations": "No reservations in the system\n",
+        "topology": "",
+        "associations": ASSOCIATIONS,
+        "accounts": "research|first account|clusterwright\nroot|default root account|root\n",
+        "users": "ada|research|None\nroot|root|Administrator\n",
+        "qos": "normal|0||||||\n",
+    }
+    return {name: text if isinstance(text, dict) else {"text": text} for name, text in {**whole, **changes}.items()}
+
+
+def found(spec: Any = SPEC, **changes: str | dict[str, str]) -> list[str]:
+    return [" ".join(one) for one in told(scheduler.findings(answers(**changes), {"/etc/slurm/slurm.conf": CONF}, spec)[0])]
+
+
+def test_a_scheduler_as_configured_has_no_findings() -> None:
+    assert found() == []
+
+
+CASES = [
+    ({"ping": "Slurmctld(primary) at control-0 is DOWN\n"}, ["CW750 slurmctld"]),
+    ({"ping": {"error": "scontrol is not installed"}}, ["CW750 slurmctld"]),
+    ({"config": {"error": "Unable to contact slurm controller"}}, ["CW750 slurmctld"]),
+    ({"associations": {"error": "Connection refused"}}, ["CW750 slurmdbd"]),
+    ({"config": CONFIG.replace("= 30 sec", "= 31 sec")}, ["CW751 slurmctld: MessageTimeout"]),
+    ({"config": CONFIG.replace("associations,limits", "associations")}, ["CW751 slurmctld: AccountingStorageEnforce"]),
+    ({"config": CONFIG.replace(",gres/gpu:h100", "")}, ["CW751 slurmctld: AccountingStorageTRES"]),
+    ({"config": CONFIG.replace("= info", "= debug2")}, ["CW751 slurmctld: SlurmctldDebug"]),
+    ({"nodes": NODE.format(name="train-0", state="IDLE", more="")}, ["CW752 node train-1"]),
+    ({"nodes": nodes() + "\n" + NODE.format(name="ghost", state="IDLE", more="")}, ["CW753 node ghost"]),
+    ({"nodes": nodes().replace("gpu:h100:8", "gpu:h100:7", 1)}, ["CW754 node train-0: Gres"]),
+    ({"nodes": nodes().replace("Gres=gpu:h100:8(S:0)", "Gres=(null)", 1)}, ["CW754 node train-0: Gres"]),
+    ({"nodes": nodes().replace("AvailableFeatures=h100", "AvailableFeatures=h100,fast", 1)}, ["CW754 node train-0: Feature"]),
+    ({"nodes": nodes().replace("RealMemory=16000", "RealMemory=8000", 1)}, ["CW754 node train-0: RealMemory"]),
+    ({"nodes": nodes().replace("Weight=1", "Weight=9", 1)}, ["CW754 node train-0: Weight"]),
+    ({"nodes": nodes("IDLE+DRAIN", "Reason=bad fan [root@2026-11-21T20:00:00]")}, ["CW755 node train-1: drained"]),
+    ({"nodes": nodes("DOWN*", "Reason=Not responding [slurm@2026-11-21T20:00:00]")}, ["CW756 node train-1: down"]),
+    ({"nodes": nodes("IDLE+NOT_RESPONDING")}, ["CW756 node train-1: down"]),
+    ({"nodes": nodes("ALLOCATED")}, []),
+    ({"nodes": nodes("IDLE+COMPLETING")}, []),
+    ({"nodes": nodes("IDLE+CLOUD+POWERED_DOWN")}, []),
+    ({"nodes": nodes("ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP")}, []),
+    ({"partitions": ""}, ["CW757 partition train"]),
+    ({"partitions": f"{PARTITION}\n{PARTITION.replace('=train ', '=mine ')}"}, ["CW758 partition mine"]),
+    ({"partitions": PARTITION.replace("1-00:00:00", "2:00:00")}, ["CW759 partition train: MaxTime"]),
+    ({"partitions": PARTITION.replace("State=UP", "State=DRAIN")}, ["CW759 partition train: State"]),
+    ({"partitions": PARTITION.replace("AllowAccounts=ALL", "AllowAccounts=vip")}, ["CW759 partition train: AllowAccounts"]),
+    ({"partitions": PARTITION.replace("train-[0-1]", "train-0")}, ["CW759 partition train: Nodes"]),
+    ({"partitions": PARTITION.replace("train-[0-1]", "train-1,train-0")}, []),
+    ({"associations": ASSOCIATIONS.replace("research", "other")}, ["CW760 account research", "CW761 account other"]),
+    ({"associations": ASSOCIATIONS + "starter|guests||root|1|||||normal\n"}, ["CW761 account guests"]),
+    ({"associations": ASSOCIATIONS + "another|guests||root|1|||||normal\n"}, []),
+    ({"accounts": "research|something else|clusterwright\n"}, ["CW762 account research: description"]),
+    ({"associations": ASSOCIATIONS.replace("research||root|1||", "research||root|1|gres/gpu=4|")}, ["CW762 account research: grptres"]),
+    ({"associations": ASSOCIATIONS.replace("ada||1", "ada||50")}, ["CW762 account research: user ada: fairshare"]),
+    ({"users": "ada|other|None\n"}, ["CW762 user ada: default account"]),
+    ({"associations": ASSOCIATIONS.replace("starter|research|ada||1|||||normal\n", "")}, ["CW763 account research: user ada"]),
+    ({"associations": ASSOCIATIONS + "starter|research|bob||1|||||normal\n"}, ["CW764 account research: user bob"]),
+    ({"qos": ""}, ["CW765 QOS normal"]),
+    ({"qos": "normal|0||||||\nfast|5||||||\n"}, ["CW766 QOS fast"]),
+    ({"qos": "normal|10||||||\n"}, ["CW767 QOS normal: priority"]),
+    ({"qos": "normal|0|01:00:00|||||\n"}, ["CW767 QOS normal: maxwall"]),
+    ({"users": "ada|research|Operator\n"}, ["CW768 user ada: admin level"]),
+    ({"reservations": "ReservationName=mine StartTime=2026-11-21T20:00:00 EndTime=2026-11-21T21:00:00 Nodes=train-0 Users=root State=ACTIVE\n"}, ["CW769 reservation mine"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "expected"), CASES)
+def test_each_difference_is_one_finding(changes: dict[str, Any], expected: list[str]) -> None:
+    assert sorted(found(**changes)) == sorted(expected)
+
+
+def test_a_node_that_is_powered_down_and_not_shown_is_no_drift() -> None:
+    conf = CONF.replace("State=UNKNOWN", "State=CLOUD")
+    assert scheduler.findings(answers(nodes=NODE.format(name="train-0", state="IDLE+CLOUD", more="")), {"/etc/slurm/slurm.conf": conf}, SPEC)[0] == []
+
+
+def test_who_drained_a_node_and_why_is_said() -> None:
+    drained = nodes("IDLE+DRAIN", "Reason=bad fan [ada@2026-11-21T20:00:00]")
+    [one] = scheduler.findings(answers(nodes=drained), {"/etc/slurm/slurm.conf": CONF}, SPEC)[0]
+    assert one.what == "the node takes no jobs: it was drained by ada at 2026-11-21T20:00:00 (bad fan)"
+
+
+def test_what_could_not_be_asked_is_unchecked_and_no_finding() -> None:
+    findings, unchecked = scheduler.findings(answers(associations={"error": "refused"}), {}, SPEC)
+    assert told(findings) == [("CW750", "slurmdbd")]
+    assert [one.where for one in unchecked] == ["configuration, nodes, partitions", "accounts, users and QOS"]
+
+
+def test_limits_that_the_roles_do_not_set_are_unchecked() -> None:
+    account = {**SPEC["accounts"][0], "most_gpus": 4}
+    spec = {**SPEC, "accounts": [account], "qos": [{"name": "fast"}]}
+    findings, unchecked = scheduler.findings(answers(), {"/etc/slurm/slurm.conf": CONF}, spec)
+    assert findings == []
+    assert [one.where for one in unchecked] == ["account research: most_gpus", "QOS fast"]
+
+
+def test_hostlists_are_written_out() -> None:
+    cases = {
+        "a": ["a"],
+        "a-[0-2]": ["a-0", "a-1", "a-2"],
+        "a-[0,2-3],b": ["a-0", "a-2", "a-3", "b"],
+        "a[01-02]": ["a01", "a02"],
+        "r[0-1]n[0-1]": ["r0n0", "r0n1", "r1n0", "r1n1"],
+    }
+    for hostlist, names in cases.items():
+        assert slurm.expand(hostlist) == names
+
+
+def test_slurm_conf_is_read_with_defaults_comments_and_continued_lines() -> None:
+    conf = slurm.parse_conf(
+        "# c\nA=1 # why\nSlurmctldHost=x\nSlurmctldHost=y\nNodeName=DEFAULT Sockets=2\nNodeName=n[0-1] \\\n RealMemory=5\nNodeName=f State=FUTURE\n"
+        "PartitionName=DEFAULT MaxTime=5\nPartitionName=p Nodes=n0\n"
+    )
+    assert conf.parameters == {"A": "1", "SlurmctldHost": "x,y"}
+    assert conf.nodes == {name: {"Sockets": "2", "RealMemory": "5"} for name in ("n0", "n1")}
+    assert conf.partitions == {"p": {"MaxTime": "5", "Nodes": "n0"}}

@@ -1,0 +1,129 @@
+"""Drift of many kinds, each planted with one command, and what a check has to say of it: no more and no less."""
+
+import dataclasses
+import fnmatch
+
+EVERYWHERE = ("control-0", "login-0", "train-0", "train-1")
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA stranger"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plant:
+    """One planted drift."""
+
+    name: str
+    host: str
+    command: str
+    expected: tuple[str, ...]
+    """`layer code where` of each finding."""
+    ends: tuple[str, ...] = ()
+    """Patterns of earlier findings that it puts an end to."""
+
+
+def awk_package(name: str, line: str) -> str:
+    """Change the version that dpkg's list gives for a package."""
+    return f"awk -v RS= -v ORS='\\n\\n' '/^Package: {name}\\n/ {{ sub(/\\nVersion: [^\\n]*/, \"\\n{line}\") }} 1' /var/lib/dpkg/status > /tmp/status && cp /tmp/status /var/lib/dpkg/status"
+
+
+def sacctmgr(words: str) -> str:
+    return f"sacctmgr --immediate {words}"
+
+
+FILES = (
+    Plant("a setting of the SSH server edited", "train-0", "echo PermitRootLogin yes >> /etc/ssh/sshd_config.d/clusterwright.conf",
+          ("hosts CW721 train-0: /etc/ssh/sshd_config.d/clusterwright.conf",)),
+    Plant("a local user added", "train-0", "echo 'eve:x:0:0::/root:/bin/sh' >> /etc/passwd", ("hosts CW721 train-0: /etc/passwd",)),
+    Plant("a cron job added", "train-0", "mkdir -p /etc/cron.d && echo '* * * * * root true' > /etc/cron.d/extra", ("hosts CW723 train-0: /etc/cron.d*",)),
+    Plant("a mode opened", "train-0", "chmod 0666 /etc/nsswitch.conf", ("hosts CW724 train-0: /etc/nsswitch.conf",)),
+    Plant("an owner changed", "train-0", "chown nobody /etc/sysctl.d/60-clusterwright.conf", ("hosts CW724 train-0: /etc/sysctl.d/60-clusterwright.conf",)),
+    Plant("a written file removed", "train-0", "rm /etc/systemd/journald.conf.d/clusterwright.conf", ("hosts CW722 train-0: /etc/systemd/journald.conf.d/clusterwright.conf",)),
+    Plant("a link turned", "train-0", "ln -sfn /usr/bin/mawk /etc/alternatives/awk", ("hosts CW725 train-0: /etc/alternatives/awk",)),
+    Plant("a file made a link", "train-0", "ln -sfn /etc/debian_version /etc/issue.net", ("hosts CW725 train-0: /etc/issue.net",)),
+    Plant("a folder with programs added", "train-0", "mkdir /opt/tool && echo hello > /opt/tool/run", ("hosts CW723 train-0: /opt/tool",)),
+    Plant("a boot program edited", "train-0", "echo '# edited' >> /usr/lib/clusterwright/boot", ("hosts CW721 train-0: /usr/lib/clusterwright/boot",)),
+    Plant("a unit unmasked", "train-0", "rm /etc/systemd/system/fstrim.timer", ("hosts CW733 train-0: unit fstrim.timer",)),
+    Plant("a unit masked", "train-0", "ln -s /dev/null /etc/systemd/system/haproxy.service", ("hosts CW733 train-0: unit haproxy.service",)),
+    Plant("a unit disabled", "train-0", "rm /etc/systemd/system/multi-user.target.wants/slurmd.service", ("hosts CW733 train-0: unit slurmd.service",)),
+    Plant("a unit enabled", "train-0", "ln -s /usr/lib/systemd/system/debug-shell.service /etc/systemd/system/multi-user.target.wants/",
+          ("hosts CW733 train-0: unit debug-shell.service",)),
+    Plant("a kernel setting changed", "train-0", "sysctl -q -w net.ipv4.ip_forward=1", ("hosts CW735 train-0: sysctl net.ipv4.ip_forward",)),
+    Plant("a stranger's key for root", "train-0", f"echo '{KEY}' >> /root/.ssh/authorized_keys", ("hosts CW740 train-0: root's key*",)),
+    Plant("another MUNGE key", "login-0", "head -c 128 /dev/urandom > /etc/munge/munge.key", ("hosts CW741 login-0: MUNGE key",)),
+    Plant("a configuration not taken over", "control-0", "mkdir -p /run/clusterwright/pending && touch /run/clusterwright/pending/database",
+          ("hosts CW743 control-0: pending database",)),
+    Plant("the greeting edited", "login-0", "echo hello >> /etc/motd", ("hosts CW721 login-0: /etc/motd",)),
+    Plant("a user of the cluster added", "control-0", "echo 'eve:x:2666:2666::/home/eve:/bin/bash' >> /var/lib/clusterwright/cluster/users/passwd",
+          tuple(f"hosts CW738 {host}: user eve" for host in EVERYWHERE)),
+    Plant("a user's shell changed", "control-0", "sed -i s,/home/ada:/bin/bash,/home/ada:/bin/sh, /var/lib/clusterwright/cluster/users/passwd",
+          tuple(f"hosts CW739 {host}: user ada" for host in EVERYWHERE)),
+)  # fmt: skip
+
+PACKAGES = (
+    Plant("a hold removed", "train-0", "echo slurmd install | dpkg --set-selections", ("hosts CW729 train-0: package slurmd",)),
+    Plant("a hold added", "train-0", "echo bash hold | dpkg --set-selections", ("hosts CW729 train-0: package bash",)),
+    Plant("a package removed", "train-0", "dpkg --remove --force-depends python3-apt", ("hosts CW726 train-0: package python3-apt",)),
+    Plant("a package added", "train-0",
+          "mkdir -p /tmp/deb/DEBIAN && printf 'Package: handmade\\nVersion: 1\\nArchitecture: all\\nMaintainer: me <me@example.org>\\nDescription: by hand\\n' > /tmp/deb/DEBIAN/control "
+          "&& dpkg-deb --build /tmp/deb /tmp/handmade.deb && dpkg --install /tmp/handmade.deb", ("hosts CW727 train-0: package handmade",)),
+    Plant("a package of another version", "login-0", awk_package("procps", "Version: 2:9.9"), ("hosts CW728 login-0: package procps",)),
+    Plant("another Slurm on one node", "train-1", awk_package("slurmd", "Version: 99.1.0-1"), ("hosts CW728 train-1: package slurmd", "versions CW770 train-1: slurm")),
+    Plant("a program of a held package replaced", "train-0", "cp /bin/true /usr/sbin/slurmdbd", ("hosts CW730 train-0: /usr/sbin/slurmdbd",)),
+    Plant("another operating system on one node", "train-1", "sed -i 's/^VERSION_ID=.*/VERSION_ID=\"99\"/' /usr/lib/os-release", ("versions CW770 train-1: os",)),
+    Plant("CUDA on one node only", "train-0", "mkdir /usr/local/cuda && echo '{\"cuda\": {\"name\": \"CUDA SDK\", \"version\": \"12.4.1\"}}' > /usr/local/cuda/version.json",
+          ("hosts CW723 train-0: /usr/local/cuda", "versions CW771 train-0: cuda")),
+    Plant("a unit failed", "train-1", "systemd-run --quiet --unit=oops --property=RemainAfterExit=no /bin/false; sleep 1", ("hosts CW732 train-1: unit oops.service",)),
+    Plant("a GPU gone", "train-0", "rm /dev/nvidia3", ("capability CW780 train-0: GPU 3",)),
+    Plant("a GPU that nobody may open", "train-0", "chmod 0600 /dev/nvidia5", ("capability CW782 train-0: GPU 5",)),
+    Plant("a GPU too many", "train-1", "mknod -m 0666 /dev/nvidia8 c 60 8", ("capability CW781 train-1: GPU 8",)),
+    Plant("a file system not mounted", "train-1", "umount /shared", ("capability CW783 train-1: mount /shared",)),
+    Plant("a file system read-only", "login-0", "mount -o remount,ro,bind /home", ("capability CW784 login-0: mount /home",)),
+    Plant("another file system in its place, and full", "train-0", "mount -t tmpfs -o size=1M none /shared && (head -c 2M /dev/zero > /shared/full || true)",
+          ("capability CW784 train-0: mount /shared", "capability CW785 train-0: space of /shared")),
+)  # fmt: skip
+
+SCHEDULER = (
+    Plant("slurm.conf edited and taken over", "control-0",
+          "sed -i s/MessageTimeout=30/MessageTimeout=31/ /etc/slurm/slurm.conf && echo 'NodeName=ghost-0 NodeAddr=127.0.0.9 CPUs=1 State=UNKNOWN' >> /etc/slurm/slurm.conf && scontrol reconfigure && sleep 2",
+          ("hosts CW721 control-0: /etc/slurm/slurm.conf", "scheduler CW751 slurmctld: MessageTimeout", "scheduler CW753 node ghost-0")),
+    Plant("a partition added", "control-0", "scontrol create partition=extra nodes=train-0", ("scheduler CW758 partition extra",)),
+    Plant("a limit of a partition changed", "control-0", "scontrol update partitionname=train maxtime=2:00:00", ("scheduler CW759 partition train: MaxTime",)),
+    Plant("a partition closed to others", "control-0", "scontrol update partitionname=train allowgroups=root", ("scheduler CW759 partition train: AllowGroups",)),
+    Plant("a node drained", "control-0", "scontrol update nodename=train-1 state=drain reason='bad fan'", ("scheduler CW755 node train-1: drained",)),
+    Plant("another level of messages", "control-0", "scontrol setdebug debug2", ("scheduler CW751 slurmctld: SlurmctldDebug",)),
+    Plant("a feature added to a node", "control-0", "scontrol update nodename=train-0 availablefeatures=h100,fast", ("scheduler CW754 node train-0: Feature",)),
+    Plant("a node's weight changed", "control-0", "scontrol update nodename=train-0 weight=7", ("scheduler CW754 node train-0: Weight",)),
+    Plant("an account added", "control-0", sacctmgr("add account guests description=visitors organization=none"), ("scheduler CW761 account guests",)),
+    Plant("a limit of an account set", "control-0", sacctmgr("modify account research set grptres=gres/gpu=4"), ("scheduler CW762 account research: grptres",)),
+    Plant("an account described otherwise", "control-0", sacctmgr("modify account where name=research set description=other"), ("scheduler CW762 account research: description",)),
+    Plant("a QOS changed", "control-0", sacctmgr("modify qos normal set priority=10"), ("scheduler CW767 QOS normal: priority",)),
+    Plant("a QOS added", "control-0", sacctmgr("add qos fast"), ("scheduler CW766 QOS fast",)),
+    Plant("a user given an account", "control-0", sacctmgr("add user bob account=research"), ("scheduler CW764 account research: user bob",)),
+    Plant("a user made operator", "control-0", sacctmgr("modify user ada set adminlevel=operator"), ("scheduler CW768 user ada: admin level",)),
+    Plant("nodes reserved", "control-0", "scontrol create reservation reservationname=mine users=root starttime=now duration=60 nodes=train-0", ("scheduler CW769 reservation mine",)),
+)  # fmt: skip
+
+DAEMONS = (
+    Plant("a user without the account", "control-0", sacctmgr("delete user where name=ada account=research"), ("scheduler CW763 account research: user ada",),
+          ends=("scheduler CW768 *",)),
+    Plant("MUNGE stopped on the login node", "login-0", "systemctl stop munge", ("hosts CW731 login-0: unit munge.service",)),
+    Plant("slurmdbd stopped", "control-0", "systemctl stop slurmdbd", ("hosts CW731 control-0: unit slurmdbd.service", "scheduler CW750 slurmdbd"),
+          ends=("scheduler CW76[0-8] *",)),
+)  # fmt: skip
+
+LAST = (
+    Plant("slurmctld stopped", "control-0", "systemctl stop slurmctld", ("hosts CW731 control-0: unit slurmctld.service", "scheduler CW750 slurmctld"), ends=("scheduler *",)),
+)  # fmt: skip
+
+
+def expected(so_far: list[str], plants: tuple[Plant, ...]) -> list[str]:
+    """Give what a check has to find after these plants, as patterns."""
+    for plant in plants:
+        so_far = [one for one in so_far if not any(fnmatch.fnmatchcase(one, ended) for ended in plant.ends)] + list(plant.expected)
+    return so_far
+
+
+def mismatch(found: list[str], patterns: list[str]) -> tuple[list[str], list[str]]:
+    """Give (what was found and not expected, what was expected and not found)."""
+    extra = [one for one in found if not any(one == pattern or fnmatch.fnmatchcase(one, pattern) for pattern in patterns)]
+    missing = [pattern for pattern in patterns if not any(one == pattern or fnmatch.fnmatchcase(one, pattern) for one in found)]
+    return extra, missing

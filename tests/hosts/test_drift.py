@@ -1,0 +1,247 @@
+"""Drift checks on a real cluster: silent while nothing is wrong, exact when something is, and without a trace of their own."""
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprints.project import project_root
+from components.local.machine import host as hosts
+from components.local.machine import network
+from stacks.drift import fix
+from tests.hosts import grafted, planted
+from tests.hosts.deployment import Deployment, deployment, wait_until
+
+pytestmark = pytest.mark.hosts
+
+HOSTS = ("control-0", "login-0", "train-0", "train-1")
+UNITS = ("munge.service", "mariadb.service", "slurmdbd.service", "slurmctld.service", "slurmd.service", "ssh.service")
+WRITTEN_BY_THE_SYSTEM = {
+    "/run",
+    "/tmp",
+    "/var/log",
+    "/proc",
+    "/sys",
+    "/dev",
+    "/home",
+    "/shared",
+    "/var/lib/clusterwright/cluster",
+    "/var/lib/clusterwright/state",
+}
+"""Where a host writes whether a check runs or not, and what is mounted from elsewhere. Login records are below /run and /var/log."""
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A starter of this module's own: what is planted here would disturb others."""
+    with deployment("test-drift", tmp_path_factory.mktemp("drift")) as one:
+        one.up()
+        yield one
+
+
+def drift(stack: Deployment, *words: str) -> subprocess.CompletedProcess[str]:
+    return stack.clusterwright("drift", "--history", str(stack.home / "history"), *words)
+
+
+def report(stack: Deployment, *words: str, status: int) -> dict[str, Any]:
+    done = drift(stack, "--json", *words)
+    assert done.returncode == status, done.stdout[-6000:] + done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    return [f"{one['layer']} {one['code']} {one['where']}" for one in found["findings"]]
+
+
+def has_run(stack: Deployment, host: str, service: str) -> bool:
+    shown = stack.inside_all(host, "systemctl", "show", "--property=ActiveState,ExecMainExitTimestampMonotonic", service).split()
+    return "ActiveState=activating" not in shown and "ExecMainExitTimestampMonotonic=0" not in shown
+
+
+def engine_folder() -> Path:
+    program = shutil.which("pulumi")
+    assert program
+    return Path(program).parent
+
+
+def state_of(stack: Deployment) -> dict[str, tuple[int, bytes]]:
+    """Everything in the backend's folder, with its times."""
+    return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in sorted((stack.home / "state").rglob("*")) if path.is_file()}
+
+
+def disk_of(stack: Deployment, hostname: str) -> dict[str, tuple[object, ...]]:
+    """Content, mode, owner and time of everything on a host but the places where hosts write in the course of their work."""
+    root = stack.host(hostname).root
+    found: dict[str, tuple[object, ...]] = {}
+    for folder, folders, files in os.walk(root):
+        inside = f"/{Path(folder).relative_to(root)}/".replace("/./", "/")
+        folders[:] = [name for name in folders if f"{inside}{name}" not in WRITTEN_BY_THE_SYSTEM]
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            status = path.lstat()
+            digest = hashlib.sha256(path.read_bytes()).hexdigest() if stat.S_ISREG(status.st_mode) else path.readlink() if path.is_symlink() else ""
+            found[f"{inside}{name}"] = (status.st_mode, status.st_uid, status.st_gid, status.st_mtime_ns, digest)
+    return found
+
+
+def units_of(stack: Deployment) -> dict[str, str]:
+    """Main processes of the units on every host, with the moment when each was started."""
+    asked = ("systemctl", "show", "--property=Id,MainPID,ActiveEnterTimestampMonotonic,NRestarts", *UNITS)
+    return {name: stack.inside_all(name, *asked) for name in HOSTS}
+
+
+def test_an_untouched_cluster_has_no_drift_also_while_jobs_run(stack: Deployment) -> None:
+    assert report(stack, status=0)["findings"] == []
+    stack.ssh("sbatch --parsable --nodes=2 --gpus-per-node=4 --wrap 'sleep 60'")
+    assert report(stack, status=0)["findings"] == []
+    found = report(stack, "--acceptance", status=0)
+    assert found["findings"] == []
+    assert [layer["layer"] for layer in found["layers"]] == ["cloud", "hosts", "scheduler", "versions", "capability"]
+    assert found["unchecked"], "what was not compared is named"
+    stack.ssh("scancel --me")
+
+
+def test_a_check_leaves_no_trace(stack: Deployment) -> None:
+    before_state, before_hosts, before_units = state_of(stack), {name: disk_of(stack, name) for name in HOSTS}, units_of(stack)
+    assert report(stack, status=0)["findings"] == []
+    assert state_of(stack) == before_state
+    assert units_of(stack) == before_units
+    for name in HOSTS:
+        after = disk_of(stack, name)
+        assert {path for path in {*before_hosts[name], *after} if before_hosts[name].get(path) != after.get(path)} == set(), name
+
+
+def test_a_timer_of_systemd_runs_the_check_and_somebody_is_told(stack: Deployment) -> None:
+    """The units are installed on the controller, which sees this checkout, its Python and its engine under their own names."""
+    host = "control-0"
+    for folder in (project_root(), Path(sys.base_prefix), Path(sys.executable).parents[1].resolve(), engine_folder(), stack.home):
+        stack.inside(host, "mkdir", "-p", str(folder))
+        grafted.graft(folder, guest=stack.guest(host))
+    words = ["--as", "systemd", "--every", "1h", "--settle", "0", "--layer", "hosts", "--layer", "scheduler", "--history", "/var/tmp/drift-history"]
+    written = stack.clusterwright("drift", "schedule", *words, "--notify-command", "cat > /var/tmp/told.json", "--to", str(stack.host(host).root))
+    assert written.returncode == 0, written.stderr
+    environment = {name: value for name, value in stack.environment.items() if name.startswith(("PULUMI_", "PYTHONPATH"))} | {"HOME": "/root"}
+    stack.inside(host, "sh", "-c", "cat > /etc/clusterwright/drift.env", stdin="".join(f"{name}={value}\n" for name, value in environment.items()))
+    timer, service = "clusterwright-drift-test-drift.timer", "clusterwright-drift-test-drift.service"
+    stack.inside_all(host, "systemd-analyze", "verify", f"/etc/systemd/system/{service}", f"/etc/systemd/system/{timer}")
+    stack.inside_all(host, "systemctl", "daemon-reload")
+    stack.inside_all(host, "systemctl", "start", timer)
+    reports = "/var/log/clusterwright-drift/test-drift"
+    wait_until(lambda: has_run(stack, host, service), awaiting="the timer to fire and the check to end", within_s=150)
+    shown = stack.inside_all(host, "systemctl", "show", "--property=Result,ExecMainStatus", service)
+    assert set(shown.split()) == {"Result=success", "ExecMainStatus=7"}, stack.inside_all(host, "journalctl", "--unit", service, "--no-pager", "--output=cat")
+    told = json.loads(stack.inside(host, "cat", "/var/tmp/told.json"))
+    added = {f"hosts CW723 control-0: /etc/systemd/system/{name}" for name in (timer, service)} | {"hosts CW723 control-0: /etc/clusterwright/drift.env"}
+    assert set(lines(told)) == added, "the check finds what was put on the host for it"
+    assert json.loads(stack.inside(host, "sh", "-c", f"cat {reports}/2*.json"))["findings"] == told["findings"]
+    assert "<!doctype html>" in stack.inside(host, "cat", f"{reports}/latest.html")
+    stack.inside_all(host, "systemctl", "stop", timer)
+    stack.inside(host, "sh", "-c", f"rm -r /etc/systemd/system/{timer} /etc/systemd/system/{service} /etc/clusterwright/drift.env /var/tmp/told.json {reports}")
+    stack.inside_all(host, "systemctl", "daemon-reload")
+    assert report(stack, status=0)["findings"] == []
+
+
+MENDED = (
+    ("login-0", "systemctl stop munge"),
+    ("train-0", "sysctl -q -w net.ipv4.ip_forward=1"),
+    ("train-0", "echo slurmd install | dpkg --set-selections"),
+    ("train-0", "chmod 0666 /etc/nsswitch.conf"),
+    ("train-0", "ln -s /dev/null /etc/systemd/system/haproxy.service"),
+    ("control-0", "scontrol update partitionname=train maxtime=2:00:00"),
+    ("control-0", "scontrol update nodename=train-0 weight=7"),
+)
+
+
+def test_what_can_be_put_right_is_and_hosts_with_jobs_are_left_alone(stack: Deployment) -> None:
+    job = stack.ssh("sbatch --parsable --nodelist=train-0 --wrap 'sleep 600'").strip()
+    wait_until(lambda: stack.inside("control-0", "squeue", "--noheader", "--format=%T", f"--job={job}") == "RUNNING\n", awaiting="the job to run", within_s=60)
+    for host, command in MENDED:
+        stack.inside(host, "sh", "-c", command)
+    on_the_job = [host for host, _ in MENDED if host == "train-0"]
+    kinds = [word for kind in fix.Kind for word in ("--kind", str(kind))]
+    shown = drift(stack, "fix", *kinds)
+    assert shown.returncode == 7, shown.stderr
+    assert shown.stdout.count("will run on") == len(MENDED) - len(on_the_job)
+    assert len(report(stack, status=7)["findings"]) == len(MENDED), "nothing is done before somebody agrees"
+    done = drift(stack, "fix", *kinds, "--yes")
+    assert done.returncode == 7, done.stdout + done.stderr
+    assert done.stdout.count("because: jobs run there") == len(on_the_job)
+    left = lines(report(stack, status=7))
+    assert [line.split(" ", 2)[2].split(":")[0] for line in left] == on_the_job
+    stack.inside("control-0", "scancel", job)
+    wait_until(lambda: not stack.inside("control-0", "squeue", "--noheader").strip(), awaiting="the job to end", within_s=60)
+    done = drift(stack, "fix", *kinds, "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert report(stack, status=0)["findings"] == []
+
+
+def test_planted_drift_is_found_exactly(stack: Deployment) -> None:
+    patterns: list[str] = []
+    for batch in (planted.FILES, planted.PACKAGES, planted.SCHEDULER, planted.DAEMONS, planted.LAST):
+        for plant in batch:
+            stack.inside(plant.host, "sh", "-c", plant.command)
+        patterns = planted.expected(patterns, batch)
+        found = lines(report(stack, status=7))
+        assert planted.mismatch(found, patterns) == ([], [])
+        assert len(found) == len(set(found))
+
+
+def test_lost_resources_dead_hosts_and_changed_code_are_told_apart(stack: Deployment) -> None:
+    """Goes on from what the test before planted."""
+    for arguments in list(network.labelled_rules(stack.names))[:1]:
+        subprocess.run(["iptables", *arguments], check=True)
+    stack.cut_power("train-1")
+    hosts.kill(stack.host("balancer"))
+    wait_until(lambda: hosts.is_gone(stack.host("balancer")), awaiting="the balancer to end", within_s=20)
+    hosts.remove(stack.host("balancer"))
+    stack.choose("pools.train.partition.max_time", "2-00:00:00")
+    found = report(stack, status=7)
+    cloud = {(one["code"], one["where"]): one for one in found["findings"] if one["layer"] == "cloud"}
+    lost = ("CW702", "clusterwright:local:Network network: missing")
+    dead = ("CW702", "clusterwright:local:HostPool train: up")
+    gone = ("CW701", "clusterwright:local:Balancer balancer")
+    asked = {("CW703", f"clusterwright:{what}") for what in ("finish:Group finish-control", "finish:Group finish-access", "accept:Acceptance acceptance")}
+    assert set(cloud) == {lost, dead, gone, *asked}
+    assert cloud[dead]["recorded"] == '["train-0", "train-1"]'
+    assert cloud[dead]["actual"] == '["train-0"]'
+    assert cloud[dead]["what"].startswith("up has lost train-1")
+    assert {cloud[one]["level"] for one in (lost, dead, gone)} == {"error"}
+    assert {cloud[one]["level"] for one in asked} == {"note"}
+    about = [line for line in lines(found) if "train-1" in line and not line.startswith("cloud")]
+    assert about == ["hosts CW720 train-1: SSH"]
+    assert {one["layer"] for one in found["unchecked"] if one["where"] == "train-1"} == {"hosts", "versions", "capability"}
+    stack.choose("pools.train.partition.max_time", None)
+
+
+def test_a_cluster_that_lies_dark_is_reported_host_by_host(stack: Deployment) -> None:
+    """Goes on from what the test before left."""
+    for name in HOSTS:
+        if name in stack.leaders():
+            stack.cut_power(name)
+    found = report(stack, "--layer", "hosts", "--layer", "scheduler", "--layer", "versions", "--layer", "capability", status=7)
+    assert sorted(lines(found)) == [*(f"hosts CW720 {name}: SSH" for name in HOSTS), "scheduler CW750 slurmctld"]
+    assert all(layer["failure"] is None for layer in found["layers"])
+    assert {one["layer"] for one in found["unchecked"]} == {"hosts", "scheduler", "versions", "capability"}
+
+
+@pytest.mark.soak
+def test_an_untouched_cluster_has_no_drift_in_twenty_checks(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with deployment("test-drift-soak", tmp_path_factory.mktemp("soak")) as one:
+        one.up()
+        for _ in range(20):
+            assert report(one, status=0)["findings"] == []
+
+
+def test_enough_kinds_are_planted() -> None:
+    plants = [*planted.FILES, *planted.PACKAGES, *planted.SCHEDULER, *planted.DAEMONS, *planted.LAST]
+    assert len(plants) >= 40
+    assert len({plant.name for plant in plants}) == len(plants)
