@@ -11,7 +11,7 @@ from . import contract
 from .finish import content
 from .provider.resource import OwnResource
 
-TARGETS = {"local": "components.local.target:Local"}
+TARGETS = {"aws": "components.aws.target:Aws", "local": "components.local.target:Local"}
 """Where clusters can land. A target's module is imported only when it is chosen, so that its cloud's SDK is needed by its users only."""
 
 
@@ -25,6 +25,8 @@ class Cluster(pulumi.ComponentResource):
     """
 
     endpoint: contract.Endpoint
+    inventory: dict[str, pulumi.Output[list[dict[str, Any]]]]
+    """Group → its hosts, as finishing sees them."""
     checks: pulumi.Output[list[dict[str, Any]]]
     """What acceptance found."""
     user_keys: dict[str, pulumi.Output[str]]
@@ -42,6 +44,7 @@ class Cluster(pulumi.ComponentResource):
             admin_private=admin.output("value"),
             login_host=login_host.output("value"),
             login_host_public=login_host.output("public"),
+            database=password.output("value"),
         )
         target = _target(spec.target)(spec, stack=stack, keys=keys, opts=self._options)
         target.network()
@@ -49,7 +52,8 @@ class Cluster(pulumi.ComponentResource):
         control = target.control(spec.control, mounts=mounts)
         pools = [target.compute(node_set, mounts=mounts, control=control) for node_set in spec.node_sets]
         access, self.endpoint = target.access(spec.access, mounts=mounts)
-        self._finish_and_accept(spec, control, access, pools, keys, password, user_keys)
+        self.inventory = {hosts.group.name: hosts.described for hosts in (*_own_hosts(control), access, *pools)}
+        self._finish_and_accept(spec, control, access, pools, keys, password, user_keys, provided=_provided(control, target.fleet()))
         self.user_keys = {user: key.output("value") for user, key in user_keys.items()}
         self.register_outputs({})
 
@@ -62,6 +66,8 @@ class Cluster(pulumi.ComponentResource):
         keys: contract.Keys,
         password: OwnResource,
         user_keys: dict[str, OwnResource],
+        *,
+        provided: dict[str, pulumi.Output[Any]],
     ) -> None:
         if not isinstance(control, contract.SlurmHosts):
             raise TypeError(f"finishing knows Slurm on hosts of its own only, not {type(control).__name__}")
@@ -82,6 +88,7 @@ class Cluster(pulumi.ComponentResource):
                     "content": content.fingerprint("site.yml"),
                     "secrets": pulumi.Output.secret(secrets),
                     "private_key": keys.admin_private,
+                    **({"provided": provided} if provided else {}),
                 },
                 outputs=("finished",),
                 opts=self._options,
@@ -109,6 +116,16 @@ class Cluster(pulumi.ComponentResource):
     def _secret(self, name: str, kind: str) -> OwnResource:
         inputs = {"kind": kind, "rotation": 0}
         return OwnResource("clusterwright:secret:Secret", name, inputs=inputs, outputs=("value", "public"), opts=self._options)
+
+
+def _own_hosts(control: contract.Control) -> tuple[contract.Hosts, ...]:
+    return (control.hosts,) if isinstance(control, contract.SlurmHosts) else ()
+
+
+def _provided(control: contract.Control, fleet: pulumi.Output[dict[str, Any]] | None) -> dict[str, pulumi.Output[Any]]:
+    """Gather what only the target knows and the playbooks need beside the spec. Nothing in it is secret."""
+    known = {"fleet": fleet, "database": control.database if isinstance(control, contract.SlurmHosts) else None}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _target(name: str) -> type[contract.Target]:

@@ -25,7 +25,16 @@ def fingerprint(playbook: str, *, playbooks: Path = PLAYBOOKS) -> str:
     Raises:
         FileNotFoundError: a role that is named does not exist, so that what it does is not known.
     """
-    return _digest(sorted(_files(playbook, playbooks)), playbooks)
+    return _digest(files(playbook, playbooks=playbooks), playbooks)
+
+
+def files(playbook: str, *, playbooks: Path = PLAYBOOKS) -> tuple[Path, ...]:
+    """Give the files that the fingerprint is of: all that the playbook can read.
+
+    Raises:
+        FileNotFoundError: a role that is named does not exist.
+    """
+    return tuple(sorted(_files(playbook, playbooks)))
 
 
 def _files(playbook: str, playbooks: Path) -> set[Path]:

@@ -24,6 +24,8 @@ class GroupInputs:
     """Fingerprint of the site playbook with its roles."""
     secrets: dict[str, Any]
     private_key: str
+    provided: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """What only the target knows: `fleet` (what nodes are started from), `database` (the address of one outside). Not secret."""
 
 
 class Group(Kind[GroupInputs]):
@@ -55,7 +57,7 @@ class Group(Kind[GroupInputs]):
             playbook.Run(
                 playbook="site.yml",
                 inventory=inventory({inputs.group: inputs.hosts}),
-                variables={"spec": inputs.spec},
+                variables={"spec": inputs.spec, "provided": inputs.provided},
                 secrets=inputs.secrets,
                 private_key=inputs.private_key,
                 known_hosts=known_hosts(inputs.hosts),
@@ -75,5 +77,5 @@ class Group(Kind[GroupInputs]):
 
 def marks(inputs: GroupInputs) -> dict[str, str]:
     """The mark that each host has once it is finished. Pure."""
-    read = hashlib.sha256(json.dumps([inputs.content, inputs.spec, inputs.secrets], sort_keys=True).encode()).hexdigest()
+    read = hashlib.sha256(json.dumps([inputs.content, inputs.spec, inputs.secrets, inputs.provided], sort_keys=True).encode()).hexdigest()
     return {host.name: hashlib.sha256(f"{host.incarnation} {read}".encode()).hexdigest()[:16] for host in inputs.hosts}

@@ -15,18 +15,31 @@ class FinishedHost:
     """New whenever the host's disk is."""
     host_key: str
     """Public SSH key (`ssh-ed25519 AAAA…`), known from the host's making: its first connection is verified too."""
+    jump: str = ""
+    """The host that it is reached through; empty: it is reached directly."""
+    jump_key: str = ""
+    """Public SSH key that the jump host answers with."""
+
+
+# The way through another host: with this run's own key and known hosts, which `supervise` gives to Ansible in these variables.
+_THROUGH = (
+    """-o ProxyCommand="ssh {{ lookup('ansible.builtin.env', 'ANSIBLE_SSH_ARGS') }} """
+    """-i {{ lookup('ansible.builtin.env', 'ANSIBLE_PRIVATE_KEY_FILE') }} -W [%h]:%p root@JUMP\""""
+)
 
 
 def inventory(groups: Mapping[str, Iterable[FinishedHost]]) -> dict[str, Any]:
     """Give the inventory in the form of Ansible's YAML plugin."""
-    return {
-        group: {
-            "hosts": {host.name: {"ansible_host": host.address, "ansible_user": "root", "incarnation": host.incarnation, "node_group": group} for host in hosts}
-        }
-        for group, hosts in groups.items()
-    }
+    return {group: {"hosts": {host.name: _variables(host, group) for host in hosts}} for group, hosts in groups.items()}
 
 
 def known_hosts(hosts: Iterable[FinishedHost]) -> tuple[str, ...]:
     """Lines of known_hosts(5) for addresses and names."""
-    return tuple(f"{host.address},{host.name} {host.host_key}" for host in hosts)
+    known = [*hosts]
+    own = [f"{host.address},{host.name} {host.host_key}" for host in known]
+    return (*own, *dict.fromkeys(f"{host.jump} {host.jump_key}" for host in known if host.jump))
+
+
+def _variables(host: FinishedHost, group: str) -> dict[str, str]:
+    through = {"ansible_ssh_common_args": _THROUGH.replace("JUMP", host.jump)} if host.jump else {}
+    return {"ansible_host": host.address, "ansible_user": "root", "incarnation": host.incarnation, "node_group": group, **through}

@@ -4,64 +4,22 @@ What is to be done to each host is decided by `plan`, from what should be and wh
 others alone: the resource is then recorded as partly made, with what exists.
 """
 
-import base64
 import dataclasses
-import ipaddress
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from typing import ClassVar
 
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Stopped, Values, Work
+from . import recipe
 from .machine import claim
 from .machine import host as hosts
 from .machine.names import HostNames, StackNames
+from .recipe import HostPoolInputs
 
 AT_A_TIME = 16  # hosts starting at once; more only wait for the same processors
 STOP_WITHIN_S = 20
 ANSWER_WITHIN_S = 120
-SIMULATED_GPU_MAJOR = 60  # LOCAL/EXPERIMENTAL USE, Documentation/admin-guide/devices.txt; never 195, which is a real NVIDIA driver's
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Mount:
-    path: str
-    target: str
-    incarnation: str
-    """Of the folder: a host bound to one that was lost and made anew has to boot again to see it."""
-    read_only: bool = False
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class HostPoolInputs:
-    stack: str
-    site: str
-    """The token of the stack's claim to its name on this machine."""
-    group: str
-    role: str
-    cluster: str
-    prefix: str
-    count: int
-    first_address: str
-    cidr: str
-    gateway: str
-    bridge: str
-    controllers: tuple[str, ...]
-    image: str
-    lowers: tuple[str, ...]
-    mounts: tuple[Mount, ...]
-    simulated_gpus: int
-    admin_public_key: str
-    munge_key: str
-    """Base64. Secret."""
-    host_key: str = ""
-    """OpenSSH private key that all hosts of the group answer with; empty: each makes its own. Secret."""
-
-    def hostname(self, number: int) -> str:
-        return f"{self.prefix}-{number}"
-
-    def address(self, number: int) -> str:
-        return str(ipaddress.ip_address(self.first_address) + number)
 
 
 class Condition(Enum):
@@ -131,7 +89,9 @@ class HostPool(Kind[HostPoolInputs]):
         return _outputs(inputs) if _present(inputs) else None
 
     def create(self, inputs: HostPoolInputs, work: Work) -> Values:
-        claim.require(StackNames(inputs.stack), inputs.site)
+        names = StackNames(inputs.stack)
+        claim.require(names, inputs.site)
+        names.door.mkdir(parents=True, exist_ok=True)  # what controllers have mounted, elastic pools or not
         return _converge(inputs, work)
 
     def delete(self, inputs: HostPoolInputs, outputs: Values, work: Work) -> None:
@@ -143,7 +103,7 @@ class HostPool(Kind[HostPoolInputs]):
 
 
 def _converge(inputs: HostPoolInputs, work: Work) -> Values:
-    boots = {inputs.hostname(number): hosts.fingerprint(_seeds(inputs), _boot(inputs, number)) for number in range(inputs.count)}
+    boots = {inputs.hostname(number): hosts.fingerprint(recipe.seeds(inputs), recipe.boot(inputs, number)) for number in range(inputs.count)}
     actual = {hostname: _actual(inputs, hostname) for hostname in {*boots, *_present(inputs)}}
     steps = plan(boots, actual, image=inputs.image)
     failures: list[str] = []
@@ -183,11 +143,11 @@ def _apply(inputs: HostPoolInputs, action: Action, hostname: str, work: Work) ->
     work.wait_until(lambda: hosts.is_gone(host), awaiting=f"the processes of {hostname} to end", within_s=STOP_WITHIN_S)
     if action is Action.REBUILD:
         hosts.remove(host)
-    seeds = _seeds(inputs)
+    seeds = recipe.seeds(inputs)
     hosts.make_disk(host, image=inputs.image)
     hosts.write_seeds(host, seeds)
     hosts.make_host_key(host)
-    hosts.start(host, _boot(inputs, number), fingerprint=hosts.fingerprint(seeds, _boot(inputs, number)))
+    hosts.start(host, recipe.boot(inputs, number), fingerprint=hosts.fingerprint(seeds, recipe.boot(inputs, number)))
     address = inputs.address(number)
     try:
         work.wait_until(lambda: hosts.answers(address), awaiting=f"SSH on {hostname} ({address})", within_s=ANSWER_WITHIN_S)
@@ -201,10 +161,11 @@ def _remove(host: HostNames, work: Work) -> None:
 
 
 def _present(inputs: HostPoolInputs) -> list[str]:
-    """Hosts of this group that have a disk or run, whatever their number."""
+    """Hosts of this group that have a disk or run, whatever their number, but for those of an elastic pool that takes this one's place, or had it."""
     names = StackNames(inputs.stack)
     found = {path.name for folder in (names.hosts, names.run) if folder.is_dir() for path in folder.iterdir()}
-    return sorted(name for name in found if name.rpartition("-")[0] == inputs.prefix and name.rpartition("-")[2].isdigit())
+    ours = (name for name in found if name.rpartition("-")[0] == inputs.prefix and name.rpartition("-")[2].isdigit())
+    return sorted(name for name in ours if not names.host(name).launch.exists())
 
 
 def _actual(inputs: HostPoolInputs, hostname: str) -> Actual:
@@ -212,6 +173,8 @@ def _actual(inputs: HostPoolInputs, hostname: str) -> Actual:
     record = hosts.recorded(host)
     if record is None:
         return Actual(Condition.ABSENT)
+    if host.launch.exists():
+        return Actual(Condition.STOPPED)  # an elastic pool's: not a disk to go on with
     return Actual(Condition.RUNNING if hosts.is_running(host) else Condition.STOPPED, record["image"], hosts.booted_with(host))
 
 
@@ -233,35 +196,3 @@ def _outputs(inputs: HostPoolInputs) -> Values:
     wanted = {inputs.hostname(number) for number in range(inputs.count)}
     surplus = [hostname for hostname in _present(inputs) if hostname not in wanted]
     return {"up": up + surplus, "hosts": described, "boots": boots}
-
-
-def _boot(inputs: HostPoolInputs, number: int) -> hosts.Boot:
-    names = StackNames(inputs.stack)
-    cluster_folder = hosts.Bind(str(names.cluster_folder), hosts.GUEST_CLUSTER_FOLDER, read_only=inputs.role != "control")
-    return hosts.Boot(
-        address=inputs.address(number),
-        prefix=ipaddress.ip_network(inputs.cidr).prefixlen,
-        gateway=inputs.gateway,
-        bridge=inputs.bridge,
-        lowers=inputs.lowers,
-        binds=(cluster_folder, *(hosts.Bind(mount.path, mount.target, mount.read_only) for mount in inputs.mounts)),
-    )
-
-
-def _seeds(inputs: HostPoolInputs) -> tuple[hosts.Seed, ...]:
-    settings = {
-        "CLUSTERWRIGHT_ROLE": inputs.role,
-        "CLUSTERWRIGHT_CLUSTER": inputs.cluster,
-        "CLUSTERWRIGHT_GROUP": inputs.group,
-        "CLUSTERWRIGHT_CONTROLLERS": ",".join(inputs.controllers),
-    }
-    if inputs.simulated_gpus:
-        settings |= {"CLUSTERWRIGHT_SIMULATED_GPUS": str(inputs.simulated_gpus), "CLUSTERWRIGHT_GPU_MAJOR": str(SIMULATED_GPU_MAJOR)}
-    seeds = [
-        hosts.Seed("/etc/clusterwright/secrets/munge.key", base64.b64decode(inputs.munge_key), mode=0o400),
-        hosts.Seed("/etc/clusterwright/node.env", "".join(f"{name}={value}\n" for name, value in settings.items()).encode()),
-        hosts.Seed("/root/.ssh/authorized_keys", f"{inputs.admin_public_key}\n".encode(), mode=0o600),
-    ]
-    if inputs.host_key:
-        seeds.append(hosts.Seed("/etc/ssh/ssh_host_ed25519_key", inputs.host_key.encode(), mode=0o600))
-    return tuple(seeds)

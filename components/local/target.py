@@ -1,6 +1,6 @@
 """The local target: hosts are containers on this machine, which is also the rehearsal of every other target."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
@@ -11,15 +11,22 @@ from blueprints.spec import ClusterSpec, FileSystem, HostGroup, NodeSet
 from .. import contract
 from ..finish import content
 from ..provider.resource import OwnResource, plain
+from .machine.host import GUEST_DOOR
+from .machine.names import SERVICE_SOCKET, STATE_VOLUME
 
-STATE_VOLUME = "_state"  # no file system of a blueprint can have this name
 STATE_MOUNT = "/var/lib/clusterwright/state"
 """Where the controller keeps what must survive its disk: accounting database and Slurm's saved state."""
+BOOT_TIMEOUT_S = 300
+"""From the call to a node that answers the scheduler. Seconds on an idle machine; many hosts on few cores take longer."""
+IDLE_S = 60
+"""A host here costs memory, and the next one is there in seconds: an idle one goes sooner than in a cloud."""
+STOP_TIMEOUT_S = 20
 
 
 class Local:
     def __init__(self, spec: ClusterSpec, *, stack: str, keys: contract.Keys, opts: pulumi.ResourceOptions):
         self._spec, self._stack, self._keys, self._opts = spec, stack, keys, opts
+        self._elastic: list[tuple[NodeSet, pulumi.Output[str]]] = []
         self._site = OwnResource(
             "clusterwright:local:Site",
             "site",
@@ -63,7 +70,19 @@ class Local:
         return contract.SlurmHosts(self._pool(group, mounts=[*mounts, state]))
 
     def compute(self, node_set: NodeSet, *, mounts: Sequence[contract.Mount], control: contract.Control) -> contract.Hosts:
-        return self._pool(node_set.hosts, mounts=mounts)
+        if not node_set.is_elastic:
+            return self._pool(node_set.hosts, mounts=mounts)
+        pool = OwnResource(
+            "clusterwright:local:ElasticPool",
+            node_set.hosts.name,
+            inputs=self._pool_inputs(node_set.hosts, mounts),
+            outputs=("template",),
+            opts=self._after(self._network, *(mount.resource for mount in mounts)),
+        )
+        template = pool.output("template")
+        self._elastic.append((node_set, template))
+        boots = template.apply(lambda known: {node_set.hosts.hostlist: known})
+        return contract.Hosts(group=node_set.hosts, described=pulumi.Output.from_input([]), boots=boots, resource=pool)
 
     def access(self, group: HostGroup, *, mounts: Sequence[contract.Mount]) -> tuple[contract.Hosts, contract.Endpoint]:
         hosts = self._pool(group, mounts=mounts, host_key=self._keys.login_host)
@@ -87,6 +106,14 @@ class Local:
         address = balancer.output("endpoint").apply(lambda endpoint: endpoint.rpartition(":")[0])
         return hosts, contract.Endpoint(address=address, port=22, host_key=self._keys.login_host_public)
 
+    def fleet(self) -> pulumi.Output[dict[str, Any]] | None:
+        if not self._elastic:
+            return None
+        node_sets = [node_set for node_set, _ in self._elastic]
+        return pulumi.Output.all(*(template for _, template in self._elastic)).apply(
+            lambda templates: fleet_table(self._spec, self._stack, dict(zip([one.hosts.name for one in node_sets], templates, strict=True)))
+        )
+
     def _after(self, *others: pulumi.Resource) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions.merge(self._opts, pulumi.ResourceOptions(depends_on=[self._site, *others]))
 
@@ -98,8 +125,14 @@ class Local:
         return contract.Mount(source=folder.output("path"), incarnation=folder.output("incarnation"), target=target, resource=folder)
 
     def _pool(self, group: HostGroup, *, mounts: Sequence[contract.Mount], host_key: pulumi.Input[str] = "") -> contract.Hosts:
+        inputs = {**self._pool_inputs(group, mounts), "host_key": host_key}
+        options = self._after(self._network, *(mount.resource for mount in mounts))
+        pool = OwnResource("clusterwright:local:HostPool", group.name, inputs=inputs, outputs=("up", "hosts", "boots"), opts=options)
+        return contract.Hosts(group=group, described=pool.output("hosts"), boots=pool.output("boots"), resource=pool)
+
+    def _pool_inputs(self, group: HostGroup, mounts: Sequence[contract.Mount]) -> dict[str, Any]:
         network, gpus = self._spec.network, group.machine.gpus
-        inputs: dict[str, Any] = {
+        return {
             **self._place,
             "group": group.name,
             "role": group.role,
@@ -117,8 +150,39 @@ class Local:
             "simulated_gpus": gpus.count if gpus else 0,
             "admin_public_key": self._keys.admin_public,
             "munge_key": self._keys.munge,
-            "host_key": host_key,
         }
-        options = self._after(self._network, *(mount.resource for mount in mounts))
-        pool = OwnResource("clusterwright:local:HostPool", group.name, inputs=inputs, outputs=("up", "hosts", "boots"), opts=options)
-        return contract.Hosts(group=group, described=pool.output("hosts"), boots=pool.output("boots"), resource=pool)
+
+
+def fleet_table(spec: ClusterSpec, stack: str, templates: Mapping[str, str]) -> dict[str, Any]:
+    """Give the fleet table (`elastic/model.py`) of the elastic pools of a stack on this machine. Pure.
+
+    Args:
+        templates: node set → mark of what its hosts start from.
+    """
+    node_sets = [node_set for node_set in spec.node_sets if node_set.hosts.name in templates]
+    return {
+        "version": 1,
+        "target": spec.target,
+        "cluster": spec.name,
+        "stack": stack,
+        "domain": spec.network.domain,
+        "service": {"socket": f"{GUEST_DOOR}/{SERVICE_SOCKET}"},
+        "idle_s": IDLE_S,
+        "stop_timeout_s": STOP_TIMEOUT_S,
+        "node_sets": [
+            {
+                "name": node_set.hosts.name,
+                "pool": node_set.pool,
+                "prefix": node_set.hosts.prefix,
+                "count": node_set.hosts.count,
+                "minimum": node_set.always,
+                "pool_most": node_set.pool_most,
+                "partition": node_set.partition.name if node_set.partition else None,
+                "machine": node_set.hosts.machine.name,
+                "capacity": {"kind": node_set.capacity.kind, "id": node_set.capacity.id},
+                "launch_template_version": templates[node_set.hosts.name],
+                "boot_timeout_s": BOOT_TIMEOUT_S,
+            }
+            for node_set in node_sets
+        ],
+    }

@@ -5,6 +5,7 @@ from typing import Any
 from ..finish.acceptance import Acceptance
 from ..finish.group import Group
 from ..local.balancer import Balancer
+from ..local.elastic.pool import ElasticPool
 from ..local.folder import Folder
 from ..local.image import Image
 from ..local.network import Network
@@ -15,4 +16,4 @@ from .kind import Kind
 
 
 def kinds() -> tuple[Kind[Any], ...]:
-    return (Site(), Network(), Folder(), Image(), HostPool(), Balancer(), Secret(), Group(), Acceptance())
+    return (Site(), Network(), Folder(), Image(), HostPool(), ElasticPool(), Balancer(), Secret(), Group(), Acceptance())

@@ -11,7 +11,7 @@ import pytest
 from blueprints import load
 from blueprints.facts import Facts
 from blueprints.spec import as_record
-from components.local.target import STATE_VOLUME
+from components.local.machine.names import STATE_VOLUME
 from stacks import lookup
 from stacks.program import deploy
 from tests.components import registered
@@ -139,7 +139,8 @@ def test_the_outputs_are_the_spec_the_login_the_keys_and_the_checks(starter: Pro
     spec = load.load("starter", target="local", stack=registered.STACK, facts=lookup.this_machine())
     assert starter.outputs["spec"] == json.loads(json.dumps(as_record(spec)))
     assert starter.outputs["login"] == {"address": spec.network.balancer_address, "port": 22, "host_key": "public of clusterwright:secret:Secret"}
-    assert starter.outputs.keys() == {"spec", "login", "user_keys", "acceptance"}
+    assert starter.outputs.keys() == {"spec", "login", "inventory", "user_keys", "acceptance"}
+    assert starter.outputs["inventory"].keys() == {"control", "access", "train"}
     assert starter.secret_outputs == {"user_keys"}
 
 

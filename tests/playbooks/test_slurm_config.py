@@ -144,6 +144,56 @@ def test_nodes_without_gpus_have_no_line_in_gres_conf() -> None:
     assert other("gres.conf.j2", clusters.cluster(clusters.node_set(on=clusters.machine(gpus=0)))) == []
 
 
+FLEET = {
+    "version": 1,
+    "target": "local",
+    "idle_s": 60,
+    "stop_timeout_s": 20,
+    "node_sets": [{"name": "train", "prefix": "train", "count": 4, "minimum": 1, "boot_timeout_s": 300}],
+}
+
+
+def elastic(version: str, *, minimum: int = 1, **fleet: Any) -> SlurmConf:
+    spec = clusters.cluster(clusters.node_set(nodes=4), clusters.node_set("debug", nodes=3, default=False), slurm=version)
+    table = {**FLEET, "node_sets": [{**FLEET["node_sets"][0], "minimum": minimum}], **fleet}  # type: ignore[index]
+    return parse(templates.render("slurm.conf.j2", role="slurm_config", spec=spec, slurm_config_cgroup="v1", provided={"fleet": table}))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_nodes_of_the_fleet_come_and_go_and_the_others_stand(version: str) -> None:
+    conf = elastic(version)
+    assert {line["NodeName"]: line["State"] for line in conf.nodes} == {"train-[0-3]": "CLOUD", "debug-[0-2]": "UNKNOWN"}
+    assert conf.settings["SuspendExcNodes"] == "debug-[0-2],train-0"
+    assert (conf.settings["SuspendTime"], conf.settings["SuspendTimeout"], conf.settings["ResumeTimeout"]) == ("60", "20", "420")
+    assert conf.settings["ResumeProgram"] == "/usr/lib/clusterwright/resume"
+    assert conf.settings["ResumeRate"] == "0", "a job of 500 nodes must not wait for Slurm's own pace"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_without_a_fleet_nothing_comes_and_goes(version: str) -> None:
+    conf = slurm_conf(clusters.cluster(slurm=version))
+    assert not {name for name in conf.settings if name.startswith(("Suspend", "Resume"))}
+    assert conf.settings["SlurmctldParameters"] == "enable_configless"
+
+
+def test_what_a_table_does_not_say_has_a_default() -> None:
+    conf = elastic("24.11", minimum=0, idle_s=600, stop_timeout_s=120)
+    assert (conf.settings["SuspendTime"], conf.settings["SuspendTimeout"], conf.settings["SuspendExcNodes"]) == ("600", "120", "debug-[0-2]")
+
+
+def test_versions_differ_in_how_nodes_come_and_go() -> None:
+    old, new = elastic("22.05").settings, elastic("24.11").settings
+    assert (old["PrivateData"], old["SlurmctldParameters"], old["TreeWidth"]) == ("cloud", "enable_configless,cloud_reg_addrs", "65533")
+    assert "SuspendExcStates" not in old
+    assert (new["SuspendExcStates"], new["SlurmctldParameters"], new["TreeWidth"]) == ("DRAIN,MAINTENANCE", "enable_configless", "16")
+    assert "PrivateData" not in new
+
+
+def test_the_scheduler_takes_the_machines_of_a_pool_in_their_order() -> None:
+    first, second = (dataclasses.replace(clusters.node_set(name, partition="train"), weight=weight) for name, weight in (("train-a", 1), ("train-b", 2)))
+    assert [line.get("Weight") for line in slurm_conf(clusters.cluster(first, second)).nodes] == [None, "2"]
+
+
 def _merged(lines: list[dict[str, str]]) -> list[dict[str, str]]:
     merged: dict[str, str] = {}
     for line in lines:

@@ -21,6 +21,8 @@ CONNECT_WITHIN_S = 2.0
 GREETING_WITHIN_S = 10.0
 CAPABILITIES = "CAP_NET_ADMIN,CAP_IPC_LOCK,CAP_SYS_NICE"
 GUEST_CLUSTER_FOLDER = "/var/lib/clusterwright/cluster"
+GUEST_DOOR = "/var/lib/clusterwright/elastic"
+"""Where a controller finds the service that starts hosts of elastic pools."""
 NSPAWN_FOLDERS = (disk.NSPAWN_ROOT / "unix-export", disk.NSPAWN_ROOT / "propagate")
 HOST_KEY = "etc/ssh/ssh_host_ed25519_key"
 PRIVATE_FOLDERS = frozenset({"root", "secrets"})
@@ -58,6 +60,8 @@ class Boot:
     binds: tuple[Bind, ...]
     program: tuple[str, ...] = ()
     """What runs as the host's only process; empty: its systemd."""
+    has_own_uptime: bool = False
+    """Its uptime counts from its own boot, not from the machine's: Slurm takes no node that it asked for and that booted before."""
 
 
 def fingerprint(seeds: Sequence[Seed], boot: Boot) -> str:
@@ -124,12 +128,23 @@ def start(host: HostNames, boot: Boot, *, fingerprint: str) -> None:
     argv += [f"--network-namespace-path=/run/netns/{host.namespace}", "--resolv-conf=copy-host", "--timezone=off", "--link-journal=no", "--console=pipe"]
     argv += [f"--capability={CAPABILITIES}", *_bind_options(boot.binds)]
     argv += ["--as-pid2", *boot.program] if boot.program else _boot_options()
+    if boot.has_own_uptime:
+        argv = ["unshare", "--time", "--boottime", f"-{_uptime_s()}", *argv]
     pid = _launch(host, argv)
-    started = _start_time(pid)
+    started = start_time(pid)
     if started is None:
         raise command.CommandFailed(f"the container of {host.hostname} ended at once. The end of its console ({host.console}):\n{console_tail(host)}")
     interface = host.interface(boot.address)
     record.write(host.leader, {"pid": pid, "started": started, "interface": interface, "boot": fingerprint})
+
+
+def has_own_uptimes() -> bool:
+    """Say whether the kernel can give a host an uptime of its own (time_namespaces(7), from 5.6)."""
+    return Path("/proc/self/ns/time").exists()
+
+
+def _uptime_s() -> int:
+    return int(Path("/proc/uptime").read_text().partition(".")[0])
 
 
 def _container(host: HostNames) -> str:
@@ -150,7 +165,13 @@ def _bind_options(binds: Sequence[Bind]) -> list[str]:
 
 
 def _launch(host: HostNames, argv: Sequence[str]) -> int:
-    environment = {"SYSTEMD_NSPAWN_LOCK": "0", "PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), "LC_ALL": "C.UTF-8"}
+    # The network's kernel settings are each host's own: what sysctl.d(5) says of them counts here, too.
+    environment = {
+        "SYSTEMD_NSPAWN_LOCK": "0",
+        "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network",
+        "PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
+        "LC_ALL": "C.UTF-8",
+    }
     if cgroup.has_systemd():
         return _launch_as_unit(host, argv, environment)
     groups = cgroup.make(cgroup.of_host(host))
@@ -230,7 +251,7 @@ def booted_with(host: HostNames) -> str:
 def _leader(host: HostNames) -> int | None:
     """The container's process; None when it does not live."""
     leader = record.read(host.leader)
-    return int(leader["pid"]) if leader and _start_time(leader["pid"]) == leader["started"] else None
+    return int(leader["pid"]) if leader and start_time(leader["pid"]) == leader["started"] else None
 
 
 def boot_mark(host: HostNames) -> int:
@@ -287,7 +308,7 @@ def console_tail(host: HostNames, *, lines: int = 5) -> str:
         return ""
 
 
-def _start_time(pid: int) -> int | None:
+def start_time(pid: int) -> int | None:
     """Start of a process in clock ticks since boot (proc(5)), which tells a reused number apart; None when it is gone."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -8,6 +8,10 @@ from pathlib import Path
 
 STATE_ROOT = Path("/var/lib/clusterwright")
 RUN_ROOT = Path("/run/clusterwright")
+STATE_VOLUME = "_state"
+"""The controllers' data volume; no file system of a blueprint can have this name."""
+SERVICE_SOCKET = "socket"
+"""In the stack's `door`: of the service that starts hosts of elastic pools."""
 STACK_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
 INTERFACE_NAME_LIMIT = 15  # IFNAMSIZ - 1, <linux/if.h>
 PLAIN_TAG_LIMIT = 8  # "cw" + tag + "." + 4 hexadecimal digits fill an interface name
@@ -88,6 +92,30 @@ class StackNames:
         return self.folders / f".{name}.json"
 
     @property
+    def elastic(self) -> Path:
+        """Descriptions of elastic pools, and what belongs to the service that starts their hosts."""
+        return self.state / "elastic"
+
+    @property
+    def door(self) -> Path:
+        """Mounted on the controllers only: the socket of that service."""
+        return self.elastic / "door"
+
+    @property
+    def service_record(self) -> Path:
+        """Process id and start time of that service, as JSON."""
+        return self.run / "elastic.json"
+
+    @property
+    def service_cgroup(self) -> str:
+        """No host has an underscore in its name."""
+        return f"{self.cgroup}/elastic_service"
+
+    @property
+    def service_unit(self) -> str:
+        return f"clusterwright-{self.tag}-elastic_service.service"
+
+    @property
     def hosts(self) -> Path:
         return self.state / "hosts"
 
@@ -119,6 +147,11 @@ class HostNames:
     @property
     def record(self) -> Path:
         return self.state / "host.json"
+
+    @property
+    def launch(self) -> Path:
+        """Which launch made it, as JSON; only hosts of elastic pools have one, and belong to the service that starts them."""
+        return self.state / "launch.json"
 
     @property
     def upper(self) -> Path:

@@ -7,7 +7,7 @@ from blueprints.effects import Effect
 from blueprints.spec import ClusterSpec
 from components.cluster import Cluster
 from components.local.machine import host as hosts
-from components.local.pool import HostPoolInputs, _boot, _seeds
+from components.local.recipe import HostPoolInputs, boot, seeds
 from tests.blueprints import hand_made
 from tests.components import registered
 from tests.components.registered import Program
@@ -32,7 +32,7 @@ def standing() -> Program:
 def booted(found: Program) -> dict[str, tuple[str, str]]:
     """Hostname → image of its disk, and what it boots with."""
     pools = [pydantic.TypeAdapter(HostPoolInputs).validate_python(registered._without_secrets(pool.inputs)) for pool in found.of(POOL)]
-    return {pool.hostname(n): (pool.image, hosts.fingerprint(_seeds(pool), _boot(pool, n))) for pool in pools for n in range(pool.count)}
+    return {pool.hostname(n): (pool.image, hosts.fingerprint(seeds(pool), boot(pool, n))) for pool in pools for n in range(pool.count)}
 
 
 def registered_effect(old: Program, new: Program) -> Effect:

@@ -20,6 +20,8 @@ JOB_NAME = "clusterwright-acceptance"
 POLL_S = 0.25
 NODES_DEADLINE_S = 60.0
 NODES_DEADLINE_PER_NODE_S = 0.5
+BOOT_DEADLINE_S = 600.0
+"""A node that the controller is starting is waited for longer: an instance with eight GPUs takes minutes to come up."""
 ALLOCATION_DEADLINE_S = 15
 ACCOUNTING_DEADLINE_S = 15.0
 JOB_LIMIT_MIN = 10
@@ -63,8 +65,9 @@ def _interrupted(number: int, _frame: object) -> None:
 
 
 def accept(wanted: expectation.Expectation) -> list[Check]:
+    on_demand = [_untried(nodes) for nodes in wanted.on_demand]
     if not wanted.node_sets:
-        return [Check(name="node state", node="none", expected="0 nodes", measured=_no_nodes(), verdict=Verdict.PASS, detail="no pool has nodes")]
+        return on_demand or [Check(name="node state", node="none", expected="0 nodes", measured=_no_nodes(), verdict=Verdict.PASS, detail="no pool has nodes")]
     names = [name for node_set in wanted.node_sets for name in node_set.nodes]
     nodes, silent, waited_s = _settled_nodes(names)
     busy = [name for name in names if judge.is_fit(nodes.get(name)) and nodes[name].base_state != "idle"]
@@ -73,7 +76,19 @@ def accept(wanted: expectation.Expectation) -> list[Check]:
     configured = _confinement(slurm.configuration())
     with concurrent.futures.ThreadPoolExecutor(MANY_NODE_SETS) as pool:
         results = pool.map(lambda one: _node_set(wanted, one, seen, configured), wanted.node_sets)
-        return [check for checks in results for check in checks]
+        return [check for checks in results for check in checks] + on_demand
+
+
+def _untried(nodes: str) -> Check:
+    slurm.nodes()
+    return Check(
+        name="nodes on demand",
+        node=nodes,
+        expected="start when a job wants them",
+        measured="not tried",
+        verdict=Verdict.REPORTED,
+        detail="none of them always runs, and a trial would cost what a job costs",
+    )
 
 
 def _no_nodes() -> str:
@@ -94,7 +109,9 @@ def _settled_nodes(names: list[str]) -> tuple[dict[str, slurm.Node], frozenset[s
             fit = [name for name in names if judge.is_fit(nodes.get(name))]
             silent = frozenset(name for name, answers in zip(fit, pool.map(_answers, fit), strict=True) if not answers)
             waited_s = time.monotonic() - begin
-            if (not silent and all(judge.is_settled(nodes.get(name)) for name in names)) or waited_s > deadline_s:
+            is_starting = any(nodes[name].flags & judge.POWER_FLAGS for name in names if name in nodes)
+            is_late = waited_s > (BOOT_DEADLINE_S if is_starting else deadline_s)
+            if (not silent and all(judge.is_settled(nodes.get(name)) for name in names)) or is_late:
                 return nodes, silent, waited_s
             time.sleep(POLL_S)
 

@@ -31,6 +31,9 @@ class Expectation:
     """Who submits the jobs: the blueprint's first user, or root where there is none (Slurm's own account `root`)."""
     account: str
     node_sets: tuple[NodeSet, ...]
+    """With the nodes that always run."""
+    on_demand: tuple[str, ...] = ()
+    """Nodes of pools of which none always runs, a host list each."""
 
     @property
     def node_count(self) -> int:
@@ -43,8 +46,21 @@ def expect(spec: Mapping[str, Any]) -> Expectation:
         cluster=spec["name"],
         user=users[0]["name"] if users else "root",
         account=users[0]["default_account"] if users else "root",
-        node_sets=tuple(_node_set(node_set) for node_set in spec["node_sets"] if node_set["hosts"]["count"] > 0),
+        node_sets=tuple(_node_set(node_set) for node_set in spec["node_sets"] if _standing(node_set) > 0),
+        on_demand=tuple(
+            hostlist(_names(node_set, node_set["hosts"]["count"])) for node_set in spec["node_sets"] if _standing(node_set) == 0 < node_set["hosts"]["count"]
+        ),
     )
+
+
+def _standing(node_set: Mapping[str, Any]) -> int:
+    """Count the nodes that always run. Those beyond come when a job wants them: trying them would cost money that nobody asked to spend."""
+    count, minimum = node_set["hosts"]["count"], node_set.get("minimum")
+    return int(count if minimum is None else min(minimum, count))
+
+
+def _names(node_set: Mapping[str, Any], count: int) -> tuple[str, ...]:
+    return tuple(f"{node_set['hosts']['prefix']}-{number}" for number in range(count))
 
 
 def _node_set(node_set: Mapping[str, Any]) -> NodeSet:
@@ -53,7 +69,7 @@ def _node_set(node_set: Mapping[str, Any]) -> NodeSet:
     gpus = machine["gpus"]
     return NodeSet(
         partition=node_set["partition"]["name"],
-        nodes=tuple(f"{hosts['prefix']}-{number}" for number in range(hosts["count"])),
+        nodes=_names(node_set, _standing(node_set)),
         cpus=machine["sockets"] * machine["cores_per_socket"] * machine["threads_per_core"],
         gpu_type=gpus["type"] if gpus else "",
         gpu_count=gpus["count"] if gpus else 0,

@@ -9,8 +9,10 @@ from .expectation import Expectation, NodeSet, hostlist
 from .slurm import AccountedJob, Node, gres_gpus
 
 SERVING = frozenset({"idle", "allocated", "mixed"})
-UNFIT_FLAGS = frozenset({"drain", "fail", "failing", "not_responding", "invalid_reg", "maintenance", "reboot_requested", "reboot_issued"})
-UNSETTLED_FLAGS = frozenset({"completing", "not_responding", "reboot_issued", "powering_up"})
+POWER_FLAGS = frozenset({"powered_down", "powering_down", "powering_up", "power_up"})
+"""On their way: somebody always starts a node that always runs."""
+UNFIT_FLAGS = frozenset({"drain", "fail", "failing", "not_responding", "invalid_reg", "maintenance", "reboot_requested", "reboot_issued"}) | POWER_FLAGS
+UNSETTLED_FLAGS = frozenset({"completing", "not_responding", "reboot_issued"}) | POWER_FLAGS
 REFUSED = frozenset({"EPERM", "EACCES"})
 
 

@@ -1,0 +1,204 @@
+"""Carry out decisions through two ports: Slurm and the fleet. Each step may be carried out again; one that fails leaves the others alone."""
+
+import dataclasses
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from typing import Protocol
+
+from . import decide, hostlist
+from .decide import steps as kinds
+from .decide.resume import Answer, Refusal
+from .memory import Launch, Memory, Store
+from .model import OURS, Cloud, Slurm, Table
+
+AT_A_TIME = 8
+"""Launches under way at once; a cloud's API takes few calls a second, and more only wait for it."""
+
+log = logging.getLogger("clusterwright-elastic")
+
+
+class SlurmPort(Protocol):
+    def view(self) -> Slurm: ...
+    def set_state(self, nodes: Sequence[str], state: str, *, reason: str = "") -> list[str]: ...
+    def set_addresses(self, addresses: Sequence[tuple[str, str]]) -> list[str]: ...
+    def requeue(self, jobs: Iterable[int]) -> list[str]: ...
+    def start_now(self, jobs: Iterable[int]) -> list[str]: ...
+    def reserve(self, name: str, nodes: Sequence[str], start: float) -> None: ...
+    def unreserve(self, name: str) -> None: ...
+
+
+class Fleet(Protocol):
+    """What has the instances of this stack, and no others."""
+
+    def view(self) -> Cloud:
+        """Give all instances of the stack, and the leases of its capacity.
+
+        Raises:
+            Unreachable: not known. An unknown cloud is never taken for an empty one.
+        """
+
+    def launch(self, launch: Launch) -> Answer:
+        """Start instances for the nodes of a launch; the same launch asked for again gives the same instances."""
+
+    def terminate(self, instances: Sequence[str]) -> None:
+        """End instances; those that are gone are fine."""
+
+    def console(self, instance: str) -> str:
+        """Give the end of an instance's console, empty when there is none."""
+
+
+class Unreachable(Exception):
+    """The fleet's service could not be asked or did not do what it was asked; the text says why."""
+
+
+class Actor:
+    """One run of the program, under the lock.
+
+    Args:
+        clock: seconds since 1970.
+    """
+
+    def __init__(self, table: Table, *, slurm: SlurmPort, fleet: Fleet, store: Store, clock: Callable[[], float] = time.time):
+        self._table, self._slurm, self._fleet, self._store, self._clock = table, slurm, fleet, store, clock
+        self.complaints: list[str] = []
+        """What could not be done; the next `sync` sees it again."""
+
+    def resume(self, request: decide.Request) -> None:
+        slurm, cloud = self._slurm.view(), self._fleet.view()
+        decision = decide.resume(request, table=self._table, slurm=slurm, cloud=cloud, memory=self._store.read(), now=self._clock())
+        self._carry_out(decision)
+
+    def suspend(self, nodes: Sequence[str]) -> None:
+        slurm, cloud = self._slurm.view(), self._fleet.view()
+        self._carry_out(decide.suspend(nodes, table=self._table, slurm=slurm, cloud=cloud, memory=self._store.read(), now=self._clock()))
+
+    def sync(self) -> None:
+        # The cloud first: what Slurm starts in between then looks young, never lost.
+        cloud, slurm = self._fleet.view(), self._slurm.view()
+        self._carry_out(decide.sync(table=self._table, slurm=slurm, cloud=cloud, memory=self._store.read(), now=self._clock()))
+
+    def _carry_out(self, decision: kinds.Decision) -> None:
+        self._store.write(decision.memory)
+        asks = [step for step in decision.steps if isinstance(step, kinds.Ask)]
+        for step in decision.steps:
+            if not isinstance(step, kinds.Ask):
+                self._take(step)
+        if asks:
+            self._launch(asks)
+
+    def _launch(self, asks: Sequence[kinds.Ask]) -> None:
+        with ThreadPoolExecutor(max_workers=AT_A_TIME) as several:
+            waiting: dict[Future[Answer], Launch] = {}
+            for ask in asks:
+                log.info("%s", told(ask))
+                waiting[several.submit(self._answer, ask.launch)] = ask.launch
+            for done in as_completed(waiting):
+                self._follow(waiting[done], done.result())
+
+    def _answer(self, launch: Launch) -> Answer:
+        if launch.token not in {one.token for one in self._store.read().launches}:
+            return Answer((), Refusal.ERROR, "the rest of the job can't start")
+        try:
+            return self._fleet.launch(launch)
+        except Unreachable as error:
+            return Answer((), Refusal.LATER, str(error))
+
+    def _follow(self, launch: Launch, answer: Answer) -> None:
+        made = ", ".join(f"{instance.node}={instance.id}" for instance in answer.instances)
+        if answer.refusal:
+            log.warning("%s of %s: %s: %s", hostlist.fold(launch.nodes), launch.node_set, answer.refusal.value, answer.detail)
+        if made:
+            log.info("launched %s", made)
+        # Only a refusal asks what the scheduler could choose next.
+        slurm = self._slurm.view() if len(answer.instances) < len(launch.nodes) else Slurm({})
+        decision = decide.launched(launch, answer, table=self._table, slurm=slurm, memory=self._store.read(), now=self._clock())
+        self._store.write(decision.memory)
+        for step in decision.steps:
+            self._take(step)
+
+    def _take(self, step: kinds.Step) -> None:
+        log.info("%s", told(step))
+        try:
+            self._complain(self._do(step))
+        except Exception as error:  # one step's trouble must not keep the others from nodes that wait for them
+            self._complain([f"{type(error).__name__}: {error}"])
+
+    def _complain(self, complaints: Sequence[str]) -> None:
+        for complaint in complaints:
+            log.warning("%s", complaint)
+        self.complaints += complaints
+
+    def _do(self, step: kinds.Step) -> Sequence[str]:
+        match step:
+            case kinds.SetDown(nodes, reason):
+                return self._slurm.set_state(nodes, "DOWN", reason=reason)
+            case kinds.Drain(nodes, reason):
+                return self._slurm.set_state(nodes, "DRAIN", reason=reason)
+            case kinds.PowerDown(nodes):
+                return self._slurm.set_state(nodes, "POWER_DOWN")
+            case kinds.PowerUp(nodes):
+                return self._slurm.set_state(nodes, "POWER_UP")
+            case kinds.Release(nodes):
+                return self._slurm.set_state(nodes, "IDLE")
+            case kinds.SetAddress(addresses):
+                return self._slurm.set_addresses(addresses)
+            case kinds.Requeue(jobs):
+                return self._slurm.requeue(jobs)
+            case kinds.StartNow(jobs):
+                self._slurm.start_now(jobs)  # a job that could not be requeued is gone, and that is all right
+            case kinds.Terminate(instances):
+                self._terminate(instances)
+            case kinds.Keep(instance, node):
+                for line in self._fleet.console(instance).splitlines()[-20:]:
+                    log.warning("console of %s: %s", node, line)
+            case kinds.Reserve(name, nodes, start):
+                self._slurm.reserve(name, nodes, start)
+            case kinds.Unreserve(name):
+                self._slurm.unreserve(name)
+            case kinds.Ask():
+                raise TypeError("launches go their own way")
+        return []
+
+    def _terminate(self, instances: Sequence[str]) -> None:
+        try:
+            self._fleet.terminate(instances)
+        except Unreachable:
+            # They live on: what is remembered as told to end would be left alone for a while.
+            memory = self._store.read()
+            self._store.write(dataclasses.replace(memory, terminated={one: at for one, at in memory.terminated.items() if one not in instances}))
+            raise
+
+
+def told(step: kinds.Step) -> str:
+    """Write a step as a line of the log."""
+    match step:
+        case kinds.SetDown(nodes, reason) | kinds.Drain(nodes, reason):
+            return f"{'down' if isinstance(step, kinds.SetDown) else 'drain'} {hostlist.fold(nodes)}: {reason.removeprefix(OURS)}"
+        case kinds.PowerDown(nodes, why) | kinds.PowerUp(nodes, why) | kinds.Release(nodes, why):
+            words = {kinds.PowerDown: "switch off", kinds.PowerUp: "switch on", kinds.Release: "release"}
+            return f"{words[type(step)]} {hostlist.fold(nodes)}: {why}"
+        case kinds.SetAddress(addresses):
+            return "address " + ", ".join(f"{node}={address}" for node, address in addresses)
+        case kinds.Requeue(jobs, why):
+            return f"requeue {', '.join(map(str, jobs))}: {why}"
+        case kinds.StartNow(jobs):
+            return f"let start at once: {', '.join(map(str, jobs))}"
+        case kinds.Terminate(instances, why):
+            return f"terminate {', '.join(instances)}: {why}"
+        case kinds.Ask(launch, why):
+            wanted = f" for job {', '.join(map(str, launch.jobs))}" if launch.jobs else ""
+            return f"launch {hostlist.fold(launch.nodes)}{wanted}{', all or none' if launch.is_whole else ''}: {why}"
+        case kinds.Keep(instance, node):
+            return f"console of {instance} ({node}), before it goes"
+        case kinds.Reserve(name, nodes, _, why):
+            return f"reserve {hostlist.fold(nodes)} as {name}: {why}"
+        case kinds.Unreserve(name, why):
+            return f"delete reservation {name}: {why}"
+
+
+def plan(table: Table, *, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> Mapping[str, object]:
+    """Say what the next `sync` would do, for `status`."""
+    decision = decide.sync(table=table, slurm=slurm, cloud=cloud, memory=memory, now=now)
+    return {"steps": [told(step) for step in decision.steps]}

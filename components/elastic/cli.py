@@ -1,0 +1,130 @@
+"""The command line: what slurmctld calls (`resume`, `suspend`), what a timer calls (`sync`), and what a person asks (`status`, `release`)."""
+
+import argparse
+import json
+import logging
+import logging.handlers
+import os
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from . import act, decide, hostlist, model, report, slurm
+from .decide import holds
+from .fleets import fleet
+from .memory import Busy, Store
+from .memory import Unreadable as MemoryUnreadable
+
+TABLE = Path("/etc/clusterwright/fleet.json")
+TABLE_VARIABLE = "CLUSTERWRIGHT_FLEET"
+RESUME_VARIABLE = "SLURM_RESUME_FILE"
+LOCK_WITHIN_S = 600
+"""A launch of hundreds of nodes takes minutes; Slurm ends its programs itself after ResumeTimeout."""
+SYNC_LOCK_WITHIN_S = 20
+"""The next one comes soon."""
+
+log = logging.getLogger("clusterwright-elastic")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit status: 0 fine, 1 failed, 2 usage."""
+    options = _parser().parse_args(argv)
+    _log_to_journal()
+    # What slurmctld wrote for this call is gone when slurmctld is.
+    request = _request(options.nodes) if options.command == "resume" else None
+    try:
+        return _run(options, request)
+    except (model.Unreadable, MemoryUnreadable, slurm.Unanswered, act.Unreachable, Busy, OSError) as error:
+        log.error("%s: %s", options.command, error)  # noqa: TRY400 - a user error is one line, without a trace
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="clusterwright-elastic", description="Start and stop the nodes of elastic pools.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, does in (("resume", "start nodes (slurmctld's ResumeProgram)"), ("suspend", "stop nodes (slurmctld's SuspendProgram)")):
+        commands.add_parser(name, help=does).add_argument("nodes", help="host list, as Slurm writes it")
+    sync = commands.add_parser("sync", help="compare Slurm with the cloud and mend what differs")
+    sync.add_argument("nodes", nargs="?", help="not read: slurmctld names the nodes that did not boot")
+    status = commands.add_parser("status", help="show node sets, holds, and what the next sync would do")
+    status.add_argument("--json", action="store_true", help="as a JSON document")
+    commands.add_parser("release", help="end the hold of a node set").add_argument("node_set")
+    return parser
+
+
+def _run(options: argparse.Namespace, request: decide.Request | None) -> int:
+    table = model.table(_read_table())
+    commands = slurm.Commands()
+    store = Store(Path(commands.state_folder()))
+    if options.command == "status":
+        return _status(table, commands, store, as_json=options.json)
+    with store.lock(within_s=SYNC_LOCK_WITHIN_S if options.command == "sync" else LOCK_WITHIN_S):
+        if options.command == "release":
+            return _release(table, store, options.node_set)
+        actor = act.Actor(table, slurm=commands, fleet=fleet(table), store=store)
+        match options.command:
+            case "resume" if request:
+                actor.resume(request)
+            case "suspend":
+                actor.suspend(hostlist.expand(options.nodes))
+            case "sync":
+                actor.sync()
+    return 1 if actor.complaints else 0
+
+
+def _read_table() -> dict[str, object]:
+    path = Path(os.environ.get(TABLE_VARIABLE) or TABLE)
+    try:
+        record = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise model.Unreadable(f"the fleet table can't be read: {error}; `clusterwright up` writes it") from error
+    if not isinstance(record, dict):
+        raise model.Unreadable(f"{path} holds no object")
+    return record
+
+
+def _request(nodes: str) -> decide.Request:
+    """Read which nodes Slurm wants for which job; without a file, each node stands for itself."""
+    groups: list[decide.Wanted] = []
+    path = os.environ.get(RESUME_VARIABLE)
+    if path:
+        try:
+            document = json.loads(Path(path).read_text())
+            groups = [decide.Wanted(hostlist.expand(job["nodes_resume"]), int(job["job_id"])) for job in document["jobs"]]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            log.warning("%s=%s can't be read (%s): nodes are started one by one", RESUME_VARIABLE, path, error)
+    named = {node for group in groups for node in group.nodes}
+    others = tuple(node for node in hostlist.expand(nodes) if node not in named)
+    return decide.Request((*groups, *([decide.Wanted(others, None)] if others else [])))
+
+
+def _status(table: model.Table, commands: slurm.Commands, store: Store, *, as_json: bool) -> int:
+    document = report.status(table, slurm=commands.view(), cloud=fleet(table).view(), memory=store.read(), now=time.time())
+    print(json.dumps(document, indent=1) if as_json else report.text(document))
+    return 0
+
+
+def _release(table: model.Table, store: Store, name: str) -> int:
+    if table.by_name(name) is None:
+        log.error("there is no node set %s: there are %s", name, ", ".join(_names(table.node_sets)))
+        return 2
+    store.write(holds.released(store.read(), name))
+    log.info("%s is no longer held; the next sync gives its nodes back", name)
+    return 0
+
+
+def _names(node_sets: Iterable[model.NodeSet]) -> list[str]:
+    return [node_set.name for node_set in node_sets]
+
+
+def _log_to_journal() -> None:
+    """Write to standard error where somebody reads it, a person or the journal; slurmctld reads none of its programs' output."""
+    is_read = sys.stderr.isatty() or "JOURNAL_STREAM" in os.environ
+    handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    if not is_read and Path("/dev/log").exists():
+        handler = logging.handlers.SysLogHandler("/dev/log")
+        handler.ident = "clusterwright-elastic: "
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    log.handlers = [handler]
+    log.setLevel(logging.INFO)

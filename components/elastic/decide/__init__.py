@@ -1,0 +1,7 @@
+"""What to do, from what should be and what is: pure functions, which give steps and what is to be remembered."""
+
+from .resume import Request, Wanted, launched, resume
+from .suspend import suspend
+from .sync import sync
+
+__all__ = ["Request", "Wanted", "launched", "resume", "suspend", "sync"]

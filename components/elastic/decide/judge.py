@@ -1,0 +1,140 @@
+"""One node at a time: what is to be done with it, from all that is known of it."""
+
+import dataclasses
+from enum import Enum
+
+from ..memory import Hold, Launch
+from ..model import Instance, Node, NodeSet
+from .resume import RETRY_FOR_S, VISIBLE_WITHIN_S
+
+REQUEST_WITHIN_S = 60.0
+"""A node that Slurm has wanted for so long without a launch is one whose request was lost."""
+MISSING_FOR_S = 120.0
+"""An instance that was seen before, or should have been, is gone when it is not shown for so long and its node does not answer."""
+
+
+class Act(Enum):
+    """What is done with a node."""
+
+    LEAVE = "leave"
+    UP = "up"
+    """It is up as asked for: its launch is over."""
+    WAIT = "wait"
+    """Something is not seen that should be; the time since is counted."""
+    FAIL = "fail"
+    """Take it from its jobs, then switch it off."""
+    FAILED_BOOT = "failed boot"
+    """The same, and it counts against its node set."""
+    STOP = "stop"
+    """Switch it off; no job has it."""
+    HOLD = "hold"
+    """Out of the scheduler's reach, with the node set."""
+    RELEASE = "release"
+    START = "start"
+    ASK = "ask"
+    """Make the request that was lost."""
+    REPEAT = "repeat"
+    """Ask again what was not answered."""
+    DRAIN = "drain"
+    """Take its jobs elsewhere: the cloud wants it back."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verdict:
+    act: Act
+    why: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Case:
+    """All that is known of a node."""
+
+    node: Node
+    node_set: NodeSet
+    now: float
+    instance: Instance | None = None
+    """The live one."""
+    has_ended: bool = False
+    """The cloud shows an ended one, and none alive."""
+    launch: Launch | None = None
+    hold: Hold | None = None
+    missing_since: float | None = None
+
+    @property
+    def has_had_time(self) -> bool:
+        """Say whether the node could have booted since it was launched: Slurm counts from its request, which the cloud may have got to hear of much later."""
+        launched_at = self.launch.launched_at if self.launch else None
+        return launched_at is not None and self.now - launched_at >= self.node_set.boot_timeout_s / 2
+
+    def is_missing_for(self, seconds: float) -> bool:
+        return self.missing_since is not None and self.now - self.missing_since >= seconds
+
+
+LEAVE = Verdict(Act.LEAVE)
+WAIT = Verdict(Act.WAIT)
+
+
+def judge(case: Case) -> Verdict:
+    """Say what is to be done with the node."""
+    node = case.node
+    if node.is_kept or node.is_stopping:
+        return LEAVE
+    if node.is_off:
+        return _off(case)
+    if node.is_starting:
+        return _starting(case)
+    return _up(case)
+
+
+def _off(case: Case) -> Verdict:
+    node, launch = case.node, case.launch
+    if node.has_jobs or "power_up" in node.flags:
+        return LEAVE  # about to be started
+    if launch and node.is_down and not node.is_ours and case.has_had_time:
+        return Verdict(Act.FAILED_BOOT, "it did not register with Slurm in time")
+    if case.hold:
+        return Verdict(Act.HOLD, case.hold.reason) if not node.is_ours else LEAVE
+    if node.is_down or node.is_drained:
+        return Verdict(Act.RELEASE, "switched off and fit for use")
+    if node.name in case.node_set.standing:
+        return Verdict(Act.START, f"{case.node_set.minimum} of {case.node_set.count} always run")
+    return LEAVE
+
+
+def _starting(case: Case) -> Verdict:
+    node, launch, instance = case.node, case.launch, case.instance
+    if node.is_down:
+        return Verdict(Act.STOP, "it was taken out of service while it started")
+    if launch is None and instance is None:
+        return Verdict(Act.ASK, "Slurm's request for it was lost") if case.is_missing_for(REQUEST_WITHIN_S) else WAIT
+    if launch and launch.launched_at is None and instance is None:
+        if case.now - launch.requested_at < RETRY_FOR_S:
+            return Verdict(Act.REPEAT, "the cloud's answer was not seen")
+        return Verdict(Act.FAIL, f"the cloud could not be asked for it within {RETRY_FOR_S:.0f} s")
+    since = launch.launched_at if launch and launch.launched_at else instance.launched_at if instance else case.now
+    if instance is None:
+        if case.has_ended:
+            return Verdict(Act.FAILED_BOOT, "its instance ended while it booted")
+        if case.now - since >= VISIBLE_WITHIN_S:
+            return Verdict(Act.FAILED_BOOT, f"its instance did not appear within {VISIBLE_WITHIN_S:.0f} s")
+        return LEAVE
+    if case.now - since >= case.node_set.boot_timeout_s:
+        return Verdict(Act.FAILED_BOOT, f"it did not register with Slurm within {case.node_set.boot_timeout_s:.0f} s")
+    return LEAVE
+
+
+def _up(case: Case) -> Verdict:
+    node, instance = case.node, case.instance
+    if case.has_ended:
+        return Verdict(Act.FAIL, "its instance is gone")
+    if node.is_down:
+        return Verdict(Act.FAIL, "it does not answer")
+    if instance is None and not node.is_answering:
+        return Verdict(Act.FAIL, "its instance is gone") if case.is_missing_for(MISSING_FOR_S) else WAIT
+    if node.is_drained:
+        return LEAVE if node.has_jobs else Verdict(Act.STOP, "drained, and its jobs are gone")
+    if instance and instance.has_notice:
+        return Verdict(Act.DRAIN, "the cloud takes its instance back")
+    if instance and instance.is_outdated and not node.has_jobs:
+        return Verdict(Act.STOP, "it was started from what its node set no longer is")
+    return Verdict(Act.UP) if case.launch and node.is_answering else LEAVE

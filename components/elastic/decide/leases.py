@@ -1,0 +1,52 @@
+"""Capacity that was bought for a time: jobs that would outlive it don't start on it, and nothing is asked for before it begins."""
+
+from collections.abc import Iterator
+
+from ..memory import Memory
+from ..model import OURS, Cloud, NodeSet, Slurm, Table
+from . import holds
+from .steps import Reserve, Step, Unreserve
+
+PREFIX = "clusterwright-lease-"
+TAKE_DOWN_S = 300.0
+"""Between the last job's latest end and the end of the lease: epilogs, copies, switching off."""
+SAME_WITHIN_S = 60.0
+
+
+def reservations(table: Table, slurm: Slurm, cloud: Cloud, now: float) -> Iterator[Step]:
+    """Reserve the nodes of each lease from its end on, and take back reservations whose lease is gone."""
+    wanted = {}
+    for name, lease in cloud.leases.items():
+        node_set = table.by_name(name)
+        if node_set and node_set.count:
+            wanted[PREFIX + name] = Reserve(PREFIX + name, node_set.nodes, max(lease.ends - TAKE_DOWN_S, now), _ends(node_set, lease.ends))
+    standing = {reservation.name: reservation for reservation in slurm.reservations}
+    for name, reservation in standing.items():
+        meant = wanted.get(name)
+        is_same = (
+            meant
+            and set(meant.nodes) == set(reservation.nodes)
+            and (abs(meant.start - reservation.start) < SAME_WITHIN_S or reservation.start <= now >= meant.start)
+        )
+        if is_same:
+            del wanted[name]
+        else:
+            yield Unreserve(name, "its lease changed or is over")
+    yield from wanted.values()
+
+
+def held(memory: Memory, table: Table, cloud: Cloud, now: float) -> Memory:
+    """Hold node sets whose lease has not begun, and those whose lease is over."""
+    for name, lease in cloud.leases.items():
+        node_set = table.by_name(name)
+        if node_set is None or holds.active(memory, node_set, now):
+            continue
+        if now < lease.begins:
+            memory = holds.waiting(memory, node_set, f"its capacity {node_set.capacity_id} begins then", until=lease.begins, now=now)
+        elif now >= lease.ends - TAKE_DOWN_S:
+            memory = holds.waiting(memory, node_set, f"its capacity {node_set.capacity_id} is over", until=now + holds.LONGEST_HOLD_S, now=now)
+    return memory
+
+
+def _ends(node_set: NodeSet, ends: float) -> str:
+    return f"{OURS}capacity {node_set.capacity_id} of {node_set.name} ends {holds.clock(ends)}"

@@ -1,0 +1,241 @@
+"""Slurm wants nodes: which instances to ask for, and what follows from the answer.
+
+The nodes of a job come all or not at all. A refusal takes the node set out of service for a while and gives the job back to the scheduler, which then chooses the next set.
+"""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+
+from ..memory import Launch, Memory
+from ..model import OURS, Cloud, Instance, Life, NodeSet, Slurm, Table
+from . import holds
+from .steps import Ask, Decision, PowerDown, SetAddress, SetDown, StartNow, Step, Terminate, decision
+
+VISIBLE_WITHIN_S = 180.0
+"""So long the cloud may take to show an instance that it says it has started."""
+RETRY_FOR_S = 300.0
+"""So long a launch that the cloud could not answer is asked for again."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wanted:
+    """Nodes that belong together."""
+
+    nodes: tuple[str, ...]
+    job: int | None
+    """None: nobody's in particular, each node for itself."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Request:
+    groups: tuple[Wanted, ...]
+
+
+class Refusal(Enum):
+    """Why the cloud gave nothing."""
+
+    CAPACITY = "no capacity"
+    LIMIT = "the account's limit is reached"
+    ERROR = "the cloud refused"
+    LATER = "the cloud could not answer"
+    """Worth asking again, with the same token."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a launch."""
+
+    instances: tuple[Instance, ...]
+    refusal: Refusal | None = None
+    detail: str = ""
+
+
+def resume(request: Request, *, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> Decision:
+    """Decide what to ask the cloud for. Launches are remembered before they are asked for, so that a killed run is taken up by the next."""
+    owners = table.owners()
+    known = request_of_known(request, owners)
+    steps: list[Step] = []
+    unknown = tuple(node for group in request.groups for node in group.nodes if node not in owners)
+    if unknown:
+        steps += [SetDown(unknown, f"{OURS}not in the fleet table; `clusterwright up` writes Slurm's configuration and the table anew")]
+    stale = _stale(cloud, memory, {node for group in known for node in group.nodes})
+    if stale:
+        steps += [Terminate(stale, "left from an earlier life of a node that is wanted again")]
+        memory = dataclasses.replace(memory, terminated={**memory.terminated, **dict.fromkeys(stale, now)})
+    memory = memory.without(_outlived(cloud, memory, now))
+    asked: list[Launch] = []
+    for group in known:
+        left = tuple(node for node in group.nodes if not memory.launch_of(node))
+        if not left:
+            continue
+        refusal = _refusal(left, owners, memory=memory, cloud=cloud, now=now)
+        if refusal:
+            steps += [*_given_up(group.nodes, refusal, group.job, slurm)]
+            continue
+        for launch in _launches(dataclasses.replace(group, nodes=left), owners, table.stack, now):
+            memory = memory.with_launch(launch)
+            asked.append(launch)
+    merged, memory = _merged(asked, memory)
+    return decision([*steps, *(Ask(launch, "wanted by Slurm") for launch in merged)], memory)
+
+
+def request_of_known(request: Request, owners: Mapping[str, NodeSet]) -> tuple[Wanted, ...]:
+    """Give each node to the first group that wants it; nodes that belong to nobody's job stand for themselves."""
+    taken: set[str] = set()
+    groups = []
+    for group in request.groups:
+        nodes = tuple(node for node in dict.fromkeys(group.nodes) if node in owners and node not in taken)
+        taken.update(nodes)
+        groups += [Wanted(nodes, group.job)] if group.job is not None else [Wanted((node,), None) for node in nodes]
+    return tuple(group for group in groups if group.nodes)
+
+
+def _outlived(cloud: Cloud, memory: Memory, now: float) -> frozenset[str]:
+    """Nodes whose launch is remembered and whose instance is gone: nobody told us that it was over."""
+    live = {instance.id for instance in cloud.instances if instance.life is Life.LIVE and instance.id not in memory.terminated}
+    found: set[str] = set()
+    for launch in memory.launches:
+        if launch.launched_at is not None and now - launch.launched_at >= VISIBLE_WITHIN_S:
+            found.update(node for node in launch.nodes if launch.instances.get(node) not in live)
+    return frozenset(found)
+
+
+def _stale(cloud: Cloud, memory: Memory, nodes: set[str]) -> tuple[str, ...]:
+    """Instances of an earlier life: Slurm takes only a node that booted after it was asked for."""
+    found = []
+    for instance in cloud.instances:
+        launch = memory.launch_of(instance.node)
+        is_known = launch is not None and launch.token == instance.launch
+        if instance.node in nodes and instance.life is Life.LIVE and not is_known:
+            found.append(instance.id)
+    return tuple(found)
+
+
+def _refusal(nodes: Sequence[str], owners: Mapping[str, NodeSet], *, memory: Memory, cloud: Cloud, now: float) -> str | None:
+    """Say why these nodes can't even be asked for."""
+    for node in nodes:
+        hold = holds.active(memory, owners[node], now)
+        if hold:
+            return hold.reason
+    for node_set in {owners[node].name: owners[node] for node in nodes}.values():
+        most = node_set.pool_most
+        if most is None:
+            continue
+        pool = {node for node, owner in owners.items() if owner.pool == node_set.pool}
+        busy = {instance.node for instance in cloud.instances if instance.life is Life.LIVE} | {node for launch in memory.launches for node in launch.nodes}
+        if len(pool & (busy | set(nodes))) > most:
+            return f"{OURS}pool {node_set.pool} has its {most} nodes already"
+    return None
+
+
+def _given_up(nodes: tuple[str, ...], reason: str, job: int | None, slurm: Slurm) -> Iterator[Step]:
+    yield SetDown(nodes, reason)
+    yield PowerDown(nodes, reason.removeprefix(OURS))
+    jobs = slurm.jobs_on(frozenset(nodes)) or ((job,) if job is not None else ())
+    if jobs:
+        yield StartNow(jobs)
+
+
+def _launches(group: Wanted, owners: Mapping[str, NodeSet], stack: str, now: float) -> Iterator[Launch]:
+    """Make one launch for each node set of the group."""
+    name = f"job {group.job}" if group.job is not None else group.nodes[0]
+    for node_set in dict.fromkeys(owners[node].name for node in group.nodes):
+        nodes = tuple(node for node in group.nodes if owners[node].name == node_set)
+        yield Launch(
+            token=token(stack, node_set, nodes, now),
+            node_set=node_set,
+            nodes=nodes,
+            group=f"{name} {now:.3f}",
+            jobs=(group.job,) if group.job is not None else (),
+            requested_at=now,
+            is_whole=len(group.nodes) > 1,
+        )
+
+
+def _merged(launches: Sequence[Launch], memory: Memory) -> tuple[tuple[Launch, ...], Memory]:
+    """Ask for nodes that stand for themselves in one call a node set: a thousand jobs of one node each are not a thousand calls."""
+    whole = [launch for launch in launches if launch.is_whole]
+    single: dict[str, list[Launch]] = {}
+    for launch in launches:
+        if not launch.is_whole:
+            single.setdefault(launch.node_set, []).append(launch)
+    merged = []
+    for alike in single.values():
+        nodes = tuple(node for launch in alike for node in launch.nodes)
+        jobs = tuple(job for launch in alike for job in launch.jobs)
+        first = alike[0]
+        together = first if len(alike) == 1 else dataclasses.replace(first, token=_hashed(*(one.token for one in alike)), nodes=nodes, jobs=jobs)
+        memory = memory.without(frozenset(nodes)).with_launch(together)
+        merged.append(together)
+    return (*whole, *merged), memory
+
+
+def token(stack: str, node_set: str, nodes: Sequence[str], now: float) -> str:
+    return _hashed(stack, node_set, f"{now:.3f}", *nodes)
+
+
+def _hashed(*words: str) -> str:
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:32]
+
+
+def launched(launch: Launch, answer: Answer, *, table: Table, slurm: Slurm, memory: Memory, now: float) -> Decision:
+    """Decide what follows from the cloud's answer to a launch."""
+    node_set = table.by_name(launch.node_set)
+    made = {instance.node: instance for instance in answer.instances if instance.node in launch.nodes}
+    missing = tuple(node for node in launch.nodes if node not in made)
+    if launch.token not in {one.token for one in memory.launches}:
+        return _unwanted(made, memory, now)
+    if not missing:
+        done = dataclasses.replace(launch, launched_at=now, instances={node: instance.id for node, instance in made.items()})
+        known = tuple((node, instance.address) for node, instance in made.items() if instance.address)
+        return decision([SetAddress(known)] if known else [], memory.with_launch(done))
+    if node_set is None:
+        return _undone(launch, made, f"{OURS}{launch.node_set} is no longer in the fleet table", slurm=slurm, memory=memory, now=now)
+    if answer.refusal is Refusal.LATER and now - launch.requested_at < RETRY_FOR_S:
+        return decision([], memory)  # it stays remembered as asked for and not answered
+    refusal = answer.refusal or Refusal.ERROR
+    why = f"{refusal.value} ({answer.detail})" if answer.detail else refusal.value
+    memory = holds.refused(memory, node_set, f"{node_set.machine}: {why}", now)
+    reason = memory.holds[node_set.name].reason
+    free = _free(node_set, slurm, memory)
+    held = [SetDown(free, reason)] if free else []
+    if launch.is_whole:
+        undone = _undone(launch, made, reason, slurm=slurm, memory=memory, now=now)
+        return decision([*held, *undone.steps], undone.memory)
+    steps: list[Step] = [*held, *_given_up(missing, reason, None, slurm)]
+    memory = memory.without(frozenset(missing))
+    if made:
+        done = dataclasses.replace(launch, nodes=tuple(made), launched_at=now, instances={node: instance.id for node, instance in made.items()})
+        memory = memory.with_launch(done)
+        steps += [SetAddress(known)] if (known := tuple((node, one.address) for node, one in made.items() if one.address)) else []
+    return decision(steps, memory)
+
+
+def _unwanted(made: Mapping[str, Instance], memory: Memory, now: float) -> Decision:
+    """The launch was taken back while the cloud was at it."""
+    instances = tuple(instance.id for instance in made.values())
+    memory = dataclasses.replace(memory, terminated={**memory.terminated, **dict.fromkeys(instances, now)})
+    return decision([Terminate(instances, "the rest of the job can't start")] if instances else [], memory)
+
+
+def _free(node_set: NodeSet, slurm: Slurm, memory: Memory) -> tuple[str, ...]:
+    """Nodes of the set that the scheduler could choose next."""
+    found = []
+    for name in node_set.nodes:
+        node = slurm.nodes.get(name)
+        if node and node.is_off and not node.is_kept and not node.is_down and not node.has_jobs and not memory.launch_of(name):
+            found.append(name)
+    return tuple(found)
+
+
+def _undone(launch: Launch, made: Mapping[str, Instance], reason: str, *, slurm: Slurm, memory: Memory, now: float) -> Decision:
+    """Take back a launch, and all that was to stand with it."""
+    others = [one for one in memory.launches if one.group == launch.group and one.token != launch.token]
+    nodes = (*launch.nodes, *(node for one in others for node in one.nodes))
+    instances = (*(instance.id for instance in made.values()), *(instance for one in others for instance in one.instances.values()))
+    steps: list[Step] = [Terminate(instances, "the rest of the job can't start")] if instances else []
+    steps += _given_up(nodes, reason, launch.jobs[0] if launch.jobs else None, slurm)
+    memory = memory.without(frozenset(nodes))
+    return decision(steps, dataclasses.replace(memory, terminated={**memory.terminated, **dict.fromkeys(instances, now)}))

@@ -1,0 +1,118 @@
+"""The steps that a decision consists of. `why` is for the log; a `reason` is what Slurm shows."""
+
+import dataclasses
+from collections.abc import Iterable
+
+from ..memory import Launch, Memory
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SetDown:
+    """Take nodes out of service now; Slurm requeues the jobs that wait for them."""
+
+    nodes: tuple[str, ...]
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Drain:
+    """Let no further job start on nodes."""
+
+    nodes: tuple[str, ...]
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PowerDown:
+    """Have Slurm switch nodes off, which ends their instances."""
+
+    nodes: tuple[str, ...]
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PowerUp:
+    """Have Slurm switch nodes on, which asks for instances."""
+
+    nodes: tuple[str, ...]
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Release:
+    """Give switched-off nodes back to the scheduler."""
+
+    nodes: tuple[str, ...]
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SetAddress:
+    addresses: tuple[tuple[str, str], ...]
+    """(node, address)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Requeue:
+    jobs: tuple[int, ...]
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StartNow:
+    """Take away the two minutes that Slurm lets a job wait after it lost its nodes."""
+
+    jobs: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Terminate:
+    instances: tuple[str, ...]
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask the cloud for instances."""
+
+    launch: Launch
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Keep:
+    """Put an instance's console into the log before it goes."""
+
+    instance: str
+    node: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reserve:
+    """Keep nodes from jobs that would still run at `start`."""
+
+    name: str
+    nodes: tuple[str, ...]
+    start: float
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Unreserve:
+    name: str
+    why: str
+
+
+Step = SetDown | Drain | PowerDown | PowerUp | Release | SetAddress | Requeue | StartNow | Terminate | Ask | Keep | Reserve | Unreserve
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decision:
+    steps: tuple[Step, ...]
+    """In the order in which they are to be carried out; each may be carried out again."""
+    memory: Memory
+    """To be remembered before the first step."""
+
+
+def decision(steps: Iterable[Step], memory: Memory) -> Decision:
+    return Decision(tuple(steps), memory)

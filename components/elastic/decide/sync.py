@@ -1,0 +1,267 @@
+"""Every half minute: compare what Slurm thinks with what the cloud has, and mend one step's worth of it.
+
+What a person did stays: nodes that somebody drained, took down or put under maintenance are not touched, whatever becomes of their instances.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..memory import Launch, Memory
+from ..model import OURS, Cloud, Instance, Life, Node, NodeSet, Slurm, Table
+from . import holds, leases
+from .judge import Act, Case, Verdict, judge
+from .resume import Request, Wanted, resume
+from .steps import (
+    Ask,
+    Decision,
+    Drain,
+    Keep,
+    PowerDown,
+    PowerUp,
+    Release,
+    Requeue,
+    SetAddress,
+    SetDown,
+    StartNow,
+    Step,
+    Terminate,
+    decision,
+)
+
+ORPHAN_AFTER_S = 90.0
+"""An instance that no node wants is ended when it is older than this: younger ones may be on their way."""
+FORGET_TERMINATED_AFTER_S = 300.0
+HURRY_FOR_S = 150.0
+"""So long a job that lost its nodes is told to start at once, again and again: while its processes end, it does not listen (seen with 24.11)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Judged:
+    case: Case
+    verdict: Verdict
+
+
+def sync(*, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> Decision:
+    """Decide one step of mending."""
+    memory = leases.held(holds.forgotten(memory, table, now), table, cloud, now)
+    cloud = _as_told(cloud, memory)
+    owners = table.owners()
+    live, ended = _by_node(cloud, memory)
+    judged = tuple(_judged(table, slurm, memory, live, ended, now))
+    memory, broken = _counted(judged, memory, now)
+    failed = {name: memory.holds[name].reason for name in broken}
+    steps: list[Step] = [
+        *leases.reservations(table, slurm, cloud, now),
+        *_failures(judged, slurm),
+        *_others(judged, slurm),
+        *_hurried(slurm, memory, now),
+        *_breaks(failed, judged),
+        *_addresses(judged),
+        *_orphans(cloud, owners, slurm, memory, live, now),
+    ]
+    lost = [one.case.node.name for one in judged if one.verdict.act is Act.ASK]
+    asked = resume(_request(lost, slurm), table=table, slurm=slurm, cloud=cloud, memory=memory, now=now)
+    steps += [*_repeats(judged), *asked.steps]
+    memory = _remembered(judged, asked.memory, steps, now)
+    return decision(steps, memory)
+
+
+def _as_told(cloud: Cloud, memory: Memory) -> Cloud:
+    """Take instances that were told to end for ended, whatever the cloud still shows."""
+    instances = []
+    for instance in cloud.instances:
+        is_told = instance.id in memory.terminated
+        instances.append(dataclasses.replace(instance, life=Life.ENDED) if is_told and instance.life is Life.LIVE else instance)
+    return dataclasses.replace(cloud, instances=tuple(instances))
+
+
+def _by_node(cloud: Cloud, memory: Memory) -> tuple[dict[str, Instance], dict[str, Instance]]:
+    """Give each node its live instance, of several the one that was launched for it or else the oldest, and the ended ones of nodes without."""
+    meant = {node: instance for launch in memory.launches for node, instance in launch.instances.items()}
+    live: dict[str, Instance] = {}
+    for instance in sorted(cloud.instances, key=lambda one: (one.launched_at, one.id)):
+        if not instance.node or instance.life is not Life.LIVE:
+            continue
+        if instance.node not in live or meant.get(instance.node) == instance.id:
+            live[instance.node] = instance
+    ended = {instance.node: instance for instance in cloud.instances if instance.life is Life.ENDED and instance.node not in live}
+    return live, ended
+
+
+def _judged(table: Table, slurm: Slurm, memory: Memory, live: Mapping[str, Instance], ended: Mapping[str, Instance], now: float) -> Iterator[_Judged]:
+    launches = {node: launch for launch in memory.launches for node in launch.nodes}
+    for node_set in table.node_sets:
+        hold = holds.active(memory, node_set, now)
+        for name in node_set.nodes:
+            node = slurm.nodes.get(name)
+            if node is None:
+                continue
+            launch = launches.get(name)
+            case = Case(
+                node,
+                node_set,
+                now,
+                instance=live.get(name),
+                has_ended=_has_ended(ended.get(name), launch),
+                launch=launch,
+                hold=hold,
+                missing_since=memory.missing.get(name),
+            )
+            yield _Judged(case, judge(case))
+
+
+def _has_ended(instance: Instance | None, launch: Launch | None) -> bool:
+    """Say whether the node's own instance ended, and not one of an earlier life."""
+    if instance is None:
+        return False
+    return launch is None or not launch.instances or instance.id in launch.instances.values()
+
+
+def _named(judged: Iterable[_Judged], *acts: Act) -> dict[str, tuple[str, ...]]:
+    """Group the nodes with one of these verdicts by the reason."""
+    found: dict[str, list[str]] = {}
+    for one in judged:
+        if one.verdict.act in acts:
+            found.setdefault(one.verdict.why, []).append(one.case.node.name)
+    return {why: tuple(nodes) for why, nodes in found.items()}
+
+
+def _failures(judged: tuple[_Judged, ...], slurm: Slurm) -> Iterator[Step]:
+    boots = [one.case for one in judged if one.verdict.act is Act.FAILED_BOOT and one.case.instance]
+    if boots and boots[0].instance:
+        yield Keep(boots[0].instance.id, boots[0].node.name)
+    for why, nodes in _named(judged, Act.FAIL, Act.FAILED_BOOT).items():
+        on = {one.case.node.name: one.case.node for one in judged}
+        yield SetDown(nodes, OURS + why)
+        running = tuple(node for node in nodes if not on[node].is_off)
+        if running:
+            yield PowerDown(running, why)
+        jobs = slurm.jobs_on(frozenset(nodes))
+        if jobs:
+            yield StartNow(jobs)
+
+
+def _others(judged: tuple[_Judged, ...], slurm: Slurm) -> Iterator[Step]:
+    for why, nodes in _named(judged, Act.DRAIN).items():
+        yield Drain(nodes, OURS + why)
+        jobs = slurm.jobs_on(frozenset(nodes))
+        if jobs:
+            yield Requeue(jobs, why)
+            yield StartNow(jobs)
+    for why, nodes in _named(judged, Act.STOP).items():
+        yield PowerDown(nodes, why)
+    for reason, nodes in _named(judged, Act.HOLD).items():
+        yield SetDown(nodes, reason)
+    for why, nodes in _named(judged, Act.RELEASE).items():
+        yield Release(nodes, why)
+    for why, nodes in _named(judged, Act.START).items():
+        yield PowerUp(nodes, why)
+
+
+def _hurried(slurm: Slurm, memory: Memory, now: float) -> Iterator[Step]:
+    running = {job.id for job in slurm.jobs}
+    waiting = tuple(sorted(job for job, at in memory.requeued.items() if now - at < HURRY_FOR_S and job not in running))
+    if waiting:
+        yield StartNow(waiting)
+
+
+def _breaks(failed: Mapping[str, str], judged: tuple[_Judged, ...]) -> Iterator[Step]:
+    """Put what is left of a node set that has just been found broken out of the scheduler's reach."""
+    for name, reason in failed.items():
+        free = []
+        for one in judged:
+            node = one.case.node
+            if (
+                one.case.node_set.name == name
+                and node.is_off
+                and one.verdict.act in (Act.LEAVE, Act.RELEASE, Act.START)
+                and not (node.is_kept or node.has_jobs)
+            ):
+                free.append(node.name)
+        if free:
+            yield SetDown(tuple(free), reason)
+
+
+def _addresses(judged: tuple[_Judged, ...]) -> Iterator[Step]:
+    """Tell Slurm where starting nodes are."""
+    told = []
+    for one in judged:
+        node, instance = one.case.node, one.case.instance
+        if node.is_starting and not node.is_down and instance and instance.address and instance.address != node.address:
+            told.append((node.name, instance.address))
+    if told:
+        yield SetAddress(tuple(told))
+
+
+def _orphans(cloud: Cloud, owners: Mapping[str, NodeSet], slurm: Slurm, memory: Memory, live: Mapping[str, Instance], now: float) -> Iterator[Step]:
+    tokens = {launch.token for launch in memory.launches}
+    orphans = []
+    for instance in cloud.instances:
+        if instance.life is not Life.LIVE or now - instance.launched_at < ORPHAN_AFTER_S or instance.launch in tokens:
+            continue
+        if not _is_wanted(instance, slurm.nodes.get(instance.node), owners, live):
+            orphans.append(instance.id)
+    if orphans:
+        yield Terminate(tuple(orphans), "no node wants it")
+
+
+def _is_wanted(instance: Instance, node: Node | None, owners: Mapping[str, NodeSet], live: Mapping[str, Instance]) -> bool:
+    if node is None or instance.node not in owners:
+        return False
+    if live[instance.node].id != instance.id:
+        return False
+    return node.is_kept or node.has_jobs or not node.is_off
+
+
+def _request(nodes: list[str], slurm: Slurm) -> Request:
+    """Put a lost request together again: the jobs that wait say which nodes belong together."""
+    lost = set(nodes)
+    groups = []
+    for job in slurm.jobs:
+        together = tuple(node for node in job.nodes if node in lost)
+        if together:
+            groups.append(Wanted(together, job.id))
+            lost -= set(together)
+    return Request((*groups, *([Wanted(tuple(node for node in nodes if node in lost), None)] if lost else [])))
+
+
+def _repeats(judged: tuple[_Judged, ...]) -> Iterator[Step]:
+    again = {one.case.launch.token: one.case.launch for one in judged if one.verdict.act is Act.REPEAT and one.case.launch}
+    for launch in again.values():
+        yield Ask(launch, "the cloud's answer was not seen")
+
+
+def _counted(judged: tuple[_Judged, ...], memory: Memory, now: float) -> tuple[Memory, tuple[str, ...]]:
+    """Count nodes that did not boot; one that did ends the row. Also gives the node sets that have just failed too often."""
+    failed = dict(memory.failed_boots)
+    broken: dict[str, NodeSet] = {}
+    for one in judged:
+        name = one.case.node_set.name
+        if one.verdict.act is Act.UP:
+            failed.pop(name, None)
+        elif one.verdict.act is Act.FAILED_BOOT:
+            failed[name] = failed.get(name, 0) + 1
+            if failed[name] >= holds.MOST_FAILED_BOOTS and not one.case.hold:
+                broken[name] = one.case.node_set
+    memory = dataclasses.replace(memory, failed_boots=failed)
+    for node_set in broken.values():
+        memory = holds.broken(memory, node_set, now)
+    return memory, tuple(broken)
+
+
+def _remembered(judged: tuple[_Judged, ...], memory: Memory, steps: Iterable[Step], now: float) -> Memory:
+    over = set()
+    for one in judged:
+        # Slurm calls a node starting before it asks for it: one that is off, or on its way there, is wanted no longer.
+        is_over = one.verdict.act in (Act.UP, Act.FAIL, Act.FAILED_BOOT) or one.case.node.is_off or one.case.node.is_stopping
+        if one.case.launch and is_over:
+            over.add(one.case.node.name)
+    missing = {}
+    for one in judged:
+        if one.verdict.act is Act.WAIT:
+            missing[one.case.node.name] = memory.missing.get(one.case.node.name, now)
+    ending = {instance: now for step in steps if isinstance(step, Terminate) for instance in step.instances}
+    terminated = {instance: at for instance, at in memory.terminated.items() if now - at < FORGET_TERMINATED_AFTER_S}
+    lost = {job: now for step in steps if isinstance(step, StartNow) for job in step.jobs}
+    requeued = {job: at for job, at in {**lost, **memory.requeued}.items() if now - at < HURRY_FOR_S}
+    return dataclasses.replace(memory.without(frozenset(over)), missing=missing, terminated={**terminated, **ending}, requeued=requeued)

@@ -1,0 +1,173 @@
+"""What the program remembers between its runs: JSON in Slurm's state folder, replaced in one step, so that a killed run and a backup controller find it whole."""
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+FORM = 1
+FOLDER = "clusterwright"
+"""In Slurm's StateSaveLocation."""
+LOOK_EVERY_S = 0.05
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Hold:
+    """A node set that is out of service for a while."""
+
+    reason: str
+    since: float
+    until: float | None
+    """None: until a person releases it, or it gets another launch template."""
+    times: int = 1
+    """How often in a row."""
+    template: str = ""
+    """Version of the launch template that failed."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Launch:
+    """Nodes of one set that were asked for and are not up yet."""
+
+    token: str
+    """The cloud's idempotency token: the same launch asked for twice is made once."""
+    node_set: str
+    nodes: tuple[str, ...]
+    group: str
+    """Launches of one group stand or fall together."""
+    jobs: tuple[int, ...]
+    requested_at: float
+    is_whole: bool
+    """All of its nodes or none."""
+    launched_at: float | None = None
+    """None: it is not known whether the cloud got to hear of it."""
+    instances: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Node → instance, as the launch answered."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Memory:
+    holds: Mapping[str, Hold] = dataclasses.field(default_factory=dict)
+    """By node set."""
+    launches: tuple[Launch, ...] = ()
+    failed_boots: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """In a row, by node set."""
+    missing: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """Node → since when something that should be seen of it is not."""
+    terminated: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """Instance → when it was told to end: the cloud may show it alive for a while."""
+    requeued: Mapping[int, float] = dataclasses.field(default_factory=dict)
+    """Job → when it lost its nodes: Slurm lets it wait two minutes from the end of its last process on."""
+
+    def launch_of(self, node: str) -> Launch | None:
+        return next((launch for launch in self.launches if node in launch.nodes), None)
+
+    def without(self, nodes: frozenset[str]) -> "Memory":
+        """Forget that nodes were asked for."""
+        if not nodes:
+            return self
+        kept = []
+        for launch in self.launches:
+            left = tuple(node for node in launch.nodes if node not in nodes)
+            if left:
+                instances = {node: instance for node, instance in launch.instances.items() if node in left}
+                kept.append(launch if left == launch.nodes else dataclasses.replace(launch, nodes=left, instances=instances))
+        return dataclasses.replace(self, launches=tuple(kept))
+
+    def with_launch(self, launch: Launch) -> "Memory":
+        """Remember a launch, in place of an older state of it."""
+        others = (one for one in self.launches if one.token != launch.token)
+        return dataclasses.replace(self, launches=(*others, launch))
+
+    def with_hold(self, node_set: str, hold: Hold) -> "Memory":
+        return dataclasses.replace(self, holds={**self.holds, node_set: hold})
+
+
+class Busy(Exception):
+    """Another run of the program did not end in time."""
+
+
+class Store:
+    """The memory's file and its lock."""
+
+    def __init__(self, state_folder: Path):
+        self._folder = state_folder / FOLDER
+
+    @property
+    def file(self) -> Path:
+        return self._folder / "elastic.json"
+
+    def read(self) -> Memory:
+        """Give what is remembered; nothing when there is no file.
+
+        Raises:
+            Unreadable: the file is of another form. It is never overwritten then: what it holds may be running machines.
+        """
+        try:
+            text = self.file.read_text()
+        except FileNotFoundError:
+            return Memory()
+        try:
+            return decode(json.loads(text))
+        except (ValueError, KeyError, TypeError) as error:
+            raise Unreadable(f"{self.file} can't be read ({error}): look at it, then remove it; what it held is found anew from Slurm and the cloud") from error
+
+    def write(self, memory: Memory) -> None:
+        """Replace what is remembered, durably; nothing is written when it is the same."""
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        text = json.dumps(encode(memory), indent=1, sort_keys=True) + "\n"
+        if self.file.exists() and self.file.read_text() == text:
+            return
+        temporary = self._folder / f".elastic.json.{os.getpid()}"
+        with temporary.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self.file)
+
+    @contextlib.contextmanager
+    def lock(self, *, within_s: float) -> Iterator[None]:
+        """Hold the lock of the whole cluster; the kernel releases it when the process ends, however it ends.
+
+        Raises:
+            Busy: another run held it for `within_s` seconds.
+        """
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        deadline = time.monotonic() + within_s
+        with (self._folder / "lock").open("a") as file:
+            while True:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > deadline:
+                        raise Busy(f"another run of this program held {file.name} for {within_s:.0f} s") from None
+                    time.sleep(LOOK_EVERY_S)
+            yield
+
+
+class Unreadable(Exception):
+    """The memory's file is not one that this program can read."""
+
+
+def encode(memory: Memory) -> dict[str, Any]:
+    return {"form": FORM, **dataclasses.asdict(memory)}
+
+
+def decode(record: Mapping[str, Any]) -> Memory:
+    if record["form"] != FORM:
+        raise ValueError(f"form {record['form']}")
+    launches = tuple(Launch(**{**launch, "nodes": tuple(launch["nodes"]), "jobs": tuple(launch["jobs"])}) for launch in record["launches"])
+    return Memory(
+        holds={name: Hold(**hold) for name, hold in record["holds"].items()},
+        launches=launches,
+        failed_boots=dict(record["failed_boots"]),
+        missing=dict(record["missing"]),
+        terminated=dict(record["terminated"]),
+        requeued={int(job): at for job, at in record["requeued"].items()},
+    )

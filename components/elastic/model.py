@@ -1,0 +1,258 @@
+"""The values that decisions are made of: the fleet table, Slurm's view, the cloud's view. Frozen, without input or output."""
+
+import dataclasses
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+TABLE_VERSION = 1
+OURS = "clusterwright: "
+"""Every reason that this program gives to Slurm begins so; nodes with another reason are somebody else's business."""
+SLURMS_OWN = ("Not responding", "ResumeTimeout reached", "Node unexpectedly rebooted", "node power_up failed")
+"""Reasons that slurmctld gives by itself when a node is lost (slurmctld's sources; seen with 22.05 and 24.11)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeSet:
+    """Nodes of one machine type, `<prefix>-0` … `<prefix>-<count-1>`."""
+
+    name: str
+    pool: str
+    prefix: str
+    count: int
+    minimum: int
+    """Nodes 0 to `minimum` - 1 always run."""
+    partition: str
+    machine: str
+    capacity_kind: str
+    """`on-demand`, `spot`, `reserved`, `block`, `flex`, `owned`."""
+    capacity_id: str | None
+    boot_timeout_s: float
+    """A node that has not registered with Slurm so long after its launch is given up."""
+    pool_most: int | None
+    """Most nodes of the pool, all its node sets together; None where `count` says it."""
+    launch_template: str
+    launch_template_version: str
+    subnets: tuple[str, ...]
+    placement_group: str | None
+
+    def number(self, node: str) -> int | None:
+        """Give the node's number; None when the node is not of this set."""
+        prefix, _, number = node.rpartition("-")
+        if prefix != self.prefix or not number.isdecimal() or str(int(number)) != number:
+            return None
+        return int(number) if int(number) < self.count else None
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(f"{self.prefix}-{number}" for number in range(self.count))
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """The nodes that always run."""
+        return self.nodes[: self.minimum]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Table:
+    """The fleet table: what may run, written by finishing."""
+
+    target: str
+    cluster: str
+    stack: str
+    region: str
+    domain: str
+    node_sets: tuple[NodeSet, ...]
+    socket: str
+    """Of the service that has the hosts, on the target `local`."""
+
+    def by_name(self, name: str) -> NodeSet | None:
+        return next((one for one in self.node_sets if one.name == name), None)
+
+    def owners(self) -> dict[str, NodeSet]:
+        """Give every node's set."""
+        return {node: node_set for node_set in self.node_sets for node in node_set.nodes}
+
+
+class Unreadable(Exception):
+    """The fleet table is missing or not one that this program can read."""
+
+
+def table(record: Mapping[str, Any]) -> Table:
+    """Read the fleet table; fields that are not known are left aside.
+
+    Raises:
+        Unreadable: it is of another version, or lacks something.
+    """
+    if record.get("version") != TABLE_VERSION:
+        raise Unreadable(
+            f"the fleet table has version {record.get('version')}, and this program reads version {TABLE_VERSION}: `clusterwright up` writes both anew"
+        )
+    try:
+        return Table(
+            target=record["target"],
+            cluster=record["cluster"],
+            stack=record["stack"],
+            region=record.get("region", ""),
+            domain=record.get("domain", ""),
+            # Nodes without a partition are another scheduler's.
+            node_sets=tuple(_node_set(one) for one in record["node_sets"] if one["partition"] is not None),
+            socket=record.get("service", {}).get("socket", ""),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"the fleet table is not whole: {type(error).__name__} {error}") from error
+
+
+def _node_set(record: Mapping[str, Any]) -> NodeSet:
+    capacity = record["capacity"]
+    return NodeSet(
+        name=record["name"],
+        pool=record["pool"],
+        prefix=record["prefix"],
+        count=int(record["count"]),
+        minimum=int(record["minimum"]),
+        partition=record["partition"],
+        machine=record["machine"],
+        capacity_kind=capacity["kind"],
+        capacity_id=capacity.get("id"),
+        boot_timeout_s=float(record["boot_timeout_s"]),
+        pool_most=record.get("pool_most"),
+        launch_template=record.get("launch_template", ""),
+        launch_template_version=record.get("launch_template_version", ""),
+        subnets=tuple(record.get("subnets", ())),
+        placement_group=record.get("placement_group"),
+    )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Node:
+    """A node as Slurm sees it."""
+
+    name: str
+    base: str
+    """Lower case: `idle`, `allocated`, `mixed`, `down`, …"""
+    flags: frozenset[str] = frozenset()
+    """Lower case: `powered_down`, `powering_up`, `drain`, `not_responding`, …"""
+    reason: str = ""
+    address: str = ""
+
+    @property
+    def is_off(self) -> bool:
+        return "powered_down" in self.flags
+
+    @property
+    def is_stopping(self) -> bool:
+        # A node that is to stop while it starts goes on starting first (seen with 24.11).
+        return "powering_down" in self.flags or ("power_down" in self.flags and "powering_up" not in self.flags)
+
+    @property
+    def is_starting(self) -> bool:
+        return bool(self.flags & {"powering_up", "power_up"}) and not self.is_off and not self.is_stopping
+
+    @property
+    def is_up(self) -> bool:
+        """Say whether Slurm takes it for switched on, alive or not."""
+        return not (self.is_off or self.is_stopping or self.is_starting)
+
+    @property
+    def is_down(self) -> bool:
+        return self.base in ("down", "error")
+
+    @property
+    def is_drained(self) -> bool:
+        return bool(self.flags & {"drain", "fail"})
+
+    @property
+    def is_answering(self) -> bool:
+        return not self.is_down and "not_responding" not in self.flags
+
+    @property
+    def has_jobs(self) -> bool:
+        return self.base in ("allocated", "mixed") or "completing" in self.flags
+
+    @property
+    def is_ours(self) -> bool:
+        """Say whether this program took it out of service."""
+        return (self.is_down or self.is_drained) and self.reason.startswith(OURS.strip())
+
+    @property
+    def is_kept(self) -> bool:
+        """Say whether a person has it: under maintenance, or taken out of service with a reason of their own. Such a node is left alone."""
+        if self.flags & {"maint", "maintenance"}:
+            return True
+        return (self.is_down or self.is_drained) and not self.is_ours and not self.reason.startswith(SLURMS_OWN) and (self.is_drained or bool(self.reason))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Job:
+    id: int
+    state: str
+    """Lower case: `running`, `configuring`, `completing`, `pending`, …"""
+    nodes: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reservation:
+    name: str
+    start: float
+    """Seconds since 1970, as every time here."""
+    nodes: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Slurm:
+    """What Slurm says at one moment."""
+
+    nodes: Mapping[str, Node]
+    jobs: tuple[Job, ...] = ()
+    """Those that have nodes."""
+    reservations: tuple[Reservation, ...] = ()
+    """Those of this program."""
+
+    def jobs_on(self, nodes: frozenset[str]) -> tuple[int, ...]:
+        return tuple(sorted(job.id for job in self.jobs if nodes.intersection(job.nodes)))
+
+
+class Life(Enum):
+    """How an instance is."""
+
+    LIVE = "live"
+    """Coming up or running."""
+    ENDED = "ended"
+    """Ending or gone, and the cloud says so."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Instance:
+    """A machine of the cloud that carries the stack's tags."""
+
+    id: str
+    node: str
+    """Empty while it has no node's tag."""
+    life: Life
+    launched_at: float
+    address: str = ""
+    """Empty while the cloud does not say."""
+    launch: str = ""
+    """Token of the launch that made it."""
+    is_outdated: bool = False
+    """It was started from what the node set no longer is."""
+    has_notice: bool = False
+    """The cloud is about to take it back."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Lease:
+    """When capacity that was bought for a time begins and ends."""
+
+    begins: float
+    ends: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cloud:
+    """What the cloud says at one moment."""
+
+    instances: tuple[Instance, ...]
+    leases: Mapping[str, Lease] = dataclasses.field(default_factory=dict)
+    """By node set."""

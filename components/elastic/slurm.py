@@ -1,0 +1,161 @@
+"""Ask Slurm, and tell it. Its commands' text is the same in all versions that are served; their JSON is not, and reading it takes ten times as long with thousands of nodes."""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from . import hostlist
+from .model import Job, Node, Reservation, Slurm
+
+ANSWER_WITHIN_S = 60
+AT_ONCE = 1000  # nodes in one command: an argument has at most 128 KiB (execve(2)), and slurmctld holds its lock for each
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+"""slurmctld starts its programs without a PATH."""
+JOB_STATES = "RUNNING,CONFIGURING,COMPLETING,SUSPENDED,STOPPED"
+OUR_RESERVATIONS = "clusterwright-lease-"
+_REASON = re.compile(r" Reason=(.*?)(?: \[[^\[\]@]*@[^\[\]@]*\]|$)")
+
+
+class Unanswered(Exception):
+    """Slurm did not do or answer something; the text says what, and what it said."""
+
+
+Run = Callable[[Sequence[str]], str]
+
+
+def run(command: Sequence[str]) -> str:
+    """Run one of Slurm's commands and give what it prints.
+
+    Raises:
+        Unanswered: it failed, or was silent for ANSWER_WITHIN_S seconds.
+    """
+    environment = {"PATH": PATH, "LC_ALL": "C.UTF-8", "SLURM_TIME_FORMAT": "%s"}
+    if configuration := os.environ.get("SLURM_CONF"):
+        environment["SLURM_CONF"] = configuration
+    written = " ".join(command)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWER_WITHIN_S, env=environment)
+    except subprocess.TimeoutExpired:
+        raise Unanswered(f"`{written[:200]}` got no answer for {ANSWER_WITHIN_S} s") from None
+    except OSError as error:
+        raise Unanswered(f"`{command[0]}` can't be started: {error}") from None
+    if done.returncode:
+        raise Unanswered(f"`{written[:200]}` failed: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+class Commands:
+    """Slurm through its commands."""
+
+    def __init__(self, run: Run = run):
+        self._run = run
+
+    def view(self) -> Slurm:
+        """Give what Slurm says now."""
+        nodes = parse_nodes(self._run(["scontrol", "--oneliner", "show", "nodes"]))
+        jobs = parse_jobs(self._run(["squeue", "--noheader", f"--states={JOB_STATES}", "--format=%A|%T|%N"]))
+        reservations = parse_reservations(self._run(["scontrol", "--oneliner", "show", "reservations"]))
+        return Slurm(nodes, jobs, reservations)
+
+    def state_folder(self) -> str:
+        """Give StateSaveLocation."""
+        found = re.search(r"^StateSaveLocation\s*=\s*(\S+)", self._run(["scontrol", "show", "config"]), re.MULTILINE)
+        if not found:
+            raise Unanswered("`scontrol show config` names no StateSaveLocation")
+        return found[1]
+
+    def set_state(self, nodes: Sequence[str], state: str, *, reason: str = "") -> list[str]:
+        """Set the state of nodes, and give what Slurm said of those that it refused.
+
+        Slurm changes none of a list in which one can't be changed, so the others of such a list are asked for one by one.
+        """
+        told = [f"state={state}", *([f"reason={reason}"] if reason else [])]
+        return self._each(nodes, lambda some: ["scontrol", "update", f"nodename={hostlist.fold(some)}", *told])
+
+    def set_addresses(self, addresses: Sequence[tuple[str, str]]) -> list[str]:
+        known = dict(addresses)
+        return self._each(list(known), lambda some: ["scontrol", "update", f"nodename={','.join(some)}", f"nodeaddr={','.join(known[node] for node in some)}"])
+
+    def requeue(self, jobs: Iterable[int]) -> list[str]:
+        return self._each_job(jobs, lambda job: ["scontrol", "requeue", job])
+
+    def start_now(self, jobs: Iterable[int]) -> list[str]:
+        return self._each_job(jobs, lambda job: ["scontrol", "update", f"jobid={job}", "starttime=now"])
+
+    def reserve(self, name: str, nodes: Sequence[str], start: float) -> None:
+        # Root can always use it; nobody else can (scontrol(1), reservations: a user or an account is required).
+        which, when = [f"reservationname={name}", f"nodes={hostlist.fold(nodes)}"], [f"starttime=uts{start:.0f}", "duration=UNLIMITED"]
+        self._run(["scontrol", "create", "reservation", *which, *when, "flags=IGNORE_JOBS", "users=root"])
+
+    def unreserve(self, name: str) -> None:
+        self._run(["scontrol", "delete", f"reservation={name}"])
+
+    def _each(self, nodes: Sequence[str], command: Callable[[Sequence[str]], list[str]]) -> list[str]:
+        complaints: list[str] = []
+        for some in _batches(nodes, AT_ONCE):
+            try:
+                self._run(command(some))
+            except Unanswered as error:
+                complaints += [str(error)] if len(some) == 1 else [complaint for node in some for complaint in self._each([node], command)]
+        return complaints
+
+    def _each_job(self, jobs: Iterable[int], command: Callable[[str], list[str]]) -> list[str]:
+        complaints = []
+        for job in jobs:
+            try:
+                self._run(command(str(job)))
+            except Unanswered as error:
+                complaints.append(str(error))
+        return complaints
+
+
+def _batches(nodes: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(nodes), size):
+        yield nodes[start : start + size]
+
+
+def parse_nodes(text: str) -> Mapping[str, Node]:
+    """Read `scontrol --oneliner show nodes`."""
+    nodes = {}
+    for line in text.splitlines():
+        name = _field(line, "NodeName=")
+        state = _field(line, " State=").lower()
+        if not name or not state:
+            continue
+        base, *flags = state.split("+")
+        if base.endswith("*"):  # older versions mark a silent node so
+            base, flags = base.rstrip("*"), [*flags, "not_responding"]
+        nodes[name] = Node(name, base, frozenset(flags), reason=_reason(line), address=_field(line, " NodeAddr="))
+    return nodes
+
+
+def _field(line: str, name: str) -> str:
+    _, found, rest = line.partition(name)
+    return rest.split(" ", 1)[0] if found else ""
+
+
+def _reason(line: str) -> str:
+    """Give the reason without who gave it and when (`… [root@1795298981]`)."""
+    found = _REASON.search(line)
+    return found[1].strip() if found else ""
+
+
+def parse_jobs(text: str) -> tuple[Job, ...]:
+    """Read `squeue --format=%A|%T|%N`."""
+    jobs = []
+    for line in text.splitlines():
+        number, state, nodes = line.strip().split("|", 2)
+        if nodes:
+            jobs.append(Job(int(number), state.lower(), hostlist.expand(nodes)))
+    return tuple(jobs)
+
+
+def parse_reservations(text: str) -> tuple[Reservation, ...]:
+    """Read `scontrol --oneliner show reservations`, of which those of this program count."""
+    found = []
+    for line in text.splitlines():
+        name = _field(line, "ReservationName=")
+        if name.startswith(OUR_RESERVATIONS):
+            found.append(Reservation(name, float(_field(line, " StartTime=")), hostlist.expand(_field(line, " Nodes="))))
+    return tuple(found)

@@ -1,0 +1,99 @@
+"""The service: one line of JSON in, one out, on a socket that only the stack's controllers have mounted.
+
+Who asks is what the kernel says of the other end: a process inside one of the stack's controllers, run by root or by the owner of Slurm's saved state. There is no key that could be lost.
+"""
+
+import json
+import os
+import socket
+import struct
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..machine import cgroup, record
+from ..machine.names import SERVICE_SOCKET, STATE_VOLUME, StackNames
+from . import description, fleet
+
+LONGEST_QUESTION = 1024 * 1024
+ASKED_WITHIN_S = 10
+SLURM_STATE = "slurmctld"
+"""Of the controllers' data volume: what Slurm saves, owned by the user that it runs as."""
+_PEER = struct.Struct("3i")  # unix(7), struct ucred: process, user, group
+
+
+def serve(names: StackNames) -> None:
+    """Answer until the process is ended."""
+    names.door.mkdir(parents=True, exist_ok=True)
+    os.chdir(names.door)  # a socket's path has at most 107 bytes (unix(7)), and a stack's name may have 100
+    Path(SERVICE_SOCKET).unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind(SERVICE_SOCKET)
+        Path(SERVICE_SOCKET).chmod(0o666)  # the folder is for root alone, and for those who have it mounted; each request is looked at
+        listening.listen(64)
+        while True:
+            connection, _ = listening.accept()
+            threading.Thread(target=_answer, args=(names, connection), daemon=True).start()
+
+
+def _answer(names: StackNames, connection: socket.socket) -> None:
+    with connection:
+        try:
+            connection.settimeout(ASKED_WITHIN_S)
+            with connection.makefile("rb") as file:
+                line = file.readline(LONGEST_QUESTION)
+            _require_controller(names, connection)
+            answer = _do(names, json.loads(line))
+        except fleet.Refused as refused:
+            answer = {"error": str(refused)}
+        except Exception as error:
+            traceback.print_exc()
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        try:
+            connection.settimeout(ASKED_WITHIN_S)
+            connection.sendall(json.dumps(answer).encode() + b"\n")
+        except OSError as error:
+            print(f"an answer was not fetched: {error}", file=sys.stderr)
+
+
+def _require_controller(names: StackNames, connection: socket.socket) -> None:
+    process, user, _ = _PEER.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+    controllers = {controller for described in description.read(names) for controller in described.pool.controllers}
+    inside = any(process in cgroup.processes(cgroup.of_host(names.host(controller))) for controller in controllers)
+    if not inside or user not in _users(names):
+        raise fleet.Refused(f"process {process} of user {user} is not a controller of stack {names.stack}")
+
+
+def _users(names: StackNames) -> set[int]:
+    try:
+        return {0, (names.folder(STATE_VOLUME) / SLURM_STATE).stat().st_uid}
+    except FileNotFoundError:
+        return {0}
+
+
+def _do(names: StackNames, question: Mapping[str, Any]) -> dict[str, Any]:
+    """Carry out one request; they wait for each other, and for the engine's own work on the same pools."""
+    with record.lock(names.elastic / ".lock"):
+        match question.get("do"):
+            case "list":
+                return {"instances": fleet.listed(names)}
+            case "launch":
+                nodes, node_set = _texts(question, "nodes"), str(question.get("node_set"))
+                return fleet.launch(names, node_set, nodes, token=str(question.get("token")), is_whole=question.get("whole") is True)
+            case "terminate":
+                fleet.terminate(names, _texts(question, "instances"))
+                return {}
+            case "console":
+                return {"text": fleet.console(names, str(question.get("instance")))}
+            case other:
+                raise fleet.Refused(f"{other!r} is nothing that this service does")
+
+
+def _texts(question: Mapping[str, Any], name: str) -> list[str]:
+    values = question.get(name)
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise fleet.Refused(f"{name} is not a list of texts")
+    return values

@@ -1,0 +1,87 @@
+"""What a host of a pool boots with, from the pool's inputs. Pure, and without the engine, as the service that starts elastic hosts needs it too."""
+
+import base64
+import dataclasses
+import ipaddress
+
+from .machine import host as hosts
+from .machine.names import StackNames
+
+SIMULATED_GPU_MAJOR = 60  # LOCAL/EXPERIMENTAL USE, Documentation/admin-guide/devices.txt; never 195, which is a real NVIDIA driver's
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mount:
+    path: str
+    target: str
+    incarnation: str
+    """Of the folder: a host bound to one that was lost and made anew has to boot again to see it."""
+    read_only: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HostPoolInputs:
+    stack: str
+    site: str
+    """The token of the stack's claim to its name on this machine."""
+    group: str
+    role: str
+    cluster: str
+    prefix: str
+    count: int
+    first_address: str
+    cidr: str
+    gateway: str
+    bridge: str
+    controllers: tuple[str, ...]
+    image: str
+    lowers: tuple[str, ...]
+    mounts: tuple[Mount, ...]
+    simulated_gpus: int
+    admin_public_key: str
+    munge_key: str
+    """Base64. Secret."""
+    host_key: str = ""
+    """OpenSSH private key that all hosts of the group answer with; empty: each makes its own. Secret."""
+
+    def hostname(self, number: int) -> str:
+        return f"{self.prefix}-{number}"
+
+    def address(self, number: int) -> str:
+        return str(ipaddress.ip_address(self.first_address) + number)
+
+
+def boot(inputs: HostPoolInputs, number: int) -> hosts.Boot:
+    """Give all that starting host `number` takes."""
+    names = StackNames(inputs.stack)
+    own = [hosts.Bind(str(names.cluster_folder), hosts.GUEST_CLUSTER_FOLDER, read_only=inputs.role != "control")]
+    if inputs.role == "control":
+        own.append(hosts.Bind(str(names.door), hosts.GUEST_DOOR))
+    return hosts.Boot(
+        address=inputs.address(number),
+        prefix=ipaddress.ip_network(inputs.cidr).prefixlen,
+        gateway=inputs.gateway,
+        bridge=inputs.bridge,
+        lowers=inputs.lowers,
+        binds=(*own, *(hosts.Bind(mount.path, mount.target, mount.read_only) for mount in inputs.mounts)),
+    )
+
+
+def seeds(inputs: HostPoolInputs) -> tuple[hosts.Seed, ...]:
+    """Give the files that are on every host's disk before its first boot."""
+    settings = {
+        "CLUSTERWRIGHT_ROLE": inputs.role,
+        "CLUSTERWRIGHT_CLUSTER": inputs.cluster,
+        "CLUSTERWRIGHT_GROUP": inputs.group,
+        "CLUSTERWRIGHT_CONTROLLERS": ",".join(inputs.controllers),
+    }
+    if inputs.simulated_gpus:
+        settings |= {"CLUSTERWRIGHT_SIMULATED_GPUS": str(inputs.simulated_gpus), "CLUSTERWRIGHT_GPU_MAJOR": str(SIMULATED_GPU_MAJOR)}
+    files = [
+        hosts.Seed("/etc/clusterwright/secrets/munge.key", base64.b64decode(inputs.munge_key), mode=0o400),
+        hosts.Seed("/etc/clusterwright/node.env", "".join(f"{name}={value}\n" for name, value in settings.items()).encode()),
+        hosts.Seed("/root/.ssh/authorized_keys", f"{inputs.admin_public_key}\n".encode(), mode=0o600),
+    ]
+    if inputs.host_key:
+        files.append(hosts.Seed("/etc/ssh/ssh_host_ed25519_key", inputs.host_key.encode(), mode=0o600))
+    return tuple(files)

@@ -1,0 +1,101 @@
+"""Elastic pools of the local target: what the service is told, and what the controller gets to know. Nothing here makes a host."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprints import spec
+from components.elastic import model
+from components.local import recipe, target
+from components.local.elastic import description
+from components.local.machine import names
+from components.local.machine.names import StackNames
+
+POOL = recipe.HostPoolInputs(
+    stack="test",
+    site="token",
+    group="train",
+    role="compute",
+    cluster="starter",
+    prefix="train",
+    count=4,
+    first_address="10.80.1.0",
+    cidr="10.80.0.0/20",
+    gateway="10.80.0.1",
+    bridge="cw-test",
+    controllers=("control-0",),
+    image="debian-13-1",
+    lowers=("/cache/layer", "/cache/base"),
+    mounts=(recipe.Mount("/folders/home", "/home", "incarnation-1"),),
+    simulated_gpus=8,
+    admin_public_key="ssh-ed25519 AAAA",
+    munge_key="QUJD" * 16,
+)
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(names, "STATE_ROOT", tmp_path)
+    return tmp_path
+
+
+def test_a_description_is_read_as_it_was_written(state: Path) -> None:
+    assert not description.is_written(POOL)
+    description.write(POOL)
+    assert description.is_written(POOL)
+    [one] = description.read(StackNames("test"))
+    assert one.pool == POOL
+    assert one.template == description.template(POOL)
+    [file] = (state / "test" / "elastic" / "pools").iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600, "it holds the MUNGE key"
+    description.remove(POOL)
+    assert [*description.read(StackNames("test"))] == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_other"),
+    [({"image": "debian-13-2"}, True), ({"munge_key": "QUJE" * 16}, True), ({"simulated_gpus": 4}, True), ({"count": 9}, False), ({"site": "other"}, False)],
+)
+def test_hosts_are_outdated_by_what_they_boot_with_and_by_nothing_else(changed: dict[str, Any], is_other: bool) -> None:
+    assert (description.template(dataclasses.replace(POOL, **changed)) != description.template(POOL)) is is_other
+
+
+def test_only_controllers_have_the_door_mounted() -> None:
+    def targets(role: str) -> set[str]:
+        return {bind.target for bind in recipe.boot(dataclasses.replace(POOL, role=role), 0).binds}
+
+    assert targets("control") - targets("compute") == {"/var/lib/clusterwright/elastic"}
+    assert targets("access") == targets("compute")
+
+
+def test_the_fleet_table_is_one_that_the_program_reads_and_holds_no_secret() -> None:
+    machine = spec.Machine("local", 1, 2, 1, 2048, None, exists=True)
+    hosts = spec.HostGroup("train", "compute", "train", 4, "10.80.1.0", machine)
+    elastic = spec.NodeSet("train", spec.Partition("train", True, "UNLIMITED"), hosts, (), minimum=1)
+    standing = dataclasses.replace(elastic, pool="debug", hosts=dataclasses.replace(hosts, name="debug", prefix="debug"), minimum=None)
+    none = dataclasses.replace(hosts, count=0)
+    cluster = spec.ClusterSpec(
+        version=spec.SPEC_VERSION,
+        name="starter",
+        description="",
+        target="local",
+        scheduler="slurm",
+        software=spec.Software("debian-13", "debian-13", "trixie", "24.11", "simulated"),
+        network=spec.Network("10.80.0.0/20", "10.80.0.1", "10.80.0.2", "starter.internal"),
+        control=none,
+        access=none,
+        node_sets=(elastic, standing),
+        storage=(),
+        database=spec.Database("embedded", protect=False),
+        accounts=(),
+        users=(),
+        simulated=(),
+    )
+    record = target.fleet_table(cluster, "dev", {"train": "template-1"})
+    table = model.table(json.loads(json.dumps(record)))
+    assert [(one.name, one.count, one.minimum, one.launch_template_version) for one in table.node_sets] == [("train", 4, 1, "template-1")]
+    assert table.socket == "/var/lib/clusterwright/elastic/socket"
+    assert not {name for name in record if "key" in name or "token" in name}

@@ -1,0 +1,256 @@
+"""EC2's adapter against the simulated cloud: what is started, seen and ended, and what becomes of answers that are lost."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import botocore.config
+import pytest
+
+from components.elastic.act import Unreachable
+from components.elastic.decide.resume import Answer, Refusal
+from components.elastic.fleets.aws import LAUNCH_AT_ONCE, Aws
+from components.elastic.memory import Launch
+from components.elastic.model import Life, NodeSet, Table
+from tests.elastic.values import NOW, launch, node_set, table
+from tests.simcloud import images
+from tests.simcloud.client import REGION, SimulatedCloud
+
+MACHINE = "g6.48xlarge"
+
+
+@dataclasses.dataclass
+class Account:
+    """A network and a launch template in the simulated cloud, and the adapter that uses them."""
+
+    cloud: SimulatedCloud
+    ec2: Any
+    table: Table
+    template: str
+    now: float = NOW
+
+    @property
+    def fleet(self) -> Aws:
+        return Aws(self.table, client=self.ec2, now=lambda: self.now, pause=self._pass)
+
+    def _pass(self, seconds: float) -> None:
+        self.cloud.advance(round(seconds))
+
+    @property
+    def nodes(self) -> dict[str, str]:
+        """Node → instance, of those that live."""
+        return {one.node: one.id for one in self.fleet.view().instances if one.life is Life.LIVE}
+
+
+Make = Callable[..., Account]
+
+
+@pytest.fixture
+def account(simulated: SimulatedCloud, session: Any, monkeypatch: pytest.MonkeyPatch) -> Make:
+    def make(*, kind: str = "on-demand", count: int = 16, prefix: str = "10.0.0.0/20", capacity: str | None = None) -> Account:
+        for name, value in simulated.environment.items():
+            monkeypatch.setenv(name, value)
+        # One attempt: what the adapter makes of a refusal is asked here, not how long boto3 tries.
+        ec2 = session.client("ec2", region_name=REGION, config=botocore.config.Config(retries={"total_max_attempts": 1, "mode": "standard"}))
+        vpc = simulated.make("ec2.Vpc", cidrBlock="10.0.0.0/16").id
+        subnet = simulated.make("ec2.Subnet", vpcId=vpc, cidrBlock=prefix, availabilityZone=f"{REGION}a").id
+        group = simulated.make("ec2.SecurityGroup", name="nodes", vpcId=vpc).id
+        bought: dict[str, Any] = {}
+        if kind != "on-demand":
+            bought["instanceMarketOptions"] = {"marketType": {"spot": "spot", "block": "capacity-block"}[kind]}
+        if capacity:
+            bought["capacityReservationSpecification"] = {"capacityReservationTarget": {"capacityReservationId": capacity}}
+        tags = {"clusterwright:stack": "prod", "clusterwright:cluster": "starter", "clusterwright:part": "compute"}
+        template = simulated.make(
+            "ec2.LaunchTemplate",
+            name="train",
+            imageId=str(next(images.public(REGION))["ImageId"]),
+            instanceType=MACHINE,
+            networkInterfaces=[{"networkCardIndex": 0, "deviceIndex": 0, "subnetId": subnet, "securityGroups": [group]}],
+            tagSpecifications=[{"resourceType": "instance", "tags": tags}],
+            **bought,
+        )
+        row = node_set(count=count, kind=kind, capacity=capacity, machine=MACHINE, launch_template=template.id, launch_template_version="1", subnets=(subnet,))
+        return Account(simulated, ec2, dataclasses.replace(table(row), region=REGION), template.id)
+
+    return make
+
+
+def order(*nodes: str, token: str = "token-1", whole: bool = True) -> Launch:
+    return launch(*nodes, token=token, at=NOW, launched=None, is_whole=whole)
+
+
+def names(answer: Answer) -> set[str]:
+    return {instance.node for instance in answer.instances}
+
+
+@pytest.mark.parametrize("kind", ["on-demand", "spot"])
+def test_nodes_are_started_together_and_named(account: Make, kind: str) -> None:
+    here = account(kind=kind)
+    answer = here.fleet.launch(order("train-0", "train-1", "train-2"))
+    assert answer.refusal is None
+    assert names(answer) == {"train-0", "train-1", "train-2"}
+    seen = here.fleet.view().instances
+    assert {one.node: one.id for one in seen} == {one.node: one.id for one in answer.instances}
+    assert all(one.life is Life.LIVE and one.address and one.launch == "token-1" and not one.is_outdated for one in seen)
+    shown = here.ec2.describe_instances(InstanceIds=[answer.instances[0].id])["Reservations"][0]["Instances"][0]
+    tags = {tag["Key"]: tag["Value"] for tag in shown["Tags"]}
+    assert tags["clusterwright:stack"] == "prod"
+    assert tags["clusterwright:part"] == "compute"
+    assert tags["Name"] == f"starter-prod-{answer.instances[0].node}"
+
+
+@pytest.mark.parametrize("kind", ["on-demand", "spot"])
+def test_a_launch_whose_answer_was_lost_is_made_once(account: Make, kind: str) -> None:
+    here = account(kind=kind)
+    here.cloud.fault("ec2.RunInstances" if kind == "spot" else "ec2.CreateFleet", "leave", code="InternalError")
+    lost = here.fleet.launch(order("train-0", "train-1"))
+    assert (lost.refusal, lost.instances) == (Refusal.LATER, ())
+    here.now = NOW + 5
+    assert names(here.fleet.launch(order("train-0", "train-1"))) == {"train-0", "train-1"}
+    here.now = NOW + 60
+    again = here.fleet.launch(order("train-0", "train-1"))
+    assert names(again) == {"train-0", "train-1"}
+    assert len(here.fleet.view().instances) == 2
+
+
+def test_instances_that_were_not_named_are_named_by_the_next_try(account: Make) -> None:
+    here = account()
+    here.cloud.fault("ec2.CreateTags", "fail", code="RequestLimitExceeded", skip=1, times=2)
+    assert here.fleet.launch(order("train-0", "train-1", "train-2")).refusal is Refusal.LATER
+    partly = here.nodes
+    here.now = NOW + 60
+    assert names(here.fleet.launch(order("train-0", "train-1", "train-2"))) == {"train-0", "train-1", "train-2"}
+    assert {node: identity for node, identity in here.nodes.items() if node in partly} == {node: one for node, one in partly.items() if node}
+    assert len(here.fleet.view().instances) == 3
+
+
+@pytest.mark.parametrize("kind", ["on-demand", "spot"])
+def test_without_capacity_a_job_gets_nothing_and_nodes_for_themselves_what_there_is(account: Make, kind: str) -> None:
+    here = account(kind=kind)
+    here.cloud.set("capacity", {MACHINE: 1})
+    refused = here.fleet.launch(order("train-0", "train-1"))
+    assert (refused.refusal, refused.instances) == (Refusal.CAPACITY, ())
+    assert refused.detail == "InsufficientInstanceCapacity"
+    assert here.fleet.view().instances == ()
+    partly = here.fleet.launch(order("train-2", "train-3", token="token-2", whole=False))
+    assert len(partly.instances) == 1
+
+
+def test_a_limit_of_the_account_is_named(account: Make) -> None:
+    here = account(prefix="10.0.0.0/28", count=100)
+    full = here.fleet.launch(order(*(f"train-{number}" for number in range(12))))
+    assert (full.refusal, full.detail) == (Refusal.CAPACITY, "InsufficientFreeAddressesInSubnet")
+
+
+@pytest.mark.parametrize(
+    ("code", "refusal"),
+    [
+        ("InsufficientInstanceCapacity", Refusal.CAPACITY),
+        ("VcpuLimitExceeded", Refusal.LIMIT),
+        ("RequestLimitExceeded", Refusal.LATER),
+        ("InternalError", Refusal.LATER),
+        ("UnauthorizedOperation", Refusal.ERROR),
+        ("InvalidLaunchTemplateId.NotFound", Refusal.ERROR),
+    ],
+)
+def test_each_refusal_is_of_its_kind(account: Make, code: str, refusal: Refusal) -> None:
+    here = account()
+    here.cloud.fault("ec2.CreateFleet", "fail", code=code)
+    answer = here.fleet.launch(order("train-0"))
+    assert (answer.refusal, answer.instances) == (refusal, ())
+    assert code in answer.detail
+
+
+def test_an_instance_that_is_not_shown_yet_or_has_no_address_is_no_error(account: Make) -> None:
+    here = account()
+    here.cloud.set("describe_lag_s", 20)
+    late = here.fleet.launch(order("train-0"))
+    assert (late.refusal, late.instances) == (Refusal.LATER, ()), "it can't be named yet"
+    assert here.fleet.view().instances == ()
+    here.cloud.advance(20)
+    assert names(here.fleet.launch(order("train-0"))) == {"train-0"}
+    here.cloud.set("describe_lag_s", 3)
+    assert names(here.fleet.launch(order("train-2", token="token-3"))) == {"train-2"}, "a short wait is waited for"
+    here.cloud.set("describe_lag_s", 0)
+    here.cloud.set("address_lag_s", 30)
+    assert names(here.fleet.launch(order("train-1", token="token-2"))) == {"train-1"}
+    assert {one.node: bool(one.address) for one in here.fleet.view().instances}["train-1"] is False
+
+
+def test_what_ended_is_seen_as_ended_and_can_be_ended_again(account: Make) -> None:
+    here = account()
+    here.fleet.launch(order("train-0", "train-1"))
+    identity = here.nodes["train-0"]
+    here.fleet.terminate([identity, "i-0123456789abcdef0"])
+    assert set(here.nodes) == {"train-1"}
+    assert {one.node: one.life for one in here.fleet.view().instances}["train-0"] is Life.ENDED
+    here.fleet.terminate([identity])
+    here.cloud.end(here.nodes["train-1"])
+    assert here.nodes == {}
+
+
+def test_instances_of_another_stack_and_of_other_parts_are_not_seen(account: Make) -> None:
+    here = account()
+    here.fleet.launch(order("train-0"))
+    other = dataclasses.replace(here.table, stack="other")
+    assert Aws(other, client=here.ec2).view().instances == ()
+    here.ec2.create_tags(Resources=[here.nodes["train-0"]], Tags=[{"Key": "clusterwright:part", "Value": "control"}])
+    assert here.fleet.view().instances == ()
+
+
+def test_an_instance_of_an_older_template_is_outdated(account: Make) -> None:
+    here = account()
+    here.fleet.launch(order("train-0"))
+    [row] = here.table.node_sets
+    here.table = dataclasses.replace(here.table, node_sets=(dataclasses.replace(row, launch_template_version="2"),))
+    assert [one.is_outdated for one in here.fleet.view().instances] == [True]
+
+
+def test_a_spot_notice_is_seen(account: Make) -> None:
+    here = account(kind="spot")
+    here.fleet.launch(order("train-0", "train-1"))
+    here.cloud.advance(60)
+    here.cloud.interrupt(here.nodes["train-0"])
+    assert {one.node: one.has_notice for one in here.fleet.view().instances} == {"train-0": True, "train-1": False}
+
+
+def test_a_capacity_block_is_a_lease_that_ends_half_an_hour_early(account: Make, simulated: SimulatedCloud) -> None:
+    block = simulated.reserve(MACHINE, f"{REGION}a", 2, kind="capacity-block", starts_in_s=-3600, ends_in_s=7200).id
+    here = account(kind="block", capacity=block)
+    lease = here.fleet.view().leases["train"]
+    assert lease.ends - lease.begins == pytest.approx(3600 + 7200 - 1800, abs=2)
+    assert names(here.fleet.launch(order("train-0", "train-1"))) == {"train-0", "train-1"}
+    assert here.fleet.launch(order("train-2", token="token-2")).refusal is Refusal.CAPACITY
+
+
+def test_a_cloud_that_does_not_answer_is_never_taken_for_an_empty_one(account: Make) -> None:
+    here = account()
+    here.fleet.launch(order("train-0"))
+    here.cloud.fault("ec2.DescribeInstances", "fail", code="RequestLimitExceeded")
+    with pytest.raises(Unreachable, match="RequestLimitExceeded"):
+        here.fleet.view()
+    here.cloud.expire_credentials()
+    with pytest.raises(Unreachable, match="expired"):
+        here.fleet.view()
+
+
+def test_the_console_of_an_instance_is_given_or_why_not(account: Make) -> None:
+    here = account()
+    here.fleet.launch(order("train-0"))
+    assert "simulated" in here.fleet.console(here.nodes["train-0"])
+    assert "EC2 does not give it" in here.fleet.console("i-0123456789abcdef0")
+
+
+def test_500_nodes_are_one_call_and_more_are_several(account: Make) -> None:
+    here = account(count=600)
+    answer = here.fleet.launch(order(*(f"train-{number}" for number in range(600))))
+    assert len(names(answer)) == 600
+    assert here.cloud.count("ec2.CreateFleet") == -(-600 // LAUNCH_AT_ONCE)
+
+
+def test_a_node_set_that_is_not_in_the_table_is_refused(account: Make) -> None:
+    here = account()
+    unknown = dataclasses.replace(order("train-0"), node_set="other")
+    assert here.fleet.launch(unknown).refusal is Refusal.ERROR
+    assert isinstance(here.table.node_sets[0], NodeSet)

@@ -1,0 +1,207 @@
+"""The commands as slurmctld, the timer and a person run them: with programs in Slurm's place that answer, and a service in the hosts' place."""
+
+import json
+import socketserver
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.elastic import cli, slurm
+from components.elastic.memory import Memory, Store
+from tests.elastic.values import NOW
+
+SCONTROL = """\
+#!/bin/sh
+echo "scontrol $*" >> {folder}/asked
+case "$*" in
+    "show config") echo "StateSaveLocation       = {folder}" ;;
+    "--oneliner show nodes") cat {folder}/nodes ;;
+    "--oneliner show reservations") echo "No reservations in the system" ;;
+esac
+"""
+OFF, STARTING = "IDLE+CLOUD+POWERED_DOWN", "MIXED+CLOUD+NOT_RESPONDING+POWERING_UP"
+
+
+class Site:
+    """A controller: its files, and what its Slurm and its hosts' service say."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.instances: list[dict[str, Any]] = []
+        self.questions: list[dict[str, Any]] = []
+        self.answer: dict[str, Any] = {}
+        for name, text in (("scontrol", SCONTROL), ("squeue", "#!/bin/sh\n")):
+            (folder / name).write_text(text.format(folder=folder))
+            (folder / name).chmod(0o755)
+        self.table(minimum=0)
+        self.nodes(OFF, OFF)
+
+    def table(self, *, minimum: int) -> None:
+        node_set = {
+            "name": "train",
+            "pool": "train",
+            "prefix": "train",
+            "count": 2,
+            "minimum": minimum,
+            "partition": "train",
+            "machine": "local",
+            "launch_template_version": "t1",
+            "capacity": {"kind": "owned"},
+            "boot_timeout_s": 300,
+        }
+        record = {"version": 1, "target": "local", "cluster": "c", "stack": "s", "service": {"socket": str(self.folder / "socket")}, "node_sets": [node_set]}
+        (self.folder / "fleet.json").write_text(json.dumps(record))
+
+    def nodes(self, *states: str) -> None:
+        lines = (f"NodeName=train-{number} NodeAddr=train-{number} State={state} Partitions=train" for number, state in enumerate(states))
+        (self.folder / "nodes").write_text("\n".join(lines))
+
+    @property
+    def updates(self) -> list[str]:
+        asked = (self.folder / "asked").read_text().splitlines() if (self.folder / "asked").exists() else []
+        return [line.removeprefix("scontrol update ") for line in asked if line.startswith("scontrol update")]
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    here = Site(tmp_path)
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            question = json.loads(self.rfile.readline())
+            here.questions.append(question)
+            answer = {"instances": here.instances, **here.answer} if question["do"] != "terminate" else {}
+            self.wfile.write(json.dumps(answer).encode() + b"\n")
+
+    monkeypatch.setattr(slurm, "PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv(cli.TABLE_VARIABLE, str(tmp_path / "fleet.json"))
+    monkeypatch.delenv(cli.RESUME_VARIABLE, raising=False)
+    with socketserver.ThreadingUnixStreamServer(str(tmp_path / "socket"), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield here
+        server.shutdown()
+
+
+def instance(node: str, **more: Any) -> dict[str, Any]:
+    return {
+        "id": f"i-{node}",
+        "node": node,
+        "node_set": "train",
+        "life": "live",
+        "launched_at": NOW,
+        "launch": "t",
+        "template": "t1",
+        "address": "10.0.0.1",
+        **more,
+    }
+
+
+def test_resume_asks_for_the_nodes_of_each_job_together(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.nodes(STARTING, STARTING)
+    request = site.folder / "resume"
+    request.write_text(json.dumps({"jobs": [{"job_id": 7, "nodes_resume": "train-[0-1]"}], "all_nodes_resume": "train-[0-1]"}))
+    monkeypatch.setenv(cli.RESUME_VARIABLE, str(request))
+    site.answer = {"instances": []}
+    assert cli.main(["resume", "train-[0-1]"]) == 0
+    [launch] = [question for question in site.questions if question["do"] == "launch"]
+    assert (launch["nodes"], launch["whole"]) == (["train-0", "train-1"], True)
+    assert any(update.startswith("nodename=train-[0-1] state=DOWN reason=clusterwright: train is held") for update in site.updates), (
+        "nothing came, so all is given back"
+    )
+
+
+@pytest.mark.parametrize("text", [None, "", "{", '{"jobs": [{}]}'])
+def test_a_request_that_cannot_be_read_is_nodes_for_themselves(site: Site, monkeypatch: pytest.MonkeyPatch, text: str | None) -> None:
+    site.nodes(STARTING, STARTING)
+    if text is not None:
+        (site.folder / "resume").write_text(text)
+    monkeypatch.setenv(cli.RESUME_VARIABLE, str(site.folder / "resume"))
+    site.answer = {"instances": []}
+    assert cli.main(["resume", "train-[0-1]"]) == 0
+    [launch] = [question for question in site.questions if question["do"] == "launch"]
+    assert (launch["nodes"], launch["whole"]) == (["train-0", "train-1"], False)
+
+
+def test_suspend_ends_the_instances_of_stopping_nodes(site: Site) -> None:
+    site.nodes("IDLE+CLOUD+POWERING_DOWN", "MIXED+CLOUD")
+    site.instances = [instance("train-0"), instance("train-1")]
+    assert cli.main(["suspend", "train-[0-1]"]) == 0
+    assert [question["instances"] for question in site.questions if question["do"] == "terminate"] == [["i-train-0"]]
+
+
+def test_sync_switches_on_what_always_runs_and_remembers_nothing_new(site: Site) -> None:
+    site.table(minimum=1)
+    assert cli.main(["sync"]) == 0
+    assert site.updates == ["nodename=train-0 state=POWER_UP"]
+    assert Store(site.folder).read() == Memory()
+
+
+def test_status_says_what_is_and_what_would_be_done(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    site.table(minimum=1)
+    assert cli.main(["status"]) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines()[0].split() == ["NODE", "SET", "MACHINE", "UP", "STARTING", "STOPPING", "OFF", "DOWN", "KEPT", "INSTANCES"]
+    assert "switch on train-0: 1 of 2 always run" in text
+    assert site.updates == [], "looking changes nothing"
+    assert cli.main(["status", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["format"], document["node_sets"][0]["off"], document["next"]) == (1, 2, ["switch on train-0: 1 of 2 always run"])
+
+
+def test_release_ends_a_hold_and_knows_its_node_sets(site: Site) -> None:
+    site.nodes(STARTING, OFF)
+    site.answer = {"instances": [], "refusal": "capacity", "detail": "none left"}
+    assert cli.main(["resume", "train-0"]) == 0
+    assert set(Store(site.folder).read().holds) == {"train"}
+    assert cli.main(["release", "other"]) == 2
+    assert cli.main(["release", "train"]) == 0
+    assert Store(site.folder).read().holds == {}
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ("table", "the fleet table can't be read"),
+        ("version", "version 9"),
+        ("target", "whose nodes this program can't start"),
+        ("memory", "can't be read"),
+        ("slurm", "`scontrol` can't be started"),
+        ("service", "does not answer"),
+        ("refusal", "not a controller"),
+    ],
+)
+def test_trouble_is_one_line_and_changes_nothing(site: Site, capsys: pytest.CaptureFixture[str], broken: str, said: str) -> None:
+    site.table(minimum=1)
+    table = json.loads((site.folder / "fleet.json").read_text())
+    match broken:
+        case "table":
+            (site.folder / "fleet.json").unlink()
+        case "version":
+            (site.folder / "fleet.json").write_text(json.dumps({**table, "version": 9}))
+        case "target":
+            (site.folder / "fleet.json").write_text(json.dumps({**table, "target": "moon"}))
+        case "memory":
+            store = Store(site.folder)
+            store.write(Memory())
+            store.file.write_text("{")
+        case "slurm":
+            (site.folder / "scontrol").unlink()
+        case "service":
+            (site.folder / "socket").unlink()
+        case "refusal":
+            site.answer = {"error": "process 1 of user 0 is not a controller"}
+    assert cli.main(["sync"]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("sync: ")
+    assert said in line
+    assert site.updates == []
+
+
+def test_usage_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main([])
+    assert ended.value.code == 2
+    assert "COMMAND" in capsys.readouterr().err

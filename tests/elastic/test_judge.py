@@ -1,0 +1,111 @@
+"""One node at a time: what is done with it, and what is left alone."""
+
+from typing import Any
+
+import pytest
+
+from components.elastic.decide.judge import Act, Case, judge
+from components.elastic.memory import Hold
+from components.elastic.model import Node
+from tests.elastic.values import BOOT_TIMEOUT_S, NOW, OFF, STARTING, STOPPING, UP, instance, launch, node, node_set
+
+HOLD = Hold("clusterwright: train is held", NOW - 10, NOW + 500)
+DRAINED, SILENT = UP | {"drain"}, UP | {"not_responding"}
+OURS, ADMINS, SLURMS = "clusterwright: its instance is gone", "ada looks at the fans", "Not responding"
+
+
+def acts(one: Node, **more: Any) -> Act:
+    return judge(Case(one, more.pop("node_set", node_set()), NOW, **more)).act
+
+
+@pytest.mark.parametrize(
+    ("one", "more", "wanted"),
+    [
+        # Switched off
+        pytest.param(node(flags=OFF), {}, Act.LEAVE, id="a node that nobody wants stays off"),
+        pytest.param(node(flags=OFF), {"node_set": node_set(minimum=1)}, Act.START, id="one that always runs is started"),
+        pytest.param(node("train-1", OFF), {"node_set": node_set(minimum=1)}, Act.LEAVE, id="the one after it is not"),
+        pytest.param(node(flags=OFF | {"power_up"}), {"node_set": node_set(minimum=1)}, Act.LEAVE, id="nor one that is asked for already"),
+        pytest.param(node(flags=OFF, base="mixed"), {"node_set": node_set(minimum=1)}, Act.LEAVE, id="nor one that a job is about to start"),
+        pytest.param(node(flags=OFF), {"hold": HOLD}, Act.HOLD, id="a held set's free nodes are out of reach"),
+        pytest.param(node(flags=OFF), {"hold": HOLD, "node_set": node_set(minimum=1)}, Act.HOLD, id="also those that always run"),
+        pytest.param(node(flags=OFF, base="down", reason=HOLD.reason), {"hold": HOLD}, Act.LEAVE, id="one that is held is not held again"),
+        pytest.param(node(flags=OFF, base="down", reason=HOLD.reason), {}, Act.RELEASE, id="the hold is over"),
+        pytest.param(node(flags=OFF | {"drain"}, reason=OURS), {}, Act.RELEASE, id="what we drained comes back once it is off"),
+        pytest.param(node(flags=OFF, base="down", reason="ResumeTimeout reached"), {}, Act.RELEASE, id="what Slurm gave up comes back, too"),
+        pytest.param(
+            node(flags=OFF, base="down", reason="ResumeTimeout reached"),
+            {"launch": launch(launched=NOW - 300)},
+            Act.FAILED_BOOT,
+            id="and counts when it had its time",
+        ),
+        pytest.param(
+            node(flags=OFF, base="down", reason="ResumeTimeout reached"), {"launch": launch(launched=NOW - 299)}, Act.RELEASE, id="not when the cloud was late"
+        ),
+        pytest.param(node(flags=OFF, base="down", reason=ADMINS), {}, Act.LEAVE, id="what a person took down stays down"),
+        pytest.param(node(flags=OFF, base="down", reason=ADMINS), {"hold": HOLD}, Act.LEAVE, id="also under a hold"),
+        pytest.param(node(flags=OFF | {"drain"}, reason=ADMINS), {}, Act.LEAVE, id="what a person drained stays drained"),
+        # Starting
+        pytest.param(node(flags=STARTING), {"launch": launch(), "instance": instance()}, Act.LEAVE, id="a booting node has its time"),
+        pytest.param(
+            node(flags=STARTING, base="mixed"),
+            {"launch": launch(launched=NOW - BOOT_TIMEOUT_S), "instance": instance()},
+            Act.FAILED_BOOT,
+            id="and no more than that",
+        ),
+        pytest.param(node(flags=STARTING), {"launch": launch(launched=NOW - 179)}, Act.LEAVE, id="an instance that is not shown yet is not lost"),
+        pytest.param(node(flags=STARTING), {"launch": launch(launched=NOW - 181)}, Act.FAILED_BOOT, id="one that is never shown is"),
+        pytest.param(
+            node(flags=STARTING), {"launch": launch(), "instance": instance(address="")}, Act.LEAVE, id="an instance whose address is not shown is not lost"
+        ),
+        pytest.param(node(flags=STARTING), {"launch": launch(), "has_ended": True}, Act.FAILED_BOOT, id="an instance that ended while it booted"),
+        pytest.param(node(flags=STARTING), {}, Act.WAIT, id="a request may be on its way"),
+        pytest.param(node(flags=STARTING), {"missing_since": NOW - 59}, Act.WAIT, id="for a minute"),
+        pytest.param(node(flags=STARTING), {"missing_since": NOW - 60}, Act.ASK, id="a lost request is made"),
+        pytest.param(node(flags=STARTING), {"launch": launch(launched=None)}, Act.REPEAT, id="an unanswered request is repeated"),
+        pytest.param(node(flags=STARTING), {"launch": launch(at=NOW - 300, launched=None)}, Act.FAIL, id="not for ever"),
+        pytest.param(
+            node(flags=STARTING),
+            {"launch": launch(launched=None), "instance": instance(at=NOW - 30)},
+            Act.LEAVE,
+            id="an unanswered request that was heard is not repeated",
+        ),
+        pytest.param(node(flags=STARTING, base="down", reason=OURS), {"launch": launch()}, Act.STOP, id="a run that was killed in between is finished"),
+        pytest.param(node(flags=STARTING | {"power_down"}), {"launch": launch(), "has_ended": True}, Act.FAILED_BOOT, id="a starting node that is to stop"),
+        # Up
+        pytest.param(node(base="mixed"), {"instance": instance()}, Act.LEAVE, id="a working node is left alone"),
+        pytest.param(node(), {"instance": instance(), "launch": launch()}, Act.UP, id="a node that registered is up"),
+        pytest.param(node(flags=SILENT), {"instance": instance(), "launch": launch()}, Act.LEAVE, id="not before it answers"),
+        pytest.param(node(base="mixed"), {}, Act.LEAVE, id="a node that answers is alive, whatever the cloud shows"),
+        pytest.param(node(base="mixed", flags=SILENT), {}, Act.WAIT, id="a silent one without instance is watched"),
+        pytest.param(node(base="mixed", flags=SILENT), {"missing_since": NOW - 119}, Act.WAIT, id="for two minutes"),
+        pytest.param(node(base="mixed", flags=SILENT), {"missing_since": NOW - 120}, Act.FAIL, id="then it is gone"),
+        pytest.param(
+            node(base="mixed", flags=SILENT), {"instance": instance(), "missing_since": NOW - 500}, Act.LEAVE, id="a silent one with instance has Slurm's time"
+        ),
+        pytest.param(node(base="mixed"), {"has_ended": True}, Act.FAIL, id="an instance that the cloud says is gone is gone"),
+        pytest.param(node(base="down", reason=SLURMS), {"instance": instance()}, Act.FAIL, id="what Slurm found dead is replaced"),
+        pytest.param(node(base="down", reason=ADMINS), {"instance": instance()}, Act.LEAVE, id="what a person took down is not"),
+        pytest.param(node(base="down", reason=ADMINS), {"has_ended": True}, Act.LEAVE, id="even without an instance"),
+        pytest.param(node(flags=DRAINED, reason=ADMINS), {"instance": instance()}, Act.LEAVE, id="a person's drain stays"),
+        pytest.param(node(flags=DRAINED, reason=OURS, base="mixed"), {"instance": instance()}, Act.LEAVE, id="our drain waits for jobs"),
+        pytest.param(node(flags=DRAINED, reason=OURS), {"instance": instance()}, Act.STOP, id="then the node is stopped"),
+        pytest.param(node(base="mixed"), {"instance": instance(has_notice=True)}, Act.DRAIN, id="a spot notice drains"),
+        pytest.param(node(flags=DRAINED, reason=OURS, base="mixed"), {"instance": instance(has_notice=True)}, Act.LEAVE, id="once"),
+        pytest.param(node(), {"instance": instance(is_outdated=True)}, Act.STOP, id="an idle node of an older template is replaced"),
+        pytest.param(node(base="mixed"), {"instance": instance(is_outdated=True)}, Act.LEAVE, id="one with jobs is not"),
+        pytest.param(node(flags=UP | {"completing"}), {"instance": instance(is_outdated=True)}, Act.LEAVE, id="nor one whose job is ending"),
+        # Maintenance: whatever happens to such a node, nobody relaunches it in a loop.
+        pytest.param(node(flags=UP | {"maintenance"}, base="down", reason=SLURMS), {"has_ended": True}, Act.LEAVE, id="a dead node under maintenance"),
+        pytest.param(node(flags=OFF | {"maintenance"}), {"node_set": node_set(minimum=1)}, Act.LEAVE, id="a node under maintenance that always runs"),
+        pytest.param(node(flags=STARTING | {"maintenance"}), {"missing_since": NOW - 500}, Act.LEAVE, id="a node under maintenance that starts"),
+        pytest.param(
+            node(flags=UP | {"reserved"}, base="down", reason=SLURMS), {"instance": instance()}, Act.FAIL, id="any other reservation protects no dead node"
+        ),
+        # Stopping
+        pytest.param(node(flags=STOPPING), {"has_ended": True}, Act.LEAVE, id="a stopping node is Slurm's"),
+        pytest.param(node(flags=UP | {"power_down"}, base="mixed"), {"instance": instance()}, Act.LEAVE, id="one that stops after its jobs, too"),
+    ],
+)
+def test_a_node(one: Node, more: dict[str, Any], wanted: Act) -> None:
+    assert acts(one, **more) is wanted

@@ -1,0 +1,228 @@
+"""Host lists, the fleet table, the memory and Slurm's texts: what is read and written."""
+
+import dataclasses
+import json
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.elastic import hostlist, memory, model, slurm
+from components.elastic.memory import Busy, Hold, Memory, Store
+from tests.elastic.values import NOW, launch
+
+# Host lists
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("train-0", ("train-0",)),
+        ("train-[0-2,7]", ("train-0", "train-1", "train-2", "train-7")),
+        ("gpu-a-[1-2],login-0", ("gpu-a-1", "gpu-a-2", "login-0")),
+        ("n-[08-10]", ("n-08", "n-09", "n-10")),
+        ("", ()),
+    ],
+)
+def test_a_host_list_stands_for_names(text: str, names: tuple[str, ...]) -> None:
+    assert hostlist.expand(text) == names
+
+
+@given(st.sets(st.integers(0, 300)), st.sampled_from(["train", "gpu-a"]))
+def test_what_is_folded_expands_to_the_same(numbers: set[int], prefix: str) -> None:
+    names = {f"{prefix}-{number}" for number in numbers}
+    assert set(hostlist.expand(hostlist.fold(names))) == names
+
+
+def test_thousands_of_names_fold_into_one_range() -> None:
+    assert hostlist.fold(f"train-{number}" for number in range(7500)) == "train-[0-7499]"
+
+
+# Fleet table
+
+RECORD: dict[str, Any] = {
+    "version": 1,
+    "target": "aws",
+    "cluster": "starter",
+    "stack": "prod",
+    "region": "us-east-1",
+    "domain": "starter.internal",
+    "node_sets": [
+        {
+            "name": "train",
+            "pool": "train",
+            "prefix": "train",
+            "count": 16,
+            "minimum": 2,
+            "partition": "train",
+            "launch_template": "lt-1",
+            "launch_template_version": "3",
+            "machine": "p5.48xlarge",
+            "subnets": ["subnet-1"],
+            "capacity": {"kind": "reserved", "id": "cr-1"},
+            "placement_group": None,
+            "boot_timeout_s": 1800,
+        }
+    ],
+}
+
+
+def test_a_fleet_table_is_read() -> None:
+    [node_set] = model.table(RECORD).node_sets
+    assert (node_set.count, node_set.minimum, node_set.capacity_id, node_set.pool_most) == (16, 2, "cr-1", None)
+    assert node_set.standing == ("train-0", "train-1")
+
+
+@pytest.mark.parametrize("name", ["train-16", "train-00", "train-", "other-0", "train-a-0", "train-x"])
+def test_names_that_are_not_of_a_set_have_no_number(name: str) -> None:
+    assert model.table(RECORD).node_sets[0].number(name) is None
+
+
+def test_nodes_of_another_scheduler_are_left_aside() -> None:
+    record = {**RECORD, "node_sets": [{**RECORD["node_sets"][0], "partition": None}]}
+    assert model.table(record).node_sets == ()
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({**RECORD, "version": 2}, "version 2"),
+        ({}, "version None"),
+        ({name: value for name, value in RECORD.items() if name != "stack"}, "stack"),
+        ({**RECORD, "node_sets": [{"name": "train"}]}, "partition"),
+    ],
+)
+def test_a_fleet_table_that_is_not_whole_says_what_is_missing(record: dict[str, Any], said: str) -> None:
+    with pytest.raises(model.Unreadable, match=said):
+        model.table(record)
+
+
+# Memory
+
+FULL = Memory(
+    holds={"train": Hold("clusterwright: train is held", NOW, None, times=2, template="3")},
+    launches=(launch("train-0", "train-1", jobs=(7,)),),
+    failed_boots={"train": 3},
+    missing={"train-2": NOW},
+    terminated={"i-1": NOW},
+    requeued={7: NOW},
+)
+
+
+def test_what_is_remembered_is_read_back(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    assert store.read() == Memory()
+    store.write(FULL)
+    assert store.read() == FULL
+    assert [path.name for path in store.file.parent.iterdir()] == ["elastic.json"], "nothing half-written stays"
+
+
+def test_what_is_the_same_is_not_written_again(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.write(FULL)
+    before = store.file.stat().st_ino
+    store.write(FULL)
+    assert store.file.stat().st_ino == before
+    store.write(dataclasses.replace(FULL, failed_boots={}))
+    assert store.file.stat().st_ino != before
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"form": 2}', '{"form": 1}', "[]"])
+def test_a_memory_that_cannot_be_read_is_an_error_and_stays(tmp_path: Path, text: str) -> None:
+    store = Store(tmp_path)
+    store.write(FULL)
+    store.file.write_text(text)
+    with pytest.raises(memory.Unreadable, match=str(store.file)):
+        store.read()
+    assert store.file.read_text() == text
+
+
+def _hold(folder: Path, held: Any, done: Any) -> None:
+    with Store(folder).lock(within_s=5):
+        held.set()
+        done.wait(30)
+
+
+def test_two_runs_do_not_overlap_and_a_killed_one_holds_nothing(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    held, done = context.Event(), context.Event()
+    other = context.Process(target=_hold, args=(tmp_path, held, done))
+    other.start()
+    assert held.wait(30)
+    with pytest.raises(Busy), Store(tmp_path).lock(within_s=0.1):
+        pass
+    other.kill()
+    other.join()
+    with Store(tmp_path).lock(within_s=1):
+        pass
+
+
+# Slurm's texts
+
+SHOWN = """\
+NodeName=train-0 Arch=x86_64 CoresPerSocket=2 CPUAlloc=1 NodeAddr=10.103.193.0 NodeHostName=train-0 Version=24.11.5 OS=Linux 6.1 #1 SMP State=MIXED+CLOUD ThreadsPerCore=1 Partitions=train \
+BootTime=1795298981 Reason=clusterwright: spot notice [root@1795298981] Comment=a [b@c] d
+NodeName=train-1 CoresPerSocket=2 NodeAddr=train-1 NodeHostName=train-1 State=DOWN*+CLOUD+POWERED_DOWN Partitions=train BootTime=None Reason=Not responding [slurm@1795298981]
+NodeName=train-2 CoresPerSocket=2 NodeAddr=train-2 NodeHostName=train-2 State=IDLE+CLOUD+NOT_RESPONDING+POWERING_UP Partitions=train BootTime=None
+"""
+
+
+def test_nodes_are_read() -> None:
+    nodes = slurm.parse_nodes(SHOWN)
+    assert [*nodes] == ["train-0", "train-1", "train-2"]
+    assert (nodes["train-0"].base, nodes["train-0"].reason, nodes["train-0"].address) == ("mixed", "clusterwright: spot notice", "10.103.193.0")
+    assert nodes["train-1"].base == "down"
+    assert nodes["train-1"].flags == {"cloud", "powered_down", "not_responding"}
+    assert nodes["train-1"].reason == "Not responding"
+    assert nodes["train-2"].is_starting
+    assert nodes["train-2"].reason == ""
+
+
+def test_jobs_and_our_reservations_are_read() -> None:
+    [job] = slurm.parse_jobs("7|CONFIGURING|train-[0-1]\n8|PENDING|\n")
+    assert (job.id, job.state, job.nodes) == (7, "configuring", ("train-0", "train-1"))
+    text = (
+        "ReservationName=maint StartTime=1 EndTime=2 Nodes=train-0 NodeCnt=1\n"
+        "ReservationName=clusterwright-lease-train StartTime=1795299701 EndTime=1826835701 Nodes=train-[0-5] NodeCnt=6\n"
+    )
+    [one] = slurm.parse_reservations(text)
+    assert (one.name, one.start, len(one.nodes)) == ("clusterwright-lease-train", 1795299701.0, 6)
+    assert slurm.parse_reservations("No reservations in the system\n") == ()
+
+
+def test_a_list_that_is_refused_is_asked_for_one_by_one() -> None:
+    asked: list[str] = []
+
+    def refuse(command: Any) -> str:
+        asked.append(command[2])
+        if "train-1" in hostlist.expand(command[2].removeprefix("nodename=")):
+            raise slurm.Unanswered("Invalid node state specified")
+        return ""
+
+    assert slurm.Commands(refuse).set_state(["train-0", "train-1"], "IDLE") == ["Invalid node state specified"]
+    assert asked == ["nodename=train-[0-1]", "nodename=train-0", "nodename=train-1"]
+
+
+def test_addresses_are_set_in_the_order_of_their_nodes() -> None:
+    asked: list[list[str]] = []
+
+    def note(command: Any) -> str:
+        asked.append(list(command))
+        return ""
+
+    slurm.Commands(note).set_addresses([("train-10", "10.0.0.3"), ("train-2", "10.0.0.1")])
+    assert asked == [["scontrol", "update", "nodename=train-10,train-2", "nodeaddr=10.0.0.3,10.0.0.1"]]
+
+
+def test_a_program_that_fails_or_is_missing_is_one_line() -> None:
+    with pytest.raises(slurm.Unanswered, match="`false` failed"):
+        slurm.run(["false"])
+    with pytest.raises(slurm.Unanswered, match="can't be started"):
+        slurm.run(["no-such-program"])
+
+
+def test_the_record_of_the_memory_is_plain_json() -> None:
+    assert json.loads(json.dumps(memory.encode(FULL)))["form"] == memory.FORM

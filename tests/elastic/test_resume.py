@@ -1,0 +1,236 @@
+"""Slurm wants nodes: what is asked for, and what follows from the cloud's answer."""
+
+import dataclasses
+
+import pytest
+
+from components.elastic.decide import Request, Wanted, holds, launched, resume, steps, suspend
+from components.elastic.decide.resume import RETRY_FOR_S, Answer, Refusal
+from components.elastic.memory import Launch, Memory
+from components.elastic.model import Cloud, Instance, Life, Slurm, Table
+from tests.elastic.values import NOW, OFF, STARTING, STOPPING, UP, cloud, instance, launch, node, node_set, slurm, table
+
+TWO_SETS = table(node_set("train-a", count=4), node_set("train-b", count=4))
+
+
+def wanted(*groups: tuple[int | None, tuple[str, ...]], on: Table | None = None, memory: Memory | None = None, has: Cloud | None = None) -> steps.Decision:
+    on = on or table()
+    nodes = [name for _, names in groups for name in names]
+    view = slurm(*(node(name, STARTING, base="mixed") for name in nodes), also=on)
+    request = Request(tuple(Wanted(names, job) for job, names in groups))
+    return resume(request, table=on, slurm=view, cloud=has or cloud(), memory=memory or Memory(), now=NOW)
+
+
+def asked(decision: steps.Decision) -> list[Launch]:
+    return [step.launch for step in decision.steps if isinstance(step, steps.Ask)]
+
+
+def test_the_nodes_of_a_job_are_one_launch_and_remembered_before_it_is_asked_for() -> None:
+    decision = wanted((7, ("train-0", "train-1")))
+    [one] = asked(decision)
+    assert (one.nodes, one.jobs, one.is_whole, one.launched_at) == (("train-0", "train-1"), (7,), True, None)
+    assert decision.memory.launches == (one,)
+
+
+def test_jobs_of_one_node_share_a_call() -> None:
+    on = table(node_set(count=500))
+    decision = wanted(*((number, (f"train-{number}",)) for number in range(500)), on=on)
+    [one] = asked(decision)
+    assert (len(one.nodes), one.is_whole, one.jobs) == (500, False, tuple(range(500)))
+    assert len(decision.memory.launches) == 1
+
+
+def test_nodes_of_nobodys_job_stand_for_themselves() -> None:
+    [one] = asked(wanted((None, ("train-0", "train-1"))))
+    assert (one.nodes, one.is_whole) == (("train-0", "train-1"), False)
+
+
+def test_a_job_over_two_node_sets_is_two_launches_that_stand_together() -> None:
+    first, second = asked(wanted((7, ("train-a-0", "train-b-0")), on=TWO_SETS))
+    assert (first.node_set, second.node_set) == ("train-a", "train-b")
+    assert first.group == second.group
+    assert first.is_whole
+    assert second.is_whole
+
+
+def test_a_repeated_call_asks_for_nothing_twice() -> None:
+    first = wanted((7, ("train-0", "train-1")))
+    again = wanted((7, ("train-0", "train-1")), memory=first.memory)
+    assert again.steps == ()
+    assert again.memory == first.memory
+
+
+def test_a_launch_whose_instance_is_gone_does_not_stand_in_the_way() -> None:
+    memory = Memory(launches=(launch("train-0", launched=NOW - 1000),))
+    assert len(asked(wanted((7, ("train-0",)), memory=memory))) == 1
+    assert asked(wanted((7, ("train-0",)), memory=memory, has=cloud(instance("train-0")))) == [], "it still boots"
+
+
+def test_an_instance_of_an_earlier_life_ends_first() -> None:
+    decision = wanted((7, ("train-0",)), has=cloud(instance("train-0", identity="i-old", launch="earlier")))
+    assert decision.steps[0] == steps.Terminate(("i-old",), "left from an earlier life of a node that is wanted again")
+    assert isinstance(decision.steps[1], steps.Ask)
+
+
+def test_unknown_nodes_are_refused_and_the_others_asked_for() -> None:
+    decision = wanted((7, ("train-0",)), (8, ("other-0",)))
+    assert [type(step) for step in decision.steps] == [steps.SetDown, steps.Ask]
+    assert isinstance(decision.steps[0], steps.SetDown)
+    assert decision.steps[0].nodes == ("other-0",)
+
+
+def test_a_held_node_set_refuses_all_of_a_job_and_lets_it_go_elsewhere() -> None:
+    memory = holds.refused(Memory(), TWO_SETS.node_sets[0], "no capacity", NOW - 60)
+    decision = wanted((7, ("train-a-0", "train-b-0")), (8, ("train-b-1",)), on=TWO_SETS, memory=memory)
+    reason = memory.holds["train-a"].reason
+    assert decision.steps[:3] == (
+        steps.SetDown(("train-a-0", "train-b-0"), reason),
+        steps.PowerDown(("train-a-0", "train-b-0"), reason.removeprefix("clusterwright: ")),
+        steps.StartNow((7,)),
+    )
+    assert [one.nodes for one in asked(decision)] == [("train-b-1",)]
+
+
+def test_a_pool_never_has_more_nodes_than_it_says() -> None:
+    on = table(node_set("train-a", count=4, pool_most=4), node_set("train-b", count=4, pool_most=4))
+    has = cloud(*(instance(f"train-a-{number}") for number in range(3)))
+    assert len(asked(wanted((7, ("train-b-0",)), on=on, has=has))) == 1
+    refused = wanted((7, ("train-b-0", "train-b-1")), on=on, has=has)
+    assert asked(refused) == []
+    assert isinstance(refused.steps[0], steps.SetDown)
+    assert "has its 4 nodes already" in refused.steps[0].reason
+
+
+# The cloud's answer
+
+
+def answered(
+    one: Launch, *made: str, refusal: Refusal | None = None, memory: Memory | None = None, view: Slurm | None = None, now: float = NOW
+) -> steps.Decision:
+    instances = tuple(instance(name, at=NOW, launch=one.token) for name in made)
+    known = memory or Memory(launches=(one,))
+    seen = view or slurm(*(node(name, STARTING, base="mixed") for name in one.nodes), jobs={7: one.nodes}, also=table())
+    return launched(one, Answer(instances, refusal, "InsufficientInstanceCapacity" if refusal else ""), table=table(), slurm=seen, memory=known, now=now)
+
+
+FRESH = launch("train-0", "train-1", launched=None, at=NOW, jobs=(7,))
+
+
+def test_what_was_made_is_remembered_with_its_instances() -> None:
+    decision = answered(FRESH, "train-0", "train-1")
+    [one] = decision.memory.launches
+    assert (one.launched_at, one.instances) == (NOW, {"train-0": "i-train-0", "train-1": "i-train-1"})
+    assert decision.steps == (steps.SetAddress((("train-0", "10.0.0.1"), ("train-1", "10.0.0.1"))),)
+
+
+def test_no_capacity_holds_the_node_set_and_gives_the_job_back() -> None:
+    view = slurm(
+        node("train-0", STARTING, base="mixed"),
+        node("train-1", STARTING, base="mixed"),
+        node("train-2", base="mixed"),
+        node("train-3", OFF),
+        jobs={7: FRESH.nodes},
+    )
+    decision = answered(FRESH, refusal=Refusal.CAPACITY, view=view)
+    hold = decision.memory.holds["train"]
+    assert (hold.until, hold.times) == (NOW + 600, 1)
+    assert "p5.48xlarge: no capacity (InsufficientInstanceCapacity)" in hold.reason
+    assert decision.steps == (
+        steps.SetDown(("train-3",), hold.reason),
+        steps.SetDown(("train-0", "train-1"), hold.reason),
+        steps.PowerDown(("train-0", "train-1"), hold.reason.removeprefix("clusterwright: ")),
+        steps.StartNow((7,)),
+    )
+    assert decision.memory.launches == ()
+
+
+def test_half_of_a_job_is_none_of_it() -> None:
+    decision = answered(FRESH, "train-0", refusal=Refusal.CAPACITY)
+    assert steps.Terminate(("i-train-0",), "the rest of the job can't start") in decision.steps
+    assert decision.memory.launches == ()
+    assert set(decision.memory.terminated) == {"i-train-0"}
+
+
+def test_when_one_launch_of_a_job_fails_the_others_are_taken_back() -> None:
+    other = dataclasses.replace(launch("train-2", token="u"), group=FRESH.group)
+    decision = answered(FRESH, refusal=Refusal.CAPACITY, memory=Memory(launches=(FRESH, other)))
+    assert decision.memory.launches == ()
+    assert steps.Terminate(("i-train-2",), "the rest of the job can't start") in decision.steps
+    downed = {name for step in decision.steps if isinstance(step, steps.SetDown) for name in step.nodes}
+    assert {"train-0", "train-1", "train-2"} <= downed
+
+
+def test_a_launch_that_was_taken_back_while_the_cloud_was_at_it_ends() -> None:
+    decision = answered(FRESH, "train-0", "train-1", memory=Memory())
+    assert decision.steps == (steps.Terminate(("i-train-0", "i-train-1"), "the rest of the job can't start"),)
+
+
+def test_of_nodes_that_stand_for_themselves_those_that_came_stay() -> None:
+    alone = dataclasses.replace(FRESH, is_whole=False, jobs=(7, 8))
+    decision = answered(alone, "train-0", refusal=Refusal.CAPACITY)
+    [one] = decision.memory.launches
+    assert one.nodes == ("train-0",)
+    downed = [step for step in decision.steps if isinstance(step, steps.SetDown) and "train-1" in step.nodes]
+    assert downed
+    assert not any("train-0" in step.nodes for step in downed)
+    assert not any(isinstance(step, steps.Terminate) for step in decision.steps)
+
+
+def test_a_cloud_that_cannot_answer_is_asked_again_and_not_for_ever() -> None:
+    early = answered(FRESH, refusal=Refusal.LATER)
+    assert (early.steps, early.memory.launches) == ((), (FRESH,))
+    late = answered(FRESH, refusal=Refusal.LATER, now=NOW + RETRY_FOR_S)
+    assert late.memory.launches == ()
+    assert "could not answer" in late.memory.holds["train"].reason
+
+
+def test_refusals_in_a_row_hold_twice_as_long_up_to_an_hour() -> None:
+    memory, moment, lengths = Memory(), NOW, []
+    for _ in range(5):
+        memory = holds.refused(memory, node_set(), "no capacity", moment)
+        until = memory.holds["train"].until
+        assert until is not None
+        lengths.append(until - moment)
+        moment = until + 60
+    assert lengths == [600, 1200, 2400, 3600, 3600]
+    calm = holds.refused(memory, node_set(), "no capacity", moment + 3600)
+    assert calm.holds["train"].times == 1, "after a calm hour it is a new story"
+
+
+def test_several_jobs_that_meet_one_shortage_count_once() -> None:
+    once = holds.refused(Memory(), node_set(), "no capacity", NOW)
+    assert holds.refused(once, node_set(), "no capacity", NOW + 1).holds["train"].times == 1
+
+
+# Switching off
+
+
+@pytest.mark.parametrize(
+    ("flags", "base", "is_ended"),
+    [
+        pytest.param(STOPPING, "idle", True, id="Slurm switches it off"),
+        pytest.param(OFF, "idle", True, id="it is off"),
+        pytest.param(UP, "down", True, id="it is down"),
+        pytest.param(UP, "mixed", False, id="it has jobs"),
+        pytest.param(UP, "idle", False, id="nobody switched it off"),
+        pytest.param(STARTING, "mixed", False, id="a job waits for it"),
+    ],
+)
+def test_only_what_slurm_switched_off_ends(flags: frozenset[str], base: str, is_ended: bool) -> None:
+    view = slurm(node("train-0", flags, base=base), also=table())
+    decision = suspend(["train-0"], table=table(), slurm=view, cloud=cloud(instance("train-0")), memory=Memory(), now=NOW)
+    assert decision.steps == ((steps.Terminate(("i-train-0",), "switched off by Slurm"),) if is_ended else ())
+
+
+def test_an_instance_that_is_not_shown_yet_ends_too() -> None:
+    view = slurm(node("train-0", STOPPING), node("train-1", STARTING), also=table())
+    memory = Memory(launches=(launch("train-0", "train-1"),))
+    decision = suspend(["train-0"], table=table(), slurm=view, cloud=cloud(), memory=memory, now=NOW)
+    assert decision.steps == (steps.Terminate(("i-train-0",), "switched off by Slurm"),)
+    assert [one.nodes for one in decision.memory.launches] == [("train-1",)]
+
+
+def test_foreign_instances_never_end() -> None:
+    view = slurm(node("train-0", STOPPING), node("other-0", STOPPING), also=table())
+    has = cloud(instance("other-0"), Instance("i-x", "train-9", Life.LIVE, NOW))
+    assert suspend(["other-0", "train-9"], table=table(), slurm=view, cloud=has, memory=Memory(), now=NOW).steps == ()

@@ -1,0 +1,40 @@
+"""Thousands of nodes: one decision is quick."""
+
+import time
+
+from components.elastic import slurm as texts
+from components.elastic.decide import Request, Wanted, resume, sync
+from components.elastic.memory import Memory
+from components.elastic.model import Cloud
+from tests.elastic.values import NOW, OFF, STARTING, UP, instance, node, node_set, slurm, table
+
+NODES = 7500
+WITHIN_S = 1.0
+
+
+def seconds_of_cpu(run: object) -> float:
+    begin = time.process_time()
+    run()  # type: ignore[operator]
+    return time.process_time() - begin
+
+
+def test_one_look_at_7500_nodes_of_which_anything_may_be_true() -> None:
+    on = table(*(node_set(f"pool{number}", count=500, minimum=10) for number in range(15)))
+    names = [*on.owners()]
+    states = (UP, OFF, STARTING, UP | {"drain"}, UP | {"not_responding"})
+    view = slurm(*(node(name, states[number % 5], base="mixed" if number % 5 == 0 else "idle") for number, name in enumerate(names)), jobs={7: names[::5]})
+    has = Cloud(tuple(instance(name) for name in names[::2]))
+    assert seconds_of_cpu(lambda: sync(table=on, slurm=view, cloud=has, memory=Memory(), now=NOW)) <= WITHIN_S
+
+
+def test_one_job_of_500_nodes_among_7500() -> None:
+    on = table(node_set(count=NODES))
+    view = slurm(also=on)
+    request = Request((Wanted(tuple(f"train-{number}" for number in range(500)), 7),))
+    assert seconds_of_cpu(lambda: resume(request, table=on, slurm=view, cloud=Cloud(()), memory=Memory(), now=NOW)) <= WITHIN_S
+
+
+def test_what_slurm_says_of_7500_nodes_is_read() -> None:
+    line = "NodeName=train-{} CoresPerSocket=48 Gres=gpu:h100:8 NodeAddr=10.0.0.1 State=IDLE+CLOUD+POWERED_DOWN Partitions=train Reason=x [root@1]"
+    text = "\n".join(line.format(number) for number in range(NODES))
+    assert seconds_of_cpu(lambda: texts.parse_nodes(text)) <= WITHIN_S

@@ -1,0 +1,265 @@
+"""One look at everything: the steps that follow, and what is remembered."""
+
+import dataclasses
+
+import pytest
+
+from components.elastic.decide import holds, steps, sync
+from components.elastic.decide.leases import PREFIX, TAKE_DOWN_S
+from components.elastic.memory import Hold, Memory
+from components.elastic.model import Cloud, Instance, Lease, Life, Node, Reservation, Slurm, Table
+from tests.elastic.values import BOOT_TIMEOUT_S, NOW, OFF, STARTING, UP, cloud, instance, launch, node, node_set, slurm, table
+
+QUIET = Memory()
+
+
+def decided(*, on: Table | None = None, view: Slurm | None = None, has: Cloud | None = None, memory: Memory = QUIET, now: float = NOW) -> steps.Decision:
+    on = on or table()
+    return sync(table=on, slurm=view or slurm(also=on), cloud=has or cloud(), memory=memory, now=now)
+
+
+def of(decision: steps.Decision, *kinds: type) -> list[steps.Step]:
+    return [step for step in decision.steps if isinstance(step, kinds)]
+
+
+def test_a_quiet_cluster_has_no_steps() -> None:
+    view = slurm(node("train-0"), node("train-1", base="mixed"), jobs={7: ["train-1"]}, also=table())
+    assert decided(view=view, has=cloud(instance("train-0"), instance("train-1"))).steps == ()
+
+
+def test_a_lost_node_is_taken_from_its_job_which_starts_at_once_elsewhere() -> None:
+    view = slurm(node("train-0", base="mixed"), node("train-1", base="mixed"), jobs={7: ["train-0", "train-1"]}, also=table())
+    decision = decided(view=view, has=cloud(instance("train-0", life=Life.ENDED), instance("train-1")))
+    assert decision.steps == (
+        steps.SetDown(("train-0",), "clusterwright: its instance is gone"),
+        steps.PowerDown(("train-0",), "its instance is gone"),
+        steps.StartNow((7,)),
+    )
+
+
+def test_a_job_that_lost_its_nodes_is_hurried_until_it_runs_and_not_for_ever() -> None:
+    memory = Memory(requeued={7: NOW - 30})
+    assert decided(memory=memory).steps == (steps.StartNow((7,)),)
+    view = slurm(node("train-0", base="mixed"), jobs={7: ["train-0"]}, also=table())
+    assert decided(view=view, has=cloud(instance("train-0")), memory=memory).steps == ()
+    later = decided(memory=memory, now=NOW + 150)
+    assert later.steps == ()
+    assert later.memory.requeued == {}
+
+
+def test_an_ended_instance_of_an_earlier_life_says_nothing_of_the_present_one() -> None:
+    view = slurm(node("train-0", STARTING), also=table())
+    earlier = instance("train-0", life=Life.ENDED, identity="i-earlier")
+    assert decided(view=view, has=cloud(earlier), memory=Memory(launches=(launch("train-0"),))).steps == ()
+
+
+def test_a_spot_notice_drains_and_requeues() -> None:
+    view = slurm(node("train-0", base="mixed"), jobs={7: ["train-0"]}, also=table())
+    decision = decided(view=view, has=cloud(instance("train-0", has_notice=True)))
+    assert decision.steps == (
+        steps.Drain(("train-0",), "clusterwright: the cloud takes its instance back"),
+        steps.Requeue((7,), "the cloud takes its instance back"),
+        steps.StartNow((7,)),
+    )
+
+
+def test_starting_nodes_are_told_their_address_once() -> None:
+    view = slurm(node("train-0", STARTING, address="train-0"), node("train-1", STARTING, address="10.0.0.1"), also=table())
+    memory = Memory(launches=(launch("train-0", "train-1"),))
+    decision = decided(view=view, has=cloud(instance("train-0"), instance("train-1")), memory=memory)
+    assert decision.steps == (steps.SetAddress((("train-0", "10.0.0.1"),)),)
+
+
+# Orphans
+
+
+@pytest.mark.parametrize(
+    ("found", "one", "is_ended"),
+    [
+        pytest.param(instance("train-0", at=NOW - 91), node("train-0", OFF), True, id="its node is off"),
+        pytest.param(instance("train-0", at=NOW - 89), node("train-0", OFF), False, id="its node is off, and it is young"),
+        pytest.param(instance("train-9", at=NOW - 91), node("train-0"), True, id="no such node"),
+        pytest.param(instance("", at=NOW - 91, identity="i-1"), node("train-0"), True, id="never named"),
+        pytest.param(instance("", at=NOW - 89, identity="i-1"), node("train-0"), False, id="not named yet"),
+        pytest.param(instance("train-0", at=NOW - 91), node("train-0", base="mixed"), False, id="its node has jobs"),
+        pytest.param(instance("train-0", at=NOW - 91), node("train-0", OFF | {"drain"}, reason="ada"), False, id="somebody keeps its node"),
+        pytest.param(instance("train-0", at=NOW - 91, life=Life.ENDED), node("train-0", OFF), False, id="it ended"),
+    ],
+)
+def test_an_instance_that_no_node_wants_is_ended(found: Instance, one: Node, is_ended: bool) -> None:
+    decision = decided(view=slurm(one, also=table()), has=cloud(found))
+    assert of(decision, steps.Terminate) == ([steps.Terminate((found.id,), "no node wants it")] if is_ended else [])
+
+
+def test_of_two_instances_of_a_node_the_one_that_was_meant_stays() -> None:
+    first, second = instance("train-0", identity="i-1", launch="earlier"), instance("train-0", identity="i-2", at=NOW - 100)
+    meant = dataclasses.replace(launch("train-0"), instances={"train-0": "i-2"})
+    view = slurm(node("train-0", STARTING), also=table())
+    decision = decided(view=view, has=cloud(first, second), memory=Memory(launches=(meant,)))
+    assert of(decision, steps.Terminate) == [steps.Terminate(("i-1",), "no node wants it")]
+
+
+def test_an_instance_of_a_launch_under_way_is_no_orphan() -> None:
+    view = slurm(node("train-0", STARTING), also=table())
+    unnamed = instance("", identity="i-1", at=NOW - 500, launch="t")
+    assert of(decided(view=view, has=cloud(unnamed), memory=Memory(launches=(launch("train-0", launched=None),))), steps.Terminate) == []
+
+
+def test_what_was_told_to_end_is_not_told_again_and_counts_for_no_node() -> None:
+    memory = Memory(terminated={"i-train-0": NOW - 30})
+    assert decided(has=cloud(instance("train-0")), memory=memory).steps == ()
+    later = decided(has=cloud(instance("train-0")), memory=memory, now=NOW + 1000)
+    assert later.memory.terminated == {}
+    assert of(decided(has=cloud(instance("train-0")), memory=later.memory, now=NOW + 1030), steps.Terminate)
+
+
+# Minimum
+
+
+def test_nodes_that_always_run_are_switched_on() -> None:
+    on = table(node_set(minimum=2))
+    assert decided(on=on).steps == (steps.PowerUp(("train-0", "train-1"), "2 of 4 always run"),)
+
+
+# Boots that fail
+
+
+def test_a_boot_that_takes_too_long_is_kept_for_the_log_and_given_up() -> None:
+    view = slurm(node("train-0", STARTING, base="mixed", address="10.0.0.1"), jobs={7: ["train-0"]}, also=table())
+    memory = Memory(launches=(launch("train-0", at=NOW - 900, launched=NOW - 900),))
+    decision = decided(view=view, has=cloud(instance("train-0")), memory=memory)
+    why = f"it did not register with Slurm within {BOOT_TIMEOUT_S:.0f} s"
+    assert decision.steps == (
+        steps.Keep("i-train-0", "train-0"),
+        steps.SetDown(("train-0",), f"clusterwright: {why}"),
+        steps.PowerDown(("train-0",), why),
+        steps.StartNow((7,)),
+    )
+    assert decision.memory.failed_boots == {"train": 1}
+    assert decision.memory.launches == ()
+
+
+def failing(count: int, memory: Memory) -> steps.Decision:
+    names = [f"train-{number}" for number in range(count)]
+    view = slurm(*(node(name, STARTING) for name in names), also=table(node_set(count=40)))
+    late = launch(*names, at=NOW - 900, launched=NOW - 900)
+    has = cloud(*(instance(name) for name in names))
+    return decided(on=table(node_set(count=40)), view=view, has=has, memory=dataclasses.replace(memory, launches=(late,)))
+
+
+def test_ten_failed_boots_in_a_row_hold_the_node_set_with_a_clear_reason() -> None:
+    nine = failing(9, QUIET)
+    assert nine.memory.holds == {}
+    ten = failing(1, nine.memory)
+    hold = ten.memory.holds["train"]
+    assert hold.until is None
+    assert "10 nodes in a row did not boot" in hold.reason
+    assert "clusterwright-elastic release train" in hold.reason
+    held = [step for step in of(ten, steps.SetDown) if isinstance(step, steps.SetDown) and step.reason == hold.reason]
+    assert held == [steps.SetDown(tuple(f"train-{number}" for number in range(1, 40)), hold.reason)]
+
+
+def test_a_boot_that_succeeds_ends_the_row() -> None:
+    nine = failing(9, QUIET)
+    view = slurm(node("train-0"), also=table())
+    up = decided(view=view, has=cloud(instance("train-0")), memory=dataclasses.replace(nine.memory, launches=(launch("train-0"),)))
+    assert up.memory.failed_boots == {}
+    assert up.memory.launches == ()
+    assert failing(9, up.memory).memory.holds == {}
+
+
+def test_a_hold_for_failed_boots_ends_with_another_template_and_with_release() -> None:
+    memory = failing(10, QUIET).memory
+    on = table(node_set(count=40))
+    held = slurm(*(node(name, OFF, base="down", reason=memory.holds["train"].reason) for name in on.owners()))
+    much_later = NOW + 1e6
+    assert of(decided(on=on, view=held, memory=memory, now=much_later), steps.Release) == []
+    mended = table(node_set(count=40, launch_template_version="4"))
+    assert of(decided(on=mended, view=held, memory=memory, now=much_later), steps.Release) == [
+        steps.Release(on.node_sets[0].nodes, "switched off and fit for use")
+    ]
+    assert of(decided(on=on, view=held, memory=holds.released(memory, "train"), now=much_later), steps.Release)
+
+
+# Holds
+
+
+def test_a_hold_reaches_free_nodes_only_and_ends_by_itself() -> None:
+    on = table(node_set(count=3, minimum=3))
+    hold = Hold("clusterwright: train is held", NOW - 10, NOW + 10)
+    memory = Memory(holds={"train": hold})
+    view = slurm(node("train-0", base="mixed"), node("train-1", STARTING, address="10.0.0.1"), node("train-2", OFF))
+    under_way = dataclasses.replace(memory, launches=(launch("train-1"),))
+    has = cloud(instance("train-0"), instance("train-1"))
+    assert decided(on=on, view=view, has=has, memory=under_way).steps == (steps.SetDown(("train-2",), hold.reason),)
+    down = slurm(node("train-0", base="mixed"), node("train-1"), node("train-2", OFF, base="down", reason=hold.reason))
+    assert decided(on=on, view=down, has=has, memory=memory).steps == ()
+    assert decided(on=on, view=down, has=has, memory=memory, now=NOW + 10).steps == (steps.Release(("train-2",), "switched off and fit for use"),)
+
+
+# Requests that were lost
+
+
+def test_a_lost_request_is_made_again_job_by_job() -> None:
+    on = table(node_set(count=5))
+    view = slurm(*(node(f"train-{number}", STARTING, base="mixed") for number in range(5)), jobs={7: ["train-0", "train-1"], 8: ["train-2", "train-3"]})
+    memory = Memory(missing={f"train-{number}": NOW - 60 for number in range(5)})
+    decision = decided(on=on, view=view, memory=memory)
+    asked = [step.launch for step in decision.steps if isinstance(step, steps.Ask)]
+    assert sorted((one.nodes, one.jobs, one.is_whole) for one in asked) == [
+        (("train-0", "train-1"), (7,), True),
+        (("train-2", "train-3"), (8,), True),
+        (("train-4",), (), False),
+    ]
+    assert {one.token for one in decision.memory.launches} == {one.token for one in asked}
+    again = decided(on=on, view=view, memory=decision.memory, now=NOW + 30)
+    assert sorted(step.launch.token for step in again.steps if isinstance(step, steps.Ask)) == sorted(one.token for one in asked), "with the same tokens"
+
+
+# Leases
+
+
+def leased(begins: float, ends: float) -> Cloud:
+    return Cloud((), {"train": Lease(begins, ends)})
+
+
+BLOCK = table(node_set(count=2, kind="block", capacity="cr-1"))
+
+
+def test_the_end_of_a_lease_is_reserved_so_early_that_jobs_end_before() -> None:
+    decision = decided(on=BLOCK, has=leased(NOW - 10, NOW + 7200))
+    [reserved] = of(decision, steps.Reserve)
+    assert isinstance(reserved, steps.Reserve)
+    assert (reserved.name, reserved.nodes, reserved.start) == (f"{PREFIX}train", ("train-0", "train-1"), NOW + 7200 - TAKE_DOWN_S)
+    standing = dataclasses.replace(slurm(also=BLOCK), reservations=(Reservation(reserved.name, reserved.start, reserved.nodes),))
+    assert decided(on=BLOCK, view=standing, has=leased(NOW - 10, NOW + 7200)).steps == ()
+
+
+def test_a_lease_that_was_extended_moves_its_reservation_and_one_that_is_gone_loses_it() -> None:
+    standing = dataclasses.replace(slurm(also=BLOCK), reservations=(Reservation(f"{PREFIX}train", NOW + 100, ("train-0", "train-1")),))
+    moved = decided(on=BLOCK, view=standing, has=leased(NOW - 10, NOW + 90_000))
+    assert [type(step) for step in moved.steps] == [steps.Unreserve, steps.Reserve]
+    assert of(decided(on=BLOCK, view=standing), steps.Unreserve)
+
+
+def test_nothing_is_started_before_a_lease_begins_or_after_it_ends() -> None:
+    on = table(node_set(count=2, minimum=2, kind="block", capacity="cr-1"))
+    early = decided(on=on, has=leased(NOW + 3600, NOW + 7200))
+    assert early.memory.holds["train"].until == NOW + 3600
+    assert of(early, steps.PowerUp) == []
+    begun = decided(on=on, has=leased(NOW - 1, NOW + 7200), memory=early.memory, now=NOW + 3600)
+    assert of(begun, steps.PowerUp)
+    over = decided(on=on, has=leased(NOW - 7200, NOW))
+    assert "cr-1 is over" in over.memory.holds["train"].reason
+    assert of(over, steps.PowerUp) == []
+
+
+# Scale
+
+
+def test_what_is_decided_twice_on_the_same_views_is_the_same() -> None:
+    view = slurm(node("train-0", base="mixed"), node("train-1", UP | {"drain"}, reason="clusterwright: x"), node("train-2", OFF, base="down"), also=table())
+    has = cloud(instance("train-0", life=Life.ENDED), instance("train-1"), instance("train-3", at=NOW - 100))
+    first = decided(view=view, has=has)
+    second = decided(view=view, has=has, memory=first.memory)
+    assert set(second.steps) == set(first.steps) - set(of(first, steps.Terminate))

@@ -1,0 +1,119 @@
+"""The program against a cloud and a Slurm in which anything can happen: what must never be, never is; and when the trouble is over, all jobs run and nothing is left running."""
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from components import memory
+from components.elastic.decide import holds
+from tests.elastic.values import node_set, table
+from tests.elastic.world import World
+
+TWO_SETS = table(node_set("train-a", count=4, minimum=1, boot_timeout_s=300.0), node_set("train-b", count=4, boot_timeout_s=300.0))
+
+
+class Cluster(RuleBasedStateMachine):
+    @initialize()
+    def begin(self) -> None:
+        self.folder = tempfile.TemporaryDirectory(dir=memory.MEMORY)
+        self.world = World(TWO_SETS, Path(self.folder.name))
+
+    @rule(size=st.integers(1, 4))
+    def submit(self, size: int) -> None:
+        self.world.submit(size)
+
+    @rule(steps=st.integers(1, 12))
+    def wait(self, steps: int) -> None:
+        self.world.advance(30.0 * steps)
+
+    @rule(steps=st.integers(1, 6), calls=st.integers(0, 8))
+    def kill_the_program(self, steps: int, calls: int) -> None:
+        self.world.kill_in = calls
+        self.world.advance(30.0 * steps)
+        self.world.kill_in = None
+
+    @precondition(lambda self: any(machine.ended_at is None for machine in self.world.machines.values()))
+    @rule(which=st.integers(0, 100), is_noticed=st.booleans())
+    def lose(self, which: int, is_noticed: bool) -> None:
+        live = [machine for machine in self.world.machines.values() if machine.ended_at is None]
+        machine = live[which % len(live)]
+        if is_noticed:
+            machine.noticed = True
+        else:
+            self.world.end_instance(machine.id)
+
+    @rule(room=st.integers(0, 4), which=st.sampled_from(["train-a", "train-b"]))
+    def run_short(self, room: int, which: str) -> None:
+        self.world.room[which] = room
+
+    @rule(boots=st.booleans())
+    def break_boots(self, boots: bool) -> None:
+        self.world.boots = boots
+
+    @rule(after_s=st.sampled_from([0.0, 45.0, 100.0]))
+    def show_late(self, after_s: float) -> None:
+        self.world.shown_after_s = after_s
+
+    @rule(is_reachable=st.booleans())
+    def cut_off(self, is_reachable: bool) -> None:
+        self.world.is_reachable = is_reachable
+
+    @rule(which=st.sampled_from(sorted(TWO_SETS.owners())), is_maintained=st.booleans())
+    def maintain(self, which: str, is_maintained: bool) -> None:
+        self.world.nodes[which].is_maintained = is_maintained
+
+    @rule(which=st.sampled_from(sorted(TWO_SETS.owners())))
+    def drain(self, which: str) -> None:
+        known = self.world.nodes[which]
+        if not (known.is_down or known.is_drained):
+            known.is_drained, known.reason = True, "ada"
+
+    @invariant()
+    def nothing_wrong_was_done(self) -> None:
+        assert self.world.wrong == []
+
+    @invariant()
+    def there_is_never_more_than_the_table_allows(self) -> None:
+        live = [machine.node for machine in self.world.machines.values() if machine.ended_at is None]
+        for one in TWO_SETS.node_sets:
+            assert sum(node in one.nodes for node in live) <= one.count
+
+    def teardown(self) -> None:
+        try:
+            self.assert_recovery()
+        finally:
+            self.folder.cleanup()
+
+    def assert_recovery(self) -> None:
+        """The trouble ends: then every job runs, the minimum stands, and nothing else does."""
+        world = self.world
+        world.kill_in, world.boots, world.shown_after_s, world.is_reachable = None, True, 0.0, True
+        world.room = dict.fromkeys(world.room, 4)
+        for machine in world.machines.values():
+            machine.boots = True
+            machine.noticed = False
+        for known in world.nodes.values():
+            known.is_maintained = False
+            if known.reason == "ada":
+                known.is_drained, known.reason = False, ""
+        store = world.actor._store
+        for one in TWO_SETS.node_sets:
+            store.write(holds.released(store.read(), one.name))
+        world.advance(30.0 * 60)
+        for _ in range(40):
+            if all(job.is_over for job in world.jobs.values()):
+                break
+            world.advance(30.0 * 20)
+        assert world.wrong == []
+        assert [job.id for job in world.jobs.values() if not job.is_over] == [], "every job runs in the end"
+        world.advance(30.0 * 60)
+        assert {machine.node for machine in world.machines.values() if machine.ended_at is None} == {"train-a-0"}, "only the minimum is left"
+        assert world.nodes["train-a-0"].is_free
+        assert store.read().launches == ()
+
+
+Cluster.TestCase.settings = settings(max_examples=100, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
+TestCluster = Cluster.TestCase
