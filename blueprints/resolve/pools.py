@@ -48,8 +48,8 @@ def _whole_pool(case: Case, name: str, pool: language.Pool, *, is_default: bool,
         partition=_partition(name, pool, is_default=is_default) if case.blueprint.scheduler_of(pool) == counts.SLURM else None,
         hosts=spec.HostGroup(name, COMPUTE, name, pool.range.max, "", _site_host(case, pool)),
         features=(),
-        # Nothing comes and goes on machines that are there anyway.
-        minimum=pool.range.min if pool.is_elastic and case.is_cloud else None,
+        # Nothing comes and goes on machines that are there anyway, nor for a scheduler that isn't built in the rehearsal.
+        minimum=pool.range.min if pool.is_elastic and (case.is_cloud or (case.is_rehearsal and case.blueprint.scheduler_of(pool) == counts.SLURM)) else None,
         capacity=bought,
         placement=capacity.placement(case, name, pool, capacity=bought, uses_fabric=False),
         scratch_mount=pool.scratch.mount if pool.scratch else None,

@@ -127,7 +127,7 @@ def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Bluep
         sentences.append("The managed scheduler is Slurm on a controller of this machine.")
     if cluster.control.count and blueprint.control.highly_available:
         sentences.append("There is one controller, and none takes over when it is lost.")
-    if standing := [name for name, pool in blueprint.pools.items() if pool.is_elastic]:
+    if standing := [name for name, pool in blueprint.pools.items() if pool.is_elastic and blueprint.scheduler_of(pool) != counts.SLURM]:
         sentences.append(f"All nodes of {display.listed(standing)} stand at any time, those beyond the minimum too: nothing grows or shrinks here.")
     sentences.append(f"All hosts share the {facts.cpus} processors and the memory of this machine.")
     if whole := list(dict.fromkeys(node_set.pool for node_set in cluster.node_sets if node_set.hosts.machine.cpus == facts.cpus)):

@@ -7,8 +7,9 @@ import logging.handlers
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from . import act, decide, hostlist, model, report, slurm
 from .decide import holds
@@ -19,6 +20,8 @@ from .memory import Unreadable as MemoryUnreadable
 TABLE = Path("/etc/clusterwright/fleet.json")
 TABLE_VARIABLE = "CLUSTERWRIGHT_FLEET"
 RESUME_VARIABLE = "SLURM_RESUME_FILE"
+SYSLOG = Path("/dev/log")
+STANDARD_ERROR = 2
 LOCK_WITHIN_S = 600
 """A launch of hundreds of nodes takes minutes; Slurm ends its programs itself after ResumeTimeout."""
 SYNC_LOCK_WITHIN_S = 20
@@ -87,16 +90,22 @@ def _read_table() -> dict[str, object]:
 def _request(nodes: str) -> decide.Request:
     """Read which nodes Slurm wants for which job; without a file, each node stands for itself."""
     groups: list[decide.Wanted] = []
-    path = os.environ.get(RESUME_VARIABLE)
+    path, wanted = os.environ.get(RESUME_VARIABLE), hostlist.expand(nodes)
     if path:
         try:
             document = json.loads(Path(path).read_text())
-            groups = [decide.Wanted(hostlist.expand(job["nodes_resume"]), int(job["job_id"])) for job in document["jobs"]]
+            groups = [_group(job, frozenset(wanted)) for job in document["jobs"]]
         except (OSError, ValueError, KeyError, TypeError) as error:
             log.warning("%s=%s can't be read (%s): nodes are started one by one", RESUME_VARIABLE, path, error)
     named = {node for group in groups for node in group.nodes}
-    others = tuple(node for node in hostlist.expand(nodes) if node not in named)
+    others = tuple(node for node in wanted if node not in named)
     return decide.Request((*groups, *([decide.Wanted(others, None)] if others else [])))
+
+
+def _group(job: Mapping[str, Any], wanted: frozenset[str]) -> decide.Wanted:
+    """Read a job's nodes: `nodes_resume`, or in older versions `nodes` (seen with 22.05)."""
+    listed = job["nodes_resume"] if "nodes_resume" in job else job["nodes"]
+    return decide.Wanted(tuple(node for node in hostlist.expand(listed) if node in wanted), int(job["job_id"]))
 
 
 def _status(table: model.Table, commands: slurm.Commands, store: Store, *, as_json: bool) -> int:
@@ -120,11 +129,17 @@ def _names(node_sets: Iterable[model.NodeSet]) -> list[str]:
 
 def _log_to_journal() -> None:
     """Write to standard error where somebody reads it, a person or the journal; slurmctld reads none of its programs' output."""
-    is_read = sys.stderr.isatty() or "JOURNAL_STREAM" in os.environ
     handler: logging.Handler = logging.StreamHandler(sys.stderr)
-    if not is_read and Path("/dev/log").exists():
-        handler = logging.handlers.SysLogHandler("/dev/log")
+    is_read = sys.stderr is not None and (sys.stderr.isatty() or _is_journal(STANDARD_ERROR))
+    if not is_read and SYSLOG.exists():
+        handler = logging.handlers.SysLogHandler(str(SYSLOG))
         handler.ident = "clusterwright-elastic: "
     handler.setFormatter(logging.Formatter("%(message)s"))
     log.handlers = [handler]
     log.setLevel(logging.INFO)
+
+
+def _is_journal(descriptor: int) -> bool:
+    """Say whether it is the journal's (systemd.exec(5), JOURNAL_STREAM); the variable alone says nothing, as programs inherit it and not the stream."""
+    about = os.fstat(descriptor)
+    return os.environ.get("JOURNAL_STREAM") == f"{about.st_dev}:{about.st_ino}"

@@ -2,6 +2,8 @@
 
 import json
 import socketserver
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from blueprints.project import project_root
 from components.elastic import cli, slurm
 from components.elastic.memory import Memory, Store
 from tests.elastic.values import NOW
@@ -76,6 +79,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
             answer = {"instances": here.instances, **here.answer} if question["do"] != "terminate" else {}
             self.wfile.write(json.dumps(answer).encode() + b"\n")
 
+    monkeypatch.setattr(cli, "SYSLOG", tmp_path / "no-syslog")
     monkeypatch.setattr(slurm, "PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setenv(cli.TABLE_VARIABLE, str(tmp_path / "fleet.json"))
     monkeypatch.delenv(cli.RESUME_VARIABLE, raising=False)
@@ -99,10 +103,17 @@ def instance(node: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def test_resume_asks_for_the_nodes_of_each_job_together(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param({"jobs": [{"job_id": 7, "nodes_resume": "train-[0-1]"}], "all_nodes_resume": "train-[0-1]"}, id="24.11"),
+        pytest.param({"jobs": [{"job_id": 7, "nodes": "train-[0-2]"}], "all_nodes": "train-[0-1]"}, id="22.05"),
+    ],
+)
+def test_resume_asks_for_the_nodes_of_each_job_together(site: Site, monkeypatch: pytest.MonkeyPatch, document: dict[str, Any]) -> None:
     site.nodes(STARTING, STARTING)
     request = site.folder / "resume"
-    request.write_text(json.dumps({"jobs": [{"job_id": 7, "nodes_resume": "train-[0-1]"}], "all_nodes_resume": "train-[0-1]"}))
+    request.write_text(json.dumps(document))
     monkeypatch.setenv(cli.RESUME_VARIABLE, str(request))
     site.answer = {"instances": []}
     assert cli.main(["resume", "train-[0-1]"]) == 0
@@ -198,6 +209,20 @@ def test_trouble_is_one_line_and_changes_nothing(site: Site, capsys: pytest.Capt
     assert line.startswith("sync: ")
     assert said in line
     assert site.updates == []
+
+
+CLOSED = """
+import sys
+from components.elastic.cli import main
+sys.exit(6 + main(["resume", "train-0"]))
+"""
+
+
+def test_slurm_may_start_it_with_closed_streams() -> None:
+    """As slurmctld 22.05 does: then Python has no standard error at all."""
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(project_root()), cli.TABLE_VARIABLE: "/nowhere"}
+    ended = subprocess.run(["/bin/sh", "-c", 'exec "$0" -c "$1" <&- >&- 2>&-', sys.executable, CLOSED], check=False, env=environment, cwd="/")
+    assert ended.returncode == 6 + 1, "a user error, and no crash"
 
 
 def test_usage_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,7 +52,13 @@ def test_node_sets_stand_node_for_node_with_their_names_and_addresses() -> None:
     assert [group.hostlist for group in cluster.host_groups] == ["control-0", "login-0", "train-a-[0-3]", "train-b-[0-3]", "cpu-0"]
     assert [group.first_address for group in cluster.host_groups] == ["10.80.0.10", "10.80.0.20", "10.80.1.0", "10.80.1.4", "10.80.1.8"]
     assert [node_set.weight for node_set in cluster.node_sets] == [1, 2, 1]
-    assert not any(node_set.is_elastic for node_set in cluster.node_sets)
+    assert [(node_set.minimum, node_set.is_elastic) for node_set in cluster.node_sets] == [(0, True), (0, True), (None, False)]
+    assert not any("stand at any time" in sentence for sentence in cluster.simulated)
+
+
+def test_nodes_that_kubernetes_has_stand_at_any_time() -> None:
+    cluster = asked.cluster({"train": {"nodes": {"min": 0, "max": 4}}}, target="local", scheduler="kubernetes")
+    assert [node_set.is_elastic for node_set in cluster.node_sets] == [False]
     assert any(sentence.startswith("All nodes of train stand at any time") for sentence in cluster.simulated)
 
 
