@@ -74,7 +74,10 @@ def test_a_build_that_is_stopped_half_way_counts_as_nothing_and_go_ends_with_it(
     # Go says its process id and works on until it is interrupted: nobody ever writes what it waits for.
     stand_in_go(engine, build=f"exec 3<> {pipe}.work; echo $$ > {pipe}; read -r line <&3")
     os.mkfifo(f"{pipe}.work")
+    # A shell that starts the tests in its background has them ignore interrupts, and so would everything that they start.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     run = subprocess.Popen(engine.command(), env=engine.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    signal.signal(signal.SIGINT, before)
     with running(int(pipe.read_text())) as go:
         assert len(engine.made()) == 1
         run.send_signal(stop)
