@@ -47,10 +47,9 @@ class NodeSet:
     def nodes(self) -> tuple[str, ...]:
         return tuple(f"{self.prefix}-{number}" for number in range(self.count))
 
-    @property
-    def standing(self) -> tuple[str, ...]:
-        """The nodes that always run."""
-        return self.nodes[: self.minimum]
+    def always_runs(self, node: str) -> bool:
+        number = self.number(node)
+        return number is not None and number < self.minimum
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

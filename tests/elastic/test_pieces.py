@@ -73,7 +73,7 @@ RECORD: dict[str, Any] = {
 def test_a_fleet_table_is_read() -> None:
     [node_set] = model.table(RECORD).node_sets
     assert (node_set.count, node_set.minimum, node_set.capacity_id, node_set.pool_most) == (16, 2, "cr-1", None)
-    assert node_set.standing == ("train-0", "train-1")
+    assert [node for node in node_set.nodes if node_set.always_runs(node)] == ["train-0", "train-1"]
 
 
 @pytest.mark.parametrize("name", ["train-16", "train-00", "train-", "other-0", "train-a-0", "train-x"])

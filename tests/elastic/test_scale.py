@@ -27,6 +27,11 @@ def test_one_look_at_7500_nodes_of_which_anything_may_be_true() -> None:
     assert seconds_of_cpu(lambda: sync(table=on, slurm=view, cloud=has, memory=Memory(), now=NOW)) <= WITHIN_S
 
 
+def test_one_look_at_one_node_set_of_7500_that_are_off() -> None:
+    on = table(node_set(count=NODES, minimum=2))
+    assert seconds_of_cpu(lambda: sync(table=on, slurm=slurm(also=on), cloud=Cloud(()), memory=Memory(), now=NOW)) <= WITHIN_S
+
+
 def test_one_job_of_500_nodes_among_7500() -> None:
     on = table(node_set(count=NODES))
     view = slurm(also=on)

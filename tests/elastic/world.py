@@ -202,7 +202,7 @@ class World:
                     known.is_down, known.reason = True, SLURMS_OWN[0]
                     self._give_back(known)
                 owner = self.table.owners()[known.name]
-                if known.job is None and known.name not in owner.standing and not known.is_drained and self.now - known.idle_since > IDLE_S:
+                if known.job is None and not owner.always_runs(known.name) and not known.is_drained and self.now - known.idle_since > IDLE_S:
                     self._stop(known)
             elif known.power == "stopping" and self.now - known.since >= STOP_S:
                 known.power = "off"

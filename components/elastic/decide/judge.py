@@ -96,7 +96,7 @@ def _off(case: Case) -> Verdict:
         return Verdict(Act.HOLD, case.hold.reason) if not node.is_ours else LEAVE
     if node.is_down or node.is_drained:
         return Verdict(Act.RELEASE, "switched off and fit for use")
-    if node.name in case.node_set.standing:
+    if case.node_set.always_runs(node.name):
         return Verdict(Act.START, f"{case.node_set.minimum} of {case.node_set.count} always run")
     return LEAVE
 
