@@ -13,9 +13,13 @@ from . import names, values
 
 
 def _form(title: str, pattern: re.Pattern[str] | str, *examples: str, **more: Any) -> pydantic.WithJsonSchema:
-    text = pattern if isinstance(pattern, str) else pattern.pattern
     shown = {"examples": [*examples]} if examples else {}
-    return pydantic.WithJsonSchema({"title": title, "type": "string", "pattern": f"^(?:{text})$", **more, **shown})
+    return pydantic.WithJsonSchema({"title": title, "type": "string", "pattern": _whole(pattern), **more, **shown})
+
+
+def _whole(pattern: re.Pattern[str] | str) -> str:
+    text = pattern if isinstance(pattern, str) else pattern.pattern
+    return f"^(?:{text})$"
 
 
 def _name(title: str, example: str, length: int, *, reserved: Iterable[str] = ()) -> pydantic.WithJsonSchema:
@@ -46,8 +50,10 @@ FINDING_CODE = _form("code of a finding", values.CODE, "CW520")
 DOTTED_PATH = _form("place in the blueprint", values.DOTTED, "pools.train")
 _HIDING = rf"^(?:{_any_of(values.SYSTEM_FOLDERS)})(?:/|$)|^(?:{_any_of(values.PARENTS_ONLY)})$|/\.{{1,2}}(?:/|$)"
 MOUNT_POINT = _form("mount point", values.MOUNT, "/shared", maxLength=values.MOUNT_LENGTH, **_but_for(_HIDING))
-_MINUTES = {"type": ["string", "integer"], "minimum": 1, "maximum": values.LONGEST_TIME_S // 60}
-TIME_LIMIT = _form("time limit", values.TIME_LIMIT, "1-00:00:00", "60", "unlimited", **_MINUTES)
+_MINUTES = {"type": "integer", "minimum": 1, "maximum": values.LONGEST_TIME_S // 60}
+_WRITTEN = {"type": "string", "pattern": _whole(values.TIME_LIMIT)}
+# Two forms, not one of two types: strict validators (ajv) refuse the latter.
+TIME_LIMIT = pydantic.WithJsonSchema({"title": "time limit", "anyOf": [_WRITTEN, _MINUTES], "examples": ["1-00:00:00", "60", "unlimited"]})
 PUBLIC_KEY = _form("public key", rf"(?:{_any_of(values.KEY_TYPES)}) [A-Za-z0-9+/]+=*(?: .*)?")
 UID = pydantic.WithJsonSchema({"title": "user number", "type": "integer", "minimum": names.FIRST_UID, "maximum": names.LAST_UID, "examples": [2001]})
 CLUSTER = _name("name of a cluster", "starter", names.CLUSTER_LENGTH)

@@ -76,6 +76,8 @@ def _properties(name: str) -> dict[str, Schema]:
 
 def _forms_of(entry: Schema) -> list[Schema]:
     """List the forms that a value may have, nothing at all left aside."""
+    if "title" in entry:
+        return [entry]  # a form with a name, however many ways there are to write it
     forms: list[Schema] = entry.get("anyOf") or entry.get("oneOf") or [entry]
     return [form for form in forms if form != {"type": "null"}]
 
@@ -157,12 +159,14 @@ def _forms() -> Iterator[str]:
 
 
 def _lines(form: Schema) -> Iterator[str]:
+    for way in form.get("anyOf", ()):
+        yield from _lines(way)
     if "pattern" in form:
         yield f"Looks like `{form['pattern'].removeprefix('^(?:').removesuffix(')$')}`."
     if "maxLength" in form:
         yield f"Has {form['maxLength']} characters at most."
     if "minimum" in form:
-        yield f"{'Written as a number it is' if 'pattern' in form else 'Is'} from {form['minimum']} to {form['maximum']}."
+        yield f"A number from {form['minimum']} to {form['maximum']}."
     if "enum" in form.get("not", {}):
         yield f"These are taken: {', '.join(f'`{word}`' for word in form['not']['enum'])}."
     if "pattern" in form.get("not", {}):
