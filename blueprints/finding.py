@@ -5,7 +5,7 @@ import enum
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from . import display
+from . import display, dotted
 
 
 class Level(enum.StrEnum):
@@ -110,7 +110,7 @@ def as_record(finding: Finding) -> dict[str, Any]:
 
 
 def _dotted(path: tuple[str | int, ...] | None) -> str | None:
-    return None if path is None else ".".join(str(step) for step in path)
+    return None if path is None else dotted.joined(path)
 
 
 def _place(finding: Finding) -> tuple[str, int, int, str, str]:

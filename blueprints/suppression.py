@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator, Sequence
 
-from . import display, finding
+from . import display, dotted, finding
 from .codes import Code
 from .document import Document, Path
 from .language import Suppression
@@ -51,7 +51,7 @@ def _as_text(path: Path) -> Path:
 
 
 def _steps(entry: Suppression) -> Path:
-    return tuple(entry.at.split("."))
+    return dotted.steps(entry.at)
 
 
 def _holds(entry: Suppression, today: dt.date) -> bool:
@@ -85,11 +85,11 @@ def _of_error(entry: Suppression, number: int, source: Document) -> finding.Find
 
 def _near_place(entry: Suppression, source: Document) -> str:
     """Name the entries beside the first step that isn't there."""
-    steps = entry.at.split(".")
+    steps = dotted.steps(entry.at)
     for length in range(len(steps)):
         around = source.at(*steps[:length])
         if not isinstance(around, dict) or steps[length] not in around:
             names = [str(name) for name in around] if isinstance(around, dict) else []
-            place = f"in {'.'.join(steps[:length])} there are" if length else "a blueprint's keys here are"
+            place = f"in {dotted.joined(steps[:length])} there are" if length else "a blueprint's keys here are"
             return display.did_you_mean(steps[length], names, allowed=place) if names else "name a place that the blueprint has"
     return "name a place that the blueprint has"

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from .. import display, document, finding, read
+from .. import display, document, dotted, finding, read
 from ..codes import Code
 from . import merge
 from .parse import NAMED
@@ -31,14 +31,12 @@ def apply(source: document.Document, overrides: Mapping[str, Any]) -> document.D
     Args:
         overrides: by dotted path; a `Given` where the value comes from elsewhere than a stack's setting.
     """
-    given: dict[document.Path, Given] = {
-        tuple(dotted.split(".")): entry if isinstance(entry, Given) else Given(entry, _SETTING) for dotted, entry in overrides.items()
-    }
-    places = {path: finding.Position(one.origin, text=f"{'.'.join(map(str, path))}: {display.quoted(one.value)[1:-1]}") for path, one in given.items()}
+    given: dict[document.Path, Given] = {dotted.steps(text): entry if isinstance(entry, Given) else Given(entry, _SETTING) for text, entry in overrides.items()}
+    places = {path: finding.Position(one.origin, text=f"{dotted.joined(path)}: {display.quoted(one.value)[1:-1]}") for path, one in given.items()}
     values = merge.Settings({path: one.value for path, one in given.items()}, places)
     findings = []
     for path in sorted(given, key=lambda one: (len(one), one)):  # wholes before their parts
-        fault = _fault(source, ".".join(map(str, path)), given[path].value, places[path])
+        fault = _fault(source, path, given[path].value, places[path])
         if fault is None:
             source = merge.set_over(source, values, path)
         else:
@@ -46,12 +44,11 @@ def apply(source: document.Document, overrides: Mapping[str, Any]) -> document.D
     return dataclasses.replace(source, findings=(*source.findings, *findings))
 
 
-def _fault(source: document.Document, dotted: str, value: Any, where: finding.Position) -> finding.Finding | None:
-    path = dotted.split(".")
+def _fault(source: document.Document, path: document.Path, value: Any, where: finding.Position) -> finding.Finding | None:
     for length in range(1, len(path)):
         parent = source.at(*path[:length])
         if parent is not None and not isinstance(parent, dict):
-            what = f"{display.quoted('.'.join(path[:length]))} is no mapping, so nothing can be set in it"
+            what = f"{display.quoted(dotted.joined(path[:length]))} is no mapping, so nothing can be set in it"
             return _path_fault(where, what, "set the whole value, or correct the path")
         if length == 2 and parent is None and path[0] in NAMED:
             names = source.at(path[0])
@@ -59,10 +56,10 @@ def _fault(source: document.Document, dotted: str, value: Any, where: finding.Po
             remedy = display.did_you_mean(path[1], known, allowed=f"in {path[0]} there are") if known else f"set `{path[0]}.{path[1]}` as a whole"
             return _path_fault(where, f"{path[0]} has no {display.quoted(path[1])}", remedy)
     if not all(path):
-        return _path_fault(where, f"{display.quoted(dotted)} is no path", "write names with dots between them, such as pools.train.nodes")
+        return _path_fault(where, f"{display.quoted(dotted.joined(path))} is no path", "write names with dots between them, such as pools.train.nodes")
     if not _is_plain(value, depth=read.DEPTH_LIMIT - len(path)):
         why = "a blueprint holds text, numbers, true and false, lists and mappings, nested a few levels"
-        what = f"the value of {display.quoted(dotted)} can't stand in a blueprint"
+        what = f"the value of {display.quoted(dotted.joined(path))} can't stand in a blueprint"
         return finding.Finding(finding.Level.ERROR, Code.OVERRIDE_VALUE, where, what, why, "write it as it would stand in the blueprint")
     return None
 

@@ -6,7 +6,7 @@ import datetime as dt
 import ipaddress
 import re
 
-from .. import display
+from .. import display, dotted
 from ..codes import Code
 from ..finding import Unfit
 from . import nearly
@@ -20,7 +20,7 @@ BUCKET = re.compile(r"(s3|gs)://[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](/[A-Za-z0-9!_.
 IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,254}")
 MIG = re.compile(r"[1-7]g\.[0-9]{1,3}gb(\+me|\+gfx)?")
 CODE = re.compile(r"CW[0-9]{3}")
-DOTTED = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
+DOTTED = dotted.FORM
 NETWORK = re.compile(r"([0-9]{1,3}\.){3}[0-9]{1,3}/([0-9]{1,2}|([0-9]{1,3}\.){3}[0-9]{1,3})")
 MOUNT = re.compile(r"(/[A-Za-z0-9._-]+)+")
 TIME_LIMIT = re.compile(r"[Uu]nlimited|UNLIMITED|[Ii]nfinite|INFINITE|([0-9]{1,5}-)?[0-9]{1,8}(:[0-9]{1,2}){0,2}")
@@ -142,7 +142,9 @@ def finding_code(text: str) -> str:
 def dotted_path(text: str) -> str:
     """Check a path of keys with dots between them (`pools.train`)."""
     why = "a place in a blueprint is named by its keys, with dots between them"
-    return _matched(DOTTED, text, Code.PATH_FORM, "a place in a blueprint", why=why, remedy="write it like `pools.train`")
+    return _matched(
+        DOTTED, text, Code.PATH_FORM, "a place in a blueprint", why=why, remedy='write it like `pools.train`, and a name with dots in it as `["1g.10gb"]`'
+    )
 
 
 def _matched(form: re.Pattern[str], text: str, code: Code, kind: str, *, why: str, remedy: str, meant: str | None = None) -> str:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from blueprints import display
+from blueprints import display, dotted
 from blueprints.codes import Code
 from blueprints.finding import Finding, Invalid, Level
 from blueprints.language import Blueprint
@@ -65,8 +65,8 @@ def paths(loaded: Loaded) -> tuple[str, ...]:
     """List the places that can be asked for: every value, and everything around one."""
     known: dict[str, None] = {}
     for one in values(loaded, every=True):
-        steps = one["path"].split(".")
-        known |= dict.fromkeys(".".join(steps[:length]) for length in range(1, len(steps) + 1))
+        steps = dotted.steps(one["path"])
+        known |= dict.fromkeys(dotted.joined(steps[:length]) for length in range(1, len(steps) + 1))
     return tuple(known)
 
 
@@ -130,8 +130,8 @@ def _leaves(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[
 
 
 def _dotted(path: Sequence[str | int]) -> str:
-    return ".".join(str(step) for step in path)
+    return dotted.joined(path)
 
 
 def _lies_in(path: str, wanted: str) -> bool:
-    return not wanted or path == wanted or path.startswith(f"{wanted}.")
+    return not wanted or path == wanted or path.startswith((f"{wanted}.", f"{wanted}["))
