@@ -53,7 +53,7 @@ def _fault(source: document.Document, path: document.Path, value: Any, where: fi
         if length == 2 and parent is None and path[0] in NAMED:
             names = source.at(path[0])
             known = [str(name) for name in names] if isinstance(names, dict) else []
-            remedy = display.did_you_mean(path[1], known, allowed=f"in {path[0]} there are") if known else f"set `{path[0]}.{path[1]}` as a whole"
+            remedy = display.did_you_mean(str(path[1]), known, allowed=f"in {path[0]} there are") if known else f"set `{path[0]}.{path[1]}` as a whole"
             return _path_fault(where, f"{path[0]} has no {display.quoted(path[1])}", remedy)
     if not all(path):
         return _path_fault(where, f"{display.quoted(dotted.joined(path))} is no path", "write names with dots between them, such as pools.train.nodes")
