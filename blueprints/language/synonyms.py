@@ -75,7 +75,7 @@ def _as_written(section: Path, steps: list[str], given: object, language: type[p
 
 def _misplaced(section: Path, word: str, given: object, pattern: Path, language: type[pydantic.BaseModel]) -> Meaning | None:
     """Find the places that have the key which a blueprint has elsewhere, those inside the section first."""
-    places = [] if word in _TOO_COMMON else list(outline.places_of(word, language))
+    places = [] if word in _TOO_COMMON else [place for place in outline.places_of(word, language) if place != pattern]
     inside = [place for place in places if place[: len(pattern)] == pattern]
     found = inside or places
     if not found or len(found) > _PLACES_AT_MOST:

@@ -167,3 +167,16 @@ def test_every_mapping_and_list_of_the_language_has_an_example_for_its_message()
 )
 def test_near_words_are_those_that_a_word_contains_or_is_nearly(word: str, candidates: tuple[str, ...], meant: str | None) -> None:
     assert display.near(word, candidates) == meant
+
+
+def test_every_key_in_every_other_place_is_answered() -> None:
+    """A section's own name inside of it among them: a key that belongs where it already stands is no advice."""
+    sections: dict[tuple[str | int, ...], None] = {(): None}
+    for key in {key for name in Blueprint.model_fields for key in (name, *outline.keys((name,), Blueprint), *outline.keys((name, "x"), Blueprint))}:
+        sections |= dict.fromkeys(tuple("x" if step == outline.ANY_NAME else step for step in place) for place in outline.places_of(key, Blueprint))
+    sections = {section: None for section in sections if outline.keys(section, Blueprint)}
+    words = {str(section[-1]) for section in sections if section} | {key for section in sections for key in outline.keys(section, Blueprint)}
+    for section in sections:
+        for word in sorted(words - {*outline.keys(section, Blueprint)}):
+            meaning = synonyms.of_key((*section, word), None, Blueprint)
+            assert meaning is None or meaning.belongs != section, (section, word)
