@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from google.protobuf import json_format, struct_pb2
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pulumi import output
 from pulumi.provider.experimental.property_value import PropertyValue
@@ -20,7 +20,7 @@ LEAVES = st.none() | st.booleans() | st.integers(-EXACT, EXACT) | st.floats(allo
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=12)
 PROPERTIES = st.dictionaries(NAMES, VALUES, max_size=4)
 JUDGED_LEAVES = st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8) | st.just(rpc.UNKNOWN)
-FEW = settings(max_examples=60, deadline=None)  # a busy machine is no fault of the codec
+FEW = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault of the codec
 
 
 def _judged(value: Any) -> st.SearchStrategy[PropertyValue]:

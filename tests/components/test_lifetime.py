@@ -88,12 +88,15 @@ def watches(pid: int, other: int) -> bool:
         return False
 
 
-def test_a_plugin_ends_with_its_killed_engine_and_takes_the_language_host_along(engine: Engine) -> None:
+def test_a_plugin_ends_with_its_killed_engine_and_takes_the_language_host_along(engine: Engine, tmp_path: Path) -> None:
     host = engine.named("pulumi-language-test", of="sleep")
+    os.mkfifo(tmp_path / "gate")
     # So rarely does the plugin look for siblings here that only its first look counts: an engine may be killed in its first second.
-    pids = engine.start(f"{host} 1000", "sleep 1000", '"$python" -c "$PLUGIN"', look_every_s=1000)
+    pids = engine.start(f"{host} 1000", "sleep 1000", f'(read line <{tmp_path}/gate; exec "$python" -c "$PLUGIN")', look_every_s=1000)
     language_host, stranger, plugin = pids
     with Watched([language_host, plugin]) as ours, Watched([stranger]) as others:
+        processes.wait_until(lambda: processes.command_line(language_host) == f"{host} 1000", awaiting="the language host to run under its name")
+        (tmp_path / "gate").write_text("go\n")
         processes.wait_until(lambda: watches(plugin, language_host), awaiting="the plugin to know the language host")
         assert len(ours.alive()) == 2
         engine.kill()

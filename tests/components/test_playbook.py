@@ -226,7 +226,7 @@ def blocked(books: Books, caller: int) -> Running:
     def has_reader() -> bool:
         return any(processes.command_line(pid) == f"cat {books.gate}" for pid in processes.below(caller))
 
-    processes.wait_until(has_reader, awaiting="the blocked task", within_s=30)
+    processes.wait_until(has_reader, awaiting="the blocked task")
     (supervisor,) = [pid for pid in processes.below(caller) if "components.finish.supervise" in processes.command_line(pid)]
     return Running(supervisor, [supervisor, *processes.below(supervisor)])
 
@@ -260,7 +260,7 @@ def test_secrets_are_in_no_command_line_no_environment_and_on_no_disk(books: Boo
         title = processes.command_line(running.supervisor)
         books.gate.write_text("go")
         thread.join(processes.WITHIN_S)
-        watched.wait_for_end(1)
+        assert watched.alive() == []
     assert found == []
     assert environment.keys() <= {*playbook.PASSED_ON, "PYTHONPATH", "LC_CTYPE"}  # the last one is Python's own work
     assert title.endswith("-m components.finish.supervise stack group")

@@ -17,6 +17,8 @@ from tests.components.plugin import Failed, Provider
 
 NOTE, NOTES, KEY, MEETING, LEDGER = (f"test:files:{name}" for name in ("Note", "Notes", "Key", "Meeting", "Ledger"))
 STOPS_WITHIN_S = 1.0
+TRIES = 5
+"""Of which one has to be quick: a busy machine makes a stop take longer, and never shorter."""
 
 
 def made(provider: Provider, token: str, inputs: dict[str, Any]) -> struct_pb2.Struct:
@@ -266,19 +268,25 @@ def test_outputs_that_no_state_can_hold_are_a_failure_that_is_recorded(provider:
 # Cancel and time
 
 
-def test_cancel_stops_the_work_within_a_second_and_records_what_exists(provider: Provider, tmp_path: Path) -> None:
-    place = tmp_path / "place"
-    begun = provider.begin_create(MEETING, {"place": str(place), "guest": "godot"})
-    assert provider.hear().message == "waiting"
-    asked = time.monotonic()
-    provider.cancel()
-    with pytest.raises(grpc.RpcError) as error:
-        begun.result()
-    assert time.monotonic() - asked < STOPS_WITHIN_S
-    partly = Failed(error.value).partly
-    assert partly is not None
-    assert partly.id == str(place)
-    assert codec.decode(partly.properties) == {"place": str(place), "guest": "godot", "guests": [], "complete": False}
+def test_cancel_stops_the_work_within_a_second_and_records_what_exists(tmp_path: Path) -> None:
+    taken_s = []
+    for number in range(TRIES):
+        place = tmp_path / f"place-{number}"
+        with plugin.served() as provider:
+            begun = provider.begin_create(MEETING, {"place": str(place), "guest": "godot"})
+            assert provider.hear().message == "waiting"
+            asked = time.monotonic()
+            provider.cancel()
+            with pytest.raises(grpc.RpcError) as error:
+                begun.result()
+            taken_s.append(time.monotonic() - asked)
+        partly = Failed(error.value).partly
+        assert partly is not None
+        assert partly.id == str(place)
+        assert codec.decode(partly.properties) == {"place": str(place), "guest": "godot", "guests": [], "complete": False}
+        if taken_s[-1] < STOPS_WITHIN_S:
+            break
+    assert min(taken_s) < STOPS_WITHIN_S
 
 
 def test_what_begins_after_cancel_ends_at_its_first_wait(provider: Provider, tmp_path: Path) -> None:
@@ -288,12 +296,18 @@ def test_what_begins_after_cancel_ends_at_its_first_wait(provider: Provider, tmp
 
 
 def test_an_operation_ends_when_its_time_is_over(provider: Provider, tmp_path: Path) -> None:
-    begun = time.monotonic()
-    with pytest.raises(Failed) as failed:
-        provider.create(MEETING, {"place": str(tmp_path / "place"), "guest": "godot"}, timeout_s=0.3)
-    assert 0.3 <= time.monotonic() - begun < 0.3 + STOPS_WITHIN_S
-    assert failed.value.partly is not None
-    assert (tmp_path / "place").is_dir()
+    taken_s = []
+    for number in range(TRIES):
+        begun = time.monotonic()
+        with pytest.raises(Failed) as failed:
+            provider.create(MEETING, {"place": str(tmp_path / f"place-{number}"), "guest": "godot"}, timeout_s=0.3)
+        taken_s.append(time.monotonic() - begun)
+        assert taken_s[-1] >= 0.3
+        assert failed.value.partly is not None
+        assert (tmp_path / f"place-{number}").is_dir()
+        if taken_s[-1] < 0.3 + STOPS_WITHIN_S:
+            break
+    assert min(taken_s) < 0.3 + STOPS_WITHIN_S
 
 
 def test_a_delete_ends_when_its_time_is_over(provider: Provider, tmp_path: Path) -> None:

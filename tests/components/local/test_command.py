@@ -57,7 +57,7 @@ def test_a_killed_caller_takes_the_command_along_and_the_lock_lasts_as_long_as_i
         os.kill(caller.pid, signal.SIGKILL)
         caller.wait()
         with lock(held):
-            child.wait_for_end(within_s=1)  # it has let go of the lock, so that it is past its last work
+            child.wait_for_end()  # it has let go of the lock, so that it is past its last work
 
 
 def test_tools_do_not_see_what_is_not_theirs(monkeypatch: pytest.MonkeyPatch) -> None:

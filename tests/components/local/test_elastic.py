@@ -74,7 +74,7 @@ def test_only_controllers_have_the_door_mounted() -> None:
 def test_the_fleet_table_is_one_that_the_program_reads_and_holds_no_secret() -> None:
     machine = spec.Machine("local", 1, 2, 1, 2048, None, exists=True)
     hosts = spec.HostGroup("train", "compute", "train", 4, "10.80.1.0", machine)
-    elastic = spec.NodeSet("train", spec.Partition("train", True, "UNLIMITED"), hosts, (), minimum=1)
+    elastic = spec.NodeSet("train", spec.Partition("train", True, "UNLIMITED"), hosts, (), minimum=1, pool_most=3)
     standing = dataclasses.replace(elastic, pool="debug", hosts=dataclasses.replace(hosts, name="debug", prefix="debug"), minimum=None)
     none = dataclasses.replace(hosts, count=0)
     cluster = spec.ClusterSpec(
@@ -96,6 +96,6 @@ def test_the_fleet_table_is_one_that_the_program_reads_and_holds_no_secret() -> 
     )
     record = target.fleet_table(cluster, "dev", {"train": "template-1"})
     table = model.table(json.loads(json.dumps(record)))
-    assert [(one.name, one.count, one.minimum, one.launch_template_version) for one in table.node_sets] == [("train", 4, 1, "template-1")]
+    assert [(one.name, one.count, one.minimum, one.pool_most, one.launch_template_version) for one in table.node_sets] == [("train", 4, 1, 3, "template-1")]
     assert table.socket == "/var/lib/clusterwright/elastic/socket"
     assert not {name for name in record if "key" in name or "token" in name}

@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stacks.report import layout
@@ -102,6 +102,7 @@ def topologies(draw: st.DrawFn) -> Topology:
     )
 
 
+@settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(topologies(), st.sampled_from(SIZES))
 def test_no_cluster_of_any_shape_overlaps(shown: Topology, size: tuple[Metrics, int]) -> None:
     metrics, width = size
