@@ -53,7 +53,7 @@ format: ## rewrite Python files in the project's format
 
 .PHONY: test
 test: ## all tests that this machine can run
-	@EXTRAS="aws $(EXTRAS)" tools/setup packages browser python engine
+	@EXTRAS="aws $(EXTRAS)" tools/setup packages browser python engine scanner
 	@$(pytest) -m 'not soak'
 
 .PHONY: test-pure
@@ -68,7 +68,7 @@ test-browser: ## seconds: reports and pictures in a browser
 
 .PHONY: test-components
 test-components: ## seconds: whole programs against Pulumi's mocks
-	@EXTRAS="aws $(EXTRAS)" tools/setup python engine
+	@EXTRAS="aws $(EXTRAS)" tools/setup python engine scanner
 	@$(pytest) -m 'not engine and not hosts and not soak' tests/components
 
 .PHONY: test-engine

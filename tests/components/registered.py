@@ -40,6 +40,8 @@ class Registered:
     replace_first: bool = False
     ignores: frozenset[str] = frozenset()
     """Inputs whose later change is no change."""
+    source: tuple[str, int] = ("", 0)
+    """The file and the line that make it."""
 
 
 @dataclasses.dataclass
@@ -119,6 +121,7 @@ class Monitor(mocks.MockMonitor):
                     keep=request.retainOnDelete,
                     replace_first=request.deleteBeforeReplace,
                     ignores=frozenset(request.ignoreChanges),
+                    source=(request.sourcePosition.uri, request.sourcePosition.line),
                 )
             )
         return super().RegisterResource(request)  # type: ignore[no-untyped-call]

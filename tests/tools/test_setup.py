@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -127,7 +128,7 @@ def test_a_machine_without_a_new_enough_python_is_told_so(checkout: Path, bare_m
 @pytest.mark.parametrize(
     ("parts", "settings", "message"),
     [
-        (("pyhton",), {}, "error: unknown part 'pyhton'\nremedy: it can be packages, browser, python or engine\n"),
+        (("pyhton",), {}, "error: unknown part 'pyhton'\nremedy: it can be packages, browser, python, engine or scanner\n"),
         (("python",), {"EXTRAS": "azure"}, "error: there is no extra 'azure'\nremedy: it can be aws, gcp or kubernetes\n"),
     ],
 )
@@ -221,3 +222,20 @@ def test_make_alone_lists_every_target() -> None:
     phony = [line.split()[1] for line in (PROJECT / "Makefile").read_text().splitlines() if line.startswith(".PHONY:")]
     listed = [line.split()[0] for line in make.stdout.splitlines()[1:]]
     assert listed == phony
+
+
+def test_a_scanner_that_can_not_be_installed_is_said_and_the_rest_goes_on(checkout: Path, bare_machine: Path) -> None:
+    answer = setup(checkout, bare_machine, "scanner")
+    assert answer.returncode == 0, answer.stderr
+    assert "the scanner could not be installed" in answer.stderr
+    assert not (checkout / ".clusterwright/scanner").exists()
+
+
+def test_an_installed_scanner_is_taken_as_it_is(checkout: Path, bare_machine: Path) -> None:
+    pins = (checkout / "tools/scanner/constraints.txt").read_bytes()
+    made = checkout / "cache/scanner" / hashlib.sha256(pins).hexdigest()[:16]
+    (made / "bin").mkdir(parents=True)
+    write_program(made / "bin/python", "exit 0")
+    answer = setup(checkout, bare_machine, "scanner", CLUSTERWRIGHT_CACHE=str(checkout / "cache"))
+    assert answer.stderr == ""
+    assert (checkout / ".clusterwright/scanner").read_text() == f"{made}\n"
