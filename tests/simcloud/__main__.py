@@ -1,16 +1,25 @@
-"""Start the server: `python -m tests.simcloud FOLDER PORT`. The journal and the address lie in FOLDER; the end of standard input ends it."""
+"""Start the server: `python -m tests.simcloud FOLDER PORT [NAME]`. The journal and the address lie in FOLDER; the end of standard input ends it.
+
+With a NAME its instances are hosts of this machine, found again under that name.
+"""
 
 import sys
 from pathlib import Path
 
-from . import server
+from . import instances, server
 from .store import Store
 
 
 def main() -> None:
-    folder, port = Path(sys.argv[1]), int(sys.argv[2])
+    folder, port, *name = Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:]
     server.end_with_parent(sys.stdin.fileno())
-    server.serve(Store(folder / "journal"), port=port, ready=lambda chosen: print(chosen, flush=True))
+    world = server.World(Store(folder / "journal"))
+    if name:
+        from .hosted import backing, place  # what nobody else needs takes half of the start
+
+        instances.backing = hosted = backing.Hosted(world, place.names_of(name[0]), folder)
+        hosted.begin()
+    server.serve(world, port=port, ready=lambda chosen: print(chosen, flush=True))
 
 
 if __name__ == "__main__":

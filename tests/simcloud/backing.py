@@ -12,6 +12,8 @@ class Backing(Protocol):
 
     name: str
     """What reports call it: `simulated` when nothing real runs."""
+    has_hosts: bool
+    """Whatever has an address in the network is reached there, so that names which nobody resolves give way to addresses."""
 
     def start(self, instance: Mapping[str, Any]) -> None:
         """Begin to run it."""
@@ -27,6 +29,7 @@ class Pretended:
     """No machine at all."""
 
     name = "simulated"
+    has_hosts = False
 
     def start(self, instance: Mapping[str, Any]) -> None:
         """Nothing runs."""

@@ -15,10 +15,11 @@ from typing import Any
 from blueprints.project import project_root
 
 from .faults import Effect
+from .hosted import place
 from .keys import ACCESS_KEY, SECRET_KEY
 
 REGION = "us-east-1"
-ENDS_WITHIN_S = 10
+ENDS_WITHIN_S = 60
 PLUGIN_FOLDER = Path(__file__).parent / "plugin"
 
 
@@ -50,8 +51,8 @@ class CloudError(Exception):
 class SimulatedCloud:
     """A running simulated cloud; `started` makes one."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, *, hosts: str | None = None):
+        self.folder, self._hosts = folder, hosts
         self._process: subprocess.Popen[str] | None = None
         self.port = 0
         self.start()
@@ -79,7 +80,7 @@ class SimulatedCloud:
 
     def start(self) -> None:
         """Start the server, after `kill` with all that it held and on the same port."""
-        command = [sys.executable, "-m", "tests.simcloud", str(self.folder), str(self.port)]
+        command = [sys.executable, "-m", "tests.simcloud", str(self.folder), str(self.port), *([self._hosts] if self._hosts else [])]
         environment = {**os.environ, "PYTHONPATH": str(project_root())}
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=project_root())
         assert self._process.stdout
@@ -158,13 +159,17 @@ class SimulatedCloud:
     def expire_credentials(self, expired: bool = True) -> None:
         self.set("credentials_expired", expired)
 
+    def deny_writes(self, denied: bool = True) -> None:
+        """Let the account's keys read, and no more."""
+        self.set("read_only", denied)
+
     def advance(self, seconds: float) -> float:
         """Move the cloud's clock on; give its time."""
         return float(self._ask("clock", seconds=seconds))
 
-    def drift(self, id: str, **properties: Any) -> None:  # noqa: A002 - what every service calls it
-        """Change properties of a thing behind the engine's back."""
-        self._ask("drift", id=id, properties=properties)
+    def drift(self, id: str, *, kind: str | None = None, **properties: Any) -> None:  # noqa: A002 - what every service calls it
+        """Change properties of a thing behind the engine's back; where things of several kinds have one id (a bucket and its policy), `kind` says which."""
+        self._ask("drift", id=id, kind=kind, properties=properties)
 
     def lose(self, id: str, *, kind: str | None = None) -> None:  # noqa: A002
         """Take a thing away behind the engine's back."""
@@ -219,10 +224,18 @@ class SimulatedCloud:
 
 
 @contextlib.contextmanager
-def started(folder: Path) -> Iterator[SimulatedCloud]:
-    """Run a simulated cloud whose journal lies in `folder`."""
-    cloud = SimulatedCloud(folder)
+def started(folder: Path, *, hosts: str | None = None) -> Iterator[SimulatedCloud]:
+    """Run a simulated cloud whose journal lies in `folder`.
+
+    Args:
+        hosts: a name; the cloud's instances are then hosts of this machine, which are found by that name and removed at the end, and those of a killed earlier run at the beginning.
+    """
+    if hosts:
+        place.clear(place.names_of(hosts))
+    cloud = SimulatedCloud(folder, hosts=hosts)
     try:
         yield cloud
     finally:
         cloud.stop()
+        if hosts:
+            place.clear(place.names_of(hosts))

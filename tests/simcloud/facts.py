@@ -38,6 +38,7 @@ class Kind:
     holds: Mapping[str, str] = dataclasses.field(default_factory=dict)
     mentions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     within: str = ""
+    read_by: tuple[str, ...] = ()
     unique: tuple[str, ...] = ()
     taken: str = "AlreadyExists"
     missing: str = "NotFound"

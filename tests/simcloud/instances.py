@@ -37,7 +37,7 @@ def new(
     """Make one instance, without putting it into the store."""
     ident, now = ident or f"i-{cloud.store.new_hex()}", cloud.store.clock.now_s()
     tags = _tags([*launch.request.get("TagSpecifications", ()), *extra], "instance")
-    api = _described(launch, ident, interfaces, now)
+    api = _described(launch, ident, interfaces, now, [address(cloud, one) for one in interfaces])
     quota = quotas.of_machine(launch.machine, is_spot=launch.lifecycle == "spot")
     template = launch.template or {}
     own = {f"aws:ec2launchtemplate:{name}": template[key] for name, key in (("id", "LaunchTemplateId"), ("version", "Version")) if template}
@@ -49,6 +49,12 @@ def new(
     }  # fmt: skip
     backing.start({**api, "Tags": _tag_list(tags), "UserData": launch.request.get("UserData")})
     return Thing("ec2.Instance", ident, region, properties, door, now, interfaces)
+
+
+def address(cloud: "Cloud", interface: Interface) -> str | None:
+    """Give an interface's private address; one that was there before its instance has its own."""
+    kept = cloud.store.get("ec2.NetworkInterface", interface.id) if interface.address is None else None
+    return kept.interfaces[0].address if kept else interface.address
 
 
 def end(cloud: "Cloud", thing: Thing, *, reason: str = "User initiated", code: str = "Client.UserInitiatedShutdown") -> Thing:
@@ -124,20 +130,20 @@ def by_time(cloud: "Cloud") -> None:
             end(cloud, thing, reason="Capacity Block expired", code="Server.ScheduledStop")
 
 
-def _described(launch: launching.Launch, ident: str, interfaces: tuple[Interface, ...], now: float) -> dict[str, Any]:
+def _described(launch: launching.Launch, ident: str, interfaces: tuple[Interface, ...], now: float, addresses: Sequence[str | None]) -> dict[str, Any]:
     request, record = launch.request, layout.record(launch.machine)
     primary, cpus = interfaces[0], record["VCpuInfo"]
     placement = {**request.get("Placement", {}), "AvailabilityZone": launch.zone}
     placement.setdefault("Tenancy", "default")
     described: dict[str, Any] = {
         "InstanceId": ident, "ImageId": launch.image["ImageId"], "InstanceType": launch.machine, "LaunchTime": now, "Placement": placement, "VpcId": launch.vpc,
-        "SubnetId": primary.subnet, "PrivateIpAddress": primary.address, "PrivateDnsName": f"ip-{(primary.address or '').replace('.', '-')}.ec2.internal",
+        "SubnetId": primary.subnet, "PrivateIpAddress": addresses[0], "PrivateDnsName": f"ip-{(addresses[0] or '').replace('.', '-')}.ec2.internal",
         "Architecture": launch.image["Architecture"], "RootDeviceName": launch.image["RootDeviceName"], "RootDeviceType": "ebs", "VirtualizationType": "hvm", "Hypervisor": "xen",
         "EbsOptimized": bool(request.get("EbsOptimized")), "EnaSupport": True, "SecurityGroups": [{"GroupId": group, "GroupName": group} for group in primary.groups],
         "CpuOptions": {"CoreCount": cpus["DefaultCores"], "ThreadsPerCore": cpus["DefaultThreadsPerCore"], **request.get("CpuOptions", {})},
         "MetadataOptions": {"State": "applied", "HttpTokens": "optional", "HttpEndpoint": "enabled", "HttpPutResponseHopLimit": 1, **request.get("MetadataOptions", {})},
         "Monitoring": {"State": "enabled" if request.get("Monitoring", {}).get("Enabled") else "disabled"},
-        "NetworkInterfaces": [_interface(one, wanted) for one, wanted in zip(interfaces, launch.layouts, strict=True)],
+        "NetworkInterfaces": [_interface(*one) for one in zip(interfaces, launch.layouts, addresses, strict=True)],
     }  # fmt: skip
     if launch.lifecycle != "on-demand":
         described["InstanceLifecycle"] = launch.lifecycle
@@ -153,15 +159,15 @@ def _described(launch: launching.Launch, ident: str, interfaces: tuple[Interface
     return described
 
 
-def _interface(interface: Interface, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def _interface(interface: Interface, wanted: Mapping[str, Any], address: str | None) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "NetworkInterfaceId": interface.id, "SubnetId": interface.subnet, "InterfaceType": interface.fabric, "Groups": [{"GroupId": group, "GroupName": group} for group in interface.groups],
         "Status": "in-use",
         "Attachment": {"DeviceIndex": wanted.get("DeviceIndex", 0), "NetworkCardIndex": wanted.get("NetworkCardIndex", 0), "Status": "attached",
                        "DeleteOnTermination": wanted.get("DeleteOnTermination", True), "AttachmentId": f"eni-attach-{interface.id[4:]}"},
     }  # fmt: skip
-    if interface.address:
-        shown |= {"PrivateIpAddress": interface.address, "PrivateIpAddresses": [{"Primary": True, "PrivateIpAddress": interface.address}]}
+    if address:
+        shown |= {"PrivateIpAddress": address, "PrivateIpAddresses": [{"Primary": True, "PrivateIpAddress": address}]}
     return shown
 
 

@@ -18,6 +18,11 @@ def types() -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
+def regions() -> list[str]:
+    """List the regions of which something is known."""
+    return sorted(path.name.removesuffix(".json.gz") for path in (_folder() / "instance_type_offerings" / "availability-zone").glob("*.json.gz"))
+
+
 @functools.cache
 def zones(region: str) -> Mapping[str, str]:
     """Give the zones of a region: name → zone id.
@@ -44,11 +49,14 @@ def _offers(region: str) -> list[Mapping[str, str]]:
 
 
 def _packed(name: str) -> Any:
+    return json.loads(gzip.decompress((_folder() / name).read_bytes()))
+
+
+def _folder() -> Path:
     spec = importlib.util.find_spec("moto")  # found, not imported: importing it takes longer than all the rest
     assert spec
     assert spec.submodule_search_locations
-    path = Path(spec.submodule_search_locations[0]) / "ec2" / "resources" / name
-    return json.loads(gzip.decompress(path.read_bytes()))
+    return Path(spec.submodule_search_locations[0]) / "ec2" / "resources"
 
 
 def _short(region: str) -> str:

@@ -180,7 +180,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def Delete(self, request: Any, context: grpc.ServicerContext) -> Any:
         urn = _Urn(request.urn)
-        self._try(context, urn, "deleting", "delete", type=urn.type, id=request.id)
+        self._try(context, urn, "deleting", "delete", type=urn.type, id=request.id, inputs=codec.decode(request.properties))
         return empty_pb2.Empty()
 
     # How the above is done

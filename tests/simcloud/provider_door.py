@@ -76,7 +76,7 @@ def _update(world: "World", kind: facts.Kind, asked: Mapping[str, Any]) -> Any:
 
 
 def _read(world: "World", kind: facts.Kind, asked: Mapping[str, Any]) -> Any:
-    thing = world.store.get(kind.name, asked["id"])
+    thing = _sought(world, kind, asked)
     if thing is None:
         return {"id": "", "properties": {}, "inputs": {}}
     shown = _shown(world, thing)
@@ -96,9 +96,17 @@ def _read(world: "World", kind: facts.Kind, asked: Mapping[str, Any]) -> Any:
 
 def _delete(world: "World", kind: facts.Kind, asked: Mapping[str, Any]) -> Any:
     # What is gone is gone: the provider takes "not found" for done.
-    if thing := world.store.get(kind.name, asked["id"]):
+    if thing := _sought(world, kind, asked):
         world.cloud.delete(thing)
     return {}
+
+
+def _sought(world: "World", kind: facts.Kind, asked: Mapping[str, Any]) -> Thing | None:
+    """Find what a request is about: by its id, or by its arguments where the provider itself goes by those."""
+    if thing := world.store.get(kind.name, asked["id"]):
+        return thing
+    alike = (one for one in world.store.all(kind.name) if all(one.get(name) == asked["inputs"].get(name) for name in kind.read_by))
+    return next(alike, None) if kind.read_by else None
 
 
 def _shown(world: "World", thing: Thing) -> dict[str, Any]:

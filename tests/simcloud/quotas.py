@@ -40,6 +40,9 @@ QUOTAS = (
     Quota("L-7212CCBC", "ec2", "All P4, P3 and P2 Spot Instance Requests", RAISED_VCPUS, r"p[234]", is_spot=True),
     Quota("L-C4BD4855", "ec2", "All P5 Spot Instance Requests", RAISED_VCPUS, r"p5", is_spot=True),
     Quota("L-3819A6DF", "ec2", "All G and VT Spot Instance Requests", RAISED_VCPUS, r"gr?\d|vt\d", is_spot=True),
+    Quota("L-2C8F52B3", "ec2", "Concurrent P4d Capacity Blocks per account", RAISED_VCPUS),
+    Quota("L-DA6814F2", "ec2", "Concurrent P5 Capacity Blocks per account", RAISED_VCPUS),
+    Quota("L-4F9BB70B", "ec2", "Concurrent P5en Capacity Blocks per account", RAISED_VCPUS),
     Quota("L-34B43A08", "ec2", "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests", RAISED_VCPUS, r"(a|c|d|h|i|m|r|t|z)\d", is_spot=True),
 )
 BY_CODE = {quota.code: quota for quota in QUOTAS}

@@ -6,23 +6,23 @@
 import dataclasses
 import json
 import os
+import re
 import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from . import control, provider_door, rules
+from . import control, listening, provider_door, rules
 from .api import door as api_door
 from .api.protocol import Answer, Request
 from .cloud import Cloud
 from .failure import Refused
 from .faults import HALF_WAY, Fault, Faults
-from .keys import ACCESS_KEY, SECRET_KEY
 from .store import Store
 
 DIED = 70  # exit status after a requested death
+READS = re.compile(r"(read|invoke) |[\w-]+\.(Describe|Get|List)")  # names of calls that AWS's own policy ReadOnlyAccess lets pass
 
 
 class World:
@@ -42,6 +42,8 @@ class World:
         """
         with self.store.lock:
             hitting = self.faults.of(name, values)
+            if self.store.settings.get("read_only") and not READS.match(name):
+                raise Refused("UnauthorizedOperation", f"You are not authorized to perform this operation: {name}", status=403)
         for fault in hitting:
             if fault.effect == "slow":
                 time.sleep(fault.delay_s)
@@ -61,45 +63,9 @@ class World:
         return result, [fault for fault in hitting if fault.effect in HALF_WAY or fault.effect == "kill-engine"]
 
 
-def serve(store: Store, *, port: int, ready: Callable[[int], None]) -> None:
+def serve(world: World, *, port: int, ready: Callable[[int], None]) -> None:
     """Serve until the process ends; `ready` is told the port."""
-    world = World(store)
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def do_POST(self) -> None:
-            self._answer()
-
-        def do_GET(self) -> None:
-            self._answer()
-
-        def do_PUT(self) -> None:
-            self._answer()
-
-        def do_DELETE(self) -> None:
-            self._answer()
-
-        def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002
-            pass
-
-        def _answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            request = Request(self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body)
-            answer = _answered(world, request)
-            self.send_response(answer.status)
-            for name, value in answer.headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(answer.body)))
-            self.end_headers()
-            self.wfile.write(answer.body)
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        request_queue_size = 1024
-
-    server = Server(("127.0.0.1", port), Handler)
+    server = listening.listener(("127.0.0.1", port), lambda request, _: _answered(world, request))
     ready(server.server_address[1])
     server.serve_forever()
 
@@ -111,7 +77,7 @@ def _answered(world: World, request: Request) -> Answer:
         case "/control":
             return _json(lambda asked: control.answer(world, asked), request.body)
         case _:
-            return api_door.answer(world, request, keys={ACCESS_KEY: SECRET_KEY})
+            return api_door.answer(world, request)
 
 
 def _json(answer: Callable[[Mapping[str, Any]], Any], body: bytes) -> Answer:

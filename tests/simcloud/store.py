@@ -9,7 +9,7 @@ import json
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,8 @@ class Store:
         self.journal = journal
         self.lock = threading.RLock()
         self.clock = Clock()
+        self.changed: Callable[[], None] = lambda: None
+        """Called after each change, with the lock held."""
         self._empty()
         if journal.exists():
             self._replay(journal)
@@ -88,6 +90,7 @@ class Store:
         """Forget everything."""
         self._journal.truncate(0)
         self._empty()
+        self.changed()
 
     def all(self, kind: str, *, region: str | None = None) -> Iterator[Thing]:
         """Give the things of a kind, oldest first."""
@@ -153,6 +156,7 @@ class Store:
     def _note(self, what: str, value: Any) -> None:
         self._journal.write(json.dumps({what: value}) + "\n")
         self._journal.flush()
+        self.changed()
 
     def _replay(self, journal: Path) -> None:
         for line in journal.read_text().splitlines():

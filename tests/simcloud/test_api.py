@@ -55,6 +55,7 @@ def started(answer: Mapping[str, Any]) -> list[str]:
 
 def test_a_fleet_starts_from_the_template_and_is_seen_until_it_ends(cloud: SimulatedCloud, aws: Clients) -> None:
     ground, ec2 = Ground(cloud), aws("ec2")
+    cloud.set("pending_s", 50)
     named = [{"ResourceType": "instance", "Tags": [{"Key": "clusterwright:node", "Value": "train-1"}]}]
     made = started(ec2.create_fleet(**fleet(ground, 3, TagSpecifications=named)))
     assert len(made) == 3
@@ -209,9 +210,9 @@ def test_reservations_and_blocks_are_for_what_they_were_bought(cloud: SimulatedC
 
     cloud.advance(700)
     inside = run(block, "capacity-block")["Instances"][0]["InstanceId"]
-    cloud.advance(7200 - 1800 - 710)
+    cloud.advance(7200 - 1800 - 1000)  # the clock runs on by itself, too
     assert described(ec2, [inside])[0]["State"]["Name"] == "running"
-    cloud.advance(20)
+    cloud.advance(300)
     assert described(ec2, [inside])[0]["StateReason"]["Code"] == "Server.ScheduledStop"
     cloud.advance(1800)
     assert ec2.describe_capacity_reservations(CapacityReservationIds=[block])["CapacityReservations"][0]["State"] == "expired"
@@ -244,6 +245,24 @@ def test_the_service_lags_behind_when_told_to(cloud: SimulatedCloud, aws: Client
     assert (status["InstanceStatus"]["Status"], status["Events"][0]["Code"]) == ("impaired", "instance-retirement")
     cloud.end(made[0])
     assert described(ec2, made)[0]["StateReason"]["Code"] == "Server.InternalError"
+
+
+def test_statuses_are_told_page_by_page_and_know_no_tags(cloud: SimulatedCloud, aws: Clients) -> None:
+    ground, ec2 = Ground(cloud, machine="m5.large", cards=0), aws("ec2")
+    cloud.set("pending_s", 600)
+    made = started(ec2.create_fleet(**fleet(ground, 8)))
+    ec2.terminate_instances(InstanceIds=made[:1])
+    cloud.advance(60)
+    assert ec2.describe_instance_status()["InstanceStatuses"] == [], "none runs yet"
+    pages = list(ec2.get_paginator("describe_instance_status").paginate(IncludeAllInstances=True, PaginationConfig={"PageSize": 5}))
+    assert [len(page["InstanceStatuses"]) for page in pages] == [5, 3]
+    states = {one["InstanceId"]: one["InstanceState"]["Name"] for page in pages for one in page["InstanceStatuses"]}
+    assert states == {made[0]: "terminated", **dict.fromkeys(made[1:], "pending")}
+    assert code_of(ec2.describe_instance_status, Filters=[{"Name": "tag:clusterwright:stack", "Values": ["dev"]}]) == "InvalidParameterValue"
+    assert code_of(ec2.describe_instance_status, InstanceIds=made * 13) == "InvalidParameterValue"
+    many = [f"i-{number}" for number in range(201)]
+    assert code_of(ec2.describe_instances, Filters=[{"Name": "instance-id", "Values": many}]) == "FilterLimitExceeded"
+    assert ec2.describe_instances(Filters=[{"Name": "instance-id", "Values": many[1:]}])["Reservations"] == []
 
 
 def test_nobody_gets_in_without_the_keys(cloud: SimulatedCloud, aws: Clients) -> None:
@@ -346,3 +365,12 @@ def test_facts_about_the_account_are_answered(cloud: SimulatedCloud, aws: Client
 def test_what_has_no_rule_is_said_and_never_passed(cloud: SimulatedCloud, aws: Clients) -> None:
     assert code_of(aws("ec2").describe_hosts) == "NotSimulated"
     assert code_of(aws("sqs").list_queues) == "NotSimulated"
+
+
+def test_a_secret_is_given_as_it_is_now(cloud: SimulatedCloud, aws: Clients) -> None:
+    secret = cloud.make("secretsmanager.Secret", name="munge")
+    assert code_of(aws("secretsmanager").get_secret_value, SecretId=secret.id) == "ResourceNotFoundException"
+    for text in ("first", "second"):
+        cloud.make("secretsmanager.SecretVersion", secretId=secret.id, secretString=text)
+    for name in (secret.id, "munge"):
+        assert aws("secretsmanager").get_secret_value(SecretId=name, VersionStage="AWSCURRENT")["SecretString"] == "second"

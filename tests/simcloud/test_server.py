@@ -27,7 +27,7 @@ def test_it_ends_when_whoever_started_it_is_killed(tmp_path: Path) -> None:
         with Watched(below(parent.pid)) as server:
             assert len(server.alive()) == 1
             parent.send_signal(signal.SIGKILL)
-            server.wait_for_end(within_s=10)
+            server.wait_for_end()
 
 
 def test_a_journal_brings_back_all_that_there_was(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .. import facts, instances, shapes
+from .. import attempts, facts, instances, shapes, temporary
 from ..cloud import Cloud
 from ..failure import NotSimulated, Refused, refuse_all
-from . import ec2, fleet, others, signature
+from ..keys import ACCESS_KEY, SECRET_KEY
+from . import ec2, finding, fleet, looking, others, secrets, signature
 from .protocol import Answer, Request, read, write, write_failure
 
 if TYPE_CHECKING:
@@ -18,25 +19,39 @@ if TYPE_CHECKING:
 
 Operation = Callable[[Cloud, Mapping[str, Any], str], Mapping[str, Any]]
 # The names that requests are signed for → folders of botocore's models.
-SERVICES = {"ec2": "ec2", "sts": "sts", "ssm": "ssm", "servicequotas": "service-quotas", "iam": "iam", "elasticloadbalancing": "elbv2", "fsx": "fsx"}
-OPERATIONS: Mapping[str, Operation] = {**ec2.OPERATIONS, **fleet.OPERATIONS, **others.OPERATIONS}
+SERVICES = {
+    "ec2": "ec2", "sts": "sts", "ssm": "ssm", "servicequotas": "service-quotas", "iam": "iam", "elasticloadbalancing": "elbv2", "fsx": "fsx", "secretsmanager": "secretsmanager",
+    "tagging": "resourcegroupstaggingapi", "elasticfilesystem": "efs", "backup": "backup", "kms": "kms",
+}  # fmt: skip
+OPERATIONS: Mapping[str, Operation] = {
+    **ec2.OPERATIONS,
+    **fleet.OPERATIONS,
+    **others.OPERATIONS,
+    **secrets.OPERATIONS,
+    **finding.OPERATIONS,
+    **looking.OPERATIONS,
+}
 
 
-def answer(world: "World", request: Request, *, keys: Mapping[str, str]) -> Answer:
-    """Answer one request of the AWS API."""
+def answer(world: "World", request: Request) -> Answer:
+    """Answer one request of the AWS API: the account's own, which may do everything, or that of an instance's role."""
     protocol = "json" if "x-amz-target" in request.headers else "ec2"
     try:
         region, signed_for = signature.scope(request)
         if signed_for not in SERVICES:
             raise NotSimulated(f"the service {signed_for}")
         service = facts.service(SERVICES[signed_for])
-        protocol = service.protocol
-        signature.check(request, keys, now=dt.datetime.now(dt.UTC))
+        protocol = service.resolved_protocol
+        with world.store.lock:
+            caller = temporary.caller(world.cloud, signature.key(request))
+        signature.check(request, {caller.key: caller.secret} if caller else {ACCESS_KEY: SECRET_KEY}, now=dt.datetime.now(dt.UTC))
+        if caller and request.headers.get("x-amz-security-token") != caller.token:
+            raise Refused("InvalidClientTokenId", "The security token included in the request is invalid", status=403)
         if world.store.settings.get("credentials_expired"):
             raise Refused("RequestExpired" if protocol == "ec2" else "ExpiredToken", "The security token included in the request is expired", status=403)
         operation, parameters = read(service, request)
         name = f"{service.service_name}.{operation.name}"
-        result, _ = world.call(name, parameters, lambda: _carry_out(world.cloud, name, operation.input_shape, parameters, region))
+        result, _ = world.call(name, parameters, lambda: _carry_out(world.cloud, name, operation.input_shape, parameters, region, caller))
         return write(service, operation, result)
     except Refused as refused:
         return write_failure(protocol, refused)
@@ -45,11 +60,13 @@ def answer(world: "World", request: Request, *, keys: Mapping[str, str]) -> Answ
         return write_failure(protocol, Refused("InternalFailure", f"the simulated cloud itself failed: {error!r}", status=500))
 
 
-def _carry_out(cloud: Cloud, name: str, shape: Any, parameters: Mapping[str, Any], region: str) -> Mapping[str, Any]:
+def _carry_out(cloud: Cloud, name: str, shape: Any, parameters: Mapping[str, Any], region: str, caller: temporary.Caller | None) -> Mapping[str, Any]:
     if name not in OPERATIONS:
         raise NotSimulated(f"the operation {name}")
     if shape:
         refuse_all(shapes.problems(shape, parameters, name.partition(".")[2]), code="InvalidParameterValue")
+    if caller:
+        attempts.refuse_unallowed(cloud, cloud.need("iam.Role", caller.role), caller.arn, call=name, asked=parameters, region=region)
     if parameters.get("DryRun"):
         raise Refused("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", status=412)
     instances.by_time(cloud)

@@ -30,23 +30,33 @@ def describe_instances(cloud: Cloud, asked: Values, region: str) -> Values:
     return {"Reservations": [{**reservation, "ReservationId": f"r-{thing.id[2:]}", "Instances": [one]} for thing, one in page], "NextToken": token}
 
 
+STATUS_FILTERS: Mapping[str, Callable[[Values], Any]] = {
+    "availability-zone": lambda one: one["AvailabilityZone"], "instance-state-name": lambda one: one["InstanceState"]["Name"],
+    "instance-state-code": lambda one: str(one["InstanceState"]["Code"]), "instance-status.status": lambda one: one["InstanceStatus"]["Status"],
+    "system-status.status": lambda one: one["SystemStatus"]["Status"], "event.code": lambda one: [event["Code"] for event in one["Events"]],
+}  # fmt: skip
+"""Tags are none of them (EC2 API reference, DescribeInstanceStatus)."""
+STATUSES_OF_LISTED = 100  # the same: explicitly named instances
+
+
 def describe_instance_status(cloud: Cloud, asked: Values, region: str) -> Values:
-    things = _instances(cloud, asked.get("InstanceIds"), region)
-    statuses = []
-    for thing in things:
-        shown = instances.describe(cloud, thing)
-        if (shown["State"]["Name"] != "running" and not asked.get("IncludeAllInstances")) or not listing.passes(
-            asked.get("Filters", ()), shown, INSTANCE_FILTERS
-        ):
-            continue
-        health = "not-applicable" if shown["State"]["Name"] != "running" else "impaired" if thing.get("impaired") else "ok"
-        summary = {"Status": health, "Details": [{"Name": "reachability", "Status": "failed" if health == "impaired" else "passed"}]}
-        statuses.append({
-            "InstanceId": thing.id, "AvailabilityZone": shown["Placement"]["AvailabilityZone"], "InstanceState": shown["State"], "InstanceStatus": summary, "SystemStatus": summary,
-            "Events": thing.get("events", []),
-        })  # fmt: skip
-    page, token = listing.page(asked, statuses, listed=bool(asked.get("InstanceIds")))
-    return {"InstanceStatuses": page, "NextToken": token}
+    if len(asked.get("InstanceIds", ())) > STATUSES_OF_LISTED:
+        raise Refused("InvalidParameterValue", f"The maximum number of instance IDs is {STATUSES_OF_LISTED}")
+    if any(one.get("Name", "").startswith("tag") for one in asked.get("Filters", ())):
+        raise Refused("InvalidParameterValue", "The filter 'tag' is invalid")
+    shown = [_status(cloud, thing) for thing in _instances(cloud, asked.get("InstanceIds"), region)]
+    shown = [one for one in shown if asked.get("IncludeAllInstances") or one["InstanceState"]["Name"] == "running"]
+    return listing.paged(asked, "InstanceStatuses", shown, STATUS_FILTERS, listed=bool(asked.get("InstanceIds")))
+
+
+def _status(cloud: Cloud, thing: Thing) -> Values:
+    state = instances.state(cloud, thing)
+    health = "not-applicable" if state != "running" else "impaired" if thing.get("impaired") else "ok"
+    summary = {"Status": health, "Details": [{"Name": "reachability", "Status": "failed" if health == "impaired" else "passed"}]}
+    return {
+        "InstanceId": thing.id, "AvailabilityZone": thing["api"]["Placement"]["AvailabilityZone"], "InstanceState": {"Code": instances.CODES[state], "Name": state},
+        "InstanceStatus": summary, "SystemStatus": summary, "Events": thing.get("events", []),
+    }  # fmt: skip
 
 
 def terminate_instances(cloud: Cloud, asked: Values, region: str) -> Values:

@@ -1,13 +1,14 @@
 """What all Describe operations share: filters and pages."""
 
 import fnmatch
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..failure import Refused
 
 Values = Mapping[str, Any]
 PAGE_MOST = 1000
+FILTERS_MOST, FILTER_VALUES_MOST = 50, 200  # EC2 user guide, "List and filter using the CLI and API"
 
 
 def paged(asked: Values, name: str, shown: Sequence[Any], filters: Mapping[str, Callable[[Any], Any]], *, listed: bool = False) -> Values:
@@ -30,8 +31,9 @@ def page(asked: Values, shown: Sequence[Any], *, listed: bool) -> tuple[list[Any
     return part, str(start + size) if start + size < len(shown) else None
 
 
-def passes(filters: Iterable[Values], shown: Values, known: Mapping[str, Callable[[Any], Any]]) -> bool:
+def passes(filters: Sequence[Values], shown: Values, known: Mapping[str, Callable[[Any], Any]]) -> bool:
     """Say whether a thing as shown passes all filters; a filter that the operation does not have is refused."""
+    _refuse_too_many(filters)
     for one in filters:
         name, wanted = one.get("Name", ""), one.get("Values", ())
         tags = {tag["Key"]: tag["Value"] for tag in shown.get("Tags", ())}
@@ -47,3 +49,8 @@ def passes(filters: Iterable[Values], shown: Values, known: Mapping[str, Callabl
         if not any(one is not None and fnmatch.fnmatchcase(one, pattern) for one in values for pattern in wanted):
             return False
     return True
+
+
+def _refuse_too_many(filters: Sequence[Values]) -> None:
+    if len(filters) > FILTERS_MOST or any(len(one.get("Values", ())) > FILTER_VALUES_MOST for one in filters):
+        raise Refused("FilterLimitExceeded", "The request uses too many filters or too many filter values.")

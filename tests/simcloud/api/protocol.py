@@ -1,14 +1,15 @@
-"""The wire forms of the AWS API, read and written by botocore's own models: `ec2`, `query` and `json`.
+"""The wire forms of the AWS API, read and written by botocore's own models: `ec2`, `query`, `json`, and `rest-json` as far as it needs no headers.
 
-Sources: smithy.io, "AWS EC2 query protocol", "AWS query protocol", "AWS JSON 1.1 protocol"; botocore's `serialize.py` and `parsers.py`, of which this is the other side.
+Sources: smithy.io, "AWS EC2 query protocol", "AWS query protocol", "AWS JSON 1.1 protocol", "AWS restJson1 protocol"; botocore's `serialize.py` and `parsers.py`, of which this is the other side.
 """
 
 import dataclasses
 import datetime as dt
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 from botocore.model import ListShape, MapShape, OperationModel, ServiceModel, Shape, StructureShape
@@ -44,17 +45,19 @@ def read(service: ServiceModel, request: Request) -> tuple[OperationModel, dict[
     Raises:
         Refused: there is no such operation or parameter.
     """
-    if service.protocol == "json":
+    if service.resolved_protocol == "json":
         name = request.headers.get("x-amz-target", "").rpartition(".")[2]
         operation = _operation(service, name)
         return operation, json.loads(request.body or b"{}")
+    if service.resolved_protocol == "rest-json":
+        return _read_rest(service, request)
     words = dict(parse_qsl(request.body.decode(), keep_blank_values=True))
     operation = _operation(service, words.pop("Action", ""))
     version = words.pop("Version", None)
     if version != service.api_version:
         raise Refused("InvalidParameterValue", f"the version of {service.service_name} is {service.api_version}, not {version}")
     left = dict(words)
-    found = _parsed(operation.input_shape, "", left, is_ec2=service.protocol == "ec2") if operation.input_shape else {}
+    found = _parsed(operation.input_shape, "", left, is_ec2=service.resolved_protocol == "ec2") if operation.input_shape else {}
     if left:
         raise Refused("UnknownParameter", f"The parameter {min(left)} is not recognized")
     return operation, found or {}
@@ -63,13 +66,15 @@ def read(service: ServiceModel, request: Request) -> tuple[OperationModel, dict[
 def write(service: ServiceModel, operation: OperationModel, result: Mapping[str, Any]) -> Answer:
     """Write a result by its output shape."""
     shape = operation.output_shape
-    if service.protocol == "json":
+    if service.resolved_protocol == "json":
         return Answer(
             200, json.dumps(_plain(shape, result) if shape else {}).encode(), {"Content-Type": "application/x-amz-json-1.1", "x-amzn-RequestId": REQUEST_ID}
         )
+    if service.resolved_protocol == "rest-json":
+        return Answer(200, json.dumps(_plain(shape, result) if shape else {}).encode(), {"Content-Type": "application/json"})
     inner = _xml_members(shape, result) if shape else ""
     space = service.metadata.get("xmlNamespace", f"http://{service.endpoint_prefix}.amazonaws.com/doc/{service.api_version}/")
-    if service.protocol == "ec2":
+    if service.resolved_protocol == "ec2":
         text = f'<{operation.name}Response xmlns="{space}"><requestId>{REQUEST_ID}</requestId>{inner}</{operation.name}Response>'
     else:
         wrapper = shape.serialization.get("resultWrapper", f"{operation.name}Result") if shape else f"{operation.name}Result"
@@ -83,11 +88,34 @@ def write_failure(protocol: str, refused: Refused) -> Answer:
     code, message = escape(refused.code), escape(refused.message)
     if protocol == "json":
         return Answer(refused.status, json.dumps({"__type": refused.code, "message": refused.message}).encode(), {"Content-Type": "application/x-amz-json-1.1"})
+    if protocol == "rest-json":
+        return Answer(refused.status, json.dumps({"Message": refused.message}).encode(), {"Content-Type": "application/json", "x-amzn-ErrorType": refused.code})
     if protocol == "ec2":
         text = f"<Response><Errors><Error><Code>{code}</Code><Message>{message}</Message></Error></Errors><RequestID>{REQUEST_ID}</RequestID></Response>"
     else:
         text = f"<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code><Message>{message}</Message></Error><RequestId>{REQUEST_ID}</RequestId></ErrorResponse>"
     return Answer(refused.status, text.encode(), {"Content-Type": "text/xml"})
+
+
+def _read_rest(service: ServiceModel, request: Request) -> tuple[OperationModel, dict[str, Any]]:
+    """Find the operation by method and path, and take its parameters out of path, query and body."""
+    place = urlsplit(request.path)
+    for name in service.operation_names:
+        operation = service.operation_model(name)
+        form = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(operation.http["requestUri"]))
+        if operation.http["method"] == request.method and (match := re.fullmatch(form, place.path)):
+            break
+    else:
+        raise Refused("UnknownOperationException", f"{request.method} {place.path} is no operation of {service.service_name}", status=404)
+    words = {**dict(parse_qsl(place.query, keep_blank_values=True)), **{key: unquote(value) for key, value in match.groupdict().items()}}
+    found = json.loads(request.body) if request.body else {}
+    for name, member in operation.input_shape.members.items() if operation.input_shape else ():
+        key = member.serialization.get("name", name)
+        if member.serialization.get("location") in ("uri", "querystring") and key in words:
+            found[name] = _scalar(member, words.pop(key), name)
+    if words:
+        raise Refused("UnknownParameter", f"The parameter {min(words)} is not recognized")
+    return operation, found
 
 
 def _operation(service: ServiceModel, name: str) -> OperationModel:

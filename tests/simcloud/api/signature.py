@@ -29,6 +29,12 @@ def scope(request: Request) -> tuple[str, str]:
     return found[3], found[4]
 
 
+def key(request: Request) -> str:
+    """Give the access key that a request is signed with."""
+    found = FORM.fullmatch(request.headers.get("authorization", ""))
+    return found[1] if found else ""
+
+
 def check(request: Request, keys: Mapping[str, str], *, now: dt.datetime) -> None:
     """Refuse a request whose signature is not that of a known key."""
     found = FORM.fullmatch(request.headers.get("authorization", ""))

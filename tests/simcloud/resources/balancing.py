@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .. import instances
 from ..cloud import Cloud
 from ..failure import Refused
 from ..rules import Rules, Want, of
@@ -81,6 +82,10 @@ class LoadBalancer(Rules):
             "dnsName": f"{want['name']}-{digits}.elb.{want.region}.amazonaws.com", "zoneId": "Z26RNL4JYFTOTI", "vpcId": network.vpc_of(cloud, subnets[0]),
             "arnSuffix": ident.partition("loadbalancer/")[2], "subnets": subnets, "subnetMappings": want.get("subnetMappings") or [{"subnetId": subnet} for subnet in subnets],
         }  # fmt: skip
+
+    def made(self, cloud: Cloud, thing: Thing) -> None:
+        if instances.backing.has_hosts:
+            cloud.note(thing, dnsName=thing.interfaces[0].address)
 
     def check_delete(self, cloud: Cloud, thing: Thing) -> None:
         if thing["enableDeletionProtection"]:

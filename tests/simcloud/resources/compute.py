@@ -75,7 +75,7 @@ class Instance(Rules):
         if public:
             api["PublicIpAddress"] = public
         return {
-            **outputs, "publicIp": public, "privateIp": interfaces[0].address, "privateDns": api["PrivateDnsName"], "instanceState": "running", "subnetId": interfaces[0].subnet,
+            **outputs, "publicIp": public, "privateIp": api.get("PrivateIpAddress"), "privateDns": api["PrivateDnsName"], "instanceState": "running", "subnetId": interfaces[0].subnet,
             "availabilityZone": launch.zone, "primaryNetworkInterfaceId": interfaces[0].id, "pendingInterfaces": [_as_map(one) for one in interfaces],
             "vpcSecurityGroupIds": list(interfaces[0].groups), "ami": launch.image["ImageId"], "instanceType": launch.machine,
         }  # fmt: skip

@@ -30,6 +30,12 @@ class Role(Rules):
     def computed(self, cloud: Cloud, want: Want, ident: str) -> Mapping[str, Any]:
         return {} if want.former else {"uniqueId": f"AROA{cloud.store.new_hex(16).upper()}"}
 
+    def observed(self, cloud: Cloud, thing: Thing) -> Mapping[str, Any]:
+        """Show what the role has by now, whoever gave it: the provider reads both at each refresh."""
+        inline = [{"name": one["name"], "policy": one["policy"]} for one in cloud.store.all("iam.RolePolicy") if one["role"] == thing.id]
+        attached = [one["policyArn"] for one in cloud.store.all("iam.RolePolicyAttachment") if one["role"] == thing.id]
+        return {**thing.properties, "inlinePolicies": inline, "managedPolicyArns": sorted({*thing.get("managedPolicyArns", ()), *attached})}
+
 
 @of("iam.RolePolicy")
 class RolePolicy(Rules):

@@ -1,0 +1,63 @@
+"""The file system of an instance's image: what EC2 Image Builder would have made, baked on this machine by the same playbook from the same record of versions.
+
+The component of the image tells which: it holds the software profile's record, as the playbook reads it.
+"""
+
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import yaml
+
+from components.finish import content
+from components.local import image as local_image
+from components.provider.kind import Work
+
+from ..cloud import Cloud
+
+PLAYBOOK = "image.yml"
+VARIABLES = re.compile(r"variables\.json <<'END'\n(.*?)\nEND\n", re.DOTALL)
+
+
+class Unknown(RuntimeError):
+    """Nothing on this machine stands for the image."""
+
+
+def variables(cloud: Cloud, image: str) -> Mapping[str, Any]:
+    """Give what the playbook was told of an image: the record of its software profile, and the cloud that it is for.
+
+    Raises:
+        Unknown: Image Builder of this cloud did not build it from this project's roles.
+    """
+    ami = cloud.store.get("ec2.Ami", image)
+    built = cloud.store.get("imagebuilder.Image", str(ami.get("managedBy"))) if ami else None
+    if built is None:
+        raise Unknown(f"{image} is no image that Image Builder made here: hosts of this machine start from such images only")
+    recipe = cloud.need("imagebuilder.ImageRecipe", built["imageRecipeArn"])
+    for part in recipe["components"]:
+        component = cloud.need("imagebuilder.Component", part["componentArn"])
+        for command in _commands(component["data"]):
+            if found := VARIABLES.search(command):
+                told: Mapping[str, Any] = json.loads(found[1])
+                return told
+    raise Unknown(f"the components of {image} do not run this project's {PLAYBOOK}")
+
+
+def lowers(told: Mapping[str, Any], *, say: Callable[[str], None]) -> tuple[str, ...]:
+    """Give the layers of the image, topmost first; what is missing is baked, which takes minutes.
+
+    Raises:
+        Refused: the playbook failed.
+    """
+    software = told["software"]
+    inputs = local_image.ImageInputs(software["profile"], software["suite"], content.fingerprint(PLAYBOOK), software, told["cloud"])
+    work = Work(show=lambda text, _: say(text), stopping=threading.Event(), timeout_s=local_image.Image.timeout_s, title="simcloud image")
+    return tuple(local_image.Image().create(inputs, work)["lowers"])
+
+
+def _commands(document: str) -> list[str]:
+    written = yaml.safe_load(document)
+    steps = [step for phase in written.get("phases", ()) for step in phase["steps"]]
+    return [command for step in steps if isinstance(step["inputs"], dict) for command in step["inputs"].get("commands", ())]

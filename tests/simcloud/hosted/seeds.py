@@ -1,0 +1,42 @@
+"""What a host of this machine is given before its first boot so that it looks like an instance of EC2: nothing that the project makes is among it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from components.local.machine import command
+from components.local.machine.host import Seed
+
+FILES = Path(__file__).parent / "guest"
+BUNDLE = "etc/ssl/certs/ca-certificates.crt"
+MOUNTS = ("mount.nfs", "mount.nfs4", "mount.lustre")
+
+
+def seeds(*, hostname: str, gateway: str, authority: str, lowers: Sequence[str]) -> tuple[Seed, ...]:
+    """Give the files.
+
+    Args:
+        authority: the certificate, in PEM, of who signs what answers in place of AWS's services.
+        lowers: the image's layers, topmost first.
+    """
+    bundle = next((path.read_text() for lower in lowers if (path := Path(lower) / BUNDLE).is_file()), "")
+    programs = [Seed(f"/usr/sbin/{name}", _file("mount-nfs", gateway), mode=0o755) for name in MOUNTS]
+    return (
+        *programs,
+        Seed("/usr/sbin/mount.awaited-xfs", _file("mount-disk", gateway), mode=0o755),
+        Seed("/etc/systemd/system-generators/simulated-disks", _file("disk-generator", gateway), mode=0o755),
+        Seed("/etc/systemd/system/cloud-init-network.service.d/simulated.conf", _file("platform.conf", gateway)),
+        Seed("/etc/cloud/cloud.cfg.d/95_simulated.cfg", _file("cloud.cfg", gateway)),
+        Seed("/etc/systemd/system/run-rpc_pipefs.mount", b""),  # the kernel has no NFS; an empty unit is one that never starts
+        Seed("/etc/hostname", f"{hostname}\n".encode()),
+        Seed(f"/{BUNDLE}", f"{bundle}{authority}".encode()),
+        # Programs that use OpenSSL's own way look up one file, named by a hash.
+        Seed(f"/etc/ssl/certs/{_hash(authority)}.0", authority.encode()),
+    )
+
+
+def _file(name: str, gateway: str) -> bytes:
+    return (FILES / name).read_text().replace("GATEWAY", gateway).encode()
+
+
+def _hash(certificate: str) -> str:
+    return command.run("openssl", "x509", "-noout", "-subject_hash", stdin=certificate).strip()

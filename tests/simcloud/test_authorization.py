@@ -1,0 +1,140 @@
+"""Who signs with the keys of an instance's role may do what its policies say, and nothing else."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from components.aws import policies
+from tests.simcloud import attempts, temporary
+from tests.simcloud.authorization import Attempt, is_allowed
+from tests.simcloud.failure import NotSimulated, Refused
+from tests.simcloud.landscape import Account
+from tests.simcloud.store import Thing
+
+REGION = "us-east-1"
+STACK = "clusterwright:stack"
+
+
+def document(*statements: Mapping[str, Any]) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": list(statements)})
+
+
+def statement(effect: str = "Allow", action: str = "ec2:Describe*", resource: str = "*", **more: Any) -> Mapping[str, Any]:
+    return {"Effect": effect, "Action": action, "Resource": resource, **more}
+
+
+LOOK = Attempt("ec2:DescribeInstances", "*", {"aws:RequestedRegion": [REGION]})
+BOUND = {"StringEquals": {"aws:RequestedRegion": REGION}}
+
+
+@pytest.mark.parametrize(
+    ("statements", "allowed"),
+    [
+        ((), False),
+        ((statement(),), True),
+        ((statement(action="EC2:describeinstances"),), True),
+        ((statement(action="ec2:Terminate*"),), False),
+        ((statement(), statement("Deny", action="ec2:DescribeInstances")), False),
+        ((statement(Condition=BOUND),), True),
+        ((statement(Condition={"StringEquals": {"aws:RequestedRegion": "eu-west-1"}}),), False),
+        ((statement(Condition={"StringEquals": {"aws:requestedregion": [REGION, "eu-west-1"]}}),), True),
+        ((statement(Condition={"StringEquals": {"aws:RequestTag/x": "y"}}),), False),
+        ((statement(Condition={"StringEqualsIfExists": {"aws:RequestTag/x": "y"}}),), True),
+        ((statement(Condition={"StringNotEquals": {"aws:RequestedRegion": REGION}}),), False),
+        ((statement(Condition={"StringLike": {"aws:RequestedRegion": "us-*"}}),), True),
+        ((statement(Condition={"ForAllValues:StringEquals": {"aws:TagKeys": ["Name"]}}),), True),
+    ],
+)
+def test_statements_decide(statements: Sequence[Mapping[str, Any]], allowed: bool) -> None:
+    assert is_allowed([document(*statements)] if statements else [], LOOK) is allowed
+
+
+def test_all_values_are_compared() -> None:
+    named = document(statement(action="ec2:CreateTags", Condition={"ForAllValues:StringEquals": {"aws:TagKeys": ["Name", "node"]}}))
+    assert is_allowed([named], Attempt("ec2:CreateTags", "*", {"aws:TagKeys": ["node", "Name"]}))
+    assert not is_allowed([named], Attempt("ec2:CreateTags", "*", {"aws:TagKeys": ["node", "owner"]}))
+
+
+@pytest.mark.parametrize("condition", [{"NumericLessThan": {"ec2:x": "5"}}, {"StringEquals": {"aws:RequestedRegion": "${aws:x}"}}])
+def test_what_has_no_rule_is_said(condition: Mapping[str, Any]) -> None:
+    with pytest.raises(NotSimulated):
+        is_allowed([document(statement(Condition=condition))], Attempt("ec2:DescribeInstances", "*", {"aws:RequestedRegion": [REGION], "ec2:x": ["1"]}))
+
+
+@pytest.fixture
+def controller(account: Account) -> Thing:
+    """A role with the controllers' policy, and a template of the stack to start nodes from."""
+    account.named("compute-role", "iam.Role", name="compute", assumeRolePolicy=policies.as_json(policies.trust("ec2.amazonaws.com")))
+    account.named("compute-profile", "iam.InstanceProfile", name="compute", role="{compute-role}")
+    tags = {STACK: "prod", "clusterwright:part": "compute"}
+    account.named(
+        "template", "ec2.LaunchTemplate", name="nodes", imageId="{image}", instanceType="m5.large", tags=tags, iamInstanceProfile={"name": "compute"},
+        networkInterfaces=[{"subnetId": "{a}", "securityGroups": ["{group}"]}],
+        tagSpecifications=[{"resourceType": kind, "tags": tags} for kind in ("instance", "volume", "network-interface")],
+    )  # fmt: skip
+    account.named("foreign", "ec2.LaunchTemplate", name="others", imageId="{image}", instanceType="m5.large", tags={STACK: "other"})
+    compute = account.cloud.need("iam.Role", account.names["compute-role"])
+    text = policies.as_json(policies.start_nodes(region=REGION, stack="prod", compute_role_arn=compute["arn"]))
+    account.make("iam.RolePolicy", name="control", role="{role}", policy=text)
+    return account.cloud.need("iam.Role", account.names["role"])
+
+
+def tagged(kind: str, **tags: str) -> Mapping[str, Any]:
+    return {"ResourceType": kind, "Tags": [{"Key": key.replace("_", ":"), "Value": value} for key, value in tags.items()]}
+
+
+def fleet(account: Account, template: str = "template", *, stack: str = "prod") -> Mapping[str, Any]:
+    specification = {"LaunchTemplateId": account.names[template], "Version": "1"}
+    own = [tagged(kind, clusterwright_stack=stack, clusterwright_part="compute") for kind in ("fleet", "instance")]
+    return {"LaunchTemplateConfigs": [{"LaunchTemplateSpecification": specification}], "TagSpecifications": own}
+
+
+def refuse(account: Account, role: Thing, call: str, asked: Mapping[str, Any]) -> None:
+    attempts.refuse_unallowed(account.cloud, role, "arn:aws:sts::123456789012:assumed-role/node/i-1", call=call, asked=asked, region=REGION)
+
+
+def test_a_controller_starts_its_own_nodes(account: Account, controller: Thing) -> None:
+    refuse(account, controller, "ec2.CreateFleet", fleet(account))
+    refuse(account, controller, "ec2.DescribeInstances", {})
+    refuse(account, controller, "sts.GetCallerIdentity", {})
+
+
+@pytest.mark.parametrize("which", ["template", "tags"])
+def test_a_controller_starts_nothing_of_another_stack(account: Account, controller: Thing, which: str) -> None:
+    asked = fleet(account, "foreign") if which == "template" else fleet(account, stack="other")
+    with pytest.raises(Refused, match="UnauthorizedOperation"):
+        refuse(account, controller, "ec2.CreateFleet", asked)
+
+
+def test_a_controller_ends_and_names_compute_nodes_alone(account: Account, controller: Thing) -> None:
+    tags = {STACK: "prod", "clusterwright:part": "compute"}
+    node, login = (
+        account.make("ec2.Instance", ami="{image}", instanceType="m5.large", subnetId="{a}", tags=own)
+        for own in (tags, tags | {"clusterwright:part": "access"})
+    )
+    name = [{"Key": "clusterwright:node", "Value": "cpu-0"}]
+    refuse(account, controller, "ec2.TerminateInstances", {"InstanceIds": [node.id]})
+    refuse(account, controller, "ec2.CreateTags", {"Resources": [node.id], "Tags": name})
+    for call, asked in (
+        ("ec2.TerminateInstances", {"InstanceIds": [node.id, login.id]}),
+        ("ec2.CreateTags", {"Resources": [login.id], "Tags": name}),
+        ("ec2.CreateTags", {"Resources": [node.id], "Tags": [{"Key": STACK, "Value": "other"}]}),
+        ("ec2.RunInstances", {"ImageId": account.names["image"], "InstanceType": "m5.large", "SubnetId": account.names["a"]}),
+        ("ssm.GetParameter", {"Name": "/x"}),
+    ):
+        with pytest.raises(Refused, match="not authorized"):
+            refuse(account, controller, call, asked)
+
+
+def test_keys_of_a_role_end_with_the_instance(account: Account) -> None:
+    instance = account.make("ec2.Instance", ami="{image}", instanceType="m5.large", subnetId="{a}", iamInstanceProfile="node")
+    role = temporary.role_of(account.cloud, instance)
+    assert role is not None
+    given = temporary.credentials(account.cloud, instance, role)
+    caller = temporary.caller(account.cloud, given["AccessKeyId"])
+    assert caller is not None
+    assert (caller.secret, caller.token, caller.role) == (given["SecretAccessKey"], given["Token"], "node")
+    account.cloud.delete(instance)
+    assert temporary.caller(account.cloud, given["AccessKeyId"]) is None
