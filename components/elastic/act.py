@@ -15,6 +15,7 @@ from .model import OURS, Cloud, Slurm, Table
 
 AT_A_TIME = 8
 """Launches under way at once; a cloud's API takes few calls a second, and more only wait for it."""
+AT_MOST_SAID = 50
 
 log = logging.getLogger("clusterwright-elastic")
 
@@ -58,10 +59,11 @@ class Actor:
 
     Args:
         clock: seconds since 1970.
+        at_a_time: launches under way at once.
     """
 
-    def __init__(self, table: Table, *, slurm: SlurmPort, fleet: Fleet, store: Store, clock: Callable[[], float] = time.time):
-        self._table, self._slurm, self._fleet, self._store, self._clock = table, slurm, fleet, store, clock
+    def __init__(self, table: Table, *, slurm: SlurmPort, fleet: Fleet, store: Store, clock: Callable[[], float] = time.time, at_a_time: int = AT_A_TIME):
+        self._table, self._slurm, self._fleet, self._store, self._clock, self._at_a_time = table, slurm, fleet, store, clock, at_a_time
         self.complaints: list[str] = []
         """What could not be done; the next `sync` sees it again."""
 
@@ -89,11 +91,14 @@ class Actor:
             self._launch(asks)
 
     def _launch(self, asks: Sequence[kinds.Ask]) -> None:
-        with ThreadPoolExecutor(max_workers=AT_A_TIME) as several:
-            waiting: dict[Future[Answer], Launch] = {}
+        for ask in asks:
+            log.info("%s", told(ask))
+        if self._at_a_time == 1 or len(asks) == 1:
             for ask in asks:
-                log.info("%s", told(ask))
-                waiting[several.submit(self._answer, ask.launch)] = ask.launch
+                self._follow(ask.launch, self._answer(ask.launch))
+            return
+        with ThreadPoolExecutor(max_workers=self._at_a_time) as several:
+            waiting: dict[Future[Answer], Launch] = {several.submit(self._answer, ask.launch): ask.launch for ask in asks}
             for done in as_completed(waiting):
                 self._follow(waiting[done], done.result())
 
@@ -106,7 +111,7 @@ class Actor:
             return Answer((), Refusal.LATER, str(error))
 
     def _follow(self, launch: Launch, answer: Answer) -> None:
-        made = ", ".join(f"{instance.node}={instance.id}" for instance in answer.instances)
+        made = _listed(f"{instance.node}={instance.id}" for instance in answer.instances)
         if answer.refusal:
             log.warning("%s of %s: %s: %s", hostlist.fold(launch.nodes), launch.node_set, answer.refusal.value, answer.detail)
         if made:
@@ -180,15 +185,15 @@ def told(step: kinds.Step) -> str:
             words = {kinds.PowerDown: "switch off", kinds.PowerUp: "switch on", kinds.Release: "release"}
             return f"{words[type(step)]} {hostlist.fold(nodes)}: {why}"
         case kinds.SetAddress(addresses):
-            return "address " + ", ".join(f"{node}={address}" for node, address in addresses)
+            return "address " + _listed(f"{node}={address}" for node, address in addresses)
         case kinds.Requeue(jobs, why):
-            return f"requeue {', '.join(map(str, jobs))}: {why}"
+            return f"requeue {_listed(map(str, jobs))}: {why}"
         case kinds.StartNow(jobs):
-            return f"let start at once: {', '.join(map(str, jobs))}"
+            return f"let start at once: {_listed(map(str, jobs))}"
         case kinds.Terminate(instances, why):
-            return f"terminate {', '.join(instances)}: {why}"
+            return f"terminate {_listed(instances)}: {why}"
         case kinds.Ask(launch, why):
-            wanted = f" for job {', '.join(map(str, launch.jobs))}" if launch.jobs else ""
+            wanted = f" for job {_listed(map(str, launch.jobs))}" if launch.jobs else ""
             return f"launch {hostlist.fold(launch.nodes)}{wanted}{', all or none' if launch.is_whole else ''}: {why}"
         case kinds.Keep(instance, node):
             return f"console of {instance} ({node}), before it goes"
@@ -196,6 +201,13 @@ def told(step: kinds.Step) -> str:
             return f"reserve {hostlist.fold(nodes)} as {name}: {why}"
         case kinds.Unreserve(name, why):
             return f"delete reservation {name}: {why}"
+
+
+def _listed(words: Iterable[str]) -> str:
+    """List words; of hundreds, only some: a line of the log has a limit."""
+    several = list(words)
+    more = len(several) - AT_MOST_SAID
+    return ", ".join(several[:AT_MOST_SAID]) + (f" and {more} more" if more > 0 else "")
 
 
 def plan(table: Table, *, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> Mapping[str, object]:

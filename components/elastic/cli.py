@@ -7,11 +7,11 @@ import logging.handlers
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import act, decide, hostlist, model, report, slurm
+from . import act, decide, hostlist, model, names, report, slurm
 from .decide import holds
 from .fleets import fleet
 from .memory import Busy, Store
@@ -53,11 +53,14 @@ def _parser() -> argparse.ArgumentParser:
     status = commands.add_parser("status", help="show node sets, holds, and what the next sync would do")
     status.add_argument("--json", action="store_true", help="as a JSON document")
     commands.add_parser("release", help="end the hold of a node set").add_argument("node_set")
+    commands.add_parser("names", help="write the table of hosts, if this program keeps it")
     return parser
 
 
 def _run(options: argparse.Namespace, request: decide.Request | None) -> int:
     table = model.table(_read_table())
+    if options.command == "names":
+        return _names(table)
     commands = slurm.Commands()
     store = Store(Path(commands.state_folder()))
     if options.command == "status":
@@ -65,7 +68,8 @@ def _run(options: argparse.Namespace, request: decide.Request | None) -> int:
     with store.lock(within_s=SYNC_LOCK_WITHIN_S if options.command == "sync" else LOCK_WITHIN_S):
         if options.command == "release":
             return _release(table, store, options.node_set)
-        actor = act.Actor(table, slurm=commands, fleet=fleet(table), store=store)
+        instances = fleet(table, store.folder)
+        actor = act.Actor(table, slurm=commands, fleet=instances, store=store)
         match options.command:
             case "resume" if request:
                 actor.resume(request)
@@ -73,6 +77,9 @@ def _run(options: argparse.Namespace, request: decide.Request | None) -> int:
                 actor.suspend(hostlist.expand(options.nodes))
             case "sync":
                 actor.sync()
+        if table.names and options.command != "suspend":
+            launched = [instance for launch in store.read().launches for instance in launch.instances.values()]
+            names.keep(table, instances, launched)
     return 1 if actor.complaints else 0
 
 
@@ -109,22 +116,25 @@ def _group(job: Mapping[str, Any], wanted: frozenset[str]) -> decide.Wanted:
 
 
 def _status(table: model.Table, commands: slurm.Commands, store: Store, *, as_json: bool) -> int:
-    document = report.status(table, slurm=commands.view(), cloud=fleet(table).view(), memory=store.read(), now=time.time())
+    document = report.status(table, slurm=commands.view(), cloud=fleet(table, store.folder, keeps=False).view(), memory=store.read(), now=time.time())
     print(json.dumps(document, indent=1) if as_json else report.text(document))
     return 0
 
 
 def _release(table: model.Table, store: Store, name: str) -> int:
     if table.by_name(name) is None:
-        log.error("there is no node set %s: there are %s", name, ", ".join(_names(table.node_sets)))
+        log.error("there is no node set %s: there are %s", name, ", ".join(node_set.name for node_set in table.node_sets))
         return 2
     store.write(holds.released(store.read(), name))
     log.info("%s is no longer held; the next sync gives its nodes back", name)
     return 0
 
 
-def _names(node_sets: Iterable[model.NodeSet]) -> list[str]:
-    return [node_set.name for node_set in node_sets]
+def _names(table: model.Table) -> int:
+    """Write the table of hosts and print its path if it is another one now."""
+    if table.names and names.keep(table, fleet(table)):
+        print(table.names)
+    return 0
 
 
 def _log_to_journal() -> None:

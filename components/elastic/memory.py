@@ -96,11 +96,11 @@ class Store:
     """The memory's file and its lock."""
 
     def __init__(self, state_folder: Path):
-        self._folder = state_folder / FOLDER
+        self.folder = state_folder / FOLDER
 
     @property
     def file(self) -> Path:
-        return self._folder / "elastic.json"
+        return self.folder / "elastic.json"
 
     def read(self) -> Memory:
         """Give what is remembered; nothing when there is no file.
@@ -119,16 +119,11 @@ class Store:
 
     def write(self, memory: Memory) -> None:
         """Replace what is remembered, durably; nothing is written when it is the same."""
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        self._make_folder()
         text = json.dumps(encode(memory), indent=1, sort_keys=True) + "\n"
         if self.file.exists() and self.file.read_text() == text:
             return
-        temporary = self._folder / f".elastic.json.{os.getpid()}"
-        with temporary.open("w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self.file)
+        replace(self.file, text)
 
     @contextlib.contextmanager
     def lock(self, *, within_s: float) -> Iterator[None]:
@@ -137,9 +132,10 @@ class Store:
         Raises:
             Busy: another run held it for `within_s` seconds.
         """
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        self._make_folder()
         deadline = time.monotonic() + within_s
-        with (self._folder / "lock").open("a") as file:
+        with (self.folder / "lock").open("a") as file:
+            _give_to_owner_of(self.folder, file.fileno())
             while True:
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -150,9 +146,32 @@ class Store:
                     time.sleep(LOOK_EVERY_S)
             yield
 
+    def _make_folder(self) -> None:
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        _give_to_owner_of(self.folder.parent, self.folder)
+
 
 class Unreadable(Exception):
     """The memory's file is not one that this program can read."""
+
+
+def replace(path: Path, text: str, *, is_durable: bool = True) -> None:
+    """Put a new file in the place of the old one, in one step."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("w") as file:
+        file.write(text)
+        if is_durable:
+            file.flush()
+            os.fsync(file.fileno())
+        _give_to_owner_of(path.parent, file.fileno())
+    temporary.replace(path)
+
+
+def _give_to_owner_of(folder: Path, what: int | Path) -> None:
+    """Let Slurm's user have what root has made: the next run may be Slurm's."""
+    if os.geteuid() == 0:
+        owner = folder.stat()
+        os.chown(what, owner.st_uid, owner.st_gid)
 
 
 def encode(memory: Memory) -> dict[str, Any]:

@@ -64,6 +64,8 @@ class Table:
     node_sets: tuple[NodeSet, ...]
     socket: str
     """Of the service that has the hosts, on the target `local`."""
+    names: str = ""
+    """The file with the names of all hosts, which this program keeps; empty: somebody else does."""
 
     def by_name(self, name: str) -> NodeSet | None:
         return next((one for one in self.node_sets if one.name == name), None)
@@ -97,6 +99,7 @@ def table(record: Mapping[str, Any]) -> Table:
             # Nodes without a partition are another scheduler's.
             node_sets=tuple(_node_set(one) for one in record["node_sets"] if one["partition"] is not None),
             socket=record.get("service", {}).get("socket", ""),
+            names=record.get("names", ""),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"the fleet table is not whole: {type(error).__name__} {error}") from error

@@ -1,7 +1,10 @@
 """EC2's adapter against the simulated cloud: what is started, seen and ended, and what becomes of answers that are lost."""
 
 import dataclasses
+import itertools
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import botocore.config
@@ -9,7 +12,9 @@ import pytest
 
 from components.elastic.act import Unreachable
 from components.elastic.decide.resume import Answer, Refusal
+from components.elastic.fleets import known
 from components.elastic.fleets.aws import LAUNCH_AT_ONCE, Aws
+from components.elastic.fleets.known import AGAIN_AFTER_S, AGAIN_AT_ONCE, SETTLED_AFTER_S, Known, Shelf
 from components.elastic.memory import Launch
 from components.elastic.model import Life, NodeSet, Table
 from tests.elastic.values import NOW, launch, node_set, table
@@ -224,11 +229,105 @@ def test_a_capacity_block_is_a_lease_that_ends_half_an_hour_early(account: Make,
     assert here.fleet.launch(order("train-2", token="token-2")).refusal is Refusal.CAPACITY
 
 
+# What is asked again
+
+
+def looks(here: Account, folder: Path) -> Aws:
+    """Give the adapter of another process, with what earlier ones kept."""
+    return Aws(here.table, client=here.ec2, shelf=Shelf(folder, "here"), now=lambda: here.now, pause=here._pass)
+
+
+def test_what_was_read_once_is_not_read_again_and_how_it_is_now_is_always_asked(account: Make, tmp_path: Path) -> None:
+    here = account()
+    here.fleet.launch(order("train-0", "train-1"))
+    first = looks(here, tmp_path).view()
+    read = here.cloud.count("ec2.DescribeInstances")
+    assert looks(here, tmp_path).view() == first
+    assert here.cloud.count("ec2.DescribeInstances") == read
+    here.cloud.end(here.nodes["train-0"])
+    read = here.cloud.count("ec2.DescribeInstances")
+    assert {one.node: one.life for one in looks(here, tmp_path).view().instances} == {"train-0": Life.ENDED, "train-1": Life.LIVE}
+    assert here.cloud.count("ec2.DescribeInstances") == read
+    here.fleet.launch(order("train-2", token="token-2"))
+    read = here.cloud.count("ec2.DescribeInstances")
+    assert {one.node for one in looks(here, tmp_path).view().instances} == {"train-0", "train-1", "train-2"}
+    assert here.cloud.count("ec2.DescribeInstances") == read + 1, "and only what is new is read"
+
+
+def test_an_instance_without_an_address_is_read_until_it_has_one(account: Make, tmp_path: Path) -> None:
+    here = account()
+    here.cloud.set("address_lag_s", 60)
+    here.fleet.launch(order("train-0"))
+    assert [one.address for one in looks(here, tmp_path).view().instances] == [""]
+    here.cloud.advance(60)
+    assert [bool(one.address) for one in looks(here, tmp_path).view().instances] == [True]
+
+
+def test_instances_of_others_are_read_for_a_while_and_then_no_more(account: Make, tmp_path: Path) -> None:
+    here = account()
+    other = Aws(dataclasses.replace(here.table, stack="other"), client=here.ec2, shelf=Shelf(tmp_path, "here"), now=lambda: here.now)
+    here.fleet.launch(order("train-0"))
+    counts = []
+    for here.now in (NOW, NOW + 60, NOW + SETTLED_AFTER_S, NOW + SETTLED_AFTER_S + 60):
+        assert other.view().instances == ()
+        counts.append(here.cloud.count("ec2.DescribeInstances"))
+    assert [later - earlier for earlier, later in itertools.pairwise(counts)] == [1, 0, 0]
+
+
+def test_tags_that_somebody_changed_are_seen_in_time(account: Make, tmp_path: Path) -> None:
+    here = account()
+    here.fleet.launch(order("train-0"))
+    assert len(looks(here, tmp_path).view().instances) == 1
+    [identity] = here.nodes.values()
+    here.ec2.create_tags(Resources=[identity], Tags=[{"Key": "clusterwright:part", "Value": "control"}])
+    here.now += AGAIN_AFTER_S - 1
+    assert len(looks(here, tmp_path).view().instances) == 1
+    here.now += 1
+    assert looks(here, tmp_path).view().instances == ()
+    here.ec2.create_tags(Resources=[identity], Tags=[{"Key": "clusterwright:part", "Value": "compute"}])
+    here.now += 30
+    assert len(looks(here, tmp_path).view().instances) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, "", "{", "[]", '{"form": 0}', '{"form": 1, "of": "elsewhere", "instances": {"i-1": []}}', '{"form": 1, "of": "here", "instances": {"i-1": [0]}}'],
+)
+def test_what_was_kept_may_be_lost_at_any_time(account: Make, tmp_path: Path, text: str | None) -> None:
+    here = account()
+    here.fleet.launch(order("train-0"))
+    first = looks(here, tmp_path).view()
+    file = tmp_path / known.FILE
+    file.unlink() if text is None else file.write_text(text)
+    assert looks(here, tmp_path).view() == first
+    assert len(json.loads(file.read_text())["instances"]) == 1
+
+
+def test_who_only_looks_writes_nothing(account: Make, tmp_path: Path) -> None:
+    here = account()
+    here.fleet.launch(order("train-0"))
+    assert len(Aws(here.table, client=here.ec2, shelf=Shelf(tmp_path, "here", keeps=False)).view().instances) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_more_is_read_again_at_once_than_takes_a_moment() -> None:
+    old = {f"i-{number}": Known(0.0, float(number), is_ours=True, node="n", address="a") for number in range(100)}
+    chosen = known.to_read(old, dict.fromkeys(old, True), AGAIN_AFTER_S + 50)
+    assert chosen == [f"i-{number}" for number in range(AGAIN_AT_ONCE)], "those that were read longest ago"
+    assert known.to_read(old, dict.fromkeys(old, False), AGAIN_AFTER_S + 50) == [], "nothing comes of what has ended"
+
+
+# When it can't be asked
+
+
 def test_a_cloud_that_does_not_answer_is_never_taken_for_an_empty_one(account: Make) -> None:
     here = account()
     here.fleet.launch(order("train-0"))
-    here.cloud.fault("ec2.DescribeInstances", "fail", code="RequestLimitExceeded")
+    here.cloud.fault("ec2.DescribeInstanceStatus", "fail", code="RequestLimitExceeded")
     with pytest.raises(Unreachable, match="RequestLimitExceeded"):
+        here.fleet.view()
+    here.cloud.fault("ec2.DescribeInstances", "fail", code="InternalError")
+    with pytest.raises(Unreachable, match="InternalError"):
         here.fleet.view()
     here.cloud.expire_credentials()
     with pytest.raises(Unreachable, match="expired"):

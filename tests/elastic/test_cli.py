@@ -162,6 +162,19 @@ def test_status_says_what_is_and_what_would_be_done(site: Site, capsys: pytest.C
     assert (document["format"], document["node_sets"][0]["off"], document["next"]) == (1, 2, ["switch on train-0: 1 of 2 always run"])
 
 
+def test_status_says_when_a_pool_has_all_the_nodes_it_may_have(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    table = json.loads((site.folder / "fleet.json").read_text())
+    table["node_sets"][0]["pool_most"] = 1
+    (site.folder / "fleet.json").write_text(json.dumps(table))
+    assert cli.main(["status"]) == 0
+    assert "full:" not in capsys.readouterr().out
+    site.nodes("MIXED+CLOUD", OFF)
+    assert cli.main(["status"]) == 0
+    text = capsys.readouterr().out
+    assert "full: clusterwright: pool train has its 1 nodes already" in text
+    assert "down train-1: pool train has its 1 nodes already" in text
+
+
 def test_release_ends_a_hold_and_knows_its_node_sets(site: Site) -> None:
     site.nodes(STARTING, OFF)
     site.answer = {"instances": [], "refusal": "capacity", "detail": "none left"}

@@ -31,6 +31,11 @@ def acts(one: Node, **more: Any) -> Act:
         pytest.param(node(flags=OFF), {"hold": HOLD, "node_set": node_set(minimum=1)}, Act.HOLD, id="also those that always run"),
         pytest.param(node(flags=OFF, base="down", reason=HOLD.reason), {"hold": HOLD}, Act.LEAVE, id="one that is held is not held again"),
         pytest.param(node(flags=OFF, base="down", reason=HOLD.reason), {}, Act.RELEASE, id="the hold is over"),
+        pytest.param(node(flags=OFF), {"full": "clusterwright: full"}, Act.HOLD, id="a full pool's free nodes are out of reach"),
+        pytest.param(node(flags=OFF), {"full": "clusterwright: full", "node_set": node_set(minimum=1)}, Act.START, id="but for those that always run"),
+        pytest.param(node(flags=OFF, base="down", reason="clusterwright: full"), {"full": "clusterwright: full"}, Act.LEAVE, id="once"),
+        pytest.param(node(flags=OFF, base="down", reason=ADMINS), {"full": "clusterwright: full"}, Act.LEAVE, id="a person's reason is not written over"),
+        pytest.param(node(flags=OFF, base="mixed"), {"full": "clusterwright: full"}, Act.LEAVE, id="one that a job has is no longer free"),
         pytest.param(node(flags=OFF | {"drain"}, reason=OURS), {}, Act.RELEASE, id="what we drained comes back once it is off"),
         pytest.param(node(flags=OFF, base="down", reason="ResumeTimeout reached"), {}, Act.RELEASE, id="what Slurm gave up comes back, too"),
         pytest.param(

@@ -2,14 +2,17 @@
 
 import dataclasses
 import json
-import multiprocessing
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from blueprints.project import project_root
 from components.elastic import hostlist, memory, model, slurm
 from components.elastic.memory import Busy, Hold, Memory, Store
 from tests.elastic.values import NOW, launch
@@ -31,6 +34,7 @@ def test_a_host_list_stands_for_names(text: str, names: tuple[str, ...]) -> None
     assert hostlist.expand(text) == names
 
 
+@settings(deadline=None, derandomize=True)
 @given(st.sets(st.integers(0, 300)), st.sampled_from(["train", "gpu-a"]))
 def test_what_is_folded_expands_to_the_same(numbers: set[int], prefix: str) -> None:
     names = {f"{prefix}-{number}" for number in numbers}
@@ -130,6 +134,17 @@ def test_what_is_the_same_is_not_written_again(tmp_path: Path) -> None:
     assert store.file.stat().st_ino != before
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_root_makes_belongs_to_slurm_s_user(tmp_path: Path) -> None:
+    """Root runs the program by hand; the next run may be Slurm's."""
+    os.chown(tmp_path, 4711, 4712)
+    store = Store(tmp_path)
+    with store.lock(within_s=0):
+        store.write(FULL)
+    made = [store.folder, *store.folder.iterdir()]
+    assert {(path.name, path.stat().st_uid, path.stat().st_gid) for path in made} == {(name, 4711, 4712) for name in ("clusterwright", "lock", "elastic.json")}
+
+
 @pytest.mark.parametrize("text", ["", "{", '{"form": 2}', '{"form": 1}', "[]"])
 def test_a_memory_that_cannot_be_read_is_an_error_and_stays(tmp_path: Path, text: str) -> None:
     store = Store(tmp_path)
@@ -140,23 +155,24 @@ def test_a_memory_that_cannot_be_read_is_an_error_and_stays(tmp_path: Path, text
     assert store.file.read_text() == text
 
 
-def _hold(folder: Path, held: Any, done: Any) -> None:
-    with Store(folder).lock(within_s=5):
-        held.set()
-        done.wait(30)
+HOLDS = """
+import pathlib, sys
+from components.elastic.memory import Store
+with Store(pathlib.Path(sys.argv[1])).lock(within_s=60):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
 
 
 def test_two_runs_do_not_overlap_and_a_killed_one_holds_nothing(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("fork")
-    held, done = context.Event(), context.Event()
-    other = context.Process(target=_hold, args=(tmp_path, held, done))
-    other.start()
-    assert held.wait(30)
-    with pytest.raises(Busy), Store(tmp_path).lock(within_s=0.1):
-        pass
-    other.kill()
-    other.join()
-    with Store(tmp_path).lock(within_s=1):
+    command = [sys.executable, "-c", HOLDS, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=project_root()) as other:
+        assert other.stdout
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(Busy), Store(tmp_path).lock(within_s=0.1):
+            pass
+        other.kill()
+    with Store(tmp_path).lock(within_s=0):
         pass
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from components.elastic.decide import Request, Wanted, holds, launched, resume, steps, suspend
+from components.elastic.decide import Request, Wanted, holds, launched, pools, resume, steps, suspend
 from components.elastic.decide.resume import RETRY_FOR_S, Answer, Refusal
 from components.elastic.memory import Launch, Memory
 from components.elastic.model import Cloud, Instance, Life, Slurm, Table
@@ -96,9 +96,33 @@ def test_a_pool_never_has_more_nodes_than_it_says() -> None:
     has = cloud(*(instance(f"train-a-{number}") for number in range(3)))
     assert len(asked(wanted((7, ("train-b-0",)), on=on, has=has))) == 1
     refused = wanted((7, ("train-b-0", "train-b-1")), on=on, has=has)
-    assert asked(refused) == []
-    assert isinstance(refused.steps[0], steps.SetDown)
-    assert "has its 4 nodes already" in refused.steps[0].reason
+    reason = "clusterwright: pool train has its 4 nodes already"
+    # Nothing is held, and the job is not hurried: Slurm lets it wait two minutes by itself.
+    assert refused.steps == (
+        steps.SetDown(("train-b-0", "train-b-1"), reason),
+        steps.PowerDown(("train-b-0", "train-b-1"), "pool train has its 4 nodes already"),
+    )
+    assert refused.memory == Memory()
+
+
+def test_of_several_jobs_those_get_nodes_for_which_the_pool_has_room() -> None:
+    on = table(node_set("train-a", count=4, pool_most=3), node_set("train-b", count=4, pool_most=3))
+    decision = wanted((7, ("train-a-0", "train-a-1")), (8, ("train-b-0", "train-b-1")), (9, ("train-b-2",)), on=on)
+    assert sorted(one.nodes for one in asked(decision)) == [("train-a-0", "train-a-1"), ("train-b-2",)]
+
+
+def test_what_counts_for_a_pool_is_what_runs_or_is_about_to_and_what_always_runs() -> None:
+    on = table(node_set("train-a", count=8, minimum=2, pool_most=7), node_set("train-b", count=8, pool_most=7), node_set("other", pool_most=1))
+    seen = slurm(node("train-a-0"), node("train-a-3", STOPPING), node("train-b-0", OFF, base="mixed"), node("other-0"), also=on)
+    has = cloud(instance("train-a-4"), instance("train-a-5", life=Life.ENDED), instance("train-a-6", identity="i-told"), instance("other-0"))
+    memory = Memory(launches=(launch("train-b-1"),), terminated={"i-told": NOW})
+    counted = {"train-a-0", "train-a-1", "train-a-3", "train-a-4", "train-a-6", "train-b-0", "train-b-1"}
+    assert pools.taken(on, "train", slurm=seen, cloud=has, memory=memory) == counted
+    assert pools.taken(on, "train", slurm=seen, cloud=has, memory=memory, apart_from=["train-b-0"]) == counted - {"train-b-0"}
+    reasons = {"train": "clusterwright: pool train has its 7 nodes already", "other": "clusterwright: pool other has its 1 nodes already"}
+    assert pools.full(on, slurm=seen, cloud=has, memory=memory) == reasons
+    assert pools.full(on, slurm=slurm(also=on), cloud=cloud(), memory=memory) == {}
+    assert pools.limits(table()) == {}
 
 
 # The cloud's answer
@@ -158,6 +182,18 @@ def test_when_one_launch_of_a_job_fails_the_others_are_taken_back() -> None:
     assert steps.Terminate(("i-train-2",), "the rest of the job can't start") in decision.steps
     downed = {name for step in decision.steps if isinstance(step, steps.SetDown) for name in step.nodes}
     assert {"train-0", "train-1", "train-2"} <= downed
+
+
+def test_a_node_that_somebody_took_under_maintenance_meanwhile_is_left_alone() -> None:
+    other = dataclasses.replace(launch("train-2", "train-3", token="u"), group=FRESH.group)
+    kept = node("train-2", STARTING | {"maintenance"}, base="mixed")
+    view = slurm(
+        kept, *(node(name, STARTING, base="mixed") for name in ("train-0", "train-1", "train-3")), jobs={7: ("train-0", "train-1", "train-2", "train-3")}
+    )
+    decision = answered(FRESH, "train-0", refusal=Refusal.CAPACITY, memory=Memory(launches=(FRESH, other)), view=view)
+    touched = {name for step in decision.steps if isinstance(step, steps.SetDown | steps.PowerDown) for name in step.nodes}
+    assert touched == {"train-0", "train-1", "train-3"}
+    assert [step.instances for step in decision.steps if isinstance(step, steps.Terminate)] == [("i-train-0", "i-train-3")]
 
 
 def test_a_launch_that_was_taken_back_while_the_cloud_was_at_it_ends() -> None:

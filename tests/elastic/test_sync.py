@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from components.elastic import act
 from components.elastic.decide import holds, steps, sync
 from components.elastic.decide.leases import PREFIX, TAKE_DOWN_S
 from components.elastic.memory import Hold, Memory
@@ -197,6 +198,30 @@ def test_a_hold_reaches_free_nodes_only_and_ends_by_itself() -> None:
     assert decided(on=on, view=down, has=has, memory=memory, now=NOW + 10).steps == (steps.Release(("train-2",), "switched off and fit for use"),)
 
 
+# Pools with a limit of their own
+
+
+def test_a_full_pool_s_other_nodes_are_out_of_reach_until_there_is_room() -> None:
+    on = table(node_set("train-a", count=2, pool_most=2), node_set("train-b", count=2, pool_most=2))
+    reason = "clusterwright: pool train has its 2 nodes already"
+    both = slurm(node("train-a-0", base="mixed"), node("train-a-1", base="mixed"), also=on)
+    full = decided(on=on, view=both, has=cloud(instance("train-a-0"), instance("train-a-1")))
+    assert full.steps == (steps.SetDown(("train-b-0", "train-b-1"), reason),)
+    held = [node(f"train-b-{number}", OFF, base="down", reason=reason) for number in range(2)]
+    still = slurm(node("train-a-0", base="mixed"), node("train-a-1"), *held)
+    assert decided(on=on, view=still, has=cloud(instance("train-a-0"), instance("train-a-1"))).steps == ()
+    room = slurm(node("train-a-0", base="mixed"), node("train-a-1", OFF), *held)
+    released = decided(on=on, view=room, has=cloud(instance("train-a-0")))
+    assert released.steps == (steps.Release(("train-b-0", "train-b-1"), "switched off and fit for use"),)
+
+
+def test_the_minimum_of_a_full_pool_has_its_room_kept() -> None:
+    on = table(node_set("train-a", count=2, minimum=1, pool_most=2), node_set("train-b", count=2, pool_most=2))
+    decision = decided(on=on, view=slurm(node("train-b-0", base="mixed"), also=on), has=cloud(instance("train-b-0")))
+    assert of(decision, steps.PowerUp) == [steps.PowerUp(("train-a-0",), "1 of 2 always run")]
+    assert of(decision, steps.SetDown) == [steps.SetDown(("train-a-1", "train-b-1"), "clusterwright: pool train has its 2 nodes already")]
+
+
 # Requests that were lost
 
 
@@ -255,6 +280,12 @@ def test_nothing_is_started_before_a_lease_begins_or_after_it_ends() -> None:
 
 
 # Scale
+
+
+def test_a_line_of_the_log_does_not_grow_with_the_nodes() -> None:
+    few, many = (steps.SetAddress(tuple((f"train-{number}", "10.0.0.1") for number in range(count))) for count in (act.AT_MOST_SAID, 7500))
+    assert act.told(few).endswith("=10.0.0.1")
+    assert act.told(many) == f"{act.told(few)} and {7500 - act.AT_MOST_SAID} more"
 
 
 def test_what_is_decided_twice_on_the_same_views_is_the_same() -> None:

@@ -1,8 +1,10 @@
 """The program against a cloud and a Slurm in which anything can happen: what must never be, never is; and when the trouble is over, all jobs run and nothing is left running."""
 
+import dataclasses
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -13,13 +15,19 @@ from tests.elastic.values import node_set, table
 from tests.elastic.world import World
 
 TWO_SETS = table(node_set("train-a", count=4, minimum=1, boot_timeout_s=300.0), node_set("train-b", count=4, boot_timeout_s=300.0))
+MOST = 5
+LIMITED = table(*(dataclasses.replace(one, pool_most=MOST) for one in TWO_SETS.node_sets))
 
 
 class Cluster(RuleBasedStateMachine):
-    @initialize()
-    def begin(self) -> None:
+    table = TWO_SETS
+
+    @initialize(sizes=st.lists(st.integers(1, 4), min_size=2, max_size=5))
+    def begin(self, sizes: list[int]) -> None:
         self.folder = tempfile.TemporaryDirectory(dir=memory.MEMORY)
-        self.world = World(TWO_SETS, Path(self.folder.name))
+        self.world = World(self.table, Path(self.folder.name))
+        for size in sizes:
+            self.world.submit(size)
 
     @rule(size=st.integers(1, 4))
     def submit(self, size: int) -> None:
@@ -115,5 +123,29 @@ class Cluster(RuleBasedStateMachine):
         assert store.read().launches == ()
 
 
-Cluster.TestCase.settings = settings(max_examples=100, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))
-TestCluster = Cluster.TestCase
+class LimitedCluster(Cluster):
+    """A pool that may have fewer nodes than its node sets have names."""
+
+    table = LIMITED
+
+    def assert_recovery(self) -> None:
+        super().assert_recovery()
+        assert self.world.peak <= MOST
+
+
+class ManyClusters(Cluster):
+    """Longer stories, and others in every run."""
+
+
+class ManyLimitedClusters(LimitedCluster):
+    """The same."""
+
+
+FEW = settings(max_examples=60, stateful_step_count=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=2000, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+Cluster.TestCase.settings = LimitedCluster.TestCase.settings = FEW
+ManyClusters.TestCase.settings = ManyLimitedClusters.TestCase.settings = MANY
+TestCluster, TestLimitedCluster = Cluster.TestCase, LimitedCluster.TestCase
+TestManyClusters, TestManyLimitedClusters = pytest.mark.soak(ManyClusters.TestCase), pytest.mark.soak(ManyLimitedClusters.TestCase)

@@ -13,7 +13,7 @@ from pathlib import Path
 from components.elastic import act, decide
 from components.elastic.decide.resume import Answer, Refusal
 from components.elastic.memory import Launch, Store
-from components.elastic.model import SLURMS_OWN, Cloud, Instance, Job, Life, Node, Slurm, Table
+from components.elastic.model import SLURMS_OWN, Cloud, Instance, Job, Life, Node, Reservation, Slurm, Table
 
 BOOT_S = 40.0
 RESUME_TIMEOUT_S = 900.0
@@ -68,6 +68,7 @@ class Batch:
 
     id: int
     size: int
+    lasts: float = JOB_S
     nodes: tuple[str, ...] = ()
     began: float | None = None
     is_over: bool = False
@@ -85,10 +86,14 @@ class World:
         self.is_reachable = True
         self.kill_in: int | None = None
         """The program is killed when it makes this many further calls."""
-        self.actor = act.Actor(table, slurm=self, fleet=Door(self), store=Store(folder), clock=lambda: self.now)
+        # One launch after the other: with several at once a story would not happen twice in the same way.
+        self.actor = act.Actor(table, slurm=self, fleet=Door(self), store=Store(folder), clock=lambda: self.now, at_a_time=1)
+        self.reserved: dict[str, Reservation] = {}
         self._waiting: list[Callable[[], None]] = []
         self.wrong: list[str] = []
         """What must never happen, and did."""
+        self.peak = 0
+        """The most instances that lived at once."""
 
     # What the program asks of Slurm
 
@@ -96,7 +101,7 @@ class World:
         self.step()
         nodes = {name: self._shown(known) for name, known in self.nodes.items()}
         running = tuple(Job(job.id, "running", job.nodes) for job in self.jobs.values() if job.nodes and not job.is_over)
-        return Slurm(nodes, running)
+        return Slurm(nodes, running, tuple(self.reserved.values()))
 
     def set_state(self, nodes: Sequence[str], state: str, *, reason: str = "") -> list[str]:
         self.step()
@@ -141,9 +146,11 @@ class World:
 
     def reserve(self, name: str, nodes: Sequence[str], start: float) -> None:
         self.step()
+        self.reserved[name] = Reservation(name, start, tuple(nodes))
 
     def unreserve(self, name: str) -> None:
         self.step()
+        del self.reserved[name]
 
     # What happens
 
@@ -165,18 +172,23 @@ class World:
         while self._waiting:
             self.call(self._waiting.pop(0))
 
-    def submit(self, size: int) -> None:
+    def submit(self, size: int, *, lasts: float = JOB_S) -> Batch:
         number = len(self.jobs) + 1
-        self.jobs[number] = Batch(number, size)
+        self.jobs[number] = Batch(number, size, lasts)
+        return self.jobs[number]
 
     def advance(self, seconds: float) -> None:
         """Let time pass, half a minute at a time, as the timer does."""
         end = self.now + seconds
         while self.now < end:
-            self.now += 30
+            self._pass(30)
             self._live()
             self._schedule()
             self.call(self.actor.sync)
+            self.peak = max(self.peak, sum(machine.ended_at is None for machine in self.machines.values()))
+
+    def _pass(self, seconds: float) -> None:
+        self.now += seconds
 
     def end_instance(self, identity: str) -> None:
         machine = self.machines[identity]
@@ -212,7 +224,7 @@ class World:
             on = [self.nodes[name] for name in job.nodes]
             if job.began is None and all(known.power == "up" for known in on):
                 job.began = self.now
-            if job.began is not None and self.now - job.began >= JOB_S:
+            if job.began is not None and self.now - job.began >= job.lasts:
                 job.is_over = True
                 for known in on:
                     known.job, known.idle_since = None, self.now
@@ -223,8 +235,10 @@ class World:
         for job in self.jobs.values():
             if job.nodes or job.is_over:
                 continue
+            kept = {name for one in self.reserved.values() if one.start < self.now + job.lasts for name in one.nodes}
             free = sorted(
-                (known for known in self.nodes.values() if known.is_free), key=lambda known: (known.power != "up", list(self.nodes).index(known.name))
+                (known for known in self.nodes.values() if known.is_free and known.name not in kept),
+                key=lambda known: (known.power != "up", list(self.nodes).index(known.name)),
             )
             if len(free) < job.size:
                 continue

@@ -75,7 +75,7 @@ def test_a_host_that_dies_under_a_job_is_replaced_and_the_job_runs(stack: Deploy
     before = stack.host("train-1").launch
     first = record.read(before)
     stack.cut_power("train-1")
-    wait_until(lambda: "its instance is gone" in log(stack), awaiting="the loss to be seen", within_s=60)
+    wait_until(lambda: "its instance is gone" in log(stack), awaiting="the loss to be seen", within_s=REPLACED_WITHIN_S)
     wait_until(lambda: state(stack, job) == "COMPLETED", awaiting="the job to be over", within_s=REPLACED_WITHIN_S)
     assert sorted(stack.ssh(f"cat slurm-{job}.out").split()[-2:]) == ["train-0", "train-1"]
     assert record.read(before) != first, "it runs on another host of the name"
@@ -87,7 +87,7 @@ def test_without_capacity_the_job_waits_with_a_reason_and_starts_when_there_is_s
     shortage = stack.names.elastic / service.SHORTAGE
     record.write(shortage, {"train": 1})
     job = stack.ssh("sbatch --parsable --nodes=2 --wrap 'srun hostname'").strip()
-    wait_until(lambda: "no capacity" in slurm(stack, "sinfo", "--noheader", "--format=%E"), awaiting="the node set to be held", within_s=60)
+    wait_until(lambda: "no capacity" in slurm(stack, "sinfo", "--noheader", "--format=%E"), awaiting="the node set to be held", within_s=REPLACED_WITHIN_S)
     assert standing(stack) == set(), "half of a job is none of it"
     assert state(stack, job) == "PENDING"
     held = json.loads(elastic(stack, "status", "--json"))["node_sets"][0]["held"]

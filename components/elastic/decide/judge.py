@@ -58,6 +58,8 @@ class Case:
     """The cloud shows an ended one, and none alive."""
     launch: Launch | None = None
     hold: Hold | None = None
+    full: str | None = None
+    """The node's pool has all the nodes it may have: what Slurm is told of the others."""
     missing_since: float | None = None
 
     @property
@@ -94,6 +96,8 @@ def _off(case: Case) -> Verdict:
         return Verdict(Act.FAILED_BOOT, "it did not register with Slurm in time")
     if case.hold:
         return Verdict(Act.HOLD, case.hold.reason) if not node.is_ours else LEAVE
+    if case.full and not case.node_set.always_runs(node.name):
+        return Verdict(Act.HOLD, case.full) if not node.is_ours else LEAVE
     if node.is_down or node.is_drained:
         return Verdict(Act.RELEASE, "switched off and fit for use")
     if case.node_set.always_runs(node.name):

@@ -10,7 +10,7 @@ from enum import Enum
 
 from ..memory import Launch, Memory
 from ..model import OURS, Cloud, Instance, Life, NodeSet, Slurm, Table
-from . import holds
+from . import holds, pools
 from .steps import Ask, Decision, PowerDown, SetAddress, SetDown, StartNow, Step, Terminate, decision
 
 VISIBLE_WITHIN_S = 180.0
@@ -66,17 +66,24 @@ def resume(request: Request, *, table: Table, slurm: Slurm, cloud: Cloud, memory
         memory = dataclasses.replace(memory, terminated={**memory.terminated, **dict.fromkeys(stale, now)})
     memory = memory.without(_outlived(cloud, memory, now))
     asked: list[Launch] = []
+    room = pools.Room(table, slurm=slurm, cloud=cloud, memory=memory, apart_from={node for group in known for node in group.nodes})
     for group in known:
         left = tuple(node for node in group.nodes if not memory.launch_of(node))
         if not left:
             continue
-        refusal = _refusal(left, owners, memory=memory, cloud=cloud, now=now)
-        if refusal:
-            steps += [*_given_up(group.nodes, refusal, group.job, slurm)]
+        held = next((hold.reason for node in left if (hold := holds.active(memory, owners[node], now))), None)
+        if held:
+            steps += [*_given_up(group.nodes, held, group.job, slurm)]
+            continue
+        beyond = room.refusal(left)
+        if beyond:
+            # The job waits as long as Slurm lets any job wait that lost its nodes: another try at once would end in the same way.
+            steps += [*_out_of_service(group.nodes, beyond, slurm)]
             continue
         for launch in _launches(dataclasses.replace(group, nodes=left), owners, table.stack, now):
             memory = memory.with_launch(launch)
             asked.append(launch)
+        room.take(left)
     merged, memory = _merged(asked, memory)
     return decision([*steps, *(Ask(launch, "wanted by Slurm") for launch in merged)], memory)
 
@@ -113,26 +120,20 @@ def _stale(cloud: Cloud, memory: Memory, nodes: set[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _refusal(nodes: Sequence[str], owners: Mapping[str, NodeSet], *, memory: Memory, cloud: Cloud, now: float) -> str | None:
-    """Say why these nodes can't even be asked for."""
-    for node in nodes:
-        hold = holds.active(memory, owners[node], now)
-        if hold:
-            return hold.reason
-    for node_set in {owners[node].name: owners[node] for node in nodes}.values():
-        most = node_set.pool_most
-        if most is None:
-            continue
-        pool = {node for node, owner in owners.items() if owner.pool == node_set.pool}
-        busy = {instance.node for instance in cloud.instances if instance.life is Life.LIVE} | {node for launch in memory.launches for node in launch.nodes}
-        if len(pool & (busy | set(nodes))) > most:
-            return f"{OURS}pool {node_set.pool} has its {most} nodes already"
-    return None
+def _out_of_service(nodes: tuple[str, ...], reason: str, slurm: Slurm) -> Iterator[Step]:
+    ours = tuple(node for node in nodes if not _is_kept(node, slurm))
+    if ours:
+        yield SetDown(ours, reason)
+        yield PowerDown(ours, reason.removeprefix(OURS))
+
+
+def _is_kept(node: str, slurm: Slurm) -> bool:
+    known = slurm.nodes.get(node)
+    return known is not None and known.is_kept
 
 
 def _given_up(nodes: tuple[str, ...], reason: str, job: int | None, slurm: Slurm) -> Iterator[Step]:
-    yield SetDown(nodes, reason)
-    yield PowerDown(nodes, reason.removeprefix(OURS))
+    yield from _out_of_service(nodes, reason, slurm)
     jobs = slurm.jobs_on(frozenset(nodes)) or ((job,) if job is not None else ())
     if jobs:
         yield StartNow(jobs)
@@ -231,11 +232,13 @@ def _free(node_set: NodeSet, slurm: Slurm, memory: Memory) -> tuple[str, ...]:
 
 
 def _undone(launch: Launch, made: Mapping[str, Instance], reason: str, *, slurm: Slurm, memory: Memory, now: float) -> Decision:
-    """Take back a launch, and all that was to stand with it."""
+    """Take back a launch, and all that was to stand with it, but for nodes that a person has."""
     others = [one for one in memory.launches if one.group == launch.group and one.token != launch.token]
     nodes = (*launch.nodes, *(node for one in others for node in one.nodes))
-    instances = (*(instance.id for instance in made.values()), *(instance for one in others for instance in one.instances.values()))
-    steps: list[Step] = [Terminate(instances, "the rest of the job can't start")] if instances else []
-    steps += _given_up(nodes, reason, launch.jobs[0] if launch.jobs else None, slurm)
+    started = {**{node: instance.id for node, instance in made.items()}, **{node: instance for one in others for node, instance in one.instances.items()}}
+    instances = tuple(instance for node, instance in started.items() if not _is_kept(node, slurm))
+    # The nodes first: what came up meanwhile is still the job's until then.
+    steps = [*_given_up(nodes, reason, launch.jobs[0] if launch.jobs else None, slurm)]
+    steps += [Terminate(instances, "the rest of the job can't start")] if instances else []
     memory = memory.without(frozenset(nodes))
     return decision(steps, dataclasses.replace(memory, terminated={**memory.terminated, **dict.fromkeys(instances, now)}))

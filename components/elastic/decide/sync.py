@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ..memory import Launch, Memory
 from ..model import OURS, Cloud, Instance, Life, Node, NodeSet, Slurm, Table
-from . import holds, leases
+from . import holds, leases, pools
 from .judge import Act, Case, Verdict, judge
 from .resume import Request, Wanted, resume
 from .steps import (
@@ -44,10 +44,11 @@ class _Judged:
 def sync(*, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> Decision:
     """Decide one step of mending."""
     memory = leases.held(holds.forgotten(memory, table, now), table, cloud, now)
-    cloud = _as_told(cloud, memory)
+    shown, cloud = cloud, _as_told(cloud, memory)
     owners = table.owners()
     live, ended = _by_node(cloud, memory)
-    judged = tuple(_judged(table, slurm, memory, live, ended, now))
+    full = pools.full(table, slurm=slurm, cloud=shown, memory=memory)
+    judged = tuple(_judged(table, slurm, memory, live, ended, full, now))
     memory, broken = _counted(judged, memory, now)
     failed = {name: memory.holds[name].reason for name in broken}
     steps: list[Step] = [
@@ -60,7 +61,7 @@ def sync(*, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float
         *_orphans(cloud, owners, slurm, memory, live, now),
     ]
     lost = [one.case.node.name for one in judged if one.verdict.act is Act.ASK]
-    asked = resume(_request(lost, slurm), table=table, slurm=slurm, cloud=cloud, memory=memory, now=now)
+    asked = resume(_request(lost, slurm), table=table, slurm=slurm, cloud=shown, memory=memory, now=now)
     steps += [*_repeats(judged), *asked.steps]
     memory = _remembered(judged, asked.memory, steps, now)
     return decision(steps, memory)
@@ -88,7 +89,9 @@ def _by_node(cloud: Cloud, memory: Memory) -> tuple[dict[str, Instance], dict[st
     return live, ended
 
 
-def _judged(table: Table, slurm: Slurm, memory: Memory, live: Mapping[str, Instance], ended: Mapping[str, Instance], now: float) -> Iterator[_Judged]:
+def _judged(
+    table: Table, slurm: Slurm, memory: Memory, live: Mapping[str, Instance], ended: Mapping[str, Instance], full: Mapping[str, str], now: float
+) -> Iterator[_Judged]:
     launches = {node: launch for launch in memory.launches for node in launch.nodes}
     for node_set in table.node_sets:
         hold = holds.active(memory, node_set, now)
@@ -105,6 +108,7 @@ def _judged(table: Table, slurm: Slurm, memory: Memory, live: Mapping[str, Insta
                 has_ended=_has_ended(ended.get(name), launch),
                 launch=launch,
                 hold=hold,
+                full=full.get(node_set.pool),
                 missing_since=memory.missing.get(name),
             )
             yield _Judged(case, judge(case))

@@ -19,6 +19,7 @@ from ..act import Unreachable
 from ..decide.resume import Answer, Refusal
 from ..memory import Launch
 from ..model import Cloud, Instance, Lease, Life, NodeSet, Table
+from .known import Known, Shelf, to_read, with_read
 
 STACK_TAG, CLUSTER_TAG, PART_TAG = "clusterwright:stack", "clusterwright:cluster", "clusterwright:part"
 NODE_TAG, NODE_SET_TAG, LAUNCH_TAG = "clusterwright:node", "clusterwright:node-set", "clusterwright:launch"
@@ -33,6 +34,7 @@ REPEATED_AFTER_S = 20.0
 BLOCK_ENDS_EARLY_S = 1800.0
 """EC2 ends the instances of a capacity block 30 minutes before the block (EC2 User Guide, "Capacity Blocks for ML")."""
 LIVE_STATES = ("pending", "running")
+FILTER_VALUES_AT_ONCE = 200  # EC2 User Guide, "List and filter using the CLI and API": at most 200 values for a filter
 BOUGHT_BY_TEMPLATE = ("spot", "block")
 """How these are bought stands in the launch template, as RunInstances takes it; CreateFleet has words of its own for it and refuses such a template."""
 CAPACITY_CODES = frozenset(
@@ -75,12 +77,16 @@ class Aws:
 
     Args:
         client: boto3's EC2 client; None: one for the table's region, with credentials and endpoint from the environment.
+        shelf: keeps what was read; None: nothing is kept.
         now: seconds since 1970.
         pause: lets seconds pass.
     """
 
-    def __init__(self, table: Table, *, client: Any = None, now: Callable[[], float] = time.time, pause: Callable[[float], None] = time.sleep):
+    def __init__(
+        self, table: Table, *, client: Any = None, shelf: Shelf | None = None, now: Callable[[], float] = time.time, pause: Callable[[float], None] = time.sleep
+    ):
         self._table = table
+        self._shelf = shelf or Shelf(None, "")
         # Adaptive retries slow down when EC2 says so, and go on for about a minute.
         settings = botocore.config.Config(retries={"mode": "adaptive", "max_attempts": 8}, connect_timeout=10, read_timeout=70)
         self._ec2 = client or boto3.client("ec2", region_name=table.region, config=settings)
@@ -88,7 +94,7 @@ class Aws:
 
     def view(self) -> Cloud:
         try:
-            instances = tuple(self._instances([_filter(f"tag:{STACK_TAG}", self._table.stack), _filter(f"tag:{PART_TAG}", COMPUTE)]))
+            instances = self._all()
             noticed = self._noticed() if any(node_set.capacity_kind == "spot" for node_set in self._table.node_sets) else set()
             leases = dict(self._leases())
         except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
@@ -120,12 +126,32 @@ class Aws:
         except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
             return f"EC2 does not give it: {error}"
 
-    def _instances(self, filters: list[dict[str, Any]]) -> Iterator[Instance]:
-        owners = self._table.owners()
+    def _all(self) -> tuple[Instance, ...]:
+        """Give all instances of the stack: how each is now, and the rest as it was read before."""
+        states, now, owners = self._states(), self._now(), self._table.owners()
+        seen = {one: state in LIVE_STATES for one, state in states.items()}
+        asked = to_read(self._shelf.read(), seen, now)
+        read = dict(self._described(asked, now))
+        known = with_read(self._shelf.read(), seen, asked, read, now)
+        self._shelf.write(known)
+        return tuple(_instance(one, known[one], owners, lives=lives) for one, lives in seen.items() if known[one].is_ours)
+
+    def _states(self) -> dict[str, str]:
+        """Give how each instance of the region is, also those of others: this call knows no tags (Amazon EC2 API Reference, DescribeInstanceStatus)."""
+        pages = self._ec2.get_paginator("describe_instance_status").paginate(IncludeAllInstances=True, PaginationConfig={"PageSize": 1000})
+        return {one["InstanceId"]: one["InstanceState"]["Name"] for page in pages for one in page["InstanceStatuses"]}
+
+    def _described(self, identities: Sequence[str], now: float) -> Iterator[tuple[str, Known]]:
+        """Give those that are the stack's compute nodes; a filter, unlike a list of ids, may name what is not shown yet."""
+        for start in range(0, len(identities), FILTER_VALUES_AT_ONCE):
+            ours = [_filter(f"tag:{STACK_TAG}", self._table.stack), _filter(f"tag:{PART_TAG}", COMPUTE)]
+            yield from self._read([*ours, _filter("instance-id", *identities[start : start + FILTER_VALUES_AT_ONCE])], now)
+
+    def _read(self, filters: list[dict[str, Any]], now: float) -> Iterator[tuple[str, Known]]:
         for page in self._ec2.get_paginator("describe_instances").paginate(Filters=filters, PaginationConfig={"PageSize": 1000}):
             for reservation in page["Reservations"]:
                 for found in reservation["Instances"]:
-                    yield _instance(found, owners)
+                    yield found["InstanceId"], _known(found, now)
 
     def _noticed(self) -> set[str]:
         """Spot instances that EC2 has said it will take back."""
@@ -133,30 +159,41 @@ class Aws:
         return {request["InstanceId"] for page in found for request in page["SpotInstanceRequests"] if "InstanceId" in request}
 
     def _leases(self) -> Iterator[tuple[str, Lease]]:
-        blocks = {node_set.capacity_id: node_set for node_set in self._table.node_sets if node_set.capacity_kind == "block" and node_set.capacity_id}
-        if not blocks:
-            return
-        for found in self._ec2.describe_capacity_reservations(CapacityReservationIds=[*blocks])["CapacityReservations"]:
-            node_set = blocks.get(found["CapacityReservationId"])
-            if node_set and found.get("EndDate"):
-                yield node_set.name, Lease(found["StartDate"].timestamp(), found["EndDate"].timestamp() - BLOCK_ENDS_EARLY_S)
+        blocks = {node_set.capacity_id for node_set in self._table.node_sets if node_set.capacity_kind == "block" and node_set.capacity_id}
+        known = {identity: lease for identity in sorted(blocks) if (lease := self._lease(identity))}
+        for node_set in self._table.node_sets:
+            if node_set.capacity_kind == "block" and node_set.capacity_id in known:
+                yield node_set.name, known[node_set.capacity_id]
+
+    def _lease(self, identity: str) -> Lease | None:
+        """Give when a block begins and ends; one that EC2 no longer knows is over, and no reason to leave everything else alone."""
+        try:
+            [found] = self._ec2.describe_capacity_reservations(CapacityReservationIds=[identity])["CapacityReservations"]
+        except botocore.exceptions.ClientError as error:
+            if _code(error) != "InvalidCapacityReservationId.NotFound":
+                raise
+            return Lease(0.0, self._now())
+        return Lease(found["StartDate"].timestamp(), found["EndDate"].timestamp() - BLOCK_ENDS_EARLY_S) if found.get("EndDate") else None
 
     def _launch(self, launch: Launch, node_set: NodeSet) -> Answer:
         try:
-            known = [*self._instances([_filter(f"tag:{LAUNCH_TAG}", launch.token)])] if self._is_repeated(launch) else []
-            live = [instance for instance in known if instance.life is Life.LIVE]
+            live = dict(self._launched(launch)) if self._is_repeated(launch) else {}
             if live:
-                identities, refusal, detail = [instance.id for instance in live], None, ""
+                identities, refusal, detail = [*live], None, ""
             else:
                 identities, refusal, detail = (
                     self._run(launch, node_set) if node_set.capacity_kind in BOUGHT_BY_TEMPLATE else self._create_fleet(launch, node_set)
                 )
-            named = {instance.node: instance.id for instance in live if instance.node in launch.nodes}
+            named = {known.node: one for one, known in live.items() if known.node in launch.nodes}
             return Answer(self._named(launch, identities, named), refusal, detail)
         except botocore.exceptions.ClientError as error:
             return _refused(_code(error), error.response.get("Error", {}).get("Message", str(error)))
         except botocore.exceptions.BotoCoreError as error:
             return Answer((), Refusal.LATER, str(error))
+
+    def _launched(self, launch: Launch) -> Iterator[tuple[str, Known]]:
+        """Give what lives of a launch that was asked for before."""
+        return self._read([_filter(f"tag:{LAUNCH_TAG}", launch.token), _filter("instance-state-name", *LIVE_STATES)], self._now())
 
     def _is_repeated(self, launch: Launch) -> bool:
         return self._now() - launch.requested_at > REPEATED_AFTER_S
@@ -244,18 +281,30 @@ def _tag(tags: Iterable[Mapping[str, str]], key: str) -> str:
     return next((tag["Value"] for tag in tags if tag["Key"] == key), "")
 
 
-def _instance(found: Mapping[str, Any], owners: Mapping[str, NodeSet]) -> Instance:
+def _known(found: Mapping[str, Any], now: float) -> Known:
     tags = found.get("Tags", ())
-    node, version = _tag(tags, NODE_TAG), _tag(tags, TEMPLATE_VERSION_TAG)
-    node_set = owners.get(node)
-    return Instance(
-        id=found["InstanceId"],
-        node=node,
-        life=Life.LIVE if found["State"]["Name"] in LIVE_STATES else Life.ENDED,
+    return Known(
+        since=now,
+        read_at=now,
+        is_ours=True,
+        node=_tag(tags, NODE_TAG),
+        launch=_tag(tags, LAUNCH_TAG),
+        version=_tag(tags, TEMPLATE_VERSION_TAG),
         launched_at=found["LaunchTime"].timestamp(),
         address=found.get("PrivateIpAddress", ""),
-        launch=_tag(tags, LAUNCH_TAG),
-        is_outdated=bool(node_set and version and version != node_set.launch_template_version),
+    )
+
+
+def _instance(identity: str, known: Known, owners: Mapping[str, NodeSet], *, lives: bool) -> Instance:
+    node_set = owners.get(known.node)
+    return Instance(
+        id=identity,
+        node=known.node,
+        life=Life.LIVE if lives else Life.ENDED,
+        launched_at=known.launched_at,
+        address=known.address,
+        launch=known.launch,
+        is_outdated=bool(node_set and known.version and known.version != node_set.launch_template_version),
     )
 
 

@@ -1,0 +1,99 @@
+"""What was read of instances before, so that a look at thousands of them asks only for what it can't know.
+
+What EC2 tells of one instance with 33 interfaces is a text of 40 KB, which takes longer to read than to decide what to do with it, and no option leaves the interfaces out. But all that is needed of
+an instance (its node, its launch, its address) is told once and stays; how it is at the moment is told by another call, in a few words for each.
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ..memory import replace
+
+FORM = 1
+FILE = "instances.json"
+SETTLED_AFTER_S = 180.0
+"""So long tags of an instance may come late: until then one that does not seem to be ours is read again and again."""
+AGAIN_AFTER_S = 900.0
+AGAIN_AT_ONCE = 20
+"""Those read longest ago are read again, a few with each look: somebody may have changed their tags."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Known:
+    """What was read of one instance."""
+
+    since: float
+    """When it was seen first, seconds since 1970."""
+    read_at: float
+    is_ours: bool = False
+    node: str = ""
+    launch: str = ""
+    version: str = ""
+    """Of its launch template."""
+    launched_at: float = 0.0
+    address: str = ""
+
+    def is_whole(self, now: float) -> bool:
+        """Say whether nothing more is to come."""
+        return bool(self.node and self.address) if self.is_ours else now - self.since >= SETTLED_AFTER_S
+
+
+def to_read(known: Mapping[str, Known], seen: Mapping[str, bool], now: float) -> list[str]:
+    """Choose the instances that have to be read.
+
+    Args:
+        seen: all instances that there are → whether each lives. Of one that has ended nothing more comes.
+    """
+    new = [one for one, lives in seen.items() if one not in known or (lives and not known[one].is_whole(now))]
+    old = sorted((known[one].read_at, one) for one, lives in seen.items() if lives and one in known and now - known[one].read_at >= AGAIN_AFTER_S)
+    return [*dict.fromkeys([*new, *(one for _, one in old[:AGAIN_AT_ONCE])])]
+
+
+def with_read(known: Mapping[str, Known], seen: Iterable[str], asked: Iterable[str], read: Mapping[str, Known], now: float) -> dict[str, Known]:
+    """Give what is known now: what was asked for and not given is somebody else's, and what is no longer seen is forgotten."""
+    updated = dict(known)
+    for one in asked:
+        since = known[one].since if one in known and known[one].is_ours == (one in read) else now
+        updated[one] = dataclasses.replace(read.get(one, Known(now, now)), since=since, read_at=now)
+    return {one: updated[one] for one in seen if one in updated}
+
+
+class Shelf:
+    """The file in which it is kept; one that is lost or can't be read only costs the time to read everything anew.
+
+    Args:
+        folder: where the program's memory is; None: nothing is kept.
+        of: whose instances they are.
+        keeps: whether what is new is written.
+    """
+
+    def __init__(self, folder: Path | None, of: str, *, keeps: bool = True):
+        self._file = folder / FILE if folder else None
+        self._of, self._keeps = of, keeps
+        self._known: dict[str, Known] | None = None
+
+    def read(self) -> Mapping[str, Known]:
+        if self._known is None:
+            self._known = self._stored()
+        return self._known
+
+    def write(self, known: dict[str, Known]) -> None:
+        if known == self.read():
+            return
+        self._known = known
+        if self._file and self._keeps:
+            instances = {one: dataclasses.astuple(entry) for one, entry in known.items()}
+            replace(self._file, json.dumps({"form": FORM, "of": self._of, "instances": instances}), is_durable=False)
+
+    def _stored(self) -> dict[str, Known]:
+        if self._file is None:
+            return {}
+        try:
+            record = json.loads(self._file.read_text())
+            if (record["form"], record["of"]) != (FORM, self._of):
+                return {}
+            return {one: Known(*values) for one, values in record["instances"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return {}
