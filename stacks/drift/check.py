@@ -5,8 +5,9 @@ import datetime as dt
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
-from . import capability, cloud, engine, hosts, look, scheduler, stack, versions
+from . import advice, capability, cloud, elastic, engine, hosts, look, scheduler, stack, unrecorded, versions
 from .codes import Code
 from .finding import LAYERS, Drift, Layer, Report, Result, Unchecked, drift, in_order
 
@@ -19,68 +20,102 @@ class Checked:
 
     report: Report
     known: stack.Known | None
-    """None: the stack's record could not be read."""
+    """With the hosts that come and go and were looked at. None: the stack's record could not be read."""
     answers: Mapping[str, Mapping[str, str]]
     """What the scheduler answered; empty when it wasn't asked or said nothing."""
 
 
-def check(stack_name: str, *, layers: Collection[Layer] = LAYERS, acceptance: bool = False, say: Callable[[str], None] = lambda _: None) -> Checked:
+def check(
+    stack_name: str,
+    *,
+    layers: Collection[Layer] = LAYERS,
+    acceptance: bool = False,
+    folder: Path | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Checked:
     """Check the layers of a stack. Holds no lock and changes nothing.
 
     Args:
         acceptance: judge the last acceptance's figures, too.
+        folder: the Pulumi project's; this project's when it isn't given.
         say: told what is being done, for a terminal.
     """
     begun, moment = time.monotonic(), dt.datetime.now(dt.UTC).replace(microsecond=0)
     say("reading the stack's record")
     try:
-        known = stack.read(engine.record(stack_name))
+        known = stack.read(engine.record(stack_name, folder))
     except (engine.Unanswered, stack.NotUp) as error:
-        failure = f"the record of stack {stack_name} could not be read: {error}"
+        failure = advice.with_advice(f"the record of stack {stack_name} could not be read: {error}")
         results = tuple(Result(layer, failure=failure) for layer in LAYERS if layer in layers)
         return Checked(Report(stack_name, "", "", moment, time.monotonic() - begun, results), None, {})
     say("looking at resources and hosts")
     with ThreadPoolExecutor(2) as pool:
-        from_cloud = pool.submit(_cloud, stack_name, known) if Layer.CLOUD in layers else None
+        from_cloud = pool.submit(_cloud, stack_name, known, folder) if Layer.CLOUD in layers else None
         from_hosts = pool.submit(_hosts, stack_name, known, layers, acceptance) if ON_HOSTS & set(layers) else None
-        on_hosts, answers = from_hosts.result() if from_hosts else ([], {})
+        on_hosts, known_hosts, answers = from_hosts.result() if from_hosts else ([], known.hosts, {})
         found = [*(from_cloud.result() if from_cloud else []), *on_hosts]
     results = tuple(result for layer in LAYERS for result in found if result.layer is layer)
     report = Report(stack_name, str(known.spec["name"]), str(known.spec["target"]), moment, time.monotonic() - begun, results)
-    return Checked(report, known, answers)
+    return Checked(report, dataclasses.replace(known, hosts=known_hosts), answers)
 
 
-def _cloud(stack_name: str, known: stack.Known) -> list[Result]:
+def _cloud(stack_name: str, known: stack.Known, folder: Path | None) -> list[Result]:
     begun = time.monotonic()
+    with ThreadPoolExecutor(3) as pool:
+        world, program = pool.submit(engine.world, stack_name, folder), pool.submit(engine.program, stack_name, folder)
+        instances = pool.submit(unrecorded.look, stack_name, known.spec)
+    findings: list[Drift] = []
+    unchecked: list[Unchecked] = []
+    failures: list[str] = []
     try:
-        world = engine.world(stack_name)
-    except engine.Unanswered as error:
-        return [Result(Layer.CLOUD, failure=f"the resources could not be looked at: {error}", seconds=time.monotonic() - begun)]
-    unchecked: list[Unchecked] = [*cloud.left_out(world)]
-    try:
-        program = engine.program(stack_name)
+        asked = program.result().steps
     except engine.Unanswered as error:
         # The world was looked at all the same: what is wrong with the program is no reason to hide that.
         unchecked.append(Unchecked(Layer.CLOUD, "changes of the program and the blueprint", f"the preview failed: {error}"))
-        program = None
-    findings = cloud.findings(world, program, pending=known.pending)
-    return [Result(Layer.CLOUD, findings, tuple(unchecked), seconds=time.monotonic() - begun)]
+        asked = None
+    try:
+        seen = world.result()
+    except engine.Unanswered as error:
+        failures.append(f"the resources could not be looked at: {error}")
+        seen = engine.World(())
+    if seen.error:
+        few = "1 resource" if len(seen.unread) == 1 else f"{len(seen.unread) or 'some'} resources"
+        failures.append(f"{few} could not be looked at: {seen.error}")
+    findings += cloud.findings(seen.steps, asked, pending=known.pending, recorded=known.resources)
+    unchecked += [*cloud.left_out(seen.steps), *cloud.unread(seen.unread)]
+    try:
+        differing, not_compared = unrecorded.findings(instances.result(), known, moment=dt.datetime.now(dt.UTC))
+        findings += differing
+        unchecked += not_compared
+    except unrecorded.Unanswered as error:
+        failures.append(f"the instances under the stack's name could not be listed: {error}")
+    return [Result(Layer.CLOUD, in_order(findings), tuple(unchecked), advice.with_advice("\n".join(failures)), time.monotonic() - begun)]
 
 
-def _hosts(stack_name: str, known: stack.Known, layers: Collection[Layer], acceptance: bool) -> tuple[list[Result], Mapping[str, Mapping[str, str]]]:
-    begun = time.monotonic()
+def _hosts(
+    stack_name: str, known: stack.Known, layers: Collection[Layer], acceptance: bool
+) -> tuple[list[Result], tuple[stack.KnownHost, ...], Mapping[str, Mapping[str, str]]]:
+    begun, begun_s = time.monotonic(), time.time()
     chosen = [layer for layer in LAYERS if layer in ON_HOSTS and layer in layers]
-    seen = look.look(known, title=f"{stack_name} drift") if known.hosts else look.Seen({}, None, {}, {}, time.time())
+    up = elastic.look(stack_name, known)
+    everybody = dataclasses.replace(known, hosts=(*known.hosts, *up.hosts))
+    seen = look.look(everybody, title=f"{stack_name} drift") if everybody.hosts else look.Seen({}, None, {}, {}, time.time())
+    answers = (seen.scheduler or {}).get("answers", {})
+    arriving = elastic.on_their_way(up, elastic.look(stack_name, known) if up.hosts else up, answers, moment_s=begun_s)
+    seen = look.without(seen, arriving)
     seconds = time.monotonic() - begun
     if seen.error:
-        return [Result(layer, failure=f"the hosts could not be looked at: {seen.error}", seconds=seconds) for layer in chosen], {}
+        return [Result(layer, failure=f"the hosts could not be looked at: {seen.error}", seconds=seconds) for layer in chosen], known.hosts, {}
+    coming = tuple(elastic.unchecked(known, up, arriving))
     judges: dict[Layer, Callable[[], Result]] = {
-        Layer.HOSTS: lambda: _hosts_layer(known, seen),
+        Layer.HOSTS: lambda: _hosts_layer(everybody, seen),
         Layer.SCHEDULER: lambda: _scheduler_layer(known, seen),
-        Layer.VERSIONS: lambda: _versions_layer(known, seen),
-        Layer.CAPABILITY: lambda: _capability_layer(known, seen, acceptance=acceptance),
+        Layer.VERSIONS: lambda: _versions_layer(everybody, seen),
+        Layer.CAPABILITY: lambda: _capability_layer(everybody, seen, acceptance=acceptance),
     }
-    return [_judged(layer, judges[layer], seconds) for layer in chosen], (seen.scheduler or {}).get("answers", {})
+    judged = [_judged(layer, judges[layer], seconds) for layer in chosen]
+    results = [dataclasses.replace(one, unchecked=(*one.unchecked, *(more for more in coming if more.layer is one.layer))) for one in judged]
+    return results, tuple(host for host in everybody.hosts if host not in arriving), answers
 
 
 def _judged(layer: Layer, judge: Callable[[], Result], seconds: float) -> Result:
@@ -101,7 +136,7 @@ def _silent(layer: Layer, seen: look.Seen) -> Iterator[Unchecked]:
 
 def _hosts_layer(known: stack.Known, seen: look.Seen) -> Result:
     findings: list[Drift] = [hosts.unreachable(host, message) for host, message in seen.unreachable.items()]
-    unchecked = [*_silent(Layer.HOSTS, seen), *hosts.not_recorded(known), *(Unchecked(Layer.HOSTS, where, why) for where, why in hosts.NOT_COMPARED)]
+    unchecked = [*_silent(Layer.HOSTS, seen), *(Unchecked(Layer.HOSTS, where, why) for where, why in hosts.NOT_COMPARED)]
     for host, facts in seen.facts.items():
         findings += hosts.findings(host, facts, known, moment_s=seen.moment_s)
         unchecked += hosts.unchecked(host, facts)

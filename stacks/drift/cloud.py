@@ -1,67 +1,107 @@
 """The cloud layer: what the engine sees of the world (a refresh that is only previewed), and what the program would change (a preview). Pure.
 
-Both documents are those of `--json`: a list of steps, each with the recorded state of a resource and the one that was seen or is asked for.
+Both come as steps, each with the recorded state of a resource and the one that was seen or is asked for (`engine.World`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import rules
 from .codes import Code
 from .finding import Drift, Layer, Unchecked, drift, in_order
-from .values import differences, shown, told
+from .values import differences, is_secret, shown, told
 
+Step = Mapping[str, Any]
 UNTOUCHED = frozenset({"same", "read", "refresh"})
+GONE = "delete"
+HALVES = frozenset({"create-replacement", "delete-replaced", "discard-replaced", "read-discard", "read-replacement", "remove-pending-replace"})
+"""Parts of a replacement, which comes as a step of its own, too."""
+NOTES_OF_THE_ENGINE = "__defaults"
+ROLE_TYPE, ATTACHMENT_TYPE, POLICY_TYPE = "aws:iam/role:Role", "aws:iam/rolePolicyAttachment:RolePolicyAttachment", "aws:iam/rolePolicy:RolePolicy"
 STACK_TYPE = "pulumi:pulumi:Stack"
 PROVIDER_PREFIX = "pulumi:providers:"
+_READING = re.compile(r"^reading \S+ \([^)]*\): ")
+"""What the provider puts before the cloud's words."""
 UP = "`clusterwright up` brings it back; if the change is wanted, put it into the blueprint"
 SHOWN_PROPERTIES = 6
-"""Properties that one finding about changed code names."""
+"""Properties that one finding about changed code names, and resources that can't be read for one reason and are named."""
 
 
-def findings(world: Mapping[str, Any], program: Mapping[str, Any] | None, *, pending: Sequence[str] = ()) -> tuple[Drift, ...]:
+def findings(
+    world: Iterable[Step], program: Iterable[Step] | None, *, pending: Sequence[str] = (), recorded: Sequence[Mapping[str, Any]] = ()
+) -> tuple[Drift, ...]:
     """Tell what the world changed from what the code changed.
 
     Args:
-        world: document of `refresh --preview-only`.
-        program: document of `preview`; None when it wasn't asked for or failed.
+        world: steps of a refresh that is only previewed.
+        program: steps of a preview; None when it wasn't asked for or failed.
         pending: names of resources that an interrupted update was making.
+        recorded: the stack's resources (`stack.Known.resources`).
     """
-    asked = {step["urn"]: step for step in _steps(program or {})}
-    found = [*_world(world, asked), *_code(asked.values()), *(_half_made(name) for name in pending)]
+    asked = {step["urn"]: step for step in _changed(program or ())}
+    seen = [step for step in world if _counts(step)]
+    found = [*_world(seen, asked), *_rights(seen, recorded), *_code(asked.values()), *(_half_made(name) for name in pending)]
     return in_order(found)
 
 
-def left_out(world: Mapping[str, Any]) -> tuple[Unchecked, ...]:
+def left_out(world: Iterable[Step]) -> tuple[Unchecked, ...]:
     """Name what differs and is left out by rule, with the rule's reason."""
     found = []
-    for step in _steps(world):
-        for path, _, _ in _properties(step):
+    for step in world:
+        for path, _, _ in _properties(step) if _counts(step) and step["op"] != GONE else ():
             rule = rules.rule(step_type(step), path)
             if rule and rule.leave_out:
                 found.append(Unchecked(Layer.CLOUD, f"{place(step)}: {path}", f"left out: {rule.leave_out}"))
     return tuple(dict.fromkeys(found))
 
 
-def place(step: Mapping[str, Any]) -> str:
+def unread(errors: Mapping[str, str]) -> tuple[Unchecked, ...]:
+    """Name the resources that could not be looked at.
+
+    Args:
+        errors: URN → reason.
+    """
+    by_reason: dict[str, list[str]] = {}
+    for urn, why in sorted(errors.items()):
+        by_reason.setdefault(_READING.sub("", why), []).append(f"{_type_of(urn)} {_name_of(urn)}")
+    found = []
+    for why, names in by_reason.items():
+        shown_names = names if len(names) <= SHOWN_PROPERTIES else [f"{len(names)} resources"]
+        found += [Unchecked(Layer.CLOUD, name, f"it could not be looked at: {why}") for name in shown_names]
+    return tuple(found)
+
+
+def place(step: Step) -> str:
     """Name the resource of a step as people know it."""
-    return f"{step_type(step)} {step['urn'].rpartition('::')[2]}"
+    return f"{step_type(step)} {_name_of(step['urn'])}"
 
 
-def step_type(step: Mapping[str, Any]) -> str:
+def step_type(step: Step) -> str:
     state = step.get("oldState") or step.get("newState") or {}
     return str(state.get("type", ""))
 
 
-def _steps(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for step in document.get("steps", ()):
-        if step["op"] not in UNTOUCHED and step_type(step) != STACK_TYPE and not step_type(step).startswith(PROVIDER_PREFIX):
-            yield step
+def _name_of(urn: str) -> str:
+    return urn.rpartition("::")[2]
 
 
-def _world(world: Mapping[str, Any], asked: Mapping[str, Mapping[str, Any]]) -> Iterator[Drift]:
-    for step in _steps(world):
-        if step["op"] == "delete":
+def _type_of(urn: str) -> str:
+    """Give the type that a URN ends with (`urn:pulumi:stack::project::parent$type::name`)."""
+    return urn.split("::")[2].rpartition("$")[2]
+
+
+def _counts(step: Step) -> bool:
+    return step_type(step) != STACK_TYPE and not step_type(step).startswith(PROVIDER_PREFIX) and step["op"] not in HALVES
+
+
+def _changed(steps: Iterable[Step]) -> Iterator[Step]:
+    return (step for step in steps if _counts(step) and step["op"] not in UNTOUCHED)
+
+
+def _world(world: Iterable[Step], asked: Mapping[str, Step]) -> Iterator[Drift]:
+    for step in world:
+        if step["op"] == GONE:
             identity = str((step.get("oldState") or {}).get("id", ""))
             yield drift(
                 Layer.CLOUD, Code.RESOURCE_GONE, place(step), "the resource no longer exists", remedy=UP, desired="exists", recorded=identity or "exists"
@@ -85,17 +125,48 @@ def _world(world: Mapping[str, Any], asked: Mapping[str, Mapping[str, Any]]) -> 
             )
 
 
-def _properties(step: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield what differs between the recorded state and the seen one, of what the provider calls a difference."""
+def _properties(step: Step) -> Iterator[tuple[str, Any, Any]]:
+    """Yield what differs between the recorded state and the seen one.
+
+    That is what the provider calls a difference, which is about inputs, and those outputs that a rule names. All other outputs are the cloud's own bookkeeping.
+    """
     old, new = (step.get("oldState") or {}), (step.get("newState") or {})
     before, now = old.get("outputs") or old.get("inputs") or {}, new.get("outputs") or new.get("inputs") or {}
     named = {_top(path) for path in (*(step.get("detailedDiff") or {}), *(step.get("diffReasons") or ()))}
+    is_changed, told_of = step["op"] not in UNTOUCHED, set()
     for path, recorded, actual in differences(before, now):
-        if not named or _top(path) in named:
+        rule = rules.rule(step_type(step), path)
+        if path != NOTES_OF_THE_ENGINE and ((rule is not None and rule.output) or (is_changed and (not named or _top(path) in named))):
+            told_of.add(_top(path))
             yield path, recorded, actual
+    for top in sorted(named - told_of):
+        if is_changed and (is_secret(before.get(top)) or is_secret(now.get(top))):
+            yield top, before.get(top), now.get(top)  # the engine shows neither side
 
 
-def _code(steps: Any) -> Iterator[Drift]:
+def _rights(world: Iterable[Step], recorded: Sequence[Mapping[str, Any]]) -> Iterator[Drift]:
+    """Find policies that somebody gave a role beside those that the stack gives it: no resource names them, so none is missing or changed."""
+    attached = {(one["outputs"].get("role"), one["outputs"].get("policyArn")) for one in recorded if one["type"] == ATTACHMENT_TYPE}
+    inline = {(one["outputs"].get("role"), one["outputs"].get("name")) for one in recorded if one["type"] == POLICY_TYPE}
+    for step in world:
+        now = (step.get("newState") or {}).get("outputs") or {}
+        if step_type(step) != ROLE_TYPE or not now:
+            continue
+        role = now.get("name")
+        more = [arn for arn in now.get("managedPolicyArns") or () if (role, arn) not in attached]
+        more += [one["name"] for one in now.get("inlinePolicies") or () if one.get("name") and (role, one["name"]) not in inline]
+        for policy in sorted(more):
+            yield drift(
+                Layer.CLOUD,
+                Code.RIGHTS_ADDED,
+                f"{place(step)}: policy {policy}",
+                "somebody gave the role another policy",
+                remedy=f"take it from the role {role}, and find out who gave it; if it shall stay, put it into the program",
+                actual=policy,
+            )
+
+
+def _code(steps: Iterable[Step]) -> Iterator[Drift]:
     for step in steps:
         names = [path for path, _, _ in _inputs(step)] or [str(reason) for reason in step.get("diffReasons") or ()]
         tops = list(dict.fromkeys(_top(name) for name in names))
@@ -113,7 +184,7 @@ def _code(steps: Any) -> Iterator[Drift]:
         )
 
 
-def _inputs(step: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def _inputs(step: Step) -> Iterator[tuple[str, Any, Any]]:
     old, new = (step.get("oldState") or {}).get("inputs") or {}, (step.get("newState") or {}).get("inputs") or {}
     if old and new:
         yield from differences(old, new)

@@ -1,6 +1,6 @@
 """Every code a drift finding can carry, how much it matters, and its meaning in one line. A code is stable: it is never given a second meaning.
 
-CW70x: the cloud (or whatever provides the hosts); CW72x to CW74x: the hosts; CW75x: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files.
+CW70x: the cloud (or whatever provides the hosts); CW720 to CW748: the hosts; CW749 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files.
 """
 
 import enum
@@ -26,6 +26,9 @@ class Code(enum.StrEnum):
     PROPERTY_CHANGED = "CW702", Level.WARNING, "a property of a resource is not as recorded"
     CODE_CHANGED = "CW703", Level.NOTE, "the program or the blueprint asks for something else than is recorded: nobody has run `up` since"
     HALF_MADE = "CW704", Level.ERROR, "an update was cut off: what it was making is neither there nor gone"
+    RIGHTS_ADDED = "CW705", Level.ERROR, "a role of the stack has a policy that the stack didn't give it"
+    INSTANCE_UNKNOWN = "CW706", Level.WARNING, "an instance carries the stack's name and is nobody's: perhaps it is left over, and paid for"
+    INSTANCE_CHANGED = "CW707", Level.ERROR, "a compute node's instance has other security groups or another role than what it was started from"
 
     UNREACHABLE = "CW720", Level.ERROR, "a host does not answer"
     FILE_CHANGED = "CW721", Level.WARNING, "a file has another content"
@@ -50,7 +53,9 @@ class Code(enum.StrEnum):
     MUNGE_KEY = "CW741", Level.ERROR, "a host's MUNGE key is not the cluster's"
     CLOCK = "CW742", Level.ERROR, "a host's clock is off"
     PENDING = "CW743", Level.WARNING, "a written configuration waits for being taken over"
+    USER_KEY = "CW744", Level.WARNING, "a user's key that the stack put there is gone, or another one is in its place"
 
+    TOPOLOGY = "CW749", Level.ERROR, "the scheduler has another picture of the network than was configured"
     SCHEDULER_SILENT = "CW750", Level.ERROR, "a daemon of the scheduler does not answer"
     CONFIG_VALUE = "CW751", Level.ERROR, "the controller runs with another value than was configured"
     NODE_MISSING = "CW752", Level.ERROR, "the scheduler doesn't know a node"

@@ -86,7 +86,7 @@ class Result:
     findings: tuple[Drift, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
     failure: str = ""
-    """Why the layer could not be checked at all; empty when it could."""
+    """Why the layer could not be checked, or not in full; empty when it could."""
     seconds: float = 0.0
 
 

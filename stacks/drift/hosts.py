@@ -14,7 +14,7 @@ NOT_STEADY = frozenset({"oneshot"})
 NOT_COMPARED = (
     ("content of shared file systems", "it belongs to its users"),
     ("state of the accounting database", "its tables change with every job; what accounting says is the scheduler's layer"),
-    ("keys in users' homes", "users may add their own"),
+    ("keys in users' homes beside the stack's", "users may add their own"),
 )
 
 
@@ -33,6 +33,7 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
     if known.spec["users"]:
         yield from _users(name, facts["users"], known)
     yield from _root_keys(name, facts["root_keys"], known)
+    yield from _user_keys(facts.get("user_keys", {}), known)
     if known.munge_key_sha256 and facts["munge_key_sha256"] != known.munge_key_sha256:
         yield drift(
             Layer.HOSTS,
@@ -65,14 +66,6 @@ def unreachable(host: KnownHost, message: str) -> Drift:
         recorded=f"{host.name} at {host.address}",
         actual=lines[-1] if lines else "no answer",
     )
-
-
-def not_recorded(known: Known) -> Iterator[Unchecked]:
-    """Name the groups whose hosts no record knows, since they come and go with the work."""
-    groups = {host.group for host in known.hosts}
-    for node_set in known.spec["node_sets"]:
-        if node_set["hosts"]["count"] and node_set["hosts"]["name"] not in groups:
-            yield Unchecked(Layer.HOSTS, node_set["hosts"]["name"], "its hosts come and go with the work, and are made anew each time")
 
 
 def unchecked(host: KnownHost, facts: Mapping[str, Any]) -> Iterator[Unchecked]:
@@ -202,6 +195,38 @@ def _root_keys(host: str, lines: list[str], known: Known) -> Iterator[Drift]:
         what = "the stack's own key may not log in as root any more"
         remedy = "put the stack's key into /root/.ssh/authorized_keys, or build the host anew"
         yield drift(Layer.HOSTS, Code.ROOT_KEY, f"{host}: root's key of the stack", what, remedy=remedy, desired="there", recorded="there")
+
+
+def asked_for_keys(known: Known) -> KnownHost | None:
+    """Give the host that is asked for users' keys: one that has their homes, login nodes first."""
+    in_order = sorted(known.hosts, key=lambda host: ("access", "control").index(host.role) if host.role in ("access", "control") else 2)
+    return next(iter(in_order), None)
+
+
+def home(user: Mapping[str, Any]) -> str:
+    return f"{roles.defaults('users')['users_home']}/{user['name']}"
+
+
+def _user_keys(blocks: Mapping[str, list[str] | None], known: Known) -> Iterator[Drift]:
+    """Compare the keys that the stack put into users' homes; a home that isn't there is told by its mount."""
+    for user in known.spec["users"]:
+        lines = blocks.get(user["name"])
+        if lines is None:
+            continue
+        wanted = {_key(line) for line in (*user["ssh_keys"], known.user_keys.get(user["name"], "")) if line.strip()}
+        present = {_key(line) for line in lines}
+        path = f"{home(user)}/.ssh/authorized_keys"
+        for key in sorted(wanted - present):
+            remedy = "`clusterwright up` writes it again when the controller is finished anew"
+            what = "the stack's key of this user is gone: the user may not be able to log in"
+            yield drift(Layer.HOSTS, Code.USER_KEY, _key_place(user, key), what, remedy=remedy, desired=f"in {path}", recorded=f"in {path}")
+        for key in sorted(present - wanted):
+            what = "a key that is not the stack's is in the stack's block: whoever has it may log in as this user"
+            yield drift(Layer.HOSTS, Code.USER_KEY, _key_place(user, key), what, remedy=f"remove the line from {path}, or name it in the blueprint", actual=key)
+
+
+def _key_place(user: Mapping[str, Any], key: str) -> str:
+    return f"user {user['name']}: key {key.split()[-1][-12:]}"
 
 
 def _key(line: str) -> str:

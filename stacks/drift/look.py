@@ -3,10 +3,10 @@
 import dataclasses
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import capability
+from . import capability, hosts
 from .stack import Known, KnownHost
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _finished(host: KnownHost) -> Any:
 def look(known: Known, *, title: str) -> Seen:
     """Run the playbook that only looks."""
     begun = time.time()
-    variables = {host: {"drift_mounts": list(capability.mounts(known.spec, host.role))} for host in known.hosts}
+    variables = {host: {"drift_mounts": list(capability.mounts(known.spec, host.role)), "drift_homes": _homes(known, host)} for host in known.hosts}
     outcome = play(known, PLAYBOOK, variables, title=title, keep=(HOST_TASK, SCHEDULER_TASK))
     by_name = {host.name: host for host in known.hosts}
     unreachable = {by_name[failure.host]: failure.message for failure in outcome.failures if failure.unreachable}
@@ -54,6 +54,21 @@ def look(known: Known, *, title: str) -> Seen:
     facts = {host: outcome.by_host[host.name][HOST_TASK] for host in known.hosts if HOST_TASK in outcome.by_host.get(host.name, {})}
     scheduler = next((results[SCHEDULER_TASK] for results in outcome.by_host.values() if "answers" in results.get(SCHEDULER_TASK, {})), None)
     return Seen(facts, scheduler, unreachable, failed, (begun + time.time()) / 2, outcome.error if not (facts or unreachable or failed) else "")
+
+
+def _homes(known: Known, host: KnownHost) -> dict[str, dict[str, Any]]:
+    """Name the users whose keys this host is asked for: homes are the same on all hosts, so one is asked."""
+    users, asked = known.spec["users"], hosts.asked_for_keys(known)
+    return {user["name"]: {"uid": int(user["uid"]), "home": hosts.home(user)} for user in users} if host == asked else {}
+
+
+def without(seen: Seen, left_out: Container[KnownHost]) -> Seen:
+    """Leave some hosts out of what was seen."""
+
+    def others(of_hosts: Mapping[KnownHost, Any]) -> Mapping[KnownHost, Any]:
+        return {host: of_host for host, of_host in of_hosts.items() if host not in left_out}
+
+    return dataclasses.replace(seen, facts=others(seen.facts), unreachable=others(seen.unreachable), failed=others(seen.failed))
 
 
 def play(known: Known, name: str, variables: Mapping[KnownHost, Mapping[str, Any]], *, title: str, keep: tuple[str, ...] = ()) -> "playbook.Outcome":
@@ -70,12 +85,12 @@ def play(known: Known, name: str, variables: Mapping[KnownHost, Mapping[str, Any
     groups: dict[str, list[inventory.FinishedHost]] = {}
     for host, one in finished.items():
         groups.setdefault(host.group, []).append(one)
-    hosts = inventory.inventory(groups)
+    listed = inventory.inventory(groups)
     for host, own in variables.items():
-        hosts[host.group]["hosts"][host.name].update(own)
+        listed[host.group]["hosts"][host.name].update(own)
     order = playbook.Run(
         playbook=name,
-        inventory=hosts,
+        inventory=listed,
         variables={},
         secrets={},
         private_key=known.private_key,

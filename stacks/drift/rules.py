@@ -22,6 +22,8 @@ class Rule:
     leave_out: str = ""
     level: Level | None = None
     why: str = ""
+    output: bool = False
+    """It is about an output that no input of the program names, and that counts all the same."""
 
     def fits(self, kind: str, path: str) -> bool:
         return fnmatch.fnmatchcase(kind, self.type) and fnmatch.fnmatchcase(path, self.property)

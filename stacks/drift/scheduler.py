@@ -12,6 +12,7 @@ from .codes import Code
 from .finding import Drift, Layer, Unchecked, drift
 
 CONF = "/etc/slurm/slurm.conf"
+TOPOLOGY_CONF = "/etc/slurm/topology.conf"
 RECONFIGURE = "`scontrol reconfigure` on the controller reads slurm.conf again; `clusterwright up` writes it again where it was changed"
 OUT_OF_USE = ("DRAIN", "FAIL")
 NOT_THERE = ("DOWN", "ERROR", "UNKNOWN", "INVAL", "NOT_RESPONDING")
@@ -19,6 +20,10 @@ ASLEEP = frozenset({"POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DOWN"
 """States of nodes that come and go with the work; a powered-down node is no drift."""
 CLOUD = "CLOUD"
 """State in slurm.conf of nodes that come and go."""
+OWN_REASON, NEEDS_SOMEBODY = "clusterwright:", "`clusterwright"
+"""How the elastic program begins the reasons of what it does, and how it names the command that a person has to run (docs/elastic.md)."""
+OWN_RESERVATIONS = "clusterwright-lease-"
+"""With which the elastic program keeps jobs off nodes whose capacity ends."""
 WHO = re.compile(r"(?P<reason>.*?)\s*\[(?P<who>[^@\]]+)@(?P<when>[^\]]+)\]$")
 
 
@@ -36,12 +41,15 @@ def findings(answers: Mapping[str, Mapping[str, str]], configuration: Mapping[st
     if CONF in configuration:
         conf = slurm.parse_conf(configuration[CONF])
         found += _config(conf, slurm.parse_config(answers["config"].get("text", "")))
-        found += _nodes(conf, slurm.parse_records(answers["nodes"].get("text", ""), "NodeName"))
+        nodes = slurm.parse_records(answers["nodes"].get("text", ""), "NodeName")
+        found += _nodes(conf, nodes)
+        unchecked += _kept_out(nodes)
         found += _partitions(conf, slurm.parse_records(answers["partitions"].get("text", ""), "PartitionName"))
     else:
         unchecked.append(
             Unchecked(Layer.SCHEDULER, "configuration, nodes, partitions", "the controller's host has no record of the slurm.conf that was written")
         )
+    found += _topology(configuration.get(TOPOLOGY_CONF, ""), answers.get("topology", {}).get("text", ""))
     found += _reservations(slurm.parse_records(answers["reservations"].get("text", ""), "ReservationName"))
     errors = [answers[name]["error"] for name in ("associations", "accounts", "users", "qos") if "error" in answers[name]]
     if errors:
@@ -131,8 +139,10 @@ def _node_fields(where: str, configured: Mapping[str, str], live: Mapping[str, s
 
 
 def _node_state(name: str, live: Mapping[str, str]) -> Iterator[Drift]:
-    states = set(re.split(r"[+*~#!%$@^-]+", live.get("State", "")))
+    states = states_of(live.get("State", ""))
     if states & ASLEEP:
+        return
+    if _is_own(live):
         return
     matched = WHO.match(live.get("Reason", ""))
     reason = matched["reason"] if matched else live.get("Reason", "")
@@ -145,6 +155,26 @@ def _node_state(name: str, live: Mapping[str, str]) -> Iterator[Drift]:
         remedy = f"look at slurmd on {name} (`journalctl -u slurmd`); `clusterwright up` starts or rebuilds the host"
         what = f"the node is down{by}" + (f" ({reason})" if reason else "")
         yield drift(Layer.SCHEDULER, Code.NODE_DOWN, f"node {name}: down", what, remedy=remedy, desired="in use", recorded="in use", actual=live["State"])
+
+
+def _is_own(live: Mapping[str, str]) -> bool:
+    """Say whether the elastic program keeps a node out for a while, and brings it back by itself."""
+    reason = live.get("Reason", "")
+    return reason.startswith(OWN_REASON) and NEEDS_SOMEBODY not in reason
+
+
+def _kept_out(nodes: Mapping[str, Mapping[str, str]]) -> Iterator[Unchecked]:
+    for name, live in sorted(nodes.items()):
+        states = states_of(live.get("State", ""))
+        if not states & ASLEEP and _is_own(live) and any(state.startswith((*OUT_OF_USE, *NOT_THERE)) for state in states):
+            matched = WHO.match(live["Reason"])
+            why = (matched["reason"] if matched else live["Reason"]).removeprefix(OWN_REASON).strip()
+            yield Unchecked(Layer.SCHEDULER, f"node {name}", f"the elastic program keeps it out: {why}")
+
+
+def states_of(text: str) -> frozenset[str]:
+    """Read a node's state as scontrol writes it (`IDLE+CLOUD+POWERED_DOWN`, `MIXED#`)."""
+    return frozenset(re.split(r"[+*~#!%$@^-]+", text))
 
 
 def _partitions(conf: slurm.Conf, live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:
@@ -181,8 +211,38 @@ def _partition_fields(where: str, configured: Mapping[str, str], live: Mapping[s
             )
 
 
+def _topology(configured: str, answer: str) -> Iterator[Drift]:
+    """Compare switches (or blocks) with topology.conf(5); without one, the controller is to know none."""
+    for kind in ("Switch", "Block"):
+        wanted, live = (slurm.parse_records(text, f"{kind}Name") for text in (configured, answer))
+        for name in sorted({*wanted, *live}):
+            sides = [_members(records.get(name)) for records in (wanted, live)]
+            if sides[0] != sides[1]:
+                what = (
+                    f"the {kind.lower()} is gone"
+                    if name not in live
+                    else f"the {kind.lower()} has other members"
+                    if name in wanted
+                    else f"the {kind.lower()} was added"
+                )
+                yield drift(
+                    Layer.SCHEDULER, Code.TOPOLOGY, f"{kind.lower()} {name}", f"{what}: jobs are placed by it", remedy=RECONFIGURE, desired=sides[0], recorded=sides[0], actual=sides[1]
+                )  # fmt: skip
+
+
+def _members(fields: Mapping[str, str] | None) -> str | None:
+    """Write who is connected to a switch: nodes, or other switches."""
+    if fields is None:
+        return None
+    switches = fields.get("Switches", "")
+    named = switches if switches not in ("", "(null)") else fields.get("Nodes", "")
+    return ", ".join(sorted(slurm.expand(named)))
+
+
 def _reservations(live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:
     for name, fields in sorted(live.items()):
+        if name.startswith(OWN_RESERVATIONS):
+            continue
         what = f"a reservation keeps {fields.get('Nodes', 'nodes')} from ordinary jobs until {fields.get('EndTime', 'it is deleted')}"
         remedy = f"`scontrol delete reservation={name}` when it is over"
         yield drift(Layer.SCHEDULER, Code.RESERVATION, f"reservation {name}", what, remedy=remedy, actual=fields.get("Users") or fields.get("Accounts"))

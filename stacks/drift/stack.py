@@ -51,6 +51,8 @@ class Known:
     """When the record was last written."""
     pending: tuple[str, ...]
     """Names of resources that an interrupted update was making or changing."""
+    resources: tuple[Mapping[str, Any], ...] = ()
+    """What is recorded of each resource: `type`, `name`, `id`, `outputs`."""
 
 
 def read(exported: Mapping[str, Any]) -> Known:
@@ -78,6 +80,11 @@ def read(exported: Mapping[str, Any]) -> Known:
         acceptance=tuple(outputs.get("acceptance") or ()),
         updated=_moment((deployment.get("manifest") or {}).get("time")),
         pending=tuple(_name(operation["resource"]["urn"]) for operation in deployment.get("pending_operations") or []),
+        resources=tuple(
+            {"type": one["type"], "name": _name(one["urn"]), "id": one.get("id", ""), "outputs": one.get("outputs") or {}}
+            for one in resources
+            if one.get("custom")
+        ),
     )
 
 

@@ -6,8 +6,12 @@ from typing import Any
 
 from blueprints import display
 
+from .stack import SECRET_SIGNATURE
+
 LONGEST = 200
 """Characters of a value in a report."""
+HIDDEN = "[secret]"
+"""What reports of Pulumi have in the place of a secret."""
 ABSENT = object()
 """What a property has that isn't there."""
 
@@ -17,7 +21,10 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, 
 
     Lists of records of the same length are compared entry by entry, all other lists as a whole.
     """
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
+    if is_secret(old) or is_secret(new):
+        if old != new:
+            yield path, _hidden(old), _hidden(new)  # one side may be in the clear where a provider forgets that it is secret
+    elif isinstance(old, Mapping) and isinstance(new, Mapping):
         for name in sorted({*old, *new}, key=str):
             yield from differences(old.get(name, ABSENT), new.get(name, ABSENT), f"{path}.{name}" if path else str(name))
     elif _are_records(old, new):
@@ -36,11 +43,22 @@ def shown(value: Any) -> str | None:
     """Write a value for a report; None for one that isn't there. Private keys are not shown."""
     if value is ABSENT or value is None:
         return None
+    if is_secret(value):
+        return "(a secret)"
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
     if display.is_private(text):
         return "(a private key)"
     text = display.printable(text)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def is_secret(value: Any) -> bool:
+    """Say whether a value is hidden, in Pulumi's form or in that of its reports."""
+    return value == HIDDEN or (isinstance(value, Mapping) and SECRET_SIGNATURE in value)
+
+
+def _hidden(value: Any) -> Any:
+    return value if value is ABSENT or value is None else HIDDEN
 
 
 def told(old: Any, new: Any) -> str:

@@ -26,8 +26,8 @@ def step(
     }
 
 
-def document(*steps: dict[str, Any]) -> dict[str, Any]:
-    return {"steps": list(steps)}
+def document(*steps: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    return steps
 
 
 def test_an_unchanged_stack_has_no_findings() -> None:
@@ -105,7 +105,8 @@ LEVELS = [
     ("aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule", "cidrIpv4", Level.ERROR),
     ("gcp:projects/iAMMember:IAMMember", "role", Level.ERROR),
     ("gcp:compute/instance:Instance", "labels.owner", Level.NOTE),
-    ("aws:ec2/subnet:Subnet", "mapPublicIpOnLaunch", None),
+    ("aws:ec2/subnet:Subnet", "mapPublicIpOnLaunch", Level.ERROR),
+    ("aws:ec2/subnet:Subnet", "cidrBlock", None),
 ]
 
 
@@ -113,6 +114,61 @@ LEVELS = [
 def test_how_much_a_difference_matters_follows_from_what_it_is(kind: str, path: str, level: Level | None) -> None:
     rule = rules.rule(kind, path)
     assert (rule.level if rule else None) is level
+
+
+def outputs_only(kind: str, old: dict[str, Any], new: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    """What the engine says when no input differs."""
+    return document(step("same", kind, "it", old, new))
+
+
+def test_outputs_that_no_input_names_count_only_where_a_rule_says_so() -> None:
+    host = "aws:ec2/instance:Instance"
+    assert cloud.findings(outputs_only(host, {"publicIp": "192.0.2.1", "__defaults": []}, {"publicIp": "192.0.2.2"}), None) == ()
+    [stopped] = cloud.findings(outputs_only(host, {"instanceState": "running"}, {"instanceState": "stopped"}), None)
+    assert (stopped.where, stopped.level, stopped.actual) == (f"{host} it: instanceState", Level.ERROR, "stopped")
+
+
+def test_a_changed_secret_is_found_although_the_engine_shows_neither_side() -> None:
+    kind, hidden = (
+        "aws:secretsmanager/secretVersion:SecretVersion",
+        {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "[secret]"},
+    )
+    [found] = cloud.findings(document(step("update", kind, "keys", {"secretString": hidden}, {"secretString": hidden}, diffReasons=["secretString"])), None)
+    assert (found.where, found.recorded, found.actual) == (f"{kind} keys: secretString", "(a secret)", "(a secret)")
+    same = document(step("same", kind, "keys", {"secretString": hidden}, {"secretString": hidden}))
+    assert cloud.findings(same, None) == ()
+
+
+def test_a_secret_that_comes_back_in_the_clear_is_not_shown() -> None:
+    hidden = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "[secret]"}
+    [found] = cloud.findings(document(step("update", "aws:rds/instance:Instance", "it", {"password": hidden}, {"password": "hunter22"})), None)
+    assert (found.recorded, found.actual) == ("(a secret)", "(a secret)")
+    assert "hunter22" not in repr(found)
+
+
+def test_a_policy_that_the_stack_did_not_give_is_found_and_its_own_are_not() -> None:
+    own = [
+        {"type": cloud.ATTACHMENT_TYPE, "name": "a", "id": "a", "outputs": {"role": "train", "policyArn": "arn:own"}},
+        {"type": cloud.POLICY_TYPE, "name": "p", "id": "p", "outputs": {"role": "train", "name": "own"}},
+    ]
+    given = {"name": "train", "managedPolicyArns": ["arn:own"], "inlinePolicies": [{"name": "own", "policy": "{}"}]}
+    assert cloud.findings(outputs_only(cloud.ROLE_TYPE, {"name": "train"}, given), None, recorded=own) == ()
+    more = {**given, "managedPolicyArns": ["arn:own", "arn:all"], "inlinePolicies": [{"name": "own"}, {"name": "more"}]}
+    found = cloud.findings(outputs_only(cloud.ROLE_TYPE, given, more), None, recorded=own)
+    assert told(found) == [("CW705", f"{cloud.ROLE_TYPE} it: policy arn:all"), ("CW705", f"{cloud.ROLE_TYPE} it: policy more")]
+
+
+def test_a_replacement_is_told_once() -> None:
+    program = document(*(step(op, GROUP, "it", {"name": "a"}, {"name": "b"}, inputs=True) for op in ("create-replacement", "replace", "delete-replaced")))
+    assert [one.what for one in cloud.findings((), program)] == ["`up` would replace it because of name"]
+
+
+def test_resources_that_cannot_be_read_are_named_and_many_of_them_counted() -> None:
+    urn = "urn:pulumi:prod::clusterwright::clusterwright:aws:Keys$aws:ec2/keyPair:KeyPair::{}".format
+    [one] = cloud.unread({urn("a"): "reading aws:ec2/keyPair:KeyPair (a): api error AccessDenied"})
+    assert (one.where, one.why) == ("aws:ec2/keyPair:KeyPair a", "it could not be looked at: api error AccessDenied")
+    [many] = cloud.unread({urn(number): "api error ExpiredToken" for number in range(40)})
+    assert many.where == "40 resources"
 
 
 def test_every_rule_says_why_and_one_thing_only() -> None:

@@ -5,10 +5,11 @@ import os
 import socket
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from stacks.cli import drift, main
+from stacks.cli import drift, engine, main
 from stacks.drift.finding import Layer
 from tests.drift.examples import finding, report
 
@@ -74,6 +75,24 @@ def test_nothing_is_checked_right_after_an_update(backend: Path, capsys: pytest.
     state.write_text(json.dumps({"checkpoint": {"latest": {"manifest": {"time": dt.datetime.now(dt.UTC).isoformat()}}}}))
     assert run(backend, "--settle", "600") == 75
     assert "to settle" in capsys.readouterr().err
+
+
+LISTED: list[dict[str, Any]] = [{"name": "acme/prod", "updateInProgress": True}, {"name": "acme/old-prod", "lastUpdate": "2026-11-21T20:00:00.000Z"}]
+
+
+def test_a_backend_that_lists_updates_is_believed() -> None:
+    assert engine.entry_of(LISTED, "prod").get("updateInProgress") is True
+    assert engine.entry_of(LISTED, "old-prod").get("updateInProgress") is None
+    assert engine.entry_of(LISTED, "nosuch") == {}
+
+
+def test_what_the_backend_lists_of_a_stack_is_found(backend: Path) -> None:
+    (backend / "Pulumi.yaml").write_text("name: clusterwright\nruntime: yaml\n")
+    made = subprocess.run(["pulumi", "stack", "init", "made", "--no-select"], cwd=backend, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    assert engine.listed("made")["name"] == "made"
+    assert "lastUpdate" in engine.listed("made")
+    assert engine.listed("nosuch") == {}
 
 
 def test_no_baseline_is_made_of_a_check_with_holes(backend: Path, capsys: pytest.CaptureFixture[str]) -> None:

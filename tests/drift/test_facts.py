@@ -156,3 +156,25 @@ def test_declared_kernel_settings_are_read_from_recorded_texts() -> None:
     found = module("drift_facts")._sysctls(recorded)
     assert {name: one["declared"] for name, one in found.items()} == {"net.ipv4.ip_forward": "0", "kernel.hostname": "x"}
     assert found["kernel.hostname"]["actual"] == Path("/proc/sys/kernel/hostname").read_text().strip()
+
+
+BLOCK = ("# BEGIN clusterwright: keys of the blueprint; your own go outside of this block", "# END clusterwright")
+
+
+def test_of_a_users_keys_only_the_block_of_the_roles_is_read(tmp_path: Path) -> None:
+    between = module("drift_facts").between
+    assert between(["ssh-ed25519 AAAA own", BLOCK[0], "# by the stack", "ssh-ed25519 BBBB stack", "", BLOCK[1], "ssh-ed25519 CCCC own"]) == [
+        "ssh-ed25519 BBBB stack"
+    ]
+    assert between(["ssh-ed25519 AAAA own"]) == []
+    assert (module("drift_facts").BLOCK_BEGIN, module("drift_facts").BLOCK_END) == (module("cluster_users").BLOCK_BEGIN, module("cluster_users").BLOCK_END)
+
+
+def test_a_home_that_is_not_there_is_no_answer(tmp_path: Path) -> None:
+    block = module("drift_facts")._block
+    home = tmp_path / "ada"
+    assert block(os.getuid(), str(home)) is None
+    (home / ".ssh").mkdir(parents=True)
+    assert block(os.getuid(), str(home)) == []
+    (home / ".ssh" / "authorized_keys").write_text("\n".join([BLOCK[0], "ssh-ed25519 BBBB stack", BLOCK[1]]))
+    assert block(os.getuid(), str(home)) == ["ssh-ed25519 BBBB stack"]

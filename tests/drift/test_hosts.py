@@ -195,3 +195,33 @@ def test_what_acceptance_did_not_reach_is_a_finding_when_asked_for() -> None:
 def test_every_code_is_of_its_own() -> None:
     assert len({str(code) for code in Code}) == len(Code)
     assert all(code.meaning for code in Code)
+
+
+PAIR = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAPair"
+BLOCKS = [
+    ({"ada": [f"{PAIR} ada"]}, []),
+    ({"ada": []}, ["CW744 user ada: key TE5AAAAPair"]),
+    ({"ada": [PAIR, "ssh-ed25519 AAAAstranger eve"]}, ["CW744 user ada: key AAAAstranger"]),
+    ({"ada": None}, []),
+    ({}, []),
+]
+
+
+@pytest.mark.parametrize(("blocks", "expected"), BLOCKS)
+def test_keys_that_the_stack_put_into_homes_are_compared_and_no_others(blocks: dict[str, list[str] | None], expected: list[str]) -> None:
+    found = hosts.findings(TRAIN, facts(user_keys=blocks), known(user_keys={"ada": PAIR}), moment_s=examples.NOW_S)
+    assert [f"{one.code} {one.where}" for one in found] == [
+        line.replace("TE5AAAAPair", PAIR[-12:]).replace("AAAAstranger", "AAAAstranger"[-12:]) for line in expected
+    ]
+
+
+def test_one_host_is_asked_for_keys_a_login_node_where_there_is_one() -> None:
+    whole = known()
+    asked = hosts.asked_for_keys(whole)
+    assert asked is not None
+    assert asked.name == "login-0"
+    without = [host for host in whole.hosts if host.role != "access"]
+    other = hosts.asked_for_keys(known(hosts=tuple(without)))
+    assert other is not None
+    assert other.name == "control-0"
+    assert hosts.asked_for_keys(known(hosts=())) is None

@@ -1,5 +1,6 @@
 """Every form of the report: well formed, complete, and nothing in it that a reader could take for its own markup."""
 
+import dataclasses
 import html.parser
 import json
 import xml.etree.ElementTree as ET
@@ -163,5 +164,16 @@ def test_a_file_is_written_in_the_form_of_its_ending(tmp_path: Path) -> None:
 def test_the_verdict_names_what_could_not_be_checked_first() -> None:
     assert words.verdict(report()) == "no drift"
     assert words.verdict(report(failed=(Layer.CLOUD,))) == "could not be checked: cloud; no drift in the other layers"
-    assert words.verdict(report(finding(), failed=(Layer.CLOUD,))) == "could not be checked: cloud; drift in the other layers: 1 warning"
+    assert words.verdict(report(finding(), failed=(Layer.CLOUD,))) == "could not be checked: cloud; drift in what could be: 1 warning"
     assert words.verdict(report(failed=(Layer.CLOUD, Layer.HOSTS))) == "could not be checked: cloud, hosts"
+
+
+def test_a_layer_that_was_checked_in_part_shows_what_was_found_and_why_the_rest_was_not() -> None:
+    [cloud] = report(finding(layer=Layer.CLOUD), failed=(), layers=(Layer.CLOUD,)).results
+    part = dataclasses.replace(cloud, failure="3 resources could not be looked at")
+    assert words.of_layer(part) == "could not be checked in full, 1 finding in what could"
+    whole = dataclasses.replace(report(layers=(Layer.CLOUD,)), results=(part,))
+    for form in (".txt", ".md", ".html"):
+        text = reports.text(form, whole, ())
+        assert "3 resources could not be looked at" in text
+        assert "CW721" in text

@@ -167,3 +167,41 @@ def test_slurm_conf_is_read_with_defaults_comments_and_continued_lines() -> None
     assert conf.parameters == {"A": "1", "SlurmctldHost": "x,y"}
     assert conf.nodes == {name: {"Sockets": "2", "RealMemory": "5"} for name in ("n0", "n1")}
     assert conf.partitions == {"p": {"MaxTime": "5", "Nodes": "n0"}}
+
+
+TREE = "SwitchName=leaf1 Nodes=train-[0-1]\nSwitchName=spine Switches=leaf[1-2]\n"
+SHOWN = "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=train-[0-1]\nSwitchName=spine Level=1 LinkSpeed=1 Nodes=train-[0-1] Switches=leaf[1-2]\n"
+TOPOLOGIES = [
+    (TREE, SHOWN, []),
+    ("", "", []),
+    (TREE, "", ["CW749 switch leaf1", "CW749 switch spine"]),
+    (TREE, SHOWN.replace("train-[0-1]\nS", "train-0\nS"), ["CW749 switch leaf1"]),
+    ("", "SwitchName=mine Level=0 LinkSpeed=1 Nodes=train-0\n", ["CW749 switch mine"]),
+    ("BlockName=b1 Nodes=train-[0-1]\n", "BlockName=b1 BlockIndex=0 Nodes=train-[0-1] BlockSize=2\n", []),
+    ("BlockName=b1 Nodes=train-[0-1]\n", "BlockName=b1 BlockIndex=0 Nodes=train-0 BlockSize=2\n", ["CW749 block b1"]),
+]
+
+
+@pytest.mark.parametrize(("configured", "answer", "expected"), TOPOLOGIES)
+def test_the_network_as_the_scheduler_sees_it_is_the_configured_one(configured: str, answer: str, expected: list[str]) -> None:
+    configuration = {scheduler.CONF: CONF, **({scheduler.TOPOLOGY_CONF: configured} if configured else {})}
+    found, _ = scheduler.findings(answers(topology=answer), configuration, SPEC)
+    assert [f"{one.code} {one.where}" for one in found] == expected
+
+
+HELD = "Reason=clusterwright: train is held until 21 Nov 23:00 UTC: no capacity [root@2026-11-21T22:50:00]"
+BROKEN = "Reason=clusterwright: train is held: 10 nodes in a row did not boot; look at `clusterwright-elastic status` [root@2026-11-21T22:50:00]"
+
+
+def test_what_the_elastic_program_does_by_itself_is_no_drift() -> None:
+    lease = "ReservationName=clusterwright-lease-train StartTime=now EndTime=later Nodes=train-0 Users=root\n"
+    found, unchecked = scheduler.findings(answers(nodes=nodes("DOWN+CLOUD", HELD), reservations=lease), {scheduler.CONF: CONF}, SPEC)
+    assert found == []
+    assert [(one.where, one.why) for one in unchecked if one.where.startswith("node")] == [
+        ("node train-1", "the elastic program keeps it out: train is held until 21 Nov 23:00 UTC: no capacity")
+    ]
+
+
+def test_what_the_elastic_program_leaves_to_somebody_is() -> None:
+    found, _ = scheduler.findings(answers(nodes=nodes("DOWN+CLOUD", BROKEN)), {scheduler.CONF: CONF}, SPEC)
+    assert told(found) == [("CW756", "node train-1: down")]

@@ -48,6 +48,7 @@ FILES = (
           ("hosts CW733 train-0: unit debug-shell.service",)),
     Plant("a kernel setting changed", "train-0", "sysctl -q -w net.ipv4.ip_forward=1", ("hosts CW735 train-0: sysctl net.ipv4.ip_forward",)),
     Plant("a stranger's key for root", "train-0", f"echo '{KEY}' >> /root/.ssh/authorized_keys", ("hosts CW740 train-0: root's key*",)),
+    Plant("a stranger's key for a user", "login-0", f"sed -i '/^# END clusterwright/i {KEY}' /home/ada/.ssh/authorized_keys", ("hosts CW744 user ada: key *",)),
     Plant("another MUNGE key", "login-0", "head -c 128 /dev/urandom > /etc/munge/munge.key", ("hosts CW741 login-0: MUNGE key",)),
     Plant("a configuration not taken over", "control-0", "mkdir -p /run/clusterwright/pending && touch /run/clusterwright/pending/database",
           ("hosts CW743 control-0: pending database",)),
@@ -71,7 +72,7 @@ PACKAGES = (
     Plant("another operating system on one node", "train-1", "sed -i 's/^VERSION_ID=.*/VERSION_ID=\"99\"/' /usr/lib/os-release", ("versions CW770 train-1: os",)),
     Plant("CUDA on one node only", "train-0", "mkdir /usr/local/cuda && echo '{\"cuda\": {\"name\": \"CUDA SDK\", \"version\": \"12.4.1\"}}' > /usr/local/cuda/version.json",
           ("hosts CW723 train-0: /usr/local/cuda", "versions CW771 train-0: cuda")),
-    Plant("a unit failed", "train-1", "systemd-run --quiet --unit=oops --property=RemainAfterExit=no /bin/false; sleep 1", ("hosts CW732 train-1: unit oops.service",)),
+    Plant("a unit failed", "train-1", "systemd-run --quiet --wait --unit=oops --property=RemainAfterExit=no /bin/false || true", ("hosts CW732 train-1: unit oops.service",)),
     Plant("a GPU gone", "train-0", "rm /dev/nvidia3", ("capability CW780 train-0: GPU 3",)),
     Plant("a GPU that nobody may open", "train-0", "chmod 0600 /dev/nvidia5", ("capability CW782 train-0: GPU 5",)),
     Plant("a GPU too many", "train-1", "mknod -m 0666 /dev/nvidia8 c 60 8", ("capability CW781 train-1: GPU 8",)),
@@ -83,7 +84,7 @@ PACKAGES = (
 
 SCHEDULER = (
     Plant("slurm.conf edited and taken over", "control-0",
-          "sed -i s/MessageTimeout=30/MessageTimeout=31/ /etc/slurm/slurm.conf && echo 'NodeName=ghost-0 NodeAddr=127.0.0.9 CPUs=1 State=UNKNOWN' >> /etc/slurm/slurm.conf && scontrol reconfigure && sleep 2",
+          "sed -i s/MessageTimeout=30/MessageTimeout=31/ /etc/slurm/slurm.conf && echo 'NodeName=ghost-0 NodeAddr=127.0.0.9 CPUs=1 State=UNKNOWN' >> /etc/slurm/slurm.conf && scontrol reconfigure && timeout 60 sh -c 'until scontrol show node ghost-0; do sleep 0.2; done'",
           ("hosts CW721 control-0: /etc/slurm/slurm.conf", "scheduler CW751 slurmctld: MessageTimeout", "scheduler CW753 node ghost-0")),
     Plant("a partition added", "control-0", "scontrol create partition=extra nodes=train-0", ("scheduler CW758 partition extra",)),
     Plant("a limit of a partition changed", "control-0", "scontrol update partitionname=train maxtime=2:00:00", ("scheduler CW759 partition train: MaxTime",)),

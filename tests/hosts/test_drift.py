@@ -184,6 +184,15 @@ def test_what_can_be_put_right_is_and_hosts_with_jobs_are_left_alone(stack: Depl
     assert report(stack, status=0)["findings"] == []
 
 
+def test_a_balancer_that_was_given_another_configuration_is_found(stack: Deployment) -> None:
+    file = stack.host("balancer").state / "haproxy" / "haproxy.cfg"
+    text = file.read_text()
+    file.write_text(text.replace("maxconn 2000", "maxconn 20"))
+    assert lines(report(stack, "--layer", "cloud", status=7)) == ["cloud CW702 clusterwright:local:Balancer balancer: configuration"]
+    file.write_text(text)
+    assert report(stack, "--layer", "cloud", status=0)["findings"] == []
+
+
 def test_planted_drift_is_found_exactly(stack: Deployment) -> None:
     patterns: list[str] = []
     for batch in (planted.FILES, planted.PACKAGES, planted.SCHEDULER, planted.DAEMONS, planted.LAST):

@@ -68,7 +68,7 @@ def _layers(report: Report) -> Iterator[str]:
     rows = [
         (
             str(result.layer),
-            f"could not be checked: {result.failure}" if result.failure else str(len(result.findings)) if result.findings else "clean",
+            f"{words.of_layer(result)}: {result.failure}" if result.failure else str(len(result.findings)) if result.findings else "clean",
             f"{result.seconds:.1f} s",
         )
         for result in report.results

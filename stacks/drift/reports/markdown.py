@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from blueprints import display
 
-from ..finding import Drift, Report
+from ..finding import Drift, Report, Result
 from . import words
 
 SIGNS = {"error": "🔴", "warning": "🟡", "note": "🔵"}
@@ -13,7 +13,7 @@ SIGNS = {"error": "🔴", "warning": "🟡", "note": "🔵"}
 def write(report: Report, *, show_ignored: bool = False) -> str:
     """Write the report."""
     lines = [f"# Drift of {_text(words.title(report))}", "", f"**{_text(words.verdict(report)).capitalize()}** ({', '.join(words.figures(report))})", ""]
-    lines += _table(("layer", "result"), [(str(result.layer), _result(len(result.findings), result.failure)) for result in report.results])
+    lines += _table(("layer", "result"), [(str(result.layer), _result(result)) for result in report.results])
     for result in report.results:
         if result.findings:
             lines += ["", f"## {str(result.layer).capitalize()}", ""]
@@ -28,10 +28,8 @@ def write(report: Report, *, show_ignored: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _result(count: int, failure: str) -> str:
-    if failure:
-        return f"could not be checked: {failure}"
-    return f"{count} finding{'' if count == 1 else 's'}" if count else "clean"
+def _result(result: Result) -> str:
+    return f"{words.of_layer(result)}: {result.failure}" if result.failure else words.of_layer(result)
 
 
 def _row(finding: Drift, report: Report) -> tuple[str, ...]:

@@ -38,16 +38,14 @@ def write(report: Report, *, colour: bool = False, show_ignored: bool = False) -
 
 def _layer(result: Result, report: Report, paint: display.Paint, told: set[str]) -> Iterator[str]:
     """Write a layer; a reason for which several could not be checked stands with the first of them."""
-    count = len(result.findings)
-    said = "could not be checked" if result.failure else f"{count} finding{'' if count == 1 else 's'}" if count else "clean"
     yield ""
-    yield f"{paint(str(result.layer).capitalize(), 'bold')}: {said}"
+    yield f"{paint(str(result.layer).capitalize(), 'bold')}: {words.of_layer(result)}"
     if result.failure and result.failure in told:
         yield "  for the same reason"
-        return
+    else:
+        for line in result.failure.splitlines():
+            yield f"  {paint(display.printable(line), 'red')}"
     told.add(result.failure)
-    for line in result.failure.splitlines():
-        yield f"  {paint(display.printable(line), 'red')}"
     for finding in result.findings:
         yield from _finding(finding, paint, is_new=report.fresh is not None and finding.fingerprint in report.fresh)
 

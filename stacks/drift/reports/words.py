@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from blueprints.finding import Level
 
-from ..finding import Drift, Report
+from ..finding import Drift, Report, Result
 
 
 def verdict(report: Report) -> str:
@@ -14,9 +14,18 @@ def verdict(report: Report) -> str:
     failed = ", ".join(str(result.layer) for result in report.failures)
     if failed:
         return f"could not be checked: {failed}" + (
-            f"; drift in the other layers: {found}" if found else "; no drift in the other layers" if _others(report) else ""
+            f"; drift in what could be: {found}" if found else "; no drift in the other layers" if _others(report) else ""
         )
     return f"drift: {found}" if found else "no drift"
+
+
+def of_layer(result: Result) -> str:
+    """Say in a few words how a layer stands."""
+    count = len(result.findings)
+    found = f"{count} finding{'' if count == 1 else 's'}"
+    if result.failure:
+        return f"could not be checked in full, {found} in what could" if count else "could not be checked"
+    return found if count else "clean"
 
 
 def _others(report: Report) -> bool:

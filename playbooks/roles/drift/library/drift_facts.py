@@ -30,10 +30,18 @@ options:
     type: list
     elements: str
     default: []
+  homes:
+    description: Users whose keys are wanted, name to C(uid) and C(home). Of their C(authorized_keys) only the block that the roles wrote is read.
+    type: dict
+    default: {}
 """
 
 PASSWD = "/var/lib/extrausers/passwd"
 ROOT_KEYS = "/root/.ssh/authorized_keys"
+BLOCK_BEGIN, BLOCK_END = "# BEGIN clusterwright: keys of the blueprint; your own go outside of this block", "# END clusterwright"
+"""As the module `cluster_users` writes them."""
+KEYS_LIMIT_BYTES = 60_000
+"""What a pipe takes at once."""
 MUNGE_KEY = "/etc/munge/munge.key"
 PENDING_FOLDER = "/run/clusterwright/pending"
 PACKAGE_SUMS = "/var/lib/dpkg/info"
@@ -44,7 +52,11 @@ QUESTION_WITHIN_S = 20
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={"mounts": {"type": "list", "elements": "str", "default": []}, "units": {"type": "list", "elements": "str", "default": []}},
+        argument_spec={
+            "mounts": {"type": "list", "elements": "str", "default": []},
+            "units": {"type": "list", "elements": "str", "default": []},
+            "homes": {"type": "dict", "default": {}},
+        },
         supports_check_mode=True,
     )
     installed, written = host_places.read_json(host_places.INSTALLED), host_places.read_json(host_places.WRITTEN)
@@ -61,6 +73,7 @@ def main() -> None:
         mounts=_mounts(module.params["mounts"]),
         users=_users(),
         root_keys=_lines(ROOT_KEYS),
+        user_keys={name: _block(int(one["uid"]), one["home"]) for name, one in module.params["homes"].items()},
         munge_key_sha256=_key_checksum(),
         pending=sorted(os.listdir(PENDING_FOLDER)) if os.path.isdir(PENDING_FOLDER) else [],
         versions=_versions(packages),
@@ -205,6 +218,37 @@ def _space(target: str) -> dict[str, Any]:
 
 def _users() -> dict[str, str]:
     return {line.split(":")[0]: line for line in _lines(PASSWD) if line}
+
+
+def _block(uid: int, home: str) -> list[str] | None:
+    """Give the lines of our block in a user's authorized_keys; None: the home isn't there or can't be read. The rest of the file is the user's own.
+
+    It is read in a child that is that user: root must not follow links that a user laid in the own home, and reads nothing where a server takes its rights.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.setgroups([])
+            os.setgid(uid)
+            os.setuid(uid)
+            if os.path.isdir(home):
+                os.write(writing, "\n".join(between(_lines(f"{home}/.ssh/authorized_keys")))[:KEYS_LIMIT_BYTES].encode())
+                status = 0
+        finally:
+            os._exit(status)
+    os.close(writing)
+    with open(reading, encoding="utf-8", errors="replace") as stream:
+        text = stream.read()
+    return text.splitlines() if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 else None
+
+
+def between(lines: list[str]) -> list[str]:
+    """Give what stands in our block. Pure."""
+    if BLOCK_BEGIN not in lines or BLOCK_END not in lines:
+        return []
+    return [line for line in lines[lines.index(BLOCK_BEGIN) + 1 : lines.index(BLOCK_END)] if line.strip() and not line.lstrip().startswith("#")]
 
 
 def _key_checksum() -> str:

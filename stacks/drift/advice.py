@@ -1,0 +1,29 @@
+"""What to do about a check that could not be made, from what the engine or the cloud said. Pure."""
+
+import re
+
+ADVICE = (
+    (r"expired", "log in to the cloud again (the credentials' time is over), then check again"),
+    (
+        r"incorrect passphrase|passphrase must be set|get passphrase",
+        "give the stack's own passphrase in PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE",
+    ),
+    (r"no stack named|stack .* not found", "`pulumi stack ls` names the stacks of this backend"),
+    (r"no valid credential sources|unable to locate credentials|NoCredentials", "the check has no credentials: log in to the cloud, or name a profile"),
+    (
+        r"AccessDenied|Unauthorized|not authorized|forbidden",
+        "a check takes the right to read all that the stack made (on AWS the policy ReadOnlyAccess, and kms:Decrypt for its keys)",
+    ),
+)
+"""Pattern in what was said → what to do."""
+
+
+def advice(said: str) -> str:
+    """Give the advice for a failure; empty when there is none."""
+    return next((what for pattern, what in ADVICE if re.search(pattern, said, re.IGNORECASE)), "")
+
+
+def with_advice(failure: str) -> str:
+    """Add the advice to a failure, on a line of its own."""
+    what = advice(failure)
+    return f"{failure}\n{what}" if what else failure

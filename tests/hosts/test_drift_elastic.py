@@ -1,0 +1,83 @@
+"""Drift checks while hosts come and go: those that are up are looked at as all hosts are, those on their way are not judged, and those that are off are named."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.hosts.deployment import Deployment, deployment, wait_until
+
+pytestmark = pytest.mark.hosts
+
+UP_WITHIN_S = 180
+GONE_WITHIN_S = 240  # a minute idle, Slurm's own look every few seconds, and the stop
+YOUNG_WITHIN_S = 90
+HOST_LAYERS = {"hosts", "versions", "capability"}
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    with deployment("test-come-and-go", tmp_path_factory.mktemp("come-and-go"), set={"pools.train.nodes": {"min": 0, "max": 2}}) as one:
+        one.up()
+        yield one
+
+
+def report(stack: Deployment, *words: str, status: int) -> dict[str, Any]:
+    done = stack.clusterwright("drift", "--json", "--history", str(stack.home / "history"), *words)
+    assert done.returncode == status, done.stdout[-6000:] + done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    return [f"{one['layer']} {one['code']} {one['where']}" for one in found["findings"]]
+
+
+def unjudged(found: dict[str, Any]) -> dict[str, str]:
+    """Hosts of the pool that were not looked at, with the reason."""
+    return {one["where"]: one["why"] for one in found["unchecked"] if one["where"].startswith("train") and one["layer"] == "hosts" and "/" not in one["where"]}
+
+
+def slurm(stack: Deployment, *argv: str) -> str:
+    return stack.inside("control-0", *argv).strip()
+
+
+def standing(stack: Deployment) -> set[str]:
+    return {name for name in stack.leaders() if name.startswith("train-")}
+
+
+def test_coming_and_going_is_no_drift_and_what_is_up_is_looked_at(stack: Deployment) -> None:
+    off = report(stack, status=0)
+    assert (lines(off), unjudged(off)) == ([], {"train: train-0, train-1": "off: they come when jobs want them"})
+
+    job = stack.ssh("sbatch --parsable --nodes=2 --gpus-per-node=8 --wrap 'sleep 600'").strip()
+    wait_until(lambda: bool(standing(stack)), awaiting="a host to be started", within_s=UP_WITHIN_S)
+    coming = report(stack, status=0)
+    assert lines(coming) == []
+    assert unjudged(coming), "hosts on their way are named"
+
+    wait_until(lambda: slurm(stack, "squeue", "--noheader", f"--job={job}", "--format=%T") == "RUNNING", awaiting="the job to run", within_s=UP_WITHIN_S)
+    wait_until(lambda: not unjudged(report(stack, status=0)), awaiting="both hosts to be looked at", within_s=YOUNG_WITHIN_S)
+    assert standing(stack) == {"train-0", "train-1"}
+
+    stack.inside("train-0", "sh", "-c", "echo hello >> /etc/motd; sysctl -q -w net.ipv4.ip_forward=1; umount /shared")
+    found = report(stack, status=7)
+    assert set(lines(found)) == {"hosts CW721 train-0: /etc/motd", "hosts CW735 train-0: sysctl net.ipv4.ip_forward", "capability CW783 train-0: mount /shared"}
+
+    slurm(stack, "scancel", job)
+    wait_until(lambda: not standing(stack), awaiting="idle hosts to go", within_s=GONE_WITHIN_S)
+    gone = report(stack, status=0)
+    assert (lines(gone), unjudged(gone)) == ([], {"train: train-0, train-1": "off: they come when jobs want them"})
+
+
+@pytest.mark.soak
+def test_twenty_checks_while_hosts_come_and_go_find_nothing(stack: Deployment) -> None:
+    wait_until(lambda: not standing(stack), awaiting="idle hosts to go", within_s=GONE_WITHIN_S)
+    seen: set[frozenset[str]] = set()
+    for number in range(20):
+        if number % 10 == 0:
+            stack.ssh("sbatch --parsable --nodes=2 --wrap 'sleep 20'")
+        assert lines(report(stack, status=0)) == []
+        seen.add(frozenset(standing(stack)))
+    assert len(seen) > 1, "hosts came or went meanwhile"
