@@ -1,0 +1,74 @@
+"""Reservations and blocks: whether they are what the pools take them for."""
+
+from collections.abc import Iterator
+
+from .. import finding, spec
+from ..codes import Code
+from ..document import Document
+from .account import GROUP, Answers, Reservation, given_subnets, hosts_zone
+
+_ERROR, _WARNING, _NOTE = finding.Level.ERROR, finding.Level.WARNING, finding.Level.NOTE
+_TITLES = {"reserved": "a reservation", "block": "a capacity block"}
+_WORKING = ("active", "scheduled", "pending")
+"""States in which a reservation gives its machines, or will."""
+
+
+def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
+    """Find reservations and blocks that aren't there, are over, lie elsewhere or are for something else."""
+    if not answers.knows("reservations"):
+        return
+    zone = hosts_zone(cluster, answers)
+    for node_set in cluster.node_sets:
+        capacity = node_set.capacity
+        where = source.where("pools", node_set.pool, "capacity", "id")
+        if capacity.kind in _TITLES and capacity.id is not None and capacity.id.startswith(GROUP):
+            what = f"{capacity.id} is a group, and what is in it was not looked at"
+            yield finding.Finding(
+                _WARNING, Code.RESERVATION_UNFIT, where, what, "a group can hold several reservations", "see that they fit, in the cloud's console"
+            )
+        if capacity.kind not in _TITLES or capacity.id is None or capacity.id not in answers.reservations:
+            continue
+        found = answers.reservations[capacity.id]
+        if found is None:
+            what = f"there is no {capacity.id} in {cluster.network.region}"
+            why = "the account has none of this name there; it may be another account's or region's, or was given back"
+            yield finding.Finding(_ERROR, Code.RESERVATION_UNKNOWN, where, what, why, "`clusterwright lookup reservations` lists those that there are")
+            continue
+        for level, what, why, remedy in _faults(node_set, found, zone, cluster):
+            yield finding.Finding(level, Code.RESERVATION_UNFIT, where, what, why, remedy)
+        zone = zone or found.zone  # a second one must be where the first is
+
+
+def _faults(node_set: spec.NodeSet, found: Reservation, zone: str | None, cluster: spec.ClusterSpec) -> Iterator[tuple[finding.Level, str, str, str]]:
+    wanted, kind = node_set.hosts.machine.name, node_set.capacity.kind
+    other = f"take one for {wanted}, or write `machine: {found.machine}`"
+    if found.machine != wanted:
+        yield _ERROR, f"{found.id} is for {found.machine}, and the pool {node_set.pool} has {wanted}", "one is for machines of one type", other
+    if zone is None and not given_subnets(cluster):
+        what, why = f"{found.id} lies in {found.zone}, and the blueprint names no zone", "nodes that are started elsewhere never get any of it"
+        yield _WARNING, what, why, f"write `targets.{cluster.target}.network.zones: [{found.zone}]`"
+    elif zone is not None and found.zone != zone:
+        what = f"{found.id} lies in {found.zone}, and the hosts stand in {zone}"
+        why = "nodes of a cluster stand in one zone: a fabric never reaches from one to another, and a reservation only gives nodes where it lies"
+        yield _ERROR, what, why, f"write `targets.{cluster.target}.network.zones: [{found.zone}]`, or make a cluster of it"
+    if found.kind != kind:
+        what = f"{found.id} is {_TITLES[found.kind]}, and the pool {node_set.pool} takes it for {_TITLES[kind]}"
+        yield _ERROR, what, "the two are asked for in different ways", f"write `capacity: {{kind: {found.kind}, id: {found.id}}}`"
+    if found.state not in _WORKING:
+        yield _ERROR, f"{found.id} is {found.state}", "it gives no nodes any more", "`clusterwright lookup reservations` lists those that there are"
+    elif found.state != "active":
+        yield (
+            _WARNING,
+            f"{found.id} is {found.state}, and begins at {found.starts}",
+            "until then it gives no nodes",
+            "stand the cluster up then, or leave jobs waiting",
+        )
+    most = node_set.hosts.count
+    if found.total < most:
+        what = f"{found.id} holds {found.total} machines, and the pool {node_set.pool} can have {most} nodes"
+        yield _ERROR, what, "nodes beyond it are never given", f"write `nodes: {found.total}` at most, or enlarge it"
+    elif found.free < node_set.always:
+        what = f"of {found.total} machines of {found.id} {found.free} are free, and the pool {node_set.pool} needs {node_set.always} at once"
+        yield _WARNING, what, "others use them, or this cluster does already", "see who uses it in the cloud's console"
+    if found.ends and found.state in _WORKING:
+        yield _NOTE, f"{found.id} ends at {found.ends}", "its nodes end with it, and the jobs on them", "let jobs end before"

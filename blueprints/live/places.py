@@ -1,0 +1,117 @@
+"""Region, zones, and which machines the account is offered there."""
+
+from collections.abc import Iterator, Sequence
+
+from .. import catalog, display, finding, spec
+from ..codes import Code
+from ..document import Document
+from .account import Answers, given_subnets, hosts_zone
+
+_ERROR = finding.Level.ERROR
+_EFA = "efa"
+
+
+def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
+    """Find a region or zones that the account can't use, and machines that it isn't offered where the hosts stand."""
+    if answers.region_state != "enabled":
+        is_unknown = answers.region_state == "unknown"
+        what = f"{cluster.network.region} is " + ("no region of this account" if is_unknown else "not enabled for this account")
+        why = "nothing can be made there" if is_unknown else "some regions have to be enabled before their first use"
+        remedy = (
+            "name another with `network.region`"
+            if is_unknown
+            else "enable it in the account's settings (AWS Regions), which takes minutes to hours, or name another"
+        )
+        yield finding.Finding(_ERROR, Code.REGION_UNUSABLE, source.where("network", "region"), what, why, remedy)
+        return
+    yield from _zones(cluster, source, answers)
+    yield from _offered(cluster, source, answers)
+    yield from _described(cluster, source, answers)
+
+
+def _described(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
+    """Hold what the catalogue says of machines against what the cloud says: interfaces and nodes are declared by the catalogue."""
+    known = catalog.machines(cluster.target)
+    told: set[str] = set()
+    for group in cluster.host_groups if answers.knows("machines") else ():
+        name = group.machine.name
+        described = answers.machines.get(name)
+        if described is None or name in told:
+            continue
+        told.add(name)
+        listed = known[name]
+        pairs = {
+            "processors": (listed.vcpus, described.vcpus),
+            "GiB of memory": (listed.memory_gib, described.memory_gib),
+            "GPUs": (listed.gpus, described.gpus),
+            "network cards": (listed.cards, described.cards),
+            "EFA interfaces": (listed.fabric_nics if listed.fabric == _EFA else 0, described.fabric_nics),
+        }
+        differing = [f"{ours:g} {what} and not {theirs:g}" for what, (ours, theirs) in pairs.items() if ours != theirs]
+        if listed.arch not in described.arch:
+            differing.append(f"{listed.arch} processors and not {display.listed(described.arch)}")
+        if differing:
+            what = f"the catalogue takes {name} for {display.listed(differing)}"
+            why = "the second is what the cloud says; nodes are declared, and interfaces laid out, by the first"
+            remedy = "correct its row in blueprints/catalog/machines, or choose another machine"
+            yield finding.Finding(_ERROR, Code.MACHINE_DIFFERS, _of_group(group, cluster, source), what, why, remedy)
+
+
+def _zones(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
+    if not answers.knows("zones"):
+        return
+    known = {zone.name: zone for zone in answers.zones}
+    usable = [zone.name for zone in answers.zones if zone.is_usable and not zone.is_local]
+    for number, name in enumerate(cluster.network.zones):
+        zone = known.get(name)
+        if zone is not None and zone.is_usable:
+            continue
+        what = f"the account can't use the zone {name}"
+        why = "it has no zone of this name" if zone is None else f"it is {zone.state}"
+        remedy = f"name one of {', '.join(usable)}" + ("" if zone is None or not zone.is_local else ", or opt in to it in the account's settings (zones)")
+        yield finding.Finding(_ERROR, Code.ZONE_UNUSABLE, source.where("network", "zones", number), what, why, remedy)
+
+
+def _offered(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
+    if not answers.knows("offers"):
+        return
+    known = catalog.machines(cluster.target)
+    groups = [group for group in cluster.host_groups if group.machine.name in known]
+    machines = sorted({group.machine.name for group in groups})
+    everywhere = _together(machines, answers)
+    zone = hosts_zone(cluster, answers)
+    if zone is not None:
+        told: set[str] = set()
+        for group in groups:
+            name = group.machine.name
+            if zone in answers.offered.get(name, frozenset()) or name in told:
+                continue
+            told.add(name)
+            where = _of_group(group, cluster, source)
+            what = f"this account is not offered {name} in {zone}, where the hosts stand"
+            there = sorted(answers.offered.get(name, ()))
+            why = f"it is in {display.listed(there)}" if there else f"it is in no zone of {cluster.network.region}"
+            remedy = f"zones that have all of the cluster's machines: {', '.join(everywhere)}" if everywhere else "choose another machine or region"
+            yield finding.Finding(_ERROR, Code.MACHINE_NOT_OFFERED, where, what, why, remedy)
+    elif not everywhere and not given_subnets(cluster):
+        what = f"no zone of {cluster.network.region} offers this account all of {', '.join(machines)}"
+        by_machine = "; ".join(f"{name}: {', '.join(sorted(answers.offered.get(name, ()))) or 'nowhere'}" for name in machines)
+        why = f"all hosts of a cluster stand in one zone ({by_machine})"
+        remedy = "choose another region with `network.region`, or other machines"
+        yield finding.Finding(_ERROR, Code.MACHINE_NOT_OFFERED, source.where("network", "region"), what, why, remedy)
+
+
+def _together(machines: Sequence[str], answers: Answers) -> list[str]:
+    """List the zones that offer all machines."""
+    usable = {zone.name for zone in answers.zones if zone.is_usable} if answers.knows("zones") else None
+    sets = [answers.offered.get(name, frozenset()) for name in machines]
+    both = frozenset.intersection(*sets) if sets else frozenset()
+    return sorted(both if usable is None else both & usable)
+
+
+def _of_group(group: spec.HostGroup, cluster: spec.ClusterSpec, source: Document) -> finding.Position:
+    """Find what chose the machine of a group."""
+    if group.role == "compute":
+        pool = next(one.pool for one in cluster.node_sets if one.hosts == group)
+        return source.where_key("pools", pool)
+    return source.where_key("control" if group.role == "control" else "access")

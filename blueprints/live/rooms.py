@@ -1,0 +1,55 @@
+"""Quotas: what the account may have, against what the cluster takes."""
+
+import dataclasses
+import ipaddress
+from collections.abc import Iterator
+
+from .. import addresses, finding, quotas, spec
+from ..codes import Code
+from ..document import Document
+from .account import Answers
+
+_ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
+_ASK = "ask for more in time (Service Quotas, code {code}): an answer can take days"
+
+
+def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
+    """Find quotas that are too small for all nodes, or even for those that always stand, and regions that are full."""
+    at_once = {need.code: need.needed for need in quotas.needed(_smallest(cluster))}
+    if answers.knows("quotas"):
+        for need in quotas.needed(cluster):
+            has = answers.quotas.get(need.code)
+            if has is None or need.needed <= has:
+                continue
+            least = at_once.get(need.code, 0)
+            what = f"the account may have {has:g} {need.unit} of {need.name}, and the cluster can come to need {need.needed}"
+            why = f"{need.why}; nodes beyond the quota are refused one by one"
+            if least > has:
+                why = f"{least} of them always stand, so that it can't stand up: {need.why}"
+            level = _ERROR if least > has else _WARNING
+            yield finding.Finding(level, Code.QUOTA_TOO_SMALL, source.where_key("pools"), what, why, _ASK.format(code=need.code))
+    yield from _rooms(cluster, source, answers)
+
+
+def _smallest(cluster: spec.ClusterSpec) -> spec.ClusterSpec:
+    """Give the cluster with every pool at its smallest."""
+    sets = tuple(dataclasses.replace(one, hosts=dataclasses.replace(one.hosts, count=one.always)) for one in cluster.node_sets)
+    return dataclasses.replace(cluster, node_sets=sets)
+
+
+def _rooms(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
+    needed = {"networks": 1, "public addresses": _addresses(cluster)} if cluster.network.existing is None else {}
+    for room in answers.rooms:
+        wanted = needed.get(room.what, 0)
+        if room.limit is None or room.taken + wanted <= room.limit or not answers.knows("rooms"):
+            continue
+        what = f"the account may have {room.limit:g} {room.what} in {cluster.network.region}, others have {room.taken}, and the cluster needs {wanted}"
+        why = "what is made beyond a quota is refused"
+        remedy = f"remove what nobody needs, or {_ASK.format(code=room.code)}"
+        yield finding.Finding(_ERROR, Code.QUOTA_TOO_SMALL, source.where_key("network"), what, why, remedy)
+
+
+def _addresses(cluster: spec.ClusterSpec) -> int:
+    """Count the public addresses of a network that the stack makes: that of the way out, and those of login nodes without a balancer, whose own are none of the account's."""
+    is_public = any(not addresses.is_private(ipaddress.IPv4Network(cidr)) for cidr in cluster.login.allowed_cidrs)
+    return int(cluster.network.egress == "nat") + (cluster.access.count if is_public and not cluster.login.load_balancer else 0)
