@@ -1,0 +1,231 @@
+"""What a killed run made in the account, found by the stack's tags, by names, or by what it is part of.
+
+Each kind of resource that this target makes is found in one of these ways:
+
+- `TAGGED`: it carries the stack's tags, and the Resource Groups Tagging API lists it with its ARN.
+- `NAMED`: it has the name that was asked for, and its tags say whose it is; IAM's roles and profiles are listed by no other service.
+- `PARTS`: its identity follows from what was asked for, since it is a property of something that is recorded (the policy of a role). The refresh that follows says whether it is there.
+- `ASKED`: it is part of something recorded, with an identity of its own that only its service tells.
+
+What carries another stack's tags never matches, and neither does what an earlier life of this stack left on purpose (`KEPT_TAG`).
+"""
+
+import dataclasses
+import datetime as dt
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import boto3
+import botocore.config
+import botocore.exceptions
+
+from ..interrupted import ABSENT, Ambiguous, Certainty, Creation, NotAsked, Trace
+from .names import CLUSTER_TAG, STACK_TAG
+
+KEPT_TAG = "clusterwright:kept"
+"""On what stays in the account when its stack goes: the next life of the stack must not take it for its own."""
+Inputs = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Form:
+    """How the ARNs of a kind begin after `arn:<partition>:`, region and account left out (`ec2:vpc/`).
+
+    Args:
+        is_whole: the provider's id is the ARN itself, not its end.
+        holds_data: what is in it exists nowhere else.
+    """
+
+    begins: str
+    is_whole: bool = False
+    holds_data: bool = False
+
+
+TAGGED: Mapping[str, Form] = {
+    "aws:backup/plan:Plan": Form("backup:backup-plan:"),
+    "aws:backup/vault:Vault": Form("backup:backup-vault:", holds_data=True),
+    "aws:cloudwatch/logGroup:LogGroup": Form("logs:log-group:"),
+    "aws:ebs/volume:Volume": Form("ec2:volume/", holds_data=True),
+    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": Form("ec2:security-group/"),
+    "aws:ec2/eip:Eip": Form("ec2:elastic-ip/"),
+    "aws:ec2/flowLog:FlowLog": Form("ec2:vpc-flow-log/"),
+    "aws:ec2/instance:Instance": Form("ec2:instance/"),
+    "aws:ec2/internetGateway:InternetGateway": Form("ec2:internet-gateway/"),
+    "aws:ec2/launchTemplate:LaunchTemplate": Form("ec2:launch-template/"),
+    "aws:ec2/natGateway:NatGateway": Form("ec2:natgateway/"),
+    "aws:ec2/networkInterface:NetworkInterface": Form("ec2:network-interface/"),
+    "aws:ec2/placementGroup:PlacementGroup": Form("ec2:placement-group/"),
+    "aws:ec2/routeTable:RouteTable": Form("ec2:route-table/"),
+    "aws:ec2/securityGroup:SecurityGroup": Form("ec2:security-group/"),
+    "aws:ec2/subnet:Subnet": Form("ec2:subnet/"),
+    "aws:ec2/vpc:Vpc": Form("ec2:vpc/"),
+    "aws:ec2/vpcEndpoint:VpcEndpoint": Form("ec2:vpc-endpoint/"),
+    "aws:efs/fileSystem:FileSystem": Form("elasticfilesystem:file-system/", holds_data=True),
+    "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation": Form("fsx:association/"),
+    "aws:fsx/lustreFileSystem:LustreFileSystem": Form("fsx:file-system/", holds_data=True),
+    "aws:imagebuilder/component:Component": Form("imagebuilder:component/", is_whole=True),
+    "aws:imagebuilder/image:Image": Form("imagebuilder:image/", is_whole=True),
+    "aws:imagebuilder/imageRecipe:ImageRecipe": Form("imagebuilder:image-recipe/", is_whole=True),
+    "aws:imagebuilder/infrastructureConfiguration:InfrastructureConfiguration": Form("imagebuilder:infrastructure-configuration/", is_whole=True),
+    "aws:lb/listener:Listener": Form("elasticloadbalancing:listener/", is_whole=True),
+    "aws:lb/loadBalancer:LoadBalancer": Form("elasticloadbalancing:loadbalancer/", is_whole=True),
+    "aws:lb/targetGroup:TargetGroup": Form("elasticloadbalancing:targetgroup/", is_whole=True),
+    "aws:rds/instance:Instance": Form("rds:db:", holds_data=True),
+    "aws:rds/parameterGroup:ParameterGroup": Form("rds:pg:"),
+    "aws:rds/subnetGroup:SubnetGroup": Form("rds:subgrp:"),
+    "aws:s3/bucket:Bucket": Form("s3:", holds_data=True),
+    "aws:secretsmanager/secret:Secret": Form("secretsmanager:secret:", is_whole=True),
+}
+"""Service Authorization Reference, "Resource types defined by …", one page a service; ids as the provider's documentation has them under "Import"."""
+PARTS: Mapping[str, Callable[[Inputs], str]] = {
+    "aws:ec2/volumeAttachment:VolumeAttachment": lambda asked: f"{asked['deviceName']}:{asked['volumeId']}:{asked['instanceId']}",
+    "aws:iam/rolePolicy:RolePolicy": lambda asked: f"{asked['role']}:{asked['name']}",
+    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": lambda asked: f"{asked['role']}/{asked['policyArn']}",
+    "aws:lb/targetGroupAttachment:TargetGroupAttachment": lambda asked: f"{asked['targetGroupArn']}-{asked['targetId']}",
+    "aws:s3/bucketObjectv2:BucketObjectv2": lambda asked: f"{asked['bucket']}/{asked['key']}",
+    "aws:s3/bucketPolicy:BucketPolicy": lambda asked: str(asked["bucket"]),
+    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": lambda asked: str(asked["bucket"]),
+    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": lambda asked: str(asked["bucket"]),
+    "aws:s3/bucketVersioning:BucketVersioning": lambda asked: str(asked["bucket"]),
+}
+"""The provider reads attachments by what they attach and gives them ids without a meaning, so any id does."""
+_IS_UNKNOWN = "NoSuchEntity"  # IAM API Reference
+_TAG_AT_ONCE = 20  # Resource Groups Tagging API Reference, TagResources
+_CURRENT = "AWSCURRENT"  # Secrets Manager User Guide, "Staging labels"
+
+
+class Account:
+    """The account as its own services describe it.
+
+    Args:
+        region: of the stack.
+        session: boto3's; None: credentials and endpoint as the environment says, which is where the provider has them from.
+    """
+
+    def __init__(self, region: str, *, session: Any = None):
+        settings = botocore.config.Config(retries={"mode": "standard", "max_attempts": 6}, connect_timeout=10, read_timeout=60)
+        chosen = session or boto3.session.Session()
+        self._client = functools.cache(lambda service: chosen.client(service, region_name=region, config=settings))
+
+    def trace(self, creation: Creation, *, recorded: Collection[str]) -> Trace:
+        try:
+            return self._trace(creation, recorded)
+        except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
+            raise NotAsked(f"{creation.shown}: {error}") from error
+
+    def keep(self, names: Sequence[str]) -> None:
+        day = dt.datetime.now(dt.UTC).date().isoformat()
+        try:
+            for start in range(0, len(names), _TAG_AT_ONCE):
+                asked = {"ResourceARNList": [*names[start : start + _TAG_AT_ONCE]], "Tags": {KEPT_TAG: day}}
+                failed = self._client("resourcegroupstaggingapi").tag_resources(**asked).get("FailedResourcesMap")
+                if failed:
+                    raise NotAsked(f"{', '.join(failed)} could not be marked as kept: {next(iter(failed.values())).get('ErrorMessage', '')}")
+        except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
+            raise NotAsked(f"what is kept could not be marked: {error}") from error
+
+    def _trace(self, creation: Creation, recorded: Collection[str]) -> Trace:
+        kind, inputs = creation.kind, creation.inputs
+        if kind in PARTS:
+            return Trace(Certainty.LIKELY, (PARTS[kind](inputs),))
+        if kind in TAGGED:
+            form = TAGGED[kind]
+            found = [identity for identity in self._tagged(form, inputs) if identity not in recorded]
+            if len(found) > 1 and form.holds_data:
+                raise Ambiguous(creation, found)
+        else:
+            found = [identity for identity in _OTHERS[kind](self._client, inputs) if identity not in recorded] if kind in _OTHERS else []
+        return Trace(Certainty.FOUND, tuple(found)) if found else ABSENT
+
+    def _tagged(self, form: Form, inputs: Inputs) -> list[str]:
+        """List what has an ARN of this form and all the tags that were asked for."""
+        wanted: Mapping[str, str] = inputs.get("tags") or {}
+        if STACK_TAG not in wanted:
+            return []  # without the stack's tag nothing says whose it is
+        return [
+            arn if form.is_whole else _end(arn, form)
+            for arn, tags in self._listed(wanted[STACK_TAG], wanted.get(CLUSTER_TAG, ""))
+            if _begins(arn, form) and wanted.items() <= tags.items() and KEPT_TAG not in tags
+        ]
+
+    @functools.cached_property
+    def _seen(self) -> dict[tuple[str, str], list[tuple[str, Mapping[str, str]]]]:
+        return {}
+
+    def _listed(self, stack: str, cluster: str) -> list[tuple[str, Mapping[str, str]]]:
+        """List all that carries the tags of a stack; asked once."""
+        if (stack, cluster) not in self._seen:
+            filters = [{"Key": STACK_TAG, "Values": [stack]}, {"Key": CLUSTER_TAG, "Values": [cluster]}]
+            pages = self._client("resourcegroupstaggingapi").get_paginator("get_resources").paginate(TagFilters=filters)
+            rows = [row for page in pages for row in page["ResourceTagMappingList"]]
+            self._seen[stack, cluster] = [(row["ResourceARN"], {tag["Key"]: tag["Value"] for tag in row["Tags"]}) for row in rows]
+        return self._seen[stack, cluster]
+
+
+Client = Callable[[str], Any]
+
+
+def _role(client: Client, asked: Inputs) -> list[str]:
+    return _named(asked, lambda name: client("iam").get_role(RoleName=name)["Role"])
+
+
+def _profile(client: Client, asked: Inputs) -> list[str]:
+    return _named(asked, lambda name: client("iam").get_instance_profile(InstanceProfileName=name)["InstanceProfile"])
+
+
+def _named(asked: Inputs, describe: Callable[[str], Mapping[str, Any]]) -> list[str]:
+    """Give what has the name and the tags that were asked for; what has the name alone is somebody else's."""
+    try:
+        tags = {tag["Key"]: tag["Value"] for tag in describe(asked["name"]).get("Tags", ())}
+    except botocore.exceptions.ClientError as error:
+        if error.response.get("Error", {}).get("Code") == _IS_UNKNOWN:
+            return []
+        raise
+    return [asked["name"]] if asked["tags"].items() <= tags.items() and KEPT_TAG not in tags else []
+
+
+def _route_table_association(client: Client, asked: Inputs) -> list[str]:
+    pages = client("ec2").get_paginator("describe_route_tables").paginate(Filters=[{"Name": "association.subnet-id", "Values": [asked["subnetId"]]}])
+    rows = [row for page in pages for table in page["RouteTables"] for row in table["Associations"]]
+    return [row["RouteTableAssociationId"] for row in rows if row.get("SubnetId") == asked["subnetId"]]
+
+
+def _mount_target(client: Client, asked: Inputs) -> list[str]:
+    pages = client("efs").get_paginator("describe_mount_targets").paginate(FileSystemId=asked["fileSystemId"])
+    return [row["MountTargetId"] for page in pages for row in page["MountTargets"] if row["SubnetId"] == asked["subnetId"]]
+
+
+def _backup_selection(client: Client, asked: Inputs) -> list[str]:
+    pages = client("backup").get_paginator("list_backup_selections").paginate(BackupPlanId=asked["planId"])
+    return [row["SelectionId"] for page in pages for row in page["BackupSelectionsList"] if row["SelectionName"] == asked["name"]]
+
+
+def _secret_version(client: Client, asked: Inputs) -> list[str]:
+    """Give the version that counts: a new one takes the place of the one before, which is recorded or none of ours."""
+    secret = asked["secretId"]
+    versions = client("secretsmanager").list_secret_version_ids(SecretId=secret)["Versions"]  # those with a label alone: a handful
+    return [f"{secret}|{row['VersionId']}" for row in versions if _CURRENT in row.get("VersionStages", ())]
+
+
+NAMED = {"aws:iam/role:Role": _role, "aws:iam/instanceProfile:InstanceProfile": _profile}
+ASKED = {
+    "aws:backup/selection:Selection": _backup_selection,
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": _route_table_association,
+    "aws:efs/mountTarget:MountTarget": _mount_target,
+    "aws:secretsmanager/secretVersion:SecretVersion": _secret_version,
+}
+_OTHERS: Mapping[str, Callable[[Client, Inputs], list[str]]] = {**NAMED, **ASKED}
+KINDS = frozenset({*TAGGED, *NAMED, *PARTS, *ASKED})
+"""Every kind that can be told whether it was made."""
+
+
+def _begins(arn: str, form: Form) -> bool:
+    _, _, service, _, _, rest = arn.split(":", 5)
+    return f"{service}:{rest}".startswith(form.begins)
+
+
+def _end(arn: str, form: Form) -> str:
+    _, _, service, _, _, rest = arn.split(":", 5)
+    # A log group's ARN ends in `:*` in some answers; an association's begins with its file system.
+    return f"{service}:{rest}".removeprefix(form.begins).removesuffix(":*").rpartition("/")[2]

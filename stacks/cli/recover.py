@@ -1,0 +1,133 @@
+"""Before a stack is touched: what an earlier run made before it was killed is looked for where it would be, and recorded."""
+
+import datetime as dt
+import importlib
+import time
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from components.interrupted import ABSENT, AGAIN, Account, Ambiguous, Certainty, Creation, NotAsked, Trace
+
+from .. import recovery
+from . import engine
+from .problem import Problem
+
+ACCOUNTS = {"aws": "components.aws.found:Account"}
+"""Package of the resources → where they are. A cloud's SDK is imported only when something of it was cut off."""
+
+LAG_S = 20.0
+"""A call that was under way when its engine was killed is carried out all the same, and lists of tags are some seconds behind (Amazon EC2 API Reference, "Eventual consistency")."""
+
+
+def settle(stack: str, *, lag_s: float = LAG_S) -> bool:
+    """Mend the record of a stack whose last run was killed; say whether there was anything to mend.
+
+    What this records is what was asked for: a refresh has to come next.
+
+    Args:
+        lag_s: for so long after the kill, what is not there may still come.
+    Raises:
+        Problem: the account can't be asked, or only a person can tell; nothing was changed then.
+    """
+    if engine.has_file_backend() and not engine.pending_creates(stack):
+        return False  # other backends can only be asked through the engine
+    record = engine.record(stack)
+    pending = recovery.creations(record)
+    if not any(_package(one.kind) in ACCOUNTS for one in pending):
+        return False  # the project's own kinds adopt what they find
+    print(f"an earlier run of stack {stack} was killed while it made {len(pending)} resources")
+    traces = _traces(record, pending)
+    wait_s = lag_s - recovery.age_s(record, dt.datetime.now(dt.UTC))
+    if wait_s > 0 and any(trace == ABSENT for trace in traces.values()):
+        print(f"  waiting {wait_s:.0f} s: what was asked for in the last moments may not be listed yet")
+        time.sleep(wait_s)
+        traces = _traces(record, pending)
+    engine.put_record(stack, recovery.mended(record, traces), instead_of=record)
+    for line in recovery.lines(pending, traces):
+        print(f"  {line}")
+    return True
+
+
+def is_elsewhere(resources: Iterable[Mapping[str, Any]]) -> bool:
+    """Say whether a stack has resources in some account rather than on this machine."""
+    return any(_package(one["type"]) in ACCOUNTS for one in resources)
+
+
+def keep(record: recovery.Record) -> list[str]:
+    """Mark what outlives a stack that is gone now, and give it in words.
+
+    Args:
+        record: of the stack before it went.
+    Raises:
+        Problem: the account can't be asked; what stays is not marked then.
+    """
+    staying = [one for one in recovery.kept(record) if _package(one.kind) in ACCOUNTS and one.name]
+    for package, region in sorted({(_package(one.kind), one.region) for one in staying}):
+        names = [one.name for one in staying if (_package(one.kind), one.region) == (package, region)]
+        try:
+            imported(ACCOUNTS[package])(region).keep(names)
+        except NotAsked as error:
+            raise Problem(
+                "the stack is gone, and what it leaves on purpose is not marked as kept",
+                why=str(error),
+                remedy=f"see to credentials and rights, then give these the tag clusterwright:kept: {', '.join(names)}",
+            ) from error
+    return [f"{one.shown} ({one.identity})" for one in staying]
+
+
+def _traces(record: recovery.Record, pending: Iterable[Creation]) -> dict[str, Trace]:
+    """Find out what became of each creation."""
+    told = recovery.told(record)
+    accounts: dict[tuple[str, str], Account] = {}
+    found: dict[str, Trace] = {}
+    for one in pending:
+        package = _package(one.kind)
+        if one.urn in told:
+            found[one.urn] = Trace(Certainty.FOUND, (told[one.urn],))
+        elif package not in ACCOUNTS:
+            found[one.urn] = AGAIN
+        else:
+            place = package, recovery.region(record, one)
+            if place not in accounts:
+                accounts[place] = imported(ACCOUNTS[package])(place[1])
+            found[one.urn] = _asked(accounts[place], one, recorded=recovery.identities(record, one.kind))
+    return found
+
+
+def imported(place: str) -> Any:
+    """Import what knows a cloud (`module:name`), which needs the cloud's SDK.
+
+    Raises:
+        Problem: the SDK is not installed.
+    """
+    module, _, name = place.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ImportError as error:
+        raise Problem(
+            "the account of the stack can't be asked",
+            why=f"there is no Python package {error.name}: SDKs of clouds are installed only where they are used",
+            remedy=f"run `make setup EXTRAS={module.split('.')[1]}`, then the same command again",
+        ) from error
+
+
+def _asked(account: Account, creation: Creation, *, recorded: Collection[str]) -> Trace:
+    try:
+        return account.trace(creation, recorded=recorded)
+    except NotAsked as error:
+        raise Problem(
+            "what a killed run made can't be looked for",
+            why=str(error),
+            remedy="see to credentials and network, then run the command again; nothing was changed",
+        ) from error
+    except Ambiguous as error:
+        example = f"pulumi import {error.creation.kind} {error.creation.name} {error.identities[0]}"
+        raise Problem(
+            f"several things could be {error.creation.shown}, which a killed run was making",
+            why=f"{', '.join(error.identities)} carry its tags, hold data, and are not recorded",
+            remedy=f"`pulumi refresh --clear-pending-creates` forgets that run; then record the right one (`{example}`) or remove what is not wanted by hand",
+        ) from error
+
+
+def _package(kind: str) -> str:
+    return kind.partition(":")[0]

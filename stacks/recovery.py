@@ -1,0 +1,147 @@
+"""What a killed run leaves in a stack's record, and how the record is mended once it is known what became of it. Pure.
+
+Before the engine makes something it notes that it will (`pending_operations`), and when it knows the outcome it writes that down. Killed in between, it leaves a note that says everything about the
+resource but whether it exists; some have its identity already, which was known and not yet written. A resource that exists is put into the record as the engine would have done it. Its outputs are
+what was asked for until the refresh that comes next reads all of them; what turns out not to exist is dropped by the same refresh.
+"""
+
+import copy
+import dataclasses
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from components.interrupted import Certainty, Creation, Trace
+
+Record = Mapping[str, Any]
+"""A stack's deployment as the engine exports it."""
+_CREATING = "creating"
+_ENGINES_OWN = "pulumi:"
+
+
+def creations(record: Record) -> tuple[Creation, ...]:
+    """List what was being made when the run was killed; components are not made, only noted."""
+    return tuple(Creation(one["urn"], one["type"], one.get("inputs") or {}) for one in _pending(record) if one.get("custom"))
+
+
+def told(record: Record) -> dict[str, str]:
+    """Give the identities that the killed run had learnt already: URN → id."""
+    return {one["urn"]: one["id"] for one in _pending(record) if one.get("id")}
+
+
+def age_s(record: Record, now: dt.datetime) -> float:
+    """Say how long ago the record was written, seconds."""
+    return (now - dt.datetime.fromisoformat(record["deployment"]["manifest"]["time"])).total_seconds()
+
+
+def identities(record: Record, kind: str) -> frozenset[str]:
+    """Give the ids that the record has of a kind; resources that are gone already, to be made anew, have none."""
+    return frozenset(one["id"] for one in _resources(record) if one["type"] == kind and one.get("id") and not one.get("pendingReplacement"))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kept:
+    """A resource that stays in its account when the stack goes."""
+
+    shown: str
+    kind: str
+    identity: str
+    name: str
+    """The target's full name of it (an ARN); empty where it has none."""
+    region: str
+
+
+def kept(record: Record) -> tuple[Kept, ...]:
+    """List what stays when the stack goes: the engine forgets it and leaves it alone."""
+    return tuple(
+        Kept(Creation(one["urn"], one["type"], {}).shown, one["type"], one["id"], (one.get("outputs") or {}).get("arn", ""), _region(record, one))
+        for one in _resources(record)
+        if one.get("retainOnDelete") and one.get("id")
+    )
+
+
+def region(record: Record, creation: Creation) -> str:
+    """Give the region of a resource by its provider; empty when it has none."""
+    return _region(record, next((one for one in _pending(record) if one["urn"] == creation.urn), {}))
+
+
+def _region(record: Record, resource: Mapping[str, Any]) -> str:
+    own = resource.get("provider", "")
+    provider = next((one for one in [*_resources(record), *_pending(record)] if f"{one['urn']}::{one.get('id', '')}" == own), {})
+    found: str = (provider.get("inputs") or {}).get("region", "")
+    return found
+
+
+def mended(record: Record, traces: Mapping[str, Trace]) -> dict[str, Any]:
+    """Give the record with everything in it that exists, and without a note of what was under way.
+
+    Args:
+        traces: by URN, what became of each creation.
+    """
+    components = [(one, ("",)) for one in _pending(record) if not one.get("custom")]
+    waiting = [*components, *((one, traces[one["urn"]].identities) for one in _pending(record) if one.get("custom") and traces[one["urn"]].identities)]
+    resources = copy.deepcopy(list(_resources(record)))
+    while waiting:
+        known = {one["urn"] for one in resources if not one.get("delete")}
+        ready = [pair for pair in waiting if _needs(pair[0]) <= known]
+        if not ready:
+            break  # it hangs on something that does not exist; so it can't either
+        for one, found in ready:
+            resources = _with(resources, one, found)
+        waiting = [pair for pair in waiting if pair not in ready]
+    return {**record, "deployment": {**record["deployment"], "resources": resources, "pending_operations": []}}
+
+
+def lines(pending: Sequence[Creation], traces: Mapping[str, Trace]) -> Iterator[str]:
+    """Say in one line about each what becomes of it."""
+    for one in pending:
+        if one.kind.startswith(_ENGINES_OWN):
+            continue
+        trace = traces[one.urn]
+        identity, *others = trace.identities or ("",)
+        match trace.certainty:
+            case Certainty.FOUND:
+                yield f"{one.shown}: it exists ({identity}) and is recorded"
+            case Certainty.LIKELY:
+                yield f"{one.shown}: it is recorded if the refresh finds it"
+            case Certainty.ABSENT:
+                yield f"{one.shown}: it was not made"
+            case Certainty.AGAIN:
+                yield f"{one.shown}: it is made anew, which takes over what there is"
+        for other in others:
+            yield f"{one.shown}: it exists a second time ({other}), which is removed"
+
+
+def _with(resources: list[dict[str, Any]], made: Mapping[str, Any], found: Sequence[str]) -> list[dict[str, Any]]:
+    """Put a resource into the record: at the place of the one that it replaces, which stays to be deleted unless that was done before; else at the end of what lives."""
+    identity, *others = found
+    new = _recorded(made, identity)
+    former = next((one for one in resources if one["urn"] == new["urn"] and not one.get("delete")), None)
+    ended: list[dict[str, Any]] = [{**_recorded(made, other), "delete": True} for other in others]
+    if former is None:
+        living = [one for one in resources if not one.get("delete")]
+        return [*living, new, *ended, *(one for one in resources if one.get("delete"))]
+    if not former.get("pendingReplacement"):
+        ended.append({**former, "delete": True})
+    return [*(new if one is former else one for one in resources), *ended]
+
+
+def _recorded(made: Mapping[str, Any], identity: str) -> dict[str, Any]:
+    """Give a resource as it is recorded once it is made."""
+    whole = copy.deepcopy(dict(made))
+    return {**whole, **({"id": identity} if identity else {}), "outputs": whole.get("outputs") or whole.get("inputs") or {}}
+
+
+def _needs(one: Mapping[str, Any]) -> set[str]:
+    provider = one.get("provider", "").rpartition("::")[0]
+    return {*(one.get("dependencies") or ()), one.get("parent") or "", provider} - {""}
+
+
+def _pending(record: Record) -> list[Mapping[str, Any]]:
+    operations = (record.get("deployment") or {}).get("pending_operations") or []
+    return [operation["resource"] for operation in operations if operation["type"] == _CREATING]
+
+
+def _resources(record: Record) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (record.get("deployment") or {}).get("resources") or []
+    return found

@@ -1,0 +1,127 @@
+"""How a stack's record is mended once it is known what became of what was being made."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from components.interrupted import ABSENT, AGAIN, Certainty, Trace
+from stacks import recovery
+
+PREFIX = "urn:pulumi:dev::clusterwright::"
+PROVIDER = f"{PREFIX}pulumi:providers:aws::aws"
+
+
+def urn(name: str) -> str:
+    return f"{PREFIX}aws:ec2/vpc:Vpc::{name}"
+
+
+def resource(name: str, ident: str | None = None, **more: Any) -> dict[str, Any]:
+    known = {"id": ident, "outputs": {"arn": "arn"}} if ident else {}
+    inputs = {"tags": {"Name": name}}
+    return {"urn": urn(name), "type": "aws:ec2/vpc:Vpc", "custom": True, "inputs": inputs, "provider": f"{PROVIDER}::1", **known, **more}
+
+
+BASE = {"urn": PROVIDER, "type": "pulumi:providers:aws", "custom": True, "id": "1", "inputs": {"region": "eu-west-1"}}
+
+
+def record(*resources: dict[str, Any], pending: list[dict[str, Any]], kind: str = "creating") -> dict[str, Any]:
+    return {"version": 3, "deployment": {"resources": [BASE, *resources], "pending_operations": [{"type": kind, "resource": one} for one in pending]}}
+
+
+def found(*identities: str) -> Trace:
+    return Trace(Certainty.FOUND, identities)
+
+
+def after(given: dict[str, Any], **traces: Trace) -> list[tuple[str, str, bool]]:
+    """Mend a record; give name, id and whether it is to be deleted of what it holds then, the provider left out."""
+    mended = recovery.mended(given, {urn(name): trace for name, trace in traces.items()})["deployment"]
+    assert mended["pending_operations"] == []
+    return [(one["urn"].rpartition("::")[2], one.get("id", ""), one.get("delete", False)) for one in mended["resources"][1:]]
+
+
+def test_what_exists_is_recorded_with_what_was_asked_for() -> None:
+    given = record(pending=[resource("net")])
+    mended = recovery.mended(given, {urn("net"): found("vpc-1")})
+    assert mended["deployment"]["resources"][1] == {**resource("net"), "id": "vpc-1", "outputs": {"tags": {"Name": "net"}}}
+    assert given["deployment"]["resources"] == [BASE], "what was given stays as it is"
+
+
+def test_what_does_not_exist_is_forgotten() -> None:
+    assert after(record(pending=[resource("a"), resource("b")]), a=ABSENT, b=AGAIN) == []
+
+
+def test_a_need_comes_before_what_needs_it() -> None:
+    late = resource("late", dependencies=[urn("early")], parent=f"{PREFIX}component::network")
+    component = {"urn": f"{PREFIX}component::network", "type": "component", "custom": False}
+    given = record(pending=[late, resource("early"), component])
+    assert after(given, late=found("vpc-2"), early=found("vpc-1")) == [("network", "", False), ("early", "vpc-1", False), ("late", "vpc-2", False)]
+
+
+def test_what_needs_something_that_does_not_exist_is_not_recorded() -> None:
+    given = record(pending=[resource("late", dependencies=[urn("early")]), resource("early")])
+    assert after(given, late=found("vpc-2"), early=ABSENT) == []
+
+
+def test_a_successor_takes_the_place_of_the_one_that_is_to_go() -> None:
+    given = record(resource("net", "vpc-1"), resource("user", "vpc-3"), pending=[resource("net")])
+    assert after(given, net=found("vpc-2")) == [("net", "vpc-2", False), ("user", "vpc-3", False), ("net", "vpc-1", True)]
+
+
+def test_a_successor_takes_the_place_of_the_one_that_is_gone() -> None:
+    given = record(resource("net", "vpc-1", pendingReplacement=True), pending=[resource("net")])
+    assert after(given, net=found("vpc-2")) == [("net", "vpc-2", False)]
+    assert after(given, net=ABSENT) == [("net", "vpc-1", False)], "the engine makes it anew"
+
+
+def test_what_was_made_twice_is_once_to_be_deleted() -> None:
+    gone = resource("old", "vpc-9", delete=True)
+    given = record(gone, pending=[resource("net")])
+    assert after(given, net=found("vpc-1", "vpc-2")) == [("net", "vpc-1", False), ("net", "vpc-2", True), ("old", "vpc-9", True)]
+
+
+def test_only_creations_are_looked_for() -> None:
+    assert recovery.creations(record(resource("net", "vpc-1"), pending=[resource("net", "vpc-1")], kind="updating")) == ()
+
+
+def test_what_the_killed_run_had_learnt_is_known() -> None:
+    given = record(pending=[resource("net", "vpc-1"), resource("other")])
+    assert recovery.told(given) == {urn("net"): "vpc-1"}
+
+
+def test_a_resource_is_in_the_region_of_its_provider() -> None:
+    given = record(pending=[resource("net")])
+    assert recovery.region(given, recovery.creations(given)[0]) == "eu-west-1"
+
+
+def test_a_provider_that_was_just_made_says_the_region_too() -> None:
+    given = {"deployment": {"resources": [], "pending_operations": [{"type": "creating", "resource": one} for one in (resource("net"), BASE)]}}
+    assert recovery.region(given, recovery.creations(given)[0]) == "eu-west-1"
+
+
+def test_the_age_of_a_record_is_that_of_its_last_write() -> None:
+    given = {"deployment": {"manifest": {"time": "2026-11-21T10:00:00.123456789Z"}}}
+    assert recovery.age_s(given, dt.datetime(2026, 11, 21, 10, 1, tzinfo=dt.UTC)) == pytest.approx(59.9, abs=0.1)
+
+
+def test_identities_are_those_of_one_kind_that_live() -> None:
+    given = record(resource("net", "vpc-1"), resource("gone", "vpc-2", pendingReplacement=True), pending=[])
+    assert recovery.identities(given, "aws:ec2/vpc:Vpc") == {"vpc-1"}
+    assert recovery.identities(given, "aws:iam/role:Role") == frozenset()
+
+
+def test_one_line_about_each() -> None:
+    given = record(pending=[resource(name) for name in "abcd"])
+    traces = {urn("a"): found("vpc-1", "vpc-2"), urn("b"): Trace(Certainty.LIKELY, ("x",)), urn("c"): ABSENT, urn("d"): AGAIN}
+    assert list(recovery.lines(recovery.creations(given), traces)) == [
+        "Vpc a: it exists (vpc-1) and is recorded",
+        "Vpc a: it exists a second time (vpc-2), which is removed",
+        "Vpc b: it is recorded if the refresh finds it",
+        "Vpc c: it was not made",
+        "Vpc d: it is made anew, which takes over what there is",
+    ]
+
+
+def test_what_stays_is_known_before_the_stack_goes() -> None:
+    given = record(resource("net", "vpc-1", retainOnDelete=True), resource("other", "vpc-2"), pending=[])
+    assert recovery.kept(given) == (recovery.Kept("Vpc net", "aws:ec2/vpc:Vpc", "vpc-1", "arn", "eu-west-1"),)
