@@ -1,6 +1,6 @@
 """Measure the bars and print them as JSON; progress goes to standard error.
 
-python -m bench                   # all but `from-nothing`
+python -m bench                   # all but those that take long, `from-nothing` and `look`
 python -m bench starter nodes-64  # some
 """
 
@@ -19,7 +19,11 @@ from components.local.machine import cgroup
 from tests.hosts.deployment import Deployment, deployment, wait_until
 
 from . import machine
+from .aws import aws
 from .bars import bar
+from .drift import drift_cloud
+from .elastic import elastic
+from .look import look
 from .offline import offline
 
 MANY_NODES = 64
@@ -79,11 +83,16 @@ def from_nothing(home: Path) -> Iterator[dict[str, Any]]:
 
 MEASURES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
     "offline": offline,
+    "aws": aws,
     "starter": starter,
     "nodes-64": many_nodes,
     "drift": drift,
+    "drift-cloud": drift_cloud,
+    "elastic": elastic,
     "from-nothing": from_nothing,
+    "look": look,
 }
+LONG = ("from-nothing", "look")
 
 
 def _clusterwright(stack: Deployment, command: str, *words: str, **environment: str) -> machine.Measured:
@@ -92,8 +101,8 @@ def _clusterwright(stack: Deployment, command: str, *words: str, **environment: 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure the bars and print them as JSON")
-    parser.add_argument("measure", nargs="*", choices=[*MEASURES], help=f"some of {', '.join(MEASURES)} (default: all but from-nothing)")
-    chosen = parser.parse_args().measure or [name for name in MEASURES if name != "from-nothing"]
+    parser.add_argument("measure", nargs="*", choices=[*MEASURES], help=f"some of {', '.join(MEASURES)} (default: all but {' and '.join(LONG)})")
+    chosen = parser.parse_args().measure or [name for name in MEASURES if name not in LONG]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=project_root(), capture_output=True, text=True, check=False).stdout.strip()
     report: dict[str, Any] = {
         "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),

@@ -2,7 +2,7 @@
 
 CW1xx: the file can't be read as plain YAML; CW2xx: a key or value is not in the language; CW3xx: the words are right but this target, catalogue or
 network can't give what they ask for; CW4xx: parts of the blueprint contradict each other; CW5xx: what is asked for can't stand like this, or is unwise; CW6xx:
-scale, what isn't built, and suppressions.
+scale, what isn't built, and suppressions; CW7xx are findings of drift checks (stacks/drift/codes.py); CW8xx: what the account says, where it was asked.
 """
 
 import enum
@@ -154,6 +154,7 @@ class Code(enum.StrEnum):
     CAPACITY_MACHINES = "CW514", "one reservation or block for several machines"
     FLEX_ALWAYS = "CW515", "nodes that always stand, bought for a time"
     BLOCK_SIZE = "CW516", "a number of nodes that no block of capacity has"
+    CAPACITY_ZONE_MISSING = "CW517", "a reservation or block whose zone isn't named"
     PLACEMENT_TOO_LARGE = "CW520", "more nodes than can be placed together"
     PLACEMENT_AGAINST_FABRIC = "CW521", "nodes far apart with a fast network between them"
     DOMAIN_PARTIAL = "CW522", "a number of nodes that leaves an NVLink domain partly filled"
@@ -178,8 +179,12 @@ class Code(enum.StrEnum):
     SUBNETS_ALONE = "CW556", "subnets without the network that they are in"
     ZONES_UNUSED = "CW557", "zones in which nothing stands"
     ZONE_SINGLE = "CW558", "two hosts against the loss of one, in a single zone"
+    ZONE_LOCAL = "CW559", "a local zone, which lacks services that the cluster needs"
     LDAP_PLAIN = "CW560", "a directory that is asked in plain text"
     LDAP_FORM = "CW561", "a directory that is named in a wrong way"
+    ACCESS_UNREACHABLE = "CW562", "hosts that nobody reaches, the one who stands them up included"
+    SUBNETS_UNNAMED = "CW563", "a network that exists, and nothing that says which of its addresses are free"
+    EGRESS_FOR_IMAGES = "CW564", "no way out for hosts on which images are built"
 
     # Storage.
     HOME_UNFIT = "CW580", "homes where they don't belong"
@@ -207,6 +212,22 @@ class Code(enum.StrEnum):
     # What this version, or this target, has no place for.
     FEATURE_NOT_BUILT = "CW620", "something that this version leaves out"
     NOT_ON_TARGET = "CW621", "something that means nothing on this target"
+    SOFTWARE_NOT_BUILT = "CW622", "a software profile that is planned and not built yet"
+
+    # What the account says (`check --live`).
+    ACCOUNT_SILENT = "CW800", "a question that the account did not answer, so that nothing is known"
+    REGION_UNUSABLE = "CW801", "a region that the account can't use"
+    ZONE_UNUSABLE = "CW802", "a zone that the account can't use"
+    MACHINE_NOT_OFFERED = "CW803", "a machine that the account isn't offered where the hosts stand"
+    QUOTA_TOO_SMALL = "CW804", "a quota of the account that is too small"
+    RESERVATION_UNKNOWN = "CW805", "a reservation or block that the account doesn't have"
+    RESERVATION_UNFIT = "CW806", "a reservation or block that is for something else, elsewhere or over"
+    NETWORK_UNFIT = "CW807", "a network that isn't there, or can't be used as it is"
+    SUBNET_UNFIT = "CW808", "a subnet that isn't there, is too small, elsewhere or without a way out"
+    KEY_UNFIT = "CW809", "an encryption key that isn't there, or doesn't encrypt"
+    FILE_SYSTEM_UNFIT = "CW810", "an existing file system that isn't there, or can't be reached"
+    IMAGE_UNFIT = "CW811", "an image that isn't there, or is for other machines"
+    MACHINE_DIFFERS = "CW812", "a machine that the cloud describes otherwise than the catalogue"
 
     # Suppressions.
     SUPPRESSION_EXPIRED = "CW640", "a suppression whose last day is past"

@@ -14,8 +14,10 @@ from .language import overrides as settings
 
 LONGEST_CHAIN = 8
 """Blueprints that extend each other in a row; nobody can tell any more where a value comes from in a longer one."""
-PLANNED_ONLY = (Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.CAPACITY_ID_MISSING)
+PLANNED_ONLY = (Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT, Code.CAPACITY_ID_MISSING)
 """What can be planned and not stood up, whether or not the blueprint accepts it."""
+UNDECIDED = (Code.CAPACITY_ZONE_MISSING, Code.ZONE_LOCAL, Code.ACCESS_UNREACHABLE, Code.SUBNETS_UNNAMED, Code.EGRESS_FOR_IMAGES)
+"""What has to be decided, or changed, before a cluster can be stood up; planning goes without."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,10 +47,19 @@ def load(name_or_path: str, *, target: str, stack: str, facts: Facts, overrides:
         finding.Invalid: with everything that is wrong, warnings included; also when this version can't stand it up yet.
     """
     loaded = examine(name_or_path, target=target, stack=stack, facts=facts, overrides=overrides)
-    missing = [found for found in (*loaded.findings, *loaded.suppressed) if found.code in PLANNED_ONLY]
+    require_decided(loaded)
+    return loaded.spec
+
+
+def require_decided(loaded: Loaded) -> None:
+    """Refuse what can be planned and not stood up.
+
+    Raises:
+        finding.Invalid: with all that is missing.
+    """
+    missing = [found for found in (*loaded.findings, *loaded.suppressed) if found.code in (*PLANNED_ONLY, *UNDECIDED)]
     if missing:
         raise finding.Invalid(dataclasses.replace(found, level=finding.Level.ERROR) for found in missing)
-    return loaded.spec
 
 
 def examine(name_or_path: str, *, target: str, stack: str, facts: Facts, overrides: Mapping[str, Any] | None = None) -> Loaded:

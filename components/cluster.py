@@ -7,7 +7,7 @@ import pulumi
 
 from blueprints.spec import ClusterSpec, as_record
 
-from . import contract
+from . import contract, extras
 from .finish import content
 from .provider.resource import OwnResource
 
@@ -124,11 +124,17 @@ def _own_hosts(control: contract.Control) -> tuple[contract.Hosts, ...]:
 
 def _provided(control: contract.Control, fleet: pulumi.Output[dict[str, Any]] | None) -> dict[str, pulumi.Output[Any]]:
     """Gather what only the target knows and the playbooks need beside the spec. Nothing in it is secret."""
-    known = {"fleet": fleet, "database": control.database if isinstance(control, contract.SlurmHosts) else None}
+    known: dict[str, pulumi.Output[Any] | None] = {"fleet": fleet}
+    if isinstance(control, contract.SlurmHosts):
+        known |= {"database": control.database, "addresses": control.addresses}
     return {name: value for name, value in known.items() if value is not None}
 
 
 def _target(name: str) -> type[contract.Target]:
+    try:
+        extras.require(name)
+    except extras.Missing as missing:
+        raise pulumi.RunError(str(missing)) from None
     module, _, cls = TARGETS[name].partition(":")
     found: type[contract.Target] = getattr(importlib.import_module(module), cls)
     return found

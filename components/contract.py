@@ -16,6 +16,8 @@ STATE_MOUNT = "/var/lib/clusterwright/state"
 """Where controllers keep what must survive their disks: accounting database and Slurm's saved state."""
 CLUSTER_FOLDER = "/var/lib/clusterwright/cluster"
 """What all hosts read and a controller writes: the table of users, the table of hosts."""
+NAMES = "names/hosts"
+"""The table of hosts in it, where finishing and the elastic program write it: in a folder of Slurm's user, which that program runs as."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class SlurmHosts:
     hosts: Hosts
     database: pulumi.Output[str] | None = None
     """Address of the accounting database where the cloud runs it; None: it is on the controller."""
+    addresses: pulumi.Output[dict[str, str]] | None = None
+    """Hostname → address of all hosts that always stand, where finishing writes the table of hosts; None: the target does."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -95,7 +95,10 @@ def planned_only(cluster: ClusterSpec) -> str:
         return f"planned only: this version stands up {built}"
     wanted = ("slurm", "kubernetes") if cluster.scheduler == "both" else (cluster.scheduler,)
     if all(one in known.built_schedulers for one in wanted):
-        return ""
+        if cluster.software.profile in known.built_software:
+            return ""
+        profiles = display.listed(f"`{name}`" for name in known.built_software)
+        return f"planned only: this version stands up the software profile {profiles} on {known.title}"
     return f"planned only: this version stands up {display.listed(name.capitalize() for name in known.built_schedulers)} on {known.title}"
 
 

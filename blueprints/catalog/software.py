@@ -34,6 +34,8 @@ class Profile:
     """Where this set has run: `simulated` (hosts without GPUs) or a machine's name; empty when it never ran."""
     source: str
     date: str
+    storage: tuple[str, ...] = ()
+    """Kinds of storage whose clients it has; empty: of all that its targets offer."""
     image: str = ""
     """The base image by its name, where the set starts from one."""
     kernel: str = ""
@@ -80,7 +82,7 @@ def profile(name: str) -> Profile:
     if name not in profile_names():
         raise KeyError(name)
     entry = files.mapping(f"software/{name}")
-    return Profile(**{**entry, "targets": tuple(entry["targets"])})
+    return Profile(**{**entry, "targets": tuple(entry["targets"]), "storage": tuple(entry.get("storage", ()))})
 
 
 @functools.cache

@@ -90,10 +90,16 @@ class Target:
     limits: Mapping[str, int]
     built_schedulers: tuple[str, ...]
     """The schedulers that this version can stand up here; none: the target is planned only."""
+    built_software: tuple[str, ...]
+    """The software profiles that this version can stand up here; what the playbooks can't install yet is planned only."""
     built_keys: tuple[str, ...]
     """Keys of the language that this version heeds here, by their path without names (`pools.partition.max_time`); each with all below it."""
     ignored_keys: tuple[str, ...]
     """Keys that are about what the target doesn't have."""
+    local_zone_pattern: str
+    """What follows a region's name in the name of a zone outside of its availability zones, as a regular expression; empty: there are none."""
+    builds_images: bool
+    """Images of software profiles are built by hosts in the cluster's own network, which fetch packages there."""
     tag_value: str
     """What a tag's value may be, as a regular expression; empty: anything."""
     tags_max: int | None
@@ -111,6 +117,10 @@ class Target:
 
     def is_zone(self, name: str) -> bool:
         return self.region_of(name) is not None
+
+    def is_local_zone(self, name: str) -> bool:
+        """Say whether a zone is none of the region's availability zones, but a smaller place elsewhere."""
+        return bool(self.local_zone_pattern) and re.fullmatch(rf"[a-z]+(-[a-z]+)+-?[0-9]+{self.local_zone_pattern}", name) is not None
 
     def region_of(self, zone: str) -> str | None:
         """Give the region that a zone is in; None: it isn't the name of a zone of a region."""
@@ -148,8 +158,11 @@ def target(name: str) -> Target:
         "subnet_prefix_widest": prefix["widest"],
         "subnet_prefix_narrowest": prefix["narrowest"],
         "built_schedulers": tuple(built["schedulers"]),
+        "built_software": tuple(built.get("software", ())),
         "built_keys": tuple(built.get("keys", ())),
         "ignored_keys": tuple(built.get("ignored", ())),
+        "local_zone_pattern": entry.get("local_zone_pattern", ""),
+        "builds_images": entry.get("builds_images", False),
         "tag_value": entry.get("tag_value", ""),
         "tags_max": entry.get("tags_max"),
     }

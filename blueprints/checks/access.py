@@ -29,7 +29,9 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             why = "machines all over the world try passwords and keys at every open SSH port, from the first minute on"
             where = source.where("access", "allowed_cidrs", number)
             yield finding.Finding(_WARNING, Code.ACCESS_OPEN, where, what, why, "write the networks of your office or VPN")
-    if access.login_nodes and not access.allowed_cidrs and lookup.is_bought(cluster):
+    if cluster.control.count and lookup.is_bought(cluster) and cluster.network.existing is None and not (access.login_nodes and access.allowed_cidrs):
+        yield _unreachable(access, source)
+    elif access.login_nodes and not access.allowed_cidrs and lookup.is_bought(cluster):
         what = "logging in is possible from the cluster's own network only"
         why = "`access.allowed_cidrs` names no network"
         where = source.where_key("access")
@@ -42,6 +44,14 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         yield finding.Finding(_WARNING, Code.ACCESS_NONE, where, what, why, "write `login_nodes: 1` or more")
     if access.ldap:
         yield from _directory(access.ldap, source)
+
+
+def _unreachable(access: language.Access, source: Document) -> finding.Finding:
+    what = "nobody reaches the hosts from outside of their network, and nobody is inside"
+    lacks = "`access.allowed_cidrs` names no network" if access.login_nodes else "without login nodes there is no way to the controllers"
+    why = f"the network is made with the cluster, and {lacks}; whoever stands it up finishes its hosts over SSH, too"
+    remedy = "write `access: {login_nodes: 1, allowed_cidrs: [203.0.113.7/32]}`, with your own address or the networks of your office or VPN"
+    return finding.Finding(finding.Level.NOTE, Code.ACCESS_UNREACHABLE, source.where_key("access"), what, why, remedy)
 
 
 def _share(network: ipaddress.IPv4Network) -> str:

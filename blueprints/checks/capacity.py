@@ -19,6 +19,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         return
     for name, pool in blueprint.pools.items():
         yield from _identifier(name, pool, source)
+        yield from _zone(name, pool, cluster, source)
         yield from _time(name, pool, cluster, source)
         kind = pool.bought.kind
         if kind == "block" and pool.is_elastic:
@@ -47,6 +48,19 @@ def _identifier(name: str, pool: language.Pool, source: Document) -> Iterator[fi
         why = "an identifier names a reservation or a block; nodes that are bought otherwise would leave it unused, and it is paid for all the same"
         remedy = "write `kind: reserved` or `kind: block`, or take `id` out"
         yield finding.Finding(_ERROR, Code.CAPACITY_ID_UNUSED, source.where("pools", name, "capacity", "id"), what, why, remedy)
+
+
+def _zone(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+    """Find capacity that stands in a zone which nobody told; subnets that are there already are in zones of their own."""
+    bought, network = pool.bought, cluster.network
+    is_given = network.existing is not None and source.at("network", "subnets") is not None
+    if bought.kind not in _WITH_ID or bought.id is None or network.zones or is_given:
+        return
+    what = f"nothing says in which zone `{bought.id}` is, from which the pool {name} gets its nodes"
+    why = "a reservation or a block lies in one zone, and nodes that are started in another never get any of it"
+    remedy = f"write `targets.{cluster.target}.network.zones: […]`, with the zone that the cloud's console shows beside it"
+    where = source.where("pools", name, "capacity", "id")
+    yield finding.Finding(finding.Level.WARNING, Code.CAPACITY_ZONE_MISSING, where, what, why, remedy)
 
 
 def _time(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:

@@ -18,6 +18,10 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     target = lookup.target_of(cluster)
     if target is None or not target.is_built:
         return
+    if cluster.software.profile not in target.built_software:
+        if cluster.scheduler in target.built_schedulers:
+            yield _software(cluster, target, source)
+        return
     left_out: dict[str, list[Path]] = {}
     for key, path in _said(blueprint, (), "", target):
         left_out.setdefault(key, []).append(path)
@@ -34,6 +38,17 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         what = f"on the target {target.name} these keys mean nothing: {display.listed(meaningless)}"
         why = f"they are about what {target.title} doesn't have"
         yield finding.Finding(finding.Level.NOTE, Code.NOT_ON_TARGET, source.where(), what, why, "leave them: they count on other targets")
+
+
+def _software(cluster: spec.ClusterSpec, target: catalog.Target, source: Document) -> finding.Finding:
+    """Say that a software profile can't be installed yet on a target whose hosts can be made: the cluster is planned only, as one of a planned target is."""
+    profile = cluster.software.profile
+    where = source.where("software") if source.at("software") else source.where()
+    known = display.listed(f"`{name}`" for name in target.built_software)
+    what = f"the software profile `{profile}` is not built yet on the target `{target.name}`: it can be planned, not stood up"
+    why = f"what this version can install there is {known}"
+    remedy = f"write `targets.{target.name}.software: {target.built_software[0]}` to stand the cluster up, with pools that it is for"
+    return finding.Finding(finding.Level.NOTE, Code.SOFTWARE_NOT_BUILT, where, what, why, remedy)
 
 
 def _said(value: Any, path: Path, key: str, target: catalog.Target) -> Iterator[tuple[str, Path]]:

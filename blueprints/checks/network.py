@@ -25,6 +25,19 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         why = "images, secrets, storage and the start of nodes are services of the cloud, which answer on the Internet or at private endpoints"
         where = source.where("network", "egress")
         yield finding.Finding(_ERROR, Code.EGRESS_NONE, where, what, why, "write `private_endpoints: true`, or `egress: nat`")
+    target = lookup.target_of(cluster)
+    if network.egress == "none" and network.private_endpoints and target is not None and target.builds_images:
+        what = "without a way out no image of the software profile can be built"
+        why = "a host in this network fetches the profile's packages, and those come from the Internet"
+        where = source.where("network", "egress")
+        remedy = "write `egress: nat`; hosts stay unreachable from outside"
+        yield finding.Finding(_WARNING, Code.EGRESS_FOR_IMAGES, where, what, why, remedy)
+    if network.existing is not None and not network.subnets and network.cidr is None:
+        what = f"nothing says which addresses of {network.existing} are free"
+        why = "what its other subnets take is its owner's knowledge"
+        where = source.where("network", "existing")
+        remedy = "name subnets that are there, the hosts' first (`subnets: […]`), or a free range that is divided (`cidr: 10.0.16.0/20`)"
+        yield finding.Finding(_WARNING, Code.SUBNETS_UNNAMED, where, what, why, remedy)
     if network.subnets and network.existing is None:
         what = "the network has `subnets` and no `existing`"
         why = "subnets that are there belong to a network that is there; in a new one they are made"
@@ -65,6 +78,15 @@ def _subnets(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Fi
 
 def _zones(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     zones = blueprint.network.zones
+    target = lookup.target_of(cluster)
+    if zones and target is not None and target.is_local_zone(zones[0]):
+        what = f"the hosts stand in {zones[0]}, which is a local zone"
+        why = (
+            "EFS has mount targets in availability zones only, and of address translation and load balancers some local zones have one, some none "
+            '(EFS User Guide, "Creating mount targets"; Local Zones User Guide, "NAT gateways"); this version puts all of them where the hosts are'
+        )
+        remedy = "plan with it; to stand it up, name an availability zone, or wait for a version that divides a cluster between the two"
+        yield finding.Finding(_WARNING, Code.ZONE_LOCAL, source.where("network", "zones", 0), what, why, remedy)
     has_managed_database = cluster.database.placement == "managed"
     # A Kubernetes service keeps its control plane in several zones by itself.
     has_control_plane = cluster.kubernetes is not None and cluster.kubernetes.hosts is None

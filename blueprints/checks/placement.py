@@ -8,6 +8,7 @@ from ..document import Document
 from . import lookup
 
 _WARNING = finding.Level.WARNING
+_BRINGS_PLACEMENT = ("reserved", "block")
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
@@ -19,9 +20,24 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             where = source.where("pools", name, "placement")
             remedy = "write `placement: auto`, or `fabric: none` if its jobs don't span nodes"
             yield finding.Finding(_WARNING, Code.PLACEMENT_AGAINST_FABRIC, where, what, why, remedy)
+        loose = next((node_set for node_set in node_sets if _is_loose(node_set, cluster)), None)
+        if pool.placement == "none" and loose is not None:
+            what = f"the nodes of {name} stand anywhere in their zone, and {loose.fabric.title if loose.fabric else 'a fabric'} joins them"
+            why = "between places far from each other the fabric is slower, and collectives wait for the slowest link"
+            where = source.where("pools", name, "placement")
+            remedy = "leave `placement` out, which packs nodes that a fabric joins; or write `fabric: none` if jobs don't span nodes"
+            yield finding.Finding(_WARNING, Code.PLACEMENT_AGAINST_FABRIC, where, what, why, remedy)
         for node_set in node_sets:
             yield from _domains(name, pool, node_set, cluster, source)
             yield from _groups(name, node_set, cluster, source)
+
+
+def _is_loose(node_set: spec.NodeSet, cluster: spec.ClusterSpec) -> bool:
+    """Say whether nodes that a fabric joins could stand together, and don't: what was bought beforehand brings its place, and more than one placement holds can't."""
+    machine = lookup.machine_of(cluster, node_set.hosts.machine.name)
+    if node_set.fabric is None or machine is None or not lookup.is_bought(cluster) or node_set.capacity.kind in _BRINGS_PLACEMENT or machine.domain_sizes:
+        return False
+    return node_set.hosts.count > 1 and (machine.compact_nodes is None or node_set.hosts.count <= machine.compact_nodes)
 
 
 def _domains(name: str, pool: language.Pool, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:

@@ -7,6 +7,8 @@ from ..codes import Code
 from ..document import Document
 from . import lookup
 
+_LUSTRE, _LUSTRE_NETWORK = "lustre", "@tcp:/"
+"""How the source of a Lustre file system reads: `10.0.0.5@tcp:/scratch`."""
 _ANY = "any"
 """Of a profile: for every kind of processor."""
 
@@ -16,6 +18,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     yield from _login(cluster, blueprint, source)
     if cluster.software.profile in catalog.profile_names():
         yield from _matrix(cluster, catalog.profile(cluster.software.profile), source)
+        yield from _clients(catalog.profile(cluster.software.profile), blueprint, source)
     if cluster.slurm_node_sets:
         yield from _slurm(cluster, blueprint, source)
 
@@ -47,6 +50,17 @@ def _matrix(cluster: spec.ClusterSpec, profile: catalog.Profile, source: Documen
                 where = source.where("software") if source.at("software") else source.where_key("pools", node_set.pool)
                 remedy = _without_fault(cluster, node_set, accelerator.architecture, fabric) or fault.remedy
                 yield finding.Finding(finding.Level.ERROR, Code.SOFTWARE_CONFLICT, where, fault.what, fault.why, remedy)
+
+
+def _clients(profile: catalog.Profile, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find file systems that hosts of the profile can't mount."""
+    for name, entry in blueprint.storage.items():
+        kind = _LUSTRE if _LUSTRE_NETWORK in (entry.source or "") else entry.kind
+        if profile.storage and kind not in profile.storage:
+            what = f"the software profile `{profile.profile}` has no client for storage of the kind `{kind}`"
+            why = f"hosts could not mount {name}; the profile has clients for {display.listed(f'`{one}`' for one in profile.storage)}"
+            where = source.where_key("storage", name, "source" if entry.kind != kind else "kind")
+            yield finding.Finding(finding.Level.ERROR, Code.SOFTWARE_CONFLICT, where, what, why, "choose another kind of storage, or another software profile")
 
 
 def _without_fault(cluster: spec.ClusterSpec, node_set: spec.NodeSet, architecture: str, fabric: str | None) -> str:

@@ -1,6 +1,8 @@
 """The cluster's own hosts and services: controllers, login nodes, the Kubernetes control plane, the accounting database, what the cloud runs beside them."""
 
-from .. import catalog, spec
+import ipaddress
+
+from .. import addresses, catalog, spec
 from ..codes import Code
 from . import capacity, counts, machines, rehearsal
 from .case import Case
@@ -55,9 +57,10 @@ def services(case: Case, network: spec.Network, held: spec.Database) -> tuple[sp
     managed, access = case.target.managed, case.blueprint.access
     has_nat = network.egress == "nat" and network.existing is None
     has_balancer = access.load_balancer and access.login_nodes > 0
-    is_public = has_balancer and bool(access.allowed_cidrs)
-    balancer_addresses = max(1, case.target.networks.public_subnets if case.target.networks else 0)
-    public_addresses = has_nat + (balancer_addresses if is_public else 0)
+    public_subnets = case.target.networks.public_subnets if case.target.networks else 0
+    # Networks of the site's own are no reason to answer on the Internet, and in a network that exists no public subnets are made.
+    is_public = any(not addresses.is_private(ipaddress.IPv4Network(cidr)) for cidr in access.allowed_cidrs) and not (public_subnets and network.existing)
+    public_addresses = has_nat + is_public * (max(1, public_subnets) if has_balancer else access.login_nodes)
     product = counts.kubernetes_product(case)
     scheduler = counts.managed_scheduler(case)
     found = [

@@ -31,6 +31,8 @@ class Balancer(pulumi.ComponentResource):
         tags = args.names.tags("access", "login")
         balancer = lb.LoadBalancer(
             "login-balancer",
+            # accepted CKV_AWS_91: a network balancer logs TLS only, and this is SSH; who connected stands in the flow logs and on the login nodes
+            # accepted CKV_AWS_150: it holds nothing that could be lost, and has to go with the stack
             name=args.names.name("load_balancer", "login"),
             load_balancer_type="network",
             internal=not args.is_public,

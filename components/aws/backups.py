@@ -1,6 +1,7 @@
 """Daily backups of file systems that don't make their own (EFS, disks), kept as long as the blueprint says."""
 
 import dataclasses
+import hashlib
 from collections.abc import Mapping, Sequence
 
 import pulumi
@@ -11,6 +12,7 @@ from .names import Names
 from .options import beneath
 
 _DAILY = "cron(0 4 * * ? *)"  # 04:00 UTC
+_MARK_LENGTH = 8
 _POLICY = "service-role/AWSBackupServiceRolePolicyForBackup"
 
 
@@ -18,27 +20,35 @@ _POLICY = "service-role/AWSBackupServiceRolePolicyForBackup"
 class BackupsArgs:
     names: Names
     region: str
-    arns: Mapping[int, Sequence[pulumi.Output[str]]]
-    """Days → what is kept for so long."""
+    arns: Mapping[tuple[str | None, int], Sequence[pulumi.Output[str]]]
+    """KMS key and days → what is kept for so long."""
     protect: bool
     keep: bool
     """Backups stay when the stack goes; otherwise they go with it."""
 
 
 class Backups(pulumi.ComponentResource):
-    """A vault, and one plan for each number of days."""
+    """A vault for each key, and in it one plan for each number of days.
+
+    A backup of EFS is encrypted with its vault's key, whatever the file system's own was (AWS Backup Developer Guide, "Encryption for backups"), so that a key of one's own needs a vault.
+    """
 
     def __init__(self, name: str, args: BackupsArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:aws:Backups", name, {}, opts)
         tags = args.names.tags("storage", "backups")
         # Backups are what is left when everything else went wrong: they are as safe as the safest of what they are of.
-        vault = backup.Vault(
-            "backups",
-            name=args.names.name("backup"),
-            force_destroy=not (args.protect or args.keep),
-            tags=tags,
-            opts=beneath(self, protect=args.protect, keep=args.keep),
-        )
+        vaults = {
+            key: backup.Vault(
+                "-".join(("backups", *_mark(key))),
+                # accepted CKV_AWS_166: `storage.<name>.key` names a key of one's own for the files and their backups; without it AWS's encrypts both
+                name=args.names.name("backup", *_mark(key)),
+                kms_key_arn=key,
+                force_destroy=not (args.protect or args.keep),
+                tags=tags,
+                opts=beneath(self, protect=args.protect, keep=args.keep),
+            )
+            for key in dict.fromkeys(key for key, _ in args.arns)
+        }
         role = iam.Role(
             "backups",
             name=args.names.name("iam_role", "backups"),
@@ -50,16 +60,23 @@ class Backups(pulumi.ComponentResource):
             opts=beneath(self, replace_first=True),
         )
         iam.RolePolicyAttachment("backups", role=role.name, policy_arn=f"arn:{policies.partition(args.region)}:iam::aws:policy/{_POLICY}", opts=beneath(self))
-        for days, arns in args.arns.items():
+        for (key, days), arns in args.arns.items():
+            plan_name = args.names.name("backup", f"{days}-days", *_mark(key))
             kept = backup.PlanRuleLifecycleArgs(delete_after=days)
-            rule = backup.PlanRuleArgs(rule_name="daily", target_vault_name=vault.name, schedule=_DAILY, lifecycle=kept, recovery_point_tags=tags)
-            plan = backup.Plan(f"backups-{days}-days", name=args.names.name("backup", f"{days}-days"), rules=[rule], tags=tags, opts=beneath(self))
+            rule = backup.PlanRuleArgs(rule_name="daily", target_vault_name=vaults[key].name, schedule=_DAILY, lifecycle=kept, recovery_point_tags=tags)
+            label = "-".join(("backups", f"{days}-days", *_mark(key)))
+            plan = backup.Plan(label, name=plan_name, rules=[rule], tags=tags, opts=beneath(self))
             backup.Selection(
-                f"backups-{days}-days",
-                name=args.names.name("backup", f"{days}-days"),
+                label,
+                name=plan_name,
                 plan_id=plan.id,
                 iam_role_arn=role.arn,
                 resources=[*arns],
                 opts=beneath(self),
             )
         self.register_outputs({})
+
+
+def _mark(key: str | None) -> tuple[str, ...]:
+    """Tell what has a key of its own from what has another, in names of limited length."""
+    return () if key is None else (hashlib.sha256(key.encode()).hexdigest()[:_MARK_LENGTH],)

@@ -7,6 +7,7 @@ import pulumi
 
 from blueprints.spec import ClusterSpec, NodeSet
 
+from .. import contract
 from .compute import NodeTemplate
 
 VERSION = 1
@@ -38,6 +39,7 @@ def table(cluster: ClusterSpec, rows: list[Row], *, stack: str, subnet: pulumi.O
             "stack": stack,
             "region": cluster.network.region,
             "domain": cluster.network.domain,
+            "names": f"{contract.CLUSTER_FOLDER}/{contract.NAMES}",
             "node_sets": [_row(row.node_set, one, subnet_id) for row, one in zip(rows, given, strict=True)],
         }
 

@@ -4,6 +4,7 @@ The roles reach the builder as one archive in a bucket of the stack. Nothing is 
 another image and nothing else does.
 """
 
+import base64
 import dataclasses
 import functools
 import hashlib
@@ -27,6 +28,8 @@ from .options import beneath
 from .storage import private_bucket
 
 PLAYBOOK = "image.yml"
+CLOUD = "aws"
+"""What the roles are told that the image is for."""
 _BUILD_TIMEOUT = "2h"  # drivers and CUDA are large; a build without a GPU takes half an hour
 _FORM = "1.0.0"
 """Versions of components and recipes mean nothing here: their names hold what they are made from."""
@@ -41,6 +44,8 @@ class Base:
     parameter: str
     root_device: str
     builder: str
+    agent: str = ""
+    """Where the agent of Systems Manager comes from, if the image lacks it; `{region}` is left open."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -97,6 +102,7 @@ class Builder(pulumi.ComponentResource):
         name, tags = args.names.name("image_builder", arch, key), args.names.tags("image", arch)
         component = imagebuilder.Component(
             f"image-{arch}-component",
+            # accepted CKV_AWS_180: it holds versions of public software, nothing secret
             name=name,
             platform="Linux",
             version=_FORM,
@@ -106,10 +112,13 @@ class Builder(pulumi.ComponentResource):
         )
         recipe = imagebuilder.ImageRecipe(
             f"image-{arch}-recipe",
+            # accepted CKV_AWS_200: AWS's own key encrypts the image, which holds public software; an account's default key is used where it sets one
             name=name,
             version=_FORM,
             parent_image=f"ssm:{base.parameter}",
             components=[{"component_arn": component.arn}],
+            user_data_base64=_brings_agent(base, args.region) if base.agent else None,
+            systems_manager_agent={"uninstall_after_build": True} if base.agent else None,
             block_device_mappings=[
                 {
                     "device_name": base.root_device,
@@ -122,7 +131,8 @@ class Builder(pulumi.ComponentResource):
         )
         place = imagebuilder.InfrastructureConfiguration(
             f"image-{arch}-builder",
-            name=name,
+            # It stays while images change: what an image was built with can't be deleted before the image is.
+            name=args.names.name("image_builder", arch),
             instance_profile_name=self.profile.name,
             instance_types=[base.builder],
             subnet_id=args.subnet,
@@ -161,7 +171,7 @@ def fingerprint(software: spec.Software, arch: str) -> str:
 
 def document(software: spec.Software, *, bucket: str) -> str:
     """Write the component: fetch the roles, run them on this very machine, leave nothing of it behind."""
-    variables = json.dumps({"software": dataclasses.asdict(software)}, sort_keys=True)
+    variables = json.dumps({"cloud": CLOUD, "software": dataclasses.asdict(software)}, sort_keys=True)
     run = [
         "set -eu",
         "export DEBIAN_FRONTEND=noninteractive",
@@ -193,7 +203,22 @@ def base_image(system: str, arch: str) -> Base:
     known = _known().get(system)
     if known is None:
         raise pulumi.RunError(f"no image of {system} is known on AWS\n  do:  choose another software profile; known are {', '.join(sorted(_known()))}")
-    return Base(known["parameter"].format(arch=known["arch"][arch]), known["root_device"], known["builder"][arch])
+    word = known["arch"][arch]
+    return Base(known["parameter"].format(arch=word), known["root_device"], known["builder"][arch], known.get("agent", "").replace("{arch}", word))
+
+
+def _brings_agent(base: Base, region: str) -> str:
+    """Write the builder's user data, Base64: Image Builder speaks with its machine through the agent alone."""
+    program = [
+        "#!/bin/sh",
+        "set -eu",
+        "cd /tmp",
+        f"python3 -c 'import sys, urllib.request as web; web.urlretrieve(*sys.argv[1:])' {base.agent.format(region=region)} agent.deb",
+        "dpkg --install agent.deb",
+        "systemctl enable --now amazon-ssm-agent",
+        "rm agent.deb",
+    ]
+    return base64.b64encode("".join(f"{line}\n" for line in program).encode()).decode()
 
 
 @functools.cache

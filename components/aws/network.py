@@ -170,6 +170,8 @@ class Network(pulumi.ComponentResource):
         names, region = self._args.names, self._args.network.region
         group = cloudwatch.LogGroup(
             "flow-logs",
+            # accepted CKV_AWS_158: CloudWatch encrypts it with its own key; addresses and ports are all that it holds
+            # accepted CKV_AWS_338: `monitoring.retention_days` says how long
             name=names.name("log_group", "flows"),
             retention_in_days=_retention(self._args.log_days),
             tags=self._tags("flows"),

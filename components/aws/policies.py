@@ -74,6 +74,7 @@ def start_nodes(*, region: str, stack: str, compute_role_arn: str) -> list[State
                 "ec2:DescribeInstanceStatus",
                 "ec2:DescribeInstances",
                 "ec2:DescribeLaunchTemplateVersions",
+                "ec2:DescribeSpotInstanceRequests",
             ],
             ["*"],
             {"StringEquals": {"aws:RequestedRegion": region}},
@@ -102,6 +103,7 @@ def start_nodes(*, region: str, stack: str, compute_role_arn: str) -> list[State
             [f"{arn}:*:instance/*"],
             {"StringEquals": compute, "ForAllValues:StringEquals": {"aws:TagKeys": ["Name", NODE_TAG]}},
         ),
+        _allow("ReadConsoles", ["ec2:GetConsoleOutput"], [f"{arn}:*:instance/*"], {"StringEquals": compute}),
         _allow("EndNodes", ["ec2:RebootInstances", "ec2:TerminateInstances"], [f"{arn}:*:instance/*"], {"StringEquals": compute}),
         _allow("GiveNodesTheirRole", ["iam:PassRole"], [compute_role_arn], {"StringEquals": {"iam:PassedToService": f"ec2.{_suffix(region)}"}}),
         # An account's first fleet, and its first spot request, make these roles of AWS's own.

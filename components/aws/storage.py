@@ -58,6 +58,8 @@ class Nfs(pulumi.ComponentResource):
         api = catalog.storage_class("aws", "efs").api
         system = efs.FileSystem(
             f"{args.name}-file-system",
+            # accepted CKV_AWS_184: `storage.<name>.key` names a key of one's own; without it AWS's encrypts
+            # accepted CKV2_AWS_18: `storage.<name>.backup_days` asks for backups
             creation_token=args.place.names.name("creation_token", args.name),
             encrypted=args.encrypted,
             kms_key_id=args.key,
@@ -104,6 +106,7 @@ class Lustre(pulumi.ComponentResource):
         lasts = catalog.storage_class("aws", wanted.storage_class).survives
         system = fsx.LustreFileSystem(
             f"{wanted.name}-file-system",
+            # accepted CKV_AWS_190: `storage.<name>.key` names a key of one's own; without it AWS's encrypts
             deployment_type=api["deployment_type"],
             storage_type=api["storage_type"],
             storage_capacity=int(wanted.size_gib or 0),
@@ -179,6 +182,10 @@ def private_bucket(
     """
     bucket = s3.Bucket(
         f"{name}-bucket",
+        # accepted CKV_AWS_145: `storage.<name>.key` names a key of one's own; without it S3's encrypts
+        # accepted CKV_AWS_21: `on_delete: snapshot` and `backup_days` ask for versions; who doesn't want them pays for each file once
+        # accepted CKV_AWS_18, CKV2_AWS_62: who reads which object CloudTrail records where an account wants that; nothing here waits for events
+        # accepted CKV_AWS_144, CKV2_AWS_61: how long data stays, and where else it lies, its owner decides; the stack deletes and copies none by itself
         # Names of buckets belong to the whole world, so the end is left to chance.
         bucket_prefix=f"{names.name('bucket_prefix', name)}-",
         force_destroy=empty,

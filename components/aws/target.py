@@ -98,7 +98,7 @@ class Aws:
         self._cluster_folder = files.Nfs(_CLUSTER_FOLDER, folder, opts=self._opts)
         # A zone that only its owner knows is read off the mount target, which stands in it.
         self._place = dataclasses.replace(place, zone=self._network.cluster_zone or self._cluster_folder.zone)
-        self._backed_up: dict[int, list[pulumi.Output[str]]] = {}
+        self._backed_up: dict[tuple[str | None, int], list[pulumi.Output[str]]] = {}
         mounts = [self._file_system(one) for one in file_systems]
         if self._backed_up:
             ours = [one for one in file_systems if one.backup_days and one.kind in ("nfs", "block")]
@@ -143,7 +143,10 @@ class Aws:
         )
         attached = [disk.attach(made.instances[0], number=number) for number, disk in enumerate([*volumes, *self._exported.values()]) if group.count]
         described = made.described(jump=self._jump, after=[*attached, *self._reached_by])
-        return contract.SlurmHosts(described, database=self._database())
+        standing = dict(zip(group.hostnames, self._addresses.addresses, strict=True)) | dict(
+            zip(self._spec.access.hostnames, self._access.addresses, strict=True)
+        )
+        return contract.SlurmHosts(described, database=self._database(), addresses=pulumi.Output.all(**standing))
 
     def compute(self, node_set: NodeSet, *, mounts: Sequence[contract.Mount], control: contract.Control) -> contract.Hosts:
         if node_set.partition is None:
@@ -217,7 +220,7 @@ class Aws:
 
     def _back_up(self, wanted: FileSystem, arn: pulumi.Output[str]) -> None:
         if wanted.backup_days:
-            self._backed_up.setdefault(wanted.backup_days, []).append(arn)
+            self._backed_up.setdefault((wanted.key, wanted.backup_days), []).append(arn)
 
     def _state(self, group: HostGroup) -> tuple[list[Volume], list[contract.Mount]]:
         """Make what controllers keep: a disk of the only one, or a file system of both; a database is on a disk in any case.

@@ -10,6 +10,8 @@ import yaml
 
 LIMIT_BYTES = 16 * 1024
 """EC2 User Guide, "User data": 16 KB before it is encoded."""
+SLURM_USER = "slurm"
+"""Runs the elastic program on controllers."""
 _PROGRAM = Path(__file__).parent / "guest" / "first_boot.py"
 
 
@@ -50,15 +52,23 @@ def cloud_config(birth: Birth) -> str:
     Raises:
         ValueError: it is longer than EC2 takes.
     """
-    order = {"region": birth.region, "endpoint": _endpoint(birth.region), "secret": birth.secret_arn, "scratch": birth.scratch}
+    order = {
+        "region": birth.region,
+        "endpoint": _endpoint(birth.region),
+        "secret": birth.secret_arn,
+        "scratch": birth.scratch,
+        "metadata": [SLURM_USER] if birth.role == "control" else [],
+    }
     settings = {
         "CLUSTERWRIGHT_ROLE": birth.role,
         "CLUSTERWRIGHT_CLUSTER": birth.cluster,
         "CLUSTERWRIGHT_GROUP": birth.group,
         "CLUSTERWRIGHT_CONTROLLERS": ",".join(birth.controllers),
     }
+    mounts = [_row(mount) for mount in birth.mounts if not _is_disk(mount)]
     config = {
         "preserve_hostname": True,  # the first program gives the name
+        "manage_etc_hosts": False,  # it is a link to the cluster's table, which cloud-init would write through
         "users": [],  # no user of the image's own: people come from the cluster's table
         "disable_root": False,  # finishing logs in as root, by key only, and only through a login node
         "ssh_authorized_keys": [birth.admin_key],
@@ -67,7 +77,7 @@ def cloud_config(birth: Birth) -> str:
         "ssh_genkeytypes": ["ed25519"],
         "bootcmd": [["/usr/bin/python3", "-c", _program(), json.dumps(order, sort_keys=True)]],
         "write_files": [_file("/etc/clusterwright/node.env", "".join(f"{name}={value}\n" for name, value in settings.items())), *_disk_files(birth)],
-        "mounts": [_row(mount) for mount in birth.mounts if not _is_disk(mount)],
+        **({"mounts": mounts} if mounts else {}),
         "runcmd": [["systemctl", "daemon-reload"], *(["systemctl", "start", "--no-block", mount.target] for mount in birth.mounts if _is_disk(mount))],
     }
     text = "#cloud-config\n" + yaml.dump(config, Dumper=_Dumper, sort_keys=False, width=1000)
@@ -81,9 +91,9 @@ def _is_disk(mount: FsTab) -> bool:
 
 
 def _disk_files(birth: Birth) -> list[dict[str, Any]]:
-    """Describe disks that are attached after the start: cloud-init leaves out a disk that isn't there yet, systemd waits for it."""
+    """Describe disks that are attached after the start: systemd waits for one and makes a file system on an empty one, cloud-init, which mounts in its network stage, does neither."""
     disks = [mount for mount in birth.mounts if _is_disk(mount)]
-    found = [_file("/etc/fstab", "".join(f"{' '.join(_row(mount))}\n" for mount in disks)) | {"append": True}] if disks else []
+    found = [_file("/etc/fstab", "".join(f"{' '.join(_row(mount))}\n" for mount in disks)) | {"append": True, "defer": True}] if disks else []
     if birth.exports:
         options = "rw,sync,no_root_squash,no_subtree_check"
         found.append(_file("/etc/exports.d/clusterwright.exports", "".join(f"{folder} {birth.clients}({options})\n" for folder in birth.exports)))

@@ -25,7 +25,7 @@ class GroupInputs:
     secrets: dict[str, Any]
     private_key: str
     provided: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """What only the target knows: `fleet` (what nodes are started from), `database` (the address of one outside). Not secret."""
+    """What only the target knows: `fleet` (what nodes are started from), `database` (the address of one outside), `addresses` (of hosts that always stand). Not secret."""
 
 
 class Group(Kind[GroupInputs]):

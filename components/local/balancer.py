@@ -2,11 +2,12 @@
 
 import dataclasses
 import ipaddress
+from pathlib import Path
 
 from ..provider.kind import Kind, Values, Work
 from .machine import claim, record
 from .machine import host as hosts
-from .machine.names import StackNames
+from .machine.names import HostNames, StackNames
 
 HOSTNAME = "balancer"
 GUEST_FOLDER = "/etc/balancer"
@@ -42,13 +43,13 @@ class Balancer(Kind[BalancerInputs]):
         return f"{inputs.stack}/{HOSTNAME}"
 
     def expected(self, inputs: BalancerInputs) -> Values:
-        return {"running": True, "endpoint": f"{inputs.address}:{hosts.SSH_PORT}"}
+        return {"running": True, "endpoint": f"{inputs.address}:{hosts.SSH_PORT}", "configuration": configuration(inputs)}
 
     def read(self, inputs: BalancerInputs, outputs: Values) -> Values | None:
         host = StackNames(inputs.stack).host(HOSTNAME)
         if hosts.recorded(host) is None:
             return None
-        return {**self.expected(inputs), "running": hosts.is_running(host)}
+        return {**self.expected(inputs), "running": hosts.is_running(host), "configuration": _written(host)}
 
     def create(self, inputs: BalancerInputs, work: Work) -> Values:
         host = StackNames(inputs.stack).host(HOSTNAME)
@@ -56,7 +57,7 @@ class Balancer(Kind[BalancerInputs]):
         hosts.kill(host)
         work.wait_until(lambda: hosts.is_gone(host), awaiting="the previous balancer to end", within_s=STOP_WITHIN_S)
         hosts.make_disk(host, image=inputs.image)
-        record.write_text(host.state / "haproxy" / "haproxy.cfg", configuration(inputs))
+        record.write_text(_file(host), configuration(inputs))
         boot = hosts.Boot(
             address=inputs.address,
             prefix=ipaddress.ip_network(inputs.cidr).prefixlen,
@@ -79,6 +80,18 @@ class Balancer(Kind[BalancerInputs]):
         hosts.kill(host)
         work.wait_until(lambda: hosts.is_gone(host), awaiting="the balancer to end", within_s=STOP_WITHIN_S)
         hosts.remove(host)
+
+
+def _file(host: HostNames) -> Path:
+    return host.state / "haproxy" / "haproxy.cfg"
+
+
+def _written(host: HostNames) -> str:
+    """Give the configuration as it is on the disk, whatever HAProxy read when it started; empty when it is gone."""
+    try:
+        return _file(host).read_text(errors="replace")
+    except FileNotFoundError:
+        return ""
 
 
 def configuration(inputs: BalancerInputs) -> str:

@@ -24,6 +24,8 @@ class ImageInputs:
     """Fingerprint of the playbook that bakes, with its roles."""
     software: dict[str, Any]
     """The profile's record, as the roles read it."""
+    cloud: str = ""
+    """The cloud whose instances the hosts stand for; empty: they are hosts of this machine."""
 
 
 class Image(Kind[ImageInputs]):
@@ -59,7 +61,7 @@ class Image(Kind[ImageInputs]):
 
 def layer_key(inputs: ImageInputs) -> str:
     """Name the layer by everything that makes it: base, playbook and roles, versions."""
-    versions = hashlib.sha256(json.dumps(inputs.software, sort_keys=True).encode()).hexdigest()
+    versions = hashlib.sha256((json.dumps(inputs.software, sort_keys=True) + inputs.cloud).encode()).hexdigest()
     return f"{inputs.profile}-{rootfs.Base(inputs.suite).key.rpartition('-')[2][:6]}{versions[:6]}{inputs.content}"
 
 
@@ -76,7 +78,7 @@ def _bake(inputs: ImageInputs, root: Path, work: Work) -> None:
             playbook.Run(
                 playbook="image.yml",
                 inventory={"image": {"hosts": {"layer": {"ansible_user": "root", "ansible_ssh_common_args": f"-o ProxyCommand={shlex.quote(str(enter))}"}}}},
-                variables={"software": inputs.software},
+                variables={"software": inputs.software, "cloud": inputs.cloud},
                 secrets={},
                 private_key=(scratch / "client").read_text(),
                 known_hosts=[f"layer {(scratch / 'server.pub').read_text().strip()}"],

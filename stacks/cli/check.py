@@ -2,22 +2,24 @@
 
 import argparse
 import dataclasses
+import datetime as dt
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, get_args
 
-from blueprints import display, finding
+from blueprints import display, finding, live, suppression
 from blueprints.codes import Code
 from blueprints.language import TargetName
 from blueprints.load import Loaded
 
 from .. import settings
-from . import options
+from . import account, options
+from .problem import EXIT_USAGE, Problem
 
 FORMAT = 1
 """Of the JSON documents (docs/json.md)."""
-PLANNED_ONLY = (Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT)
+PLANNED_ONLY = (Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT)
 """Findings that a verdict on several targets says in two words."""
 EXIT_WARNED = 1
 EXIT_INVALID = 2
@@ -47,33 +49,63 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.target(where)
     where.add_argument("--all-targets", action="store_true", help="check on every target there is")
     options.what_if(parser)
+    parser.add_argument("--live", action="store_true", help="ask the target's account too: needs credentials, changes nothing")
     parser.add_argument("--strict", action="store_true", help="end with status 1 if there are warnings")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON (docs/json.md)")
 
 
 def run(given: argparse.Namespace) -> int:
+    if given.all_targets and given.live:
+        raise Problem(
+            "an account is asked about one target", why="`--all-targets` and `--live` were given", remedy="name it: `--target aws --live`", status=EXIT_USAGE
+        )
     return _on_all(given) if given.all_targets else _on_one(given)
 
 
 def _on_one(given: argparse.Namespace) -> int:
     loaded = options.loaded(given)
     others = described(loaded)
+    answers, findings, suppressed = _asked(loaded, stack=given.stack) if given.live else (None, loaded.findings, loaded.suppressed)
+    result = Checked(loaded.spec.target, findings, suppressed)
     if given.json:
         document = {
             "format": FORMAT,
             "name": loaded.spec.name,
             "target": loaded.spec.target,
             "also_described": list(others),
-            "findings": [finding.as_record(found) for found in loaded.findings],
-            "suppressed": [finding.as_record(found) for found in loaded.suppressed],
+            "findings": [finding.as_record(found) for found in findings],
+            "suppressed": [finding.as_record(found) for found in suppressed],
+            "account": None
+            if answers is None
+            else {"account": answers.account, "who": answers.who, "region": loaded.spec.network.region, "asked": answers.asked},
         }
         print(json.dumps(document, indent=2))
     else:
-        options.show(loaded.findings)
-        print(f"{loaded.spec.name}: no errors (target {loaded.spec.target}){_accepted(loaded.suppressed)}")
+        options.show(findings)
+        asked = f", account {answers.account} in {loaded.spec.network.region} asked as {answers.who}" if answers else ""
+        print(f"{loaded.spec.name}: {_verdict(result)} (target {loaded.spec.target}{asked}){_accepted(suppressed)}")
         if others:
             print(f"also described: {', '.join(others)}; check them with `--target` or `--all-targets`")
-    return _status([Checked(loaded.spec.target, loaded.findings)], strict=given.strict)
+    return _status([result], strict=given.strict)
+
+
+def _asked(loaded: Loaded, *, stack: str) -> tuple[live.Answers, tuple[finding.Finding, ...], tuple[finding.Finding, ...]]:
+    """Ask the account too; give what it said, all findings, and those that the blueprint accepts."""
+    answers, of_account = account.examined(loaded, stack=stack)
+    today = dt.datetime.now(tz=dt.UTC).date()
+    kept, accepted = suppression.apply(of_account, loaded.blueprint.suppress, loaded.document, today=today)
+    codes = {found.code for found in accepted}
+    # Where the account said what it may have, a guess about new accounts says nothing more.
+    guessed = (Code.QUOTA_NEEDED,) if answers.knows("quotas") else ()
+    of_file = (found for found in loaded.findings if found.code not in guessed and not _is_about(found, loaded, codes))
+    about_file = (Code.SUPPRESSION_UNUSED,)  # these the file's own findings may use
+    return answers, finding.in_order((*of_file, *(found for found in kept if found.code not in about_file))), (*loaded.suppressed, *accepted)
+
+
+def _is_about(found: finding.Finding, loaded: Loaded, codes: Collection[str]) -> bool:
+    """Say whether a finding calls a suppression unused that accepted something of the account."""
+    path = found.where.path if found.where and found.code == Code.SUPPRESSION_UNUSED else None
+    return path is not None and len(path) > 1 and isinstance(path[1], int) and loaded.blueprint.suppress[path[1]].code in codes
 
 
 def described(loaded: Loaded) -> tuple[str, ...]:
@@ -94,10 +126,8 @@ def _on_all(given: argparse.Namespace) -> int:
             options.show(findings)
             print(file=sys.stderr)
         for result in results:
-            errors = result.count(finding.Level.ERROR)
-            verdict = f"{errors} error{'' if errors == 1 else 's'}" if errors else "no errors"
             planned = ", planned only" if result.is_planned_only else ""
-            print(f"{settled.blueprint}: {verdict} (target {result.target}{planned}){_accepted(result.suppressed)}")
+            print(f"{settled.blueprint}: {_verdict(result)} (target {result.target}{planned}){_accepted(result.suppressed)}")
     return _status(results, strict=given.strict)
 
 
@@ -132,6 +162,11 @@ def as_record(results: Sequence[Checked]) -> dict[str, Any]:
 
 def _records(found: Mapping[str, Sequence[finding.Finding]]) -> list[dict[str, Any]]:
     return [{"targets": list(targets), **finding.as_record(one)} for targets, several in grouped(found).items() for one in several]
+
+
+def _verdict(result: Checked) -> str:
+    errors = result.count(finding.Level.ERROR)
+    return f"{errors} error{'' if errors == 1 else 's'}" if errors else "no errors"
 
 
 def _several(targets: Sequence[str]) -> str:

@@ -14,10 +14,11 @@ from components.local.machine.names import StackNames
 from components.provider.kind import Work
 
 from .. import project
-from . import engine, options
+from . import account, engine, leaving, options, recover
 from .problem import Problem
 
 SITE = "clusterwright:local:Site"
+PROVIDERS = "pulumi:providers:"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,34 +30,50 @@ def run(given: argparse.Namespace) -> int:
     engine.prepare(given.stack)
     names = StackNames(given.stack)
     existed = engine.exists(given.stack)
+    recorded: list[dict[str, Any]] = []
+    staying: list[str] = []
     if existed:
-        recorded = engine.resources(given.stack)
+        looks = ["--refresh"] if recover.settle(given.stack) else []
+        record = engine.record(given.stack)
+        recorded = engine.resources_of(record)
         _refuse_foreign(names, recorded)
         _refuse_protected(given.stack, recorded)
-        if status := engine.operate("destroy", "--yes", "--skip-preview", "--suppress-outputs", stack=given.stack):
+        for target, region in _accounts(recorded):
+            account.require_credentials(target, region)
+        if leaving.end_nodes(given.stack, recorded):
+            looks = ["--refresh"]
+        if status := engine.operate("destroy", *looks, "--yes", "--skip-preview", "--suppress-outputs", stack=given.stack):
             raise Problem(
                 f"stack {given.stack} is not gone",
                 why=f"the engine ended with status {status}; what it said is above",
                 remedy="mend the cause and run the same command again",
             )
-    try:
-        left = sweep.left_behind(names)
-        if left:
-            _sweep_unrecorded(names)
-    except (claim.Foreign, command.CommandFailed, OSError) as error:
-        raise Problem(
-            f"what is left of stack {given.stack} on this machine can't be seen or removed",
-            why=str(error),
-            remedy="run the command as root; `make setup` installs tools that are missing",
-        ) from error
+        staying = recover.keep(record)
+    is_elsewhere = recover.is_elsewhere(recorded)
+    left = False if is_elsewhere else _sweep(names)
     if not existed and not left:
         print(f"there is no stack {given.stack} here; nothing was to be removed")
         return 0
     memory.clear_orphans()
     shutil.rmtree(project.private_folder(given.stack), ignore_errors=True)
-    kept = folder.protected(names)
-    print(f"stack {given.stack} is gone from this machine" + (f"; protected and kept: {', '.join(map(str, kept))}" if kept else ""))
+    kept = staying if is_elsewhere else [*map(str, folder.protected(names))]
+    print(f"stack {given.stack} is gone{'' if is_elsewhere else ' from this machine'}" + (f"; protected and kept: {', '.join(kept)}" if kept else ""))
     return 0
+
+
+def _sweep(names: StackNames) -> bool:
+    """Remove what the engine left on this machine; say whether there was anything."""
+    try:
+        if not sweep.left_behind(names):
+            return False
+        _sweep_unrecorded(names)
+    except (claim.Foreign, command.CommandFailed, OSError) as error:
+        raise Problem(
+            f"what is left of stack {names.stack} on this machine can't be seen or removed",
+            why=str(error),
+            remedy="run the command as root; `make setup` installs tools that are missing",
+        ) from error
+    return True
 
 
 def _refuse_foreign(names: StackNames, recorded: Sequence[Mapping[str, Any]]) -> None:
@@ -68,6 +85,12 @@ def _refuse_foreign(names: StackNames, recorded: Sequence[Mapping[str, Any]]) ->
             why=claim.foreign_page(names, mine),
             remedy=f"`pulumi state delete` forgets what this state records; `make down` in {mine.owner} removes the hosts",
         )
+
+
+def _accounts(recorded: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """Give the targets whose accounts hold something of the stack, each with its region."""
+    providers = [resource for resource in recorded if resource["type"].startswith(PROVIDERS)]
+    return {(one["type"].removeprefix(PROVIDERS), one.get("inputs", {}).get("region", "")) for one in providers}
 
 
 def _refuse_protected(stack: str, recorded: Sequence[Mapping[str, Any]]) -> None:

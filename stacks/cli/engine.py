@@ -12,6 +12,8 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -66,9 +68,40 @@ def exists(stack: str) -> bool:
 
 def resources(stack: str) -> list[dict[str, Any]]:
     """Give the stack's resources as the state records them, secrets encrypted."""
-    exported = json.loads(_capture("stack", "export", "--stack", stack))
-    found: list[dict[str, Any]] = (exported.get("deployment") or {}).get("resources") or []
+    return resources_of(record(stack))
+
+
+def resources_of(known: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Give the resources of a record."""
+    found: list[dict[str, Any]] = (known.get("deployment") or {}).get("resources") or []
     return found
+
+
+def record(stack: str) -> dict[str, Any]:
+    """Give all that the backend records of a stack, secrets encrypted."""
+    found: dict[str, Any] = json.loads(_capture("stack", "export", "--stack", stack))
+    return found
+
+
+def put_record(stack: str, new: Mapping[str, Any], *, instead_of: Mapping[str, Any]) -> None:
+    """Replace what the backend records of a stack; notes of what was under way are dropped with it.
+
+    The engine takes the stack's lock while it writes. Between the look at the record and that moment somebody else may have changed it, which is looked for at the last moment that there is.
+
+    Raises:
+        Problem: the stack is somebody else's by now.
+    """
+    if record(stack) != instead_of:
+        raise Problem(
+            f"stack {stack} was changed while this run looked at what an earlier one had left",
+            why="somebody else works on it",
+            remedy="wait for the other run to end, then run the command again",
+        )
+    clear_stale_lock(stack)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:  # readable by its owner alone
+        json.dump(new, file)
+        file.flush()
+        _capture("stack", "import", "--stack", stack, "--file", file.name)
 
 
 def operate(*words: str, stack: str) -> int:
@@ -123,6 +156,11 @@ def _recover_state(stack: str) -> None:
         print(f"the state of stack {stack} was cut off by a kill before there was a backup; it begins anew and adopts what exists ({aside} is kept)")
 
 
+def has_file_backend() -> bool:
+    """Say whether the record is a file here, which can be read without the engine."""
+    return _file_backend() is not None
+
+
 def pending_creates(stack: str) -> list[str]:
     """URNs whose creation was interrupted by a kill, from the file backend's state; empty for other backends, which keep them themselves."""
     state = _state(stack)
@@ -132,9 +170,14 @@ def pending_creates(stack: str) -> list[str]:
 
 
 def under_way(stack: str) -> str:
-    """Name who is changing the stack; empty when nobody is. Only looks; other backends than the file one are not asked."""
+    """Name who is changing the stack; empty when nobody is. Only looks.
+
+    Pulumi's own service says that somebody is, not who; backends in object storage say neither, and are not waited for.
+    """
     folder = _file_backend()
-    for lock in (folder / ".pulumi" / "locks" / ORGANIZATION / PROJECT / stack).glob("*.json") if folder else ():
+    if folder is None:
+        return "somebody, as the backend says" if listed(stack).get("updateInProgress") else ""
+    for lock in (folder / ".pulumi" / "locks" / ORGANIZATION / PROJECT / stack).glob("*.json"):
         holder = _read_json(lock)
         if holder is None:
             continue
@@ -145,8 +188,11 @@ def under_way(stack: str) -> str:
 
 
 def state_age_s(stack: str) -> float | None:
-    """Say how long ago the stack's record was last written, seconds; None where that isn't known without asking the backend."""
-    moment = ((_state(stack) or {}).get("checkpoint", {}).get("latest") or {}).get("manifest", {}).get("time")
+    """Say how long ago the stack's record was last written, seconds; None where nobody knows."""
+    if has_file_backend():
+        moment = ((_state(stack) or {}).get("checkpoint", {}).get("latest") or {}).get("manifest", {}).get("time")
+    else:
+        moment = listed(stack).get("lastUpdate")
     return None if moment is None else dt.datetime.now(dt.UTC).timestamp() - dt.datetime.fromisoformat(moment).timestamp()
 
 
@@ -205,6 +251,17 @@ def _file_backend() -> Path | None:
     if not url.startswith(FILE_SCHEME):
         return None
     return project_root() / Path(unquote(url.removeprefix(FILE_SCHEME).partition("?")[0])).expanduser()
+
+
+def listed(stack: str) -> Mapping[str, Any]:
+    """Give what the backend lists of a stack; nothing where it doesn't answer, which whoever reads the record is told."""
+    done = subprocess.run(["pulumi", "stack", "ls", "--json"], capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=project_root(), check=False)
+    return entry_of(json.loads(done.stdout), stack) if done.returncode == 0 else {}
+
+
+def entry_of(entries: Sequence[Mapping[str, Any]], stack: str) -> Mapping[str, Any]:
+    """Find a stack in `pulumi stack ls --json`, where Pulumi's service writes an organization before its name. Pure."""
+    return next((entry for entry in entries if entry["name"] == stack or entry["name"].endswith(f"/{stack}")), {})
 
 
 def _state(stack: str) -> dict[str, Any] | None:

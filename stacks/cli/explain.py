@@ -11,11 +11,13 @@ from blueprints.codes import Code
 from blueprints.finding import Level
 
 from .. import settings, tables
+from ..drift import codes as drift
 from ..tables import Column, Facts, Section, Table
 from .problem import EXIT_USAGE, Problem
 
 ACCEPTED_DAYS = 90
 """Of the example; a blueprint names any day."""
+AnyCode = Code | settings.Code | drift.Code
 FORMAT = 1
 """Of the JSON document (docs/json.md)."""
 
@@ -42,15 +44,19 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _known() -> dict[str, Code | settings.Code]:
-    return {str(code): code for code in sorted((*Code, *settings.Code))}
+def _known() -> dict[str, AnyCode]:
+    return {str(code): code for code in sorted((*Code, *settings.Code, *drift.Code))}
 
 
-def lines(code: Code | settings.Code) -> Iterator[str]:
+def lines(code: AnyCode) -> Iterator[str]:
     """Say all that is known of one code."""
     possible = _levels(code)
     yield f"{code}: {code.meaning}"
     yield f"  level: {' or '.join(possible)}"
+    yield from _of_drift(code) if isinstance(code, drift.Code) else _of_blueprint(code, possible)
+
+
+def _of_blueprint(code: Code | settings.Code, possible: tuple[Level, ...]) -> Iterator[str]:
     if Level.ERROR in possible:
         other = "" if len(possible) == 1 else " where it is one"
         yield f"  an error can't be accepted{other}: what it is about has to change"
@@ -58,23 +64,43 @@ def lines(code: Code | settings.Code) -> Iterator[str]:
         yield "  accept it for a time in the blueprint, at the place that the finding names (with all below it):"
         yield ""
         yield "    suppress:"
-        until = dt.datetime.now(tz=dt.UTC).date() + dt.timedelta(days=ACCEPTED_DAYS)
-        yield f"      - {{code: {code}, at: pools.train, reason: why it is accepted, until: {until}}}"
+        yield f"      - {{code: {code}, at: pools.train, reason: why it is accepted, until: {_until()}}}"
     if code in load.PLANNED_ONLY:
         yield ""
         yield "  accepted or not, `up` refuses to stand such a cluster up"
 
 
-def _levels(code: Code | settings.Code) -> tuple[Level, ...]:
+def _of_drift(code: drift.Code) -> Iterator[str]:
+    yield "  found by `clusterwright drift` on a stack that stands; what it is about may make it matter more or less"
+    if code is drift.Code.IGNORE_EXPIRED:
+        yield "  it can't be let stand: renew the entry in stacks/Drift.<stack>.yaml, or take it out"
+        return
+    yield "  let it stand for a time in stacks/Drift.<stack>.yaml, at the place that the finding names (patterns as in shells):"
+    yield ""
+    yield "    ignore:"
+    yield f'      - {{code: {code}, where: "the place, or *", reason: why it may stand, until: {_until()}}}'
+
+
+def _until() -> dt.date:
+    return dt.datetime.now(tz=dt.UTC).date() + dt.timedelta(days=ACCEPTED_DAYS)
+
+
+def _levels(code: AnyCode) -> tuple[Level, ...]:
+    if isinstance(code, drift.Code):
+        return (code.level,)
     return levels.levels(code) if isinstance(code, Code) else (Level.ERROR,)
 
 
-def _listed(codes: list[Code | settings.Code]) -> Section:
+def _listed(codes: list[AnyCode]) -> Section:
     rows = tuple((str(code), " or ".join(_levels(code)), code.meaning) for code in codes)
     hint = Facts((("", "`clusterwright explain CODE` says how one is accepted"),))
     return Section("Codes of findings", (Table((Column("code"), Column("level"), Column("meaning")), rows), hint))
 
 
-def _as_record(code: Code | settings.Code) -> dict[str, Any]:
+def _as_record(code: AnyCode) -> dict[str, Any]:
     possible = _levels(code)
-    return {"code": str(code), "meaning": code.meaning, "levels": [str(level) for level in possible], "can_be_accepted": possible != (Level.ERROR,)}
+    return {"code": str(code), "meaning": code.meaning, "levels": [str(level) for level in possible], "can_be_accepted": _can_be_accepted(code)}
+
+
+def _can_be_accepted(code: AnyCode) -> bool:
+    return code is not drift.Code.IGNORE_EXPIRED if isinstance(code, drift.Code) else _levels(code) != (Level.ERROR,)

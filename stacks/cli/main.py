@@ -25,6 +25,7 @@ COMMANDS = {
     "check": "check a blueprint; nothing is built",
     "plan": "show what a blueprint will be on a target; nothing is built",
     "values": "show every value as it counts in the end, and where it comes from",
+    "lookup": "list what an account has that a blueprint may name: zones, reservations, blocks, subnets, images, file systems",
     "compare": "show a blueprint on all targets side by side; nothing is built",
     "library": "list the blueprints to start from: for whom each is, and where it can stand",
     "catalog": "list what is known of machines, GPUs, regions, storage, software and fabrics",

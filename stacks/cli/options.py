@@ -13,7 +13,7 @@ from blueprints.codes import Code
 from blueprints.finding import Finding, Invalid, Level, Position, render
 from blueprints.language import TargetName
 from blueprints.language.overrides import Given
-from blueprints.load import Loaded, examine
+from blueprints.load import Loaded, examine, require_decided
 from blueprints.project import project_root
 from blueprints.spec import ClusterSpec
 from components.local.machine.names import StackNames
@@ -160,6 +160,18 @@ def placed(findings: Sequence[Finding], origin: str) -> tuple[Finding, ...]:
 def spec(options: argparse.Namespace) -> ClusterSpec:
     """Do as `loaded`, and show on standard error what is worth knowing but forbids nothing."""
     found = loaded(options)
+    show(found.findings)
+    return found.spec
+
+
+def to_stand_up(options: argparse.Namespace) -> ClusterSpec:
+    """Do as `spec`, and refuse what can be planned and not stood up.
+
+    Raises:
+        Invalid: the blueprint is not usable, or leaves something open that has to be decided first.
+    """
+    found = loaded(options)
+    require_decided(found)
     show(found.findings)
     return found.spec
 

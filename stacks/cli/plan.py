@@ -17,7 +17,7 @@ from .. import cost, difference, page, tables
 from . import options
 from .problem import EXIT_FAILED, EXIT_USAGE, Problem
 
-SAID_BY_PAGE = frozenset({Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.QUOTA_NEEDED})
+SAID_BY_PAGE = frozenset({Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT, Code.QUOTA_NEEDED})
 """Findings that the page's head and tables say."""
 FORMAT = 1
 """Of the JSON document; raised when a key goes or changes its meaning (docs/json.md)."""

@@ -2,7 +2,9 @@
 
 import argparse
 
-from . import engine, options, summary
+from components import extras
+
+from . import account, engine, options, recover, summary
 from .problem import Problem
 
 
@@ -12,13 +14,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    options.spec(given)  # one page of findings now, rather than from inside the engine
+    cluster = options.to_stand_up(given)  # one page of findings now, rather than from inside the engine
+    _require_sdk(cluster.target)
     engine.require()
+    if whose := account.require_credentials(cluster.target, cluster.network.region):
+        print(f"the account is {whose}")
     engine.prepare(given.stack)
     engine.make_if_missing(given.stack)
     words = ["up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs"]
     if given.blueprint:
         words += ["--config", f"clusterwright:blueprint={given.blueprint}"]
+    recover.settle(given.stack)
     if interrupted := engine.pending_creates(given.stack):
         print(f"an earlier run was killed while making {len(interrupted)} resources; they are adopted or made anew")
         engine.operate("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--suppress-outputs", stack=given.stack)
@@ -30,3 +36,10 @@ def run(given: argparse.Namespace) -> int:
         )
     summary.show(given.stack)
     return 0
+
+
+def _require_sdk(target: str) -> None:
+    try:
+        extras.require(target)
+    except extras.Missing as missing:
+        raise Problem(missing.what, why=missing.why, remedy=missing.remedy) from None

@@ -48,8 +48,8 @@ REFUSED: Mapping[tuple[str, str], tuple[Code, ...]] = {
 """The errors of a blueprint on a target where it can't exist. All others resolve."""
 
 WARNED: Mapping[tuple[str, str], tuple[Code, ...]] = {
-    # Nobody sells these racks without a block or reservation, whose identifier only its owner has.
-    ("gb200-nvl72", "aws"): (Code.CAPACITY_ID_MISSING,),
+    # Nobody sells these racks without a block or reservation, whose identifier only its owner has. On AWS they are in a local zone.
+    ("gb200-nvl72", "aws"): (Code.CAPACITY_ID_MISSING, Code.ZONE_LOCAL),
     ("gb200-nvl72", "gcp"): (Code.CAPACITY_ID_MISSING,),
     # No service runs a database there, so that it is on the first of the two controllers.
     ("scale-7500", "metal"): (Code.DATABASE_ALONE,),

@@ -13,10 +13,21 @@ import pytest
 
 from blueprints import finding, load, project, spec
 from blueprints import language as model
+from blueprints.codes import Code
 from blueprints.facts import Facts
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 LARGE = dataclasses.replace(FACTS, memory_mib=512 * 1024)
+BROKEN = pathlib.Path(__file__).parent / "broken"
+UNDECIDED = (
+    ("reserved-without-zone", Code.CAPACITY_ZONE_MISSING),
+    ("zone-local", Code.ZONE_LOCAL),
+    ("access-unreachable", Code.ACCESS_UNREACHABLE),
+    ("access-unreachable-without-login-nodes", Code.ACCESS_UNREACHABLE),
+    ("existing-without-subnets", Code.SUBNETS_UNNAMED),
+    ("egress-none-with-images", Code.EGRESS_FOR_IMAGES),
+)
+"""Broken blueprints, and what keeps a cluster from standing in each."""
 LOAD_STARTER = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -103,3 +114,17 @@ def test_seven_thousand_nodes_load_as_fast_as_two(tmp_path: pathlib.Path) -> Non
     cluster = load.load(str(large), target="local", stack="local", facts=LARGE)
     assert sum(node_set.hosts.count for node_set in cluster.node_sets) == 7520
     assert cluster.network.cidr.endswith("/19")
+
+
+@pytest.mark.parametrize(("name", "code"), UNDECIDED)
+def test_what_has_to_be_decided_first_can_be_planned_and_not_stood_up(name: str, code: Code) -> None:
+    planned = load.examine(str(BROKEN / f"{name}.yaml"), target="aws", stack="t", facts=FACTS)
+    assert code in {found.code for found in planned.findings}
+    with pytest.raises(finding.Invalid) as invalid:
+        load.require_decided(planned)
+    assert code in {found.code for found in invalid.value.findings}
+    assert {found.level for found in invalid.value.findings} == {finding.Level.ERROR}
+
+
+def test_every_code_that_keeps_a_cluster_from_standing_has_its_blueprint() -> None:
+    assert {code for _, code in UNDECIDED} == {*load.UNDECIDED}

@@ -21,7 +21,7 @@ from components.local.machine.names import HostNames, StackNames
 from stacks.project import private_folder, stack_file
 
 UP_WITHIN_S = 900
-SOON_S = 15
+SOON_S = 60
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -154,6 +154,10 @@ class Deployment:
         done = self.run("clusterwright", "ssh", "--stack", self.stack, "--user", user, "--", command)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
+    def wait_for_idle(self, nodes: int) -> None:
+        """Wait until all nodes are idle: the last job of an acceptance may still be clearing up when `up` has ended."""
+        wait_until(lambda: self.ssh("sinfo --noheader --format='%D %t'").split() == [str(nodes), "idle"], awaiting=f"{nodes} idle nodes", within_s=SOON_S)
 
     def inside(self, hostname: str, *argv: str, stdin: str = "") -> str:
         """Run a command in a host as its root, past SSH and Slurm, and give what it prints."""

@@ -26,7 +26,7 @@ def test_haproxy_takes_the_configuration_without_a_warning(running: Deployment, 
 def test_a_person_meets_one_host_key_through_the_balancer_and_at_the_node(running: Deployment) -> None:
     outputs = running.outputs()
     keys = {
-        tuple(running.run("ssh-keyscan", "-t", "ed25519", address).stdout.split()[1:3])
+        tuple(running.run("ssh-keyscan", "-T", "60", "-t", "ed25519", address).stdout.split()[1:3])
         for address in (outputs["login"]["address"], outputs["spec"]["access"]["first_address"])
     }
     assert keys == {tuple(outputs["login"]["host_key"].split())}

@@ -70,4 +70,4 @@ def test_a_node_that_lost_gpus(stack: Deployment) -> None:
     assert "train-0" in diagnostics(done.stdout)
     stack.cut_power("train-0")
     stack.up()
-    assert stack.ssh("sinfo --noheader --format='%D %t'").split() == ["2", "idle"]
+    stack.wait_for_idle(2)

@@ -199,3 +199,59 @@ def _merged(lines: list[dict[str, str]]) -> list[dict[str, str]]:
     for line in lines:
         merged.update(line)
     return [merged]
+
+
+# On a cloud
+
+CLOUD: dict[str, Any] = {"provided": {"addresses": {"control-0": "10.0.0.4", "control-1": "10.0.0.5", "login-0": "10.0.0.7"}}}
+
+
+def on_aws() -> dict[str, Any]:
+    return {**clusters.cluster(clusters.node_set(on=clusters.machine(gpus=0, memory_mib=8192))), "target": "aws"}
+
+
+def test_controllers_and_accounting_are_found_by_their_addresses_where_these_are_known() -> None:
+    given = templates.render("slurm.conf.j2", role="slurm_config", spec=on_aws(), slurm_config_cgroup="v2", **CLOUD)
+    assert "\nSlurmctldHost=control-0(10.0.0.4)\n" in given
+    assert "\nAccountingStorageHost=10.0.0.4\n" in given
+    unknown = templates.render("slurm.conf.j2", role="slurm_config", spec=on_aws(), slurm_config_cgroup="v2")
+    assert "\nSlurmctldHost=control-0\n" in unknown
+    assert "\nAccountingStorageHost=control-0\n" in unknown
+
+
+def test_an_instance_gives_jobs_less_memory_than_it_is_sold_with() -> None:
+    """8 GiB of EC2 show as 7.5 to 7.7, and a node that shows less than it is said to have is refused."""
+    (there,), (here,) = slurm_conf(on_aws()).nodes, slurm_conf({**on_aws(), "target": "local"}).nodes
+    assert (there["RealMemory"], here["RealMemory"]) == ("7526", "8192")
+    assert slurm_conf(on_aws()).partitions[0]["DefMemPerCPU"] == str(7526 // 2)
+
+
+# The other tables of a controller
+
+
+def test_the_table_of_hosts_names_what_always_stands() -> None:
+    text = templates.render("hosts.j2", role="hosts_table", spec=on_aws(), **CLOUD)
+    assert text.splitlines()[3:] == [
+        "10.0.0.4 control-0.starter.internal control-0",
+        "10.0.0.5 control-1.starter.internal control-1",
+        "10.0.0.7 login-0.starter.internal login-0",
+    ]
+    assert text.splitlines()[0] == "127.0.0.1 localhost"
+
+
+@pytest.mark.parametrize(
+    ("provided", "server", "authorities"),
+    [({}, "localhost", None), ({"database": "db.internal"}, "db.internal", "SSL_CA=/etc/clusterwright/database-authorities.pem")],
+)
+def test_the_accounting_daemon_uses_the_database_that_there_is_and_believes_no_stranger(provided: dict[str, str], server: str, authorities: str | None) -> None:
+    secrets = {"database_password": "correct-horse-battery"}
+    known = {"database_name": "slurm_acct_db", "database_user": "slurm", "provided": provided, "secrets": secrets}
+    settings = parse(templates.render("slurmdbd.conf.j2", role="slurmdbd", spec={**on_aws(), "network": {"region": "us-east-1"}}, **known)).settings
+    assert settings["StorageHost"] == server
+    assert settings.get("StorageParameters") == authorities
+
+
+@pytest.mark.parametrize(("role", "unit", "folder"), [("slurmctld", "slurmctld", "slurmctld"), ("database", "mariadb", "mysql")])
+def test_what_keeps_state_waits_for_the_volume_that_it_is_on(role: str, unit: str, folder: str) -> None:
+    """Its volume is attached after the start on a cloud: on the disk below it, a controller would begin anew and forget all jobs."""
+    assert f"\nRequiresMountsFor=/var/lib/clusterwright/state/{folder}\n" in templates.render(f"{unit}.service.conf.j2", role=role)

@@ -193,9 +193,12 @@ def test_a_doubtful_price_is_marked_wherever_it_stands(part: estimate.Part, show
 def test_a_plan_says_in_its_head_what_this_version_stands_up_and_in_no_finding() -> None:
     status, out, err = run("llm-pretraining", "--target", "aws")
     assert status == 0
-    assert out.splitlines()[1].strip() == "planned only: this version stands up `local`"
-    assert not {"CW302", "CW602"} & set(re.findall(r"CW\d+", err)), "the head and the table of quotas say it"
-    assert {"CW302", "CW602"} <= {found["code"] for found in document("llm-pretraining", "--target", "aws")["findings"]}
+    assert out.splitlines()[1].strip() == "planned only: this version stands up the software profile `debian-13-aws` on AWS"
+    assert not {"CW622", "CW602"} & set(re.findall(r"CW\d+", err)), "the head and the table of quotas say it"
+    assert {"CW622", "CW602"} <= {found["code"] for found in document("llm-pretraining", "--target", "aws")["findings"]}
+    status, out, err = run("llm-pretraining", "--target", "gcp")
+    assert out.splitlines()[1].strip() == "planned only: this version stands up `aws` and `local`"
+    assert "CW302" not in err
     assert "planned only" not in run("starter")[1]
     assert run("llm-pretraining-kubernetes")[1].splitlines()[1].strip() == "planned only: this version stands up Slurm on this machine"
 

@@ -1,6 +1,6 @@
 """What a host does at the beginning of every boot, before any daemon: it runs on the host, with Python's standard library alone, from the instance's user data.
 
-1. Keep everyone but root away from the metadata service, which hands out the host's role.
+1. Keep everyone but root away from the metadata service, which hands out the host's role; on a controller, Slurm's user starts and ends nodes with it.
 2. Take the name that the instance's tag gives.
 3. Fetch the keys that such a host is born with.
 4. Make one file system of the instance's own disks, which are empty after every start.
@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +29,7 @@ SECRETS = "/etc/clusterwright/secrets"
 
 
 def main(order: dict[str, Any]) -> None:
-    guard_metadata()
+    guard_metadata(order["metadata"])
     token = patiently("the metadata service", lambda: fetch("/latest/api/token", method="PUT", headers={"X-aws-ec2-metadata-token-ttl-seconds": "21600"}))
     metadata = {"X-aws-ec2-metadata-token": token}
     name = patiently("the instance's tag with its name", lambda: fetch("/latest/meta-data/tags/instance/clusterwright:node", headers=metadata))
@@ -45,10 +46,12 @@ def main(order: dict[str, Any]) -> None:
         make_scratch(order["scratch"])
 
 
-def guard_metadata() -> None:
-    rule = ["OUTPUT", "-d", METADATA, "-m", "owner", "!", "--uid-owner", "0", "-j", "REJECT"]
-    if subprocess.run(["iptables", "-w", "-C", *rule], capture_output=True).returncode != 0:
-        subprocess.run(["iptables", "-w", "-I", *rule], check=True)
+def guard_metadata(others: list[str]) -> None:
+    owner = ["OUTPUT", "-d", METADATA, "-m", "owner"]
+    rules = [[*owner, "!", "--uid-owner", "0", "-j", "REJECT"], *([*owner, "--uid-owner", user, "-j", "RETURN"] for user in others)]
+    for rule in rules:  # each in front of those before it
+        if subprocess.run(["iptables", "-w", "-C", *rule], capture_output=True).returncode != 0:
+            run("iptables", "-w", "-I", *rule)
 
 
 def fetch(path: str, *, method: str = "GET", headers: dict[str, str] | None = None) -> str:
@@ -121,14 +124,18 @@ def write(path: str, content: str | bytes, mode: int) -> None:
 
 
 def patiently(what: str, attempt: Callable[[], str]) -> str:
-    """Try again for some minutes, and say on the console what was awaited when they are over."""
-    deadline = time.monotonic() + WAIT_S
+    """Try again for some minutes, and say on the console what is awaited, and why, whenever that is another reason."""
+    deadline, said = time.monotonic() + WAIT_S, ""
     while True:
         try:
             return attempt()
         except OSError as error:
+            why = str(error) + (" " + error.read(1000).decode(errors="replace") if isinstance(error, urllib.error.HTTPError) else "")
             if time.monotonic() > deadline:
-                sys.exit("clusterwright: waited " + str(WAIT_S) + " s for " + what + ": " + str(error))
+                sys.exit("clusterwright: waited " + str(WAIT_S) + " s for " + what + ": " + why)
+            if why != said:
+                print("clusterwright: waiting for " + what + ": " + why, flush=True)
+                said = why
         time.sleep(2)
 
 

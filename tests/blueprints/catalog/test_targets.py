@@ -44,8 +44,12 @@ def test_every_target_is_complete(name: str) -> None:
     assert (1 << (32 - target.subnet_prefix_narrowest)) > target.addresses_reserved_per_subnet
 
 
-def test_only_slurm_on_this_machine_is_built() -> None:
-    assert {name: catalog.target(name).built_schedulers for name in catalog.target_names() if catalog.target(name).is_built} == {"local": ("slurm",)}
+def test_only_slurm_is_built() -> None:
+    built = {name: catalog.target(name) for name in catalog.target_names() if catalog.target(name).is_built}
+    assert {name: target.built_schedulers for name, target in built.items()} == {"aws": ("slurm",), "local": ("slurm",)}
+    for name, target in built.items():
+        assert target.built_software
+        assert set(target.built_software) <= set(catalog.software_names(name))
 
 
 @pytest.mark.parametrize("name", CLOUDS)

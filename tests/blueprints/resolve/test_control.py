@@ -149,6 +149,9 @@ OFFICE = ["203.0.113.0/24"]
     [
         ("aws", {}, {"load-balancer": 1, "nat-gateway": 1, "public-ipv4": 1}),
         ("aws", {"access": {"allowed_cidrs": OFFICE}}, {"load-balancer": 1, "nat-gateway": 1, "public-ipv4": 3}),
+        ("aws", {"access": {"allowed_cidrs": ["10.0.0.0/8"]}}, {"load-balancer": 1, "nat-gateway": 1, "public-ipv4": 1}),
+        ("aws", {"access": {"allowed_cidrs": OFFICE, "load_balancer": False, "login_nodes": 2}}, {"nat-gateway": 1, "public-ipv4": 3}),
+        ("aws", {"access": {"allowed_cidrs": OFFICE}, "network": {"existing": "vpc-1", "cidr": "10.0.0.0/16"}}, {"load-balancer": 1}),
         ("gcp", {"access": {"allowed_cidrs": OFFICE}}, {"load-balancer": 1, "nat-gateway": 1, "public-ipv4": 2}),
         ("aws", {"access": {"load_balancer": False}}, {"nat-gateway": 1, "public-ipv4": 1}),
         ("aws", {"access": {"login_nodes": 0}}, {"nat-gateway": 1, "public-ipv4": 1}),
@@ -181,8 +184,10 @@ def test_who_may_log_in() -> None:
         ("local", "slurm", set()),
         ("local", "kubernetes", {(NOTE, Code.SCHEDULER_NOT_BUILT)}),
         ("local", "both", {(NOTE, Code.SCHEDULER_NOT_BUILT)}),
-        ("aws", "slurm", {(NOTE, Code.TARGET_NOT_BUILT)}),
-        ("aws", "kubernetes", {(NOTE, Code.TARGET_NOT_BUILT)}),
+        ("aws", "slurm", set()),
+        ("aws", "kubernetes", {(NOTE, Code.SCHEDULER_NOT_BUILT)}),
+        ("gcp", "slurm", {(NOTE, Code.TARGET_NOT_BUILT)}),
+        ("gcp", "kubernetes", {(NOTE, Code.TARGET_NOT_BUILT)}),
     ],
 )
 def test_what_is_planned_and_not_built_is_noted(target: str, scheduler: str, codes: set[tuple[str, str]]) -> None:

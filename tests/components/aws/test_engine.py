@@ -1,53 +1,36 @@
-"""The target on the simulated cloud, driven by the real engine: up, no changes, a change, destroy to nothing. Hosts are instances that only pretend, and are finished by nobody."""
+"""The target on the simulated cloud, driven by the real engine: up, no changes, a change of each kind, destroy to nothing. Hosts are instances that only pretend, and are finished by nobody."""
 
-import contextlib
-import json
-import sys
-from collections.abc import Iterator
+import os
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import boto3
 import pytest
 
-from blueprints.project import project_root
-from tests.simcloud import client
-from tests.simcloud.client import SimulatedCloud
-from tests.simcloud.deployment import Deployment
+from components.elastic import model
+from components.elastic.fleets.aws import Aws
+from components.elastic.memory import Launch
+from stacks.cli import leaving
+from stacks.project import stack_file
+from tests.components.aws import programs
+from tests.components.aws.standing import Standing
+from tests.simcloud import client, images
+from tests.simcloud.client import REGION, SimulatedCloud
+from tests.simcloud.deployment import STACK
 
 pytestmark = pytest.mark.engine
 
-PROGRAM = """
-import json
-import pathlib
-import pulumi
-from blueprints import load
-from blueprints.facts import Facts
-from components import contract, lifetime
-from components.aws.target import Aws
-
-lifetime.end_with_engine()
-settings = json.loads(pathlib.Path("settings.json").read_text())
-facts = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
-spec = load.examine(settings["blueprint"], target="aws", stack="dev", facts=facts, overrides=settings["set"]).spec
-public, secret = pulumi.Output.from_input, pulumi.Output.secret
-keys = contract.Keys(
-    munge=secret("bXVuZ2U="),
-    admin_public=public("ssh-ed25519 AAAA admin"),
-    admin_private=secret("admin"),
-    login_host=secret("login"),
-    login_host_public=public("ssh-ed25519 BBBB"),
-    database=secret("password-of-the-database-1234"),
-)
-target = Aws(spec, stack="dev", keys=keys, opts=pulumi.ResourceOptions())
-target.network()
-mounts = target.storage(spec.storage)
-control = target.control(spec.control, mounts=mounts)
-pools = [target.compute(node_set, mounts=mounts, control=control) for node_set in spec.node_sets]
-access, front = target.access(spec.access, mounts=mounts)
-pulumi.export("fleet", target.fleet())
-pulumi.export("control", control.hosts.described)
-pulumi.export("front", front.address)
-"""
-OPEN = {f"storage.{name}.protect": False for name in ("home",)} | {"accounting.protect": False, "storage.home.on_delete": "delete"}
+MORE: Mapping[str, Any] = {"kind": "nfs", "mount": "/more", "protect": False, "on_delete": "delete"}
+"""A file system more: hosts learn of it at their first boot, so those that stand are made anew."""
+UNKNOWN_LAYOUT = "no record is at hand"
+"""What the audit says of machines of which the records of instance types lack the network cards."""
+OTHER_COUNTS = {"gb200-nvl72": 54}
+"""Numbers of nodes for which the controller is of the same machine; of most blueprints 18. A block has whole racks."""
+OTHER_IMAGE = str(list(images.public(REGION))[1]["ImageId"])
+LATER = ("gb200-nvl72", "llm-pretraining", "research-shared", "scale-7500", "single-gpu")
+"""Blueprints whose lives are for `make soak`."""
 
 
 @pytest.fixture
@@ -57,43 +40,128 @@ def cloud(tmp_path: Path) -> Iterator[SimulatedCloud]:
         yield one
 
 
+@pytest.mark.parametrize("blueprint", [*("starter", "spot-sweep"), *(pytest.param(name, marks=pytest.mark.soak) for name in LATER)])
+def test_a_blueprint_lives_from_up_to_destroy(tmp_path: Path, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch, blueprint: str) -> None:
+    with Standing.of(tmp_path / "stack", cloud, blueprint) as stack:
+        stack.up()
+        assert len(cloud.things()) == len(programs.aws(programs.library(blueprint)))
+        assert cloud.untagged("clusterwright:stack", "clusterwright:cluster") == []
+        assert [finding for finding in cloud.audit() if UNKNOWN_LAYOUT not in finding] == []
+        stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+
+        _grow(stack)
+        _change_in_place(stack, cloud)
+        _roll(stack, cloud, monkeypatch)
+        _replace(stack, cloud)
+
+        stack.destroy()
+        assert [(thing.kind, thing.id) for thing in cloud.things()] == []
+
+
 @pytest.fixture
-def stack(tmp_path: Path, cloud: SimulatedCloud) -> Iterator[Deployment]:
-    (tmp_path / "stack").mkdir()
-    with contextlib.ExitStack() as ends:
-        one = Deployment(tmp_path / "stack", cloud, PROGRAM)
-        ends.callback(one.end)
-        runtime = {"name": "python", "options": {"toolchain": "pip", "virtualenv": sys.prefix}}
-        providers = [
-            {"name": "aws", "path": str(client.PLUGIN_FOLDER)},
-            {"name": "clusterwright", "path": str(project_root() / "components" / "provider")},
-        ]
-        (tmp_path / "stack" / "Pulumi.yaml").write_text(json.dumps({"name": "clusterwright", "runtime": runtime, "plugins": {"providers": providers}}))
-        yield one
+def settings_file() -> Iterator[None]:
+    """Keep the project folder as it is: the engine, run there, writes how it encrypts beside the settings of other stacks."""
+    file = stack_file(STACK)
+    if file.exists():
+        pytest.skip(f"this checkout has a stack {STACK} of its own")
+    yield
+    file.unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize(
-    ("blueprint", "more", "other_nodes"),
-    [
-        ("starter", {"storage.shared.protect": False, "storage.shared.on_delete": "delete"}, {"pools.train.nodes": 3}),
-        ("spot-sweep", {}, {"pools.sweep.nodes.max": 31}),
-    ],
-    ids=["starter", "spot-sweep"],
-)
-def test_a_blueprint_lives_from_up_to_destroy(
-    stack: Deployment, cloud: SimulatedCloud, blueprint: str, more: dict[str, object], other_nodes: dict[str, object]
-) -> None:
-    settings = {**OPEN, **more}
-    stack.set(blueprint=blueprint, set=settings)
-    stack.up()
-    made = {thing.id for thing in cloud.things()}
-    assert made
-    assert cloud.untagged("clusterwright:stack", "clusterwright:cluster") == []
-    assert cloud.audit() == []
-    stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+@pytest.mark.usefixtures("settings_file")
+def test_nodes_that_run_go_before_what_they_use(tmp_path: Path, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Standing.of(tmp_path / "stack", cloud, "starter") as stack:
+        for name, value in {**stack.environment, "PATH": f"{client.PLUGIN_FOLDER}{os.pathsep}{os.environ['PATH']}"}.items():
+            monkeypatch.setenv(name, value)
+        stack.up()
+        started = _start_node(stack)
+        assert "DependencyViolation" in stack.fails("destroy", "--yes", "--skip-preview", "--target", stack.urn("hosts-security-group"), "--target-dependents")
+        stack.up("--refresh")
+        foreign = cloud.make("ec2.Vpc", cidrBlock="10.9.0.0/16", tags={"clusterwright:stack": "prod"})
 
-    stack.set(blueprint=blueprint, set={**settings, **other_nodes})
+        assert leaving.end_nodes(STACK, stack.resources())
+        assert cloud.count("ec2.TerminateInstances") == 1
+        assert [one.id for one in cloud.things("ec2.Instance") if one.id == started] == []
+        assert not leaving.end_nodes(STACK, stack.resources())
+        stack.succeed("destroy", "--refresh", "--yes", "--skip-preview")
+        assert [one.id for one in cloud.things()] == [foreign.id]
+
+
+def _grow(stack: Standing) -> None:
+    """Another number of nodes is nothing to the engine but a number in the table."""
+    node_set = stack.spec.node_sets[0]
+    if stack.blueprint == "starter":
+        stack.change(**{f"pools__{node_set.pool}__nodes": {"min": 0, "max": 7500}})
+        assert stack.changes() == {"update": ["control-0"]}, "a larger controller for more nodes, and not a resource more"
+    count = OTHER_COUNTS.get(stack.blueprint, 18)
+    stack.change(**{f"pools__{node_set.pool}__nodes": count if node_set.capacity.kind == "block" else {"min": 0, "max": count}})
     assert stack.changes() == {}, "nodes are no resources"
 
-    stack.destroy()
-    assert [(thing.kind, thing.id) for thing in cloud.things()] == []
+
+def _change_in_place(stack: Standing, cloud: SimulatedCloud) -> None:
+    before = _made(cloud)
+    stack.change(monitoring__retention_days=90)
+    assert stack.changes() == {"update": ["flow-logs"]}
+    stack.up()
+    assert cloud.thing("cloudwatch.LogGroup")["retentionInDays"] == 90
+    assert _made(cloud) == before
+
+
+def _roll(stack: Standing, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another image of a pool is another version of its template, and no node is touched by that."""
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    pool, before = stack.spec.node_sets[0].pool, _made(cloud)
+    can_start = not any(UNKNOWN_LAYOUT in finding for finding in cloud.audit())
+    nodes = {_start_node(stack): True} if can_start else {}
+    stack.change(**{f"pools__{pool}__image": OTHER_IMAGE})
+    assert stack.changes() == {"update": [f"{one.hosts.name}-template" for one in stack.spec.node_sets if one.pool == pool]}
+    stack.up()
+    assert _nodes(stack) == nodes, "what runs stays until it is idle, when the elastic program ends what is outdated"
+    _fleet(stack).terminate([*nodes])
+    if can_start:
+        again = _start_node(stack)
+        assert _nodes(stack) == {again: False}
+        _fleet(stack).terminate([again])
+    assert _made(cloud) == before
+
+
+def _fleet(stack: Standing) -> Aws:
+    return Aws(model.table(stack.fleet()), client=boto3.client("ec2"))
+
+
+def _start_node(stack: Standing) -> str:
+    """Start the first node of the first node set as the program on the controller does."""
+    node_set = model.table(stack.fleet()).node_sets[0]
+    token = f"version-{node_set.launch_template_version}"
+    launch = Launch(token, node_set.name, node_set.nodes[:1], group=token, jobs=(), requested_at=time.time(), is_whole=False)
+    answer = _fleet(stack).launch(launch)
+    assert answer.refusal is None, answer.detail
+    (started,) = answer.instances
+    return started.id
+
+
+def _nodes(stack: Standing) -> dict[str, bool]:
+    """Give the nodes that live: instance → whether it was started from what its node set no longer is."""
+    return {one.id: one.is_outdated for one in _fleet(stack).view().instances if one.life is model.Life.LIVE}
+
+
+def _replace(stack: Standing, cloud: SimulatedCloud) -> None:
+    spec = stack.spec
+    hosts = [*spec.control.hostnames, *spec.access.hostnames]
+    targets = [f"{host}-target" for host in spec.access.hostnames if spec.login.load_balancer]
+    disks = ["state-attachment"] if spec.control.count == 1 or spec.database.placement == "embedded" else []
+    kept = [one for one in _made(cloud) if one[0] not in ("ec2.Instance", "ec2.VolumeAttachment", "lb.TargetGroupAttachment")]
+    stack.change(storage__more=MORE)
+    found = {operation: set(names) for operation, names in stack.changes().items()}
+    assert found == {
+        "create": {"more", "more-file-system", "more-mount-target"},
+        "update": {f"{one.hosts.name}-template" for one in spec.node_sets},
+        "replace": {*hosts, *targets, *disks},
+    }
+    stack.up()
+    assert set(kept) <= set(_made(cloud)), "data, addresses and names stay"
+
+
+def _made(cloud: SimulatedCloud) -> list[tuple[str, str]]:
+    return [(thing.kind, thing.id) for thing in cloud.things()]

@@ -1,6 +1,8 @@
 """What a change of the blueprint makes, and that nothing grows with the number of nodes."""
 
+import base64
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -96,15 +98,35 @@ def test_an_image_is_built_from_the_roles_on_a_builder_without_a_way_in() -> Non
     (component,), (place,), (recipe,) = (programs.of(found, kind) for kind in ("Component", "InfrastructureConfiguration", "ImageRecipe"))
     assert f"s3://Bucket/image-bucket/{programs.one(found, 'BucketObjectv2', 'image-bundle').inputs['key']}" in component.inputs["data"]
     assert "playbooks/image.yml" in component.inputs["data"]
+    assert '"cloud": "aws"' in component.inputs["data"], "the roles are told what for"
     assert len(component.inputs["data"]) < 16_000  # what Image Builder takes
     assert (place.inputs["subnetId"], place.inputs["securityGroupIds"]) == ("Subnet/cluster-subnet", ["SecurityGroup/hosts-security-group"])
     assert recipe.inputs["parentImage"].startswith("ssm:/aws/service/canonical/ubuntu/server/24.04/")
 
 
+def test_debians_image_is_brought_the_agent_that_the_builder_speaks_with(tmp_path: Path) -> None:
+    (tmp_path / "cpu.yaml").write_text("name: cpu\nsoftware: debian-13-aws\npools: {cpu: {machine: m7i.large, nodes: {min: 0, max: 4}}}\n")
+    (recipe,) = programs.of(programs.program(str(tmp_path / "cpu.yaml")), "ImageRecipe")
+    assert recipe.inputs["parentImage"] == "ssm:/aws/service/debian/release/13/latest/amd64"
+    assert recipe.inputs["blockDeviceMappings"][0]["deviceName"] == "/dev/xvda"
+    assert recipe.inputs["systemsManagerAgent"] == {"uninstallAfterBuild": True}
+    program = base64.b64decode(recipe.inputs["userDataBase64"]).decode()
+    assert "https://s3.us-east-1.amazonaws.com/amazon-ssm-us-east-1/latest/debian_amd64/amazon-ssm-agent.deb agent.deb\n" in program
+    (ubuntu,) = programs.of(programs.library("starter"), "ImageRecipe")
+    assert not {"userDataBase64", "systemsManagerAgent"} & ubuntu.inputs.keys(), "Ubuntu's has it"
+
+
+def test_what_images_are_built_with_stays_when_an_image_is_another_one() -> None:
+    (place,), (recipe,) = (programs.of(programs.library("starter"), kind) for kind in ("InfrastructureConfiguration", "ImageRecipe"))
+    key = image.fingerprint(programs.resolved("starter").software, "x86_64")
+    assert key in recipe.inputs["name"]
+    assert key not in place.inputs["name"]
+
+
 def test_the_archive_holds_what_the_playbook_reads_and_nothing_from_outside() -> None:
     (bundle,) = programs.of(programs.library("starter"), "BucketObjectv2")
     names = bundle.inputs["source"]["assets"].keys()
-    assert {"playbooks/image.yml", "playbooks/ansible.cfg", "playbooks/tasks/install.yml"} <= names
+    assert {"playbooks/image.yml", "playbooks/ansible.cfg", "playbooks/tasks/install.yml", "playbooks/roles/cloud_host/tasks/main.yml"} <= names
     assert not [name for name in names if ".." in name or "__pycache__" in name or name.startswith("/")]
 
 

@@ -86,6 +86,33 @@ def test_another_machine_changes_the_instance_and_nothing_that_it_keeps() -> Non
     assert instances(after)["control-0"]["instanceType"] == "m7i.2xlarge"
 
 
+def test_finishing_is_told_the_addresses_of_all_hosts_that_always_stand() -> None:
+    found = programs.program("starter", access__login_nodes=2)
+    for group in ("control", "access"):
+        provided = found.named(f"finish-{group}").inputs["provided"]
+        assert provided["addresses"] == {
+            "control-0": "address of control-0-interface",
+            "login-0": "private address of login-0",
+            "login-1": "private address of login-1",
+        }
+        assert provided["fleet"]["names"] == "/var/lib/clusterwright/cluster/names/hosts"
+
+
+def test_no_host_lets_cloud_init_write_the_table_of_hosts() -> None:
+    found = programs.library("starter")
+    for one in (*programs.of(found, "LaunchTemplate"), *(programs.one(found, "Instance", name) for name in ("control-0", "login-0"))):
+        assert programs.user_data(one)["manage_etc_hosts"] is False
+
+
+def test_disks_are_in_the_table_only_after_cloud_init_has_mounted_all_of_it() -> None:
+    """`mount -a` fails over an empty disk, and the whole first boot with it."""
+    (table,) = [
+        file for file in programs.user_data(programs.one(programs.library("starter"), "Instance", "control-0"))["write_files"] if file["path"] == "/etc/fstab"
+    ]
+    assert "x-systemd.makefs" in table["content"]
+    assert (table["append"], table["defer"]) == (True, True)
+
+
 # Login nodes and what stands in front of them
 
 

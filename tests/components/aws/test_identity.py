@@ -2,7 +2,8 @@
 
 import datetime as dt
 import json
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,32 @@ def test_requests_are_signed_as_the_cloud_wants_it() -> None:
     theirs.headers["X-Amz-Security-Token"] = known["Token"]
     expected = signer.signature(signer.string_to_sign(theirs, signer.canonical_request(theirs)), theirs)
     assert ours["Authorization"].endswith(f"Signature={expected}")
+
+
+def test_only_root_reaches_the_metadata_service_and_on_controllers_the_elastic_program() -> None:
+    found = programs.library("starter")
+    told = {
+        name: programs.order(programs.one(found, kind, name))
+        for kind, name in (("Instance", "control-0"), ("Instance", "login-0"), ("LaunchTemplate", "train-template"))
+    }
+    assert {name: order["metadata"] for name, order in told.items()} == {"control-0": ["slurm"], "login-0": [], "train-template": []}
+
+
+def test_the_firewall_of_a_host_is_the_same_after_every_boot(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain: list[list[str]] = []
+
+    def iptables(command: Sequence[str], **_: Any) -> subprocess.CompletedProcess[bytes]:
+        program, _wait, verb, *rule = command
+        assert program == "iptables"
+        if verb == "-I":
+            chain.insert(0, rule)
+        return subprocess.CompletedProcess(command, 0 if rule in chain else 1)
+
+    monkeypatch.setattr(subprocess, "run", iptables)
+    for _ in range(2):
+        first_boot.guard_metadata(["slurm"])
+    to = ["OUTPUT", "-d", "169.254.169.254", "-m", "owner"]
+    assert chain == [[*to, "--uid-owner", "slurm", "-j", "RETURN"], [*to, "!", "--uid-owner", "0", "-j", "REJECT"]]
 
 
 def test_a_host_that_fails_stays_for_those_who_look_for_the_reason() -> None:

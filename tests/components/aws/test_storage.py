@@ -201,6 +201,17 @@ def test_backups_are_kept_as_many_days_as_asked() -> None:
     assert chosen["backups-7-days"] == ["arn:aws:service:us-east-1:123456789012:Volume/disk-volume"]
 
 
+def test_backups_are_encrypted_with_the_key_of_what_they_are_of() -> None:
+    key = "arn:aws:kms:us-east-1:123456789012:key/1"
+    found = programs.program("starter", storage__home={"backup_days": 14, "key": key}, storage__more={"kind": "nfs", "mount": "/more", "backup_days": 14})
+    vaults = {one.inputs["name"]: one.inputs.get("kmsKeyArn") for one in programs.of(found, "Vault")}
+    assert sorted(vaults.values(), key=str) == [None, key]
+    plans = {programs.ident(one): vaults[one.inputs["rules"][0]["targetVaultName"]] for one in programs.of(found, "Plan")}
+    used = {one.inputs["resources"][0].rpartition("/")[2]: plans[one.inputs["planId"]] for one in programs.of(found, "Selection")}
+    assert used == {"home-file-system": key, "more-file-system": None}
+    assert len({one.inputs["name"] for one in programs.of(found, "Plan")}) == 2
+
+
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [({}, (True, True, False)), ({"protect": False}, (False, True, False)), ({"protect": False, "on_delete": "delete"}, (False, False, True))],

@@ -1,0 +1,124 @@
+"""A stack of the target alone, on the simulated cloud and driven by the real engine: all that is AWS is in it, and nothing that would need a host that answers."""
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from blueprints import load
+from blueprints.facts import Facts
+from blueprints.project import project_root
+from blueprints.spec import ClusterSpec
+from tests.simcloud import client
+from tests.simcloud.client import REGION, SimulatedCloud
+from tests.simcloud.deployment import STACK, Deployment
+
+MACHINE = {"sockets": 1, "cores_per_socket": 2, "threads_per_core": 1, "memory_mib": 24_000}
+"""What the program takes this machine for, so that it is the same everywhere."""
+PROGRAM = """
+import json
+import pathlib
+import pulumi
+from blueprints import load
+from blueprints.facts import Facts
+from components import contract, lifetime
+from components.aws.target import Aws
+
+lifetime.end_with_engine()
+settings = json.loads(pathlib.Path("settings.json").read_text())
+spec = load.examine(settings["blueprint"], target="aws", stack=pulumi.get_stack(), facts=Facts(**settings["machine"]), overrides=settings["set"]).spec
+public, secret = pulumi.Output.from_input, pulumi.Output.secret
+keys = contract.Keys(
+    munge=secret("bXVuZ2U="),
+    admin_public=public("ssh-ed25519 AAAA admin"),
+    admin_private=secret("admin"),
+    login_host=secret("login"),
+    login_host_public=public("ssh-ed25519 BBBB"),
+    database=secret("password-of-the-database-1234"),
+)
+target = Aws(spec, stack=pulumi.get_stack(), keys=keys, opts=pulumi.ResourceOptions())
+target.network()
+mounts = target.storage(spec.storage)
+control = target.control(spec.control, mounts=mounts)
+pools = [target.compute(node_set, mounts=mounts, control=control) for node_set in spec.node_sets]
+access, front = target.access(spec.access, mounts=mounts)
+pulumi.export("fleet", target.fleet())
+pulumi.export("control", control.hosts.described)
+pulumi.export("front", front.address)
+"""
+
+
+class Standing(Deployment):
+    """A stack of one blueprint of the library; what it holds may go with it."""
+
+    def __init__(self, folder: Path, cloud: SimulatedCloud, blueprint: str, **overrides: Any):
+        folder.mkdir(parents=True, exist_ok=True)
+        super().__init__(folder, cloud, PROGRAM)
+        self.blueprint = blueprint
+        self.overrides = {**disposable(blueprint), **overrides}
+        runtime = {"name": "python", "options": {"toolchain": "pip", "virtualenv": sys.prefix}}
+        providers = [
+            {"name": "aws", "path": str(client.PLUGIN_FOLDER)},
+            {"name": "clusterwright", "path": str(project_root() / "components" / "provider")},
+        ]
+        self._write("Pulumi.yaml", json.dumps({"name": "clusterwright", "runtime": runtime, "plugins": {"providers": providers}}))
+        self.change()
+        furnish(cloud, self.spec)
+
+    @classmethod
+    @contextlib.contextmanager
+    def of(cls, folder: Path, cloud: SimulatedCloud, blueprint: str, **overrides: Any) -> Iterator["Standing"]:
+        """Make the stack, and end all its processes afterwards."""
+        one = cls(folder, cloud, blueprint, **overrides)
+        try:
+            yield one
+        finally:
+            one.end()
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """Give what the program resolves."""
+        return resolved(self.blueprint, self.overrides)
+
+    def change(self, **overrides: Any) -> None:
+        """Put more values over the blueprint's own, by dotted path written with `__`; they stay."""
+        self.overrides |= {path.replace("__", "."): value for path, value in overrides.items()}
+        self.set(blueprint=self.blueprint, set=self.overrides, machine=MACHINE)
+
+    def changes(self, *words: str) -> dict[str, list[str]]:
+        """Give what a preview would do, names in order."""
+        return {operation: sorted(names) for operation, names in super().changes(*words).items()}
+
+    def urn(self, name: str) -> str:
+        """Give the URN of a recorded resource by its name."""
+        recorded = self.recorded(name)
+        assert recorded is not None, f"there is no {name}"
+        return str(recorded["urn"])
+
+    def fleet(self) -> dict[str, Any]:
+        """Give the fleet table, which finishing writes to the controller."""
+        found: dict[str, Any] = json.loads(self.succeed("stack", "output", "fleet"))
+        return found
+
+
+def resolved(blueprint: str, overrides: Mapping[str, Any]) -> ClusterSpec:
+    return load.examine(blueprint, target="aws", stack=STACK, facts=Facts(**MACHINE), overrides=overrides).spec
+
+
+def disposable(blueprint: str) -> dict[str, Any]:
+    """Give the overrides after which nothing of a blueprint is protected or stays."""
+    found: dict[str, Any] = {"accounting.protect": False}
+    for one in resolved(blueprint, {}).storage:
+        found |= {f"storage.{one.name}.protect": False, f"storage.{one.name}.on_delete": "delete"}
+    return found
+
+
+def furnish(cloud: SimulatedCloud, spec: ClusterSpec) -> None:
+    """Let the account have the local zones that the blueprint names, with the machines that are offered there."""
+    ordinary = {f"{REGION}{letter}" for letter in "abcdef"}
+    local = [zone for zone in spec.network.zones if zone not in ordinary]
+    if local:
+        cloud.set("zones", {REGION: {zone: f"{zone}-id" for zone in local}})
+        cloud.set("offered", [[machine, zone] for zone in local for machine in sorted({group.machine.name for group in spec.host_groups})])
