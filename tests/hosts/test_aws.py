@@ -14,7 +14,7 @@ from tests.simcloud import client
 from tests.simcloud.client import SimulatedCloud
 from tests.simcloud.hosted import hosts, place
 
-pytestmark = [pytest.mark.engine, pytest.mark.hosts]
+pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
 
 NAME = "aws"
 STACK = "test-aws"

@@ -8,7 +8,7 @@ import pytest
 
 from tests.hosts.deployment import Deployment, deployment, wait_until
 
-pytestmark = pytest.mark.hosts
+pytestmark = [pytest.mark.hosts, pytest.mark.soak]
 
 UP_WITHIN_S = 180
 GONE_WITHIN_S = 240  # a minute idle, Slurm's own look every few seconds, and the stop
@@ -71,7 +71,6 @@ def test_coming_and_going_is_no_drift_and_what_is_up_is_looked_at(stack: Deploym
     assert (lines(gone), unjudged(gone)) == ([], {"train: train-0, train-1": "off: they come when jobs want them"})
 
 
-@pytest.mark.soak
 def test_twenty_checks_while_hosts_come_and_go_find_nothing(stack: Deployment) -> None:
     wait_until(lambda: not standing(stack), awaiting="idle hosts to go", within_s=GONE_WITHIN_S)
     seen: set[frozenset[str]] = set()
