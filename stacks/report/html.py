@@ -1,13 +1,12 @@
 """The report as one HTML file: it asks for nothing from anywhere, runs no script, and can be read without colours, a mouse or a screen."""
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from . import svg
 from .contents import Column, Notice, Report, Section, Table
 from .drawing import Drawing
+from .head import head
 from .svg import text
 
 _STYLE = svg.STYLE + (Path(__file__).parent / "page.css").read_text()
@@ -24,24 +23,17 @@ def page(report: Report, pictures: Mapping[str, Drawing]) -> str:
         pictures: the same picture in each of `PICTURE_WIDTHS`.
     """
     return (
-        "\n".join([*_head(report), *_opening(report), *_pictures(pictures), *(line for section in report.sections for line in _section(section)), *_END]) + "\n"
+        "\n".join(
+            [
+                *head(f"{report.title}: cluster report", style=_STYLE),
+                *_opening(report),
+                *_pictures(pictures),
+                *(line for section in report.sections for line in _section(section)),
+                *_END,
+            ]
+        )
+        + "\n"
     )
-
-
-def _head(report: Report) -> Iterator[str]:
-    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-    yield "<!doctype html>"
-    yield '<html lang="en">'
-    yield "<head>"
-    yield '<meta charset="utf-8">'
-    yield f"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'\">"
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield '<meta name="color-scheme" content="light dark">'
-    yield '<meta name="referrer" content="no-referrer">'
-    yield '<link rel="icon" href="data:,">'
-    yield f"<title>{text(report.title)}: cluster report</title>"
-    yield f"<style>{_STYLE}</style>"
-    yield "</head>"
 
 
 def _opening(report: Report) -> Iterator[str]:

@@ -1,14 +1,12 @@
 """The report as one HTML file: it asks for nothing from anywhere, runs no script, and shows how it came to this. Pure but for reading the style."""
 
-import base64
-import hashlib
-import html
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from blueprints import display
 from blueprints.finding import Level
 
+from ...report.head import head
+from ...report.svg import text as safe
 from .. import history
 from ..finding import Drift, Report
 from . import words
@@ -24,29 +22,25 @@ def write(report: Report, runs: Sequence[history.Run]) -> str:
         runs: earlier checks and this one, the oldest first.
     """
     return (
-        "\n".join([*_head(report), *_opening(report), *_layers(report), *_findings(report), *_rest(report), *_history(runs), "</main>", "</body>", "</html>"])
+        "\n".join(
+            [
+                *head(f"Drift of {words.title(report)}", style=STYLE),
+                *_opening(report),
+                *_layers(report),
+                *_findings(report),
+                *_rest(report),
+                *_history(runs),
+                "</main>",
+                "</body>",
+                "</html>",
+            ]
+        )
         + "\n"
     )
 
 
 def text(words_: object) -> str:
-    return html.escape(display.printable(str(words_)))
-
-
-def _head(report: Report) -> Iterator[str]:
-    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-    yield "<!doctype html>"
-    yield '<html lang="en">'
-    yield "<head>"
-    yield '<meta charset="utf-8">'
-    yield f"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'\">"
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield '<meta name="color-scheme" content="light dark">'
-    yield '<meta name="referrer" content="no-referrer">'
-    yield '<link rel="icon" href="data:,">'
-    yield f"<title>Drift of {text(words.title(report))}</title>"
-    yield f"<style>{STYLE}</style>"
-    yield "</head>"
+    return safe(str(words_))
 
 
 def _opening(report: Report) -> Iterator[str]:
