@@ -1,14 +1,17 @@
 """What a stack changes on the machine itself: it works under other people's firewalls, and the machine gets its own settings back."""
 
 import contextlib
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from components.local.machine import host as hosts
 from components.local.machine import network, sysctl
 from components.local.machine.command import CommandFailed, run
+from components.local.machine.names import HostNames, StackNames
 from tests.hosts.deployment import Deployment
 
 pytestmark = pytest.mark.hosts
@@ -82,3 +85,89 @@ def test_kernel_settings_get_their_old_values_back(tmp_path: Path, monkeypatch: 
         assert run("sysctl", "-n", name).strip() == "1500"
     finally:
         run("sysctl", "-qw", f"{name}={before}")
+
+
+CABLES = StackNames("test-cables")
+CIDR, GATEWAY, ONE, OTHER, THIRD = "10.255.254.0/24", "10.255.254.1", "10.255.254.5", "10.255.254.6", "10.255.254.7"
+ELSEWHERE = "10.255.253.1"
+"""Of this machine, but not of the stack's network: who asks from here where a host is tells the host nothing of the gateway."""
+NOBODY_LISTENS = 9
+
+
+@contextlib.contextmanager
+def a_network_of_cables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A stack's network without hosts, whose cables end in namespaces."""
+    monkeypatch.setattr(sysctl, "ORIGINALS", tmp_path / "originals.json")
+    try:
+        network.ensure(CABLES, cidr=CIDR, gateway=GATEWAY)
+        yield
+    finally:
+        for address in (ONE, OTHER, THIRD):
+            pull(address)
+        network.remove(CABLES)
+        sysctl.restore()
+
+
+def at(address: str) -> HostNames:
+    return CABLES.host(f"at-{address.rpartition('.')[2]}")
+
+
+def plug_in(address: str, *, port: str | None = None) -> None:
+    """Plug a cable in; `port` is the hardware address of the machine's end, which is random otherwise."""
+    hosts._plug_in(at(address), hosts.Boot(address=address, prefix=24, gateway=GATEWAY, bridge=CABLES.bridge, lowers=(), binds=()))
+    if port:
+        run("ip", "link", "set", at(address).interface(address), "address", port)
+
+
+def pull(address: str) -> None:
+    hosts._unplug(at(address).interface(address))
+    if Path(f"/run/netns/{at(address).namespace}").exists():
+        run("ip", "netns", "del", at(address).namespace)
+
+
+def reaches(address: str, *, source: str = "") -> bool:
+    """Say whether the machine gets an answer: that nobody listens is one."""
+    try:
+        socket.create_connection((address, NOBODY_LISTENS), timeout=2, source_address=(source, 0)).close()
+    except ConnectionRefusedError:
+        return True
+    except TimeoutError:
+        return False
+    return True
+
+
+def test_a_host_that_comes_cuts_no_other_off_from_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_network_of_cables(tmp_path, monkeypatch):
+        plug_in(ONE, port="02:00:00:00:00:03")
+        plug_in(OTHER, port="02:00:00:00:00:02")
+        assert reaches(ONE)
+        plug_in(THIRD, port="02:00:00:00:00:01")
+        run("ip", "address", "add", f"{ELSEWHERE}/32", "dev", CABLES.bridge)
+        assert reaches(ONE, source=ELSEWHERE)
+        assert reaches(ONE)
+
+
+def test_a_host_born_again_is_reached_although_it_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_network_of_cables(tmp_path, monkeypatch):
+        plug_in(ONE)
+        plug_in(OTHER)  # with its last cable the bridge would forget its neighbours
+        assert reaches(ONE)
+        pull(ONE)
+        plug_in(ONE)
+        assert reaches(ONE)
+
+
+def test_a_bridge_of_an_older_version_keeps_the_address_that_its_hosts_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def parts() -> dict[str, bool]:
+        return network.observe(CABLES, cidr=CIDR, gateway=GATEWAY) or {}
+
+    with a_network_of_cables(tmp_path, monkeypatch):
+        run("ip", "link", "del", CABLES.bridge)
+        run("ip", "link", "add", CABLES.bridge, "type", "bridge")
+        run("ip", "address", "add", f"{GATEWAY}/24", "dev", CABLES.bridge)
+        plug_in(ONE, port="02:00:00:00:00:02")
+        assert not parts()["bridge"]
+        network.ensure(CABLES, cidr=CIDR, gateway=GATEWAY)
+        assert all(parts().values())
+        plug_in(OTHER, port="02:00:00:00:00:01")
+        assert Path(f"/sys/class/net/{CABLES.bridge}/address").read_text().strip() == "02:00:00:00:00:02"

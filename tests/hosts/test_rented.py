@@ -19,7 +19,7 @@ from tests.hosts.deployment import wait_until
 from tests.hosts.rented import Rented
 from tests.simcloud.hosted import place
 
-pytestmark = [pytest.mark.hosts, pytest.mark.soak]
+pytestmark = pytest.mark.hosts
 
 SOON_S = 30
 

@@ -195,6 +195,11 @@ def _launch_as_unit(host: HostNames, argv: Sequence[str], environment: Mapping[s
     return int(command.run("systemctl", "show", "--property=MainPID", "--value", host.unit))
 
 
+def hardware_address(address: str) -> str:
+    """Give a host's hardware address: a host that is born again has its predecessor's, which all others still have in their tables of neighbours."""
+    return ":".join(["02", *(f"{int(part):02x}" for part in address.split(".")), "00"])
+
+
 def _plug_in(host: HostNames, boot: Boot) -> None:
     """Give the host its network namespace and a cable to the bridge."""
     interface = host.interface(boot.address)
@@ -210,7 +215,7 @@ def _plug_in(host: HostNames, boot: Boot) -> None:
         "-batch",
         "-",
         stdin=f"""\
-link add {interface} type veth peer name host0 netns {host.namespace}
+link add {interface} type veth peer name host0 address {hardware_address(boot.address)} netns {host.namespace}
 link set {interface} master {boot.bridge} alias {host.names.label}:{host.hostname} up
 """,
     )

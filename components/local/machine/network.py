@@ -3,9 +3,13 @@
 Docker sets the forward policy to DROP, ufw rejects what it does not know, and br_netfilter sends even bridged frames through both. Rules that accept this bridge's traffic, inserted at
 the top of the forward chain, cover all three; `observe` notices when such a tool flushes them. firewalld has tables of its own, which no rule of ours precedes: there the bridge
 joins the zone that trusts its members.
+
+The bridge has a hardware address of its own. Left to itself it takes the lowest of its cables', so that a host that came or went could change it under the others, which then sent what
+they had for the machine to an address that it no longer listened to, for as long as their tables of neighbours kept it (up to 45 s).
 """
 
 import dataclasses
+import hashlib
 import ipaddress
 import json
 import shutil
@@ -17,6 +21,8 @@ from .names import StackNames
 
 SHORTEST_ROUTE = 8
 """Shorter prefixes are ways out (a VPN's 0.0.0.0/1), which a bridge's own route takes precedence over."""
+GIVEN = "3"
+"""Of /sys/class/net/*/addr_assign_type: someone set the address, and the kernel changes it no more (Documentation/ABI/testing/sysfs-class-net)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,7 +54,8 @@ def observe(names: StackNames, *, cidr: str, gateway: str) -> dict[str, bool] | 
     prefix = ipaddress.ip_network(cidr).prefixlen
     if _firewalld_runs():
         present["firewalld"] = command.succeeds(*_firewalld(names, "query"))
-    return {"bridge": bridge is not None and f"{gateway}/{prefix}" in bridge, **present, "kernel settings": not sysctl.missing()}
+    stands = bridge is not None and f"{gateway}/{prefix}" in bridge and _keeps_hardware_address(names)
+    return {"bridge": stands, **present, "kernel settings": not sysctl.missing()}
 
 
 def ensure(names: StackNames, *, cidr: str, gateway: str) -> None:
@@ -56,7 +63,10 @@ def ensure(names: StackNames, *, cidr: str, gateway: str) -> None:
     prefix = ipaddress.ip_network(cidr).prefixlen
     sysctl.raise_to_minimums()
     if _bridge_addresses(names) is None:
-        command.run("ip", "link", "add", names.bridge, "type", "bridge", "forward_delay", "0")
+        command.run("ip", "link", "add", names.bridge, "address", _hardware_address(names), "type", "bridge", "forward_delay", "0")
+    elif not _keeps_hardware_address(names):
+        # An older version made it: the address that its hosts know shall stay.
+        command.run("ip", "link", "set", names.bridge, "address", _of_bridge(names, "address"))
     command.run("ip", "link", "set", names.bridge, "alias", names.label, "up")
     addresses = _bridge_addresses(names) or ()
     for address in addresses:
@@ -134,6 +144,19 @@ def _bridge_addresses(names: StackNames) -> tuple[str, ...] | None:
         return None
     links = json.loads(command.run("ip", "-json", "-4", "address", "show", "dev", names.bridge))
     return tuple(f"{address['local']}/{address['prefixlen']}" for link in links for address in link.get("addr_info", ()))
+
+
+def _hardware_address(names: StackNames) -> str:
+    """Make one of the locally administered addresses out of the stack's name: a bridge that was lost comes back with the same."""
+    return ":".join(["02", *(f"{byte:02x}" for byte in hashlib.sha256(names.label.encode()).digest()[:5])])
+
+
+def _keeps_hardware_address(names: StackNames) -> bool:
+    return _of_bridge(names, "addr_assign_type") == GIVEN
+
+
+def _of_bridge(names: StackNames, attribute: str) -> str:
+    return Path(f"/sys/class/net/{names.bridge}/{attribute}").read_text().strip()
 
 
 def _comment(names: StackNames) -> tuple[str, ...]:

@@ -12,6 +12,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from components.local.machine import host
+
 from .. import facts, temporary
 from ..api.protocol import Answer, Request
 from ..cloud import Cloud
@@ -93,7 +95,7 @@ def _user_data(thing: Thing) -> bytes:
 def _meta_data(cloud: Cloud, thing: Thing) -> Tree:
     api, address = thing["api"], wanted.address(cloud, thing)
     home = cloud.need("ec2.Subnet", thing.interfaces[0].subnet)
-    mac = ":".join(["02", *(f"{int(part):02x}" for part in address.split(".")), "00"])
+    mac = host.hardware_address(address)
     name, groups = f"ip-{address.replace('.', '-')}.ec2.internal", "\n".join(thing.interfaces[0].groups)
     interface = {
         "device-number": "0", "interface-id": thing.interfaces[0].id, "local-hostname": name, "local-ipv4s": address, "mac": mac, "owner-id": facts.ACCOUNT, "security-group-ids": groups,
