@@ -4,13 +4,15 @@ import dataclasses
 import hashlib
 import json
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
-from ..finish import playbook
+from ..finish import content, playbook
 from ..provider.kind import Kind, Refused, Values, Work, step
 from .machine import command, rootfs
 
+PLAYBOOK = "image.yml"
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 BASE_ESTIMATE = "the base root file system takes about a minute"
 LAYER_ESTIMATE = "baking the software profile takes about two minutes"
@@ -37,14 +39,14 @@ class Image(Kind[ImageInputs]):
         return "image"  # another profile is another layer of the same resource: nothing that stands on the old one is torn down first
 
     def expected(self, inputs: ImageInputs) -> Values:
-        return {"name": layer_key(inputs), "lowers": list(rootfs.lowers(rootfs.Base(inputs.suite), layer_key(inputs)))}
+        return {"name": layer_key(inputs), "lowers": list(rootfs.lowers(base_of(inputs), layer_key(inputs)))}
 
     def read(self, inputs: ImageInputs, outputs: Values) -> Values | None:
-        whole = rootfs.is_whole(rootfs.layer_path(layer_key(inputs))) and rootfs.is_whole(rootfs.Base(inputs.suite).path)
+        whole = rootfs.is_whole(rootfs.layer_path(layer_key(inputs))) and rootfs.is_whole(base_of(inputs).path)
         return self.expected(inputs) if whole else None
 
     def create(self, inputs: ImageInputs, work: Work) -> Values:
-        base = rootfs.Base(inputs.suite)
+        base = base_of(inputs)
         if not rootfs.is_whole(base.path):
             work.say(f"building {base.key}: {BASE_ESTIMATE}")
             with step(f"base root file system {inputs.suite}"):
@@ -59,15 +61,20 @@ class Image(Kind[ImageInputs]):
         """Leave the image in the cache, where other stacks and the next `up` find it."""
 
 
+def base_of(inputs: ImageInputs) -> rootfs.Base:
+    return rootfs.Base(inputs.software["os"].partition("-")[0], inputs.suite)
+
+
 def layer_key(inputs: ImageInputs) -> str:
     """Name the layer by everything that makes it: base, playbook and roles, versions."""
     versions = hashlib.sha256((json.dumps(inputs.software, sort_keys=True) + inputs.cloud).encode()).hexdigest()
-    return f"{inputs.profile}-{rootfs.Base(inputs.suite).key.rpartition('-')[2][:6]}{versions[:6]}{inputs.content}"
+    return f"{inputs.profile}-{base_of(inputs).key.rpartition('-')[2][:6]}{versions[:6]}{inputs.content}"
 
 
 def _bake(inputs: ImageInputs, root: Path, work: Work) -> None:
     """Run the image playbook in `root`, which is entered by an SSH server on standard input: no network, no running system, the same roles and connection as everywhere."""
-    scratch = root.parent
+    # From a copy of what the fingerprint is of: a file that it missed would be missing here, and not only in the name of the layer.
+    scratch, sources = root.parent, root.parent / "sources"
     for name in ("client", "server"):
         command.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bake", "-f", str(scratch / name))
     enter = scratch / "enter"
@@ -76,9 +83,10 @@ def _bake(inputs: ImageInputs, root: Path, work: Work) -> None:
     try:
         outcome = playbook.run(
             playbook.Run(
-                playbook="image.yml",
+                playbook=PLAYBOOK,
                 inventory={"image": {"hosts": {"layer": {"ansible_user": "root", "ansible_ssh_common_args": f"-o ProxyCommand={shlex.quote(str(enter))}"}}}},
                 variables={"software": inputs.software, "cloud": inputs.cloud},
+                playbooks=str(content.copy(PLAYBOOK, sources)),
                 secrets={},
                 private_key=(scratch / "client").read_text(),
                 known_hosts=[f"layer {(scratch / 'server.pub').read_text().strip()}"],
@@ -89,6 +97,7 @@ def _bake(inputs: ImageInputs, root: Path, work: Work) -> None:
     finally:
         for name in ("client", "client.pub", "server", "server.pub", "enter", "authorized_keys"):
             (scratch / name).unlink(missing_ok=True)
+        shutil.rmtree(sources, ignore_errors=True)
     if not outcome.ok:
         raise Refused("\n".join([f"the image of {inputs.profile} could not be baked", *map(str, outcome.failures), outcome.error]).strip())
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from components.local.machine import archive, command, rootfs
 from tests.hosts.deployment import Deployment, deployment
 
+ARCHIVE_ANSWERS_WITHIN_S = 60
 SERVICES = ("ebs", "ec2", "efs", "fsx", "iam", "imagebuilder", "s3")
 
 with warnings.catch_warnings():
@@ -23,3 +25,27 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     with deployment("test-starter", tmp_path_factory.mktemp("starter")) as one:
         one.up()
         yield one
+
+
+@pytest.fixture(scope="session")
+def ubuntu(tmp_path_factory: pytest.TempPathFactory) -> rootfs.Base:
+    """The base of Ubuntu hosts. Not every network that has Debian's archive has Ubuntu's, too; where that doesn't answer, tests of such hosts are left out and say so."""
+    base = rootfs.Base("ubuntu", "noble")
+    if not rootfs.is_whole(base.path):
+        archives = archive.known()
+        keyring = rootfs.keyring(base.distribution, archives)
+        question = [
+            "mmdebstrap",
+            "--quiet",
+            "--simulate",
+            "--variant=custom",
+            "--components=restricted",
+            f"--keyring={keyring}",
+            base.suite,
+            str(tmp_path_factory.mktemp("noble")),
+        ]
+        try:
+            command.run(*question, *archive.lines(archives, base.distribution, base.suite), within_s=ARCHIVE_ANSWERS_WITHIN_S)
+        except command.CommandFailed as failed:
+            pytest.skip(f"Ubuntu's archive does not answer: {str(failed).splitlines()[-1]}")
+    return base

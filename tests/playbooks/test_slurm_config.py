@@ -5,10 +5,11 @@ import re
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.playbooks import clusters, templates
 
-VERSIONS = ("22.05", "24.11")
+VERSIONS = ("22.05", "23.11", "24.11")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,8 +131,17 @@ def test_hosts_without_controllers_run_without_control_groups() -> None:
     assert _merged(other("cgroup.conf.j2", spec, cgroup="none")) == [{"CgroupPlugin": "disabled"}]
 
 
+@pytest.mark.parametrize(("version", "refused"), [("22.05", False), ("23.11", True), ("24.11", False)])
+def test_a_slurm_that_needs_control_groups_is_refused_where_there_are_none(version: str, refused: bool) -> None:
+    given: dict[str, Any] = {"role": "slurm_config", "spec": clusters.cluster(slurm=version), "inventory_hostname": "train-0"}
+    said = templates.value("slurm_config_problem", slurm_config_cgroup="none", **given)
+    assert (f"Slurm {version} does not run" in said) is refused
+    assert templates.value("slurm_config_problem", slurm_config_cgroup="v1", **given) in ("", None)
+
+
 @pytest.mark.parametrize(
-    ("version", "simulated", "detect"), [("24.11", True, "off"), ("22.05", True, "off"), ("24.11", False, "nvidia"), ("22.05", False, "off")]
+    ("version", "simulated", "detect"),
+    [("24.11", True, "off"), ("23.11", True, "off"), ("22.05", True, "off"), ("24.11", False, "nvidia"), ("23.11", False, "off"), ("22.05", False, "off")],
 )
 def test_simulated_gpus_are_never_detected(version: str, simulated: bool, detect: str) -> None:
     spec = clusters.cluster(clusters.node_set(on=clusters.machine(simulated=simulated)), slurm=version)
@@ -167,12 +177,14 @@ def test_nodes_of_the_fleet_come_and_go_and_the_others_stand(version: str) -> No
     assert (conf.settings["SuspendTime"], conf.settings["SuspendTimeout"], conf.settings["ResumeTimeout"]) == ("60", "20", "420")
     assert conf.settings["ResumeProgram"] == "/usr/lib/clusterwright/resume"
     assert conf.settings["ResumeRate"] == "0", "a job of 500 nodes must not wait for Slurm's own pace"
+    assert conf.settings["BatchStartTimeout"] == "300", "Slurm's own ten seconds are for nodes that stand"
+    assert set(conf.settings["SchedulerParameters"].split(",")) == {"salloc_wait_nodes", "sbatch_wait_nodes"}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_without_a_fleet_nothing_comes_and_goes(version: str) -> None:
     conf = slurm_conf(clusters.cluster(slurm=version))
-    assert not {name for name in conf.settings if name.startswith(("Suspend", "Resume"))}
+    assert not {name for name in conf.settings if name.startswith(("Suspend", "Resume", "BatchStart", "SchedulerParameters"))}
     assert conf.settings["SlurmctldParameters"] == "enable_configless"
 
 
@@ -181,8 +193,9 @@ def test_what_a_table_does_not_say_has_a_default() -> None:
     assert (conf.settings["SuspendTime"], conf.settings["SuspendTimeout"], conf.settings["SuspendExcNodes"]) == ("600", "120", "debug-[0-2]")
 
 
-def test_versions_differ_in_how_nodes_come_and_go() -> None:
-    old, new = elastic("22.05").settings, elastic("24.11").settings
+@pytest.mark.parametrize("newer", ["23.11", "24.11"])
+def test_versions_differ_in_how_nodes_come_and_go(newer: str) -> None:
+    old, new = elastic("22.05").settings, elastic(newer).settings
     assert (old["PrivateData"], old["SlurmctldParameters"], old["TreeWidth"]) == ("cloud", "enable_configless,cloud_reg_addrs", "65533")
     assert "SuspendExcStates" not in old
     assert (new["SuspendExcStates"], new["SlurmctldParameters"], new["TreeWidth"]) == ("DRAIN,MAINTENANCE", "enable_configless", "16")
@@ -192,6 +205,13 @@ def test_versions_differ_in_how_nodes_come_and_go() -> None:
 def test_the_scheduler_takes_the_machines_of_a_pool_in_their_order() -> None:
     first, second = (dataclasses.replace(clusters.node_set(name, partition="train"), weight=weight) for name, weight in (("train-a", 1), ("train-b", 2)))
     assert [line.get("Weight") for line in slurm_conf(clusters.cluster(first, second)).nodes] == [None, "2"]
+
+
+def test_a_job_has_at_most_as_many_nodes_as_its_pool_may_have_whatever_it_has_names_for() -> None:
+    first, second = (dataclasses.replace(clusters.node_set(name, nodes=4, partition="train"), pool="train", pool_most=4) for name in ("train-a", "train-b"))
+    partitions = {line["PartitionName"]: line for line in slurm_conf(clusters.cluster(first, second, clusters.node_set("debug", default=False))).partitions}
+    assert (partitions["train"]["Nodes"], partitions["train"]["MaxNodes"]) == ("train-a-[0-3],train-b-[0-3]", "4")
+    assert "MaxNodes" not in partitions["debug"], "of a pool of one machine there are no more names than nodes"
 
 
 def _merged(lines: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -219,6 +239,40 @@ def test_controllers_and_accounting_are_found_by_their_addresses_where_these_are
     assert "\nAccountingStorageHost=control-0\n" in unknown
 
 
+def two(record: dict[str, Any]) -> dict[str, Any]:
+    return {**record, "control": {**record["control"], "count": 2}}
+
+
+@pytest.mark.parametrize(("more", "backup"), [({}, None), ({"database": "db.internal"}, "10.0.0.5")])
+def test_of_two_controllers_the_second_takes_over_and_serves_accounting_where_it_reaches_the_database(more: dict[str, str], backup: str | None) -> None:
+    provided = {**CLOUD["provided"], **more}
+    given = templates.render("slurm.conf.j2", role="slurm_config", spec=two(on_aws()), slurm_config_cgroup="v2", provided=provided)
+    assert "\nSlurmctldHost=control-0(10.0.0.4)\nSlurmctldHost=control-1(10.0.0.5)\n" in given
+    settings = parse(given).settings
+    assert int(settings["SlurmctldTimeout"]) > 0
+    assert settings["AccountingStorageHost"] == "10.0.0.4"
+    assert settings.get("AccountingStorageBackupHost") == backup
+    alone = parse(templates.render("slurm.conf.j2", role="slurm_config", spec=on_aws(), slurm_config_cgroup="v2", provided=provided)).settings
+    assert not {"SlurmctldTimeout", "SlurmctldPrimaryOnProg", "AccountingStorageBackupHost"} & alone.keys()
+
+
+def test_the_programs_of_the_controller_that_serves_are_those_that_the_image_has() -> None:
+    settings = parse(templates.render("slurm.conf.j2", role="slurm_config", spec=two(on_aws()), slurm_config_cgroup="v2")).settings
+    task = (templates.PLAYBOOKS / "roles/slurmctld/tasks/main.yml").read_text()
+    folder = yaml.safe_load((templates.PLAYBOOKS / "roles/slurmctld/defaults/main.yml").read_text())["slurmctld_folder"]
+    for setting in ("SlurmctldPrimaryOnProg", "SlurmctldPrimaryOffProg"):
+        path, _, program = settings[setting].rpartition("/")
+        assert path == folder
+        assert f'path: "{{{{ slurmctld_folder }}}}/{program}"' in task
+
+
+@pytest.mark.parametrize(("controllers", "conditions"), [(1, []), (2, ["ConditionPathExists=/run/slurmctld/serves"])])
+def test_of_two_controllers_only_the_one_that_serves_looks_after_elastic_pools(controllers: int, conditions: list[str]) -> None:
+    record = on_aws() if controllers == 1 else two(on_aws())
+    unit = templates.render("clusterwright-elastic.service.j2", role="elastic", spec=record).splitlines()
+    assert [line for line in unit if "slurmctld/" in line] == conditions
+
+
 def test_an_instance_gives_jobs_less_memory_than_it_is_sold_with() -> None:
     """8 GiB of EC2 show as 7.5 to 7.7, and a node that shows less than it is said to have is refused."""
     (there,), (here,) = slurm_conf(on_aws()).nodes, slurm_conf({**on_aws(), "target": "local"}).nodes
@@ -240,15 +294,45 @@ def test_the_table_of_hosts_names_what_always_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    ("provided", "server", "authorities"),
-    [({}, "localhost", None), ({"database": "db.internal"}, "db.internal", "SSL_CA=/etc/clusterwright/database-authorities.pem")],
+    ("suite", "provided", "server", "authorities"),
+    [
+        ("trixie", {}, "localhost", None),
+        ("trixie", {"database": "db.internal"}, "host=db.internal;ssl-verify-server-cert=1", "SSL_CA=/var/lib/clusterwright/database-authorities.pem"),
+        ("noble", {"database": "db.internal"}, "db.internal", "SSL_CA=/var/lib/clusterwright/database-authorities.pem"),
+    ],
 )
-def test_the_accounting_daemon_uses_the_database_that_there_is_and_believes_no_stranger(provided: dict[str, str], server: str, authorities: str | None) -> None:
+def test_the_accounting_daemon_uses_the_database_that_there_is_and_believes_no_stranger(
+    suite: str, provided: dict[str, str], server: str, authorities: str | None
+) -> None:
     secrets = {"database_password": "correct-horse-battery"}
     known = {"database_name": "slurm_acct_db", "database_user": "slurm", "provided": provided, "secrets": secrets}
-    settings = parse(templates.render("slurmdbd.conf.j2", role="slurmdbd", spec={**on_aws(), "network": {"region": "us-east-1"}}, **known)).settings
+    record = {**on_aws(), "network": {"region": "us-east-1"}}
+    record["software"] = {**record["software"], "suite": suite}
+    text = templates.render("slurmdbd.conf.j2", role="slurmdbd", spec=record, **known)
+    settings = dict(line.split("=", 1) for line in text.splitlines() if "=" in line and not line.startswith("#"))
     assert settings["StorageHost"] == server
     assert settings.get("StorageParameters") == authorities
+
+
+@pytest.mark.parametrize(
+    ("region", "publisher"),
+    [
+        ("eu-west-1", "https://truststore.pki.rds.amazonaws.com/eu-west-1/eu-west-1-bundle.pem"),
+        ("us-gov-east-1", "https://truststore.pki.us-gov-west-1.rds.amazonaws.com/us-gov-east-1/us-gov-east-1-bundle.pem"),
+        ("cn-northwest-1", "https://rds-truststore.s3.cn-north-1.amazonaws.com.cn/cn-northwest-1/cn-northwest-1-bundle.pem"),
+    ],
+)
+def test_the_authorities_of_databases_come_from_where_the_region_publishes_them(region: str, publisher: str) -> None:
+    known = {"spec": {**on_aws(), "network": {"region": region}}, "provided": {"database": "db.internal"}}
+    assert templates.value("slurmdbd_authorities", role="slurmdbd", **known) == publisher
+
+
+@pytest.mark.parametrize(("controllers", "provided", "backup"), [(1, {"database": "db"}, None), (2, {}, None), (2, {"database": "db"}, "control-1")])
+def test_two_accounting_daemons_share_a_database_outside(controllers: int, provided: dict[str, str], backup: str | None) -> None:
+    record = {**(on_aws() if controllers == 1 else two(on_aws())), "network": {"region": "us-east-1"}}
+    known = {"database_name": "slurm_acct_db", "database_user": "slurm", "provided": provided, "secrets": {"database_password": "correct-horse-battery"}}
+    settings = parse(templates.render("slurmdbd.conf.j2", role="slurmdbd", spec=record, **known)).settings
+    assert (settings["DbdHost"], settings.get("DbdBackupHost")) == ("control-0", backup)
 
 
 @pytest.mark.parametrize(("role", "unit", "folder"), [("slurmctld", "slurmctld", "slurmctld"), ("database", "mariadb", "mysql")])

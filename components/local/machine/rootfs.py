@@ -9,16 +9,15 @@ import dataclasses
 import fcntl
 import hashlib
 import os
-import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from . import command, disk, record
+from . import archive, command, disk, record
 from .disk import NSPAWN_ROOT
 from .names import cache_root
 
 BASE_PACKAGES = (
-    "systemd", "systemd-sysv", "dbus", "openssh-server", "python3", "python3-apt", "iproute2", "ca-certificates", "libnss-extrausers", "mount", "procps",
+    "apt", "systemd", "systemd-sysv", "dbus", "openssh-server", "python3", "python3-apt", "iproute2", "ca-certificates", "libnss-extrausers", "mount", "procps",
 )  # fmt: skip
 MACHINE_FILES = ("etc/hostname", "etc/machine-id", "etc/resolv.conf", "var/lib/dbus/machine-id")
 """Identity that every host must make for itself."""
@@ -28,12 +27,14 @@ MACHINE_FILES = ("etc/hostname", "etc/machine-id", "etc/resolv.conf", "var/lib/d
 class Base:
     """A distribution's minimum."""
 
+    distribution: str
+    """`debian` or `ubuntu`."""
     suite: str
     """The archive's name for the release (`trixie`)."""
 
     @property
     def key(self) -> str:
-        return f"{self.suite}-{_digest(self.suite, *BASE_PACKAGES)}"
+        return f"{self.suite}-{_digest(self.suite, *BASE_PACKAGES, *archive.COMPONENTS[self.distribution][1:])}"
 
     @property
     def path(self) -> Path:
@@ -56,8 +57,12 @@ def build_base(base: Base, *, check: Callable[[], None]) -> Path:
     """
     with _building(base.path) as (partial, lock):
         if partial:
+            archives = archive.known()
+            options = [f"--include={','.join(BASE_PACKAGES)}", f"--components={','.join(archive.COMPONENTS[base.distribution])}"]
+            if keys := keyring(base.distribution, archives):
+                options.append(f"--keyring={keys}")
             command.run_long(
-                "mmdebstrap", "--quiet", "--variant=minbase", "--mode=root", f"--include={','.join(BASE_PACKAGES)}", base.suite, str(partial), *archive_lines(base.suite),
+                "mmdebstrap", "--quiet", "--variant=minbase", "--mode=root", *options, base.suite, str(partial), *archive.lines(archives, base.distribution, base.suite),
                 check=check, held=(lock,),
             )  # fmt: skip
             for name in MACHINE_FILES:
@@ -67,6 +72,22 @@ def build_base(base: Base, *, check: Callable[[], None]) -> Path:
             (partial / "etc/machine-id").touch()
             os.utime(partial / "var/lib/apt/lists", (0, 0))  # emptied: a young folder would pass for fresh package lists
     return base.path
+
+
+def keyring(distribution: str, archives: archive.Archives) -> Path | None:
+    """Give the keys that vouch for a distribution's archive, fetched and cached where this machine has none; None: mmdebstrap finds them by itself.
+
+    Raises:
+        CommandFailed: they could not be fetched.
+    """
+    package = archive.KEY_PACKAGES.get(distribution)
+    if package is None or Path(package.keyring).is_file():
+        return Path(package.keyring) if package else None
+    folder = cache_root() / "keyrings" / package.name
+    with _building(folder) as (partial, _):
+        if partial:
+            archive.fetch_keyring(archives, package, partial)
+    return folder / package.keyring.lstrip("/")
 
 
 @contextlib.contextmanager
@@ -110,7 +131,7 @@ def clear_interrupted() -> None:
         if not Path(f"/proc/{folder.name.rpartition('-')[2]}").exists():
             disk.unmount(folder)
             disk.remove_tree(folder)
-    for kind in ("rootfs", "layers"):
+    for kind in ("rootfs", "layers", "keyrings"):
         for partial in (cache_root() / kind).glob("*.partial"):
             with partial.with_suffix(".lock").open("a") as file, contextlib.suppress(BlockingIOError):
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -143,23 +164,3 @@ def _clear(partial: Path) -> None:
         if mount.startswith(f"{partial}/"):
             disk.unmount(Path(mount))
     disk.remove_tree(partial)
-
-
-def archive_lines(suite: str) -> list[str]:
-    """The sources to build `suite` from: the machine's own Debian archive, or none, which leaves the choice to mmdebstrap.
-
-    Each line is in the form of sources.list(5).
-    """
-    wanted = {"Debian": [suite, f"{suite}-updates"], "Debian-Security": [f"{suite}-security"]}
-    listed = command.run("apt-get", "indextargets", "--format", "$(LABEL)|$(REPO_URI)|$(SIGNED_BY)", "Created-By: Packages")
-    archives: dict[str, tuple[str, str]] = {}
-    for line in listed.splitlines():
-        label, uri, signed_by = line.split("|")
-        archives.setdefault(label, (uri, signed_by))
-    lines = []
-    for label, suites in wanted.items():
-        if label in archives:
-            uri, signed_by = archives[label]
-            option = f"[signed-by={shlex.quote(signed_by)}] " if signed_by.startswith("/") else ""
-            lines += [f"deb {option}{uri} {one} main" for one in suites]
-    return lines if "Debian" in archives else []
