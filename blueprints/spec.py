@@ -361,6 +361,8 @@ class Software:
     kubernetes: str = ""
     versions: tuple[tuple[str, str], ...] = ()
     """Kernel, driver, CUDA, NCCL and so on, by name; what no source tells is left out."""
+    origins: tuple[tuple[str, str], ...] = ()
+    """What proves parts that come from outside of the distribution's archive (checksums, a key's fingerprint), and where they are, by the names of the roles' variables."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

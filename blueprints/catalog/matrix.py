@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from . import files
 from .software import Profile
 
-_ARCHITECTURE, _FABRIC = "architecture", "fabric"
+_ARCHITECTURE, _NVLINK, _FABRIC = "architecture", "nvlink", "fabric"
 _SET = "set"
 _BOUNDS = (">=", "<", "!=")
 _TITLES = {
@@ -19,8 +19,10 @@ _TITLES = {
     "efa_installer": "EFA installer",
     "gib": "gIB plugin",
     "nccl": "NCCL",
+    "nvlsm": "NVLink Subnet Manager",
     "ofi_nccl": "plugin aws-ofi-nccl",
     "lustre_client": "Lustre client",
+    "mountpoint": "Mountpoint for S3",
     "container_toolkit": "NVIDIA container toolkit",
     "rxdm": "receive daemon (RxDM)",
     "tcpx": "TCPX plugin",
@@ -103,17 +105,18 @@ def slurm_has(version: str, feature: str) -> bool:
     return _at_least(version, slurm_features()[feature].since)
 
 
-def faults(profile: Profile, accelerator_architecture: str | None, fabric: str | None) -> tuple[Fault, ...]:
-    """Find what doesn't fit when a profile runs on nodes with these GPUs and this fabric.
+def faults(profile: Profile, accelerator_architecture: str | None, fabric: str | None, *, nvlink: bool = False) -> tuple[Fault, ...]:
+    """Find what doesn't fit when a profile runs on nodes with these GPUs, with NVLink between them or without, and this fabric.
 
     A version that is unknown breaks no rule but those that ask for the part itself.
     """
     found: list[Fault] = []
+    nodes = {_ARCHITECTURE: accelerator_architecture or "", _FABRIC: fabric or "", _NVLINK: _NVLINK if nvlink else ""}
     for rule in rules():
-        if not all(condition.holds(_values(profile, condition.field, accelerator_architecture, fabric)) for condition in rule.when):
+        if not all(condition.holds(_values(profile, condition.field, nodes)) for condition in rule.when):
             continue
         for condition in rule.require:
-            given = _values(profile, condition.field, accelerator_architecture, fabric)
+            given = _values(profile, condition.field, nodes)
             is_unknown = not any(given)
             if condition.holds(given) or (is_unknown and not _asks_for_the_part(condition)):
                 continue
@@ -121,11 +124,9 @@ def faults(profile: Profile, accelerator_architecture: str | None, fabric: str |
     return tuple(found)
 
 
-def _values(profile: Profile, field: str, architecture: str | None, fabric: str | None) -> tuple[str, ...]:
-    if field == _ARCHITECTURE:
-        return (architecture or "",)
-    if field == _FABRIC:
-        return (fabric or "",)
+def _values(profile: Profile, field: str, nodes: Mapping[str, str]) -> tuple[str, ...]:
+    if field in nodes:
+        return (nodes[field],)
     value = getattr(profile, field)
     return value if isinstance(value, tuple) else (value,)
 

@@ -8,8 +8,8 @@ from . import files
 
 _NOT_PROFILES = ("matrix",)
 _PARTS = (
-    *("kernel", "driver", "cuda", "nccl", "ofi_nccl", "efa_installer", "gib", "tcpx", "tcpxo", "rxdm", "doca_ofed"),
-    *("lustre_client", "container_toolkit", "enroot", "pyxis", "dcgm"),
+    *("kernel", "driver", "cuda", "nccl", "ofi_nccl", "nvlsm", "efa_installer", "gib", "tcpx", "tcpxo", "rxdm", "doca_ofed"),
+    *("lustre_client", "mountpoint", "container_toolkit", "enroot", "pyxis", "dcgm"),
 )
 """Parts of a profile whose versions the spec lists."""
 LOCAL = "local"
@@ -42,6 +42,8 @@ class Profile:
     kubernetes: str = ""
     driver: str = ""
     """NVIDIA's driver, as a version or as a branch (`580`)."""
+    nvlsm: str = ""
+    """NVIDIA's NVLink Subnet Manager."""
     cuda: str = ""
     nccl: str = ""
     ofi_nccl: str = ""
@@ -55,10 +57,14 @@ class Profile:
     """The daemon of TCPX or TCPXO that receives for the GPUs."""
     doca_ofed: str = ""
     lustre_client: str = ""
+    mountpoint: str = ""
+    """Mountpoint for S3."""
     container_toolkit: str = ""
     enroot: str = ""
     pyxis: str = ""
     dcgm: str = ""
+    origins: tuple[tuple[str, str], ...] = ()
+    """What proves parts that are in no archive of the distribution, and where they are, by name: see `spec.Software`."""
     note: str = ""
 
     @property
@@ -82,7 +88,9 @@ def profile(name: str) -> Profile:
     if name not in profile_names():
         raise KeyError(name)
     entry = files.mapping(f"software/{name}")
-    return Profile(**{**entry, "targets": tuple(entry["targets"]), "storage": tuple(entry.get("storage", ()))})
+    return Profile(
+        **{**entry, "targets": tuple(entry["targets"]), "storage": tuple(entry.get("storage", ())), "origins": tuple(entry.get("origins", {}).items())}
+    )
 
 
 @functools.cache
@@ -109,4 +117,5 @@ def software(name: str) -> spec.Software:
         arch=chosen.arch,
         kubernetes=chosen.kubernetes,
         versions=versions,
+        origins=chosen.origins,
     )

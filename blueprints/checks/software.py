@@ -44,11 +44,11 @@ def _matrix(cluster: spec.ClusterSpec, profile: catalog.Profile, source: Documen
         if accelerator is None or isinstance(node_set.image, str) or lookup.machine_of(cluster, node_set.hosts.machine.name) is None:
             continue
         fabric = node_set.fabric.name if node_set.fabric else None
-        for fault in catalog.faults(profile, accelerator.architecture, fabric):
+        for fault in catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink):
             if fault.rule not in told:
                 told.add(fault.rule)
                 where = source.where("software") if source.at("software") else source.where_key("pools", node_set.pool)
-                remedy = _without_fault(cluster, node_set, accelerator.architecture, fabric) or fault.remedy
+                remedy = _without_fault(cluster, node_set, accelerator, fabric) or fault.remedy
                 yield finding.Finding(finding.Level.ERROR, Code.SOFTWARE_CONFLICT, where, fault.what, fault.why, remedy)
 
 
@@ -63,11 +63,11 @@ def _clients(profile: catalog.Profile, blueprint: language.Blueprint, source: Do
             yield finding.Finding(finding.Level.ERROR, Code.SOFTWARE_CONFLICT, where, what, why, "choose another kind of storage, or another software profile")
 
 
-def _without_fault(cluster: spec.ClusterSpec, node_set: spec.NodeSet, architecture: str, fabric: str | None) -> str:
+def _without_fault(cluster: spec.ClusterSpec, node_set: spec.NodeSet, accelerator: catalog.Accelerator, fabric: str | None) -> str:
     """Name the profiles that fit these nodes."""
     profiles = [catalog.profile(name) for name in catalog.software_names(cluster.target)]
     alike = [profile for profile in profiles if profile.arch in (_ANY, node_set.hosts.machine.arch)]
-    names = [profile.profile for profile in alike if not catalog.faults(profile, architecture, fabric)]
+    names = [profile.profile for profile in alike if not catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink)]
     return f"profiles that fit these nodes: {', '.join(names)}" if names else ""
 
 

@@ -23,7 +23,7 @@ from blueprints.project import project_root
 
 from ..finish import content
 from . import policies, template
-from .names import Names
+from .names import OWNER_TAG, Names
 from .options import beneath
 from .storage import private_bucket
 
@@ -125,7 +125,8 @@ class Builder(pulumi.ComponentResource):
                     "ebs": {"volume_size": template.ROOT_GIB, "volume_type": "gp3", "encrypted": "true", "delete_on_termination": "true"},
                 }
             ],
-            ami_tags=tags,
+            # Without the mark: a recipe can't be changed, and one that only has other tags must not be another image.
+            ami_tags={name: value for name, value in tags.items() if name != OWNER_TAG},
             tags=tags,
             opts=beneath(self),
         )
@@ -175,7 +176,8 @@ def document(software: spec.Software, *, bucket: str) -> str:
     run = [
         "set -eu",
         "export DEBIAN_FRONTEND=noninteractive",
-        # The first minutes of a fresh system belong to its own updates.
+        # The first minutes of a fresh system belong to its own updates: the one that runs ends in order, and no other begins.
+        "systemctl stop apt-daily.timer apt-daily-upgrade.timer apt-daily.service apt-daily-upgrade.service",
         "apt-get -o DPkg::Lock::Timeout=600 update",
         "apt-get -o DPkg::Lock::Timeout=600 install -y python3-venv",
         f"python3 -m zipfile -e {_FETCHED} {_FOLDER}",

@@ -8,8 +8,10 @@ from .codes import Code
 from .finding import Drift, Layer, Unchecked, drift
 from .stack import Known, KnownHost
 
-HARDWARE_ONLY = frozenset({"driver", "cuda", "nccl", "fabric_manager", "efa_installer", "ofi_nccl", "gib", "dcgm", "doca_ofed", "gdrcopy"})
+HARDWARE_ONLY = frozenset({"driver", "cuda", "nccl", "fabric_manager", "nvlsm", "efa_installer", "ofi_nccl", "gib", "dcgm", "doca_ofed", "gdrcopy"})
 """Versions that a host without the hardware has no use for."""
+JOBS_BRING = frozenset({"cuda", "nccl"})
+"""Versions that the roles install nowhere: they come in containers and environments."""
 ANY = "any"
 
 
@@ -17,6 +19,8 @@ def wanted(spec: Mapping[str, Any]) -> dict[str, str]:
     """Give what the profile asks for, by name."""
     software = spec["software"]
     named = {name: version for name, version in software.get("versions", ()) if isinstance(version, str)}
+    if "driver" in named:
+        named["fabric_manager"] = named["driver"]  # they work in the same version alone
     own = {"os": software["os"], "slurm": software["slurm"], "arch": software.get("arch", ANY)}
     return {**named, **{name: version for name, version in own.items() if version and version != ANY}}
 
@@ -54,7 +58,9 @@ def unchecked(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Ite
     for name in sorted(wanted(known.spec)):
         silent = [host for host, of_host in facts.items() if name not in of_host["versions"]]
         if silent:
-            why = "simulated hosts don't have it" if simulated and name in HARDWARE_ONLY else "the host doesn't say"
+            why = "jobs bring it" if name in JOBS_BRING else "the host doesn't say"
+            if simulated and name in HARDWARE_ONLY:
+                why = "simulated hosts don't have it"
             where = "all hosts" if len(silent) == len(facts) else ", ".join(host.name for host in silent)
             yield Unchecked(Layer.VERSIONS, f"{where}: {name}", why)
 

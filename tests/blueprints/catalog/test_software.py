@@ -20,9 +20,10 @@ WHERE: dict[str, list[tuple[str | None, str | None]]] = {
     "debian-12": [(None, None)],
     "debian-13": [(None, None)],
     "debian-13-aws": [(None, None)],
+    "ubuntu-24.04": [(None, None)],
 }
 VERSIONS = {
-    "ubuntu-24.04-aws": ("25.11", "580.126.20", "13.0.2", "2.30.4", "1.47.0", "", "", "", ""),
+    "ubuntu-24.04-aws": ("23.11", "580.178.04", "13.0.2", "2.30.4", "1.50.0", "", "", "", ""),
     "ubuntu-24.04-aws-arm64": ("25.11", "580.126.20", "13.0.2", "2.30.4", "1.47.0", "", "", "", ""),
     "ubuntu-24.04-gcp": ("25.11", "580", "13.0", "2.27.5", "", "1.1.0", "", "1.0.17", ""),
     "ubuntu-24.04-gcp-arm64": ("25.11", "580", "13.0", "", "", "1.1.1", "", "", "3.2.0"),
@@ -32,12 +33,13 @@ VERSIONS = {
     "debian-12": ("22.05", "", "", "", "", "", "", "", ""),
     "debian-13": ("24.11", "", "", "", "", "", "", "", ""),
     "debian-13-aws": ("24.11", "", "", "", "", "", "", "", ""),
+    "ubuntu-24.04": ("23.11", "", "", "", "", "", "", "", ""),
 }
 GOOD = catalog.profile("ubuntu-24.04-aws")
 
 
 def test_the_profiles_of_each_target() -> None:
-    assert catalog.software_names() == ("debian-12", "debian-13")
+    assert catalog.software_names() == ("debian-12", "debian-13", "ubuntu-24.04")
     assert {target: catalog.software_names(target) for target in ("aws", "gcp", "metal")} == {
         "aws": ("debian-13-aws", "ubuntu-24.04-aws", "ubuntu-24.04-aws-arm64"),
         "gcp": ("ubuntu-22.04-gcp", "ubuntu-24.04-gcp", "ubuntu-24.04-gcp-arm64"),
@@ -58,7 +60,7 @@ def test_every_profile_is_complete(name: str) -> None:
     assert re.fullmatch(r"[0-9]{2}\.[0-9]{2}", profile.slurm)
     assert profile.source
     assert re.fullmatch(r"20[0-9]{2}-[0-9]{2}(-[0-9]{2})?", profile.date)
-    assert all(isinstance(value, str) for field, value in dataclasses.asdict(profile).items() if field not in ("targets", "storage"))
+    assert all(isinstance(value, str) for field, value in dataclasses.asdict(profile).items() if field not in ("targets", "storage", "origins"))
     assert profile.is_tested == (profile.targets == ("local",))
     parts = (profile.slurm, profile.driver, profile.cuda, profile.nccl, profile.efa_installer, profile.gib, profile.tcpx, profile.tcpxo, profile.doca_ofed)
     assert parts == VERSIONS[name]
@@ -97,10 +99,13 @@ def test_every_machine_with_gpus_has_a_profile_that_fits() -> None:
             if machine.accelerator is None:
                 continue
             architecture = accelerators[machine.accelerator].architecture
-            fitting = [profile for profile in profiles if profile.arch == machine.arch and not catalog.faults(profile, architecture, machine.fabric)]
+            alike = [profile for profile in profiles if profile.arch == machine.arch]
+            nvlink = accelerators[machine.accelerator].nvlink
+            fitting = [profile for profile in alike if not catalog.faults(profile, architecture, machine.fabric, nvlink=nvlink)]
             if not fitting:
                 without.add(machine.name)
-    assert without == set()
+    # NVLink of B200 and B300 on EC2 needs a program that Ubuntu's archive does not have.
+    assert without == {"p6-b200.48xlarge", "p6-b300.48xlarge"}
 
 
 def changed(**fields: str) -> catalog.Profile:
@@ -109,6 +114,14 @@ def changed(**fields: str) -> catalog.Profile:
 
 BAD = [
     # profile, architecture, fabric, the rule that it breaks, what the fault says
+    (
+        changed(kernel="7.0.0-1018-aws"),
+        "hopper",
+        None,
+        "lustre-kernel-noble",
+        "has kernel 7.0.0-1018-aws where kernel 6.8 or later and older than 7.0 is needed",
+    ),
+    (changed(kernel="6.5.0-1023-aws"), "hopper", None, "lustre-kernel-noble", "has kernel 6.5.0-1023-aws where"),
     (
         changed(cuda="12.4", driver="520.61.05"),
         "hopper",
@@ -141,14 +154,14 @@ BAD = [
     (changed(cuda="11.8", driver="525.60.13"), "hopper", "efa", "efa-hopper", "has CUDA 11.8 where CUDA 12.0 or later is needed"),
     (changed(ofi_nccl="1.7.2"), "hopper", "efa", "efa-hopper", "has plugin aws-ofi-nccl 1.7.2 where plugin aws-ofi-nccl 1.7.3 or later is needed"),
     (changed(tcpx="3.1.9", kernel="linux-gcp-tcpx"), "hopper", "gcp-tcpx", "tcpx", "has no receive daemon (RxDM)"),
-    (changed(tcpx="3.1.9", rxdm="2.0.12"), "hopper", "gcp-tcpx", "tcpx", "has no kernel where kernel `linux-gcp-tcpx` is needed"),
+    (changed(tcpx="3.1.9", rxdm="2.0.12", kernel=""), "hopper", "gcp-tcpx", "tcpx", "has no kernel where kernel `linux-gcp-tcpx` is needed"),
     (changed(rxdm="2.0.12", kernel="linux-gcp-tcpx"), "hopper", "gcp-tcpx", "tcpx", "has no TCPX plugin"),
     (changed(rxdm="1.0.23"), "hopper", "gcp-tcpxo", "tcpxo", "has no TCPXO plugin"),
     (changed(tcpxo="1.0.17"), "hopper", "gcp-tcpxo", "tcpxo", "has no receive daemon (RxDM)"),
     (changed(gib="1.0.1"), "hopper", "gcp-gib", "gib", "has gIB plugin 1.0.1 where gIB plugin 1.0.2 or later is needed"),
     (changed(gib=""), "hopper", "gcp-gib", "gib", "has no gIB plugin where gIB plugin 1.0.2 or later is needed"),
     (changed(gib="1.0.6", arch="arm64"), "blackwell", "gcp-gib", "gib-arm64", "has gIB plugin 1.0.6 where gIB plugin 1.0.7 or later is needed"),
-    (changed(lustre_client="2.15.6"), "hopper", None, "lustre-kernel", "has no kernel"),
+    (changed(kernel=""), "hopper", None, "lustre-kernel", "has no kernel"),
     (
         changed(os="ubuntu-22.04", lustre_client="2.15.6", kernel="5.15.0-1019-aws"),
         "hopper",
@@ -181,8 +194,27 @@ def test_only_the_rule_of_its_own_cuda_asks_for_a_driver() -> None:
     assert [fault.rule for fault in catalog.faults(changed(cuda="13.0", driver="520.61.05"), "hopper", None)] == ["cuda-13-driver"]
 
 
+def test_nvlink_of_b200_needs_its_subnet_manager_and_a_blackwell_gpu_without_nvlink_does_not() -> None:
+    (fault,) = catalog.faults(GOOD, "blackwell", "efa", nvlink=True)
+    assert fault.rule == "nvlink-subnet-manager"
+    assert fault.what == "the software profile `ubuntu-24.04-aws` has no NVLink Subnet Manager"
+    assert catalog.faults(changed(nvlsm="2025.10.14"), "blackwell", "efa", nvlink=True) == ()
+    assert catalog.faults(GOOD, "blackwell", "efa") == ()
+    assert catalog.faults(GOOD, "hopper", "efa", nvlink=True) == ()
+
+
+def test_what_comes_from_outside_of_the_archive_is_proved_by_a_checksum_or_a_key() -> None:
+    profile = catalog.profile("ubuntu-24.04-aws")
+    origins = dict(profile.origins)
+    assert {"efa_installer_sha256", "mountpoint_sha256", "lustre_client_key"} <= set(origins)
+    assert all(re.fullmatch("[0-9a-f]{64}", value) for name, value in origins.items() if name.endswith("_sha256"))
+    assert re.fullmatch("[0-9A-F]{40}", origins["lustre_client_key"])
+    assert catalog.software("ubuntu-24.04-aws").origins == profile.origins
+    assert catalog.software("debian-13-aws").origins == ()
+
+
 def test_each_rule_is_seen_to_fail() -> None:
-    assert {row[3] for row in BAD} == {rule.name for rule in catalog.rules()}
+    assert {row[3] for row in BAD} | {"nvlink-subnet-manager"} == {rule.name for rule in catalog.rules()}
     for rule in catalog.rules():
         assert catalog.source(rule.source).where
         assert rule.as_of.startswith("20")

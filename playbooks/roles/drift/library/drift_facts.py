@@ -10,7 +10,7 @@ import subprocess
 import time
 from typing import Any
 
-from ansible.module_utils import host_places
+from ansible.module_utils import host_places, kernel_set
 from ansible.module_utils.basic import AnsibleModule
 
 DOCUMENTATION = r"""
@@ -42,8 +42,12 @@ BLOCK_BEGIN, BLOCK_END = "# BEGIN clusterwright: keys of the blueprint; your own
 """As the module `cluster_users` writes them."""
 KEYS_LIMIT_BYTES = 60_000
 """What a pipe takes at once."""
+BIRTH = "/usr/lib/clusterwright/born.py"
+"""There where the end of the first boot records what it left (role cloud_host): before that, nobody can tell it from what came later."""
 MUNGE_KEY = "/etc/munge/munge.key"
 PENDING_FOLDER = "/run/clusterwright/pending"
+CONTAINER = "/run/systemd/container"
+"""There where the host is a container (systemd.io, "Container Interface")."""
 PACKAGE_SUMS = "/var/lib/dpkg/info"
 UNIT_PROPERTIES = ("Id", "LoadState", "ActiveState", "SubState", "UnitFileState", "ConditionResult", "ConditionTimestampMonotonic", "Type", "Result")
 UNIT_KINDS = (".service", ".timer", ".socket", ".mount", ".automount")
@@ -61,13 +65,18 @@ def main() -> None:
     )
     installed, written = host_places.read_json(host_places.INSTALLED), host_places.read_json(host_places.WRITTEN)
     packages = host_places.packages()
+    born = host_places.read_json(host_places.BORN)
+    is_born = born is not None or not os.path.exists(BIRTH)
+    if installed:
+        installed["places"] = {**installed["places"], **(born or {})}
     module.exit_json(
         changed=False,
         has_record=installed is not None and written is not None,
-        places=_places((installed or {}).get("places", {}), written or {}) if installed else [],
+        is_born=is_born,
+        places=_places((installed or {}).get("places", {}), written or {}) if installed and is_born else [],
         packages=_packages((installed or {}).get("packages", {}), packages) if installed else [],
         package_files=_package_files([name for name, package in packages.items() if package["held"]]),
-        sysctls=_sysctls({**(installed or {}).get("places", {}), **(written or {})}),
+        sysctls=sysctls({**(installed or {}).get("places", {}), **(written or {})}, in_container=os.path.exists(CONTAINER)),
         kernel_modules=_kernel_modules({**(installed or {}).get("places", {}), **(written or {})}),
         units=_units(module.params["units"]),
         mounts=_mounts(module.params["mounts"]),
@@ -102,7 +111,7 @@ def differences(recorded: dict[str, Any], actual: dict[str, Any], *, written: se
         before, now = recorded.get(path), actual.get(path)
         if host_places.is_left_out(path) or (before is None and path in made):
             continue
-        if before == {"kind": "absent"}:
+        if before == host_places.ABSENT:
             before = None
         if _core(before) != _core(now):
             found.append({"path": path, "recorded": before, "actual": now, "written": path in written})
@@ -148,8 +157,8 @@ def _md5(path: str) -> str:
         return ""
 
 
-def _sysctls(recorded: dict[str, Any]) -> dict[str, dict[str, str]]:
-    """Give what recorded files of sysctl.d(5) declare, and what the kernel has."""
+def sysctls(recorded: dict[str, Any], *, in_container: bool) -> dict[str, dict[str, str]]:
+    """Give what recorded files of sysctl.d(5) declare, and what the kernel has; in a container, which can't set what is the whole machine's, only what is its own."""
     declared: dict[str, str] = {}
     for path in sorted(recorded):
         if path.startswith("/etc/sysctl.d/") or path == "/etc/sysctl.conf":
@@ -157,12 +166,12 @@ def _sysctls(recorded: dict[str, Any]) -> dict[str, dict[str, str]]:
                 name, equals, value = line.partition("=")
                 if equals and not line.lstrip().startswith(("#", ";")):
                     declared[name.strip().lstrip("-")] = " ".join(value.split())
-    return {name: {"declared": value, "actual": _sysctl(name)} for name, value in declared.items()}
+    own = {name: value for name, value in declared.items() if not in_container or os.access(_sysctl_path(name), os.W_OK)}
+    return {name: {"declared": value, "actual": " ".join(" ".join(_lines(_sysctl_path(name))).split())} for name, value in own.items()}
 
 
-def _sysctl(name: str) -> str:
-    path = name if "/" in name else name.replace(".", "/")
-    return " ".join(" ".join(_lines(f"/proc/sys/{path}")).split())
+def _sysctl_path(name: str) -> str:
+    return "/proc/sys/" + (name if "/" in name else name.replace(".", "/"))
 
 
 def _kernel_modules(recorded: dict[str, Any]) -> dict[str, bool]:
@@ -262,13 +271,20 @@ def _key_checksum() -> str:
 def _versions(packages: dict[str, Any]) -> dict[str, str]:
     """Give versions by the names that software profiles use; what isn't there is left out."""
     release = dict(line.split("=", 1) for line in _lines("/etc/os-release") if "=" in line)
-    found = {"kernel": platform.release(), "os": f"{release.get('ID', '')}-{release.get('VERSION_ID', '')}".replace('"', ""), "arch": platform.machine()}
+    kernel = kernel_set.release()
+    found = {"kernel": kernel, "os": f"{release.get('ID', '')}-{release.get('VERSION_ID', '')}".replace('"', ""), "arch": platform.machine()}
     driver = re.search(r"Kernel Module\s+(?:for \S+\s+)?([\d.]+)", "\n".join(_lines("/proc/driver/nvidia/version")))
     cuda = re.search(r'"cuda"\s*:\s*{[^}]*"version"\s*:\s*"([\d.]+)"', "".join(_lines("/usr/local/cuda/version.json")))
-    efa = re.search(r"EFA installer version: ([\d.]+)", "\n".join(_lines("/opt/amazon/efa_installed_packages")))
-    for name, matched in (("driver", driver), ("cuda", cuda), ("efa_installer", efa)):
-        if matched:
-            found[name] = matched.group(1)
+    installed = kernel_set.module(kernel, "nvidia")
+    outside = {
+        # What is loaded counts; a host without GPUs has it on its disk alone.
+        "driver": driver.group(1) if driver else installed["version"] if installed else "",
+        "cuda": cuda.group(1) if cuda else "",
+        "efa_installer": kernel_set.efa_installer(),
+        "mountpoint": kernel_set.mountpoint(),
+        "lustre_client": lustre_client(packages, kernel),
+    }
+    found |= {name: version for name, version in outside.items() if version}
     for name, candidates in PACKAGE_OF.items():
         version = next((packages[package]["version"] for package in candidates if package in packages), None)
         if version:
@@ -276,10 +292,18 @@ def _versions(packages: dict[str, Any]) -> dict[str, str]:
     return found
 
 
+def lustre_client(packages: dict[str, Any], kernel: str) -> str:
+    """Give the version of the client for a kernel; of one that is for others alone, say so. Empty: there is none. Pure."""
+    built = {name.removeprefix(LUSTRE_MODULES): package["version"] for name, package in packages.items() if name.startswith(LUSTRE_MODULES)}
+    return built.get(kernel) or ("none for this kernel" if built else "")
+
+
+LUSTRE_MODULES = "lustre-client-modules-"
+"""Begin the names of the packages with FSx' client, which end with the kernel's release."""
 PACKAGE_OF = {
     "slurm": ("slurmd", "slurm-wlm", "slurm-smd-slurmd"),
     "nccl": ("libnccl2",),
-    "fabric_manager": ("nvidia-fabricmanager", "nvidia-fabricmanager-535", "nvidia-fabricmanager-550", "nvidia-fabricmanager-570", "nvidia-fabricmanager-580"),
+    "fabric_manager": ("nvidia-fabricmanager", *(f"nvidia-fabricmanager-{branch}" for branch in (535, 550, 570, 580, 590, 595))),
     "dcgm": ("datacenter-gpu-manager-4-core", "datacenter-gpu-manager"),
     "containerd": ("containerd.io", "containerd"),
     "enroot": ("enroot",),

@@ -1,0 +1,177 @@
+"""What an image holds for its kernel is one set, or no image: each way in which it may not be."""
+
+import copy
+import importlib
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprints import catalog
+from tests.playbooks import templates
+
+KERNEL = "6.8.0-1063-aws"
+VERSIONS = {
+    "kernel": KERNEL,
+    "driver": "580.178.04",
+    "cuda": "13.0.2",
+    "efa_installer": "1.50.0",
+    "lustre_client": "2.15.6-1fsx34",
+    "mountpoint": "1.24.0",
+}
+GOOD: dict[str, Any] = {
+    "kernels": [KERNEL],
+    "images": [KERNEL],
+    "modules": {
+        "nvidia": {"version": "580.178.04", "release": KERNEL},
+        "nvidia_uvm": {"version": "", "release": KERNEL},
+        "efa": {"version": "", "release": KERNEL},
+        "lustre": {"version": "2.15.6", "release": KERNEL},
+        "lnet": {"version": "0.7.0", "release": KERNEL},
+    },
+    "driver_library": "580.178.04",
+    "fabric_manager": "580.178.04",
+    "efa_installer": "1.50.0",
+    "fi_info": True,
+    "nccl_plugin_fails": "",
+    "mount_lustre": True,
+    "mountpoint": "1.24.0",
+}
+OTHER = "7.0.0-1018-aws"
+BROKEN: list[tuple[dict[str, Any], str]] = [
+    # what is different, the one sentence that says so
+    ({"kernels": [OTHER], "images": [OTHER]}, f"the kernel {KERNEL} is not installed; there is {OTHER}"),
+    ({"images": []}, f"the kernel {KERNEL} is not installed; there is {KERNEL}"),
+    ({"kernels": [KERNEL, OTHER]}, f"beside the kernel {KERNEL} there is {OTHER}, and a host would start the newest"),
+    ({"images": [KERNEL, OTHER]}, f"beside the kernel {KERNEL} there is {OTHER}, and a host would start the newest"),
+    (
+        {"modules.nvidia": {"version": "580.178.04", "release": OTHER}},
+        f"the module nvidia was built for the kernel {OTHER}, and would not be loaded by {KERNEL}",
+    ),
+    ({"modules.nvidia_uvm": None}, f"the kernel {KERNEL} has no module nvidia_uvm"),
+    ({"driver_library": "580.159.03"}, "the driver's library (libcuda.so) is of version 580.159.03, and the module of 580.178.04"),
+    ({"driver_library": ""}, "the driver's library (libcuda.so) is of version none, and the module of 580.178.04"),
+    (
+        {"fabric_manager": "580.173.02"},
+        "fabric manager is of version 580.173.02, and the driver of 580.178.04; NVLink between GPUs of one machine would not come up",
+    ),
+    ({"fabric_manager": ""}, "fabric manager is of version none, and the driver of 580.178.04; NVLink between GPUs of one machine would not come up"),
+    ({"modules.efa": None}, f"the kernel {KERNEL} has no module efa"),
+    ({"efa_installer": "1.49.0"}, "the EFA installer that ran is 1.49.0, and the profile's is 1.50.0"),
+    ({"fi_info": False}, "libfabric does not run: /opt/amazon/efa/bin/fi_info gives no version"),
+    (
+        {"nccl_plugin_fails": "OSError: libhwloc.so.15: cannot open shared object file"},
+        "NCCL's plugin libnccl-net.so can't be loaded (OSError: libhwloc.so.15: cannot open shared object file); NCCL would use TCP and say nothing",
+    ),
+    ({"modules.lustre": None}, f"the kernel {KERNEL} has no module lustre"),
+    ({"modules.lnet": {"version": "", "release": OTHER}}, f"the module lnet was built for the kernel {OTHER}, and would not be loaded by {KERNEL}"),
+    ({"modules.lustre": {"version": "2.12.8", "release": KERNEL}}, "the module lustre is of version 2.12.8, and the profile's client is 2.15.6-1fsx34"),
+    ({"mount_lustre": False}, "/usr/sbin/mount.lustre is missing: nothing could mount a Lustre file system"),
+    ({"mountpoint": ""}, "Mountpoint for S3 says that it is nothing, and the profile's is 1.24.0"),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def module_utils() -> None:
+    """Let modules import the project's module_utils as they do on hosts."""
+    import ansible.module_utils
+
+    if str(templates.PLAYBOOKS / "module_utils") not in ansible.module_utils.__path__:
+        ansible.module_utils.__path__.append(str(templates.PLAYBOOKS / "module_utils"))
+
+
+def problems(versions: dict[str, str], **changes: Any) -> list[str]:
+    found = copy.deepcopy(GOOD)
+    for name, value in changes.items():
+        part, _, key = name.partition(".")
+        if key:
+            found[part][key] = value
+        else:
+            found[part] = value
+    said: list[str] = importlib.import_module("fitting_set").problems(versions, found)
+    return said
+
+
+def test_a_set_that_fits_has_no_problem() -> None:
+    assert problems(VERSIONS) == []
+    assert problems({**VERSIONS, "driver": "580"}) == [], "a branch is what any driver of it is"
+
+
+@pytest.mark.parametrize(("changes", "said"), BROKEN, ids=[said for _, said in BROKEN])
+def test_what_does_not_fit_is_said_once(changes: dict[str, Any], said: str) -> None:
+    assert problems(VERSIONS, **changes) == [said]
+
+
+def test_another_driver_is_told_from_libraries_that_are_not_its_own() -> None:
+    module = {"version": "580.159.03", "release": KERNEL}
+    assert problems(VERSIONS, **{"modules.nvidia": module, "driver_library": "580.159.03", "fabric_manager": "580.159.03"}) == [
+        "the module nvidia is of version 580.159.03, and the profile's driver is 580.178.04"
+    ]
+    assert len(problems({**VERSIONS, "driver": "580"}, **{"modules.nvidia": module})) == 2, "of one branch and yet not of one version"
+
+
+@pytest.mark.parametrize("part", ["driver", "efa_installer", "lustre_client", "mountpoint"])
+def test_what_the_profile_does_not_name_is_not_looked_for(part: str) -> None:
+    versions = {name: version for name, version in VERSIONS.items() if name != part}
+    modules = importlib.import_module("fitting_set").MODULES
+    gone: dict[str, Any] = {f"modules.{name}": None for name in modules.get(part, ())}
+    missing: dict[str, dict[str, Any]] = {
+        "driver": {"driver_library": "", "fabric_manager": ""},
+        "efa_installer": {"efa_installer": "", "fi_info": False, "nccl_plugin_fails": "gone"},
+        "lustre_client": {"mount_lustre": False},
+        "mountpoint": {"mountpoint": ""},
+    }
+    assert problems(versions, **gone, **missing[part]) == []
+
+
+def test_the_set_of_the_profile_is_the_one_that_is_tested_here() -> None:
+    asked = dict(catalog.software("ubuntu-24.04-aws").versions)
+    assert VERSIONS.items() <= asked.items()
+
+
+DEVICES = {
+    # name of a machine → devices (vendor, class), and what is done there
+    "no GPU": ([("0x1d0f", "0x020000")], []),
+    "another maker's": ([("0x1002", "0x030000")], []),
+    "one GPU": ([("0x10de", "0x030200")], ["modprobe nvidia", "modprobe nvidia-uvm", "systemctl start nvidia-persistenced.service"]),
+    "GPUs and switches": (
+        [("0x10de", "0x030200"), ("0x10de", "0x068000")],
+        ["modprobe nvidia", "modprobe nvidia-uvm", "systemctl start nvidia-persistenced.service", "systemctl start nvidia-fabricmanager.service"],
+    ),
+}
+
+
+def gpu_start(folder: Path, devices: list[tuple[str, str]], *, failing: str = "") -> tuple[int, list[str]]:
+    """Run the program on a machine with these devices; give its status and what it called."""
+    for number, (vendor, kind) in enumerate(devices):
+        device = folder / "devices" / f"0000:00:{number:02x}.0"
+        device.mkdir(parents=True)
+        (device / "vendor").write_text(f"{vendor}\n")
+        (device / "class").write_text(f"{kind}\n")
+    (folder / "bin").mkdir()
+    for name in ("modprobe", "systemctl"):
+        (folder / "bin" / name).write_text(f'#!/bin/sh\necho "{name} $*" >>{folder}/calls\ncase "$*" in "{failing or "-"}") exit 1 ;; esac\n')
+        (folder / "bin" / name).chmod(0o755)
+    program = templates.PLAYBOOKS / "roles" / "gpu_driver" / "files" / "gpu-start.sh"
+    settings = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "PCI_DEVICES": str(folder / "devices")}
+    ended = subprocess.run(["sh", str(program)], env=settings, check=False, timeout=30)
+    calls = folder / "calls"
+    return ended.returncode, calls.read_text().splitlines() if calls.exists() else []
+
+
+@pytest.mark.parametrize("machine", DEVICES)
+def test_gpus_are_brought_up_where_there_are_some(tmp_path: Path, machine: str) -> None:
+    devices, done = DEVICES[machine]
+    assert gpu_start(tmp_path, devices) == (0, done)
+
+
+def test_gpus_that_do_not_come_up_fail_the_start(tmp_path: Path) -> None:
+    devices, _ = DEVICES["GPUs and switches"]
+    status, calls = gpu_start(tmp_path, devices, failing="start nvidia-fabricmanager.service")
+    assert status != 0
+    assert calls[-1] == "systemctl start nvidia-fabricmanager.service"
+    (tmp_path / "second").mkdir()
+    status, calls = gpu_start(tmp_path / "second", devices, failing="nvidia")
+    assert (status, calls) == (1, ["modprobe nvidia"])

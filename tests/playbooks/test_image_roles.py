@@ -1,0 +1,86 @@
+"""Roles of images: names that follow from the profile, addresses that a mirror replaces, and the key that counts."""
+
+import dataclasses
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprints import catalog
+from tests.playbooks import templates
+
+PROFILE = catalog.software("ubuntu-24.04-aws")
+
+
+def record(**origins: str) -> dict[str, Any]:
+    """Give the profile as the roles are told it, with these origins beside its own."""
+    return {
+        **dataclasses.asdict(PROFILE),
+        "versions": [list(pair) for pair in PROFILE.versions],
+        "origins": [list(pair) for pair in {**dict(PROFILE.origins), **origins}.items()],
+    }
+
+
+def test_the_driver_s_packages_are_those_of_its_branch_and_of_the_kernel() -> None:
+    parts = templates.value("gpu_driver_parts", role="gpu_driver", software=record())
+    assert templates.value("gpu_driver_modules", role="gpu_driver", software=record()) == "linux-modules-nvidia-580-server-open-6.8.0-1063-aws"
+    assert all("-580" in name for name in parts)
+
+
+ADDRESSES = [
+    # role, its variable, where that is without a mirror
+    ("efa", "efa_installer_address", "https://efa-installer.amazonaws.com"),
+    ("mountpoint", "mountpoint_address", "https://s3.amazonaws.com/mountpoint-s3-release"),
+    ("lustre_client", "lustre_client_address", "https://fsx-lustre-client-repo.s3.amazonaws.com/ubuntu"),
+    ("lustre_client", "lustre_client_key_address", "https://fsx-lustre-client-repo-public-keys.s3.amazonaws.com/fsx-ubuntu-public-key.asc"),
+]
+
+
+@pytest.mark.parametrize(("role", "name", "usual"), ADDRESSES)
+def test_a_mirror_s_address_takes_the_place_of_the_usual_one(role: str, name: str, usual: str) -> None:
+    assert templates.value(name, role=role, software=record()) == usual
+    assert templates.value(name, role=role, software=record(**{name: "https://mirror.example/x"})) == "https://mirror.example/x"
+
+
+def test_every_proof_comes_from_the_profile() -> None:
+    origins = dict(PROFILE.origins)
+    for role, name, origin in (
+        ("efa", "efa_installer_sha256", "efa_installer_sha256"),
+        ("mountpoint", "mountpoint_sha256", "mountpoint_sha256"),
+        ("lustre_client", "lustre_client_key", "lustre_client_key"),
+    ):
+        assert templates.value(name, role=role, software=record()) == origins[origin]
+
+
+def keys(home: Path, *names: str) -> str:
+    """Make keys, each with a subkey, and give how gpg lists a file that holds them all."""
+    home.mkdir(mode=0o700)
+    gpg = ["gpg", "--homedir", str(home), "--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", ""]
+    file = home / "keys.asc"
+    file.touch()
+    for name in names:
+        subprocess.run([*gpg, "--quick-generate-key", name, "default", "default", "never"], check=True, capture_output=True)
+    if names:
+        subprocess.run([*gpg, "--yes", "--armor", "--output", str(file), "--export"], check=True, capture_output=True)
+    shown = subprocess.run([*gpg, "--with-colons", "--show-keys", str(file)], capture_output=True, text=True, check=False).stdout
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=True)
+    return shown
+
+
+def fingerprints(shown: str) -> list[str]:
+    found: list[str] = templates.value("lustre_client_fingerprints", role="lustre_client", lustre_client_shown={"stdout": shown})
+    return found
+
+
+def test_a_key_counts_by_its_own_fingerprint_and_not_by_that_of_its_subkey(tmp_path: Path) -> None:
+    shown = keys(tmp_path / "one", "one")
+    assert shown.count("\nfpr:") == 2, "the key's and the subkey's"
+    (found,) = fingerprints(shown)
+    assert shown.splitlines()[1].split(":")[9] == found
+
+
+def test_a_second_key_in_the_file_and_a_file_without_any_are_not_the_one_key(tmp_path: Path) -> None:
+    assert len(fingerprints(keys(tmp_path / "two", "one", "two"))) == 2
+    assert fingerprints(keys(tmp_path / "none")) == []
+    assert fingerprints("gpg: no valid OpenPGP data found.\n") == []
