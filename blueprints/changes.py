@@ -40,6 +40,8 @@ HEADS = {
     "storage.*.throughput_mbs_per_tib": ("storage.*.throughput_mbs",),
 }
 """Fields that others follow from: where the one changed, the others stand with it."""
+_KEPT_BY_SCHEDULER = {"database": ("embedded", "managed"), "managed-database": ("managed",), "own-database": ("embedded",), "state": ("embedded", "managed")}
+"""Kinds of data that are the scheduler's, and by which placement of its database there are any. One word protects all of them."""
 _ONLY_ADDRESSES = "first_address"
 """Of the node sets, a network takes only the addresses with it."""
 
@@ -195,9 +197,9 @@ def _cost(found: Rule, one: _Difference) -> Cost:
 def _data(kind: str, recorded: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     """Name what a cluster keeps of one kind of data (`effects.DATA`), and say whether it is protected. What existed before the stack is not its to lose."""
     database = recorded.get("database")
-    if kind in ("database", "managed-database"):
-        if isinstance(database, Mapping) and (kind == "database" or database.get("placement") == "managed"):
-            yield "database", bool(database.get("protect"))
+    if kind in _KEPT_BY_SCHEDULER:
+        if isinstance(database, Mapping) and database.get("placement") in _KEPT_BY_SCHEDULER[kind]:
+            yield "state" if kind == "state" else "database", bool(database.get("protect"))
         return
     for name, entry in (_by_name("storage", recorded.get("storage")) or {}).items():
         if entry.get("kind") != "existing" and _stands_in(kind, entry, recorded["target"]):

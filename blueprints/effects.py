@@ -35,6 +35,8 @@ DATA = {
     "zonal": "file systems that stand in one zone",
     "database": "the accounting database",
     "managed-database": "the accounting database, where the cloud runs it",
+    "own-database": "the accounting database, where the controller runs it",
+    "state": "the scheduler's saved state: the queue, and what is known of nodes",
 }
 """What a change can lose."""
 
@@ -125,7 +127,7 @@ _SIZE_UP = "the file system grows while it is mounted"
 
 _IN_NETWORK = ("networked", "managed-database")
 _IN_ZONE = ("zonal", "database")
-_SOFTWARE = ("profile", "os", "suite", "slurm", "kubernetes", "arch", "versions")
+_SOFTWARE = ("profile", "os", "suite", "slurm", "kubernetes", "arch", "versions", "origins")
 _QOS = ("name", "priority", "max_time", "gpus_per_user", "jobs_per_user", "preempts")
 _MAINTAINED = ("maintenance", "monitoring.metrics", "monitoring.retention_days", "monitoring.dashboards")
 
@@ -166,7 +168,10 @@ FIELDS: Mapping[str, Rule] = {
     # The scheduler's own hosts, login nodes, services.
     **_hosts(
         "control",
-        count=_in_place("a controller is added; the others run on", less=Cost(Effect.REPLACES_NODES, "the last controller goes; state and database stay")),
+        count=_replaces(
+            "two controllers keep their state in a file system and one keeps it on a disk: the queue begins anew, on controllers with new disks",
+            reaches=("state", "own-database"),
+        ),
         machine=_OTHER_SIZE,
     ),
     **_hosts(
@@ -310,7 +315,7 @@ LOCAL: Mapping[str, Rule] = {
     "network.gateway": _rolling("every host boots again, disks kept; jobs on them end"),
     **{f"network.{field}": _none(_LOCAL_UNREAD) for field in ("existing", "region", "zones", "egress", "private_endpoints", "subnets.+", "subnets.-")},
     **{f"network.subnets.*.{field}": _none(_LOCAL_UNREAD) for field in ("name", "role", "cidr", "zone")},
-    "control.count": _rolling("every host boots again, since each is told the controllers' names; disks are kept and jobs end"),
+    "control.count": _rolling("every host boots again, since each is told the controllers' names; disks, queue and accounting are kept, and jobs end"),
     **{f"{group}.first_address": _LOCAL_ADDRESS for group in ("control", "access", "node_sets.*.hosts")},
     **{
         f"{group}.machine.{field}": _none("only compute nodes are declared to Slurm") for group in ("control", "access") for field in (*_DECLARED, *_UNDECLARED)

@@ -31,7 +31,10 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         yield from _sizes(target, control, blueprint.nodes_of(_SLURM), cluster.control.machine.arch, source)
     if control.highly_available and not control.managed and blueprint.accounting.database == "embedded" and blueprint.scheduler != _KUBERNETES:
         what = "there are two controllers, and the accounting database is on the first of them"
-        why = "when that is lost, the second takes over without accounts, limits and the record of jobs"
+        why = (
+            "while that is lost, the second serves by the accounts and limits that it knew; records of jobs wait for the first to come back, "
+            "and nobody can ask for them or change accounts"
+        )
         where = source.where("control", "highly_available")
         has_service = target is None or target.managed.database or target.hosts == "here"
         remedy = "write `accounting: {database: managed}`" if has_service else "copy the database to another place often, as nothing here runs one for you"

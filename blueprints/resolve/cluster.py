@@ -102,15 +102,10 @@ def _check_built(case: Case) -> None:
         what = f"the scheduler `{case.blueprint.scheduler}` is not built yet on the target `{target.name}`: it can be planned, not stood up"
         why = f"what is built so far is {there}"
         case.note(Code.SCHEDULER_NOT_BUILT, "scheduler", what=what, why=why, remedy=f"write `scheduler: {built[0]}` to stand the cluster up")
-    control, yet = case.blueprint.control, f"not built yet on the target `{target.name}`: it can be planned, not stood up"
     if case.is_cloud and counts.managed_scheduler(case):
+        yet = f"not built yet on the target `{target.name}`: it can be planned, not stood up"
         why = "this version installs the scheduler on hosts of the cluster"
         case.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=f"the cloud's own Slurm is {yet}", why=why, remedy="take `managed` out")
-    if case.is_cloud and control.highly_available:
-        why = "this version finishes one controller: a second one would stand there and take nothing over"
-        case.note(
-            Code.SCHEDULER_NOT_BUILT, "control", "highly_available", what=f"a pair of controllers is {yet}", why=why, remedy="take `highly_available` out"
-        )
 
 
 def _unknown_target(target: str) -> list[finding.Finding]:

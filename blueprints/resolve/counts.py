@@ -9,10 +9,10 @@ HOSTS = "hosts"
 
 
 def controllers(case: Case) -> int:
-    """Count Slurm's controllers: none where the cloud runs it or nothing does; a rehearsal has one in any case."""
+    """Count Slurm's controllers: none where the cloud runs it or nothing does."""
     if case.blueprint.scheduler == KUBERNETES or managed_scheduler(case):
         return 0
-    return 2 if case.blueprint.control.highly_available and not case.is_rehearsal else 1
+    return 2 if case.blueprint.control.highly_available else 1
 
 
 def managed_scheduler(case: Case) -> str | None:

@@ -17,6 +17,10 @@ from .case import Case
 
 LEAST_MEMORY_MIB = 512
 NAME = "local"
+_DATABASE = "The managed accounting database is MariaDB on the controller."
+_DATABASE_OF_TWO = (
+    "The managed accounting database is MariaDB on the first controller: while that is lost, records of jobs wait, and accounts can't be asked for or changed."
+)
 _SCHEDULED = {
     counts.SLURM: "Slurm schedules and confines them",
     counts.KUBERNETES: "Kubernetes counts and schedules them",
@@ -122,11 +126,11 @@ def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Bluep
     """Say, one sentence each, what is not the real thing."""
     sentences = [*_simulated_gpu_sentences(cluster), *_storage(cluster)]
     if cluster.control.count and blueprint.accounting.database == "managed":
-        sentences.append("The managed accounting database is MariaDB on the controller.")
+        sentences.append(_DATABASE if cluster.control.count == 1 else _DATABASE_OF_TWO)
     if cluster.control.count and blueprint.control.managed:
         sentences.append("The managed scheduler is Slurm on a controller of this machine.")
-    if cluster.control.count and blueprint.control.highly_available:
-        sentences.append("There is one controller, and none takes over when it is lost.")
+    if cluster.control.count > 1:
+        sentences.append("Both controllers stand on this machine, and the state that they share is a folder of it: nothing outlives the machine.")
     if standing := [name for name, pool in blueprint.pools.items() if pool.is_elastic and blueprint.scheduler_of(pool) != counts.SLURM]:
         sentences.append(f"All nodes of {display.listed(standing)} stand at any time, those beyond the minimum too: nothing grows or shrinks here.")
     sentences.append(f"All hosts share the {facts.cpus} processors and the memory of this machine.")

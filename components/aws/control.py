@@ -23,7 +23,8 @@ _DISK = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 class AddressesArgs:
     names: Names
     group: HostGroup
-    subnet: pulumi.Input[str]
+    subnets: Sequence[pulumi.Input[str]]
+    """Of the controllers in their order; the last one holds all further ones."""
     security_groups: Sequence[pulumi.Input[str]]
 
 
@@ -38,13 +39,13 @@ class Addresses(pulumi.ComponentResource):
         made = [
             ec2.NetworkInterface(
                 f"{hostname}-interface",
-                subnet_id=args.subnet,
+                subnet_id=args.subnets[min(number, len(args.subnets) - 1)],
                 security_groups=[*args.security_groups],
                 description=f"{hostname} of cluster {args.names.cluster}",
                 tags=args.names.tags("control", hostname),
                 opts=beneath(self),
             )
-            for hostname in args.group.hostnames
+            for number, hostname in enumerate(args.group.hostnames)
         ]
         self.interfaces, self.addresses = [one.id for one in made], [one.private_ip for one in made]
         self.register_outputs({})

@@ -16,8 +16,9 @@ _ENGINE, _VERSION, _FAMILY = "mariadb", "10.11", "mariadb10.11"
 """The long-term release that slurmdbd is used with on Debian and Ubuntu."""
 _SIZE_GIB, _LARGEST_GIB = 100, 1000
 _BACKUP_DAYS = 14
-_PARAMETERS = {"innodb_lock_wait_timeout": "900"}
-"""slurmdbd asks for it, and complains below (accounting.html, "MySQL Configuration")."""
+_PARAMETERS = {"innodb_lock_wait_timeout": "900", "require_secure_transport": "1"}
+"""slurmdbd asks for the first, and complains below (accounting.html, "MySQL Configuration"). The second refuses whoever speaks without TLS, so that no host that was set up otherwise
+sends a password that others could read (RDS User Guide, "Requiring SSL/TLS for all connections to a MariaDB DB instance"; from MariaDB 10.5 on)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -199,7 +199,7 @@ class Network(pulumi.ComponentResource):
             opts=beneath(self),
         )
 
-    def _tags(self, shown: str) -> dict[str, str]:
+    def _tags(self, shown: str) -> dict[str, pulumi.Input[str]]:
         return self._args.names.tags("network", shown)
 
 

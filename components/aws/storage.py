@@ -31,6 +31,8 @@ class Place:
     subnet: pulumi.Input[str]
     zone: pulumi.Output[str]
     security_group: pulumi.Input[str]
+    further_subnets: Sequence[pulumi.Input[str]] = ()
+    """In other zones: hosts there mount the file systems of the network, too. A file system's name leads to the mount target of one's own zone, or nowhere."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,11 +49,13 @@ class NfsArgs:
 
 
 class Nfs(pulumi.ComponentResource):
-    """An EFS file system with a mount target where the hosts are."""
+    """An EFS file system with a mount target in each zone where hosts are."""
 
     mount: contract.Mount
     arn: pulumi.Output[str]
     zone: pulumi.Output[str]
+    further: list[efs.MountTarget]
+    """Mount targets in other zones than the cluster's."""
 
     def __init__(self, name: str, args: NfsArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:aws:Nfs", name, {}, opts)
@@ -75,6 +79,16 @@ class Nfs(pulumi.ComponentResource):
             security_groups=[args.place.security_group],
             opts=beneath(self, replace_first=True),  # a zone has one
         )
+        self.further = [
+            efs.MountTarget(
+                f"{args.name}-mount-target-{number}",
+                file_system_id=system.id,
+                subnet_id=subnet,
+                security_groups=[args.place.security_group],
+                opts=beneath(self, replace_first=True),
+            )
+            for number, subnet in enumerate(args.place.further_subnets, start=2)
+        ]
         self.arn, self.zone = system.arn, target.availability_zone_name
         self.mount = contract.Mount(
             source=system.dns_name.apply(lambda host: f"{host}:/"),

@@ -42,6 +42,11 @@ def lines(stack: str, outputs: Mapping[str, Any]) -> Iterator[str]:
         for user in spec["users"]:
             yield f"  {login.shown(login.command(stack, outputs, user['name']), relative_to=project_root())}"
         yield ""
+    if spec["control"]["count"] > 1:
+        prefix = spec["control"]["prefix"]
+        yield "Controllers"
+        yield f"  {prefix}-0 serves, and {prefix}-1 takes over when it is lost; `scontrol ping` says which of them answer"
+        yield ""
     for title, node_sets in _by_scheduler(spec).items():
         yield title
         for node_set in node_sets:

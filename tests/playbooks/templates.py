@@ -17,16 +17,27 @@ PLAYBOOKS = project.project_root() / "playbooks"
 
 def render(template: str, *, role: str | None = None, **variables: Any) -> str:
     """Give the text of a template, `template` being a path below the role or the playbooks."""
-    loader = DataLoader()
     folder = PLAYBOOKS / "roles" / role if role else PLAYBOOKS
+    text = _templar(role, {**variables, "template_path": str(folder / "templates" / template)}).template(
+        trust_as_template("{{ lookup('ansible.builtin.template', template_path) }}")
+    )
+    return str(text or "")
+
+
+def value(name: str, *, role: str, **variables: Any) -> Any:
+    """Give the value of one of a role's own variables."""
+    return _templar(role, variables).template(trust_as_template("{{ " + name + " }}"))
+
+
+def _templar(role: str | None, variables: dict[str, Any]) -> Templar:
+    loader = DataLoader()
     loader.set_basedir(str(PLAYBOOKS))
     known: dict[str, Any] = {}
     for name in ("defaults/main.yml", "vars/main.yml"):
-        if role and (folder / name).exists():
-            known.update(_variables(loader, folder / name))
-    known.update(variables, template_path=str(folder / "templates" / template))
-    text = Templar(loader, variables=known).template(trust_as_template("{{ lookup('ansible.builtin.template', template_path) }}"))
-    return str(text or "")
+        path = PLAYBOOKS / "roles" / (role or "") / name
+        if role and path.exists():
+            known.update(_variables(loader, path))
+    return Templar(loader, variables={**known, **variables})
 
 
 def _variables(loader: DataLoader, path: pathlib.Path) -> dict[str, Any]:

@@ -18,6 +18,12 @@ def types() -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
+def gpus(name: str) -> int:
+    """Give how many NVIDIA GPUs a host of an instance type sees; part of one counts as one (`LogicalGpuCount`)."""
+    described = types()[name].get("GpuInfo", {}).get("Gpus", ())
+    return sum(int(one.get("LogicalGpuCount", one["Count"])) for one in described if one["Manufacturer"] == "NVIDIA")
+
+
 def regions() -> list[str]:
     """List the regions of which something is known."""
     return sorted(path.name.removesuffix(".json.gz") for path in (_folder() / "instance_type_offerings" / "availability-zone").glob("*.json.gz"))

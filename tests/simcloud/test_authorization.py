@@ -14,7 +14,8 @@ from tests.simcloud.landscape import Account
 from tests.simcloud.store import Thing
 
 REGION = "us-east-1"
-STACK = "clusterwright:stack"
+STACK, OWNER_TAG = "clusterwright:stack", "clusterwright:owner"
+OWNER = "0123456789abcdef"
 
 
 def document(*statements: Mapping[str, Any]) -> str:
@@ -76,7 +77,7 @@ def controller(account: Account) -> Thing:
     )  # fmt: skip
     account.named("foreign", "ec2.LaunchTemplate", name="others", imageId="{image}", instanceType="m5.large", tags={STACK: "other"})
     compute = account.cloud.need("iam.Role", account.names["compute-role"])
-    text = policies.as_json(policies.start_nodes(region=REGION, stack="prod", compute_role_arn=compute["arn"]))
+    text = policies.as_json(policies.start_nodes(region=REGION, stack="prod", owner=OWNER, compute_role_arn=compute["arn"]))
     account.make("iam.RolePolicy", name="control", role="{role}", policy=text)
     return account.cloud.need("iam.Role", account.names["role"])
 
@@ -85,9 +86,9 @@ def tagged(kind: str, **tags: str) -> Mapping[str, Any]:
     return {"ResourceType": kind, "Tags": [{"Key": key.replace("_", ":"), "Value": value} for key, value in tags.items()]}
 
 
-def fleet(account: Account, template: str = "template", *, stack: str = "prod") -> Mapping[str, Any]:
+def fleet(account: Account, template: str = "template", *, stack: str = "prod", owner: str = OWNER) -> Mapping[str, Any]:
     specification = {"LaunchTemplateId": account.names[template], "Version": "1"}
-    own = [tagged(kind, clusterwright_stack=stack, clusterwright_part="compute") for kind in ("fleet", "instance")]
+    own = [tagged(kind, clusterwright_stack=stack, clusterwright_part="compute", clusterwright_owner=owner) for kind in ("fleet", "instance")]
     return {"LaunchTemplateConfigs": [{"LaunchTemplateSpecification": specification}], "TagSpecifications": own}
 
 
@@ -101,24 +102,25 @@ def test_a_controller_starts_its_own_nodes(account: Account, controller: Thing) 
     refuse(account, controller, "sts.GetCallerIdentity", {})
 
 
-@pytest.mark.parametrize("which", ["template", "tags"])
-def test_a_controller_starts_nothing_of_another_stack(account: Account, controller: Thing, which: str) -> None:
-    asked = fleet(account, "foreign") if which == "template" else fleet(account, stack="other")
+@pytest.mark.parametrize("which", [{"template": "foreign"}, {"stack": "other"}, {"owner": "another"}])
+def test_a_controller_starts_nothing_of_another_stack(account: Account, controller: Thing, which: Mapping[str, str]) -> None:
+    asked = fleet(account, **which)
     with pytest.raises(Refused, match="UnauthorizedOperation"):
         refuse(account, controller, "ec2.CreateFleet", asked)
 
 
 def test_a_controller_ends_and_names_compute_nodes_alone(account: Account, controller: Thing) -> None:
     tags = {STACK: "prod", "clusterwright:part": "compute"}
-    node, login = (
+    node, older, login, foreign = (
         account.make("ec2.Instance", ami="{image}", instanceType="m5.large", subnetId="{a}", tags=own)
-        for own in (tags, tags | {"clusterwright:part": "access"})
+        for own in (tags | {OWNER_TAG: OWNER}, tags, tags | {"clusterwright:part": "access"}, tags | {OWNER_TAG: "another"})
     )
     name = [{"Key": "clusterwright:node", "Value": "cpu-0"}]
-    refuse(account, controller, "ec2.TerminateInstances", {"InstanceIds": [node.id]})
+    refuse(account, controller, "ec2.TerminateInstances", {"InstanceIds": [node.id, older.id]})
     refuse(account, controller, "ec2.CreateTags", {"Resources": [node.id], "Tags": name})
     for call, asked in (
         ("ec2.TerminateInstances", {"InstanceIds": [node.id, login.id]}),
+        ("ec2.TerminateInstances", {"InstanceIds": [foreign.id]}),
         ("ec2.CreateTags", {"Resources": [login.id], "Tags": name}),
         ("ec2.CreateTags", {"Resources": [node.id], "Tags": [{"Key": STACK, "Value": "other"}]}),
         ("ec2.RunInstances", {"ImageId": account.names["image"], "InstanceType": "m5.large", "SubnetId": account.names["a"]}),

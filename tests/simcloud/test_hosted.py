@@ -168,6 +168,12 @@ def test_only_what_lives_has_a_body(account: Account, instance: Thing) -> None:
     assert later.public == {}
 
 
+@pytest.mark.parametrize(("machine", "gpus"), [("m7i.large", 0), ("g6.xlarge", 1), ("g6f.large", 1), ("p5.48xlarge", 8)])
+def test_a_host_sees_the_gpus_of_its_instance_type(account: Account, machine: str, gpus: int) -> None:
+    made = account.make("ec2.Instance", ami="{image}", instanceType=machine, subnetId="{a}")
+    assert wanted(account.cloud).guests[made.id].gpus == gpus
+
+
 COMPONENT = """
 phases:
   - name: build
@@ -190,6 +196,19 @@ def built(account: Account, data: str) -> str:
 
 def test_an_image_is_known_by_what_its_component_tells_the_playbook(account: Account) -> None:
     assert image.variables(account.cloud, built(account, COMPONENT)) == {"cloud": "aws"}
+
+
+def test_the_layer_of_an_image_has_no_part_that_goes_with_a_kernel() -> None:
+    software = {
+        "profile": "some",
+        "os": "ubuntu-24.04",
+        "suite": "noble",
+        "slurm": "23.11",
+        "versions": [["kernel", "6.8.0-1"], ["driver", "580"], ["cuda", "13.0.2"]],
+    }
+    given = image.inputs({"cloud": "aws", "software": software})
+    assert (given.profile, given.suite, given.cloud) == ("some", "noble", "aws")
+    assert given.software == {**software, "versions": [["cuda", "13.0.2"]]}
 
 
 def test_an_image_of_anything_else_is_unknown(account: Account) -> None:

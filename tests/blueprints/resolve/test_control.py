@@ -22,7 +22,7 @@ ERROR, NOTE = "error", "note"
         ("aws", {"scheduler": "both"}, 1, ("EKS", 0)),
         ("metal", {"scheduler": "kubernetes"}, 0, ("hosts", 1)),
         ("metal", {"scheduler": "both", "control": {"highly_available": True}}, 2, ("hosts", 3)),
-        ("local", {"control": {"highly_available": True}}, 1, None),
+        ("local", {"control": {"highly_available": True}}, 2, None),
         ("local", {"control": {"managed": True}}, 1, None),
         ("local", {"scheduler": "both"}, 1, ("hosts", 1)),
     ],

@@ -65,15 +65,22 @@ def test_nodes_that_kubernetes_has_stand_at_any_time() -> None:
 def test_kubernetes_hosts_have_addresses_of_their_own() -> None:
     cluster = asked.cluster(target="local", scheduler="both", control={"highly_available": True}, network={"cidr": "10.80.0.0/24"}, access={"login_nodes": 32})
     addresses = [(group.first_address, group.count) for group in cluster.host_groups]
-    assert addresses == [("10.80.0.10", 1), ("10.80.0.20", 32), ("10.80.0.14", 3), ("10.80.0.64", 1)]
+    assert addresses == [("10.80.0.10", 2), ("10.80.0.20", 32), ("10.80.0.14", 3), ("10.80.0.64", 1)]
 
 
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
         ({"control": {"managed": True}}, "The managed scheduler is Slurm on a controller of this machine."),
-        ({"control": {"highly_available": True}}, "There is one controller, and none takes over when it is lost."),
+        (
+            {"control": {"highly_available": True}},
+            "Both controllers stand on this machine, and the state that they share is a folder of it: nothing outlives the machine.",
+        ),
         ({"accounting": {"database": "managed"}}, "The managed accounting database is MariaDB on the controller."),
+        (
+            {"accounting": {"database": "managed"}, "control": {"highly_available": True}},
+            "The managed accounting database is MariaDB on the first controller: while that is lost, records of jobs wait, and accounts can't be asked for or changed.",
+        ),
     ],
 )
 def test_what_has_no_place_here_is_said(more: dict[str, Any], sentence: str) -> None:

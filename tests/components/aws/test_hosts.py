@@ -63,6 +63,29 @@ def test_two_controllers_with_their_own_database_have_it_on_the_disk_of_the_firs
     assert tables["control-1"] == []
 
 
+PAIR: dict[str, Any] = {"control__highly_available": True, "accounting__database": "managed"}
+
+
+@pytest.mark.parametrize(
+    ("zones", "subnets"), [(["us-east-1b", "us-east-1c"], ["cluster-subnet", "cluster-2-subnet"]), (["us-east-1b"], ["cluster-subnet"] * 2)]
+)
+def test_the_second_controller_stands_in_the_second_zone_that_is_named_and_reaches_every_file_system_there(zones: list[str], subnets: list[str]) -> None:
+    found = programs.program("starter", network__zones=zones, **PAIR)
+    stand = [programs.one(found, "NetworkInterface", f"control-{number}-interface").inputs["subnetId"] for number in range(2)]
+    assert stand == [f"Subnet/{subnet}" for subnet in subnets]
+    reached: dict[str, list[str]] = {}
+    for target in programs.of(found, "MountTarget"):
+        reached.setdefault(target.inputs["fileSystemId"], []).append(target.inputs["subnetId"])
+    assert reached.keys() == {f"FileSystem/{name}-file-system" for name in ("state", "cluster", "home", "shared")}
+    assert all(sorted(there) == sorted({*stand}) for there in reached.values())
+
+
+def test_the_disk_of_one_controller_is_not_taken_for_one_of_two() -> None:
+    """What they hold is in other places, so that a protected one is refused rather than mounted where the other was."""
+    disks = [{one.name for one in programs.of(programs.program("starter", control__highly_available=pair), "Volume")} for pair in (False, True)]
+    assert disks == [{"state-volume"}, {"accounting-volume"}]
+
+
 def test_state_is_where_only_controllers_mount_it() -> None:
     found = programs.library("scale-7500")
     for one in (*programs.of(found, "LaunchTemplate"), programs.one(found, "Instance", "login-0")):

@@ -231,6 +231,8 @@ def test_a_managed_database_has_a_standby_backups_and_a_guard() -> None:
     told = database.inputs
     assert (told["multiAz"], told["storageEncrypted"], told["publiclyAccessible"], told["deletionProtection"]) == (True, True, False, True)
     assert database.protect
+    (parameters,) = programs.of(found, "ParameterGroup")
+    assert {"name": "require_secure_transport", "value": "1"} in parameters.inputs["parameters"]
     assert "password" in database.secret_inputs
     assert told["vpcSecurityGroupIds"] == ["SecurityGroup/database-security-group"]
     assert found.named("finish-control").inputs["provided"]["database"] == "accounting.rds"

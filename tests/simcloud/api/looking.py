@@ -95,6 +95,33 @@ def _efs(cloud: Cloud, thing: Thing) -> Values:
     }  # fmt: skip
 
 
+def describe_efs_policy(cloud: Cloud, asked: Values, region: str) -> Values:
+    system = cloud.need("efs.FileSystem", asked["FileSystemId"], region=region)
+    policy = next((one["policy"] for one in cloud.store.all("efs.FileSystemPolicy") if one["fileSystemId"] == system.id), None)
+    if policy is None:
+        raise Refused("PolicyNotFound", "FileSystemPolicy does not exist.", status=404)
+    return {"FileSystemId": system.id, "Policy": policy}
+
+
+def describe_peerings(cloud: Cloud, asked: Values, region: str) -> Values:
+    """List what a test put there: the setting `peerings`, a list of [id, network that asked for it, network that was asked, account of the latter, status]."""
+    shown = [
+        {
+            "VpcPeeringConnectionId": ident,
+            "RequesterVpcInfo": {"VpcId": requester, "OwnerId": facts.ACCOUNT, "Region": region},
+            "AccepterVpcInfo": {"VpcId": accepter, "OwnerId": account, "Region": region},
+            "Status": {"Code": status},
+        }
+        for ident, requester, accepter, account, status in cloud.store.settings.get("peerings", ())
+    ]
+    filters = {
+        "requester-vpc-info.vpc-id": lambda one: one["RequesterVpcInfo"]["VpcId"],
+        "accepter-vpc-info.vpc-id": lambda one: one["AccepterVpcInfo"]["VpcId"],
+        "status-code": lambda one: one["Status"]["Code"],
+    }
+    return paged(asked, "VpcPeeringConnections", shown, filters)
+
+
 def describe_fsx(cloud: Cloud, asked: Values, region: str) -> Values:
     chosen = asked.get("FileSystemIds")
     things = (
@@ -118,4 +145,5 @@ def _tags(thing: Thing) -> list[dict[str, str]]:
 OPERATIONS = {
     "ec2.DescribeRegions": describe_regions, "ec2.DescribeCapacityBlockOfferings": describe_block_offerings, "ec2.DescribeAddresses": describe_addresses,
     "kms.DescribeKey": describe_key, "efs.DescribeFileSystems": describe_efs, "fsx.DescribeFileSystems": describe_fsx,
+    "efs.DescribeFileSystemPolicy": describe_efs_policy, "ec2.DescribeVpcPeeringConnections": describe_peerings,
 }  # fmt: skip

@@ -70,6 +70,14 @@ def delete_parameter(cloud: Cloud, asked: Values, region: str) -> Values:
     return {}
 
 
+def describe_listeners(cloud: Cloud, asked: Values, region: str) -> Values:
+    if asked.get("ListenerArns") or not asked.get("LoadBalancerArn"):
+        raise Refused("ValidationError", "the simulated cloud lists the listeners of one load balancer alone")
+    balancer = cloud.need("lb.LoadBalancer", asked["LoadBalancerArn"], region=region)
+    own = [thing for thing in cloud.store.all("lb.Listener") if thing["loadBalancerArn"] == balancer.id]
+    return {"Listeners": [{"ListenerArn": one.id, "LoadBalancerArn": balancer.id, "Port": one.get("port"), "Protocol": one.get("protocol")} for one in own]}
+
+
 def describe_target_health(cloud: Cloud, asked: Values, region: str) -> Values:
     group = cloud.need("lb.TargetGroup", asked["TargetGroupArn"])
     own = [thing for thing in cloud.store.all("lb.TargetGroupAttachment") if thing["targetGroupArn"] == group.id]
@@ -88,5 +96,6 @@ def _quota(cloud: Cloud, quota: quotas.Quota, region: str) -> Values:
 OPERATIONS = {
     "sts.GetCallerIdentity": get_caller_identity, "service-quotas.GetServiceQuota": get_quota, "service-quotas.GetAWSDefaultServiceQuota": get_quota,
     "service-quotas.ListServiceQuotas": list_quotas, "ssm.GetParameter": get_parameter, "ssm.PutParameter": put_parameter, "ssm.DeleteParameter": delete_parameter,
+    "elbv2.DescribeListeners": describe_listeners,
     "elbv2.DescribeTargetHealth": describe_target_health,
 }  # fmt: skip

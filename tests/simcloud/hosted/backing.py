@@ -16,7 +16,8 @@ from components.local.machine import disk
 from components.local.machine.names import StackNames
 
 from .. import instances
-from . import certificates, hosts, image, place
+from . import certificates, databases, hosts, image, place
+from .databases import Database
 from .doors import Doors
 from .place import Place
 from .wanted import Disk, Front, Guest, Wanted, wanted
@@ -39,7 +40,7 @@ class Hosted:
     has_hosts = True
 
     def __init__(self, world: "World", names: StackNames, folder: Path):
-        self._world, self._names = world, names
+        self._world, self._names, self._folder = world, names, folder
         self._authority, self._context = certificates.made(folder, region=REGION)
         self._wake = threading.Event()
         self._several = ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="hosts")
@@ -48,6 +49,7 @@ class Hosted:
         self._doors: Doors | None = None
         self._attached: set[Disk] = set()
         self._public: dict[str, str] = {}
+        self._let_in: dict[str, tuple[str, ...]] = {}
 
     def begin(self) -> None:
         self._world.store.changed = self._wake.set
@@ -74,12 +76,12 @@ class Hosted:
             self._wake.clear()
             try:
                 with self._world.store.lock:
-                    now = wanted(self._world.cloud)
-                self._compare(now)
+                    now, served = wanted(self._world.cloud), databases.wanted_now(self._world.cloud)
+                self._compare(now, served)
             except Exception:
                 traceback.print_exc()
 
-    def _compare(self, now: Wanted) -> None:
+    def _compare(self, now: Wanted, served: Mapping[str, Database]) -> None:
         networks = [*(one.cidr for one in now.guests.values()), *(one.cidr for one in now.fronts.values())]
         if self._place is None and networks:
             try:
@@ -91,7 +93,7 @@ class Hosted:
             return
         here, there = self._place, hosts.bodies(self._names)
         fronts = {hosts.front_host(self._names, name).hostname for name in now.fronts}
-        for name in sorted(there.keys() - now.guests.keys() - fronts):
+        for name in sorted(there.keys() - now.guests.keys() - fronts - {databases.host_of(self._names, one).hostname for one in served}):
             self._do(name, partial(self._remove, name))
         for guest in now.guests.values():
             body = there.get(guest.id)
@@ -105,10 +107,11 @@ class Hosted:
             body = there.get(hosts.front_host(self._names, front.name).hostname)
             if front.has_targets and (body is None or not body.is_running or body.started_with != hosts.mark(front)):
                 self._do(hosts.front_host(self._names, front.name).hostname, partial(self._serve, here, front))
+        self._keep_databases(here, now, served)
         self._keep_volumes(here, now)
         self._keep_folders(now)
         self._keep_public(now)
-        if not (there or self._busy or now.has_bodies):
+        if not (there or self._busy or now.has_bodies or served):
             self._leave()
 
     def _do(self, name: str, act: Callable[[], None]) -> None:
@@ -130,7 +133,7 @@ class Hosted:
 
     def _settle(self, wished: Place) -> None:
         place.settle(wished)
-        self._doors = Doors(self._world, wished, context=self._context)
+        self._doors = Doors(self._world, wished, context=self._context, folder=self._folder)
         self._place = wished
 
     def _leave(self) -> None:
@@ -139,7 +142,7 @@ class Hosted:
             self._doors.close()
             self._doors = None
         place.clear(self._names)
-        self._place, self._attached, self._public = None, set(), {}
+        self._place, self._attached, self._public, self._let_in = None, set(), {}, {}
 
     def _start(self, here: Place, guest: Guest) -> None:
         host = self._names.host(guest.id)
@@ -183,6 +186,26 @@ class Hosted:
         with self._world.store.lock:
             thing = self._world.cloud.need("ec2.Instance", first)
         hosts.serve(here, front, lowers=self._lowers(thing["api"]["ImageId"], say=lambda text: None))
+
+    def _keep_databases(self, here: Place, now: Wanted, served: Mapping[str, Database]) -> None:
+        """Serve with the program that is in the image of the instances: a database begins when there is one."""
+        there, guest = hosts.bodies(self._names), next(iter(now.guests.values()), None)
+        for one in served.values():
+            hostname = databases.host_of(self._names, one.id).hostname
+            body = there.get(hostname)
+            if hostname in self._busy or one.cidr != here.cidr:
+                continue
+            if body and body.is_running and body.started_with == databases.mark(one):
+                if self._let_in.get(one.id) != one.callers:
+                    databases.let_in(here, one)
+                    self._let_in[one.id] = one.callers
+            elif guest:
+                self._let_in.pop(one.id, None)
+                self._do(hostname, partial(self._serve_database, here, one, guest.image))
+        databases.clear(self._names, served)
+
+    def _serve_database(self, here: Place, one: Database, ami: str) -> None:
+        databases.serve(here, one, lowers=self._lowers(ami, say=lambda text: None), folder=self._folder)
 
     def _keep_volumes(self, here: Place, now: Wanted) -> None:
         wished = {one for one in now.disks.values() if one.instance}

@@ -1,4 +1,7 @@
-"""The authority of one simulated cloud, and the certificate with which it answers in place of AWS's services. Both stay in the cloud's folder, so that hosts trust a server that was started again."""
+"""The authorities of one simulated cloud: one that vouches for what answers in place of AWS's services, and, as AWS has it, another one for databases.
+
+They stay in the cloud's folder, so that hosts trust a server that was started again.
+"""
 
 import datetime as dt
 import ssl
@@ -8,28 +11,68 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from components.local.machine import record
+
 LASTS = dt.timedelta(days=30)
+TRUSTSTORE = "truststore.pki.rds.amazonaws.com"
+"""Where the authorities of databases are published (RDS user guide, "Certificate bundles by AWS Region")."""
 
 
 def made(folder: Path, *, region: str) -> tuple[str, ssl.SSLContext]:
     """Give the authority's certificate in PEM, and what a server needs to answer with."""
     authority, chain = folder / "authority.pem", folder / "services.pem"
     if not chain.exists():
-        _make(authority, chain, names=(f"*.{region}.amazonaws.com", f"*.{region}.api.aws", "*.amazonaws.com"))
+        _make(authority, chain, names=(f"*.{region}.amazonaws.com", f"*.{region}.api.aws", "*.amazonaws.com", TRUSTSTORE))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
     return authority.read_text(), context
 
 
+def bundle_of_databases(folder: Path) -> bytes:
+    """Give the certificate, in PEM, of who vouches for databases; made when it is first asked for."""
+    return _authority_of_databases(folder)[0].public_bytes(serialization.Encoding.PEM)
+
+
+def of_database(folder: Path, name: str) -> bytes:
+    """Give a new key and certificate, in PEM, of a database that is reached by a name."""
+    root, own = _authority_of_databases(folder)
+    return _vouched_for(own, root.subject, "Simulated database", (name,))
+
+
+def _authority_of_databases(folder: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    file = folder / "databases.pem"
+    with record.lock(folder / "databases.lock"):
+        if not file.exists():
+            own = ec.generate_private_key(ec.SECP256R1())
+            root = _root(own, "Authority of a simulated cloud's databases")
+            record.write_bytes(file, _private(own) + root.public_bytes(serialization.Encoding.PEM), mode=0o600)
+    content = file.read_bytes()
+    key = serialization.load_pem_private_key(content, password=None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise TypeError(f"{file} holds another kind of key")
+    return x509.load_pem_x509_certificate(content), key
+
+
 def _make(authority: Path, chain: Path, *, names: tuple[str, ...]) -> None:
-    own, served = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-    signer = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Authority of a simulated cloud")])
-    root = (
+    own = ec.generate_private_key(ec.SECP256R1())
+    root = _root(own, "Authority of a simulated cloud")
+    authority.write_bytes(root.public_bytes(serialization.Encoding.PEM))
+    # Whole or not there: it is what says that both exist.
+    record.write_bytes(chain, _vouched_for(own, root.subject, "Simulated services", names), mode=0o600)
+
+
+def _root(own: ec.EllipticCurvePrivateKey, name: str) -> x509.Certificate:
+    signer = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    return (
         _form(signer, signer, own.public_key(), signs=True)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(own, hashes.SHA256())
     )
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Simulated services")])
+
+
+def _vouched_for(own: ec.EllipticCurvePrivateKey, signer: x509.Name, shown: str, names: tuple[str, ...]) -> bytes:
+    served = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, shown)])
     alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
     leaf = (
         _form(subject, signer, served.public_key(), signs=False)
@@ -38,12 +81,11 @@ def _make(authority: Path, chain: Path, *, names: tuple[str, ...]) -> None:
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(own.public_key()), critical=False)
         .sign(own, hashes.SHA256())
     )
-    key = served.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    authority.write_bytes(root.public_bytes(serialization.Encoding.PEM))
-    new = chain.with_suffix(".new")
-    new.touch(mode=0o600)
-    new.write_bytes(key + leaf.public_bytes(serialization.Encoding.PEM))
-    new.replace(chain)  # whole or not there: it is what says that both exist
+    return _private(served) + leaf.public_bytes(serialization.Encoding.PEM)
+
+
+def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
 
 def _form(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, *, signs: bool) -> x509.CertificateBuilder:

@@ -3,6 +3,7 @@
 import json
 import socketserver
 import ssl
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from components.local.machine import command
@@ -10,7 +11,7 @@ from components.local.machine import command
 from .. import listening
 from ..api import door as api_door
 from ..api.protocol import Answer, Request
-from . import hosts, metadata, resolver, shares, wanted
+from . import certificates, databases, hosts, metadata, resolver, shares, wanted
 from .place import Place
 
 if TYPE_CHECKING:
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
 
 HTTP, HTTPS = 80, 443
 OURS = (".amazonaws.com", ".api.aws")
+BUNDLES = ("/global/global-bundle.pem", "/us-east-1/us-east-1-bundle.pem")
+"""Of authorities of databases: of all regions, and of the one that has hosts."""
 
 
 class Doors:
     """The listeners of one place, open from the start of its network on."""
 
-    def __init__(self, world: "World", place: Place, *, context: ssl.SSLContext):
-        self._world, self._place = world, place
+    def __init__(self, world: "World", place: Place, *, context: ssl.SSLContext, folder: Path):
+        self._world, self._place, self._folder = world, place, folder
         self._servers: list[socketserver.BaseServer] = [
             listening.listen((place.gateway, HTTP), self._metadata),
             listening.listen((place.gateway, HTTPS), self._service, context=context),
@@ -42,7 +45,15 @@ class Doors:
             return metadata.answer(self._world.cloud, request, source)
 
     def _service(self, request: Request, source: str) -> Answer:
+        if request.headers.get("host", "").partition(":")[0] == certificates.TRUSTSTORE:
+            return self._authorities(request)
         return api_door.answer(self._world, request)
+
+    def _authorities(self, request: Request) -> Answer:
+        known = request.path in BUNDLES
+        return Answer(
+            200 if known else 403, certificates.bundle_of_databases(self._folder) if known else b"AccessDenied", {"Content-Type": "binary/octet-stream"}
+        )
 
     def _mount(self, request: Request, source: str) -> Answer:
         asked = json.loads(request.body)
@@ -66,4 +77,7 @@ class Doors:
             with self._world.store.lock:
                 thing = wanted.guest_at(self._world.cloud, source)
                 return shares.mount_target_address(self._world.cloud, thing, name.partition(".")[0]) if thing else ""
+        if name.endswith(databases.NAMES) and name != certificates.TRUSTSTORE:
+            with self._world.store.lock:
+                return databases.address_of(self._world.cloud, name)
         return self._place.gateway

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from blueprints.project import project_root
+from components.local.elastic import fleet
 from components.local.machine import command, record
 from components.local.machine import host as hosts
 from components.local.machine.names import HostNames, StackNames
@@ -49,12 +50,14 @@ def body(host: HostNames) -> Body:
 
 def start(place: Place, guest: Guest, *, lowers: tuple[str, ...], authority: str) -> None:
     """Start an instance's host, on a new disk."""
+    asked_at = time.monotonic()
     host = place.names.host(guest.id)
     remove(host)
     hosts.make_disk(host, image=IMAGE)
-    given = seeds(hostname=f"ip-{guest.address.replace('.', '-')}", gateway=place.gateway, authority=authority, lowers=lowers)
+    given = seeds(hostname=f"ip-{guest.address.replace('.', '-')}", gateway=place.gateway, authority=authority, lowers=lowers, gpus=guest.gpus)
     hosts.write_seeds(host, given)
     boot = _boot(place, guest.address, lowers)
+    time.sleep(max(0.0, asked_at + fleet.NOT_BEFORE_S - time.monotonic()))  # Slurm takes no node that seems to have booted before it was asked for
     hosts.start(host, dataclasses.replace(boot, has_own_uptime=hosts.has_own_uptimes()), fingerprint=IMAGE)
 
 

@@ -18,6 +18,8 @@ from components.provider.kind import Work
 from ..cloud import Cloud
 
 PLAYBOOK = "image.yml"
+OF_A_KERNEL = ("kernel", "driver", "efa_installer", "lustre_client", "mountpoint")
+"""Parts of a profile that are left out: a host of this machine runs this machine's kernel, and what goes with another one has nothing to do there."""
 VARIABLES = re.compile(r"variables\.json <<'END'\n(.*?)\nEND\n", re.DOTALL)
 
 
@@ -51,10 +53,14 @@ def lowers(told: Mapping[str, Any], *, say: Callable[[str], None]) -> tuple[str,
     Raises:
         Refused: the playbook failed.
     """
-    software = told["software"]
-    inputs = local_image.ImageInputs(software["profile"], software["suite"], content.fingerprint(PLAYBOOK), software, told["cloud"])
     work = Work(show=lambda text, _: say(text), stopping=threading.Event(), timeout_s=local_image.Image.timeout_s, title="simcloud image")
-    return tuple(local_image.Image().create(inputs, work)["lowers"])
+    return tuple(local_image.Image().create(inputs(told), work)["lowers"])
+
+
+def inputs(told: Mapping[str, Any]) -> local_image.ImageInputs:
+    """Give what the local target bakes the layer from."""
+    software = {**told["software"], "versions": [[name, version] for name, version in told["software"]["versions"] if name not in OF_A_KERNEL]}
+    return local_image.ImageInputs(software["profile"], software["suite"], content.fingerprint(PLAYBOOK), software, told["cloud"])
 
 
 def _commands(document: str) -> list[str]:

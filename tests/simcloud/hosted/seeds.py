@@ -5,26 +5,34 @@ from pathlib import Path
 
 from components.local.machine import command
 from components.local.machine.host import Seed
+from components.local.recipe import SIMULATED_GPU_MAJOR
 
 FILES = Path(__file__).parent / "guest"
 BUNDLE = "etc/ssl/certs/ca-certificates.crt"
 MOUNTS = ("mount.nfs", "mount.nfs4", "mount.lustre")
+NETWORK_STAGE = ("cloud-init-network", "cloud-init")
+"""Units of cloud-init that ask the metadata service: of later versions, and of earlier ones and Ubuntu 24.04's."""
+EARLY = "/etc/systemd/system/systemd-tmpfiles-setup.service.d"
+"""Of a unit that every host runs before anything that could look for hardware."""
 
 
-def seeds(*, hostname: str, gateway: str, authority: str, lowers: Sequence[str]) -> tuple[Seed, ...]:
+def seeds(*, hostname: str, gateway: str, authority: str, lowers: Sequence[str], gpus: int) -> tuple[Seed, ...]:
     """Give the files.
 
     Args:
         authority: the certificate, in PEM, of who signs what answers in place of AWS's services.
         lowers: the image's layers, topmost first.
+        gpus: how many the host is to see.
     """
     bundle = next((path.read_text() for lower in lowers if (path := Path(lower) / BUNDLE).is_file()), "")
     programs = [Seed(f"/usr/sbin/{name}", _file("mount-nfs", gateway), mode=0o755) for name in MOUNTS]
+    devices = _file("gpus.conf", gateway).replace(b"COUNT", str(gpus).encode()).replace(b"MAJOR", str(SIMULATED_GPU_MAJOR).encode())
     return (
         *programs,
+        *([Seed(f"{EARLY}/simulated-gpus.conf", devices)] if gpus else []),
         Seed("/usr/sbin/mount.awaited-xfs", _file("mount-disk", gateway), mode=0o755),
         Seed("/etc/systemd/system-generators/simulated-disks", _file("disk-generator", gateway), mode=0o755),
-        Seed("/etc/systemd/system/cloud-init-network.service.d/simulated.conf", _file("platform.conf", gateway)),
+        *(Seed(f"/etc/systemd/system/{unit}.service.d/simulated.conf", _file("platform.conf", gateway)) for unit in NETWORK_STAGE),
         Seed("/etc/cloud/cloud.cfg.d/95_simulated.cfg", _file("cloud.cfg", gateway)),
         Seed("/etc/systemd/system/run-rpc_pipefs.mount", b""),  # the kernel has no NFS; an empty unit is one that never starts
         Seed("/etc/hostname", f"{hostname}\n".encode()),

@@ -81,8 +81,13 @@ def _mount_target(cloud: Cloud, thing: Thing, file_system: str) -> Thing:
     raise Unreachable(f"{file_system}: the name can't be resolved, the file system has no mount target in {where}")
 
 
+def lets_in(cloud: Cloud, thing: Thing, names: Sequence[str], port: int) -> bool:
+    """Say whether one of the security groups lets an instance in at a port; the caller holds the store's lock."""
+    return any(_passes(rule, cloud, thing, port) for rule in _rules(cloud, names))
+
+
 def _refuse_closed(cloud: Cloud, thing: Thing, names: Sequence[str], port: int, source: str) -> None:
-    if not any(_passes(rule, cloud, thing, port) for rule in _rules(cloud, names)):
+    if not lets_in(cloud, thing, names, port):
         raise Unreachable(f"{source}: Connection timed out; none of the security groups {', '.join(names)} lets {thing.id} in at port {port}")
 
 

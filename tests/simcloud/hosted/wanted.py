@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-from .. import instances
+from .. import instances, machines
 from ..cloud import Cloud
 from ..store import Thing
 
@@ -18,6 +18,8 @@ class Guest:
     cidr: str
     """Of its VPC."""
     image: str
+    gpus: int
+    """NVIDIA GPUs of its instance type."""
     made_s: float
     """On the cloud's clock."""
 
@@ -98,7 +100,8 @@ def guest_at(cloud: Cloud, source: str) -> Thing | None:
 
 def _guest(cloud: Cloud, thing: Thing) -> Guest:
     vpc = str(thing["vpcId"])
-    return Guest(thing.id, address(cloud, thing), vpc, str(cloud.need("ec2.Vpc", vpc)["cidrBlock"]), str(thing["api"]["ImageId"]), thing.made_s)
+    api, cidr = thing["api"], str(cloud.need("ec2.Vpc", vpc)["cidrBlock"])
+    return Guest(thing.id, address(cloud, thing), vpc, cidr, str(api["ImageId"]), machines.gpus(api["InstanceType"]), thing.made_s)
 
 
 def _front(cloud: Cloud, thing: Thing, guests: Mapping[str, Guest]) -> Front:

@@ -83,6 +83,9 @@ class NatGateway(Rules):
         vpc = network.vpc_of(cloud, thing["subnetId"])
         cloud.note(thing, privateIp=interface.address, networkInterfaceId=interface.id, publicIp=public, vpcId=vpc, associationId=f"eipassoc-{thing.id[4:]}")
 
+    def changed(self, cloud: Cloud, thing: Thing, former: Thing) -> None:
+        cloud.note(thing, privateIp=former["privateIp"], vpcId=former["vpcId"])  # inputs too, which nobody has to give
+
 
 @of("ec2.RouteTable")
 class RouteTable(Rules):

@@ -80,6 +80,9 @@ class NetworkInterface(Rules):
     def made(self, cloud: Cloud, thing: Thing) -> None:
         cloud.note(thing, privateIp=thing.interfaces[0].address)
 
+    def changed(self, cloud: Cloud, thing: Thing, former: Thing) -> None:
+        self.made(cloud, thing)  # an input, too, which nobody has to give
+
 
 # What other rules ask
 

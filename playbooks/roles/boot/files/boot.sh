@@ -44,7 +44,6 @@ if [ "$CLUSTERWRIGHT_ROLE" = compute ] && [ ! -e /sys/fs/cgroup/cgroup.controlle
 fi
 
 if [ "$CLUSTERWRIGHT_ROLE" = compute ]; then
-    # Only the first controller is asked to be there; slurmd tries the others itself.
-    printf 'SLURMD_OPTIONS=--conf-server %s\nCLUSTERWRIGHT_CONTROLLER=%s\n' \
-        "$CLUSTERWRIGHT_CONTROLLERS" "${CLUSTERWRIGHT_CONTROLLERS%%,*}" >"$runtime/slurmd.env"
+    # One of the controllers has to be there; which of them serves, slurmd finds out itself.
+    printf 'SLURMD_OPTIONS=--conf-server %s\nCLUSTERWRIGHT_CONTROLLERS=%s\n' "$CLUSTERWRIGHT_CONTROLLERS" "$CLUSTERWRIGHT_CONTROLLERS" >"$runtime/slurmd.env"
 fi

@@ -1,0 +1,62 @@
+"""Two controllers: one serves, the other takes over when it is lost, jobs run on, and what was lost comes back to serve."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from components.local.machine import host as hosts
+from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
+
+pytestmark = pytest.mark.hosts
+
+TAKEN_OVER_WITHIN_S = 150
+"""SlurmctldTimeout (60 s), the look of the waiting controller every third of it, and the state that it reads."""
+ENDED_WITHIN_S = 240
+MARK = "/run/slurmctld/serves"
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    with deployment("test-pair", tmp_path_factory.mktemp("pair"), set={"control.highly_available": True}) as one:
+        one.up()
+        yield one
+
+
+def serving(stack: Deployment) -> set[str]:
+    """Name the controllers that have the mark of the one that serves."""
+    there = {host for host in stack.leaders() if host.startswith("control-") and hosts.is_running(stack.host(host))}
+    return {host for host in there if stack.inside(host, "sh", "-c", f"test ! -e {MARK} || echo serves").strip()}
+
+
+def state(stack: Deployment, job: str) -> str:
+    """Ask a login node, past the host that may be gone; while nobody serves there is no answer."""
+    return stack.ssh(f"squeue --noheader --jobs={job} --format=%T --states=all 2>/dev/null || true").strip()
+
+
+def test_one_of_two_serves(stack: Deployment) -> None:
+    assert serving(stack) == {"control-0"}
+    assert [line.split()[-1] for line in stack.ssh("scontrol ping").splitlines()] == ["UP", "UP"]
+    assert stack.preview_changes() == {}
+
+
+def test_a_lost_controller_is_replaced_and_jobs_run_on(stack: Deployment) -> None:
+    job = stack.ssh("sbatch --parsable --nodes=2 --wrap 'srun hostname; sleep 100; srun hostname'").strip()
+    wait_until(lambda: state(stack, job) == "RUNNING", awaiting="the job to run", within_s=SOON_S)
+    stack.cut_power("control-0")
+    wait_until(lambda: serving(stack) == {"control-1"}, awaiting="the second controller to serve", within_s=TAKEN_OVER_WITHIN_S)
+    wait_until(lambda: state(stack, job) == "RUNNING", awaiting="the job to be known to it", within_s=SOON_S)
+
+    during = stack.ssh("sbatch --parsable --wait --nodes=2 --wrap 'srun hostname'").strip()
+    assert stack.ssh(f"sort slurm-{during}.out").split() == ["train-0", "train-1"]
+    wait_until(lambda: state(stack, job) == "COMPLETED", awaiting="the job that ran all the time to end", within_s=ENDED_WITHIN_S)
+    assert stack.ssh(f"sort slurm-{job}.out").split() == ["train-0", "train-0", "train-1", "train-1"]
+
+    assert stack.preview_changes().get("update", 0) >= 1, "a controller that is gone shows"
+    stack.up()
+    assert serving(stack) == {"control-0"}, "what came back serves"
+    wait_until(
+        lambda: stack.ssh(f"sacct --jobs={job},{during} --allocations --noheader --parsable2 --format=State").split() == ["COMPLETED"] * 2,
+        awaiting="what happened meanwhile to be accounted",
+        within_s=SOON_S,
+    )
+    assert stack.preview_changes() == {}
