@@ -125,6 +125,7 @@ class Code(enum.StrEnum):
     MOUNT_DUPLICATE = "CW410", "two file systems at one mount point"
     MOUNT_NESTED = "CW411", "a file system mounted inside another"
     MOUNT_SCRATCH = "CW412", "a shared file system and the nodes' own disks in one place"
+    MOUNTS_TOO_LONG = "CW413", "more and longer mounts than a host can be told of before its first boot"
     DEFAULT_PARTITIONS = "CW420", "more than one default partition"
     POOL_LIKE_HOST = "CW421", "a pool named like a host"
     HOST_PREFIX = "CW422", "hosts of two pools would have the same names"

@@ -26,6 +26,8 @@ VERSION_NAMES = {
     "gib": "gIB",
     "dcgm": "DCGM",
     "doca_ofed": "DOCA-OFED",
+    "lustre_client": "Lustre client",
+    "mountpoint": "Mountpoint for S3",
 }
 """Versions whose names in the catalogue are not how one writes them."""
 
@@ -98,7 +100,7 @@ def planned_only(cluster: ClusterSpec) -> str:
         if cluster.software.profile in known.built_software:
             return ""
         profiles = display.listed(f"`{name}`" for name in known.built_software)
-        return f"planned only: this version stands up the software profile {profiles} on {known.title}"
+        return f"planned only: this version stands up software profiles {profiles} on {known.title}"
     return f"planned only: this version stands up {display.listed(name.capitalize() for name in known.built_schedulers)} on {known.title}"
 
 

@@ -1,8 +1,10 @@
-"""What a killed run leaves in a stack's record, and how the record is mended once it is known what became of it. Pure.
+"""What a killed or failed run leaves, and how the stack's record is mended once it is known what became of it. Pure.
 
 Before the engine makes something it notes that it will (`pending_operations`), and when it knows the outcome it writes that down. Killed in between, it leaves a note that says everything about the
 resource but whether it exists; some have its identity already, which was known and not yet written. A resource that exists is put into the record as the engine would have done it. Its outputs are
 what was asked for until the refresh that comes next reads all of them; what turns out not to exist is dropped by the same refresh.
+
+A provider can fail after it made something (the answer was lost, a wait took too long) and tell of no identity. Then not even a note is left. What the next `up` would make is what may be there.
 """
 
 import copy
@@ -16,6 +18,9 @@ from components.interrupted import Certainty, Creation, Trace
 Record = Mapping[str, Any]
 """A stack's deployment as the engine exports it."""
 _CREATING = "creating"
+_MAKES = ("create", "create-replacement")
+_UNKNOWN, _SECRET = "04da6b54-80e4-46f7-96ec-b56ff0331ba9", "[secret]"
+"""What a preview has in place of values (Pulumi's `sdk/go/common/resource/plugin/rpc.go`, UnknownStringValue, and `pkg/display`)."""
 _ENGINES_OWN = "pulumi:"
 
 
@@ -37,6 +42,18 @@ def age_s(record: Record, now: dt.datetime) -> float:
 def identities(record: Record, kind: str) -> frozenset[str]:
     """Give the ids that the record has of a kind; resources that are gone already, to be made anew, have none."""
     return frozenset(one["id"] for one in _resources(record) if one["type"] == kind and one.get("id") and not one.get("pendingReplacement"))
+
+
+def supposed(record: Record, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Give the record as if the run had been cut off while it made all that it did not come to record.
+
+    Args:
+        steps: of a preview. What carries tags is known by these; of what carries none, everything has to be known.
+    """
+    planned = [step["newState"] for step in steps if step["op"] in _MAKES and step["newState"].get("custom")]
+    told = [{**one, "inputs": {name: value for name, value in (one.get("inputs") or {}).items() if not _holds(value, _UNKNOWN, _SECRET)}} for one in planned]
+    traceable = [known for known, one in zip(told, planned, strict=True) if "tags" in known["inputs"] or known["inputs"] == (one.get("inputs") or {})]
+    return {**record, "deployment": {**record["deployment"], "pending_operations": [{"type": _CREATING, "resource": one} for one in traceable]}}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -135,6 +152,14 @@ def _recorded(made: Mapping[str, Any], identity: str) -> dict[str, Any]:
 def _needs(one: Mapping[str, Any]) -> set[str]:
     provider = one.get("provider", "").rpartition("::")[0]
     return {*(one.get("dependencies") or ()), one.get("parent") or "", provider} - {""}
+
+
+def _holds(value: Any, *words: str) -> bool:
+    if isinstance(value, Mapping):
+        return any(_holds(one, *words) for one in value.values())
+    if isinstance(value, list):
+        return any(_holds(one, *words) for one in value)
+    return value in words
 
 
 def _pending(record: Record) -> list[Mapping[str, Any]]:

@@ -87,6 +87,8 @@ class Target:
     subnet_prefix_narrowest: int
     name_limits: Mapping[str, int]
     """Kind of resource → the longest name it may have."""
+    cuts_names: bool
+    """Names that are too long are cut when things are made, and end in a digest: none is refused."""
     limits: Mapping[str, int]
     built_schedulers: tuple[str, ...]
     """The schedulers that this version can stand up here; none: the target is planned only."""
@@ -163,6 +165,7 @@ def target(name: str) -> Target:
         "ignored_keys": tuple(built.get("ignored", ())),
         "local_zone_pattern": entry.get("local_zone_pattern", ""),
         "builds_images": entry.get("builds_images", False),
+        "cuts_names": entry.get("cuts_names", False),
         "tag_value": entry.get("tag_value", ""),
         "tags_max": entry.get("tags_max"),
     }

@@ -16,11 +16,10 @@ from . import lookup
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find keys that differ from their defaults and that nothing reads yet, and those that mean nothing on this target."""
     target = lookup.target_of(cluster)
-    if target is None or not target.is_built:
+    if target is None or not target.is_built or cluster.scheduler not in target.built_schedulers:
         return
     if cluster.software.profile not in target.built_software:
-        if cluster.scheduler in target.built_schedulers:
-            yield _software(cluster, target, source)
+        yield _software(cluster, target, source)
         return
     left_out: dict[str, list[Path]] = {}
     for key, path in _said(blueprint, (), "", target):

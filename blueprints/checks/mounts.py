@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from .. import finding, language, spec
 from ..codes import Code
 from ..document import Document
+from . import lookup
 
 _ERROR = finding.Level.ERROR
 _HOME = "/home"
+_SOURCE_LETTERS, _OPTIONS_LETTERS = 60, 24
+"""Of what is made, the longest name (a file system's in DNS); and what the rest of a line about a mount comes to, compressed."""
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
@@ -22,6 +25,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             owners[entry.mount] = name
     yield from _nested(owners, source)
     yield from _scratch(owners, blueprint, source)
+    yield from _room(cluster, blueprint, source)
     if blueprint.users and blueprint.scheduler != "kubernetes" and _HOME not in owners and _HOME not in _written_mounts(source):
         what = "there are users, and no file system is mounted at /home"
         why = "a job that runs on another host than its user logged in to would find no home folder there"
@@ -38,6 +42,20 @@ def _nested(owners: dict[str, str], source: Document) -> Iterator[finding.Findin
             why = "the order of mounts would decide what is seen there, and without the outer one the inner would be gone too"
             where = source.where("storage", name, "mount")
             yield finding.Finding(_ERROR, Code.MOUNT_NESTED, where, what, why, "mount them side by side")
+
+
+def _room(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Hold all mounts together against what a host can be told of before its first boot."""
+    target = lookup.target_of(cluster)
+    most = target.limits.get("mounts_letters_max") if target else None
+    if target is None or most is None:
+        return
+    letters = sum(len(entry.mount) + len(entry.source or " " * _SOURCE_LETTERS) + _OPTIONS_LETTERS for entry in blueprint.storage.values())
+    if letters > most:
+        what = f"these are {len(blueprint.storage)} file systems, and all that hosts must know to mount them comes to some {letters} letters"
+        why = f"a host on {target.title} is told of its mounts before its first boot, where there is room for {most}"
+        remedy = "mount fewer file systems, at shorter paths; one can hold what several do now, in folders"
+        yield finding.Finding(_ERROR, Code.MOUNTS_TOO_LONG, source.where_key("storage"), what, why, remedy)
 
 
 def _scratch(owners: dict[str, str], blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:

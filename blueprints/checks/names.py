@@ -30,7 +30,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     if target is None or not lookup.is_bought(cluster):
         return
     told: set[Path] = set()
-    for kind, name, path in _resources(cluster):
+    for kind, name, path in [] if target.cuts_names else _resources(cluster):
         limit = target.name_limits.get(kind)
         if limit is None or len(name) <= limit or path in told:
             continue

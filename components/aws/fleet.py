@@ -23,7 +23,7 @@ class Row:
     template: NodeTemplate
 
 
-def table(cluster: ClusterSpec, rows: list[Row], *, stack: str, subnet: pulumi.Output[str]) -> pulumi.Output[dict[str, Any]]:
+def table(cluster: ClusterSpec, rows: list[Row], *, stack: str, owner: pulumi.Input[str], subnet: pulumi.Output[str]) -> pulumi.Output[dict[str, Any]]:
     """Give the fleet table, version 1."""
     known = [
         pulumi.Output.all(id=row.template.launch_template.id, version=row.template.launch_template.latest_version, group=row.template.placement_group)
@@ -31,19 +31,20 @@ def table(cluster: ClusterSpec, rows: list[Row], *, stack: str, subnet: pulumi.O
     ]
 
     def write(values: list[Any]) -> dict[str, Any]:
-        *given, subnet_id = values
+        *given, mark, subnet_id = values
         return {
             "version": VERSION,
             "target": "aws",
             "cluster": cluster.name,
             "stack": stack,
+            "owner": mark,
             "region": cluster.network.region,
             "domain": cluster.network.domain,
             "names": f"{contract.CLUSTER_FOLDER}/{contract.NAMES}",
             "node_sets": [_row(row.node_set, one, subnet_id) for row, one in zip(rows, given, strict=True)],
         }
 
-    return pulumi.Output.all(*known, subnet).apply(write)
+    return pulumi.Output.all(*known, owner, subnet).apply(write)
 
 
 def _row(node_set: NodeSet, given: dict[str, Any], subnet_id: str) -> dict[str, Any]:

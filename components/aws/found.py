@@ -13,6 +13,7 @@ What carries another stack's tags never matches, and neither does what an earlie
 import dataclasses
 import datetime as dt
 import functools
+import string
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -78,16 +79,16 @@ TAGGED: Mapping[str, Form] = {
     "aws:secretsmanager/secret:Secret": Form("secretsmanager:secret:", is_whole=True),
 }
 """Service Authorization Reference, "Resource types defined by …", one page a service; ids as the provider's documentation has them under "Import"."""
-PARTS: Mapping[str, Callable[[Inputs], str]] = {
-    "aws:ec2/volumeAttachment:VolumeAttachment": lambda asked: f"{asked['deviceName']}:{asked['volumeId']}:{asked['instanceId']}",
-    "aws:iam/rolePolicy:RolePolicy": lambda asked: f"{asked['role']}:{asked['name']}",
-    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": lambda asked: f"{asked['role']}/{asked['policyArn']}",
-    "aws:lb/targetGroupAttachment:TargetGroupAttachment": lambda asked: f"{asked['targetGroupArn']}-{asked['targetId']}",
-    "aws:s3/bucketObjectv2:BucketObjectv2": lambda asked: f"{asked['bucket']}/{asked['key']}",
-    "aws:s3/bucketPolicy:BucketPolicy": lambda asked: str(asked["bucket"]),
-    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": lambda asked: str(asked["bucket"]),
-    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": lambda asked: str(asked["bucket"]),
-    "aws:s3/bucketVersioning:BucketVersioning": lambda asked: str(asked["bucket"]),
+PARTS: Mapping[str, str] = {
+    "aws:ec2/volumeAttachment:VolumeAttachment": "{deviceName}:{volumeId}:{instanceId}",
+    "aws:iam/rolePolicy:RolePolicy": "{role}:{name}",
+    "aws:iam/rolePolicyAttachment:RolePolicyAttachment": "{role}/{policyArn}",
+    "aws:lb/targetGroupAttachment:TargetGroupAttachment": "{targetGroupArn}-{targetId}",
+    "aws:s3/bucketObjectv2:BucketObjectv2": "{bucket}/{key}",
+    "aws:s3/bucketPolicy:BucketPolicy": "{bucket}",
+    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": "{bucket}",
+    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": "{bucket}",
+    "aws:s3/bucketVersioning:BucketVersioning": "{bucket}",
 }
 """The provider reads attachments by what they attach and gives them ids without a meaning, so any id does."""
 _IS_UNKNOWN = "NoSuchEntity"  # IAM API Reference
@@ -128,7 +129,8 @@ class Account:
     def _trace(self, creation: Creation, recorded: Collection[str]) -> Trace:
         kind, inputs = creation.kind, creation.inputs
         if kind in PARTS:
-            return Trace(Certainty.LIKELY, (PARTS[kind](inputs),))
+            # What it would be part of has to be there.
+            return Trace(Certainty.LIKELY, (PARTS[kind].format_map(inputs),)) if _inputs_of(PARTS[kind]) <= inputs.keys() else ABSENT
         if kind in TAGGED:
             form = TAGGED[kind]
             found = [identity for identity in self._tagged(form, inputs) if identity not in recorded]
@@ -218,6 +220,11 @@ ASKED = {
 _OTHERS: Mapping[str, Callable[[Client, Inputs], list[str]]] = {**NAMED, **ASKED}
 KINDS = frozenset({*TAGGED, *NAMED, *PARTS, *ASKED})
 """Every kind that can be told whether it was made."""
+
+
+def _inputs_of(identity: str) -> set[str]:
+    """Name the inputs that an identity is made of."""
+    return {name for _, name, _, _ in string.Formatter().parse(identity) if name}
 
 
 def _begins(arn: str, form: Form) -> bool:

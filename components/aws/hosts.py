@@ -11,7 +11,7 @@ from pulumi_aws import ec2
 from blueprints.spec import HostGroup
 
 from .. import contract
-from . import template
+from . import template, user_data
 from .names import NODE_TAG, Names
 from .options import beneath
 
@@ -108,8 +108,8 @@ class Instances(pulumi.ComponentResource):
         return address
 
 
-def encoded(user_data: str) -> str:
-    return base64.b64encode(user_data.encode()).decode()
+def encoded(text: str) -> str:
+    return base64.b64encode(user_data.packed(text)).decode()
 
 
 def _described(name: str, known: dict[str, Any]) -> dict[str, Any]:

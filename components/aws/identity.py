@@ -63,12 +63,12 @@ class Role(pulumi.ComponentResource):
 
 def _policy(args: RoleArgs) -> pulumi.Output[str]:
     starts = args.starts
-    known = pulumi.Output.all(secret=args.secret_arn, buckets=list(args.bucket_arns), compute=starts.compute_role_arn if starts else "")
+    known = pulumi.Output.all(secret=args.secret_arn, buckets=list(args.bucket_arns), compute=starts.compute_role_arn if starts else "", owner=args.names.owner)
 
     def write(values: dict[str, object]) -> str:
         statements = [*policies.read_secret(str(values["secret"])), *policies.use_buckets([str(arn) for arn in _listed(values["buckets"])])]
         if starts:
-            statements += policies.start_nodes(region=starts.region, stack=starts.stack, compute_role_arn=str(values["compute"]))
+            statements += policies.start_nodes(region=starts.region, stack=starts.stack, owner=str(values["owner"]), compute_role_arn=str(values["compute"]))
         return policies.as_json(statements)
 
     return known.apply(write)

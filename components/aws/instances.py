@@ -1,18 +1,28 @@
-"""Which instances carry a stack's name, by looking only: those that the stack made, those that the elastic program started, and those that are nobody's."""
+"""Which instances carry a stack's name: those that the stack made, those that the elastic program started, and those that are nobody's."""
 
+import contextlib
 import dataclasses
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from .names import NODE_SET_TAG, NODE_TAG, PART_TAG, STACK_TAG
+from .names import CLUSTER_TAG, NODE_SET_TAG, NODE_TAG, OWNER_TAG, PART_TAG, STACK_TAG
 
-STATES = ("pending", "running", "stopping", "stopped")
+COMPUTE = "compute"
+
+RUNNING = "running"
+STATES = ("pending", RUNNING, "stopping", "stopped")
 """Of instances that still are; terminated ones are described for an hour."""
-TEMPLATE_VERSION_TAG = "aws:ec2launchtemplate:version"
-"""Put there by EC2 itself."""
+ENDING = "shutting-down"
+STATES_BEFORE_THE_END = (*STATES, ENDING)
+"""Until it is terminated an instance has its interfaces, and with them security groups and addresses."""
+END_AT_ONCE = 1000  # Amazon EC2 API Reference, TerminateInstances
+TEMPLATE_TAG, TEMPLATE_VERSION_TAG = "aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version"
+"""Put there by EC2 itself; nobody else can write tags that begin so (EC2 User Guide, "Tag restrictions")."""
 BUILDER_TAG = "CreatedBy"
 """Put there by Image Builder, on instances that build images."""
+
+WITHOUT_SDK = "the module {} is missing: AWS's SDK comes with `make setup EXTRAS=aws`"
 
 
 class Unanswered(Exception):
@@ -37,6 +47,13 @@ class Instance:
     template_version: str
     """Of the launch template; empty: it was started without one."""
     builds_image: bool = False
+    cluster: str = ""
+    owner: str = ""
+    """The mark of the stack that it belongs to; empty: it is from before there were marks."""
+    template: str = ""
+    """Id of the launch template; empty: it was started without one."""
+    address: str = ""
+    """The first one in the cluster's network; empty: it has none yet."""
 
 
 def look(*, region: str, stack: str) -> tuple[Instance, ...]:
@@ -45,16 +62,73 @@ def look(*, region: str, stack: str) -> tuple[Instance, ...]:
     Raises:
         Unanswered: EC2 does not answer, or refuses.
     """
-    import boto3
-    import botocore.config
+    return Ec2(region).look(stack=stack)
+
+
+class Ec2:
+    """The instances of a region. Making one takes a third of a second of a processor, which the description of the service has to be read in; several threads may use it.
+
+    Raises:
+        Unanswered: boto3 is missing, or knows no such region.
+    """
+
+    def __init__(self, region: str):
+        try:
+            import boto3
+            import botocore.config
+        except ImportError as missing:
+            raise Unanswered(WITHOUT_SDK.format(missing.name)) from missing
+        settings = botocore.config.Config(retries={"mode": "standard", "max_attempts": 6}, connect_timeout=10, read_timeout=60)
+        with _answering():
+            # A session of its own: the one that boto3 shares is not for several threads at once (boto3's guide, "Multithreading").
+            self._client = boto3.session.Session().client("ec2", region_name=region, config=settings)
+
+    def look(self, *, stack: str, node_set: str | None = None, states: Sequence[str] = STATES) -> tuple[Instance, ...]:
+        """List the instances that carry the stack's name.
+
+        Args:
+            node_set: only those of one node set.
+            states: only those that are in one of these.
+        Raises:
+            Unanswered: EC2 does not answer, or refuses.
+        """
+        wanted = {f"tag:{STACK_TAG}": [stack], "instance-state-name": [*states], **({f"tag:{NODE_SET_TAG}": [node_set]} if node_set else {})}
+        filters = [{"Name": name, "Values": values} for name, values in wanted.items()]
+        with _answering():
+            pages = self._client.get_paginator("describe_instances").paginate(Filters=filters, PaginationConfig={"PageSize": 1000})
+            return tuple(_instance(one) for page in pages for reservation in page["Reservations"] for one in reservation["Instances"])
+
+    def end(self, identities: Sequence[str]) -> None:
+        """Begin to end instances.
+
+        Raises:
+            Unanswered: EC2 does not answer, or refuses.
+        """
+        for start in range(0, len(identities), END_AT_ONCE):
+            with _answering():
+                self._client.terminate_instances(InstanceIds=[*identities[start : start + END_AT_ONCE]])
+
+
+def is_ours(instance: Instance, *, owner: str, templates: Collection[str]) -> bool:
+    """Say whether an instance that carries the stack's name is this stack's, and not that of another with the same name.
+
+    Nodes of a stack from before there were marks have none: EC2 itself says which launch template they were started from, and that is some stack's own.
+
+    Args:
+        owner: the stack's mark; empty: it has none yet, and its name has to do.
+        templates: ids of the stack's launch templates.
+    """
+    if not owner:
+        return True
+    return instance.owner == owner if instance.owner else instance.template in templates
+
+
+@contextlib.contextmanager
+def _answering() -> Iterator[None]:
     import botocore.exceptions
 
-    settings = botocore.config.Config(retries={"mode": "standard", "max_attempts": 5}, connect_timeout=10, read_timeout=60)
-    filters = [{"Name": f"tag:{STACK_TAG}", "Values": [stack]}, {"Name": "instance-state-name", "Values": [*STATES]}]
     try:
-        client = boto3.client("ec2", region_name=region, config=settings)
-        pages = client.get_paginator("describe_instances").paginate(Filters=filters, PaginationConfig={"PageSize": 1000})
-        return tuple(_instance(one) for page in pages for reservation in page["Reservations"] for one in reservation["Instances"])
+        yield
     except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
         raise Unanswered(str(error)) from error
 
@@ -74,4 +148,8 @@ def _instance(found: Mapping[str, Any]) -> Instance:
         profile=found.get("IamInstanceProfile", {}).get("Arn", ""),
         template_version=tags.get(TEMPLATE_VERSION_TAG, ""),
         builds_image=BUILDER_TAG in tags,
+        cluster=tags.get(CLUSTER_TAG, ""),
+        owner=tags.get(OWNER_TAG, ""),
+        template=tags.get(TEMPLATE_TAG, ""),
+        address=found.get("PrivateIpAddress", ""),
     )

@@ -3,11 +3,17 @@
 import dataclasses
 import hashlib
 import re
+from typing import TYPE_CHECKING
 
 from blueprints import catalog
 from blueprints.spec import ClusterSpec
 
+if TYPE_CHECKING:  # drift checks read names without an engine
+    import pulumi
+
 STACK_TAG, CLUSTER_TAG, PART_TAG = "clusterwright:stack", "clusterwright:cluster", "clusterwright:part"
+OWNER_TAG = "clusterwright:owner"
+"""The stack's mark (`site`), which no other stack of the same name has."""
 NODE_TAG, NODE_SET_TAG = "clusterwright:node", "clusterwright:node-set"
 """On instances: the hostname, which the instance reads at boot, and the node set."""
 
@@ -38,6 +44,8 @@ class Names:
     cluster: str
     stack: str
     user_tags: tuple[tuple[str, str], ...] = ()
+    owner: "pulumi.Input[str]" = ""
+    """The stack's mark."""
 
     def name(self, kind: str, *parts: str) -> str:
         """Give the name of an object: `<cluster>-<stack>-<part…>`, cut and with a digest where the service allows no such name.
@@ -50,19 +58,19 @@ class Names:
         # Cluster a-b with stack c and cluster a with stack b-c would share their names.
         return _fit(plain, _LIMITS[kind], digest=digest, is_ambiguous="-" in self.stack)
 
-    def tags(self, part: str, *shown: str) -> dict[str, str]:
+    def tags(self, part: str, *shown: str) -> "dict[str, pulumi.Input[str]]":
         """Give the tags of an object.
 
         Args:
             part: what it is for: `network`, `storage`, `control`, `compute`, `access`, `image`.
             shown: what the consoles show it as, after cluster and stack.
         """
-        own = {STACK_TAG: self.stack, CLUSTER_TAG: self.cluster, PART_TAG: part, "Name": "-".join((self.cluster, self.stack, *(shown or (part,))))}
-        return {**dict(self.user_tags), **own}
+        own = {STACK_TAG: self.stack, CLUSTER_TAG: self.cluster, OWNER_TAG: self.owner, PART_TAG: part}
+        return {**dict(self.user_tags), **own, "Name": "-".join((self.cluster, self.stack, *(shown or (part,))))}
 
 
-def names(cluster: ClusterSpec, stack: str) -> Names:
-    return Names(cluster.name, stack, cluster.tags)
+def names(cluster: ClusterSpec, stack: str, owner: "pulumi.Input[str]") -> Names:
+    return Names(cluster.name, stack, cluster.tags, owner)
 
 
 def _fit(plain: str, limit: int, *, digest: str, is_ambiguous: bool) -> str:

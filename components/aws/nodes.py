@@ -1,98 +1,82 @@
-"""The compute nodes of a stack that is about to go: the engine doesn't know them, and nothing that they use can go before them."""
+"""The compute nodes of one node set, as the engine knows them: not at all, until they have to go.
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+The elastic program on the controllers starts and ends nodes. What they use (security groups, subnets, placement groups) can't be deleted while they are there, and while controllers are there,
+nodes that jobs wait for come again. So this resource stands between: controllers depend on it and are gone before it, it depends on what nodes are started from and is gone before that.
+"""
 
-import boto3
-import botocore.config
-import botocore.exceptions
+import dataclasses
+import threading
+from typing import ClassVar
 
-from ..interrupted import NotAsked
-from .names import CLUSTER_TAG, NODE_SET_TAG, PART_TAG, STACK_TAG
+from ..provider.kind import Kind, Refused, Values, Work
+from . import instances
 
-_INSTANCE = "aws:ec2/instance:Instance"
-_COMPUTE, _CONTROL = "compute", "control"
-_THERE = ("pending", "running", "shutting-down", "stopping", "stopped")
-"""Until it is terminated an instance has its interfaces, and with them security groups and addresses."""
-_ENDING = "shutting-down"
-_END_AT_ONCE = 1000  # Amazon EC2 API Reference, TerminateInstances
-_ENDED_WITHIN_S = 1200
+ENDED_WITHIN_S = 1200
 """Machines with eight GPUs take minutes to shut down."""
-_LOOK_EVERY_S = 5.0
+LOOK_EVERY_S = 2.0
 
 
-class Nodes:
-    """The nodes that a stack's own program started.
-
-    Args:
-        resources: the stack's, as they are recorded.
-    """
-
-    def __init__(self, resources: Iterable[Mapping[str, Any]], *, pause: Callable[[float], None] = time.sleep):
-        ours = [one for one in resources if STACK_TAG in _tags(one)]
-        self.controllers = tuple(one["urn"] for one in ours if one["type"] == _INSTANCE and _tags(one)[PART_TAG] == _CONTROL)
-        """URNs of what starts nodes: it has to go before them."""
-        # Whatever is left of the stack tells whose nodes they are, and where.
-        self._whose = {(_tags(one)[STACK_TAG], _tags(one)[CLUSTER_TAG]) for one in ours}
-        self._region = next((region for one in ours if (region := _region(one))), "")
-        self._pause = pause
-
-    def there(self) -> tuple[str, ...]:
-        """List the instances that are still there.
-
-        Raises:
-            NotAsked: EC2 does not answer.
-        """
-        return tuple(one["InstanceId"] for one in self._described())
-
-    def end(self) -> None:
-        """End all of them, and wait until they are gone.
-
-        Raises:
-            NotAsked: EC2 does not answer, or they don't go.
-        """
-        for _ in range(int(_ENDED_WITHIN_S / _LOOK_EVERY_S)):
-            left = self._described()
-            if not left:
-                return
-            lasting = [one["InstanceId"] for one in left if one["State"]["Name"] != _ENDING]
-            for start in range(0, len(lasting), _END_AT_ONCE):
-                self._terminate(lasting[start : start + _END_AT_ONCE])
-            self._pause(_LOOK_EVERY_S)
-        raise NotAsked(f"these instances did not end within {_ENDED_WITHIN_S} s: {', '.join(self.there())}")
-
-    def _terminate(self, instances: Sequence[str]) -> None:
-        _asked(lambda: self._ec2.terminate_instances(InstanceIds=[*instances]))
-
-    def _described(self) -> list[Mapping[str, Any]]:
-        if len(self._whose) != 1 or not self._region:
-            return []
-        ((stack, cluster),) = self._whose
-        tags = {STACK_TAG: stack, CLUSTER_TAG: cluster, PART_TAG: _COMPUTE}
-        wanted = {f"tag:{name}": [value] for name, value in tags.items()} | {"tag-key": [NODE_SET_TAG], "instance-state-name": [*_THERE]}
-        filters = [{"Name": name, "Values": values} for name, values in wanted.items()]
-        pages = _asked(lambda: list(self._ec2.get_paginator("describe_instances").paginate(Filters=filters)))
-        return [one for page in pages for reservation in page["Reservations"] for one in reservation["Instances"]]
-
-    @property
-    def _ec2(self) -> Any:
-        return boto3.client("ec2", region_name=self._region, config=botocore.config.Config(retries={"mode": "standard", "max_attempts": 6}))
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodesInputs:
+    region: str
+    stack: str
+    cluster: str
+    owner: str
+    """The stack's mark."""
+    node_set: str
+    template: str
+    """The launch template that nodes are started from."""
 
 
-def _tags(resource: Mapping[str, Any]) -> Mapping[str, str]:
-    found: Mapping[str, str] = (resource.get("inputs") or {}).get("tags") or {}
-    return found
+class Nodes(Kind[NodesInputs]):
+    """Creating it makes nothing; deleting it ends the node set's instances and waits until they are gone."""
+
+    token = "clusterwright:aws:Nodes"
+    inputs = NodesInputs
+    fixed: ClassVar[frozenset[str]] = frozenset({"stack", "node_set"})
+    timeout_s = 1800
+
+    def __init__(self) -> None:
+        self._making = threading.Lock()
+        self._made: dict[str, instances.Ec2] = {}
+
+    def identity(self, inputs: NodesInputs) -> str:
+        return f"{inputs.stack}/{inputs.node_set}"
+
+    def read(self, inputs: NodesInputs, outputs: Values) -> Values | None:
+        """Nodes come and go without the engine: how many there are is no drift."""
+        return {}
+
+    def create(self, inputs: NodesInputs, work: Work) -> Values:
+        return {}
+
+    def delete(self, inputs: NodesInputs, outputs: Values, work: Work) -> None:
+        try:
+            ec2 = self._ec2(inputs.region)
+            work.wait_until(
+                lambda: _are_gone(inputs, ec2, work), awaiting=f"the nodes of {inputs.node_set} to end, which hold what they use", within_s=ENDED_WITHIN_S, every_s=LOOK_EVERY_S
+            )  # fmt: skip
+        except instances.Unanswered as error:
+            raise Refused(f"the nodes of {inputs.node_set} can't be ended: {error}") from error
+
+    def _ec2(self, region: str) -> instances.Ec2:
+        """Give what all node sets of a region share: their resources are deleted at one time."""
+        with self._making:
+            if region not in self._made:
+                self._made[region] = instances.Ec2(region)
+            return self._made[region]
 
 
-def _region(resource: Mapping[str, Any]) -> str:
-    """Give the region that a resource's ARN has; empty for what is everywhere."""
-    arn: str = (resource.get("outputs") or {}).get("arn") or ""
-    return arn.split(":")[3] if arn else ""
-
-
-def _asked(call: Callable[[], Any]) -> Any:
-    try:
-        return call()
-    except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
-        raise NotAsked(f"EC2 does not answer: {error}") from error
+def _are_gone(inputs: NodesInputs, ec2: instances.Ec2, work: Work) -> bool:
+    """End what is there, and say whether nothing was."""
+    found = ec2.look(stack=inputs.stack, node_set=inputs.node_set, states=instances.STATES_BEFORE_THE_END)
+    ours = [
+        one
+        for one in found
+        if one.cluster == inputs.cluster and one.part == instances.COMPUTE and instances.is_ours(one, owner=inputs.owner, templates={inputs.template})
+    ]
+    lasting = [one.id for one in ours if one.state != instances.ENDING]
+    if lasting:
+        work.say(f"ending {len(lasting)} instances")
+        ec2.end(lasting)
+    return not ours

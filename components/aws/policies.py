@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .names import NODE_TAG, PART_TAG, STACK_TAG
+from .names import NODE_TAG, OWNER_TAG, PART_TAG, STACK_TAG
 
 Statement = Mapping[str, Any]
 _LAUNCHED = ("instance", "network-interface", "volume")
@@ -55,15 +55,17 @@ def use_buckets(bucket_arns: Sequence[str]) -> list[Statement]:
     ]
 
 
-def start_nodes(*, region: str, stack: str, compute_role_arn: str) -> list[Statement]:
+def start_nodes(*, region: str, stack: str, owner: str, compute_role_arn: str) -> list[Statement]:
     """Let a controller start, name and end the compute nodes of its own stack.
 
     Args:
+        owner: the stack's mark. What was started before there were marks has none, and the stack's name has to do.
         compute_role_arn: the only role that it may give to an instance.
     """
-    arn = f"arn:{partition(region)}:ec2:{region}"
-    ours, launched = {"StringEquals": {f"aws:RequestTag/{STACK_TAG}": stack}}, [f"{arn}:*:{kind}/*" for kind in _LAUNCHED]
-    compute = {f"aws:ResourceTag/{STACK_TAG}": stack, f"aws:ResourceTag/{PART_TAG}": "compute"}
+    arn, launched = f"arn:{partition(region)}:ec2:{region}", [f"arn:{partition(region)}:ec2:{region}:*:{kind}/*" for kind in _LAUNCHED]
+    ours = {"StringEquals": {f"aws:RequestTag/{STACK_TAG}": stack}, "StringEqualsIfExists": {f"aws:RequestTag/{OWNER_TAG}": owner}}
+    marked = {"StringEqualsIfExists": {f"aws:ResourceTag/{OWNER_TAG}": owner}}
+    compute = {"StringEquals": {f"aws:ResourceTag/{STACK_TAG}": stack, f"aws:ResourceTag/{PART_TAG}": "compute"}, **marked}
     return [
         # Looking can't be bound to tags (Service Authorization Reference, EC2: Describe* has no resource types).
         _allow(
@@ -85,7 +87,7 @@ def start_nodes(*, region: str, stack: str, compute_role_arn: str) -> list[State
             "StartFromOwnTemplates",
             ["ec2:CreateFleet", "ec2:RunInstances"],
             [f"{arn}:*:launch-template/*"],
-            {"StringEquals": {f"aws:ResourceTag/{STACK_TAG}": stack}},
+            {"StringEquals": {f"aws:ResourceTag/{STACK_TAG}": stack}, **marked},
         ),
         _allow(
             "StartOnlyFromTemplates",
@@ -101,10 +103,10 @@ def start_nodes(*, region: str, stack: str, compute_role_arn: str) -> list[State
             "NameNodes",
             ["ec2:CreateTags"],
             [f"{arn}:*:instance/*"],
-            {"StringEquals": compute, "ForAllValues:StringEquals": {"aws:TagKeys": ["Name", NODE_TAG]}},
+            {**compute, "ForAllValues:StringEquals": {"aws:TagKeys": ["Name", NODE_TAG]}},
         ),
-        _allow("ReadConsoles", ["ec2:GetConsoleOutput"], [f"{arn}:*:instance/*"], {"StringEquals": compute}),
-        _allow("EndNodes", ["ec2:RebootInstances", "ec2:TerminateInstances"], [f"{arn}:*:instance/*"], {"StringEquals": compute}),
+        _allow("ReadConsoles", ["ec2:GetConsoleOutput"], [f"{arn}:*:instance/*"], compute),
+        _allow("EndNodes", ["ec2:RebootInstances", "ec2:TerminateInstances"], [f"{arn}:*:instance/*"], compute),
         _allow("GiveNodesTheirRole", ["iam:PassRole"], [compute_role_arn], {"StringEquals": {"iam:PassedToService": f"ec2.{_suffix(region)}"}}),
         # An account's first fleet, and its first spot request, make these roles of AWS's own.
         _allow(

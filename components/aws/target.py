@@ -44,12 +44,13 @@ class Aws:
 
     def __init__(self, spec: ClusterSpec, *, stack: str, keys: contract.Keys, opts: pulumi.ResourceOptions):
         self._spec, self._stack, self._keys = spec, stack, keys
-        self._names = names(spec, stack)
         self._own = opts
+        site = OwnResource("clusterwright:aws:Site", "site", inputs={"stack": stack, "cluster": spec.name}, outputs=("owner",), opts=opts)
+        self._names = names(spec, stack, site.output("owner"))
         self._provider = aws.Provider("aws", region=spec.network.region, opts=opts)
         self._opts = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(providers=[self._provider]))
         self._images: dict[str, pulumi.Output[str]] = {}
-        self._rows: list[Row] = []
+        self._templates: dict[str, NodeTemplate] = {}
         self._exported: dict[str, Volume] = {}
         self._buckets: list[pulumi.Output[str]] = []
         _check(spec)
@@ -81,7 +82,7 @@ class Aws:
         if self._security.endpoints is not None:
             self._network.endpoints(self._security.endpoints)
         addresses = AddressesArgs(
-            self._names, group=spec.control, subnet=self._network.cluster_subnet, security_groups=[self._security.hosts, self._security.control]
+            self._names, group=spec.control, subnets=self._controllers_subnets, security_groups=[self._security.hosts, self._security.control]
         )
         self._addresses = Addresses("addresses", addresses, opts=self._opts)
 
@@ -92,6 +93,7 @@ class Aws:
             subnet=self._network.cluster_subnet,
             zone=self._network.cluster_zone or pulumi.Output.from_input(""),
             security_group=self._security.storage,
+            further_subnets=self._controllers_subnets[1:],
         )
         # What finishing writes for all hosts (users, names of hosts): made again by the next `up`, so nothing to protect.
         folder = files.NfsArgs(place, name="cluster", mount=contract.CLUSTER_FOLDER, protect=False, keep=False, part="control")
@@ -111,10 +113,15 @@ class Aws:
         own_key = OwnResource(
             "clusterwright:secret:Secret", "control-host-key", inputs={"kind": "ssh", "rotation": 0}, outputs=("value", "public"), opts=self._own
         )
-        self._compute = self._kind("compute")
+        # One for all compute nodes, as the MUNGE key beside it is: a drift check knows by it that it speaks with a node of this stack.
+        node_key = OwnResource(
+            "clusterwright:secret:Secret", "compute-host-key", inputs={"kind": "ssh", "rotation": 0}, outputs=("value", "public"), opts=self._own
+        )
+        self._compute = self._kind("compute", host_key=node_key.output("value"))
         starts = Starts(self._spec.network.region, stack=self._stack, compute_role_arn=self._compute.role.arn)
         kind = self._kind("control", host_key=own_key.output("value"), starts=starts)
         self._access = self._login_nodes(mounts)
+        nodes = [self._nodes(node_set, mounts) for node_set in self._spec.node_sets if node_set.partition is not None]
         volumes, states = self._state(group)
         exported = tuple(self._exported)
         births = []
@@ -137,7 +144,8 @@ class Aws:
                 jump_key=self._keys.login_host_public,
                 interfaces=self._addresses.interfaces,
                 protect=self._spec.database.protect,
-                needs=self._needs(kind),
+                # What starts nodes comes after them, and goes before them.
+                needs=[*self._needs(kind), *nodes],
             ),
             opts=self._opts,
         )
@@ -151,23 +159,7 @@ class Aws:
     def compute(self, node_set: NodeSet, *, mounts: Sequence[contract.Mount], control: contract.Control) -> contract.Hosts:
         if node_set.partition is None:
             raise pulumi.RunError(f"pool {node_set.pool} is for Kubernetes, which this version can't stand up on AWS")
-        group = node_set.hosts
-        birth = self._birth(group, self._compute, mounts=[_read_only(self._cluster_folder.mount), *mounts], scratch=node_set.scratch_mount)
-        template = NodeTemplate(
-            group.name,
-            NodeTemplateArgs(
-                self._names,
-                node_set=node_set,
-                image=node_set.image if isinstance(node_set.image, str) else self._image(group.machine),
-                root_device=base_image(self._spec.software.os, group.machine.arch).root_device,
-                subnet=self._network.cluster_subnet,
-                security_groups=[self._security.hosts],
-                profile_arn=self._compute.role.profile_arn,
-                user_data=birth,
-            ),
-            opts=pulumi.ResourceOptions.merge(self._opts, pulumi.ResourceOptions(depends_on=self._needs(self._compute))),
-        )
-        self._rows.append(Row(node_set, template))
+        group, template = node_set.hosts, self._templates[node_set.hosts.name]
         mark = pulumi.Output.concat(template.launch_template.id, ":", template.launch_template.latest_version.apply(lambda version: str(int(version))))
         nobody: list[dict[str, Any]] = []
         return contract.Hosts(
@@ -179,11 +171,18 @@ class Aws:
         return described, contract.Endpoint(address=self._front, port=SSH, host_key=self._keys.login_host_public)
 
     def fleet(self) -> pulumi.Output[dict[str, Any]] | None:
-        return table(self._spec, self._rows, stack=self._stack, subnet=self._network.cluster_subnet) if self._rows else None
+        rows = [Row(node_set, self._templates[node_set.hosts.name]) for node_set in self._spec.node_sets if node_set.hosts.name in self._templates]
+        return table(self._spec, rows, stack=self._stack, owner=self._names.owner, subnet=self._network.cluster_subnet) if rows else None
 
     @property
     def _has_balancer(self) -> bool:
         return self._spec.login.load_balancer and self._spec.access.count > 0
+
+    @property
+    def _controllers_subnets(self) -> list[pulumi.Output[str]]:
+        """Where controllers stand: with the nodes, and the second one in the second zone that the blueprint names."""
+        further = self._spec.control.count > 1 and len(self._spec.network.zones) > 1
+        return self._network.service_subnets[: 2 if further else 1]
 
     @property
     def _exported_mounts(self) -> tuple[str, ...]:
@@ -236,11 +235,10 @@ class Aws:
             args = files.NfsArgs(place, name="state", mount=f"{contract.STATE_MOUNT}/slurmctld", protect=protect, keep=False, part="control")
             mounts.append(files.Nfs(_STATE, args, opts=self._opts).mount)
         if group.count and (embedded or not shared):
-            where = f"{contract.STATE_MOUNT}/mysql" if shared else contract.STATE_MOUNT
-            disk = VolumeArgs(
-                self._names, name="state", part="control", zone=self._place.zone, size_gib=STATE_GIB, mount=where, protect=protect, snapshot=protect
-            )
-            volumes.append(Volume("state", disk, opts=self._opts))
+            # Two disks of different use have different names: what one holds is not where the other has it, and a protected one is not taken for the other.
+            name, where = ("accounting", f"{contract.STATE_MOUNT}/mysql") if shared else ("state", contract.STATE_MOUNT)
+            disk = VolumeArgs(self._names, name=name, part="control", zone=self._place.zone, size_gib=STATE_GIB, mount=where, protect=protect, snapshot=protect)
+            volumes.append(Volume(name, disk, opts=self._opts))
         return volumes, mounts
 
     def _database(self) -> pulumi.Output[str] | None:
@@ -298,6 +296,34 @@ class Aws:
         elif group.count:
             self._front = made.addresses[0]
         return made
+
+    def _nodes(self, node_set: NodeSet, mounts: Sequence[contract.Mount]) -> OwnResource:
+        """Make what a node set's nodes are started from, and what ends them when it goes."""
+        group = node_set.hosts
+        birth = self._birth(group, self._compute, mounts=[_read_only(self._cluster_folder.mount), *mounts], scratch=node_set.scratch_mount)
+        template = self._templates[group.name] = NodeTemplate(
+            group.name,
+            NodeTemplateArgs(
+                self._names,
+                node_set=node_set,
+                image=node_set.image if isinstance(node_set.image, str) else self._image(group.machine),
+                root_device=base_image(self._spec.software.os, group.machine.arch).root_device,
+                subnet=self._network.cluster_subnet,
+                security_groups=[self._security.hosts],
+                profile_arn=self._compute.role.profile_arn,
+                user_data=birth,
+            ),
+            opts=pulumi.ResourceOptions.merge(self._opts, pulumi.ResourceOptions(depends_on=self._needs(self._compute))),
+        )
+        inputs = {
+            "region": self._spec.network.region,
+            "stack": self._stack,
+            "cluster": self._spec.name,
+            "owner": self._names.owner,
+            "node_set": group.name,
+            "template": template.launch_template.id,
+        }
+        return OwnResource("clusterwright:aws:Nodes", f"{group.name}-nodes", inputs=inputs, opts=self._own)
 
     def _kind(self, part: str, *, host_key: pulumi.Output[str] | None = None, starts: Starts | None = None) -> Kind:
         keys = HostKeys(f"{part}-keys", HostKeysArgs(self._names, part=part, munge_key=self._keys.munge, host_key=host_key), opts=self._opts)

@@ -99,6 +99,6 @@ def placement_strategy(node_set: NodeSet) -> str | None:
     return {"packed": "cluster", "spread": "spread"}.get(node_set.placement)
 
 
-def tagged(tags: Mapping[str, str]) -> list[ec2.LaunchTemplateTagSpecificationArgs]:
+def tagged(tags: Mapping[str, pulumi.Input[str]]) -> list[ec2.LaunchTemplateTagSpecificationArgs]:
     """Tag what comes with an instance too: volumes and interfaces that outlive it are found by their tags."""
     return [ec2.LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=dict(tags)) for kind in ("instance", "volume", "network-interface")]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -47,11 +48,7 @@ class Birth:
 
 
 def cloud_config(birth: Birth) -> str:
-    """Write the user data of a host.
-
-    Raises:
-        ValueError: it is longer than EC2 takes.
-    """
+    """Write the user data of a host."""
     order = {
         "region": birth.region,
         "endpoint": _endpoint(birth.region),
@@ -75,15 +72,34 @@ def cloud_config(birth: Birth) -> str:
         "ssh_pwauth": False,
         "ssh_deletekeys": False,  # the first program wrote the host's own key by then
         "ssh_genkeytypes": ["ed25519"],
+        # The image brings both: on Ubuntu, cloud-init would write the sources of packages anew and install what languages need, with the first boot waiting for it.
+        "apt": {"preserve_sources_list": True},
+        "locale": False,
         "bootcmd": [["/usr/bin/python3", "-c", _program(), json.dumps(order, sort_keys=True)]],
         "write_files": [_file("/etc/clusterwright/node.env", "".join(f"{name}={value}\n" for name, value in settings.items())), *_disk_files(birth)],
         **({"mounts": mounts} if mounts else {}),
-        "runcmd": [["systemctl", "daemon-reload"], *(["systemctl", "start", "--no-block", mount.target] for mount in birth.mounts if _is_disk(mount))],
+        # A host that exports disks is born with the server enabled: what finishing does later, a drift check would take for a stranger's.
+        "runcmd": [
+            ["systemctl", "daemon-reload"],
+            *([["systemctl", "enable", "nfs-server.service"]] if birth.exports else []),
+            *(["systemctl", "start", "--no-block", mount.target] for mount in birth.mounts if _is_disk(mount)),
+        ],
     }
-    text = "#cloud-config\n" + yaml.dump(config, Dumper=_Dumper, sort_keys=False, width=1000)
-    if len(text.encode()) > LIMIT_BYTES:
-        raise ValueError(f"the user data of {birth.group} has {len(text.encode())} bytes, and EC2 takes {LIMIT_BYTES}")
-    return text
+    return "#cloud-config\n" + yaml.dump(config, Dumper=_Dumper, sort_keys=False, width=1000)
+
+
+def packed(text: str) -> bytes:
+    """Give user data as EC2 takes it: as it is, for whoever reads it in a console, and compressed where it is too long, which cloud-init sees by itself.
+
+    Raises:
+        ValueError: it is too long even so; the check of a blueprint's mounts refuses that before (CW413).
+    Source: cloud-init's documentation, "User data formats", gzip compressed content.
+    """
+    plain = text.encode()
+    found = plain if len(plain) <= LIMIT_BYTES else gzip.compress(plain, mtime=0)
+    if len(found) > LIMIT_BYTES:
+        raise ValueError(f"the user data has {len(plain)} bytes, compressed {len(found)}, and EC2 takes {LIMIT_BYTES}")
+    return found
 
 
 def _is_disk(mount: FsTab) -> bool:

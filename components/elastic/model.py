@@ -66,6 +66,8 @@ class Table:
     """Of the service that has the hosts, on the target `local`."""
     names: str = ""
     """The file with the names of all hosts, which this program keeps; empty: somebody else does."""
+    owner: str = ""
+    """The mark that the stack's instances carry; empty: its name is all that there is."""
 
     def by_name(self, name: str) -> NodeSet | None:
         return next((one for one in self.node_sets if one.name == name), None)
@@ -100,6 +102,7 @@ def table(record: Mapping[str, Any]) -> Table:
             node_sets=tuple(_node_set(one) for one in record["node_sets"] if one["partition"] is not None),
             socket=record.get("service", {}).get("socket", ""),
             names=record.get("names", ""),
+            owner=record.get("owner", ""),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"the fleet table is not whole: {type(error).__name__} {error}") from error

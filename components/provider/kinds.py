@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from ..aws.nodes import Nodes
+from ..aws.site import Site as AwsSite
 from ..finish.acceptance import Acceptance
 from ..finish.group import Group
 from ..local.balancer import Balancer
@@ -16,4 +18,4 @@ from .kind import Kind
 
 
 def kinds() -> tuple[Kind[Any], ...]:
-    return (Site(), Network(), Folder(), Image(), HostPool(), ElasticPool(), Balancer(), Secret(), Group(), Acceptance())
+    return (Site(), Network(), Folder(), Image(), HostPool(), ElasticPool(), Balancer(), AwsSite(), Nodes(), Secret(), Group(), Acceptance())

@@ -38,10 +38,9 @@ def run(given: argparse.Namespace) -> int:
         recorded = engine.resources_of(record)
         _refuse_foreign(names, recorded)
         _refuse_protected(given.stack, recorded)
+        leaving.refuse_older(given.stack, recorded)
         for target, region in _accounts(recorded):
             account.require_credentials(target, region)
-        if leaving.end_nodes(given.stack, recorded):
-            looks = ["--refresh"]
         if status := engine.operate("destroy", *looks, "--yes", "--skip-preview", "--suppress-outputs", stack=given.stack):
             raise Problem(
                 f"stack {given.stack} is not gone",

@@ -131,15 +131,24 @@ def _check(given: argparse.Namespace) -> int:
         history.add(folder, chosen.run)
     except OSError as error:
         print(f"warning: this check is not remembered: {error}", file=sys.stderr)
-    for path in given.out:
-        reports.write(path, chosen.report, (*runs, chosen.run), show_ignored=given.show_ignored)
+    unwritten = [path for path in given.out if not _write(path, chosen, (*runs, chosen.run), show_ignored=given.show_ignored)]
     if given.json:
         print(reports.text(".json", chosen.report, ()), end="")
     else:
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         print(terminal.write(chosen.report, colour=colour, show_ignored=given.show_ignored), end="")
     was_delivered = _tell(given, chosen, before)
-    return status(chosen.report) if was_delivered else EXIT_UNCHECKED
+    return status(chosen.report) if was_delivered and not unwritten else EXIT_UNCHECKED
+
+
+def _write(path: Path, chosen: choice.Chosen, runs: Sequence[history.Run], *, show_ignored: bool) -> bool:
+    """Write a report, and say whether that went well: what was found is shown all the same."""
+    try:
+        reports.write(path, chosen.report, runs, show_ignored=show_ignored)
+    except OSError as error:
+        print(f"error: the report {path} could not be written: {error}", file=sys.stderr)
+        return False
+    return True
 
 
 def status(report: Report) -> int:
@@ -178,7 +187,7 @@ def _baseline(given: argparse.Namespace) -> int:
     report, entries = _look(given)
     if report.failures:
         names = ", ".join(str(result.layer) for result in report.failures)
-        why = "\n".join(result.failure for result in report.failures)
+        why = "\n".join(dict.fromkeys(result.failure for result in report.failures))
         raise Problem(f"no baseline: {names} could not be checked", why=why, remedy="mend that first: a baseline says of everything that it was looked at")
     day = report.moment.date()
     until = day + dt.timedelta(days=given.days)

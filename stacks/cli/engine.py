@@ -13,7 +13,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -29,6 +29,7 @@ LANGUAGE_HOST = "pulumi-language"  # as far as the kernel keeps a command's name
 STATE_SUFFIXES = (".json", ".json.gz", ".json.zst")  # other suffixes are copies, which stay when the stack is removed
 FILE_SCHEME = "file://"
 STATUS_NOT_FOUND = 6  # Pulumi's exit status for an unknown stack
+OPERATIONS_LOOKED_AT = 20
 CLOCK_SLACK_S = 2  # the kernel's boot time is in whole seconds
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
@@ -167,6 +168,39 @@ def pending_creates(stack: str) -> list[str]:
     latest = (state or {}).get("checkpoint", {}).get("latest") or {}  # null until something was registered
     operations = latest.get("pending_operations") or []
     return [operation["resource"]["urn"] for operation in operations if operation["type"] == "creating"]
+
+
+def has_failed(stack: str) -> bool:
+    """Say whether the latest update of the stack that came to its end ended with an error; for the file backend without starting the engine."""
+    latest = next((one for one in _history(stack) if one.get("kind") == "update"), {})
+    return latest.get("result") == "failed"
+
+
+def _history(stack: str) -> Iterator[Mapping[str, Any]]:
+    """Give what is noted of operations on the stack, the latest first."""
+    folder = _file_backend()
+    if folder is not None:
+        for file in sorted((folder / ".pulumi" / "history" / PROJECT / stack).glob("*.history.json"), reverse=True):  # their names hold the time
+            yield _read_json(file) or {}
+        return
+    words = ["pulumi", "stack", "history", "--json", "--page-size", str(OPERATIONS_LOOKED_AT), "--stack", stack]
+    done = subprocess.run(words, cwd=project_root(), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    yield from json.loads(done.stdout or "[]") if done.returncode == 0 else ()
+
+
+def planned(stack: str, *words: str) -> list[dict[str, Any]] | None:
+    """Give the steps that an `up` would take, as a preview tells them: `op` and the resource's `newState`, without what only an apply gives and without secrets.
+
+    Returns:
+        None where the program can't be run, which `up` itself tells better.
+    """
+    done = subprocess.run(
+        ["pulumi", "preview", "--json", *words, "--stack", stack], cwd=project_root(), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
+    if done.returncode:
+        return None
+    found: list[dict[str, Any]] = json.loads(done.stdout).get("steps") or []
+    return found
 
 
 def under_way(stack: str) -> str:

@@ -3,10 +3,12 @@
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 
-from ..drift import check, fix, look, stack
-from ..drift.finding import LAYERS, Layer
+from ..drift import check, choice, fix, ignore, look, stack
+from ..drift.finding import LAYERS, Ignored, Layer
 from ..drift.reports import terminal
+from ..project import ignore_file
 from .problem import Problem
 
 EXIT_DRIFT = 7
@@ -30,6 +32,10 @@ def arguments(group: argparse._ArgumentGroup) -> None:
 
 def run(given: argparse.Namespace) -> int:
     layers = tuple(Layer(name) for name in given.layer) if given.layer else tuple(layer for layer in LAYERS if layer is not Layer.CLOUD)
+    try:
+        entries = ignore.read(given.ignore or ignore_file(given.stack))
+    except ignore.BadIgnoreFile as error:
+        raise Problem("nothing is put right, since nobody can say what may stand", why=str(error), remedy="correct the ignore file") from error
     # Which nodes have jobs is the scheduler's to say, whatever shall be put right.
     checked = check.check(given.stack, layers={*layers, Layer.SCHEDULER})
     if checked.known is None or checked.report.failures:
@@ -38,10 +44,10 @@ def run(given: argparse.Namespace) -> int:
     known = checked.known
     control = next((host.name for host in known.hosts if host.role == "control"), "")
     compute = {host.name for host in known.hosts if host.role == "compute"}
-    wanted = [finding for finding in checked.report.findings if finding.layer in layers]
+    wanted, stands = ignore.apply([finding for finding in checked.report.findings if finding.layer in layers], entries, checked.report.moment.date())
     kinds = {fix.Kind(name) for name in given.kind}
     plan = fix.plan(wanted, kinds=kinds, controller=control, busy=fix.busy_nodes(checked.answers), compute=compute)
-    _show(plan)
+    _show(plan, stands)
     if not plan.steps:
         print("nothing is to be done" if not wanted else "nothing of it is put right")
         return EXIT_DRIFT if wanted else 0
@@ -49,18 +55,21 @@ def run(given: argparse.Namespace) -> int:
         print("nothing was changed")
         return EXIT_DRIFT
     _carry_out(known, plan, compute, title=f"{given.stack} drift fix")
-    again = check.check(given.stack, layers=layers).report
+    again = choice.choose(check.check(given.stack, layers=layers).report, choice.Choice(entries), None).report
     print(terminal.write(again, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ), end="")
     return EXIT_FAILED if again.failures else EXIT_DRIFT if again.findings else 0
 
 
-def _show(plan: fix.Plan) -> None:
+def _show(plan: fix.Plan, stands: Sequence[Ignored]) -> None:
     for step in plan.steps:
         print(f"will run on {step.host}: {' '.join(step.argv)}")
         print(f"  for {step.finding.where}: {step.finding.what} [{step.finding.code}]")
     for one in plan.left:
         print(f"left alone: {one.finding.where}: {one.finding.what} [{one.finding.code}]")
         print(f"  because: {one.why}" if one.finding.code in fix.KIND_OF else f"  do: {one.why}")
+    for covered in stands:
+        print(f"left alone: {covered.finding.where}: {covered.finding.what} [{covered.finding.code}]")
+        print(f"  because: the ignore file lets it stand: {covered.reason}")
 
 
 def _agreed() -> bool:

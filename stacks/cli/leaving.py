@@ -1,50 +1,35 @@
-"""Before a stack goes: the compute nodes that its own program started go first, as the engine doesn't know them."""
+"""Before a stack goes: whether its compute nodes can go with it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.interrupted import NotAsked
+from components.interrupted import Creation
 
-from . import engine, recover
 from .problem import Problem
 
-NODES = {"aws": "components.aws.nodes:Nodes"}
-"""Package of a stack's resources → what knows its nodes."""
+CONTROLLER, CONTROL = "aws:ec2/instance:Instance", "control"
+NODES = "clusterwright:aws:Nodes"
+"""What ends a node set's instances; the program makes one of each node set before it makes a controller."""
 
 
-def end_nodes(stack: str, resources: Sequence[Mapping[str, Any]]) -> bool:
-    """End the compute nodes of a stack; say whether there were any.
-
-    Controllers start nodes for as long as jobs wait, so they are destroyed before.
+def refuse_older(stack: str, recorded: Sequence[Mapping[str, Any]]) -> None:
+    """Stop where controllers stand and nothing is recorded that ends their nodes: deleting what nodes use would be refused, one by one, after a long wait.
 
     Args:
-        resources: the stack's, as they are recorded.
+        recorded: the stack's resources.
     Raises:
-        Problem: the account can't be asked, or something doesn't end.
+        Problem: the stack was made by an earlier version.
     """
-    had = False
-    for package in sorted({one["type"].partition(":")[0] for one in resources} & NODES.keys()):
-        nodes = recover.imported(NODES[package])(resources)
-        try:
-            there = nodes.there()
-            if not there:
-                continue
-            had = True
-            print(f"{len(there)} compute nodes are there: first the controllers go, which start them, then the nodes")
-            _destroy(stack, nodes.controllers)
-            nodes.end()
-        except NotAsked as error:
-            raise Problem(
-                f"the compute nodes of stack {stack} can't be ended", why=str(error), remedy="see to credentials and network, then run the command again"
-            ) from error
-    return had
-
-
-def _destroy(stack: str, urns: Sequence[str]) -> None:
-    targets = [word for urn in urns for word in ("--target", urn)]
-    if targets and (status := engine.operate("destroy", *targets, "--target-dependents", "--yes", "--skip-preview", "--suppress-outputs", stack=stack)):
+    if any(one["type"] == NODES for one in recorded):
+        return
+    controllers = [Creation(one["urn"], one["type"], {}).name for one in recorded if one["type"] == CONTROLLER and _part(one) == CONTROL]
+    if controllers:
         raise Problem(
-            f"the controllers of stack {stack} are not gone",
-            why=f"the engine ended with status {status}; what it said is above",
-            remedy="mend the cause and run the same command again",
+            f"stack {stack} was made by an earlier version, which did not record how its compute nodes end",
+            why=f"{', '.join(controllers)} may have started nodes, and security groups and subnets can't be removed before these have ended; nothing was touched",
+            remedy=f"run `make up STACK={stack}` once, which records it, then `make down STACK={stack}`",
         )
+
+
+def _part(resource: Mapping[str, Any]) -> str:
+    return str(((resource.get("inputs") or {}).get("tags") or {}).get("clusterwright:part", ""))

@@ -39,6 +39,8 @@ COMMANDS = {
     "completion": "let your shell complete commands, options and names",
 }
 """Each is a module of this package with `arguments(parser)` and `run(options) -> int`; it is imported only when it is called."""
+OF_TWO_WORDS = ("values",)
+"""Commands that take two words which may both be left out: argparse by itself wants them side by side, with no option between them."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,7 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     _speak_any_encoding()
     options = argparse.Namespace()
     try:
-        options = parser.parse_args(words)
+        if words and words[0] in OF_TWO_WORDS:
+            options = parsers.choices[words[0]].parse_intermixed_args(words[1:], argparse.Namespace(command=words[0]))
+        else:
+            options = parser.parse_args(words)
         status: int = _module(options.command).run(options)
         sys.stdout.flush()
     except Invalid as invalid:

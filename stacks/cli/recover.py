@@ -15,20 +15,27 @@ from .problem import Problem
 ACCOUNTS = {"aws": "components.aws.found:Account"}
 """Package of the resources → where they are. A cloud's SDK is imported only when something of it was cut off."""
 
+PROVIDERS = "pulumi:providers:"
 LAG_S = 20.0
 """A call that was under way when its engine was killed is carried out all the same, and lists of tags are some seconds behind (Amazon EC2 API Reference, "Eventual consistency")."""
 
 
-def settle(stack: str, *, lag_s: float = LAG_S) -> bool:
-    """Mend the record of a stack whose last run was killed; say whether there was anything to mend.
+def settle(stack: str, *words: str, lag_s: float = LAG_S) -> bool:
+    """Mend the record of a stack whose last run was killed or failed; say whether there was anything to mend.
 
     What this records is what was asked for: a refresh has to come next.
 
     Args:
+        words: what the program is run with.
         lag_s: for so long after the kill, what is not there may still come.
     Raises:
         Problem: the account can't be asked, or only a person can tell; nothing was changed then.
     """
+    was_killed = _settle_killed(stack, lag_s=lag_s)
+    return _settle_failed(stack, *words) or was_killed
+
+
+def _settle_killed(stack: str, *, lag_s: float) -> bool:
     if engine.has_file_backend() and not engine.pending_creates(stack):
         return False  # other backends can only be asked through the engine
     record = engine.record(stack)
@@ -44,6 +51,30 @@ def settle(stack: str, *, lag_s: float = LAG_S) -> bool:
         traces = _traces(record, pending)
     engine.put_record(stack, recovery.mended(record, traces), instead_of=record)
     for line in recovery.lines(pending, traces):
+        print(f"  {line}")
+    return True
+
+
+def _settle_failed(stack: str, *words: str) -> bool:
+    """Find what a provider made and then failed to tell of."""
+    if not engine.has_failed(stack):
+        return False
+    record = engine.record(stack)
+    if not any(one["type"].removeprefix(PROVIDERS) in ACCOUNTS for one in engine.resources_of(record)):
+        return False  # the project's own kinds tell of what they made, and adopt what they find
+    steps = engine.planned(stack, *words)
+    if steps is None:
+        print(f"the last run of stack {stack} failed; what it may have made without recording it is looked for when the program can be run again")
+        return False
+    supposed = recovery.supposed(record, [step for step in steps if _package(step.get("newState", {}).get("type", "")) in ACCOUNTS])
+    traces = _traces(supposed, recovery.creations(supposed))
+    found = {urn: trace if trace.certainty is Certainty.FOUND else ABSENT for urn, trace in traces.items()}
+    there = [one for one in recovery.creations(supposed) if found[one.urn].identities]
+    if not there:
+        return False
+    print(f"the last run of stack {stack} failed after it had made {len(there)} resources of which it knew nothing")
+    engine.put_record(stack, recovery.mended(supposed, found), instead_of=record)
+    for line in recovery.lines(there, found):
         print(f"  {line}")
     return True
 

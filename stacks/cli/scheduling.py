@@ -2,13 +2,18 @@
 
 import argparse
 import getpass
+import sys
 from pathlib import Path
 
 from blueprints.project import project_root
 
+from .. import settings
 from ..drift import schedule
 from ..drift.finding import Layer
+from . import options
 from .problem import Problem
+
+ON_A_MACHINE = ("systemd", "cron")
 
 
 def arguments(group: argparse._ArgumentGroup) -> None:
@@ -49,8 +54,14 @@ def run(given: argparse.Namespace) -> int:
         keep_days=given.keep_days,
         image=given.image,
         user=getpass.getuser(),
+        target=settings.parse(options.recorded_settings(given.stack), stack=given.stack).target,
     )
     files = schedule.files(given.kind, wanted)
+    if wanted.target == "local" and given.kind not in ON_A_MACHINE:
+        print(
+            f"warning: the hosts of stack {given.stack} are on one machine (target local), and only that machine's own systemd or cron can look at them",
+            file=sys.stderr,
+        )
     if given.to is None:
         print("\n".join(f"# {path}\n{text}" for path, text in files.items()), end="")
         return 0

@@ -21,14 +21,12 @@ def run(given: argparse.Namespace) -> int:
         print(f"the account is {whose}")
     engine.prepare(given.stack)
     engine.make_if_missing(given.stack)
-    words = ["up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs"]
-    if given.blueprint:
-        words += ["--config", f"clusterwright:blueprint={given.blueprint}"]
-    recover.settle(given.stack)
+    config = ["--config", f"clusterwright:blueprint={given.blueprint}"] if given.blueprint else []
+    recover.settle(given.stack, *config)
     if interrupted := engine.pending_creates(given.stack):
         print(f"an earlier run was killed while making {len(interrupted)} resources; they are adopted or made anew")
         engine.operate("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--suppress-outputs", stack=given.stack)
-    if status := engine.operate(*words, stack=given.stack):
+    if status := engine.operate("up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs", *config, stack=given.stack):
         raise Problem(
             f"stack {given.stack} is not up",
             why=f"the engine ended with status {status}; what it said is above",

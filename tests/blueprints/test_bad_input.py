@@ -71,7 +71,14 @@ BAD: dict[str, tuple[str, Code, finding.Level, str]] = {
     "no way out for images": (network("{egress: none, private_endpoints: true}"), Code.EGRESS_FOR_IMAGES, WARNING, "none"),
     "SSH for the world": ("name: tiny\naccess:\n  allowed_cidrs: [0.0.0.0/0]\npools: {train: {nodes: 1}}\n", Code.ACCESS_OPEN, WARNING, "0.0.0.0/0"),
     "SSH for nobody": ("name: tiny\naccess: {login_nodes: 1}\npools: {train: {nodes: 1}}\n", Code.ACCESS_UNREACHABLE, NOTE, "access"),
-    "a name that a balancer can't have": (pool("nodes: 1").replace("tiny", "a-cluster-with-quite-a-long-name"), Code.RESOURCE_NAME_LENGTH, ERROR, "name"),
+    "more mounts than a host can be told of": (
+        pool(
+            "nodes: 1",
+            "storage:",
+            *(f"  s{number}: {{kind: existing, source: '10.0.0.5:/{'e' * 200}{number}', mount: /m/{'m' * 20}{number}}}" for number in range(60)),
+        ),
+        *(Code.MOUNTS_TOO_LONG, ERROR, "storage"),
+    ),
     "a name that a host can't have": (pool("nodes: 1").replace("tiny", "a" * 60), Code.NAME_LENGTH, ERROR, "name"),
     "a tag that AWS refuses": (pool("nodes: 1", 'tags: {owner: "a*b"}'), Code.TAG_REFUSED, ERROR, "owner"),
     "quotas that EFS doesn't know": (

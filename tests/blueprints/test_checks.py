@@ -116,8 +116,10 @@ def test_a_planned_target_tells_nothing_of_single_features() -> None:
     text = "name: tiny\npools: {train: {nodes: 1}}\nmonitoring: {metrics: true}\n"
     assert len(found(text, code=Code.FEATURE_NOT_BUILT)) == 1
     assert found(text, target="gcp", code=Code.FEATURE_NOT_BUILT) == []
-    assert found(text, target="aws", code=Code.FEATURE_NOT_BUILT) == [], "its software profile is planned, too"
-    assert len(found(f"{text}software: debian-13-aws\n", target="aws", code=Code.FEATURE_NOT_BUILT)) == 1
+    planned = text.replace("nodes", "machine: m7g.large, nodes") + "software: ubuntu-24.04-aws-arm64\n"
+    assert found(planned, target="aws", code=Code.FEATURE_NOT_BUILT) == [], "its software profile is planned, too"
+    assert found(f"{text}scheduler: kubernetes\n", target="aws", code=Code.FEATURE_NOT_BUILT) == [], "its scheduler is planned, too"
+    assert len(found(text, target="aws", code=Code.FEATURE_NOT_BUILT)) == 1
 
 
 def test_quotas_that_are_asked_for_name_number_code_and_what_new_accounts_have() -> None:

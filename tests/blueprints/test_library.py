@@ -33,7 +33,7 @@ MAIN = {
     "starter": "local",
     "train-and-serve": "aws",
 }
-"""Where each blueprint is most at home: there it gives no warning."""
+"""Where each blueprint is most at home: there it gives no warning, unless of something that is not built yet."""
 
 REFUSED: Mapping[tuple[str, str], tuple[Code, ...]] = {
     # It names a bare-metal machine.
@@ -54,7 +54,7 @@ WARNED: Mapping[tuple[str, str], tuple[Code, ...]] = {
     # No service runs a database there, so that it is on the first of the two controllers.
     ("scale-7500", "metal"): (Code.DATABASE_ALONE,),
 }
-"""The warnings of a blueprint on a target; on the target `local` besides: what this version leaves out there."""
+"""The warnings of a blueprint on a target, beside those of what this version leaves out there."""
 
 EVERYWHERE = tuple(itertools.product(library.names(), catalog.target_names()))
 STORED = tuple(place for place in EVERYWHERE if place not in REFUSED)
@@ -102,14 +102,13 @@ def test_where_it_can_not_exist_it_says_why(name: str, target: str) -> None:
 @pytest.mark.parametrize(("name", "target"), STORED)
 def test_it_gives_these_warnings_and_no_others(name: str, target: str) -> None:
     found = codes(examined(name, target).findings, finding.Level.WARNING)
-    left_out = (Code.FEATURE_NOT_BUILT,) if target == "local" else ()
-    assert tuple(code for code in found if code not in left_out) == WARNED.get((name, target), ())
+    assert tuple(code for code in found if code is not Code.FEATURE_NOT_BUILT) == WARNED.get((name, target), ())
 
 
 @pytest.mark.parametrize("name", library.names())
 def test_where_it_is_at_home_it_gives_no_warning(name: str) -> None:
     loaded = examined(name, MAIN[name])
-    assert codes(loaded.findings, finding.Level.WARNING) == ()
+    assert set(codes(loaded.findings, finding.Level.WARNING)) <= {Code.FEATURE_NOT_BUILT}
     assert {found.code for found in loaded.suppressed} <= {entry.code for entry in loaded.blueprint.suppress}
 
 

@@ -86,7 +86,7 @@ def findings(text: str, target: str) -> tuple[finding.Finding, ...]:
     return found
 
 
-@pytest.mark.parametrize("target", ["local", "aws"])
+@pytest.mark.parametrize("target", [pytest.param("local", marks=pytest.mark.soak), "aws"])
 @pytest.mark.parametrize("name", LARGE)
 def test_what_is_as_large_as_it_may_be_is_answered_in_seconds(name: str, target: str) -> None:
     assert Code.TOO_MANY not in {one.code for one in findings(LARGE[name], target)}

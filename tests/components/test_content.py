@@ -1,11 +1,14 @@
 """The fingerprint of a playbook: it changes with what the playbook runs, and with nothing else."""
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from components.finish.content import fingerprint
+from components.finish.content import copy, files, fingerprint
 from components.finish.playbook import PLAYBOOKS
 
 
@@ -52,6 +55,22 @@ def changed(playbooks: Path, playbook: str, *, by: str) -> bool:
         ("image.yml", "tasks/install.yml", True),
         ("image.yml", "tasks/tidy.yml", True),
         ("image.yml", "roles/boot/files/boot.sh", True),
+        ("image.yml", "roles/slurmctld/tasks/main.yml", True),
+        ("image.yml", "roles/slurmctld/templates/slurmctld.service.conf.j2", True),
+        ("image.yml", "roles/base_os/files/journald-instance.conf", True),  # one of two, as the host is
+        ("image.yml", "roles/gpu_driver/vars/main.yml", True),
+        ("image.yml", "roles/kernel/tasks/alone.yml", True),  # a second task file of a role
+        ("image.yml", "module_utils/host_places.py", True),  # what a module imports, and a task reads
+        ("image.yml", "library/files.py", True),
+        ("image.yml", "roles/slurmctld/tasks/configure.yml", False),
+        ("image.yml", "roles/munge/tasks/configure.yml", False),
+        ("image.yml", "roles/database/templates/init.sql.j2", False),  # of the configuring alone
+        ("image.yml", "roles/slurmdbd/templates/slurmdbd.conf.j2", False),
+        ("image.yml", "roles/cloud_host/tasks/ready.yml", False),
+        ("image.yml", "library/slurm_accounting.py", False),
+        ("image.yml", "roles/elastic/tasks/main.yml", False),
+        ("site.yml", "roles/slurm_config/templates/hostlist.j2", True),  # imported by a template
+        ("site.yml", "library/slurm_accounting.py", True),
         ("image.yml", "vars/contract.yml", False),
         ("image.yml", "site.yml", False),
     ],
@@ -87,6 +106,45 @@ def test_a_role_that_a_role_depends_on_counts(playbooks: Path) -> None:
     named = now("accept.yml", playbooks)
     assert named != before
     assert changed(playbooks, "accept.yml", by="roles/mpi/tasks/main.yml")
+
+
+NAMES = {
+    "a name made of two": "content: \"{{ lookup('ansible.builtin.file', 'wait-' ~ word) }}\"",
+    "a name from a variable": "content: \"{{ lookup('file', word) }}\"",
+    "a pattern": "with_fileglob: ['*.sh']",
+    "a source with a variable": 'src: "{{ word }}.sh"',
+}
+
+
+@pytest.mark.parametrize("named", NAMES)
+def test_where_only_a_run_makes_out_a_name_everything_that_it_could_be_counts(playbooks: Path, named: str) -> None:
+    extra = "roles/boot/files/never-named.sh"
+    (playbooks / extra).write_text("exit 0")
+    assert not changed(playbooks, "image.yml", by=extra)
+    with (playbooks / "roles/boot/tasks/main.yml").open("a") as file:
+        file.write(f"\n- name: Something\n  ansible.builtin.copy:\n    {NAMES[named]}\n")
+    assert changed(playbooks, "image.yml", by=extra)
+
+
+def test_a_copy_of_what_a_playbook_reads_is_a_playbook_of_its_own(playbooks: Path, tmp_path: Path) -> None:
+    """`components/local/image.py` bakes from such a copy, and Image Builder from an archive of the same files: what was missed would be missing there."""
+    alone = copy("image.yml", tmp_path / "alone", playbooks=playbooks)
+    assert {path.relative_to(alone) for path in alone.rglob("*") if path.is_file()} == {
+        path.relative_to(playbooks) for path in files("image.yml", playbooks=playbooks)
+    }
+    assert now("image.yml", alone) == now("image.yml", playbooks)
+    done = subprocess.run(
+        [sys.executable, "-m", "ansible", "playbook", "--list-tasks", "-i", "image,", "image.yml"],
+        cwd=alone, env={**os.environ, "ANSIBLE_CONFIG": str(alone / "ansible.cfg")}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "slurmd : " in done.stdout
+
+
+def test_a_task_file_that_does_not_exist_is_an_error(playbooks: Path) -> None:
+    (playbooks / "roles/munge/tasks/main.yml").rename(playbooks / "roles/munge/tasks/other.yml")
+    with pytest.raises(FileNotFoundError, match=r"roles/munge/tasks/main\.yml"):
+        now("image.yml", playbooks)
 
 
 def test_a_role_that_does_not_exist_is_an_error(playbooks: Path) -> None:

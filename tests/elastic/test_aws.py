@@ -105,6 +105,18 @@ def test_nodes_are_started_together_and_named(account: Make, kind: str) -> None:
     assert tags["Name"] == f"starter-prod-{answer.instances[0].node}"
 
 
+def test_what_another_stack_of_the_same_name_started_is_not_seen(account: Make) -> None:
+    here = account()
+    older, *_ = here.fleet.launch(order("train-0", token="older")).instances
+    here.table = dataclasses.replace(here.table, owner="mine")
+    theirs = dataclasses.replace(here, table=dataclasses.replace(here.table, owner="theirs"))
+    mine, *_ = here.fleet.launch(order("train-1", token="mine")).instances
+    other, *_ = theirs.fleet.launch(order("train-1", token="theirs")).instances
+    assert here.nodes == {"train-0": older.id, "train-1": mine.id}, "what has no mark is known by its launch template"
+    theirs.table = dataclasses.replace(theirs.table, node_sets=(dataclasses.replace(here.table.node_sets[0], launch_template="lt-another"),))
+    assert theirs.nodes == {"train-1": other.id}
+
+
 @pytest.mark.parametrize("kind", ["on-demand", "spot"])
 def test_a_launch_whose_answer_was_lost_is_made_once(account: Make, kind: str) -> None:
     here = account(kind=kind)
@@ -291,7 +303,16 @@ def test_tags_that_somebody_changed_are_seen_in_time(account: Make, tmp_path: Pa
 
 @pytest.mark.parametrize(
     "text",
-    [None, "", "{", "[]", '{"form": 0}', '{"form": 1, "of": "elsewhere", "instances": {"i-1": []}}', '{"form": 1, "of": "here", "instances": {"i-1": [0]}}'],
+    [
+        None,
+        "",
+        "{",
+        "[]",
+        '{"form": 0}',
+        '{"form": 1}',
+        '{"form": 2, "of": "elsewhere", "instances": {"i-1": []}}',
+        '{"form": 2, "of": "here", "instances": {"i-1": [0]}}',
+    ],
 )
 def test_what_was_kept_may_be_lost_at_any_time(account: Make, tmp_path: Path, text: str | None) -> None:
     here = account()

@@ -63,6 +63,8 @@ class ManyNodes:
     stack: Deployment
     partition: str
     nodes: int
+    variables: dict[str, Any]
+    """What Slurm's configuration was written from."""
 
     def on_controller(self, *argv: str) -> str:
         return self.stack.inside("control-0", *argv)
@@ -83,11 +85,19 @@ class ManyNodes:
         return self.stack.ssh(f"sbatch --parsable --nodes={nodes} --partition={where} --gpus-per-node=8 --wrap 'srun hostname'").strip()
 
     def limit(self, node_set: str, most: int) -> None:
-        """Give the pool of a node set a limit of its own."""
+        """Tell the program, and not Slurm, of a limit of a pool."""
         table = json.loads(self.on_controller("cat", FLEET))
         [row] = [row for row in table["node_sets"] if row["name"] == node_set]
         row["pool_most"] = most
         _write(self, FLEET, json.dumps(table))
+
+    def declare(self, node_set: str, most: int) -> None:
+        """Write Slurm's configuration for a pool that has names for more nodes than it may have."""
+        for row in self.variables["spec"]["node_sets"]:
+            if row["hosts"]["name"] == node_set:
+                row["pool_most"] = most
+        _write(self, "/etc/slurm/slurm.conf", templates.render("slurm.conf.j2", role="slurm_config", **self.variables))
+        self.on_controller("scontrol", "reconfigure")
 
 
 def install(stack: Deployment) -> ManyNodes:
@@ -98,12 +108,12 @@ def install(stack: Deployment) -> ManyNodes:
     partition = next(node_set.partition for node_set in spec.node_sets if node_set.partition and node_set.partition.default)
     table = fleet_table(spec, stack.stack, {node_set.hosts.name: "1" for node_set in spec.node_sets})
     table |= {"target": "local", "service": {"socket": f"{FOLDER}/socket"}}
-    many = ManyNodes(stack, partition.name, count)
+    variables = {"spec": record, "provided": {"fleet": table}, "slurm_config_cgroup": "v1"}
+    many = ManyNodes(stack, partition.name, count, variables)
     many.on_controller("systemctl", "stop", "clusterwright-elastic.timer", "slurmctld")
     many.on_controller("install", "-d", "-m", "0777", FOLDER)
     many.on_controller("systemd-run", "--quiet", "--unit=noted", "python3", "-c", SERVICE, FOLDER)
     wait_until(lambda: _is_there(stack, f"{FOLDER}/socket"), awaiting="the fleet that notes", within_s=SERVE_WITHIN_S)
-    variables = {"spec": record, "provided": {"fleet": table}, "slurm_config_cgroup": "v1"}
     for name in ("slurm.conf", "gres.conf"):
         _write(many, f"/etc/slurm/{name}", templates.render(f"{name}.j2", role="slurm_config", **variables))
     _write(many, FLEET, json.dumps(table))

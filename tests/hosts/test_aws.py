@@ -1,8 +1,11 @@
-"""A cluster on AWS from `up` to `down`: the project's own program and engine, on a simulated cloud whose instances are hosts of this machine. Everything on the hosts is real: cloud-init, Slurm, the
-elastic program with boto3; everything of Amazon's is simulated and strict."""
+"""A GPU cluster on AWS from `up` to `down`, with the target's own choice of software: the project's program and engine, on a simulated cloud whose instances are hosts of this machine.
+
+Everything on the hosts is real: Ubuntu, cloud-init, Slurm, the elastic program with boto3. Everything of Amazon's is simulated and strict, and so are the GPUs: device nodes without a device.
+"""
 
 import contextlib
 import dataclasses
+import errno
 import os
 import time
 from collections.abc import Iterator
@@ -19,9 +22,8 @@ pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
 NAME = "aws"
 STACK = "test-aws"
 BLUEPRINT = """
-name: elastic-aws
-description: CPU nodes on demand on AWS, behind a load balancer
-software: debian-13-aws
+name: gpu-aws
+description: GPU nodes on demand on AWS, behind a load balancer
 control: {machine: m7i.large}
 access: {login_nodes: 1, machine: m7i.large, allowed_cidrs: [198.51.100.0/24]}
 accounting: {protect: false}
@@ -29,12 +31,18 @@ network: {cidr: 10.87.0.0/16, region: us-east-1}
 storage:
   home: {kind: nfs, mount: /home, protect: false, on_delete: delete}
 pools:
-  cpu: {machine: m7i.large, nodes: {min: 0, max: 4}}
+  train: {accelerator: h100, gpus_per_node: 8, nodes: {min: 0, max: 4}}
 accounts:
   research: {}
 users:
   ada: {uid: 2001, account: research, ssh_keys: []}
 """
+ALL_GPUS = "0,1,2,3,4,5,6,7"
+BELIEVED = {
+    "slurm.conf": {"SlurmdParameters": "config_overrides", "TaskPlugin": "task/cgroup"},
+    "cgroup.conf": {"ConstrainCores": "no", "ConstrainRAMSpace": "no"},
+}
+"""Slurm's settings where nodes are declared larger than they are, as the local target has them."""
 NODES_WITHIN_S = 60
 """From a job that wants nodes to its run on them."""
 IDLE_S = 10
@@ -70,6 +78,13 @@ class OnCloud(Deployment):
     def slurm(self, *argv: str) -> str:
         """Run a command on the controller."""
         return self.inside("control-0", *argv).strip()
+
+    def believe(self) -> None:
+        """Let Slurm believe what it is told of nodes: hosts of this machine have neither the processors nor the memory of the instances that they stand for. GPUs stay confined."""
+        for file, settings in BELIEVED.items():
+            for name, value in settings.items():
+                self.slurm("sed", "--in-place", "--expression", f"/^{name}=/d", "--expression", f"$a {name}={value}", f"/etc/slurm/{file}")
+        self.inside_all("control-0", "systemctl", "restart", "slurmctld.service")
 
     def state(self, job: str) -> str:
         """Give a job's state; one that ended otherwise than well is waited for no longer."""
@@ -116,23 +131,28 @@ def test_a_cluster_lives_from_up_to_down(stack: OnCloud) -> None:
     assert stack.preview_changes() == {}
     steps.over("nothing to change")
 
-    job = stack.ssh("sbatch --parsable --wait --nodes=2 --wrap 'srun hostname'").strip()
-    assert stack.output(job) == ["cpu-0", "cpu-1"]
+    stack.believe()
+    job = stack.ssh("sbatch --parsable --wait --nodes=2 --gpus-per-node=8 --wrap 'srun printenv SLURMD_NODENAME CUDA_VISIBLE_DEVICES'").strip()
+    assert stack.output(job) == [ALL_GPUS, ALL_GPUS, "train-0", "train-1"]
     first = stack.running()
-    assert first.keys() == {"cpu-0", "cpu-1"}
+    assert first.keys() == {"train-0", "train-1"}
     assert steps.over("a job has started two nodes and run on them") < NODES_WITHIN_S
-    known = stack.ssh("srun --nodelist=cpu-0 getent hosts cpu-0 cpu-1 login-0 control-0")
-    assert [line.split()[-1] for line in known.splitlines()] == ["cpu-0", "cpu-1", "login-0", "control-0"]
+    known = stack.ssh("srun --nodelist=train-0 getent hosts train-0 train-1 login-0 control-0")
+    assert [line.split()[-1] for line in known.splitlines()] == ["train-0", "train-1", "login-0", "control-0"]
+    opened = stack.ssh("srun --nodelist=train-0 --gpus=2 sh -c 'for one in /dev/nvidia?; do (: <$one); done; true' 2>&1")
+    assert (opened.count(os.strerror(errno.ENXIO)), opened.count(os.strerror(errno.EPERM))) == (2, 6), "a job reaches the GPUs that it was given, and no others"
+    assert stack.ssh(f"sacct --allocations --noheader --parsable2 --jobs={job} --format=State,User,Account") == "COMPLETED|ada|research\n"
+    assert "gres/gpu:h100=16" in stack.ssh(f"sacct --allocations --noheader --parsable2 --jobs={job} --format=AllocTRES").strip().split(",")
     assert stack.preview_changes() == {}, "nodes that come and go are no drift"
     steps.over("still nothing to change")
 
-    job = stack.ssh("sbatch --parsable --nodes=2 --requeue --wrap 'sleep 20; srun hostname'").strip()
+    job = stack.ssh("sbatch --parsable --nodes=2 --gpus-per-node=8 --requeue --wrap 'sleep 20; srun hostname'").strip()
     wait_until(lambda: stack.state(job) == "RUNNING", awaiting="the job to run", within_s=NODES_WITHIN_S)
-    stack.cloud.end(first["cpu-1"])
+    stack.cloud.end(first["train-1"])
     wait_until(lambda: stack.state(job) == "COMPLETED", awaiting="the job to be over", within_s=REPLACED_WITHIN_S)
     then = stack.running()
     assert stack.output(job) == sorted(then), "Slurm may take another node of the pool than the lost one"
-    assert first["cpu-0"] in then.values()
+    assert first["train-0"] in then.values()
     assert set(then.values()) - set(first.values()), "one of them has come in the place of the lost one"
     steps.over("a node lost under a job was replaced, and the job has run")
 

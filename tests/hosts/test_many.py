@@ -53,6 +53,16 @@ def test_a_job_for_which_its_pool_has_no_room_waits_and_others_go_on(here: many.
     assert [len(launch["nodes"]) for launch in here.questions("launch")[asked:]] == [3]
 
 
+def test_a_job_larger_than_its_pool_may_become_is_held_by_slurm_with_its_reason(here: many.ManyNodes) -> None:
+    here.declare(OTHER, 3)
+    asked = len(here.questions("launch"))
+    job = here.submit(4, partition=OTHER)
+    waiting = ("squeue", "--noheader", f"--jobs={job}", "--format=%T %r")
+    wait_until(lambda: shown(here, *waiting) == "PENDING PartitionNodeLimit", awaiting="Slurm to hold the job", within_s=60)
+    released(here)
+    assert (shown(here, *waiting), len(here.questions("launch"))) == ("PENDING PartitionNodeLimit", asked)
+
+
 def released(here: many.ManyNodes) -> bool:
     """Look once, as the timer does, and say whether all nodes are fit for use."""
     here.on_controller("systemd-run", "--quiet", "--wait", "--pipe", "--uid=slurm", "clusterwright-elastic", "sync")

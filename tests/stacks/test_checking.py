@@ -96,7 +96,7 @@ def test_one_key_that_is_left_out_stays_as_it_is_and_several_are_listed_once() -
 def test_all_targets_are_checked_and_one_with_an_error_fails(mine: str, capsys: pytest.CaptureFixture[str]) -> None:
     out, err = said(capsys, "check", mine, "--all-targets", status=2)
     assert [line.rpartition(": ")[2] for line in out.splitlines()] == [
-        "no errors (target aws, planned only)",
+        "no errors (target aws)",
         "1 error (target gcp)",
         "1 error (target metal)",
         "no errors (target local)",

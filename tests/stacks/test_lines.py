@@ -45,6 +45,12 @@ def test_a_summary_has_one_login_a_user_and_one_line_a_partition() -> None:
     assert section(lines, "Simulated") == list(resolved.simulated)
 
 
+def test_a_summary_names_the_controller_that_takes_over_where_there_is_one() -> None:
+    assert "Controllers" not in list(summary.lines("test-summary", outputs(spec())))
+    (line,) = section(list(summary.lines("test-summary", outputs(spec(control__highly_available=True)))), "Controllers")
+    assert line.startswith("control-0 serves, and control-1 takes over")
+
+
 def examined(name: str) -> ClusterSpec:
     return load.examine(name, target="aws", stack="test", facts=FACTS).spec
 

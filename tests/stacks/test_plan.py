@@ -191,15 +191,15 @@ def test_a_doubtful_price_is_marked_wherever_it_stands(part: estimate.Part, show
 
 
 def test_a_plan_says_in_its_head_what_this_version_stands_up_and_in_no_finding() -> None:
-    status, out, err = run("llm-pretraining", "--target", "aws")
+    status, out, err = run("gb200-nvl72", "--target", "aws")
     assert status == 0
-    assert out.splitlines()[1].strip() == "planned only: this version stands up the software profile `debian-13-aws` on AWS"
+    assert out.splitlines()[1].strip() == "planned only: this version stands up software profiles `debian-13-aws` and `ubuntu-24.04-aws` on AWS"
     assert not {"CW622", "CW602"} & set(re.findall(r"CW\d+", err)), "the head and the table of quotas say it"
-    assert {"CW622", "CW602"} <= {found["code"] for found in document("llm-pretraining", "--target", "aws")["findings"]}
+    assert {"CW622", "CW602"} <= {found["code"] for found in document("gb200-nvl72", "--target", "aws")["findings"]}
     status, out, err = run("llm-pretraining", "--target", "gcp")
     assert out.splitlines()[1].strip() == "planned only: this version stands up `aws` and `local`"
     assert "CW302" not in err
-    assert "planned only" not in run("starter")[1]
+    assert "planned only" not in run("starter")[1] + run("llm-pretraining", "--target", "aws")[1]
     assert run("llm-pretraining-kubernetes")[1].splitlines()[1].strip() == "planned only: this version stands up Slurm on this machine"
 
 
@@ -386,7 +386,6 @@ def test_a_plan_is_compared_with_another_blueprint_and_says_what_becomes_of_the_
     _, out, err = run(*words)
     before, after = (document("research-shared", "--target", "aws", *more)["estimate"]["hourly_max"] for more in ((), ("--set", "pools.gpu.nodes.max=4")))
     assert f"cost: from {before:,.2f} to {after:,.2f} USD an hour at most" in out
-    assert "planned only" in out
     assert "CW302" not in err
     (row,) = [line for line in out.splitlines() if line.startswith("  replaces-nodes")]
     assert row.split()[1:4] == ["pools.gpu.nodes.max", "8", "4"]

@@ -51,6 +51,37 @@ def test_what_does_not_exist_is_forgotten() -> None:
     assert after(record(pending=[resource("a"), resource("b")]), a=ABSENT, b=AGAIN) == []
 
 
+def step(one: dict[str, Any], op: str = "create") -> dict[str, Any]:
+    return {"op": op, "newState": one}
+
+
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+
+
+def test_what_a_failed_run_may_have_made_is_what_the_next_one_would_make() -> None:
+    whole = {"tags": {"Name": "a"}, "password": "[secret]", "subnets": [UNKNOWN], "count": 1}
+    steps = [
+        step(resource("made")),
+        step({**resource("partly"), "inputs": whole}),
+        step({**resource("untagged"), "inputs": {"role": "r"}}),
+        step({**resource("unknown"), "inputs": {"role": UNKNOWN}}),
+        step({**resource("open"), "inputs": {"tags": {"Name": UNKNOWN}}}),
+        step(resource("anew"), "create-replacement"),
+        step(resource("there"), "same"),
+        step({**resource("component"), "custom": False}),
+        {"op": "delete", "oldState": resource("gone")},
+    ]
+    supposed = recovery.supposed(record(resource("there", "vpc-1"), pending=[]), steps)
+    asked = {one.name: one.inputs for one in recovery.creations(supposed)}
+    assert asked == {
+        "made": {"tags": {"Name": "made"}},
+        "partly": {"tags": {"Name": "a"}, "count": 1},
+        "untagged": {"role": "r"},
+        "anew": {"tags": {"Name": "anew"}},
+    }
+    assert after(supposed, **{**dict.fromkeys(asked, ABSENT), "made": found("vpc-2")}) == [("there", "vpc-1", False), ("made", "vpc-2", False)]
+
+
 def test_a_need_comes_before_what_needs_it() -> None:
     late = resource("late", dependencies=[urn("early")], parent=f"{PREFIX}component::network")
     component = {"urn": f"{PREFIX}component::network", "type": "component", "custom": False}

@@ -20,6 +20,28 @@ def test_the_first_word_is_the_blueprint_and_the_second_a_place_in_it(capsys: py
     assert shown(capsys, "--blueprint", "starter") == shown(capsys, "starter")
 
 
+TRIED = ("--set", "pools.train.nodes=3")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("starter", "pools", *TRIED), ("starter", *TRIED, "pools"), (*TRIED, "starter", "pools"), ("--blueprint", "starter", *TRIED), (*TRIED, "starter")],
+)
+def test_words_and_options_may_stand_in_any_order(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    assert main.main(["values", *words]) == 0
+    out = capsys.readouterr().out
+    assert "pools.train.nodes" in out
+    assert "= 3   (option --set)" in out
+    assert ("accounts.research" in out) is ("pools" not in words)
+
+
+def test_a_word_too_many_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main.main(["values", "starter", *TRIED, "pools", "access"])
+    assert ended.value.code == 2
+    assert "access" in capsys.readouterr().err
+
+
 def test_values_stand_in_the_order_of_the_language(capsys: pytest.CaptureFixture[str]) -> None:
     found = shown(capsys, "starter", "--all")
     sections = list(dict.fromkeys(path.split(".")[0] for path in found))

@@ -22,8 +22,9 @@ from ..model import Cloud, Instance, Lease, Life, NodeSet, Table
 from .known import Known, Shelf, to_read, with_read
 
 STACK_TAG, CLUSTER_TAG, PART_TAG = "clusterwright:stack", "clusterwright:cluster", "clusterwright:part"
+OWNER_TAG = "clusterwright:owner"
 NODE_TAG, NODE_SET_TAG, LAUNCH_TAG = "clusterwright:node", "clusterwright:node-set", "clusterwright:launch"
-TEMPLATE_VERSION_TAG = "aws:ec2launchtemplate:version"
+TEMPLATE_TAG, TEMPLATE_VERSION_TAG = "aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version"
 """Put there by EC2 itself."""
 COMPUTE = "compute"
 LAUNCH_AT_ONCE = 500  # aws-parallelcluster-node, launch_max_batch_size
@@ -151,7 +152,15 @@ class Aws:
         for page in self._ec2.get_paginator("describe_instances").paginate(Filters=filters, PaginationConfig={"PageSize": 1000}):
             for reservation in page["Reservations"]:
                 for found in reservation["Instances"]:
-                    yield found["InstanceId"], _known(found, now)
+                    if self._is_ours(found.get("Tags", ())):
+                        yield found["InstanceId"], _known(found, now)
+
+    def _is_ours(self, tags: Sequence[Mapping[str, str]]) -> bool:
+        """Tell the stack's from those of another stack of the same name; what was started before there were marks is known by its launch template."""
+        if not self._table.owner:
+            return True
+        owner = _tag(tags, OWNER_TAG)
+        return owner == self._table.owner if owner else _tag(tags, TEMPLATE_TAG) in {node_set.launch_template for node_set in self._table.node_sets}
 
     def _noticed(self) -> set[str]:
         """Spot instances that EC2 has said it will take back."""
@@ -231,7 +240,8 @@ class Aws:
 
     def _tags(self, launch: Launch) -> list[dict[str, str]]:
         tags = {STACK_TAG: self._table.stack, CLUSTER_TAG: self._table.cluster, PART_TAG: COMPUTE, NODE_SET_TAG: launch.node_set, LAUNCH_TAG: launch.token}
-        return [{"Key": key, "Value": value} for key, value in tags.items()]
+        marked = tags | ({OWNER_TAG: self._table.owner} if self._table.owner else {})
+        return [{"Key": key, "Value": value} for key, value in marked.items()]
 
     def _named(self, launch: Launch, identities: Sequence[str], named: Mapping[str, str]) -> tuple[Instance, ...]:
         """Give each instance its node, those that have one theirs."""

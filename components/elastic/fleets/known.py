@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..memory import replace
 
-FORM = 1
+FORM = 2
 FILE = "instances.json"
 SETTLED_AFTER_S = 180.0
 """So long tags of an instance may come late: until then one that does not seem to be ours is read again and again."""

@@ -18,8 +18,10 @@ from .description import Description
 AT_A_TIME = 16  # hosts starting at once; more only wait for the same processors
 STOP_WITHIN_S = 20
 LOOK_EVERY_S = 0.05
-NOT_BEFORE_S = 2.5
-"""A host starts so long after it was asked for: Slurm counts in whole seconds, rounds uptimes up, and takes no node that seems to have booted before its request."""
+NOT_BEFORE_S = 3.0
+"""A host starts so long after it was asked for, since Slurm takes no node that seems to have booted before its request. The uptime begins with the fraction of a second that `unshare` leaves, is rounded up
+(sysinfo(2)), and is taken from the moment in whole seconds: the boot seems to have been up to 3 s before it was. Slurm cuts the moment of the request off, too, so that 2 s would do; a machine with much
+to do may be late to say the time."""
 MIB_PER_HOST = 45  # three times what an idle compute host was measured to need, as in the catalogue's figure for this target
 SHORTAGE = "shortage.json"
 """Node set → how many of its hosts there can be: a rehearsal of a cloud that has no more. Made by hand, in the stack's `elastic` folder."""

@@ -3,14 +3,20 @@
 import contextlib
 import json
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import boto3
 
 from blueprints import load
 from blueprints.facts import Facts
 from blueprints.project import project_root
 from blueprints.spec import ClusterSpec
+from components.elastic import model
+from components.elastic.fleets.aws import Aws
+from components.elastic.memory import Launch
 from tests.simcloud import client
 from tests.simcloud.client import REGION, SimulatedCloud
 from tests.simcloud.deployment import STACK, Deployment
@@ -101,6 +107,24 @@ class Standing(Deployment):
         """Give the fleet table, which finishing writes to the controller."""
         found: dict[str, Any] = json.loads(self.succeed("stack", "output", "fleet"))
         return found
+
+    def elastic(self) -> Aws:
+        """Give the adapter of the program on the controller; the environment has to name the cloud."""
+        return Aws(model.table(self.fleet()), client=boto3.client("ec2"))
+
+    def start_node(self, *, of: int = 0) -> str:
+        """Start the first node of a node set, counted as in the table, as that program does; give its instance."""
+        node_set = model.table(self.fleet()).node_sets[of]
+        token = f"{node_set.name}-{node_set.launch_template_version}"
+        launch = Launch(token, node_set.name, node_set.nodes[:1], group=token, jobs=(), requested_at=time.time(), is_whole=False)
+        answer = self.elastic().launch(launch)
+        assert answer.refusal is None, answer.detail
+        (started,) = answer.instances
+        return started.id
+
+    def nodes(self) -> dict[str, bool]:
+        """Give the nodes that live, as that program sees them: instance → whether it was started from what its node set no longer is."""
+        return {one.id: one.is_outdated for one in self.elastic().view().instances if one.life is model.Life.LIVE}
 
 
 def resolved(blueprint: str, overrides: Mapping[str, Any]) -> ClusterSpec:

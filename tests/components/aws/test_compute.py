@@ -1,13 +1,18 @@
 """What compute nodes are started from."""
 
 import dataclasses
+import gzip
+import random
+import string
 from typing import Any
 
 import pytest
+import yaml
 from pulumi_aws import ec2
 
 from blueprints import catalog, spec
 from components.aws import template, user_data
+from components.aws.storage import NFS_OPTIONS
 from components.elastic import model
 from tests.components.aws import programs
 from tests.components.registered import Program
@@ -164,11 +169,37 @@ def test_a_node_is_told_its_role_its_mounts_and_its_scratch_and_no_secret() -> N
     assert "userData" not in made.secret_inputs
 
 
-def test_user_data_that_ec2_would_refuse_is_refused_here() -> None:
-    mounts = tuple(user_data.FsTab("server:/export", f"/mnt/{number}", "nfs4", ("hard",) * 20) for number in range(200))
-    birth = user_data.Birth("compute", "a", group="train", region="us-east-1", controllers=("10.0.0.1",), admin_key="key", secret_arn="arn", mounts=mounts)
+def told(rows: int, letters: int) -> str:
+    """Write the user data of a host with so many mounts, whose names are random and have so many letters each."""
+    words = random.Random(0)
+    names = ["".join(words.choices(string.ascii_letters + string.digits, k=letters)) for _ in range(2 * rows)]
+    mounts = tuple(user_data.FsTab(f"{one}:/", f"/{other}", "nfs4", NFS_OPTIONS) for one, other in zip(names[:rows], names[rows:], strict=True))
+    birth = user_data.Birth("control", "a", group="control", region="us-east-1", controllers=("10.0.0.1",), admin_key="key", secret_arn="arn", mounts=mounts)
+    return user_data.cloud_config(birth)
+
+
+def test_a_first_boot_leaves_the_sources_of_packages_and_installs_nothing() -> None:
+    config = yaml.safe_load(told(0, 0))
+    assert config["apt"] == {"preserve_sources_list": True}
+    assert config["locale"] is False
+    assert not {"packages", "package_update", "package_upgrade"} & config.keys()
+
+
+def test_user_data_is_compressed_only_where_it_has_to_be() -> None:
+    short, long = told(10, 20), told(100, 20)
+    assert user_data.packed(short) == short.encode()
+    assert len(long.encode()) > user_data.LIMIT_BYTES
+    assert gzip.decompress(user_data.packed(long)).decode() == long
+    assert user_data.packed(long) == user_data.packed(long), "the same text is the same user data, or hosts would be made anew"
+
+
+def test_whatever_a_blueprint_may_mount_fits_into_user_data() -> None:
+    most = catalog.target("aws").limits["mounts_letters_max"]
+    for rows in (30, 60, 100):
+        letters = (most // rows - 24) // 2
+        assert len(user_data.packed(told(rows, letters))) <= user_data.LIMIT_BYTES
     with pytest.raises(ValueError, match="16384"):
-        user_data.cloud_config(birth)
+        user_data.packed(told(100, 255))
 
 
 @pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)

@@ -1,24 +1,15 @@
 """The target on the simulated cloud, driven by the real engine: up, no changes, a change of each kind, destroy to nothing. Hosts are instances that only pretend, and are finished by nobody."""
 
-import os
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
-from components.elastic import model
-from components.elastic.fleets.aws import Aws
-from components.elastic.memory import Launch
-from stacks.cli import leaving
-from stacks.project import stack_file
 from tests.components.aws import programs
 from tests.components.aws.standing import Standing
 from tests.simcloud import client, images
 from tests.simcloud.client import REGION, SimulatedCloud
-from tests.simcloud.deployment import STACK
 
 pytestmark = pytest.mark.engine
 
@@ -58,35 +49,6 @@ def test_a_blueprint_lives_from_up_to_destroy(tmp_path: Path, cloud: SimulatedCl
         assert [(thing.kind, thing.id) for thing in cloud.things()] == []
 
 
-@pytest.fixture
-def settings_file() -> Iterator[None]:
-    """Keep the project folder as it is: the engine, run there, writes how it encrypts beside the settings of other stacks."""
-    file = stack_file(STACK)
-    if file.exists():
-        pytest.skip(f"this checkout has a stack {STACK} of its own")
-    yield
-    file.unlink(missing_ok=True)
-
-
-@pytest.mark.usefixtures("settings_file")
-def test_nodes_that_run_go_before_what_they_use(tmp_path: Path, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Standing.of(tmp_path / "stack", cloud, "starter") as stack:
-        for name, value in {**stack.environment, "PATH": f"{client.PLUGIN_FOLDER}{os.pathsep}{os.environ['PATH']}"}.items():
-            monkeypatch.setenv(name, value)
-        stack.up()
-        started = _start_node(stack)
-        assert "DependencyViolation" in stack.fails("destroy", "--yes", "--skip-preview", "--target", stack.urn("hosts-security-group"), "--target-dependents")
-        stack.up("--refresh")
-        foreign = cloud.make("ec2.Vpc", cidrBlock="10.9.0.0/16", tags={"clusterwright:stack": "prod"})
-
-        assert leaving.end_nodes(STACK, stack.resources())
-        assert cloud.count("ec2.TerminateInstances") == 1
-        assert [one.id for one in cloud.things("ec2.Instance") if one.id == started] == []
-        assert not leaving.end_nodes(STACK, stack.resources())
-        stack.succeed("destroy", "--refresh", "--yes", "--skip-preview")
-        assert [one.id for one in cloud.things()] == [foreign.id]
-
-
 def _grow(stack: Standing) -> None:
     """Another number of nodes is nothing to the engine but a number in the table."""
     node_set = stack.spec.node_sets[0]
@@ -113,44 +75,25 @@ def _roll(stack: Standing, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv(name, value)
     pool, before = stack.spec.node_sets[0].pool, _made(cloud)
     can_start = not any(UNKNOWN_LAYOUT in finding for finding in cloud.audit())
-    nodes = {_start_node(stack): True} if can_start else {}
+    nodes = {stack.start_node(): True} if can_start else {}
     stack.change(**{f"pools__{pool}__image": OTHER_IMAGE})
     assert stack.changes() == {"update": [f"{one.hosts.name}-template" for one in stack.spec.node_sets if one.pool == pool]}
     stack.up()
-    assert _nodes(stack) == nodes, "what runs stays until it is idle, when the elastic program ends what is outdated"
-    _fleet(stack).terminate([*nodes])
+    assert stack.nodes() == nodes, "what runs stays until it is idle, when the elastic program ends what is outdated"
+    stack.elastic().terminate([*nodes])
     if can_start:
-        again = _start_node(stack)
-        assert _nodes(stack) == {again: False}
-        _fleet(stack).terminate([again])
+        again = stack.start_node()
+        assert stack.nodes() == {again: False}
+        stack.elastic().terminate([again])
     assert _made(cloud) == before
-
-
-def _fleet(stack: Standing) -> Aws:
-    return Aws(model.table(stack.fleet()), client=boto3.client("ec2"))
-
-
-def _start_node(stack: Standing) -> str:
-    """Start the first node of the first node set as the program on the controller does."""
-    node_set = model.table(stack.fleet()).node_sets[0]
-    token = f"version-{node_set.launch_template_version}"
-    launch = Launch(token, node_set.name, node_set.nodes[:1], group=token, jobs=(), requested_at=time.time(), is_whole=False)
-    answer = _fleet(stack).launch(launch)
-    assert answer.refusal is None, answer.detail
-    (started,) = answer.instances
-    return started.id
-
-
-def _nodes(stack: Standing) -> dict[str, bool]:
-    """Give the nodes that live: instance → whether it was started from what its node set no longer is."""
-    return {one.id: one.is_outdated for one in _fleet(stack).view().instances if one.life is model.Life.LIVE}
 
 
 def _replace(stack: Standing, cloud: SimulatedCloud) -> None:
     spec = stack.spec
     hosts = [*spec.control.hostnames, *spec.access.hostnames]
     targets = [f"{host}-target" for host in spec.access.hostnames if spec.login.load_balancer]
-    disks = ["state-attachment"] if spec.control.count == 1 or spec.database.placement == "embedded" else []
+    own = "state" if spec.control.count == 1 else "accounting" if spec.database.placement == "embedded" else None
+    disks = [f"{own}-attachment"] if own else []
     kept = [one for one in _made(cloud) if one[0] not in ("ec2.Instance", "ec2.VolumeAttachment", "lb.TargetGroupAttachment")]
     stack.change(storage__more=MORE)
     found = {operation: set(names) for operation, names in stack.changes().items()}

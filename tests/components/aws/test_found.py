@@ -14,7 +14,13 @@ from tests.simcloud import client
 from tests.simcloud.client import REGION, SimulatedCloud
 from tests.simcloud.landscape import TRUST
 
-TAGS = {"clusterwright:stack": "dev", "clusterwright:cluster": "starter", "clusterwright:part": "network", "Name": "starter-dev-network"}
+TAGS = {
+    "clusterwright:stack": "dev",
+    "clusterwright:cluster": "starter",
+    "clusterwright:owner": "mine",
+    "clusterwright:part": "network",
+    "Name": "starter-dev-network",
+}
 ALL_STORAGE: dict[str, Any] = {
     "storage__home__backup_days": 14,
     "storage__sets": {"kind": "object", "mount": "/sets", "on_delete": "snapshot", "key": "arn:aws:kms:us-east-1:123456789012:key/1"},
@@ -57,10 +63,11 @@ def test_what_carries_all_tags_is_it(cloud: SimulatedCloud) -> None:
         {**TAGS, "clusterwright:stack": "prod"},
         {**TAGS, "clusterwright:cluster": "other"},
         {**TAGS, "clusterwright:part": "control"},
+        {**TAGS, "clusterwright:owner": "theirs"},
         {**TAGS, KEPT_TAG: "2026-11-21"},
         {},
     ],
-    ids=["another stack's", "another cluster's", "another part", "kept by an earlier life", "nobody's"],
+    ids=["another stack's", "another cluster's", "another part", "that of another stack of the same name", "kept by an earlier life", "nobody's"],
 )
 def test_what_is_not_ours_is_not_found(cloud: SimulatedCloud, tags: dict[str, str]) -> None:
     cloud.make("ec2.Vpc", cidrBlock="10.0.0.0/16", tags=tags)

@@ -29,7 +29,7 @@ def test_as_many_resources_for_many_nodes_as_for_few(nodes: int) -> None:
 
 def test_a_pool_more_is_its_template_and_nothing_else_changes_but_the_table() -> None:
     before, after = programs.library("starter"), programs.program("starter", pools__dev=POOL)
-    assert {name for _, name in names(after) - names(before)} == {"dev", "dev-template"}
+    assert {name for _, name in names(after) - names(before)} == {"dev", "dev-template", "dev-nodes"}
     for one in programs.aws(after):
         if one.name != "dev-template":
             assert one.inputs == programs.one(before, one.type.rpartition(":")[2], one.name).inputs, one.name
@@ -51,6 +51,21 @@ def test_a_file_system_more_reaches_every_kind_of_host() -> None:
         programs.one(found, "LaunchTemplate", "train-template"),
     ):
         assert "/more" in [row[1] for row in programs.user_data(one)["mounts"]], one.name
+
+
+@pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)
+def test_what_ends_nodes_stands_between_controllers_and_what_nodes_are_started_from(blueprint: str) -> None:
+    """What needs another is deleted before it: controllers first, then the nodes, then what these use."""
+    found, spec = programs.library(blueprint), programs.resolved(blueprint)
+    for node_set in spec.node_sets:
+        ending = found.named(f"{node_set.hosts.name}-nodes")
+        template = programs.one(found, "LaunchTemplate", f"{node_set.hosts.name}-template")
+        assert template.name in ending.needs
+        assert ending.inputs["owner"] == template.inputs["tags"]["clusterwright:owner"]
+        assert {"hosts-security-group", "cluster-subnet"} & template.needs
+        assert all(ending.name in found.named(host).needs for host in spec.control.hostnames)
+        if template.inputs.get("placement"):
+            assert f"{node_set.hosts.name}-placement" in template.needs
 
 
 @pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)

@@ -121,7 +121,7 @@ def test_keys_are_in_secrets_and_nowhere_else() -> None:
         shown = {name: value for name, value in one.inputs.items() if name not in one.secret_inputs}
         assert not any(secret in json.dumps(shown) for secret in SECRETS), one.name
     held = {one.name: json.loads(one.inputs["secretString"]).keys() for one in programs.of(found, "SecretVersion")}
-    assert held == {"compute-keys": {"munge_key"}, "access-keys": {"host_key", "munge_key"}, "control-keys": {"host_key", "munge_key"}}
+    assert held == {"compute-keys": {"host_key", "munge_key"}, "access-keys": {"host_key", "munge_key"}, "control-keys": {"host_key", "munge_key"}}
     assert all(one.secret_inputs == {"secretString"} for one in programs.of(found, "SecretVersion"))
 
 

@@ -148,6 +148,33 @@ def test_the_commands_themselves_recover(tmp_path: Path, cloud: SimulatedCloud) 
         assert cloud.things() == []
 
 
+LEFT = ("ec2.Vpc", "ec2.RouteTableAssociation", "iam.Role")
+"""Kinds that are found in each of the ways: by tags, as a part that only its service tells of, by name. Without all of a kind no host is started."""
+
+
+def test_what_a_failed_run_did_not_record_is_taken_over(tmp_path: Path, cloud: SimulatedCloud) -> None:
+    (tmp_path / "small.yaml").write_text(STANDING)
+    with hosts.deployment("test-left-aws", tmp_path, blueprint=str(tmp_path / "small.yaml"), target="aws") as plain:
+        stack = Whole(plain.stack, plain.home, cloud)
+        for kind in LEFT:
+            cloud.fault(f"create {kind}", "leave", code="RequestTimeout", times=None)
+            failed = stack.clusterwright("up")
+            assert "RequestTimeout" in failed.stdout + failed.stderr, kind
+            cloud.clear_faults()
+            assert cloud.things(kind) != []
+        assert len(cloud.things("ec2.Vpc")) == 1, "the one that the first run left"
+        stack.down()
+        assert cloud.things() == []
+
+
+def test_what_a_failed_run_left_is_in_the_way_of_plain_pulumi(stack: Standing, cloud: SimulatedCloud) -> None:
+    cloud.fault("create iam.Role", "leave", code="RequestTimeout")
+    stack.fails("up", "--yes", "--skip-preview")
+    cloud.clear_faults()
+    assert "EntityAlreadyExists" in stack.fails("up", "--yes", "--skip-preview")
+    assert engine.has_failed(STACK)
+
+
 def test_two_at_once_are_kept_apart(stack: Standing, cloud: SimulatedCloud) -> None:
     kill(stack, cloud, passing=1, after=True)
     engine.prepare(STACK)

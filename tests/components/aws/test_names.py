@@ -72,11 +72,12 @@ def test_a_name_that_a_service_refuses_at_its_beginning_gets_another() -> None:
 
 
 def test_tags_of_the_blueprint_are_there_and_never_in_place_of_our_own() -> None:
-    tags = names.Names("starter", "dev", (("cost-center", "42"), ("clusterwright:stack", "another"))).tags("network", "vpc")
+    tags = names.Names("starter", "dev", (("cost-center", "42"), ("clusterwright:stack", "another")), "0123").tags("network", "vpc")
     assert tags == {
         "cost-center": "42",
         "clusterwright:stack": "dev",
         "clusterwright:cluster": "starter",
+        "clusterwright:owner": "0123",
         "clusterwright:part": "network",
         "Name": "starter-dev-vpc",
     }
@@ -107,6 +108,7 @@ def test_everything_that_can_carry_tags_says_whose_it_is(blueprint: str) -> None
             continue
         tags = one.inputs["tags"]
         assert (tags["clusterwright:stack"], tags["clusterwright:cluster"]) == (registered.STACK, blueprint), one.name
+        assert tags["clusterwright:owner"] == "owner of clusterwright:aws:Site", one.name
         assert tags["clusterwright:part"] in ("access", "compute", "control", "image", "network", "storage"), one.name
         assert tags["Name"].startswith(f"{blueprint}-{registered.STACK}-"), one.name
 

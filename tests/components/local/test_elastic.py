@@ -1,7 +1,9 @@
 """Elastic pools of the local target: what the service is told, and what the controller gets to know. Nothing here makes a host."""
 
 import dataclasses
+import itertools
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from blueprints import spec
 from components.elastic import model
 from components.local import recipe, target
-from components.local.elastic import description
+from components.local.elastic import description, fleet
 from components.local.machine import names
 from components.local.machine.names import StackNames
 
@@ -99,3 +101,22 @@ def test_the_fleet_table_is_one_that_the_program_reads_and_holds_no_secret() -> 
     assert [(one.name, one.count, one.minimum, one.pool_most, one.launch_template_version) for one in table.node_sets] == [("train", 4, 1, 3, "template-1")]
     assert table.socket == "/var/lib/clusterwright/elastic/socket"
     assert not {name for name in record if "key" in name or "token" in name}
+
+
+def boot_that_slurm_takes_down(started_s: float, *, uptime_before_s: float, heard_after_s: float) -> int:
+    """When a host seems to have booted: its uptime begins with the fraction that whole seconds leave of the machine's, and is rounded up; the moment is cut off."""
+    heard_s = started_s + heard_after_s
+    return math.floor(heard_s) - math.ceil(heard_after_s + uptime_before_s % 1)
+
+
+def is_ever_refused(not_before_s: float) -> bool:
+    fractions = [number / 16 for number in range(16)]
+    return any(
+        boot_that_slurm_takes_down(asked_s + not_before_s, uptime_before_s=uptime_s, heard_after_s=2 + heard_s) < math.floor(asked_s)
+        for asked_s, uptime_s, heard_s in itertools.product(fractions, repeat=3)
+    )
+
+
+def test_a_host_starts_late_enough_for_slurm_whatever_the_fractions_of_the_seconds_are() -> None:
+    assert not is_ever_refused(fleet.NOT_BEFORE_S)
+    assert is_ever_refused(1.5), "a shorter wait is too short for some of them"
