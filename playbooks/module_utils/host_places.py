@@ -13,8 +13,10 @@ from typing import Any
 RECORD_FOLDER = "/var/lib/clusterwright/record"
 INSTALLED = f"{RECORD_FOLDER}/installed.json"
 """What the installation left: every place below ROOTS, every package."""
+BORN = f"{RECORD_FOLDER}/born.json"
+"""What the first boot of a cloud's host made otherwise: path → entry. It counts where it differs from INSTALLED."""
 WRITTEN = f"{RECORD_FOLDER}/written.json"
-"""What the module `files` wrote since and before: path → entry. It counts where it differs from INSTALLED."""
+"""What the module `files` wrote since and before: path → entry. It counts where it differs from both."""
 
 ROOTS = ("/etc", "/opt", "/usr/local", "/usr/lib/clusterwright", "/var/spool/cron")
 LEFT_OUT = (
@@ -60,6 +62,15 @@ def places(roots: tuple[str, ...] = ROOTS) -> dict[str, dict[str, Any]]:
         if described is not None and not is_left_out(path):
             found[path] = described
     return found
+
+
+ABSENT = {"kind": "absent"}
+"""Stands in a record for a place where nothing is."""
+
+
+def since(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Give what differs between two descriptions of places, as it is now."""
+    return {path: now.get(path, ABSENT) for path in sorted({*before, *now}) if before.get(path) != now.get(path)}
 
 
 def is_left_out(path: str) -> bool:

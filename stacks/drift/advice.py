@@ -9,7 +9,10 @@ ADVICE = (
         "give the stack's own passphrase in PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE",
     ),
     (r"no stack named|stack .* not found", "`pulumi stack ls` names the stacks of this backend"),
-    (r"no valid credential sources|unable to locate credentials|NoCredentials", "the check has no credentials: log in to the cloud, or name a profile"),
+    (
+        r"get credentials: |no EC2 IMDS role found|no valid credential sources|unable to locate credentials|NoCredentials",
+        "the check has no credentials: log in to the cloud, or name a profile",
+    ),
     (
         r"AccessDenied|Unauthorized|not authorized|forbidden",
         "a check takes the right to read all that the stack made (on AWS the policy ReadOnlyAccess, and kms:Decrypt for its keys)",

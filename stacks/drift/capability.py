@@ -19,7 +19,9 @@ RDMA_ACTIVE = "ACTIVE"
 def mounts(spec: Mapping[str, Any], role: str) -> tuple[str, ...]:
     """Name what a host of a role has mounted."""
     own = [CLUSTER_FOLDER] if spec["target"] == "local" else []
-    state = [STATE_FOLDER] if role == "control" else []
+    # Of two controllers each mounts the state that they share; on this machine it is in the folder that one has.
+    of_control = f"{STATE_FOLDER}/slurmctld" if spec["control"]["count"] > 1 and spec["target"] != "local" else STATE_FOLDER
+    state = [of_control] if role == "control" else []
     return (*(entry["mount"] for entry in spec["storage"]), *own, *state)
 
 

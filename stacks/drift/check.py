@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import advice, capability, cloud, elastic, engine, hosts, look, scheduler, stack, unrecorded, versions
+from . import advice, attached, capability, cloud, elastic, engine, hosts, look, scheduler, stack, unrecorded, versions
 from .codes import Code
 from .finding import LAYERS, Drift, Layer, Report, Result, Unchecked, drift, in_order
 
@@ -61,9 +61,9 @@ def check(
 
 def _cloud(stack_name: str, known: stack.Known, folder: Path | None) -> list[Result]:
     begun = time.monotonic()
-    with ThreadPoolExecutor(3) as pool:
+    with ThreadPoolExecutor(4) as pool:
         world, program = pool.submit(engine.world, stack_name, folder), pool.submit(engine.program, stack_name, folder)
-        instances = pool.submit(unrecorded.look, stack_name, known.spec)
+        instances, beside = pool.submit(unrecorded.look, stack_name, known.spec), pool.submit(attached.look, known)
     findings: list[Drift] = []
     unchecked: list[Unchecked] = []
     failures: list[str] = []
@@ -87,8 +87,18 @@ def _cloud(stack_name: str, known: stack.Known, folder: Path | None) -> list[Res
         differing, not_compared = unrecorded.findings(instances.result(), known, moment=dt.datetime.now(dt.UTC))
         findings += differing
         unchecked += not_compared
+        is_answered = True
     except unrecorded.Unanswered as error:
         failures.append(f"the instances under the stack's name could not be listed: {error}")
+        is_answered = False
+    others = beside.result()
+    if others is not None:
+        findings += attached.findings(others, known)
+        if others.refused and (is_answered or others.answered):  # else the account says nothing to anybody, which is said already
+            unchecked += attached.unchecked(others)
+            failures.append(
+                f"what is attached to the stack's resources could not be listed ({', '.join(others.refused)}): {next(iter(others.refused.values()))}"
+            )
     return [Result(Layer.CLOUD, in_order(findings), tuple(unchecked), advice.with_advice("\n".join(failures)), time.monotonic() - begun)]
 
 
@@ -101,7 +111,8 @@ def _hosts(
     everybody = dataclasses.replace(known, hosts=(*known.hosts, *up.hosts))
     seen = look.look(everybody, title=f"{stack_name} drift") if everybody.hosts else look.Seen({}, None, {}, {}, time.time())
     answers = (seen.scheduler or {}).get("answers", {})
-    arriving = elastic.on_their_way(up, elastic.look(stack_name, known) if up.hosts else up, answers, moment_s=begun_s)
+    after = elastic.look(stack_name, known) if up.hosts else up
+    arriving = elastic.on_their_way(up, up if after.failure else after, answers, moment_s=begun_s)
     seen = look.without(seen, arriving)
     seconds = time.monotonic() - begun
     if seen.error:
@@ -114,8 +125,14 @@ def _hosts(
         Layer.CAPABILITY: lambda: _capability_layer(everybody, seen, acceptance=acceptance),
     }
     judged = [_judged(layer, judges[layer], seconds) for layer in chosen]
+    if failure := up.failure or after.failure:  # what nobody could list may have drifted as well as not
+        judged = [one if one.layer is Layer.SCHEDULER else dataclasses.replace(one, failure=_both(one.failure, failure)) for one in judged]
     results = [dataclasses.replace(one, unchecked=(*one.unchecked, *(more for more in coming if more.layer is one.layer))) for one in judged]
     return results, tuple(host for host in everybody.hosts if host not in arriving), answers
+
+
+def _both(failure: str, more: str) -> str:
+    return advice.with_advice("\n".join(one for one in (failure, more) if one))
 
 
 def _judged(layer: Layer, judge: Callable[[], Result], seconds: float) -> Result:
@@ -154,7 +171,7 @@ def _scheduler_layer(known: stack.Known, seen: look.Seen) -> Result:
         silent = drift(Layer.SCHEDULER, Code.SCHEDULER_SILENT, "slurmctld", what, remedy=f"see to {names} first", desired="answers", recorded="answers")
         return Result(Layer.SCHEDULER, (silent,), (Unchecked(Layer.SCHEDULER, "everything", f"{names} could not be asked"),))
     findings, unchecked = scheduler.findings(seen.scheduler["answers"], seen.scheduler["configuration"], known.spec)
-    return Result(Layer.SCHEDULER, tuple(findings), tuple(unchecked))
+    return Result(Layer.SCHEDULER, tuple(findings), (*unchecked, *scheduler.taken_over(known.spec, seen.serving)))
 
 
 def _versions_layer(known: stack.Known, seen: look.Seen) -> Result:

@@ -10,7 +10,7 @@ from typing import Any
 from . import rules
 from .codes import Code
 from .finding import Drift, Layer, Unchecked, drift, in_order
-from .values import differences, is_secret, shown, told
+from .values import ABSENT, differences, is_secret, shown, told
 
 Step = Mapping[str, Any]
 UNTOUCHED = frozenset({"same", "read", "refresh"})
@@ -21,6 +21,8 @@ NOTES_OF_THE_ENGINE = "__defaults"
 ROLE_TYPE, ATTACHMENT_TYPE, POLICY_TYPE = "aws:iam/role:Role", "aws:iam/rolePolicyAttachment:RolePolicyAttachment", "aws:iam/rolePolicy:RolePolicy"
 STACK_TYPE = "pulumi:pulumi:Stack"
 PROVIDER_PREFIX = "pulumi:providers:"
+OWN_PREFIX = "clusterwright:"
+"""Of the resources that this project's own provider serves: each version of it records all of its outputs."""
 _READING = re.compile(r"^reading \S+ \([^)]*\): ")
 """What the provider puts before the cloud's words."""
 UP = "`clusterwright up` brings it back; if the change is wanted, put it into the blueprint"
@@ -49,10 +51,14 @@ def left_out(world: Iterable[Step]) -> tuple[Unchecked, ...]:
     """Name what differs and is left out by rule, with the rule's reason."""
     found = []
     for step in world:
-        for path, _, _ in _properties(step) if _counts(step) and step["op"] != GONE else ():
+        for path, old, _ in _properties(step) if _counts(step) and step["op"] != GONE else ():
             rule = rules.rule(step_type(step), path)
             if rule and rule.leave_out:
                 found.append(Unchecked(Layer.CLOUD, f"{place(step)}: {path}", f"left out: {rule.leave_out}"))
+            elif _is_not_recorded_yet(step, path, old):
+                found.append(
+                    Unchecked(Layer.CLOUD, f"{place(step)}: {path}", "the stack was brought up by a version that did not record it; the next `up` does")
+                )
     return tuple(dict.fromkeys(found))
 
 
@@ -110,7 +116,7 @@ def _world(world: Iterable[Step], asked: Mapping[str, Step]) -> Iterator[Drift]:
         wanted = {path: new for path, _, new in _inputs(asked[step["urn"]])} if step["urn"] in asked else {}
         for path, old, new in _properties(step):
             rule = rules.rule(step_type(step), path)
-            if rule and rule.leave_out:
+            if (rule and rule.leave_out) or _is_not_recorded_yet(step, path, old):
                 continue
             yield drift(
                 Layer.CLOUD,
@@ -142,6 +148,12 @@ def _properties(step: Step) -> Iterator[tuple[str, Any, Any]]:
     for top in sorted(named - told_of):
         if is_changed and (is_secret(before.get(top)) or is_secret(now.get(top))):
             yield top, before.get(top), now.get(top)  # the engine shows neither side
+
+
+def _is_not_recorded_yet(step: Step, path: str, recorded: Any) -> bool:
+    """Say whether a property is an output that the version which wrote the record did not have."""
+    before = (step.get("oldState") or {}).get("outputs") or {}
+    return recorded is ABSENT and bool(before) and step_type(step).startswith(OWN_PREFIX) and path not in before and path == _top(path)
 
 
 def _rights(world: Iterable[Step], recorded: Sequence[Mapping[str, Any]]) -> Iterator[Drift]:

@@ -29,6 +29,7 @@ class Code(enum.StrEnum):
     RIGHTS_ADDED = "CW705", Level.ERROR, "a role of the stack has a policy that the stack didn't give it"
     INSTANCE_UNKNOWN = "CW706", Level.WARNING, "an instance carries the stack's name and is nobody's: perhaps it is left over, and paid for"
     INSTANCE_CHANGED = "CW707", Level.ERROR, "a compute node's instance has other security groups or another role than what it was started from"
+    ATTACHED = "CW708", Level.ERROR, "something is attached to a resource of the stack, and the stack didn't attach it"
 
     UNREACHABLE = "CW720", Level.ERROR, "a host does not answer"
     FILE_CHANGED = "CW721", Level.WARNING, "a file has another content"

@@ -5,6 +5,7 @@ Nothing that is decided here removes anything, restarts a daemon that runs, or t
 
 import dataclasses
 import enum
+import fnmatch
 import re
 from collections.abc import Collection, Iterable, Mapping
 
@@ -15,6 +16,8 @@ from .slurm import expand
 _DESCRIBED = re.compile(r"(?:file|folder), (?P<mode>[0-7]{4}) (?P<owner>[^:]+):(?P<group>.+)")
 _ENABLEMENT = {("enabled", "disabled"): "enable", ("disabled", "enabled"): "disable", ("plain", "masked"): "unmask", ("masked", "plain"): "mask"}
 _NODE_FIELDS = {"Feature": "availablefeatures", "Weight": "weight"}
+_HOLDING_DATA = ("mariadb.service", "mysql.service", "*.mount", "*.automount", "*.swap")
+"""Units that data is in or behind: whether it is well is for a person to see before they start again."""
 
 
 class Kind(enum.StrEnum):
@@ -108,6 +111,8 @@ def _host(finding: Drift) -> tuple[str, ...] | None:
     place = finding.where.partition(": ")[2]
     name = place.rpartition(" ")[2]
     match finding.code:
+        case Code.UNIT_STOPPED | Code.UNIT_FAILED if any(fnmatch.fnmatchcase(name, unit) for unit in _HOLDING_DATA):
+            return None
         case Code.UNIT_STOPPED:
             return ("systemctl", "start", name)
         case Code.UNIT_FAILED:

@@ -11,6 +11,8 @@ from .stack import Known, KnownHost
 RUNNING = frozenset({"active", "activating", "reloading"})
 NOT_STEADY = frozenset({"oneshot"})
 """Types of units that are done when they have run."""
+DONE_AFTER_BOOT = frozenset({"cloud-init-main.service"})
+"""Units of another type that end by themselves: it serves the stages of cloud-init, and ends with the last (cloud-init's documentation, "Boot stages")."""
 NOT_COMPARED = (
     ("content of shared file systems", "it belongs to its users"),
     ("state of the accounting database", "its tables change with every job; what accounting says is the scheduler's layer"),
@@ -72,6 +74,8 @@ def unchecked(host: KnownHost, facts: Mapping[str, Any]) -> Iterator[Unchecked]:
     """Say what of one host could not be compared."""
     if not facts["has_record"]:
         yield Unchecked(Layer.HOSTS, f"{host.name}: files and packages", "the host was set up before records were kept; it has one as soon as it is built anew")
+    elif not facts["is_born"]:
+        yield Unchecked(Layer.HOSTS, f"{host.name}: files", "its first boot is not over, and what it leaves is recorded at its end")
 
 
 def _packages(host: str, facts: Mapping[str, Any]) -> Iterator[Drift]:
@@ -116,7 +120,7 @@ def _units(host: str, units: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]
         if unit["ActiveState"] == "failed" or unit["SubState"] == "auto-restart":
             remedy = f"`journalctl -u {name}` on {host} says why; `systemctl restart {name}` tries again"
             yield drift(Layer.HOSTS, Code.UNIT_FAILED, where, "the unit has failed", remedy=remedy, desired="active", recorded="active", actual=state)
-        elif _should_run(unit) and unit["ActiveState"] not in RUNNING:
+        elif name not in DONE_AFTER_BOOT and _should_run(unit) and unit["ActiveState"] not in RUNNING:
             yield drift(
                 Layer.HOSTS,
                 Code.UNIT_STOPPED,

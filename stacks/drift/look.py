@@ -34,6 +34,8 @@ class Seen:
     """The middle of the time in which they were looked at, seconds since 1970."""
     error: str = ""
     """Why nobody could be looked at; empty when somebody could."""
+    serving: tuple[str, ...] = ()
+    """Controllers that have the mark of the one that serves; none where there is one controller only."""
 
 
 def _finished(host: KnownHost) -> Any:
@@ -52,8 +54,11 @@ def look(known: Known, *, title: str) -> Seen:
     unreachable = {by_name[failure.host]: failure.message for failure in outcome.failures if failure.unreachable}
     failed = {by_name[failure.host]: f"{failure.task}: {failure.message}" for failure in outcome.failures if not failure.unreachable}
     facts = {host: outcome.by_host[host.name][HOST_TASK] for host in known.hosts if HOST_TASK in outcome.by_host.get(host.name, {})}
-    scheduler = next((results[SCHEDULER_TASK] for results in outcome.by_host.values() if "answers" in results.get(SCHEDULER_TASK, {})), None)
-    return Seen(facts, scheduler, unreachable, failed, (begun + time.time()) / 2, outcome.error if not (facts or unreachable or failed) else "")
+    told = {name: results[SCHEDULER_TASK] for name, results in outcome.by_host.items() if "answers" in results.get(SCHEDULER_TASK, {})}
+    serving = tuple(sorted(name for name, one in told.items() if one.get("serves")))
+    # The one that serves asks itself; another one may be cut off from it.
+    scheduler = told[serving[0]] if serving else next(iter(told.values()), None)
+    return Seen(facts, scheduler, unreachable, failed, (begun + time.time()) / 2, outcome.error if not (facts or unreachable or failed) else "", serving)
 
 
 def _homes(known: Known, host: KnownHost) -> dict[str, dict[str, Any]]:

@@ -1,6 +1,7 @@
 """Write what runs checks regularly: units and a timer of systemd, a crontab line, a workflow of GitHub, a job of GitLab, a CronJob of Kubernetes. Pure."""
 
 import dataclasses
+import hashlib
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -16,8 +17,14 @@ DEADLINE_MIN = 30
 UNITS_S = {"m": 60, "h": 3600, "d": 86400}
 DAY_S = 86400
 HOUR_S = 3600
-EXPECTED_STATUSES = (7, 75)
+NOT_NOW = 75
+EXPECTED_STATUSES = (7, NOT_NOW)
 """Drift, and "not now": the check itself went well."""
+NAME_LIMIT = 52
+"""Of a CronJob, whose jobs' names are longer by eleven (Kubernetes documentation, "CronJob")."""
+SECRETS_FILE = "/etc/clusterwright/drift.env"
+EXTRAS = {"aws": "aws", "gcp": "gcp"}
+"""Target → what `make setup` has to install more to ask its cloud."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,11 +44,22 @@ class Schedule:
     image: str = ""
     """Kubernetes only: an image with a set-up checkout in `folder`."""
     user: str = "root"
+    target: str = "local"
+    """Where the stack is: what asks its cloud has to be set up where the checks run."""
 
     @property
     def name(self) -> str:
-        """The stack's name where only letters, digits and hyphens can be."""
-        return f"clusterwright-drift-{re.sub('[^a-z0-9-]+', '-', self.stack.lower()).strip('-')}"
+        """The stack's name where only letters, digits and hyphens can be, and not many; no two stacks have the same."""
+        plain = f"clusterwright-drift-{re.sub('[^a-z0-9-]+', '-', self.stack.lower()).strip('-')}"
+        if plain == f"clusterwright-drift-{self.stack}" and len(plain) <= NAME_LIMIT:
+            return plain
+        mark = hashlib.sha256(self.stack.encode()).hexdigest()[:6]
+        return f"{plain[: NAME_LIMIT - len(mark) - 1].rstrip('-')}-{mark}"
+
+    @property
+    def setup(self) -> str:
+        """What sets a fresh checkout up."""
+        return f"make setup EXTRAS={EXTRAS[self.target]}" if self.target in EXTRAS else "make setup"
 
     def command(self, *more: str) -> list[str]:
         chosen = [word for layer in self.layers for word in ("--layer", str(layer))]
@@ -88,7 +106,7 @@ Type=oneshot
 User={schedule.user}
 WorkingDirectory={_unit_text(schedule.folder)}
 # Secrets (a webhook, a passphrase) go here, in a file that only {schedule.user} can read.
-EnvironmentFile=-/etc/clusterwright/drift.env
+EnvironmentFile=-{SECRETS_FILE}
 LogsDirectory=clusterwright-drift/{_unit_text(schedule.stack)}
 LogsDirectoryMode=0700
 ExecStart=/bin/sh -c {_unit_word(program)}
@@ -127,12 +145,14 @@ def _unit_word(text: str) -> str:
 
 def _cron(schedule: Schedule) -> Mapping[str, str]:
     log = f"/var/log/{schedule.name}.log"
-    run = f"cd {shlex.quote(schedule.folder)} && . ./activate && {shlex.join(schedule.command())}"
+    secrets = f"set -a; [ ! -r {SECRETS_FILE} ] || . {SECRETS_FILE}; set +a"
+    run = f"{secrets}; cd {shlex.quote(schedule.folder)} && . ./activate && {shlex.join(schedule.command())}"
     guarded = f"flock -n /run/lock/{schedule.name} sh -c {shlex.quote(run)}"
     # A percent sign would end the line for cron (crontab(5)).
     line = f"{_cron_time(schedule.every_s)} {schedule.user} {guarded} >>{log} 2>&1".replace("%", "\\%")
     table = f"""\
 # Written by `clusterwright drift schedule --as cron`. A check that still runs is not started again.
+# Secrets (a webhook, a passphrase) go into {SECRETS_FILE}, lines of sh(1) in a file that only {schedule.user} can read.
 SHELL=/bin/sh
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 {line}
@@ -154,42 +174,57 @@ REPORTS = ("--out", "drift/report.json", "--out", "drift/report.md", "--out", "d
 
 
 def _github(schedule: Schedule) -> Mapping[str, str]:
-    keep = f".clusterwright/stacks/{schedule.stack}/drift"
-    check = f". ./activate && {shlex.join(schedule.command('--since-last', *REPORTS))}"
+    keep, cache = f".clusterwright/stacks/{schedule.stack}/drift", f"{schedule.name}-${{{{ github.run_id }}}}-${{{{ github.run_attempt }}}}"
+    # No --since-last: code scanning takes an alert that isn't in the latest upload for mended.
+    check = f". ./activate && {{ {shlex.join(schedule.command(*REPORTS))} || status=$?; }}"
     secrets = {name: f"${{{{ secrets.{name} }}}}" for name in ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "CLUSTERWRIGHT_DRIFT_WEBHOOK")}
+    login = {
+        "name": "Log in to AWS",
+        "uses": "aws-actions/configure-aws-credentials@v4",
+        "with": {"role-to-assume": "${{ vars.CLUSTERWRIGHT_DRIFT_ROLE }}", "aws-region": "${{ vars.CLUSTERWRIGHT_DRIFT_REGION }}"},
+    }
     steps = [
         {"uses": "actions/checkout@v4"},
         {"uses": "actions/setup-python@v5", "with": {"python-version": "3.12"}},
-        {"name": "Set up", "run": "make setup"},
+        {"name": "Set up", "run": schedule.setup},
+        *([login] if schedule.target == "aws" else []),
         # A cache entry is never written twice under one name; the latest one is found by the beginning of its name.
-        {
-            "name": "What earlier checks found",
-            "uses": "actions/cache@v4",
-            "with": {"path": keep, "key": f"{schedule.name}-${{{{ github.run_id }}}}", "restore-keys": f"{schedule.name}-"},
-        },
-        {"name": "Check", "env": secrets, "run": check},
-        {"name": "Summary", "if": "always()", "run": 'cat drift/report.md >> "$GITHUB_STEP_SUMMARY"'},
+        {"name": "What earlier checks found", "uses": "actions/cache/restore@v4", "with": {"path": keep, "key": cache, "restore-keys": f"{schedule.name}-"}},
+        {"name": "Check", "env": secrets, "run": f'status=0\n{check}\n# {NOT_NOW}: an update runs, or has just ended; the next check says how it stands.\n'
+         f'test "$status" -eq {NOT_NOW} || exit "$status"\n'},
+        # The job fails where there is drift: what follows is for that case, too.
+        {"name": "Remember", "if": _if_there(f"{keep}/*"), "uses": "actions/cache/save@v4", "with": {"path": keep, "key": cache}},
+        {"name": "Summary", "if": _if_there("drift/report.md"), "run": 'cat drift/report.md >> "$GITHUB_STEP_SUMMARY"'},
         {
             "name": "Code scanning",
-            "if": "always()",
-            "uses": "github/codeql-action/upload-sarif@v3",
+            "if": _if_there("drift/report.sarif"),
+            "uses": "github/codeql-action/upload-sarif@v4",
             "with": {"sarif_file": "drift/report.sarif", "category": schedule.name},
         },
         {
             "name": "Reports",
-            "if": "always()",
+            "if": _if_there("drift/report.json"),
             "uses": "actions/upload-artifact@v4",
             "with": {"name": "drift", "path": "drift", "retention-days": min(schedule.keep_days, 90)},
         },
-    ]
+    ]  # fmt: skip
     workflow = {
         "name": f"Drift of {schedule.stack}",
         "on": {"schedule": [{"cron": _cron_time(schedule.every_s)}], "workflow_dispatch": {}},
-        "permissions": {"contents": "read", "security-events": "write"},
+        "permissions": {"contents": "read", "security-events": "write", **({"id-token": "write"} if schedule.target == "aws" else {})},
         "concurrency": {"group": schedule.name, "cancel-in-progress": False},
         "jobs": {"drift": {"runs-on": "ubuntu-latest", "timeout-minutes": DEADLINE_MIN, "steps": steps}},
     }
-    return {f".github/workflows/{schedule.name}.yml": _yaml(workflow, "github")}
+    head = "# Give the secrets PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE, and commit the stack's settings. Where login nodes let only known networks in, hosts are reached\n"
+    head += "# from a runner of your own there (runs-on).\n"
+    if schedule.target == "aws":
+        head += "# The variables CLUSTERWRIGHT_DRIFT_ROLE and CLUSTERWRIGHT_DRIFT_REGION: a role with ReadOnlyAccess that trusts this repository, and the stack's region.\n"
+    return {f".github/workflows/{schedule.name}.yml": _yaml(workflow, "github", head)}
+
+
+def _if_there(path: str) -> str:
+    """Let a step run also after a failed one, if there is what it works on."""
+    return f"always() && hashFiles('{path}') != ''"
 
 
 def _gitlab(schedule: Schedule) -> Mapping[str, str]:
@@ -199,19 +234,23 @@ def _gitlab(schedule: Schedule) -> Mapping[str, str]:
         "timeout": f"{DEADLINE_MIN} minutes",
         "rules": [{"if": '$CI_PIPELINE_SOURCE == "schedule"'}],
         "resource_group": schedule.name,
-        "cache": {"key": schedule.name, "paths": [keep]},
-        "script": ["make setup", f". ./activate && {shlex.join(schedule.command(*REPORTS))}"],
+        "cache": {"key": schedule.name, "paths": [keep], "when": "always"},
+        "script": [schedule.setup, f". ./activate && {shlex.join(schedule.command(*REPORTS))}"],
         "allow_failure": {"exit_codes": list(EXPECTED_STATUSES)},
         "artifacts": {"when": "always", "expire_in": f"{schedule.keep_days} days", "paths": ["drift"], "reports": {"junit": "drift/report.xml"}},
     }
     head = f"# Include this file, make a pipeline schedule (Build, Pipeline schedules) with the interval {_cron_time(schedule.every_s)!r},\n"
-    head += "# and give PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE as masked variables.\n"
+    head += (
+        "# and give PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE as masked variables, and what the cloud's tools take for credentials that may only read.\n"
+    )
     return {f".gitlab/{schedule.name}.yml": _yaml({schedule.name: job}, "gitlab", head)}
 
 
 def _kubernetes(schedule: Schedule) -> Mapping[str, str]:
     keep = "/var/lib/clusterwright-drift"
-    run = f". ./activate && exec {shlex.join(schedule.command('--history', keep, '--out', f'{keep}/latest.html'))}"
+    check = shlex.join(schedule.command("--history", keep, "--out", f"{keep}/latest.html"))
+    # "Not now" is no failed job; drift is one, which is how a cluster's own monitoring gets to know of it.
+    run = f". ./activate && {{ {check} || status=$?; test ${{status:-0}} -eq {NOT_NOW} || exit ${{status:-0}}; }}"
     container = {
         "name": "drift",
         "image": schedule.image,
@@ -246,13 +285,25 @@ def _kubernetes(schedule: Schedule) -> Mapping[str, str]:
         "metadata": {"name": schedule.name},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
     }
-    head = f"# The Secret {schedule.name} holds PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE and, if wanted, CLUSTERWRIGHT_DRIFT_WEBHOOK.\n"
+    head = f"# The Secret {schedule.name} holds PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE and, if wanted, CLUSTERWRIGHT_DRIFT_WEBHOOK;\n"
+    head += "# where no workload identity gives them to the pod, also credentials of the stack's cloud that may only read.\n"
     return {f"{schedule.name}.yaml": _yaml(claim, "kubernetes", head) + "---\n" + _yaml(cron, "")}
 
 
 def _yaml(content: Mapping[str, object], kind: str, head: str = "") -> str:
     written = f"# Written by `clusterwright drift schedule --as {kind}`.\n" if kind else ""
-    return written + head + yaml.safe_dump(content, sort_keys=False, width=160)
+    return written + head + yaml.dump(content, Dumper=_Dumper, sort_keys=False, width=160)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as they are, for whoever reads the file."""
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+
+_Dumper.add_representer(str, _text)
 
 
 WRITERS: Mapping[str, Callable[[Schedule], Mapping[str, str]]] = {

@@ -24,6 +24,7 @@ OWN_REASON, NEEDS_SOMEBODY = "clusterwright:", "`clusterwright"
 """How the elastic program begins the reasons of what it does, and how it names the command that a person has to run (docs/elastic.md)."""
 OWN_RESERVATIONS = "clusterwright-lease-"
 """With which the elastic program keeps jobs off nodes whose capacity ends."""
+PINGED = re.compile(r"^Slurmctld\(\S+\) at (\S+) is DOWN", re.MULTILINE)
 WHO = re.compile(r"(?P<reason>.*?)\s*\[(?P<who>[^@\]]+)@(?P<when>[^\]]+)\]$")
 
 
@@ -36,7 +37,7 @@ def findings(answers: Mapping[str, Mapping[str, str]], configuration: Mapping[st
     """
     if reason := _silence(answers):
         return [_silent("slurmctld", reason)], [Unchecked(Layer.SCHEDULER, "configuration, nodes, partitions, accounts", "slurmctld does not answer")]
-    found: list[Drift] = []
+    found: list[Drift] = [*_waiting(answers["ping"]["text"])]
     unchecked: list[Unchecked] = []
     if CONF in configuration:
         conf = slurm.parse_conf(configuration[CONF])
@@ -71,13 +72,30 @@ def _silence(answers: Mapping[str, Mapping[str, str]]) -> str:
     return next((answers[name]["error"] for name in ("config", "nodes", "partitions") if "error" in answers[name]), "")
 
 
+def _waiting(ping: str) -> Iterator[Drift]:
+    """Find, of two controllers, the one that doesn't answer while the other one does."""
+    for host in PINGED.findall(ping):
+        yield _silent(f"slurmctld of {host}", "no answer; nobody would take over from the other one")
+
+
+def taken_over(spec: Mapping[str, Any], serving: Sequence[str]) -> Iterator[Unchecked]:
+    """Say that the second of two controllers serves; it is what it is there for, and no drift."""
+    first, *others = daemons_of(spec) or ("",)
+    if serving and first not in serving and set(serving) <= set(others):
+        why = (
+            f"{', '.join(serving)} serves in the place of {first}, which serves again as soon as its slurmctld runs; that is what it is there for, and no drift"
+        )
+        yield Unchecked(Layer.SCHEDULER, "which controller serves", why)
+
+
 def _silent(daemon: str, reason: str) -> Drift:
+    unit = daemon.partition(" ")[0]
     return drift(
         Layer.SCHEDULER,
         Code.SCHEDULER_SILENT,
         daemon,
         f"{daemon} does not answer",
-        remedy=f"`journalctl -u {daemon}` on the controller says why; `systemctl restart {daemon}` or `clusterwright up` starts it",
+        remedy=f"`journalctl -u {unit}` on the controller says why; `systemctl restart {unit}` or `clusterwright up` starts it",
         desired="answers",
         recorded="answers",
         actual=" ".join(reason.split()),

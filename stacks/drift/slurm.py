@@ -42,7 +42,9 @@ def parse_conf(text: str) -> Conf:
                 partitions[name] = {**partition_defaults, **fields}
         else:
             key, _, value = line.partition("=")
-            parameters[key.strip()] = f"{parameters[key.strip()]},{value.strip()}" if key.strip() in parameters else value.strip()
+            name = key.strip()
+            value = value.strip().partition("(")[0] if name == "SlurmctldHost" else value.strip()  # its address is left out in what the controller says, too
+            parameters[name] = f"{parameters[name]},{value}" if name in parameters else value
     return Conf(parameters, nodes, partitions)
 
 

@@ -11,6 +11,8 @@ SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key of Pulumi's form of a secret; with `--show-secrets` it holds the value as JSON text under `plaintext`."""
 STACK_TYPE = "pulumi:pulumi:Stack"
 SECRET_TYPE = "clusterwright:secret:Secret"
+NODE_KEY = "compute-host-key"
+"""Name of the secret with the compute nodes' host key."""
 
 
 class NotUp(Exception):
@@ -53,6 +55,10 @@ class Known:
     """Names of resources that an interrupted update was making or changing."""
     resources: tuple[Mapping[str, Any], ...] = ()
     """What is recorded of each resource: `type`, `name`, `id`, `outputs`."""
+    node_key: str = ""
+    """Public SSH host key that compute nodes answer with where the stack gives one to all of them; empty: it doesn't."""
+    node_key_since: dt.datetime | None = None
+    """When that key was made: nodes that were started before answer with another one."""
 
 
 def read(exported: Mapping[str, Any]) -> Known:
@@ -66,7 +72,8 @@ def read(exported: Mapping[str, Any]) -> Known:
     outputs: Mapping[str, Any] = next((one.get("outputs") or {} for one in resources if one["type"] == STACK_TYPE), {})
     if not isinstance(outputs.get("spec"), Mapping) or not isinstance(outputs.get("inventory"), Mapping):
         raise NotUp("no `up` of it has come to its end, so that neither cluster nor hosts are recorded")
-    secrets = {_name(one["urn"]): one.get("outputs") or {} for one in resources if one["type"] == SECRET_TYPE}
+    made = {_name(one["urn"]): one for one in resources if one["type"] == SECRET_TYPE}
+    secrets = {name: one.get("outputs") or {} for name, one in made.items()}
     spec = outputs["spec"]
     munge = str(secrets.get("munge-key", {}).get("value", ""))
     users = {user["name"]: str(secrets.get(f"user-{user['name']}-key", {}).get("public", "")) for user in spec["users"]}
@@ -85,6 +92,8 @@ def read(exported: Mapping[str, Any]) -> Known:
             for one in resources
             if one.get("custom")
         ),
+        node_key=str(secrets.get(NODE_KEY, {}).get("public", "")),
+        node_key_since=_moment(made.get(NODE_KEY, {}).get("created")),
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LISTS = {"aws": "components.aws.instances"}
 """Target → the module that lists instances there."""
 INSTANCE_TYPE, TEMPLATE_TYPE = "aws:ec2/instance:Instance", "aws:ec2/launchTemplate:LaunchTemplate"
+SITE_TYPE = "clusterwright:aws:Site"
 NAMED_WITHIN = dt.timedelta(minutes=10)
 """An instance is named after it was started, and by the next `sync` if that failed."""
 END_IT = "if nobody needs it, end it: it is paid for"
@@ -57,7 +58,7 @@ def findings(instances: "Sequence[Instance]", known: Known, *, moment: dt.dateti
     unchecked: list[Unchecked] = []
     nodes: dict[str, list[Instance]] = defaultdict(list)
     for one in sorted(instances, key=lambda instance: (instance.launched, instance.id)):
-        if one.id in recorded:
+        if one.id in recorded or is_anothers(one, known):
             continue
         if one.builds_image:
             unchecked.append(Unchecked(Layer.CLOUD, f"instance {one.id}", "it builds an image, and ends with it"))
@@ -75,6 +76,12 @@ def findings(instances: "Sequence[Instance]", known: Known, *, moment: dt.dateti
         found += differing
         unchecked += [Unchecked(Layer.CLOUD, f"instance {several[-1].id} ({name})", why)] if why else []
     return found, unchecked
+
+
+def is_anothers(instance: "Instance", known: Known) -> bool:
+    """Say whether an instance belongs to another stack of the same name, whose mark it carries."""
+    mark = next((one["outputs"].get("owner") for one in known.resources if one["type"] == SITE_TYPE), None)
+    return bool(mark and instance.owner and instance.owner != mark)
 
 
 def _templates(known: Known) -> dict[str, Mapping[str, Any]]:

@@ -44,6 +44,7 @@ def facts(role: str = "compute", **changes: Any) -> dict[str, Any]:
     state = {"/var/lib/clusterwright/state": mounted} if role == "control" else {}
     return {
         "has_record": True,
+        "is_born": True,
         "places": [],
         "packages": [],
         "package_files": [],

@@ -107,6 +107,26 @@ def start(cloud: SimulatedCloud, template: str, **tags: str) -> str:
     return str(identity)
 
 
+def _listener(cloud: SimulatedCloud) -> None:
+    action = {"type": "forward", "targetGroupArn": cloud.thing("lb.TargetGroup").id}
+    cloud.make("lb.Listener", loadBalancerArn=cloud.thing("lb.LoadBalancer").id, port=2222, protocol="TCP", defaultActions=[action])
+
+
+def _target(cloud: SimulatedCloud) -> None:
+    cloud.make("lb.TargetGroupAttachment", targetGroupArn=cloud.thing("lb.TargetGroup").id, targetId=named(cloud, "ec2.Instance", "control-0").id, port=22)
+
+
+def share_homes(cloud: SimulatedCloud) -> None:
+    cloud.make("efs.FileSystemPolicy", fileSystemId=named(cloud, "efs.FileSystem", "home").id, policy=FOR_ANYBODY)
+
+
+def _peer(cloud: SimulatedCloud) -> None:
+    vpc = cloud.thing("ec2.Vpc").id
+    over = ["pcx-00000000000000003", vpc, "vpc-09999999999999999", "999999999999", "deleted"]
+    cloud.set("peerings", [["pcx-00000000000000001", vpc, "vpc-09999999999999999", "999999999999", "active"],
+                           ["pcx-00000000000000002", "vpc-09999999999999999", vpc, "123456789012", "pending-acceptance"], over])  # fmt: skip
+
+
 EC2, IAM, VPC = "aws:ec2", "aws:iam", "aws:vpc"
 GROUP, INSTANCE, TEMPLATE = f"{EC2}/securityGroup:SecurityGroup", f"{EC2}/instance:Instance", f"{EC2}/launchTemplate:LaunchTemplate"
 RIGHTS = (
@@ -190,4 +210,12 @@ def _attachment(cloud: SimulatedCloud, policy: str) -> str:
     return one.id
 
 
-BATCHES = {"rights": RIGHTS, "sizes": SIZES, "losses": LOSSES}
+ATTACHMENTS = (
+    Plant("a listener added to the balancer", _listener, ("error CW708 aws:lb/loadBalancer:LoadBalancer login-balancer: listener arn:*",)),
+    Plant("a stranger behind the balancer", _target, ("error CW708 aws:lb/targetGroup:TargetGroup login-targets: target i-*",)),
+    Plant("a file system shared with others", share_homes, ("error CW708 aws:efs/fileSystem:FileSystem home-file-system: file system policy",)),
+    Plant("the network peered with others", _peer,
+          (f"error CW708 {EC2}/vpc:Vpc vpc: peering pcx-00000000000000001", f"error CW708 {EC2}/vpc:Vpc vpc: peering pcx-00000000000000002")),
+)  # fmt: skip
+
+BATCHES = {"rights": RIGHTS, "sizes": SIZES, "losses": LOSSES, "attachments": ATTACHMENTS}

@@ -10,6 +10,10 @@ SAID = [
     ("error: decrypting secure value: incorrect passphrase", "passphrase"),
     ("error: no stack named 'nosuch' found", "stack ls"),
     ("Unable to locate credentials", "no credentials"),
+    (
+        'error: read ".pulumi/meta.yaml": operation error S3: GetObject, get identity: get credentials: failed to refresh cached credentials, no EC2 IMDS role found',
+        "no credentials",
+    ),
     ("api error AccessDenied: User is not authorized to perform: ec2:DescribeVpcs", "ReadOnlyAccess"),
 ]
 

@@ -128,6 +128,18 @@ def test_outputs_that_no_input_names_count_only_where_a_rule_says_so() -> None:
     assert (stopped.where, stopped.level, stopped.actual) == (f"{host} it: instanceState", Level.ERROR, "stopped")
 
 
+def test_an_output_that_the_record_does_not_have_yet_is_no_drift_of_our_own_resources_and_is_named() -> None:
+    balancer = "clusterwright:local:Balancer"
+    older = document(step("update", balancer, "balancer", {"up": True}, {"up": True, "configuration": "abc"}, diffReasons=["configuration"]))
+    assert cloud.findings(older, None) == ()
+    [named] = cloud.left_out(older)
+    assert (named.where, "the next `up` does" in named.why) == (f"{balancer} balancer: configuration", True)
+    changed = document(step("update", balancer, "balancer", {"configuration": "abc"}, {"configuration": "xyz"}, diffReasons=["configuration"]))
+    assert told(cloud.findings(changed, None)) == [("CW702", f"{balancer} balancer: configuration")]
+    elsewhere = document(step("update", "aws:ec2/vpcEndpoint:VpcEndpoint", "s3", {"id": "x"}, {"id": "x", "policy": "all"}, diffReasons=["policy"]))
+    assert told(cloud.findings(elsewhere, None)) == [("CW702", "aws:ec2/vpcEndpoint:VpcEndpoint s3: policy")], "in a cloud it is what somebody wrote"
+
+
 def test_a_changed_secret_is_found_although_the_engine_shows_neither_side() -> None:
     kind, hidden = (
         "aws:secretsmanager/secretVersion:SecretVersion",

@@ -44,6 +44,26 @@ def test_a_malformed_ignore_file_is_said_beside_what_could_be_checked(backend: P
     assert "Cloud: could not be checked" in shown
 
 
+def test_a_report_that_can_not_be_written_hides_no_other_and_is_no_pass(backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (backend / "file").write_text("no folder")
+    assert run(backend, "--out", str(backend / "file" / "report.json"), "--out", str(backend / "report.md"), "--layer", "cloud") == 1
+    said = capsys.readouterr()
+    assert f"the report {backend}/file/report.json could not be written" in said.err
+    assert "Cloud: could not be checked" in said.out
+    assert (backend / "report.md").exists()
+
+
+def test_one_reason_of_several_layers_is_given_once_where_there_is_no_baseline(backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(backend, "baseline") == 1
+    assert capsys.readouterr().err.count("no stack named 'nosuch'") == 1
+
+
+def test_nothing_is_put_right_while_nobody_can_say_what_may_stand(backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (backend / "ignore.yaml").write_text("ignore: [{code: CW721}]")
+    assert run(backend, "fix", "--ignore", str(backend / "ignore.yaml"), "--yes") == 1
+    assert "`where` is missing" in capsys.readouterr().err
+
+
 def lock(backend: Path, pid: int, host: str) -> None:
     folder = backend / "state/.pulumi/locks/organization/clusterwright/nosuch"
     folder.mkdir(parents=True)

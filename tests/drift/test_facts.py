@@ -153,9 +153,17 @@ def test_declared_kernel_settings_are_read_from_recorded_texts() -> None:
         "/etc/sysctl.d/a.conf": {"text": "kernel.hostname=y\n"},
         "/etc/other": {"text": "a=b"},
     }
-    found = module("drift_facts")._sysctls(recorded)
+    found = module("drift_facts").sysctls(recorded, in_container=False)
     assert {name: one["declared"] for name, one in found.items()} == {"net.ipv4.ip_forward": "0", "kernel.hostname": "x"}
     assert found["kernel.hostname"]["actual"] == Path("/proc/sys/kernel/hostname").read_text().strip()
+
+
+def test_a_container_is_not_blamed_for_settings_of_the_machine() -> None:
+    """Ubuntu's packages declare some: that the kernel lets no container set them is no drift there, and is drift on a machine of its own."""
+    recorded = {"/etc/sysctl.d/10-some.conf": {"text": "kernel.ostype = BSD\nkernel.none_such = 1\n"}}
+    found = module("drift_facts").sysctls(recorded, in_container=False)
+    assert found == {"kernel.ostype": {"declared": "BSD", "actual": "Linux"}, "kernel.none_such": {"declared": "1", "actual": ""}}
+    assert module("drift_facts").sysctls(recorded, in_container=True) == {}
 
 
 BLOCK = ("# BEGIN clusterwright: keys of the blueprint; your own go outside of this block", "# END clusterwright")
@@ -178,3 +186,43 @@ def test_a_home_that_is_not_there_is_no_answer(tmp_path: Path) -> None:
     assert block(os.getuid(), str(home)) == []
     (home / ".ssh" / "authorized_keys").write_text("\n".join([BLOCK[0], "ssh-ed25519 BBBB stack", BLOCK[1]]))
     assert block(os.getuid(), str(home)) == ["ssh-ed25519 BBBB stack"]
+
+
+def test_what_the_first_boot_left_is_recorded_and_what_came_after_it_is_found(tmp_path: Path) -> None:
+    """A cloud's host is made from an image and writes some places when it is born; `since` is what it records of them."""
+    since, differences = module("ansible.module_utils.host_places").since, module("drift_facts").differences
+    (tmp_path / "fstab").write_text("")
+    (tmp_path / "sample").write_text("x")
+    image = places(tmp_path)
+    (tmp_path / "fstab").write_text("fs-1:/ /home nfs4\n")
+    (tmp_path / "sample").unlink()
+    (tmp_path / "network").write_text("eth0")
+    born = since(image, places(tmp_path))
+    assert {path.rpartition("/")[2]: entry["kind"] for path, entry in born.items()} == {"fstab": "file", "network": "file", "sample": "absent"}
+    assert differences({**image, **born}, places(tmp_path), written=set()) == []
+    (tmp_path / "network").write_text("eth1")
+    assert [one["path"].rpartition("/")[2] for one in differences({**image, **born}, places(tmp_path), written=set())] == ["network"]
+
+
+def test_a_lustre_client_counts_for_the_kernel_that_it_was_built_for() -> None:
+    lustre_client = module("drift_facts").lustre_client
+    packages = {
+        "lustre-client-modules-6.8.0-1063-aws": {"version": "2.15.6-1fsx34", "held": True},
+        "lustre-client-utils": {"version": "2.15.6-1fsx34", "held": True},
+    }
+    assert lustre_client(packages, "6.8.0-1063-aws") == "2.15.6-1fsx34"
+    assert lustre_client(packages, "6.8.0-1064-aws") == "none for this kernel"
+    assert lustre_client({}, "6.8.0-1063-aws") == ""
+
+
+def test_a_container_tells_of_the_kernel_that_it_would_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel_set = module("ansible.module_utils.kernel_set")
+    marker = tmp_path / "container"
+    monkeypatch.setattr(kernel_set, "MODULES", str(tmp_path / "modules"))
+    monkeypatch.setattr(kernel_set, "CONTAINER", str(marker))
+    marker.touch()
+    assert kernel_set.release() == os.uname().release, "it has none of its own"
+    (tmp_path / "modules" / "6.8.0-1063-aws" / "kernel").mkdir(parents=True)
+    assert kernel_set.release() == "6.8.0-1063-aws"
+    marker.unlink()
+    assert kernel_set.release() == os.uname().release

@@ -47,6 +47,13 @@ def test_a_place_gets_owner_and_mode_back_whatever_its_name_is() -> None:
     assert step.argv[4:] == ("root:slurm", "0640", "/etc/a $(reboot)")
 
 
+@pytest.mark.parametrize("code", [Code.UNIT_STOPPED, Code.UNIT_FAILED])
+@pytest.mark.parametrize("unit", ["mariadb.service", "home.mount", "data.automount"])
+def test_what_holds_data_is_left_to_a_person(code: Code, unit: str) -> None:
+    made = plan(on_host(code, f"unit {unit}", "active", host="control-0"))
+    assert (made.steps, [one.why for one in made.left]) == ((), ["put it back"])
+
+
 def test_nothing_is_done_unasked() -> None:
     made = plan(*(found for found, _ in COMMANDS), kinds={fix.Kind.UNITS})
     assert {step.finding.code for step in made.steps} == {Code.UNIT_STOPPED, Code.UNIT_FAILED}

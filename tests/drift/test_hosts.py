@@ -76,6 +76,7 @@ REST = [
     ({"packages": [{"name": "bash", "recorded": FREE, "actual": HOLD}]}, ["CW729 train-0: package bash"]),
     ({"package_files": ["/usr/sbin/slurmd"]}, ["CW730 train-0: /usr/sbin/slurmd"]),
     ({"units": {"x": unit(ActiveState="inactive", SubState="dead")}}, ["CW731 train-0: unit x"]),
+    ({"units": {"cloud-init-main.service": unit(Type="notify", ActiveState="inactive", SubState="dead")}}, []),
     ({"units": {"x": unit(ActiveState="inactive", SubState="dead", ConditionResult="no")}}, []),
     ({"units": {"x": unit(ActiveState="inactive", SubState="dead", Type="oneshot")}}, []),
     ({"units": {"x": unit(ActiveState="inactive", SubState="dead", UnitFileState="disabled")}}, []),
@@ -115,6 +116,11 @@ def test_a_host_without_a_record_is_said_to_be_unchecked() -> None:
     assert [*hosts.unchecked(TRAIN, facts())] == []
 
 
+def test_the_files_of_a_host_whose_first_boot_is_not_over_are_said_to_be_unchecked() -> None:
+    [one] = hosts.unchecked(TRAIN, facts(is_born=False))
+    assert (one.where, "first boot is not over" in one.why) == ("train-0: files", True)
+
+
 def test_versions_are_compared_with_the_profile_by_their_beginning() -> None:
     cases = [("24.11.5", "24.11", True), ("24.11", "24.11", True), ("24.110", "24.11", False), ("6.8.0-1015-aws", "6.8.0", True), ("570.1", "570.10", False)]
     for actual, asked, expected in cases:
@@ -133,8 +139,23 @@ def test_what_the_profile_does_not_name_is_compared_among_hosts_of_a_group() -> 
 
 def test_versions_that_no_host_can_tell_are_unchecked() -> None:
     spec = {**known().spec, "software": {**known().spec["software"], "versions": [["driver", "570"], ["kernel", "6.12"]]}}
-    [one] = versions.unchecked(known(spec=spec), examples.all_facts())
-    assert (one.where, one.why) == ("all hosts: driver", "simulated hosts don't have it")
+    found = [(one.where, one.why) for one in versions.unchecked(known(spec=spec), examples.all_facts())]
+    assert found == [("all hosts: driver", "simulated hosts don't have it"), ("all hosts: fabric_manager", "simulated hosts don't have it")]
+
+
+def test_what_goes_with_the_kernel_is_compared_with_what_was_baked() -> None:
+    baked = {"kernel": "6.8.0-1063-aws", "driver": "580.178.04", "nccl": "2.30.4", "efa_installer": "1.50.0", "lustre_client": "2.15.6-1fsx34"}
+    spec = {**known().spec, "simulated": [], "software": {**known().spec["software"], "versions": [list(pair) for pair in baked.items()]}}
+    good = {**facts()["versions"], **baked, "fabric_manager": "580.178.04"}
+    del good["nccl"]
+    seen = {host: {**of_host, "versions": dict(good)} for host, of_host in examples.all_facts().items()}
+    assert told(versions.findings(known(spec=spec), seen)) == []
+    assert [(one.where, one.why) for one in versions.unchecked(known(spec=spec), seen)] == [("all hosts: nccl", "jobs bring it")]
+    host = next(host for host in seen if host.name == "train-1")
+    moved = {"kernel": "6.8.0-1064-aws", "lustre_client": "none for this kernel", "fabric_manager": "580.159.03"}
+    for name, version in moved.items():
+        changed = {**seen, host: {**seen[host], "versions": {**good, name: version}}}
+        assert told(versions.findings(known(spec=spec), changed)) == [("CW770", f"train-1: {name}")], name
 
 
 def devices(**changes: Any) -> dict[str, Any]:

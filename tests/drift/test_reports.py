@@ -93,6 +93,10 @@ def test_sarif_has_what_the_standard_and_code_scanning_ask_for(nasty: bool) -> N
         assert result["level"] in ("error", "warning", "note")
         assert result["message"]["text"]
         assert result["partialFingerprints"]["clusterwrightDrift/v1"]
+    # What GitHub tells alerts apart by (GitHub Docs, "SARIF support for code scanning"), and what it asks of rules (GH2012 of Microsoft's validator).
+    assert len({result["partialFingerprints"]["primaryLocationLineHash"] for result in run["results"]}) == len(run["results"])
+    assert all(rule[part]["text"] for rule in run["tool"]["driver"]["rules"] for part in ("shortDescription", "fullDescription", "help"))
+    for result in run["results"]:
         assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "stacks/Pulumi.prod.yaml"
     assert [result.get("baselineState") for result in run["results"]] == ["new", "unchanged", "unchanged"]
     assert [result.get("suppressions", [{}])[0].get("justification") for result in run["results"]] == [None, None, "ours"]

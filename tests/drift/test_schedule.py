@@ -62,7 +62,9 @@ def test_a_crontab_line_runs_the_command_and_hides_no_percent_sign_from_cron() -
     assert line.startswith("*/15 * * * * root flock -n ")
     assert not re.search(r"(?<!\\)%", line), "a bare percent sign ends the command (crontab(5))"
     words = shlex.split(line.replace("\\%", "%").partition("flock")[2])
-    assert command_of(words[words.index("-c") + 1]) == EXPECTED
+    shell = words[words.index("-c") + 1]
+    assert command_of(shell) == EXPECTED
+    assert shell.startswith("set -a; [ ! -r /etc/clusterwright/drift.env ] || . /etc/clusterwright/drift.env; set +a; ")
     assert "rotate 30" in files["/etc/logrotate.d/clusterwright-drift-prod"]
 
 
@@ -74,9 +76,39 @@ def test_a_workflow_runs_on_time_keeps_reports_and_never_shows_a_secret() -> Non
     assert workflow["permissions"] == {"contents": "read", "security-events": "write"}
     steps = workflow["jobs"]["drift"]["steps"]
     check = next(step for step in steps if step.get("name") == "Check")
-    assert command_of(check["run"]) == [*EXPECTED, "--since-last"]
+    assert command_of(check["run"]) == EXPECTED
     assert all(re.fullmatch(r"\$\{\{ secrets\.\w+ \}\}", value) for value in check["env"].values())
-    assert [step["uses"] for step in steps if "uses" in step][-2:] == ["github/codeql-action/upload-sarif@v3", "actions/upload-artifact@v4"]
+    after = {step["name"]: step["if"] for step in steps[steps.index(check) + 1 :]}
+    assert list(after) == ["Remember", "Summary", "Code scanning", "Reports"]
+    assert all(condition.startswith("always() && hashFiles(") for condition in after.values()), "drift fails the job, and what it found is kept all the same"
+
+
+def test_a_workflow_for_a_stack_on_aws_sets_up_what_asks_it_and_logs_in_without_a_key() -> None:
+    [text] = schedule.files("github", made(target="aws")).values()
+    workflow = yaml.load(text, Loader=yaml.BaseLoader)
+    assert workflow["permissions"]["id-token"] == "write"
+    steps = workflow["jobs"]["drift"]["steps"]
+    assert next(step for step in steps if step.get("name") == "Set up")["run"] == "make setup EXTRAS=aws"
+    assert next(step for step in steps if step.get("name") == "Log in to AWS")["with"].keys() == {"role-to-assume", "aws-region"}
+    [text] = schedule.files("gitlab", made(target="aws")).values()
+    assert yaml.safe_load(text)["clusterwright-drift-prod"]["script"][0] == "make setup EXTRAS=aws"
+
+
+@pytest.mark.parametrize(("status", "expected"), [(0, 0), (7, 7), (75, 0), (1, 1)])
+@pytest.mark.parametrize("kind", ["github", "kubernetes"])
+def test_what_is_no_answer_yet_fails_no_job_and_all_else_keeps_its_status(kind: str, status: int, expected: int, tmp_path: Path) -> None:
+    """The shell that the job runs, with a program in the check's place that ends as the check would."""
+    [text] = schedule.files(kind, made(words=())).values()
+    *_, job = yaml.safe_load_all(text)
+    if kind == "github":
+        line = next(step for step in job["jobs"]["drift"]["steps"] if step.get("name") == "Check")["run"]
+        argv = ["bash", "-e", "-c", line]
+    else:
+        argv = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"][0]["command"]
+    (tmp_path / "clusterwright").write_text(f"#!/bin/sh\nexit {status}\n")
+    (tmp_path / "clusterwright").chmod(0o755)
+    (tmp_path / "activate").write_text(f"PATH={tmp_path}:$PATH\n")
+    assert subprocess.run(argv, cwd=tmp_path, check=False).returncode == expected
 
 
 def test_a_job_of_gitlab_reports_drift_without_failing_the_pipeline() -> None:
@@ -86,18 +118,27 @@ def test_a_job_of_gitlab_reports_drift_without_failing_the_pipeline() -> None:
     assert job["allow_failure"] == {"exit_codes": [7, 75]}
     assert job["artifacts"]["reports"] == {"junit": "drift/report.xml"}
     assert job["artifacts"]["expire_in"] == "30 days"
+    assert job["cache"]["when"] == "always", "a job that found drift has failed, and what it found is remembered all the same"
     assert command_of(job["script"][1]) == EXPECTED
 
 
 def test_a_cronjob_runs_one_check_at_a_time_and_keeps_its_history() -> None:
     [(_, text)] = schedule.files("kubernetes", made(stack="Prod_1")).items()
     claim, cron = yaml.safe_load_all(text)
-    assert cron["metadata"]["name"] == claim["metadata"]["name"] == "clusterwright-drift-prod-1"
+    assert cron["metadata"]["name"] == claim["metadata"]["name"] == made(stack="Prod_1").name
     assert cron["spec"]["concurrencyPolicy"] == "Forbid"
     pod = cron["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     assert pod["volumes"][0]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
     assert pod["containers"][0]["volumeMounts"][0]["mountPath"] in pod["containers"][0]["command"][2]
     assert pod["automountServiceAccountToken"] is False
+
+
+def test_no_two_stacks_have_files_of_one_name_and_kubernetes_takes_each() -> None:
+    stacks = ("prod", "Prod", "prod-1", "prod_1", "prod.1", "Prod_1", "a" * 32, "a" * 33, "a" * 100, "a" * 99)
+    names = [made(stack=stack).name for stack in stacks]
+    assert len(set(names)) == len(stacks)
+    assert all(re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", name) and len(name) <= 52 for name in names)
+    assert names[0] == "clusterwright-drift-prod"
 
 
 @pytest.mark.parametrize(

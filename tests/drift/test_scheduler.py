@@ -205,3 +205,40 @@ def test_what_the_elastic_program_does_by_itself_is_no_drift() -> None:
 def test_what_the_elastic_program_leaves_to_somebody_is() -> None:
     found, _ = scheduler.findings(answers(nodes=nodes("DOWN+CLOUD", BROKEN)), {scheduler.CONF: CONF}, SPEC)
     assert told(found) == [("CW756", "node train-1: down")]
+
+
+TWO = {**SPEC, "control": {**SPEC["control"], "count": 2}}
+PAIR = "Slurmctld(primary) at control-0 is {}\nSlurmctld(backup) at control-1 is {}\n"
+
+
+def pair(first: str, second: str) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """Give what a cluster of two controllers answers, and its slurm.conf."""
+    conf = templates.render(
+        "slurm.conf.j2", role="slurm_config", spec=TWO, host={"cgroup": "v2"}, provided={"addresses": {"control-0": "10.0.0.4", "control-1": "10.0.0.5"}}
+    )
+    config = CONFIG.replace(
+        "SlurmctldHost[0]        = control-0\n", "SlurmctldHost[0]        = control-0(10.0.0.4)\nSlurmctldHost[1]        = control-1(10.0.0.5)\n"
+    )
+    return answers(ping=PAIR.format(first, second), config=config.replace("= control-0\nAccountingStorageT", "= 10.0.0.4\nAccountingStorageT")), {
+        scheduler.CONF: conf
+    }
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "silent"),
+    [
+        ("UP", "UP", []),
+        ("DOWN", "UP", [("CW750", "slurmctld of control-0")]),
+        ("UP", "DOWN", [("CW750", "slurmctld of control-1")]),
+        ("DOWN", "DOWN", [("CW750", "slurmctld")]),
+    ],
+)
+def test_of_two_controllers_each_has_to_answer(first: str, second: str, silent: list[tuple[str, str]]) -> None:
+    found, _ = scheduler.findings(*pair(first, second), TWO)
+    assert told(found) == silent
+
+
+@pytest.mark.parametrize(("serving", "said"), [((), False), (("control-0",), False), (("control-1",), True)])
+def test_a_second_controller_that_serves_is_told_and_no_drift(serving: tuple[str, ...], said: bool) -> None:
+    told_of = [one.where for one in scheduler.taken_over(TWO, serving)]
+    assert told_of == (["which controller serves"] if said else [])

@@ -112,7 +112,7 @@ def files_of(stack: Standing) -> dict[str, tuple[int, bytes]]:
 
 def writes(cloud: SimulatedCloud) -> dict[str, int]:
     """Give the calls that are not for looking."""
-    looks = ("read ", "invoke ", "ec2.Describe", "sts.Get")
+    looks = ("read ", "invoke ", "ec2.Describe", "elbv2.Describe", "efs.Describe", "sts.Get")
     return {name: number for name, number in cloud.calls().items() if not name.startswith(looks)}
 
 
@@ -212,14 +212,18 @@ def test_what_may_not_be_read_hides_nothing_else(stack: Standing, cloud: Simulat
     cloud.lose(cloud.thing("ec2.FlowLog").id)
     cloud.fault("read rds.Instance", code="AccessDenied", message="not authorized to perform: rds:DescribeDBInstances", times=None)
     cloud.fault("ec2.DescribeInstances", code="UnauthorizedOperation", message="You are not authorized to perform this operation.", times=None)
+    cloud.fault("elbv2.DescribeListeners", code="AccessDenied", message="not authorized to perform: elasticloadbalancing:DescribeListeners", times=None)
+    planted_in_cloud.share_homes(cloud)
     report = look(stack)
-    assert (lines(report), status(report)) == (["error CW701 aws:ec2/flowLog:FlowLog flow-log"], 1)
+    home = "aws:efs/fileSystem:FileSystem home-file-system: file system policy"
+    assert (lines(report), status(report)) == (["error CW701 aws:ec2/flowLog:FlowLog flow-log", f"error CW708 {home}"], 1)
     said = only(report).failure
     assert "1 resource could not be looked at" in said
     assert "rds:DescribeDBInstances" in said
     assert "the instances under the stack's name could not be listed" in said
     assert "ReadOnlyAccess" in said
-    assert [one.where for one in report.unchecked] == ["aws:rds/instance:Instance accounting-database"]
+    assert "elasticloadbalancing:DescribeListeners" in said
+    assert [one.where for one in report.unchecked] == ["aws:rds/instance:Instance accounting-database", "listener that no resource stands for"]
 
 
 def test_a_wrong_passphrase_and_a_stack_that_is_not_there_are_told_apart(stack: Standing, monkeypatch: pytest.MonkeyPatch) -> None:

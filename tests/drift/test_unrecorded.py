@@ -1,11 +1,13 @@
 """Instances under the stack's name: nodes, those on their way, those that are nobody's. Pure."""
 
 import datetime as dt
+import sys
 from typing import Any
 
 import pytest
 
 from blueprints.finding import Level
+from components.aws import attached
 from components.aws.instances import Instance
 from stacks.drift import unrecorded
 from stacks.drift.finding import Unchecked
@@ -21,6 +23,7 @@ TEMPLATE = {
 
 def stack() -> Known:
     resources = (
+        {"type": unrecorded.SITE_TYPE, "name": "site", "id": "dev", "outputs": {"owner": "mine"}},
         {"type": unrecorded.INSTANCE_TYPE, "name": "control-0", "id": "i-control", "outputs": {}},
         {"type": unrecorded.TEMPLATE_TYPE, "name": "train-template", "id": "lt-1", "outputs": TEMPLATE},
     )
@@ -42,6 +45,12 @@ def judge(*instances: Instance) -> tuple[list[tuple[str, str]], list[Unchecked]]
 
 def test_nodes_and_what_the_stack_made_are_no_findings() -> None:
     assert judge(instance(), instance("i-control", part="control", node_set="", node="control-0")) == ([], [])
+
+
+def test_what_another_stack_of_the_same_name_started_is_none_of_our_business() -> None:
+    stray = {"node_set": "gone", "node": "gone-0"}
+    assert judge(instance(**stray, owner="theirs")) == ([], [])
+    assert [where for _, where in judge(instance(**stray, owner="mine"), instance("i-2", **stray))[0]] == ["instance i-1", "instance i-2"]
 
 
 NOBODYS = [
@@ -83,3 +92,11 @@ def test_a_node_of_an_older_template_is_not_compared_with_the_new_one() -> None:
 
 def test_where_nobody_can_list_instances_there_are_none() -> None:
     assert unrecorded.look("prod", {"target": "local"}) == ()
+
+
+def test_without_the_sdk_of_the_cloud_that_is_said_and_not_taken_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(unrecorded.Unanswered, match="make setup EXTRAS=aws"):
+        unrecorded.look("prod", {"target": "aws", "network": {"region": "us-east-1"}})
+    seen = attached.look(attached.Things(networks=("vpc-1",)), region="us-east-1")
+    assert (seen.attached, seen.answered) == ((), False)

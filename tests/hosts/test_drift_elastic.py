@@ -8,7 +8,7 @@ import pytest
 
 from tests.hosts.deployment import Deployment, deployment, wait_until
 
-pytestmark = [pytest.mark.hosts, pytest.mark.soak]
+pytestmark = pytest.mark.hosts
 
 UP_WITHIN_S = 180
 GONE_WITHIN_S = 240  # a minute idle, Slurm's own look every few seconds, and the stop
@@ -47,6 +47,21 @@ def standing(stack: Deployment) -> set[str]:
     return {name for name in stack.leaders() if name.startswith("train-")}
 
 
+def test_three_checks_while_a_host_comes_works_and_goes_find_nothing(stack: Deployment) -> None:
+    job = stack.ssh("sbatch --parsable --nodes=1 --gpus-per-node=8 --wrap 'sleep 600'").strip()
+    wait_until(lambda: bool(standing(stack)), awaiting="a host to be started", within_s=UP_WITHIN_S)
+    [name] = standing(stack)
+    coming = report(stack, status=0)
+    assert (lines(coming), name in unjudged(coming)) == ([], True), "a host on its way is named"
+    wait_until(lambda: slurm(stack, "squeue", "--noheader", f"--job={job}", "--format=%T") == "RUNNING", awaiting="the job to run", within_s=UP_WITHIN_S)
+    assert lines(report(stack, status=0)) == []
+    slurm(stack, "scancel", job)
+    slurm(stack, "scontrol", "update", f"nodename={name}", "state=power_down_asap")
+    assert lines(report(stack, status=0)) == []
+    wait_until(lambda: not standing(stack), awaiting="the host to go", within_s=GONE_WITHIN_S)
+
+
+@pytest.mark.soak
 def test_coming_and_going_is_no_drift_and_what_is_up_is_looked_at(stack: Deployment) -> None:
     off = report(stack, status=0)
     assert (lines(off), unjudged(off)) == ([], {"train: train-0, train-1": "off: they come when jobs want them"})
@@ -71,6 +86,7 @@ def test_coming_and_going_is_no_drift_and_what_is_up_is_looked_at(stack: Deploym
     assert (lines(gone), unjudged(gone)) == ([], {"train: train-0, train-1": "off: they come when jobs want them"})
 
 
+@pytest.mark.soak
 def test_twenty_checks_while_hosts_come_and_go_find_nothing(stack: Deployment) -> None:
     wait_until(lambda: not standing(stack), awaiting="idle hosts to go", within_s=GONE_WITHIN_S)
     seen: set[frozenset[str]] = set()

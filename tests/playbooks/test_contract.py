@@ -38,7 +38,7 @@ def _set(*path: str | int, to: Any) -> Callable[[Variables], None]:
 
 
 BROKEN: list[tuple[Callable[[Variables], None], str]] = [
-    (_set("software", "slurm", to="17.11"), "Slurm 17.11 of profile debian-13 is unknown to the playbooks: they know 22.05 and 24.11."),
+    (_set("software", "slurm", to="17.11"), "Slurm 17.11 of profile debian-13 is unknown to the playbooks: they know 22.05 and 23.11 and 24.11."),
     (_set("storage", to=[]), "No file system is mounted at /home: a user's files would differ from host to host."),
     (_set("users", 0, "uid", to=7), "User ada has uid 7; numbers from 1000 to 60000 belong to people."),
     (_set("users", 0, "default_account", to="other"), "User ada has default account other but is not one of its users."),

@@ -52,6 +52,9 @@ def test_waiting_for_a_port_ends_when_something_listens_and_fails_in_time_when_n
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
         assert subprocess.run(["bash", str(program), "127.0.0.1", port, "5"], check=False, timeout=30).returncode == 0
+        # Of several hosts one has to listen, whichever it is; nobody has an address that is kept for examples (RFC 5737).
+        for hosts in ("192.0.2.1,127.0.0.1", "127.0.0.1,192.0.2.1"):
+            assert subprocess.run(["bash", str(program), hosts, port, "20"], check=False, timeout=60).returncode == 0
     ended = subprocess.run(["bash", str(program), "127.0.0.1", port, "1"], capture_output=True, text=True, check=False, timeout=30)
     assert ended.returncode == 1
     assert f"127.0.0.1:{port}" in ended.stderr

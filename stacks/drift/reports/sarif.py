@@ -1,5 +1,6 @@
 """The report as SARIF 2.1.0, as code scanning shows it. Pure."""
 
+import importlib.metadata
 import json
 from typing import Any
 
@@ -11,6 +12,8 @@ from . import words
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 FINGERPRINT = "clusterwrightDrift/v1"
+CODE_SCANNING_FINGERPRINT = "primaryLocationLineHash"
+"""The one by which GitHub tells results apart; where it is missing it is made from the line of the file, which is the same for all of ours (GitHub Docs, "SARIF support for code scanning")."""
 SEVERITIES = {Level.ERROR: "8.0", Level.WARNING: "5.0", Level.NOTE: "2.0"}
 """Numbers by which code scanning sorts (0 to 10)."""
 
@@ -30,7 +33,7 @@ def as_record(report: Report) -> dict[str, Any]:
         "tool": {
             "driver": {
                 "name": "clusterwright drift",
-                "informationUri": "https://github.com/clusterwright/clusterwright",
+                "semanticVersion": importlib.metadata.version("clusterwright"),
                 "rules": [_rule(code) for code in used],
             }
         },
@@ -46,6 +49,8 @@ def _rule(code: Code) -> dict[str, Any]:
         "id": str(code),
         "name": code.name.title().replace("_", ""),
         "shortDescription": {"text": code.meaning},
+        "fullDescription": {"text": f"{code.meaning[0].upper()}{code.meaning[1:]}."},
+        "help": {"text": f"`clusterwright explain {code}` says more, and each finding what to do."},
         "defaultConfiguration": {"level": str(code.level)},
         "properties": {"problem.severity": str(code.level), "security-severity": SEVERITIES[code.level], "tags": ["drift"]},
     }
@@ -65,7 +70,7 @@ def _result(finding: Drift, report: Report, used: list[Code]) -> dict[str, Any]:
                 "logicalLocations": [{"fullyQualifiedName": f"{finding.layer}/{finding.where}", "kind": "resource"}],
             }
         ],
-        "partialFingerprints": {FINGERPRINT: finding.fingerprint},
+        "partialFingerprints": {FINGERPRINT: finding.fingerprint, CODE_SCANNING_FINGERPRINT: f"{finding.fingerprint}:1"},
         "properties": {"layer": str(finding.layer), "desired": finding.desired, "recorded": finding.recorded, "actual": finding.actual},
     }
     if report.fresh is not None:

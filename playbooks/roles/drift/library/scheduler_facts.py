@@ -1,5 +1,6 @@
 """Ask Slurm's daemons what they are configured with and how their nodes are."""
 
+import os
 import subprocess
 
 from ansible.module_utils import host_places
@@ -18,6 +19,7 @@ options:
 """
 
 FOLDER = "/etc/slurm/"
+MARK = "/run/slurmctld/serves"  # role slurmctld; of two controllers the one that serves has it
 QUESTIONS = {
     "ping": ["scontrol", "ping"],
     "config": ["scontrol", "show", "config"],
@@ -47,7 +49,7 @@ def main() -> None:
         answers[name] = _ask(argv, module.params["deadline_s"])
         if name == "ping" and answers[name].get("error"):
             break  # each further question would wait for its own deadline
-    module.exit_json(changed=False, answers=answers, configuration=_configuration())
+    module.exit_json(changed=False, answers=answers, configuration=_configuration(), serves=os.path.exists(MARK))
 
 
 def _configuration() -> dict[str, str]:
