@@ -12,6 +12,8 @@ activated = . ./activate &&
 program = $(activated) exec clusterwright
 chosen = --stack $(STACK) $(if $(BLUEPRINT),--blueprint $(BLUEPRINT)) $(ARGS)
 pytest = $(activated) exec python -m pytest $(ARGS)
+# Tests that share nothing of the machine: as many at a time as it has processors; one after another with ARGS=-n0, which a debugger needs.
+together = $(activated) exec python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal $(ARGS)
 
 .PHONY: help
 help: ## list the targets
@@ -51,15 +53,18 @@ format: ## rewrite Python files in the project's format
 	@tools/setup python engine
 	@$(activated) ruff format --quiet && exec ruff check --fix-only --quiet
 
-.PHONY: test
-test: ## all tests that this machine can run
+.PHONY: setup-test
+setup-test: ## install what the tests need and is missing
 	@EXTRAS="aws $(EXTRAS)" tools/setup packages browser python engine scanner
-	@$(pytest) -m 'not soak'
+
+.PHONY: test
+test: setup-test ## all tests that this machine can run
+	@$(activated) exec tools/test $(ARGS)
 
 .PHONY: test-pure
 test-pure: ## milliseconds: no browser, no engine, no hosts
 	@tools/setup python engine
-	@$(pytest) -m 'not browser and not engine and not hosts and not soak' --ignore=tests/components
+	@$(together) -m 'not browser and not engine and not hosts and not soak' --ignore=tests/components
 
 .PHONY: test-browser
 test-browser: ## seconds: reports and pictures in a browser
@@ -69,16 +74,16 @@ test-browser: ## seconds: reports and pictures in a browser
 .PHONY: test-components
 test-components: ## seconds: whole programs against Pulumi's mocks
 	@EXTRAS="aws $(EXTRAS)" tools/setup python engine scanner
-	@$(pytest) -m 'not engine and not hosts and not soak' tests/components
+	@$(together) -m 'not engine and not hosts and not soak' tests/components
 
 .PHONY: test-engine
 test-engine: ## tens of seconds: the real engine
 	@EXTRAS="aws $(EXTRAS)" tools/setup python engine
-	@$(pytest) -m 'engine and not hosts and not soak'
+	@$(together) -m 'engine and not hosts and not soak'
 
 .PHONY: test-hosts
 test-hosts: ## minutes: real hosts on this machine (root)
-	@tools/setup
+	@EXTRAS="aws $(EXTRAS)" tools/setup
 	@$(pytest) -m 'hosts and not soak'
 
 .PHONY: soak

@@ -47,6 +47,7 @@ def test_a_database_that_does_not_start(stack: Deployment) -> None:
     assert "renamed" in stack.inside("control-0", "sacctmgr", "--noheader", "--parsable2", "show", "account", "format=description").split()
 
 
+@pytest.mark.soak
 def test_a_differing_munge_key(stack: Deployment) -> None:
     stack.up()
     key = stack.host("login-0").upper / "etc/munge/munge.key"

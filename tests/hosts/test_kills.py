@@ -36,7 +36,11 @@ def test_up_goes_on_after_each_kill_and_down_leaves_nothing(tmp_path: Path) -> N
         assert sweep.left_behind(stack.names) == ()
 
 
-@pytest.mark.parametrize("point", ["Site site creating", "HostPool train creating", "slurmdbd : Start slurmdbd"])
+LATER = ("Site site creating", "HostPool train creating")
+"""Points for `make soak`, which has many more; the runs above go on from each of them."""
+
+
+@pytest.mark.parametrize("point", ["slurmdbd : Start slurmdbd", *(pytest.param(point, marks=pytest.mark.soak) for point in LATER)])
 def test_down_alone_leaves_nothing_after_a_kill(tmp_path: Path, point: str) -> None:
     with deployment("test-kill-down", tmp_path) as stack:
         stack.up_until(lambda line: point in line)
@@ -45,7 +49,7 @@ def test_down_alone_leaves_nothing_after_a_kill(tmp_path: Path, point: str) -> N
         assert sweep.left_behind(stack.names) == ()
 
 
-@pytest.mark.parametrize("has_backup", [True, False])
+@pytest.mark.parametrize("has_backup", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_a_state_that_a_kill_cut_off(tmp_path: Path, has_backup: bool) -> None:
     """A kill or a full disk in the moment of writing leaves half a file, of the state or of what the backend notes beside it."""
     with deployment("test-cut-off", tmp_path) as stack:

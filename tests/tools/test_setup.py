@@ -106,6 +106,14 @@ def test_old_package_lists_are_renewed_once(checkout: Path, bare_machine: Path) 
     assert verbs == ["install", "update", "install"]
 
 
+def test_a_mirror_that_is_being_renewed_is_asked_again(checkout: Path, bare_machine: Path) -> None:
+    misfit, fitting = checkout.parent / "misfit", checkout.parent / "fitting"
+    write_program(bare_machine / "id", "echo 0")
+    write_program(bare_machine / "apt-get", f'case "$*" in *update*) [ -f {misfit} ] && echo >{fitting} || echo >{misfit} ;; *) [ -f {fitting} ] ;; esac')
+    answer = setup(checkout, bare_machine, "packages")
+    assert answer.returncode == 0, answer.stderr
+
+
 def test_an_apt_that_fails_is_a_page(checkout: Path, bare_machine: Path) -> None:
     write_program(bare_machine / "id", "echo 0")
     write_program(bare_machine / "apt-get", "echo E: Unable to locate package >&2; exit 100")
@@ -222,6 +230,28 @@ def test_make_alone_lists_every_target() -> None:
     phony = [line.split()[1] for line in (PROJECT / "Makefile").read_text().splitlines() if line.startswith(".PHONY:")]
     listed = [line.split()[0] for line in make.stdout.splitlines()[1:]]
     assert listed == phony
+
+
+def continuous_integration(checkout: Path, programs: Path) -> list[str]:
+    shutil.copytree(PROJECT / ".ci", checkout / ".ci")
+    write_program(programs / "id", "echo 0")
+    write_program(programs / "sleep", "exit 0")
+    answer = subprocess.run([checkout / ".ci/run"], env={"PATH": str(programs)}, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout.splitlines()
+
+
+def test_continuous_integration_begins_on_a_machine_without_make(checkout: Path, bare_machine: Path) -> None:
+    copy = shutil.which("cp")
+    write_program(checkout / "make", 'echo "$CI $*"')
+    write_program(bare_machine / "apt-get", f"case $* in *'install '*' make') {copy} {checkout}/make {bare_machine}/make ;; esac")
+    assert continuous_integration(checkout, bare_machine) == ["true setup-test", "true test"]
+
+
+def test_continuous_integration_sets_up_again_what_a_network_kept_from_it(checkout: Path, bare_machine: Path) -> None:
+    failed = checkout / "failed"
+    write_program(bare_machine / "make", f'echo "$CI $*"; case $* in setup-test) [ -d {failed} ] || {{ mkdir {failed}; exit 2; }} ;; esac')
+    assert continuous_integration(checkout, bare_machine) == ["true setup-test", "true setup-test", "true test"]
 
 
 def test_a_scanner_that_can_not_be_installed_is_said_and_the_rest_goes_on(checkout: Path, bare_machine: Path) -> None:
