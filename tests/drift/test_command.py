@@ -70,7 +70,7 @@ def lock(backend: Path, pid: int, host: str) -> None:
     (folder / "it.json").write_text(json.dumps({"pid": pid, "hostname": host, "username": "ada", "timestamp": "2999-01-01T00:00:00Z"}))
 
 
-@pytest.mark.parametrize(("host", "pid", "status"), [(socket.gethostname(), os.getpid(), 75), ("elsewhere", 1, 75)])
+@pytest.mark.parametrize(("host", "pid", "status"), [(socket.gethostname(), os.getpid(), 75), ("elsewhere", 1, 75)], ids=["here", "elsewhere"])
 def test_nothing_is_checked_while_an_update_runs(host: str, pid: int, status: int, backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lock(backend, pid, host)
     assert run(backend) == status
