@@ -39,6 +39,7 @@ def test_one_of_two_serves(stack: Deployment) -> None:
     assert stack.preview_changes() == {}
 
 
+@pytest.mark.soak  # four minutes, most of them Slurm's own waiting
 def test_a_lost_controller_is_replaced_and_jobs_run_on(stack: Deployment) -> None:
     job = stack.ssh("sbatch --parsable --nodes=2 --wrap 'srun hostname; sleep 100; srun hostname'").strip()
     wait_until(lambda: state(stack, job) == "RUNNING", awaiting="the job to run", within_s=SOON_S)
