@@ -34,6 +34,7 @@ accounts:
 users:
   ada: {uid: 2001, account: research, ssh_keys: []}
 """
+JOB_STATE = "/var/lib/clusterwright/state/slurmctld/job_state"
 AUTHORITIES = "/var/lib/clusterwright/database-authorities.pem"
 TAKEN_OVER_WITHIN_S = 150
 ACCOUNTED_WITHIN_S = 90
@@ -60,6 +61,13 @@ class Pair(test_aws.OnCloud):
                 if self.inside(hostname, "sh", "-c", "test ! -e /run/slurmctld/serves || echo serves").strip():
                     found.add(hostname)
         return found
+
+    def is_known_to_both(self, job: str) -> None:
+        """Wait until a job stands in the state that both controllers share: Slurm writes it every few seconds, and what it was told since is lost with the power."""
+        changed = float(self.inside("control-0", "date", "+%s.%N"))
+        self.ssh(f"scontrol update jobid={job} comment=known")
+        written = ("stat", "--format=%.Y", JOB_STATE)
+        wait_until(lambda: float(self.inside("control-0", *written)) > changed, awaiting="the state to be written", within_s=60)
 
     def accounted(self, *jobs: str) -> list[str]:
         """Give what accounting says of jobs; nothing while it can't be asked."""
@@ -128,6 +136,7 @@ def test_a_pair_of_controllers_lives_from_up_to_down(stack: Pair) -> None:
     (first,) = stack.cloud.things(test_aws.KIND, tags={"clusterwright:node": "control-0"})
     running = stack.ssh("sbatch --parsable --nodes=1 --wrap 'sleep 90; srun hostname'").strip()
     wait_until(lambda: stack.state(running) == "RUNNING", awaiting="the job to run", within_s=60)
+    stack.is_known_to_both(running)
     stack.cloud.end(first.id)
     wait_until(lambda: stack.serving() == {"control-1"}, awaiting="the second controller to serve", within_s=TAKEN_OVER_WITHIN_S)
     steps.over("the first controller was lost, and the second serves")
