@@ -103,7 +103,8 @@ def _delete(world: "World", kind: facts.Kind, asked: Mapping[str, Any]) -> Any:
 
 def _sought(world: "World", kind: facts.Kind, asked: Mapping[str, Any]) -> Thing | None:
     """Find what a request is about: by its id, or by its arguments where the provider itself goes by those."""
-    if thing := world.store.get(kind.name, asked["id"]):
+    # EC2 describes a terminated instance for an hour; the provider takes it for gone (pulumi-aws, aws.ec2.Instance, read).
+    if (thing := world.store.get(kind.name, asked["id"])) and not thing.get("ended"):
         return thing
     alike = (one for one in world.store.all(kind.name) if all(one.get(name) == asked["inputs"].get(name) for name in kind.read_by))
     return next(alike, None) if kind.read_by else None
