@@ -2,7 +2,6 @@
 machine; cloud-init, SSH and Slurm on them are real."""
 
 import contextlib
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from tests.hosts.deployment import deployment, wait_until
 from tests.hosts.test_aws import NAME, OnCloud
+from tests.hosts.test_drift_elastic import lines, report
 from tests.simcloud import client
 
 pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
@@ -44,17 +44,6 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnCloud]:
     with client.started(home / "cloud", hosts=NAME) as cloud, contextlib.ExitStack() as ends:
         plain = ends.enter_context(deployment(STACK, home, blueprint=str(home / "blueprint.yaml"), target="aws"))
         yield OnCloud(plain.stack, plain.home, cloud)
-
-
-def report(stack: OnCloud, *words: str, status: int) -> dict[str, Any]:
-    done = stack.clusterwright("drift", "--json", "--history", str(stack.home / "history"), *words)
-    assert done.returncode == status, done.stdout[-6000:] + done.stderr[-3000:]
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-def lines(found: dict[str, Any]) -> list[str]:
-    return [f"{one['layer']} {one['code']} {one['where']}" for one in found["findings"]]
 
 
 def unjudged(found: dict[str, Any]) -> dict[str, str]:
