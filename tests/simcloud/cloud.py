@@ -14,6 +14,8 @@ from .store import Store, Thing
 # Tag restrictions that all services share: Tagging AWS Resources user guide, "Tag naming limits and requirements".
 TAGS_MOST, TAG_KEY_LONGEST, TAG_VALUE_LONGEST = 50, 128, 256
 PREFIXED_DIGITS = 26  # what the provider puts behind a prefix
+GIVEN = "given"
+"""Property of every thing: names of the inputs that somebody gave or that have a default."""
 TAG_LETTERS = re.compile(r"[\w\s.:/=+\-@]*")
 
 
@@ -180,7 +182,8 @@ class Cloud:
 
     def _thing(self, want: Want, rule: Rules, ident: str, default_tags: Mapping[str, str], *, made_s: float) -> Thing:
         former = dict(want.former.properties) if want.former else {}
-        kept = {name: value for name, value in former.items() if name not in want.kind.inputs}
+        # What a program may say and did not, the service chose once, and a change in place leaves it: an address, a zone.
+        kept = {name: value for name, value in former.items() if name not in want.kind.inputs or name not in former.get(GIVEN, want.kind.inputs)}
         properties: dict[str, Any] = {**kept, **want.values, "region": want.region}
         if want.kind.is_tagged:
             tags = dict(want.get("tags", {}))
@@ -189,6 +192,7 @@ class Cloud:
         for name, template in want.kind.computed.items():
             properties.setdefault(name, _filled(template, {**properties, "id": ident, "account": facts.ACCOUNT}))
         properties |= rule.computed(self, want, ident)
+        properties[GIVEN] = sorted(want.values)
         interfaces = rule.interfaces(self, want, ident)
         return Thing(want.kind.name, ident, want.region, properties, want.door, made_s, interfaces)
 

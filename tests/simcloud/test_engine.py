@@ -49,7 +49,13 @@ def test_a_cluster_lives_from_up_to_destroy(cluster: Deployment, cloud: Simulate
     before = {thing.id for thing in cloud.things()}
     cluster.up()
     assert {thing.id for thing in cloud.things()} == before
-    assert cloud.thing("ec2.Instance")["api"]["InstanceType"] == "m5.xlarge"
+    head = cloud.thing("ec2.Instance")
+    assert head["api"]["InstanceType"] == "m5.xlarge"
+    assert head["privateIp"] in head.addresses
+
+    cloud.end(head.id)
+    cluster.up("--refresh")
+    assert cloud.thing("ec2.Instance").id != head.id, "what is terminated is described for a while, and is gone for the provider all the same"
 
     template = cloud.thing("ec2.LaunchTemplate")
     assert (template["latestVersion"], template["defaultVersion"]) == (2, 2)

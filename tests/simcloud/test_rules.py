@@ -5,9 +5,11 @@ from collections.abc import Mapping
 import pytest
 
 from tests.simcloud import cases, facts
+from tests.simcloud.cloud import GIVEN
 from tests.simcloud.landscape import Account
 
 GOOD = [pytest.param(kind, needs, inputs, id=f"{kind}-{place}") for place, (kind, needs, inputs, _) in enumerate(cases.CASES)]
+TAGGED = [pytest.param(kind, needs, inputs, id=f"{kind}-{place}") for place, (kind, needs, inputs, _) in enumerate(cases.CASES) if facts.kinds()[kind].is_tagged]
 WRONG = [
     pytest.param(kind, needs, {**inputs, **change}, code, id=f"{kind}-{code}-{'-'.join(change)}")
     for kind, needs, inputs, changes in cases.CASES
@@ -41,6 +43,15 @@ def test_what_is_wrong_is_refused(account: Account, kind: str, needs: tuple[str,
     refused = account.refusal(kind, **inputs)
     assert refused.code == code, refused
     assert {thing.id for thing in account.cloud.store.everything()} == before
+
+
+@pytest.mark.parametrize(("kind", "needs", "inputs"), TAGGED)
+def test_a_change_in_place_leaves_what_the_service_worked_out(account: Account, kind: str, needs: tuple[str, ...], inputs: dict[str, object]) -> None:
+    make_needed(account, needs)
+    before = account.make(kind, **inputs)
+    after = account.cloud.update(before, account.filled({**inputs, "tags": {"changed": "yes"}}))
+    others = dict(before.properties) | {name: after[name] for name in ("tags", "tagsAll", GIVEN)}
+    assert dict(after.properties) == others
 
 
 def is_named(kind: facts.Kind, inputs: Mapping[str, object]) -> bool:

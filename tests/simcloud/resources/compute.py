@@ -118,7 +118,8 @@ class KeyPair(Rules):
             raise Refused("InvalidParameterValue", f"keyName is longer than {KEY_NAME_MOST}")
 
     def computed(self, cloud: Cloud, want: Want, ident: str) -> Mapping[str, Any]:
-        return {"keyPairId": f"key-{cloud.store.new_hex()}", "keyType": "ed25519" if want["publicKey"].startswith("ssh-ed25519") else "rsa"}
+        own = want.former["keyPairId"] if want.former else f"key-{cloud.store.new_hex()}"
+        return {"keyPairId": own, "keyType": "ed25519" if want["publicKey"].startswith("ssh-ed25519") else "rsa"}
 
 
 @of("ec2.PlacementGroup")
@@ -129,7 +130,7 @@ class PlacementGroup(Rules):
             raise Refused("InvalidParameterValue", f"partitionCount is for the strategy partition and from 1 to {PARTITIONS_MOST}")
 
     def computed(self, cloud: Cloud, want: Want, ident: str) -> Mapping[str, Any]:
-        return {"placementGroupId": f"pg-{cloud.store.new_hex()}"}
+        return {} if want.former else {"placementGroupId": f"pg-{cloud.store.new_hex()}"}
 
     def check_delete(self, cloud: Cloud, thing: Thing) -> None:
         users = [one.id for one in cloud.store.all("ec2.Instance") if not one.get("ended") and one["api"]["Placement"].get("GroupName") == thing.id]
