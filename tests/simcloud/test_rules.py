@@ -9,7 +9,9 @@ from tests.simcloud.cloud import GIVEN
 from tests.simcloud.landscape import Account
 
 GOOD = [pytest.param(kind, needs, inputs, id=f"{kind}-{place}") for place, (kind, needs, inputs, _) in enumerate(cases.CASES)]
-TAGGED = [pytest.param(kind, needs, inputs, id=f"{kind}-{place}") for place, (kind, needs, inputs, _) in enumerate(cases.CASES) if facts.kinds()[kind].is_tagged]
+TAGGED = [
+    pytest.param(kind, needs, inputs, id=f"{kind}-{place}") for place, (kind, needs, inputs, _) in enumerate(cases.CASES) if facts.kinds()[kind].is_tagged
+]
 WRONG = [
     pytest.param(kind, needs, {**inputs, **change}, code, id=f"{kind}-{code}-{'-'.join(change)}")
     for kind, needs, inputs, changes in cases.CASES
