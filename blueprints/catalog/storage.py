@@ -79,6 +79,9 @@ class StorageClass:
     """TCP, `988` or `1018-1023`."""
     survives: bool
     """False: what it holds is lost with a part of it."""
+    linked_backups: bool
+    """Whether it can have backups while a bucket is linked to it."""
+    backups_source: str
     user_quotas: bool | None
     """Whether what users and groups store can be limited; None: no source tells."""
     quotas_source: str
@@ -146,7 +149,7 @@ def storage_class(target: str, name: str) -> StorageClass:
 
 def _storage_class(name: str, target: str, entry: Mapping[str, Any]) -> StorageClass:
     sizes = _runs(entry.get("sizes", ()))
-    quotas = entry.get("user_quotas", {})
+    quotas, backups = entry.get("user_quotas", {}), entry.get("linked_backups", {})
     read: dict[str, Any] = {
         "sizes": sizes,
         "tiers": tuple(_tier(tier, sizes) for tier in entry.get("tiers", ())),
@@ -155,6 +158,8 @@ def _storage_class(name: str, target: str, entry: Mapping[str, Any]) -> StorageC
         "iops": _rate(entry.get("iops")),
         "throughput_mibs": _rate(entry.get("throughput_mibs")),
         "ports": tuple(entry["ports"]),
+        "linked_backups": backups.get("possible", True),
+        "backups_source": backups.get("source", ""),
         "user_quotas": quotas.get("enforced"),
         "quotas_source": quotas.get("source", ""),
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .. import finding, language, spec
+from .. import catalog, finding, language, spec
 from ..codes import Code
 from ..document import Document
 from . import lookup
@@ -17,12 +17,23 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             continue
         yield from _deletion(name, entry, source)
         yield from _encryption(name, entry, cluster, source)
-        is_lost = entry.durability == "scratch"
-        if is_lost and (entry.backup_days or entry.on_delete == "snapshot"):
-            what = f"the storage {name} is `scratch`, and is to have backups"
-            why = "the cloud makes backups and snapshots of persistent storage only"
-            where = source.where("storage", name, "backup_days" if entry.backup_days else "on_delete")
-            yield finding.Finding(_ERROR, Code.BACKUP_IMPOSSIBLE, where, what, why, "write `durability: persistent`, or ask for no backups")
+        if entry.backup_days or entry.on_delete == "snapshot":
+            yield from _backups(name, entry, cluster, source)
+
+
+def _backups(name: str, entry: language.Storage, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+    """Find backups, daily ones or the last one, that the cloud would refuse."""
+    where = source.where("storage", name, "backup_days" if entry.backup_days else "on_delete")
+    storage_class = lookup.storage_class_of(cluster, name)
+    if entry.durability == "scratch":
+        what = f"the storage {name} is `scratch`, and is to have backups"
+        why = "the cloud makes backups and snapshots of persistent storage only"
+        yield finding.Finding(_ERROR, Code.BACKUP_IMPOSSIBLE, where, what, why, "write `durability: persistent`, or ask for no backups")
+    elif entry.exchange is not None and storage_class is not None and not storage_class.linked_backups:
+        what = f"the storage {name} is linked to a bucket, and is to have backups"
+        why = f"{storage_class.product} has no backups of a file system that is linked to one ({catalog.source(storage_class.backups_source).where})"
+        remedy = "ask for no backups and keep the files in the bucket (`exchange: {export_files: true}`), or take `exchange` out"
+        yield finding.Finding(_ERROR, Code.BACKUP_IMPOSSIBLE, where, what, why, remedy)
 
 
 def _deletion(name: str, entry: language.Storage, source: Document) -> Iterator[finding.Finding]:

@@ -25,6 +25,10 @@ NEEDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "files": ("efs.FileSystem", {"encrypted": True}),
     "scratch": ("fsx.LustreFileSystem", {"subnetIds": "{a}", "deploymentType": "SCRATCH_2", "storageCapacity": 1200}),
     "first-scratch": ("fsx.LustreFileSystem", {"subnetIds": "{a}", "deploymentType": "SCRATCH_1", "storageCapacity": 1200}),
+    "saved": (
+        "fsx.LustreFileSystem",
+        {"subnetIds": "{a}", "deploymentType": "PERSISTENT_2", "storageCapacity": 1200, "perUnitStorageThroughput": 250, "automaticBackupRetentionDays": 7},
+    ),
     "subnets": ("rds.SubnetGroup", {"name": "databases", "subnetIds": ["{a}", "{b}"]}),
     "cluster": (
         "rds.Cluster",
@@ -215,10 +219,10 @@ CASES: Sequence[tuple[str, Sequence[str], Mapping[str, Any], Sequence[Change]]] 
     ("fsx.LustreFileSystem", (), {
         "subnetIds": "{a}", "deploymentType": "PERSISTENT_1", "storageType": "HDD", "storageCapacity": 6000, "perUnitStorageThroughput": 12, "driveCacheType": "READ",
     }, (({"storageCapacity": 4800}, "BadRequest"), ({"driveCacheType": None}, "BadRequest"), ({"perUnitStorageThroughput": 40}, "BadRequest"))),
-    ("fsx.DataRepositoryAssociation", ("scratch", "first-scratch"), {
+    ("fsx.DataRepositoryAssociation", ("scratch", "first-scratch", "saved"), {
         "fileSystemId": "{scratch}", "dataRepositoryPath": "s3://a-bucket/data", "fileSystemPath": "/data", "s3": {"autoImportPolicy": {"events": ["NEW", "CHANGED"]}},
     }, (
-        ({"fileSystemId": "{first-scratch}"}, "BadRequest"), ({"dataRepositoryPath": "s3://nobody/data"}, "InvalidDataRepositoryType"), ({"dataRepositoryPath": "a-bucket/data"}, "BadRequest"),
+        ({"fileSystemId": "{first-scratch}"}, "BadRequest"), ({"fileSystemId": "{saved}"}, "BadRequest"), ({"dataRepositoryPath": "s3://nobody/data"}, "InvalidDataRepositoryType"), ({"dataRepositoryPath": "a-bucket/data"}, "BadRequest"),
         ({"s3": {"autoImportPolicy": {"events": ["MOVED"]}}}, "BadRequest"), ({"fileSystemPath": "data"}, "BadRequest"),
     )),
     ("s3.Bucket", (), {"bucket": "data-of-mine", "forceDestroy": True}, (

@@ -86,6 +86,9 @@ class DataRepositoryAssociation(Rules):
         system = cloud.need("fsx.LustreFileSystem", want["fileSystemId"])
         if system["deploymentType"] == "SCRATCH_1":
             raise Refused("BadRequest", "Data repository associations are not supported on SCRATCH_1")
+        if system.get("automaticBackupRetentionDays"):
+            # FSx for Lustre User Guide, "Working with backups": of file systems that are not linked to a data repository.
+            raise Refused("BadRequest", "Data repository associations are not supported on file systems with automatic backups")
         if system.get("importPath") or system.get("exportPath"):
             raise Refused("BadRequest", "Data repository associations can't be combined with ImportPath or ExportPath")
         if not want["fileSystemPath"].startswith("/"):
