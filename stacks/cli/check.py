@@ -2,13 +2,12 @@
 
 import argparse
 import dataclasses
-import datetime as dt
 import json
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from blueprints import display, finding, live, suppression
+from blueprints import display, finding
 from blueprints.codes import Code
 from blueprints.language import TargetName
 from blueprints.load import Loaded
@@ -65,7 +64,9 @@ def run(given: argparse.Namespace) -> int:
 def _on_one(given: argparse.Namespace) -> int:
     loaded = options.loaded(given)
     others = described(loaded)
-    answers, findings, suppressed = _asked(loaded, stack=given.stack) if given.live else (None, loaded.findings, loaded.suppressed)
+    held = account.held(loaded, stack=given.stack) if given.live else None
+    answers = held.answers if held else None
+    findings, suppressed = (held.findings, held.suppressed) if held else (loaded.findings, loaded.suppressed)
     result = Checked(loaded.spec.target, findings, suppressed)
     if given.json:
         document = {
@@ -87,25 +88,6 @@ def _on_one(given: argparse.Namespace) -> int:
         if others:
             print(f"also described: {', '.join(others)}; check them with `--target` or `--all-targets`")
     return _status([result], strict=given.strict)
-
-
-def _asked(loaded: Loaded, *, stack: str) -> tuple[live.Answers, tuple[finding.Finding, ...], tuple[finding.Finding, ...]]:
-    """Ask the account too; give what it said, all findings, and those that the blueprint accepts."""
-    answers, of_account = account.examined(loaded, stack=stack)
-    today = dt.datetime.now(tz=dt.UTC).date()
-    kept, accepted = suppression.apply(of_account, loaded.blueprint.suppress, loaded.document, today=today)
-    codes = {found.code for found in accepted}
-    # Where the account said what it may have, a guess about new accounts says nothing more.
-    guessed = (Code.QUOTA_NEEDED,) if answers.knows("quotas") else ()
-    of_file = (found for found in loaded.findings if found.code not in guessed and not _is_about(found, loaded, codes))
-    about_file = (Code.SUPPRESSION_UNUSED,)  # these the file's own findings may use
-    return answers, finding.in_order((*of_file, *(found for found in kept if found.code not in about_file))), (*loaded.suppressed, *accepted)
-
-
-def _is_about(found: finding.Finding, loaded: Loaded, codes: Collection[str]) -> bool:
-    """Say whether a finding calls a suppression unused that accepted something of the account."""
-    path = found.where.path if found.where and found.code == Code.SUPPRESSION_UNUSED else None
-    return path is not None and len(path) > 1 and isinstance(path[1], int) and loaded.blueprint.suppress[path[1]].code in codes
 
 
 def described(loaded: Loaded) -> tuple[str, ...]:

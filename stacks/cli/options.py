@@ -164,16 +164,15 @@ def spec(options: argparse.Namespace) -> ClusterSpec:
     return found.spec
 
 
-def to_stand_up(options: argparse.Namespace) -> ClusterSpec:
-    """Do as `spec`, and refuse what can be planned and not stood up.
+def to_stand_up(options: argparse.Namespace) -> Loaded:
+    """Do as `loaded`, and refuse what can be planned and not stood up.
 
     Raises:
         Invalid: the blueprint is not usable, or leaves something open that has to be decided first.
     """
     found = loaded(options)
     require_decided(found)
-    show(found.findings)
-    return found.spec
+    return found
 
 
 def show(findings: Sequence[Finding]) -> None:

@@ -8,15 +8,20 @@ from typing import Any
 
 import pytest
 
-from blueprints import catalog
+from blueprints import catalog, load
+from blueprints.facts import Facts
+from blueprints.finding import Invalid
 from blueprints.live import account as live_account
 from components.aws.account import read
-from stacks.cli import account, main
+from stacks.cli import account, main, options, up
 from stacks.cli.problem import EXIT_FAILED, EXIT_USAGE, Problem
 from tests.simcloud import client, images
 from tests.simcloud.client import REGION, SimulatedCloud
 
 EXIT_INVALID = 2
+MACHINE = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
+NOT_THERE = {"train": {"machine": "p4de.24xlarge", "nodes": {"min": 0, "max": 2}}}
+"""A machine that the region has, and its zone us-east-1a doesn't."""
 LOOKING = ("Describe", "Get", "List")
 CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 
@@ -295,6 +300,51 @@ def test_what_can_t_be_asked_is_a_matter_of_usage(cloud: SimulatedCloud, capsys:
     assert main.main(words) == EXIT_USAGE
     assert capsys.readouterr().err.startswith("error: ")
     assert not cloud.calls()
+
+
+# Before something is made
+
+
+def in_a_zone_without_the_machine(cloud: SimulatedCloud) -> dict[str, Any]:
+    """Write a blueprint that only the account knows to be wrong."""
+    return Site(cloud).blueprint(network={"region": REGION, "zones": ["us-east-1a"]}, storage={"home": {"kind": "nfs", "mount": "/home"}}, pools=NOT_THERE)
+
+
+@pytest.mark.engine
+def test_up_makes_nothing_where_the_account_has_no_place(
+    cloud: SimulatedCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blueprint, settings = tmp_path / "mine.yaml", tmp_path / "Pulumi.mine.yaml"
+    blueprint.write_text(json.dumps(in_a_zone_without_the_machine(cloud), indent=1))
+    settings.write_text(json.dumps({"config": {"clusterwright:target": "aws", "clusterwright:blueprint": str(blueprint)}}))
+    monkeypatch.setattr(options, "stack_file", lambda _: settings)
+    monkeypatch.setenv("PULUMI_BACKEND_URL", f"file://{tmp_path}")
+    before = cloud.things()
+    assert main.main(["up", "--stack", "mine"]) == EXIT_INVALID
+    page = capsys.readouterr().err
+    assert "[CW803]" in page
+    assert f"{blueprint.name}:" in page
+    assert cloud.things() == before
+    assert not (tmp_path / ".pulumi").exists(), "the engine has not begun"
+
+
+def test_a_cluster_that_stands_is_told_and_not_held(cloud: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(json.dumps(in_a_zone_without_the_machine(cloud), indent=1))
+    loaded = load.examine(str(file), target="aws", stack="mine", facts=MACHINE, overrides={})
+    with pytest.raises(Invalid):
+        up.hold_against_account(loaded, "mine", stands=False)
+    up.hold_against_account(loaded, "mine", stands=True)
+    assert "warning: this account is not offered p4de.24xlarge in us-east-1a" in capsys.readouterr().err
+
+
+def test_rights_that_are_missing_hold_nobody(cloud: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(json.dumps(Site(cloud).blueprint(), indent=1))
+    loaded = load.examine(str(file), target="aws", stack="mine", facts=MACHINE, overrides={})
+    cloud.fault("ec2.DescribeInstanceTypeOfferings", code="UnauthorizedOperation", times=None)
+    up.hold_against_account(loaded, "mine", stands=False)
+    assert "warning: the account did not say: offers" in capsys.readouterr().err
 
 
 # What a user may write
