@@ -229,6 +229,7 @@ class Code(enum.StrEnum):
     FILE_SYSTEM_UNFIT = "CW810", "an existing file system that isn't there, or can't be reached"
     IMAGE_UNFIT = "CW811", "an image that isn't there, or is for other machines"
     MACHINE_DIFFERS = "CW812", "a machine that the cloud describes otherwise than the catalogue"
+    BUCKET_MISSING = "CW813", "a bucket that isn't there"
 
     # Suppressions.
     SUPPRESSION_EXPIRED = "CW640", "a suppression whose last day is past"

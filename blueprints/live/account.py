@@ -24,6 +24,7 @@ class Questions:
     keys: tuple[str, ...] = ()
     file_systems: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    buckets: tuple[str, ...] = ()
     systems: tuple[tuple[str, str], ...] = ()
     """Operating systems and processors that images of the software profile are built for."""
 
@@ -151,6 +152,8 @@ class Answers:
     keys: Mapping[str, Key | None] = dataclasses.field(default_factory=dict)
     file_systems: Mapping[str, FileSystem | None] = dataclasses.field(default_factory=dict)
     images: Mapping[str, Image | None] = dataclasses.field(default_factory=dict)
+    buckets: Mapping[str, bool] = dataclasses.field(default_factory=dict)
+    """Whether there is one of the name, whoever has it."""
     bases: Mapping[tuple[str, str], Image | None] = dataclasses.field(default_factory=dict)
     """Operating system and processor → the image that others are built on."""
     unanswered: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -185,6 +188,7 @@ def questions(cluster: spec.ClusterSpec, *, stack: str) -> Questions:
         keys=tuple(sorted({one.key for one in cluster.storage if one.key})),
         file_systems=tuple(sorted({found for one in cluster.storage if (found := file_system_id(one))})),
         images=tuple(sorted(images)),
+        buckets=tuple(sorted({bucket_name(one.exchange.bucket) for one in cluster.storage if one.exchange})),
         systems=tuple(sorted({(cluster.software.os, arch) for arch in machines.values()})),
     )
 
@@ -198,6 +202,11 @@ def given_subnets(cluster: spec.ClusterSpec) -> tuple[spec.Subnet, ...]:
 def held(cluster: spec.ClusterSpec) -> Mapping[str, spec.Capacity]:
     """Give the capacity of each pool that was bought beforehand."""
     return {one.pool: one.capacity for one in cluster.node_sets if one.capacity.kind in _HELD}
+
+
+def bucket_name(place: str) -> str:
+    """Give the bucket of a place in one (`s3://name/prefix`)."""
+    return place.partition("://")[2].partition("/")[0]
 
 
 def file_system_id(entry: spec.FileSystem) -> str | None:

@@ -1,11 +1,11 @@
-"""What a blueprint names and others made: keys, file systems, images."""
+"""What a blueprint names and others made: keys, file systems, buckets, images."""
 
 from collections.abc import Iterator
 
 from .. import finding, spec
 from ..codes import Code
 from ..document import Document
-from .account import Answers, FileSystem, file_system_id, hosts_zone
+from .account import Answers, FileSystem, bucket_name, file_system_id, hosts_zone
 
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
 
@@ -16,6 +16,10 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
     for entry in cluster.storage:
         if entry.key and answers.knows("keys"):
             yield from _key(entry, source, answers)
+        if entry.exchange and answers.knows("buckets") and not answers.buckets[bucket_name(entry.exchange.bucket)]:
+            what = f"there is no bucket {bucket_name(entry.exchange.bucket)}"
+            why = "names of buckets are the same for everybody, and nobody has one of this name; a file system can't be linked to it"
+            yield finding.Finding(_ERROR, Code.BUCKET_MISSING, source.where("storage", entry.name, "exchange", "bucket"), what, why, "make it, or name another")
         found = file_system_id(entry)
         if found and answers.knows("file systems"):
             where = source.where("storage", entry.name, "source")

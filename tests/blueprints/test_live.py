@@ -37,6 +37,12 @@ storage:
     kind: existing
     mount: /old
     source: fs-0123456789abcdef0
+  sets:
+    kind: lustre
+    size: 1200 GiB
+    mount: /sets
+    exchange:
+      bucket: s3://sets-of-ours/2026
 """
 NEW = "name: tiny\naccess: {login_nodes: 1, allowed_cidrs: [192.0.2.0/24]}\npools:\n  train: {machine: p5.48xlarge, nodes: 2}\nnetwork:\n  region: us-east-1\n"
 """In a network that the stack makes, in a zone that nobody named."""
@@ -57,6 +63,7 @@ GOOD = account.Answers(
     },
     quotas={"L-417A185B": 10_000.0, "L-1216C47A": 10_000.0},
     rooms=(account.Room("networks", "L-F678F1CE", 5, 1), account.Room("public addresses", "L-0263D0A3", 5, 0)),
+    buckets={"sets-of-ours": True},
     network=account.Network("vpc-0123456789abcdef0", ("10.0.0.0/16",), True),
     subnets={SUBNET.id: SUBNET},
     reservations={RESERVATION.id: RESERVATION},
@@ -154,6 +161,7 @@ FAULTS: tuple[tuple[str, Change, Code, finding.Level, str], ...] = (
         ERROR,
         "image:",
     ),
+    ("bucket that is not there", with_(buckets={"sets-of-ours": False}), Code.BUCKET_MISSING, ERROR, "bucket:"),
     ("nothing to build on", with_(bases={("ubuntu-24.04", "x86_64"): None}), Code.IMAGE_UNFIT, ERROR, "name:"),
 )
 
@@ -201,7 +209,7 @@ def test_a_group_of_reservations_is_said_to_be_unseen() -> None:
     assert found(GOOD, text=text) == {(str(Code.RESERVATION_UNFIT), WARNING, line("arn:", text=text))}
 
 
-QUESTIONS = ("zones", "offers", "machines", "quotas", "rooms", "network", "subnets", "reservations", "keys", "file systems", "images", "base images")
+QUESTIONS = ("zones", "offers", "machines", "quotas", "rooms", "network", "subnets", "reservations", "keys", "file systems", "images", "buckets", "base images")
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -225,6 +233,7 @@ def test_what_is_asked_follows_from_the_cluster() -> None:
         keys=(KEY,),
         file_systems=("fs-0123456789abcdef0",),
         images=("ami-0123456789abcdef0",),
+        buckets=("sets-of-ours",),
         systems=(("ubuntu-24.04", "x86_64"),),
     )
 

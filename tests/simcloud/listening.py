@@ -20,6 +20,9 @@ def listener(place: tuple[str, int], answering: Answering, *, context: ssl.SSLCo
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
+        def do_HEAD(self) -> None:
+            self._answer()
+
         def do_POST(self) -> None:
             self._answer()
 

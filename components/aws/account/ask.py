@@ -51,6 +51,7 @@ def answers(asked: account.Questions, *, session: Session | None = None) -> acco
         keys=asker.answer("keys", none, lambda: _each(asked.keys, lambda one: read.key(session, one))),
         file_systems=asker.answer("file systems", none, lambda: _each(asked.file_systems, lambda one: read.file_system(session, one))),
         images=asker.answer("images", none, lambda: _each(asked.images, lambda one: read.image(session, one))),
+        buckets=asker.answer("buckets", none, lambda: {one: read.has_bucket(session, one) for one in asked.buckets}),
         bases=asker.answer("base images", {}, lambda: {one: _base(session, *one) for one in asked.systems}),
         unanswered=asker.unanswered,
     )

@@ -14,6 +14,7 @@ _USABLE = ("opt-in-not-required", "opted-in")
 _BLOCK = "capacity-block"
 _NO_FILE_SYSTEM = ("FileSystemNotFound", "BadRequest", "ValidationException", "InvalidParameterValue")
 """The last three: nothing can have such an id."""
+_NO_BUCKET, _FORBIDDEN = ("404", "NoSuchBucket"), "403"
 _EVERYWHERE = "0.0.0.0/0"
 _MIB_PER_GIB = 1024
 
@@ -179,6 +180,20 @@ def image(session: Session, ident: str) -> account.Image | None:
 def described_image(found: Mapping[str, Any]) -> account.Image:
     made = str(found.get("CreationDate", ""))
     return account.Image(str(found["ImageId"]), str(found["Architecture"]), found.get("State") == "available", str(found.get("Name", "")), made)
+
+
+def has_bucket(session: Session, name: str) -> bool:
+    """Say whether there is a bucket of this name. One that this asker may not look into is there (S3 API Reference, HeadBucket: 403 and 404 tell the two apart)."""
+    import botocore.exceptions
+
+    try:
+        session.call("s3", "head_bucket", Bucket=name)
+    except botocore.exceptions.ClientError as error:
+        if code(error) in _NO_BUCKET:
+            return False
+        if code(error) != _FORBIDDEN:
+            raise
+    return True
 
 
 def parameter(session: Session, name: str) -> str | None:

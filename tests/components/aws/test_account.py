@@ -234,6 +234,17 @@ def test_a_quota_that_was_never_changed_has_the_value_for_all(cloud: SimulatedCl
     assert of_account(checked(tmp_path, blueprint, capsys, status=EXIT_INVALID)) == [("CW800", "error", None)]
 
 
+def test_a_bucket_that_nobody_has_links_to_nothing(cloud: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blueprint = Site(cloud).blueprint()
+    cloud.make("s3.Bucket", bucket="sets-of-ours")
+    cloud.set("foreign_buckets", ["sets-of-others"])
+    for name, bucket in (("ours", "s3://sets-of-ours/2026"), ("theirs", "s3://sets-of-others"), ("typo", "s3://sets-of-nobody/2026")):
+        blueprint["storage"][name] = {"kind": "lustre", "size": "1200 GiB", "mount": f"/{name}", "exchange": {"bucket": bucket}}
+    assert of_account(checked(tmp_path, blueprint, capsys, status=EXIT_INVALID)) == [("CW813", "error", "storage.typo.exchange.bucket")]
+    cloud.fault("s3.HeadBucket", code="AccessDenied", times=None)
+    assert of_account(checked(tmp_path, blueprint, capsys)) == [], "who may not look into one knows that it is there"
+
+
 @pytest.mark.parametrize("source", ["fs-1", "fs-" + "0" * 60])
 def test_a_name_that_nothing_can_have_is_not_there(cloud: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str], source: str) -> None:
     blueprint = Site(cloud).blueprint()

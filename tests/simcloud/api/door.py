@@ -21,7 +21,7 @@ Operation = Callable[[Cloud, Mapping[str, Any], str], Mapping[str, Any]]
 # The names that requests are signed for → folders of botocore's models.
 SERVICES = {
     "ec2": "ec2", "sts": "sts", "ssm": "ssm", "servicequotas": "service-quotas", "iam": "iam", "elasticloadbalancing": "elbv2", "fsx": "fsx", "secretsmanager": "secretsmanager",
-    "tagging": "resourcegroupstaggingapi", "elasticfilesystem": "efs", "backup": "backup", "kms": "kms",
+    "tagging": "resourcegroupstaggingapi", "elasticfilesystem": "efs", "backup": "backup", "kms": "kms", "s3": "s3",
 }  # fmt: skip
 OPERATIONS: Mapping[str, Operation] = {
     **ec2.OPERATIONS,

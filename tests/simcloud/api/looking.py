@@ -50,6 +50,14 @@ def describe_block_offerings(cloud: Cloud, asked: Values, region: str) -> Values
     return paged(asked, "CapacityBlockOfferings", shown, {})
 
 
+def head_bucket(cloud: Cloud, asked: Values, region: str) -> Values:
+    """Say that a bucket is there; the setting `foreign_buckets` lists others' that let this account in."""
+    found = cloud.store.get("s3.Bucket", asked["Bucket"])
+    if found is None and asked["Bucket"] not in cloud.store.settings.get("foreign_buckets", ()):
+        raise Refused("NoSuchBucket", "The specified bucket does not exist", status=404)
+    return {"BucketRegion": found.region if found else region}
+
+
 def describe_addresses(cloud: Cloud, asked: Values, region: str) -> Values:
     chosen = asked.get("AllocationIds")
     things: Iterable[Thing] = [cloud.need("ec2.Eip", one, region=region) for one in chosen] if chosen else cloud.store.all("ec2.Eip", region=region)
@@ -144,6 +152,6 @@ def _tags(thing: Thing) -> list[dict[str, str]]:
 
 OPERATIONS = {
     "ec2.DescribeRegions": describe_regions, "ec2.DescribeCapacityBlockOfferings": describe_block_offerings, "ec2.DescribeAddresses": describe_addresses,
-    "kms.DescribeKey": describe_key, "efs.DescribeFileSystems": describe_efs, "fsx.DescribeFileSystems": describe_fsx,
+    "kms.DescribeKey": describe_key, "s3.HeadBucket": head_bucket, "efs.DescribeFileSystems": describe_efs, "fsx.DescribeFileSystems": describe_fsx,
     "efs.DescribeFileSystemPolicy": describe_efs_policy, "ec2.DescribeVpcPeeringConnections": describe_peerings,
 }  # fmt: skip

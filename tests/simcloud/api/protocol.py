@@ -1,4 +1,5 @@
-"""The wire forms of the AWS API, read and written by botocore's own models: `ec2`, `query`, `json`, and `rest-json` as far as it needs no headers.
+"""The wire forms of the AWS API, read and written by botocore's own models: `ec2`, `query`, `json`, `rest-json` as far as it needs no headers, and of `rest-xml` what asks by HEAD and is answered
+without a body.
 
 Sources: smithy.io, "AWS EC2 query protocol", "AWS query protocol", "AWS JSON 1.1 protocol", "AWS restJson1 protocol"; botocore's `serialize.py` and `parsers.py`, of which this is the other side.
 """
@@ -17,6 +18,7 @@ from botocore.model import ListShape, MapShape, OperationModel, ServiceModel, Sh
 from ..failure import Refused
 
 REQUEST_ID = "00000000-0000-4000-8000-000000000000"
+ACCESS_DENIED, FORBIDDEN = "AccessDenied", 403
 NUMBERS = {"integer": int, "long": int, "float": float, "double": float}
 
 
@@ -49,7 +51,7 @@ def read(service: ServiceModel, request: Request) -> tuple[OperationModel, dict[
         name = request.headers.get("x-amz-target", "").rpartition(".")[2]
         operation = _operation(service, name)
         return operation, json.loads(request.body or b"{}")
-    if service.resolved_protocol == "rest-json":
+    if service.resolved_protocol in ("rest-json", "rest-xml"):
         return _read_rest(service, request)
     words = dict(parse_qsl(request.body.decode(), keep_blank_values=True))
     operation = _operation(service, words.pop("Action", ""))
@@ -72,6 +74,8 @@ def write(service: ServiceModel, operation: OperationModel, result: Mapping[str,
         )
     if service.resolved_protocol == "rest-json":
         return Answer(200, json.dumps(_plain(shape, result) if shape else {}).encode(), {"Content-Type": "application/json"})
+    if service.resolved_protocol == "rest-xml":
+        return Answer(200, b"", {member.serialization["name"]: str(result[name]) for name, member in shape.members.items() if name in result} if shape else {})
     inner = _xml_members(shape, result) if shape else ""
     space = service.metadata.get("xmlNamespace", f"http://{service.endpoint_prefix}.amazonaws.com/doc/{service.api_version}/")
     if service.resolved_protocol == "ec2":
@@ -90,6 +94,8 @@ def write_failure(protocol: str, refused: Refused) -> Answer:
         return Answer(refused.status, json.dumps({"__type": refused.code, "message": refused.message}).encode(), {"Content-Type": "application/x-amz-json-1.1"})
     if protocol == "rest-json":
         return Answer(refused.status, json.dumps({"Message": refused.message}).encode(), {"Content-Type": "application/json", "x-amzn-ErrorType": refused.code})
+    if protocol == "rest-xml":
+        return Answer(FORBIDDEN if refused.code == ACCESS_DENIED else refused.status, b"", {})  # an answer to HEAD has nothing but its number
     if protocol == "ec2":
         text = f"<Response><Errors><Error><Code>{code}</Code><Message>{message}</Message></Error></Errors><RequestID>{REQUEST_ID}</RequestID></Response>"
     else:
