@@ -1,4 +1,4 @@
-"""Bring cluster, accounts and users in Slurm's accounting to what the blueprint says."""
+"""Bring cluster, accounts, qualities of service and users in Slurm's accounting to what the blueprint says."""
 
 import subprocess
 from typing import Any
@@ -7,9 +7,13 @@ from ansible.module_utils.basic import AnsibleModule
 
 DOCUMENTATION = r"""
 module: slurm_accounting
-short_description: Bring cluster, accounts and users in Slurm's accounting to what the blueprint says
+short_description: Bring cluster, accounts, qualities of service and users in Slurm's accounting to what the blueprint says
 description:
-  - Reads associations once, decides what is missing, and calls sacctmgr for that only. What is there beyond the blueprint stays.
+  - Reads what there is once, decides what differs, and calls sacctmgr for that only.
+  - What a blueprint can say of its accounts, qualities of service and users is brought to what it says, a limit that it no longer names included.
+    What it can't say (limits of a single user, other kinds of limits), and what is there beyond it, stays.
+  - The database knows GPUs only from a controller that has started once (slurm.conf(5), AccountingStorageTRES). Before that, limits of them are left out,
+    and the answer says that they wait.
 options:
   cluster:
     description: The cluster's name.
@@ -20,12 +24,17 @@ options:
     type: str
     required: true
   accounts:
-    description: Accounts with C(name), C(description) and C(users).
+    description: Accounts, as the resolved cluster has them.
     type: list
     elements: dict
     required: true
+  qos:
+    description: Qualities of service, as the resolved cluster has them.
+    type: list
+    elements: dict
+    default: []
   users:
-    description: Users with C(name) and C(default_account).
+    description: Users with C(name), C(default_account) and C(admin).
     type: list
     elements: dict
     required: true
@@ -34,6 +43,12 @@ options:
     type: list
     elements: str
     default: []
+  keeps_preemption:
+    description:
+      - Whether this Slurm's daemons keep in memory whose jobs a quality of service stopped when it stops none any more. Then slurmdbd is restarted after that;
+        without it, it refuses the opposite as a circle.
+    type: bool
+    default: false
 """
 RETURN = r"""
 steps:
@@ -41,9 +56,36 @@ steps:
   returned: always
   type: list
   elements: str
+preemption_ended:
+  description: Whether a quality of service stops no jobs any more, or for a moment stopped none.
+  returned: always
+  type: bool
+waits:
+  description: Whether limits of GPUs were left out, as the database doesn't know GPUs yet.
+  returned: always
+  type: bool
 """
 
 SACCTMGR_DEADLINE_S = 60
+TOP_ACCOUNT, USUAL_QOS = "root", "normal"
+"""What Slurm makes itself: the account above all others, and what jobs have that name no quality of service (sacctmgr(1))."""
+NO_LIMIT = "-1"
+"""With which sacctmgr takes a limit back (sacctmgr(1), "General specifications for association based entities")."""
+NO_PREEMPTION = "preempt="
+ADMINISTRATOR = "Administrator"
+GPUS, NODES = "gres/gpu", "node"
+"""Resources that are limited, by the accounting's names."""
+QUESTIONS = {
+    # Without the limits of the accounts above: what is set here, not what is so (sacctmgr(1), WOPLimits).
+    "associations": ("show", "associations", "woplimits", "format=cluster,account,user,parentname,fairshare,grptres,grpjobs,qos,defaultqos"),
+    "accounts": ("show", "account", "format=account,description"),
+    "qos": ("show", "qos", "format=name,priority,maxwall,maxtrespu,maxjobspu,preempt"),
+    "users": ("show", "user", "format=user,defaultaccount,adminlevel"),
+    "resources": ("show", "tres", "format=type,name"),
+}
+"""What is read, each with the columns that `plan` knows by these names."""
+
+Rows = list[dict[str, str]]
 
 
 class Refused(Exception):
@@ -56,51 +98,126 @@ def main() -> None:
             "cluster": {"type": "str", "required": True},
             "organization": {"type": "str", "required": True},
             "accounts": {"type": "list", "elements": "dict", "required": True},
+            "qos": {"type": "list", "elements": "dict", "default": []},
             "users": {"type": "list", "elements": "dict", "required": True},
             "removed_users": {"type": "list", "elements": "str", "default": []},
+            "keeps_preemption": {"type": "bool", "default": False},
         },
         supports_check_mode=True,
     )
     wanted = module.params
     try:
-        associations = _associations()
-        has_users = any(cluster == wanted["cluster"] and user for cluster, _, user in associations)
-        steps = plan(wanted, associations=associations, defaults=_default_accounts() if has_users else {}, descriptions=_descriptions())
+        there = {name: _ask(name) for name in ("associations", "accounts", "qos")}
+        has_users = any(row["cluster"] == wanted["cluster"] and row["user"] for row in there["associations"])
+        counted = {f"{row['type']}/{row['name']}".rstrip("/") for row in _ask("resources")}
+        steps = plan(without_uncounted(wanted, counted), **there, users=_ask("users") if has_users else [])
         if not module.check_mode:
             for step in steps:
                 _sacctmgr(["--immediate", *step])
+                if step[-1] == NO_PREEMPTION and wanted["keeps_preemption"]:
+                    module.run_command(["systemctl", "restart", "slurmdbd.service"], check_rc=True)
     except Refused as refused:
         module.fail_json(msg=f"{refused}. Look at `journalctl -u slurmdbd` on this host.")
-    module.exit_json(changed=bool(steps), steps=[" ".join(step) for step in steps])
-
-
-def plan(wanted: dict[str, Any], *, associations: list[tuple[str, str, str]], defaults: dict[str, str], descriptions: dict[str, str]) -> list[list[str]]:
-    """Say which sacctmgr calls lead from the associations (cluster, account, user) to what is wanted."""
-    cluster = wanted["cluster"]
-    have_accounts = {account for name, account, _ in associations if name == cluster}
-    have_users = {(account, user) for name, account, user in associations if name == cluster and user}
-    steps: list[list[str]] = []
-    if cluster not in {name for name, _, _ in associations}:
-        steps.append(["add", "cluster", cluster])
-    steps.extend(
-        ["add", "account", account["name"], f"cluster={cluster}", f"description={account['description']}", f"organization={wanted['organization']}"]
-        for account in wanted["accounts"]
-        if account["name"] not in have_accounts
+    module.exit_json(
+        changed=bool(steps),
+        steps=[" ".join(step) for step in steps],
+        preemption_ended=any(step[-1] == NO_PREEMPTION for step in steps),
+        waits=without_uncounted(wanted, counted) != wanted,
     )
+
+
+def without_uncounted(wanted: dict[str, Any], counted: set[str]) -> dict[str, Any]:
+    """Leave out limits of GPUs where the database doesn't count them yet: sacctmgr refuses their name."""
+    if GPUS in counted:
+        return wanted
+    return {
+        **wanted,
+        "accounts": [{**account, "most_gpus": None} for account in wanted["accounts"]],
+        "qos": [{**qos, "gpus_per_user": None} for qos in wanted["qos"]],
+    }
+
+
+def plan(wanted: dict[str, Any], *, associations: Rows, accounts: Rows, qos: Rows, users: Rows) -> list[list[str]]:
+    """Say which sacctmgr calls lead from what there is, rows by the columns of QUESTIONS, to what is wanted."""
+    own = [row for row in associations if row["cluster"] == wanted["cluster"]]
+    members = {(row["account"], row["user"]) for row in own if row["user"]}
+    steps = [] if own else [["add", "cluster", wanted["cluster"]]]
+    steps += _qos_steps(wanted, {row["name"]: row for row in qos})
+    steps += _account_steps(wanted, {row["account"]: row for row in own if not row["user"]}, {row["account"]: row["description"] for row in accounts})
     for account in wanted["accounts"]:
-        recorded = descriptions.get(account["name"])  # sacctmgr keeps text in lower case
-        if account["name"] in have_accounts and recorded is not None and recorded != account["description"].lower():
-            steps.append(["modify", "account", "where", f"name={account['name']}", f"cluster={cluster}", "set", f"description={account['description']}"])
-        missing = [name for name in account["users"] if (account["name"], name) not in have_users]
+        missing = [name for name in account["users"] if (account["name"], name) not in members]
         if missing:
-            steps.append(["add", "user", ",".join(missing), f"account={account['name']}", f"cluster={cluster}"])
-    for user in wanted["users"]:
-        default = defaults.get(user["name"], _first_account(wanted, user["name"]))
-        if default != user["default_account"]:
-            steps.append(["modify", "user", "where", f"name={user['name']}", f"cluster={cluster}", "set", f"defaultaccount={user['default_account']}"])
-    gone = sorted(set(wanted["removed_users"]) & {user for _, user in have_users})
+            steps.append(["add", "user", ",".join(missing), f"account={account['name']}", f"cluster={wanted['cluster']}"])
+    steps += _user_steps(wanted, {row["user"]: row for row in users})
+    gone = sorted(set(wanted["removed_users"]) & {user for _, user in members})
     if gone:
-        steps.append(["delete", "user", "where", f"name={','.join(gone)}", f"cluster={cluster}"])
+        steps.append(["delete", "user", "where", f"name={','.join(gone)}", f"cluster={wanted['cluster']}"])
+    return steps
+
+
+def _qos_steps(wanted: dict[str, Any], present: dict[str, dict[str, str]]) -> list[list[str]]:
+    """Add all before one names another; and take preemption back before any is given, as circles are refused at every moment."""
+    steps = [["add", "qos", qos["name"]] for qos in wanted["qos"] if qos["name"] not in present]
+    given = []
+    for qos in wanted["qos"]:
+        row = present.get(qos["name"], {})
+        stops, stopped = set(qos["preempts"]), _names(row.get("preempt", ""))
+        if stopped - stops:
+            steps.append(["modify", "qos", "where", f"name={qos['name']}", "set", NO_PREEMPTION])
+            stopped = set()
+        values = {
+            "priority": (str(qos["priority"]), row.get("priority", "0")),
+            "maxwall": (_minutes(qos["max_time"]), _minutes(row.get("maxwall", ""))),
+            "maxtresperuser": _tres({GPUS: qos["gpus_per_user"]}, row.get("maxtrespu", "")),
+            "maxjobsperuser": (_limit(qos["jobs_per_user"]), row.get("maxjobspu", "") or NO_LIMIT),
+            "preempt": (",".join(qos["preempts"]), ",".join(qos["preempts"]) if stopped == stops else ""),
+        }
+        changes = _changes(values)
+        if changes:
+            given.append(["modify", "qos", "where", f"name={qos['name']}", "set", *changes])
+    return steps + given
+
+
+def _account_steps(wanted: dict[str, Any], present: dict[str, dict[str, str]], descriptions: dict[str, str]) -> list[list[str]]:
+    cluster = wanted["cluster"]
+    qualities = _qualities(wanted)
+    steps: list[list[str]] = []
+    for account in _parents_first(wanted["accounts"]):
+        name, parent = account["name"], account["parent"] or TOP_ACCOUNT
+        row = present.get(name, {"parentname": parent})
+        recorded = descriptions.get(name)  # sacctmgr keeps text in lower case
+        if name not in present:
+            made = [f"parent={parent}"] if account["parent"] else []
+            steps.append(
+                ["add", "account", name, f"cluster={cluster}", *made, f"description={account['description']}", f"organization={wanted['organization']}"]
+            )
+        elif recorded is not None and recorded != account["description"].lower():
+            steps.append(["modify", "account", "where", f"name={name}", f"cluster={cluster}", "set", f"description={account['description']}"])
+        values = {
+            "parent": (parent, row["parentname"]),
+            "fairshare": (str(account["share"]), row.get("fairshare", "1")),
+            "grptres": _tres({GPUS: account["most_gpus"], NODES: account["most_nodes"]}, row.get("grptres", "")),
+            "grpjobs": (_limit(account["most_jobs"]), row.get("grpjobs", "") or NO_LIMIT),
+            **_quality_values(qualities.get(name, ()), row),
+        }
+        changes = _changes(values)
+        if changes:
+            steps.append(["modify", "account", "where", f"name={name}", f"cluster={cluster}", "set", *changes])
+    return steps
+
+
+def _user_steps(wanted: dict[str, Any], present: dict[str, dict[str, str]]) -> list[list[str]]:
+    steps = []
+    for user in wanted["users"]:
+        row = present.get(user["name"], {})
+        default = row.get("defaultaccount", _first_account(wanted, user["name"]))
+        if default != user["default_account"]:
+            steps.append(
+                ["modify", "user", "where", f"name={user['name']}", f"cluster={wanted['cluster']}", "set", f"defaultaccount={user['default_account']}"]
+            )
+        level = row.get("adminlevel", "None")
+        if user["admin"] != (level == ADMINISTRATOR) and _first_account(wanted, user["name"]):
+            steps.append(["modify", "user", "where", f"name={user['name']}", "set", f"adminlevel={ADMINISTRATOR if user['admin'] else 'None'}"])
     return steps
 
 
@@ -109,19 +226,76 @@ def _first_account(wanted: dict[str, Any], user: str) -> str | None:
     return next((account["name"] for account in wanted["accounts"] if user in account["users"]), None)
 
 
-def _associations() -> list[tuple[str, str, str]]:
-    rows = _sacctmgr(["show", "associations", "format=cluster,account,user"]).splitlines()
-    return [(cluster, account, user) for cluster, account, user in (row.split("|")[:3] for row in rows if row)]
+def _parents_first(accounts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put each account behind the one that it is part of; circles are refused before a blueprint is resolved."""
+    by_name = {account["name"]: account for account in accounts}
+    ordered: dict[str, dict[str, Any]] = {}
+    for account in accounts:
+        way = []
+        above: dict[str, Any] | None = account
+        while above and above["name"] not in ordered and above not in way:
+            way.append(above)
+            above = by_name.get(above["parent"] or "")
+        ordered.update({one["name"]: one for one in reversed(way)})
+    return list(ordered.values())
 
 
-def _default_accounts() -> dict[str, str]:
-    rows = _sacctmgr(["show", "user", "format=user,defaultaccount"]).splitlines()
-    return dict(row.split("|")[:2] for row in rows if row)
+def _qualities(wanted: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Give what jobs of each account may name, what jobs have that name none first; nothing where the blueprint has no qualities of service.
+
+    An account without a list has that of the account it is part of, and at the top all there are.
+    """
+    if not wanted["qos"] and not any(account["qos"] for account in wanted["accounts"]):
+        return {}
+    every = (USUAL_QOS, *(qos["name"] for qos in wanted["qos"]))
+    found: dict[str, tuple[str, ...]] = {}
+    for account in _parents_first(wanted["accounts"]):
+        found[account["name"]] = tuple(account["qos"]) or found.get(account["parent"] or "", every)
+    return found
 
 
-def _descriptions() -> dict[str, str]:
-    rows = _sacctmgr(["show", "account", "format=account,description"]).splitlines()
-    return dict(row.split("|")[:2] for row in rows if row)
+def _quality_values(names: tuple[str, ...], row: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """Give (wanted, present) of the list and of its first. Where nothing is named, an account has what comes from above it, which is Slurm's own one."""
+    present, first = _names(row.get("qos", "")), row.get("defaultqos", "")
+    if not names:
+        names = (USUAL_QOS,)
+        present, first = present or {USUAL_QOS}, first or USUAL_QOS
+    same = present == set(names)
+    return {"qos": (",".join(names), ",".join(names) if same else ""), "defaultqos": (names[0], first if same else "")}
+
+
+def _changes(values: dict[str, tuple[str, str]]) -> list[str]:
+    return [f"{name}={wanted}" for name, (wanted, present) in values.items() if wanted != present]
+
+
+def _limit(number: int | None) -> str:
+    return NO_LIMIT if number is None else str(number)
+
+
+def _tres(limits: dict[str, int | None], text: str) -> tuple[str, str]:
+    """Give what has to change of some of the resources that a limit names, against nothing; the others are not the blueprint's."""
+    present = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
+    changed = {name: _limit(number) for name, number in limits.items() if _limit(number) != present.get(name, NO_LIMIT)}
+    return ",".join(f"{name}={value}" for name, value in changed.items()), ""
+
+
+def _names(text: str) -> set[str]:
+    return {name for name in text.split(",") if name}
+
+
+def _minutes(limit: str) -> str:
+    """Write `[days-]hours:minutes:seconds` in minutes, begun ones in full, as Slurm keeps it; NO_LIMIT for none."""
+    if limit in ("", "UNLIMITED"):
+        return NO_LIMIT
+    days, _, clock = limit.rpartition("-")
+    hours, minutes, seconds = (int(part) for part in clock.split(":"))
+    return str((int(days or 0) * 24 + hours) * 60 + minutes + (seconds > 0))
+
+
+def _ask(name: str) -> Rows:
+    question = QUESTIONS[name]
+    columns = question[-1].removeprefix("format=").split(",")
+    return [dict(zip(columns, line.split("|"), strict=False)) for line in _sacctmgr(list(question)).splitlines() if line]
 
 
 def _sacctmgr(arguments: list[str]) -> str:

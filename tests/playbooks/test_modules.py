@@ -12,20 +12,73 @@ slurm_accounting = importlib.import_module("slurm_accounting")
 cluster_users = importlib.import_module("cluster_users")
 adopted_folder = importlib.import_module("adopted_folder")
 
-FRESH = [("starter", "root", ""), ("starter", "root", "root")]
-DONE = [*FRESH, ("starter", "research", ""), ("starter", "research", "ada")]
+Row = dict[str, str]
+
+
+def associated(account: str, user: str = "", *, cluster: str = "starter", **limits: str) -> Row:
+    """Give a row of associations as sacctmgr writes it, nothing being set for it alone."""
+    above = "" if user or account == "root" else "root"
+    row = {
+        "cluster": cluster,
+        "account": account,
+        "user": user,
+        "parentname": above,
+        "fairshare": "1",
+        "grptres": "",
+        "grpjobs": "",
+        "qos": "",
+        "defaultqos": "",
+    }
+    return {**row, **limits}
+
+
+def quality(name: str, **values: str) -> Row:
+    return {"name": name, "priority": "0", "maxwall": "", "maxtrespu": "", "maxjobspu": "", "preempt": "", **values}
+
+
+FRESH = [associated("root", qos="normal"), associated("root", "root")]
+DONE = [*FRESH, associated("research"), associated("research", "ada")]
+ADA = [{"user": "ada", "defaultaccount": "research", "adminlevel": "None"}]
 
 
 def wanted(**changes: Any) -> dict[str, Any]:
     spec = clusters.cluster()
-    return {"cluster": "starter", "organization": "clusterwright", "accounts": spec["accounts"], "users": spec["users"], "removed_users": [], **changes}
+    whole = {
+        "cluster": "starter",
+        "organization": "clusterwright",
+        "accounts": spec["accounts"],
+        "qos": spec["qos"],
+        "users": spec["users"],
+        "removed_users": [],
+    }
+    return {**whole, **changes}
+
+
+def account(name: str, *users: str, **changes: Any) -> dict[str, Any]:
+    plain = {
+        "name": name,
+        "description": name,
+        "users": list(users),
+        "parent": None,
+        "share": 1,
+        "most_gpus": None,
+        "most_nodes": None,
+        "most_jobs": None,
+        "qos": [],
+    }
+    return {**plain, **changes}
+
+
+def qos(name: str, **changes: Any) -> dict[str, Any]:
+    return {"name": name, "priority": 0, "max_time": "UNLIMITED", "gpus_per_user": None, "jobs_per_user": None, "preempts": [], **changes}
 
 
 def plan(
-    associations: list[tuple[str, str, str]], defaults: dict[str, str] | None = None, descriptions: dict[str, str] | None = None, **changes: Any
+    associations: list[Row], *, users: list[Row] | None = None, descriptions: dict[str, str] | None = None, qualities: list[Row] | None = None, **changes: Any
 ) -> list[str]:
-    steps = slurm_accounting.plan(wanted(**changes), associations=associations, defaults=defaults or {}, descriptions=descriptions or {})
-    return [" ".join(step) for step in steps]
+    accounts = [{"account": name, "description": text} for name, text in (descriptions or {}).items()]
+    there = {"associations": associations, "accounts": accounts, "qos": [quality("normal"), *(qualities or [])], "users": users or []}
+    return [" ".join(step) for step in slurm_accounting.plan(wanted(**changes), **there)]
 
 
 def test_an_empty_database_gets_cluster_account_and_user() -> None:
@@ -37,28 +90,144 @@ def test_an_empty_database_gets_cluster_account_and_user() -> None:
 
 
 def test_a_finished_database_needs_nothing_and_additions_by_hand_stay() -> None:
-    by_hand = [("starter", "research", "bob"), ("starter", "guests", ""), ("other", "research", "")]
-    assert plan([*DONE, *by_hand], {"ada": "research"}) == []
+    by_hand = [associated("research", "bob", fairshare="7"), associated("guests", grpjobs="3"), associated("research", cluster="other", grpjobs="3")]
+    assert plan([*DONE, *by_hand], users=ADA, qualities=[quality("fast", priority="9")]) == []
 
 
 def test_another_description_is_set_and_the_same_one_in_lower_case_is_not() -> None:
-    assert plan(DONE, {"ada": "research"}, {"research": "first account"}) == []
-    assert plan(DONE, {"ada": "research"}, {"research": "old"}) == ["modify account where name=research cluster=starter set description=First account"]
+    assert plan(DONE, users=ADA, descriptions={"research": "first account"}) == []
+    described = ["modify account where name=research cluster=starter set description=First account"]
+    assert plan(DONE, users=ADA, descriptions={"research": "old"}) == described
 
 
 def test_a_cluster_of_another_name_does_not_count() -> None:
-    assert plan([("other", "research", ""), ("other", "research", "ada")])[0] == "add cluster starter"
+    assert plan([associated("research", cluster="other"), associated("research", "ada", cluster="other")])[0] == "add cluster starter"
 
 
 def test_another_default_account_is_set_and_one_that_comes_with_the_user_is_not() -> None:
-    accounts = [{"name": name, "description": name, "users": ["ada"]} for name in ("first", "second")]
-    users = [{"name": "ada", "default_account": "second"}]
-    assert plan(FRESH, accounts=accounts, users=users)[-1] == "modify user where name=ada cluster=starter set defaultaccount=second"
+    accounts = [account("first", "ada"), account("second", "ada")]
+    users = [{"name": "ada", "default_account": "second", "admin": False}]
+    steps = slurm_accounting.plan(wanted(accounts=accounts, users=users), associations=FRESH, accounts=[], qos=[], users=[])
+    assert steps[-1] == ["modify", "user", "where", "name=ada", "cluster=starter", "set", "defaultaccount=second"]
     assert not any(step.startswith("modify") for step in plan(FRESH))
 
 
 def test_who_left_the_blueprint_loses_the_associations_and_nobody_else() -> None:
-    assert plan(DONE, {"ada": "research"}, removed_users=["ada", "stranger"]) == ["delete user where name=ada cluster=starter"]
+    assert plan(DONE, users=ADA, removed_users=["ada", "stranger"]) == ["delete user where name=ada cluster=starter"]
+
+
+LIMITED = account("research", "ada", share=60, most_gpus=12, most_nodes=2, most_jobs=5)
+SET = {"fairshare": "60", "grptres": "node=2,gres/gpu=12", "grpjobs": "5"}
+
+
+def of_research(**limits: str) -> list[Row]:
+    return [*FRESH, associated("research", **limits), associated("research", "ada")]
+
+
+@pytest.mark.parametrize(
+    ("there", "asked", "changes"),
+    [
+        ({}, LIMITED, "fairshare=60 grptres=gres/gpu=12,node=2 grpjobs=5"),
+        (SET, LIMITED, ""),
+        ({**SET, "grptres": "node=2,gres/gpu=99"}, LIMITED, "grptres=gres/gpu=12"),  # raised by hand
+        ({**SET, "grptres": "cpu=64,gres/gpu=12,node=2"}, LIMITED, ""),  # of something that no blueprint limits
+        (SET, account("research", "ada"), "fairshare=1 grptres=gres/gpu=-1,node=-1 grpjobs=-1"),  # taken out of the blueprint
+        (SET, {**LIMITED, "most_gpus": 0}, "grptres=gres/gpu=0"),
+        ({"qos": "normal", "defaultqos": "normal"}, account("research", "ada"), ""),
+        ({"qos": "fast,normal"}, account("research", "ada"), "qos=normal defaultqos=normal"),
+    ],
+)
+def test_limits_of_an_account_are_those_of_the_blueprint(there: dict[str, str], asked: dict[str, Any], changes: str) -> None:
+    steps = plan(of_research(**there), users=ADA, accounts=[asked])
+    assert steps == ([f"modify account where name=research cluster=starter set {changes}"] if changes else [])
+
+
+def test_accounts_come_after_those_that_they_are_part_of() -> None:
+    tree = [account("vision", parent="physics"), account("physics", parent="science"), account("science")]
+    assert [step.split(" description")[0] for step in plan(FRESH, accounts=tree) if step.startswith("add account")] == [
+        "add account science cluster=starter",
+        "add account physics cluster=starter parent=science",
+        "add account vision cluster=starter parent=physics",
+    ]
+
+
+def test_an_account_that_moves_goes_before_what_comes_into_it() -> None:
+    turned = [account("physics", parent="vision"), account("vision")]
+    there = [*FRESH, associated("physics"), associated("vision", parentname="physics")]
+    assert [step for step in plan(there, accounts=turned) if "parent" in step] == [
+        "modify account where name=vision cluster=starter set parent=root",
+        "modify account where name=physics cluster=starter set parent=vision",
+    ]
+
+
+TREE = [account("teaching", qos=["idle", "urgent"]), account("courses", parent="teaching"), account("science")]
+QUALITIES = [qos("urgent", priority=1000, max_time="12:00:00", gpus_per_user=8, preempts=["idle"]), qos("idle", jobs_per_user=3)]
+
+
+def test_jobs_may_have_what_their_account_says_or_the_one_above_it_or_else_all() -> None:
+    steps = plan(FRESH, accounts=TREE, qos=QUALITIES)
+    given = {step.split()[3]: step.split(" set ")[1] for step in steps if step.startswith("modify account")}
+    assert given == {
+        "name=teaching": "qos=idle,urgent defaultqos=idle",
+        "name=courses": "qos=idle,urgent defaultqos=idle",
+        "name=science": "qos=normal,urgent,idle defaultqos=normal",
+    }
+
+
+def test_all_qualities_of_service_are_there_before_one_names_another_and_before_accounts_do() -> None:
+    steps = plan(FRESH, accounts=TREE, qos=QUALITIES)
+    assert steps[:4] == [
+        "add qos urgent",
+        "add qos idle",
+        "modify qos where name=urgent set priority=1000 maxwall=720 maxtresperuser=gres/gpu=8 preempt=idle",
+        "modify qos where name=idle set maxjobsperuser=3",
+    ]
+    assert steps[4].startswith("add account")
+
+
+THERE = [quality("urgent", priority="1000", maxwall="12:00:00", maxtrespu="gres/gpu=8", preempt="idle"), quality("idle", maxjobspu="3")]
+
+
+@pytest.mark.parametrize(
+    ("there", "asked", "steps"),
+    [
+        (THERE, QUALITIES, []),
+        ([THERE[0] | {"maxtrespu": "gres/gpu=99", "priority": "5"}, THERE[1]], QUALITIES, ["urgent set priority=1000 maxtresperuser=gres/gpu=8"]),
+        (THERE, [qos("idle")], ["idle set maxjobsperuser=-1"]),  # urgent left the blueprint, and stays
+        ([THERE[0] | {"maxwall": "12:01:00"}, THERE[1]], [QUALITIES[0] | {"max_time": "12:00:30"}, QUALITIES[1]], []),  # kept in minutes
+        (THERE, [QUALITIES[0] | {"preempts": []}, QUALITIES[1]], ["urgent set preempt="]),
+        (THERE, [QUALITIES[0] | {"preempts": []}, QUALITIES[1] | {"preempts": ["urgent"]}], ["urgent set preempt=", "idle set preempt=urgent"]),
+        (THERE, [QUALITIES[1] | {"preempts": ["urgent"]}, QUALITIES[0] | {"preempts": []}], ["urgent set preempt=", "idle set preempt=urgent"]),
+    ],
+)
+def test_qualities_of_service_are_those_of_the_blueprint(there: list[Row], asked: list[dict[str, Any]], steps: list[str]) -> None:
+    changed = [step for step in plan(DONE, users=ADA, qualities=there, qos=asked) if " qos where " in step]
+    assert changed == [f"modify qos where name={step}" for step in steps]
+
+
+@pytest.mark.parametrize(
+    ("level", "admin", "step"),
+    [
+        ("None", True, ["modify user where name=ada set adminlevel=Administrator"]),
+        ("Administrator", True, []),
+        ("Administrator", False, ["modify user where name=ada set adminlevel=None"]),
+        ("Operator", False, []),  # a blueprint knows no operators
+        ("Operator", True, ["modify user where name=ada set adminlevel=Administrator"]),
+    ],
+)
+def test_administrators_are_those_of_the_blueprint(level: str, admin: bool, step: list[str]) -> None:
+    rows = [{**ADA[0], "adminlevel": level}]
+    people = [{"name": "ada", "default_account": "research", "admin": admin}]
+    assert slurm_accounting.plan(wanted(users=people), associations=DONE, accounts=[], qos=[], users=rows) == [one.split() for one in step]
+
+
+def test_limits_of_gpus_wait_for_a_database_that_counts_them() -> None:
+    limited = wanted(accounts=[LIMITED], qos=QUALITIES)
+    without = slurm_accounting.without_uncounted(limited, {"cpu", "node"})
+    assert without != limited
+    assert "gres/gpu" not in str(slurm_accounting.plan(without, associations=FRESH, accounts=[], qos=[], users=[]))
+    assert slurm_accounting.without_uncounted(limited, {"cpu", "node", "gres/gpu"}) == limited
+    assert slurm_accounting.without_uncounted(wanted(), {"cpu"}) == wanted(), "nothing waits where nothing is limited"
 
 
 def test_tables_of_users_hold_their_numbers_and_no_password() -> None:

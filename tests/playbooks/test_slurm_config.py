@@ -339,3 +339,72 @@ def test_two_accounting_daemons_share_a_database_outside(controllers: int, provi
 def test_what_keeps_state_waits_for_the_volume_that_it_is_on(role: str, unit: str, folder: str) -> None:
     """Its volume is attached after the start on a cloud: on the disk below it, a controller would begin anew and forget all jobs."""
     assert f"\nRequiresMountsFor=/var/lib/clusterwright/state/{folder}\n" in templates.render(f"{unit}.service.conf.j2", role=role)
+
+
+def people(*accounts: tuple[str, str | None], **qos: dict[str, Any]) -> dict[str, Any]:
+    """Give a cluster with these accounts, each with the one it is part of, and these qualities of service."""
+    plain = {"priority": 0, "max_time": "UNLIMITED", "gpus_per_user": None, "jobs_per_user": None, "preempts": []}
+    return {
+        **clusters.cluster(),
+        "accounts": [{"name": name, "description": "", "users": [], "parent": parent, "share": 1, "qos": []} for name, parent in accounts],
+        "qos": [{"name": name, **plain, **values} for name, values in qos.items()],
+    }
+
+
+def partition(spec: dict[str, Any], **values: Any) -> dict[str, str]:
+    """Give the line of the one partition, with these values of the blueprint."""
+    (node_set,) = spec["node_sets"]
+    changed = {**spec, "node_sets": [{**node_set, "partition": {**node_set["partition"], **values}}]}
+    (line,) = slurm_conf(changed).partitions
+    return line
+
+
+def test_a_partition_of_which_nothing_is_said_is_open_and_like_the_others() -> None:
+    assert not {"PriorityTier", "OverSubscribe", "AllowAccounts", "AllowQos"} & set(partition(people(("research", None))))
+
+
+def test_a_partition_says_whose_jobs_it_takes_which_come_first_and_whether_they_share_nodes() -> None:
+    line = partition(people(("research", None), high={}), priority=10, exclusive=True, accounts=["research"], qos=["high", "normal"])
+    assert {name: line[name] for name in ("PriorityTier", "OverSubscribe", "AllowAccounts", "AllowQos")} == {
+        "PriorityTier": "10",
+        "OverSubscribe": "EXCLUSIVE",
+        "AllowAccounts": "research",
+        "AllowQos": "high,normal",
+    }
+
+
+def test_what_is_part_of_an_account_may_use_its_partitions() -> None:
+    tree = (("cells", "vision"), ("vision", "physics"), ("physics", None), ("biology", None), ("optics", "physics"))
+    assert set(partition(people(*tree), accounts=["physics"])["AllowAccounts"].split(",")) == {"physics", "vision", "optics", "cells"}
+    assert partition(people(*tree), accounts=["biology"])["AllowAccounts"] == "biology"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_jobs_are_held_to_qualities_of_service_where_there_are_any(version: str) -> None:
+    def enforced(spec: dict[str, Any]) -> set[str]:
+        return set(slurm_conf({**spec, "software": clusters.cluster(slurm=version)["software"]}).settings["AccountingStorageEnforce"].split(","))
+
+    plain = people(("research", None))
+    assert enforced(plain) == {"associations", "limits"}
+    assert enforced(people(("research", None), high={})) == {"associations", "limits", "qos"}
+    listed = [{**plain["accounts"][0], "qos": ["normal"]}]
+    assert enforced({**plain, "accounts": listed}) == {"associations", "limits", "qos"}
+
+
+def test_a_priority_is_added_as_it_is_and_fair_share_counts_where_accounts_share() -> None:
+    """Slurm multiplies a quality of service's part of the highest priority with the weight."""
+    assert "PriorityType" not in slurm_conf(people(("research", None))).settings
+    both = slurm_conf(people(("physics", None), ("biology", None), high={"priority": 500}, urgent={"priority": 2000})).settings
+    assert {name: both[name] for name in both if name.startswith("Priority")} == {
+        "PriorityType": "priority/multifactor",
+        "PriorityWeightFairshare": "1000",
+        "PriorityWeightQOS": "2000",
+    }
+    assert "PriorityWeightQOS" not in slurm_conf(people(("physics", None), ("biology", None), idle={})).settings
+    assert "PriorityWeightFairshare" not in slurm_conf(people(("research", None), high={"priority": 500})).settings
+
+
+def test_jobs_are_stopped_for_others_only_where_a_quality_of_service_may() -> None:
+    asked = slurm_conf(people(("research", None), urgent={"preempts": ["idle"]}, idle={})).settings
+    assert (asked["PreemptType"], asked["PreemptMode"]) == ("preempt/qos", "REQUEUE")
+    assert not {"PreemptType", "PreemptMode"} & set(slurm_conf(people(("research", None), idle={})).settings)
