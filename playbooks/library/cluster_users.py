@@ -11,6 +11,7 @@ module: cluster_users
 short_description: Write the cluster's users for libnss-extrausers and make their homes
 description:
   - Users are the blueprint's; who is no longer there is removed from passwd, group and shadow, the home stays.
+  - Those that may become root are members of one more group, which every image's sudoers names (role base_os).
 options:
   folder:
     description: Where passwd, group and shadow lie.
@@ -25,9 +26,13 @@ options:
     type: path
     required: true
   users:
-    description: Users with C(name), C(uid) and C(ssh_keys).
+    description: Users with C(name), C(uid), C(ssh_keys) and C(admin).
     type: list
     elements: dict
+    required: true
+  admin_group:
+    description: Group of the users that may become root, with C(name) and C(gid).
+    type: dict
     required: true
   extra_keys:
     description: Further public key by user name.
@@ -53,6 +58,7 @@ def main() -> None:
             "home": {"type": "path", "required": True},
             "shell": {"type": "path", "required": True},
             "users": {"type": "list", "elements": "dict", "required": True},
+            "admin_group": {"type": "dict", "required": True},
             "extra_keys": {"type": "dict", "default": {}, "no_log": False},
         },
         supports_check_mode=True,
@@ -61,7 +67,7 @@ def main() -> None:
     users = sorted(parameters["users"], key=lambda user: int(user["uid"]))
     before = _names(os.path.join(parameters["folder"], "passwd"))
     changed_paths: list[str] = []
-    for name, text, mode in _tables(users, home=parameters["home"], shell=parameters["shell"]):
+    for name, text, mode in _tables(users, home=parameters["home"], shell=parameters["shell"], admin_group=parameters["admin_group"]):
         path = os.path.join(parameters["folder"], name)
         if _read(path) != text:
             changed_paths.append(path)
@@ -75,10 +81,11 @@ def main() -> None:
     module.exit_json(changed=bool(changed_paths), changed_paths=changed_paths, removed=removed)
 
 
-def _tables(users: list[dict[str, Any]], *, home: str, shell: str) -> list[tuple[str, str, int]]:
+def _tables(users: list[dict[str, Any]], *, home: str, shell: str, admin_group: dict[str, Any]) -> list[tuple[str, str, int]]:
     """Give file name, text and mode of each table; the group of a user has the user's name and number."""
     passwd = "".join(f"{user['name']}:x:{user['uid']}:{user['uid']}::{home}/{user['name']}:{shell}\n" for user in users)
-    group = "".join(f"{user['name']}:x:{user['uid']}:\n" for user in users)
+    admins = ",".join(sorted(user["name"] for user in users if user["admin"]))
+    group = "".join(f"{user['name']}:x:{user['uid']}:\n" for user in users) + f"{admin_group['name']}:x:{admin_group['gid']}:{admins}\n"
     # `*` is no password; `!` would lock the account, keys included.
     shadow = "".join(f"{user['name']}:*:20000:0:99999:7:::\n" for user in users)
     return [("shadow", shadow, 0o640), ("group", group, 0o644), ("passwd", passwd, 0o644)]

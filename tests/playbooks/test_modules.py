@@ -230,10 +230,21 @@ def test_limits_of_gpus_wait_for_a_database_that_counts_them() -> None:
     assert slurm_accounting.without_uncounted(wanted(), {"cpu"}) == wanted(), "nothing waits where nothing is limited"
 
 
+def tables_of(*users: dict[str, Any]) -> dict[str, tuple[str, int]]:
+    """Name → text and mode of each table of these users."""
+    tables = cluster_users._tables(list(users), home="/home", shell="/bin/bash", admin_group={"name": "admins", "gid": 61000})
+    return {name: (text, mode) for name, text, mode in tables}
+
+
+def test_who_may_become_root_is_in_the_group_of_administrators() -> None:
+    users = [{"name": name, "uid": number, "admin": name != "grace"} for number, name in enumerate(("grace", "alan", "ada"), start=2001)]
+    assert tables_of(*users)["group"][0].splitlines()[-1] == "admins:x:61000:ada,alan"
+
+
 def test_tables_of_users_hold_their_numbers_and_no_password() -> None:
-    tables = {name: (text, mode) for name, text, mode in cluster_users._tables([{"name": "ada", "uid": 2001}], home="/home", shell="/bin/bash")}
+    tables = tables_of({"name": "ada", "uid": 2001, "admin": False})
     assert tables["passwd"] == ("ada:x:2001:2001::/home/ada:/bin/bash\n", 0o644)
-    assert tables["group"] == ("ada:x:2001:\n", 0o644)
+    assert tables["group"] == ("ada:x:2001:\nadmins:x:61000:\n", 0o644)
     text, mode = tables["shadow"]
     # `*` is no password; `!` would lock the account, keys included.
     assert text.split(":")[1] == "*"
