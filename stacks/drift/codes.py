@@ -55,6 +55,7 @@ class Code(enum.StrEnum):
     CLOCK = "CW742", Level.ERROR, "a host's clock is off"
     PENDING = "CW743", Level.WARNING, "a written configuration waits for being taken over"
     USER_KEY = "CW744", Level.WARNING, "a user's key that the stack put there is gone, or another one is in its place"
+    ADMINS = "CW745", Level.ERROR, "a user may become root who may not by the blueprint, or the other way round"
 
     TOPOLOGY = "CW749", Level.ERROR, "the scheduler has another picture of the network than was configured"
     SCHEDULER_SILENT = "CW750", Level.ERROR, "a daemon of the scheduler does not answer"

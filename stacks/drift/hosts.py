@@ -34,6 +34,7 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
     yield from _kernel(name, facts)
     if known.spec["users"]:
         yield from _users(name, facts["users"], known)
+        yield from _admins(name, facts["groups"], known)
     yield from _root_keys(name, facts["root_keys"], known)
     yield from _user_keys(facts.get("user_keys", {}), known)
     if known.munge_key_sha256 and facts["munge_key_sha256"] != known.munge_key_sha256:
@@ -179,6 +180,18 @@ def _users(host: str, present: Mapping[str, str], known: Known) -> Iterator[Drif
         elif present[name] != line:
             what = "the user has another number, group, home or shell"
             yield drift(Layer.HOSTS, Code.USER_CHANGED, where, what, remedy=back, desired=line, recorded=line, actual=present[name])
+
+
+def _admins(host: str, groups: Mapping[str, str], known: Known) -> Iterator[Drift]:
+    line = groups.get(roles.defaults("users")["users_admin_group"]["name"], "")
+    wanted = {user["name"] for user in known.spec["users"] if user.get("admin")}
+    present = {name for name in line.rpartition(":")[2].split(",") if name}
+    back = "`clusterwright up` writes the cluster's groups again when the controller is finished anew; the table lies in the folder that all hosts mount"
+    for name in sorted(wanted ^ present):
+        yes, no = "may become root", "may not become root"
+        desired, actual = (yes, no) if name in wanted else (no, yes)
+        what = f"the user {actual}, and is {'an' if name in wanted else 'no'} administrator by the blueprint"
+        yield drift(Layer.HOSTS, Code.ADMINS, f"{host}: administrator {name}", what, remedy=back, desired=desired, recorded=desired, actual=actual)
 
 
 def _root_keys(host: str, lines: list[str], known: Known) -> Iterator[Drift]:

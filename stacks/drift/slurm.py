@@ -106,6 +106,15 @@ def parse_rows(text: str, *columns: str) -> list[dict[str, str]]:
     return [dict(zip(columns, line.split("|"), strict=False)) for line in text.splitlines() if "|" in line]
 
 
+def minutes(limit: str) -> int | None:
+    """Read a time limit as Slurm writes it (`12:00:00`, `1-00:00:00`), begun minutes in full, as its accounting keeps it; None for none."""
+    if not limit:
+        return None
+    days, _, clock = limit.rpartition("-")
+    hours, whole, seconds = (int(part) for part in clock.split(":"))
+    return (int(days or 0) * 24 + hours) * 60 + whole + (seconds > 0)
+
+
 def same(name: str, configured: str, actual: str) -> bool:
     """Say whether the controller's value is the configured one, in its own way of writing it.
 
@@ -148,7 +157,7 @@ PARTITION_DEFAULTS = {
     "State": "UP",
 }
 """What a partition has where slurm.conf says nothing (slurm.conf(5), partition configuration), in scontrol's words."""
-FOLLOWS_CONFIG = frozenset({"PreemptMode", "GraceTime", "DefaultTime", "OverSubscribe"})
+FOLLOWS_CONFIG = frozenset({"PreemptMode", "GraceTime", "DefaultTime"})
 """Defaults that other parameters of the whole cluster can change; compared only where slurm.conf gives them for the partition."""
 
 NODE_FIELDS = {"Sockets": "", "CoresPerSocket": "", "ThreadsPerCore": "", "RealMemory": "", "Gres": "", "Feature": "", "Weight": "1"}

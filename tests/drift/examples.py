@@ -55,6 +55,7 @@ def facts(role: str = "compute", **changes: Any) -> dict[str, Any]:
             {"/": mounted, "/home": mounted, "/var/lib/clusterwright/cluster": {**mounted, "options": ["rw" if role == "control" else "ro"]}, **state}
         ),
         "users": {"ada": "ada:x:2001:2001::/home/ada:/bin/bash"},
+        "groups": {"ada": "ada:x:2001:", "cluster-admin": "cluster-admin:x:61000:"},
         "root_keys": [f"{ADMIN_KEY} admin"],
         "munge_key_sha256": MUNGE,
         "pending": [],

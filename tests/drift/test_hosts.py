@@ -89,6 +89,8 @@ REST = [
     ({"users": {}}, ["CW737 train-0: user ada"]),
     ({"users": {"ada": "ada:x:2001:2001::/home/ada:/bin/bash", "eve": "eve:x:0:0:::"}}, ["CW738 train-0: user eve"]),
     ({"users": {"ada": "ada:x:2001:2001::/home/ada:/bin/sh"}}, ["CW739 train-0: user ada"]),
+    ({"groups": {}}, []),  # as an older version left it: nobody is an administrator
+    ({"groups": {"cluster-admin": "cluster-admin:x:61000:eve"}}, ["CW745 train-0: administrator eve"]),
     ({"root_keys": []}, ["CW740 train-0: root's key of the stack"]),
     ({"root_keys": ["# a comment", "", f'from="10.0.0.0/8" {examples.ADMIN_KEY}']}, []),
     ({"munge_key_sha256": ""}, ["CW741 train-0: MUNGE key"]),
@@ -101,6 +103,14 @@ REST = [
 @pytest.mark.parametrize(("changes", "expected"), REST)
 def test_what_else_is_seen_of_a_host(changes: dict[str, Any], expected: list[str]) -> None:
     assert [" ".join(one) for one in found(**changes)] == expected
+
+
+def test_an_administrator_who_may_not_become_root_is_found() -> None:
+    spec = {**known().spec, "users": [{**known().spec["users"][0], "admin": True}]}
+    [one] = hosts.findings(TRAIN, facts(), known(spec=spec), moment_s=examples.NOW_S)
+    assert (str(one.code), one.where, one.actual) == ("CW745", "train-0: administrator ada", "may not become root")
+    there = facts(groups={"cluster-admin": "cluster-admin:x:61000:ada"})
+    assert list(hosts.findings(TRAIN, there, known(spec=spec), moment_s=examples.NOW_S)) == []
 
 
 def test_a_strangers_key_is_named_without_showing_it() -> None:

@@ -38,7 +38,7 @@ PARTITION = (
     "Hidden=NO MaxNodes=UNLIMITED MaxTime=1-00:00:00 LLN=NO MaxCPUsPerNode=UNLIMITED Nodes=train-[0-1] PriorityJobFactor=1 PriorityTier=1 RootOnly=NO ReqResv=NO "
     "OverSubscribe=NO PreemptMode=OFF State=UP DefMemPerCPU=8000"
 )
-ASSOCIATIONS = "starter|root|||1|||||normal\nstarter|root|root||1|||||normal\nstarter|research||root|1|||||normal\nstarter|research|ada||1|||||normal\n"
+ASSOCIATIONS = "starter|root|||1|||||normal|\nstarter|root|root||1||||||\nstarter|research||root|1||||||\nstarter|research|ada||1||||||\n"
 
 
 def nodes(state: str = "IDLE", more: str = "") -> str:
@@ -100,14 +100,19 @@ CASES = [
     ({"partitions": PARTITION.replace("train-[0-1]", "train-0")}, ["CW759 partition train: Nodes"]),
     ({"partitions": PARTITION.replace("train-[0-1]", "train-1,train-0")}, []),
     ({"associations": ASSOCIATIONS.replace("research", "other")}, ["CW760 account research", "CW761 account other"]),
-    ({"associations": ASSOCIATIONS + "starter|guests||root|1|||||normal\n"}, ["CW761 account guests"]),
-    ({"associations": ASSOCIATIONS + "another|guests||root|1|||||normal\n"}, []),
+    ({"associations": ASSOCIATIONS + "starter|guests||root|1||||||\n"}, ["CW761 account guests"]),
+    ({"associations": ASSOCIATIONS + "another|guests||root|1||||||\n"}, []),
     ({"accounts": "research|something else|clusterwright\n"}, ["CW762 account research: description"]),
     ({"associations": ASSOCIATIONS.replace("research||root|1||", "research||root|1|gres/gpu=4|")}, ["CW762 account research: grptres"]),
     ({"associations": ASSOCIATIONS.replace("ada||1", "ada||50")}, ["CW762 account research: user ada: fairshare"]),
+    ({"associations": ASSOCIATIONS.replace("research||root|1|||||", "research||root|1||||7|")}, ["CW762 account research: maxjobs"]),
+    ({"associations": ASSOCIATIONS.replace("research||root|1||||||", "research||root|1|||||fast,normal|")}, ["CW762 account research: qos"]),
+    ({"associations": ASSOCIATIONS.replace("research||root|1||||||", "research||root|1|||||normal|normal")}, []),
+    ({"associations": ASSOCIATIONS.replace("ada||1||||||", "ada||1|||||fast|")}, ["CW762 account research: user ada: qos"]),
+    ({"partitions": PARTITION.replace("OverSubscribe=NO", "OverSubscribe=EXCLUSIVE")}, ["CW759 partition train: OverSubscribe"]),
     ({"users": "ada|other|None\n"}, ["CW762 user ada: default account"]),
-    ({"associations": ASSOCIATIONS.replace("starter|research|ada||1|||||normal\n", "")}, ["CW763 account research: user ada"]),
-    ({"associations": ASSOCIATIONS + "starter|research|bob||1|||||normal\n"}, ["CW764 account research: user bob"]),
+    ({"associations": ASSOCIATIONS.replace("starter|research|ada||1||||||\n", "")}, ["CW763 account research: user ada"]),
+    ({"associations": ASSOCIATIONS + "starter|research|bob||1||||||\n"}, ["CW764 account research: user bob"]),
     ({"qos": ""}, ["CW765 QOS normal"]),
     ({"qos": "normal|0||||||\nfast|5||||||\n"}, ["CW766 QOS fast"]),
     ({"qos": "normal|10||||||\n"}, ["CW767 QOS normal: priority"]),
@@ -139,12 +144,79 @@ def test_what_could_not_be_asked_is_unchecked_and_no_finding() -> None:
     assert [one.where for one in unchecked] == ["configuration, nodes, partitions", "accounts, users and QOS"]
 
 
-def test_limits_that_the_roles_do_not_set_are_unchecked() -> None:
-    account = {**SPEC["accounts"][0], "most_gpus": 4}
-    spec = {**SPEC, "accounts": [account], "qos": [{"name": "fast"}]}
-    findings, unchecked = scheduler.findings(answers(), {"/etc/slurm/slurm.conf": CONF}, spec)
-    assert findings == []
-    assert [one.where for one in unchecked] == ["account research: most_gpus", "QOS fast"]
+PEOPLE = {
+    **SPEC,
+    "accounts": [
+        {**SPEC["accounts"][0], "parent": "science", "most_gpus": 12, "most_nodes": 2},
+        {**SPEC["accounts"][0], "name": "science", "description": "", "users": [], "share": 60, "most_jobs": 9},
+        {**SPEC["accounts"][0], "name": "teaching", "description": "", "users": [], "qos": ["idle"]},
+    ],
+    "users": [{**SPEC["users"][0], "admin": True}],
+    "qos": [
+        {"name": "urgent", "priority": 1000, "max_time": "12:00:00", "gpus_per_user": 8, "jobs_per_user": None, "preempts": ["idle"]},
+        {"name": "idle", "priority": 0, "max_time": "UNLIMITED", "gpus_per_user": None, "jobs_per_user": 3, "preempts": []},
+    ],
+}
+OF_PEOPLE = {
+    "associations": (
+        "starter|root|||1|||||normal|\nstarter|root|root||1||||||\n"
+        "starter|science||root|60||9|||idle,normal,urgent|normal\n"
+        "starter|research||science|1|node=2,gres/gpu=12||||idle,normal,urgent|normal\nstarter|research|ada||1||||||\n"
+        "starter|teaching||root|1|||||idle|idle\n"
+    ),
+    "users": "ada|research|Administrator\nroot|root|Administrator\n",
+    "qos": "normal|0||||||\nurgent|1000|12:00:00|gres/gpu=8||idle||\nidle|0|||3|||\n",
+}
+
+
+def test_people_as_the_blueprint_has_them_are_no_drift() -> None:
+    assert found(PEOPLE, **OF_PEOPLE) == []
+    assert scheduler.findings(answers(**OF_PEOPLE), {scheduler.CONF: CONF}, PEOPLE)[1] == []
+
+
+def test_none_of_it_is_there_before_the_roles_have_set_it() -> None:
+    assert {line.split(": ")[0] for line in found(PEOPLE)} == {"CW760 account science", "CW760 account teaching", "CW762 account research", "CW765 QOS idle", "CW765 QOS urgent", "CW768 user ada"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "by_hand", "expected"),
+    [
+        ("associations", ("gres/gpu=12", "gres/gpu=99"), "CW762 account research: grptres"),
+        ("associations", ("node=2,gres/gpu=12", "cpu=5,node=2,gres/gpu=12"), "CW762 account research: grptres"),
+        ("associations", ("node=2,gres/gpu=12", ""), "CW762 account research: grptres"),
+        ("associations", ("research||science", "research||root"), "CW762 account research: parentname"),
+        ("associations", ("root|60", "root|1"), "CW762 account science: fairshare"),
+        ("associations", ("||9|", "||10|"), "CW762 account science: grpjobs"),
+        ("associations", ("|idle|idle", "|idle,urgent|idle"), "CW762 account teaching: qos"),
+        ("associations", ("|idle|idle", "|idle|"), "CW762 account teaching: defaultqos"),
+        ("users", ("ada|research|Administrator", "ada|research|None"), "CW768 user ada: admin level"),
+        ("users", ("ada|research|Administrator", "ada|research|Operator"), "CW768 user ada: admin level"),
+        ("qos", ("gres/gpu=8", "gres/gpu=80"), "CW767 QOS urgent: maxtrespu"),
+        ("qos", ("|1000|", "|1|"), "CW767 QOS urgent: priority"),
+        ("qos", ("12:00:00", "1-12:00:00"), "CW767 QOS urgent: maxwall"),
+        ("qos", ("|idle||\n", "|||\n"), "CW767 QOS urgent: preempt"),
+        ("qos", ("||3|||", "||3||DenyOnLimit|"), "CW767 QOS idle: flags"),
+        ("qos", ("idle|0|||3|||\n", ""), "CW765 QOS idle"),
+    ],
+)
+def test_what_was_set_by_hand_beside_the_blueprint_is_found(question: str, by_hand: tuple[str, str], expected: str) -> None:
+    changed = OF_PEOPLE[question].replace(*by_hand)
+    assert changed != OF_PEOPLE[question]
+    assert found(PEOPLE, **{**OF_PEOPLE, question: changed}) == [expected]
+
+
+@pytest.mark.parametrize(("by_hand", "way"), [("gres/gpu=99,node=2", "clusterwright up"), ("cpu=5,node=2,gres/gpu=12", "sacctmgr modify account")])
+def test_who_takes_a_limit_back_is_said(by_hand: str, way: str) -> None:
+    changed = OF_PEOPLE["associations"].replace("node=2,gres/gpu=12", by_hand)
+    [one] = scheduler.findings(answers(**{**OF_PEOPLE, "associations": changed}), {scheduler.CONF: CONF}, PEOPLE)[0]
+    assert way in one.remedy.split("`")[1]
+    assert (one.desired, one.actual) == ("gres/gpu=12,node=2", by_hand)
+
+
+def test_an_account_has_the_qualities_of_service_of_the_one_above_it() -> None:
+    accounts = [PEOPLE["accounts"][0], {**PEOPLE["accounts"][1], "qos": ["urgent"]}, PEOPLE["accounts"][2]]
+    rows = OF_PEOPLE["associations"].replace("idle,normal,urgent|normal", "urgent|urgent")
+    assert found({**PEOPLE, "accounts": accounts}, **{**OF_PEOPLE, "associations": rows}) == []
 
 
 def test_hostlists_are_written_out() -> None:

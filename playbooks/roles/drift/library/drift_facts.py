@@ -36,7 +36,7 @@ options:
     default: {}
 """
 
-PASSWD = "/var/lib/extrausers/passwd"
+PASSWD, GROUP = "/var/lib/extrausers/passwd", "/var/lib/extrausers/group"
 ROOT_KEYS = "/root/.ssh/authorized_keys"
 BLOCK_BEGIN, BLOCK_END = "# BEGIN clusterwright: keys of the blueprint; your own go outside of this block", "# END clusterwright"
 """As the module `cluster_users` writes them."""
@@ -80,7 +80,8 @@ def main() -> None:
         kernel_modules=_kernel_modules({**(installed or {}).get("places", {}), **(written or {})}),
         units=_units(module.params["units"]),
         mounts=_mounts(module.params["mounts"]),
-        users=_users(),
+        users=_by_name(PASSWD),
+        groups=_by_name(GROUP),
         root_keys=_lines(ROOT_KEYS),
         user_keys={name: _block(int(one["uid"]), one["home"]) for name, one in module.params["homes"].items()},
         munge_key_sha256=_key_checksum(),
@@ -225,8 +226,8 @@ def _space(target: str) -> dict[str, Any]:
     }
 
 
-def _users() -> dict[str, str]:
-    return {line.split(":")[0]: line for line in _lines(PASSWD) if line}
+def _by_name(path: str) -> dict[str, str]:
+    return {line.split(":")[0]: line for line in _lines(path) if line}
 
 
 def _block(uid: int, home: str) -> list[str] | None:

@@ -34,7 +34,8 @@ QUESTIONS = {
         "--parsable2",
         "show",
         "associations",
-        "format=cluster,account,user,parentname,fairshare,grptres,grpjobs,maxtres,maxjobs,qos",
+        "woplimits",  # what is set there, not what comes from the account above
+        "format=cluster,account,user,parentname,fairshare,grptres,grpjobs,maxtres,maxjobs,qos,defaultqos",
     ],
     "accounts": ["sacctmgr", "--noheader", "--parsable2", "show", "account", "format=account,description,organization"],
     "users": ["sacctmgr", "--noheader", "--parsable2", "show", "user", "format=user,defaultaccount,adminlevel"],
