@@ -41,7 +41,7 @@ RESERVED_ACCOUNTS = {"root": "it is Slurm's own account at the top of the tree"}
 # Users and groups of Debian's base-passwd, and of the packages on the cluster's hosts. A user has a group of the same name.
 RESERVED_USERS = frozenset(
     (
-        *("adm", "audio", "backup", "bin", "cdrom", "clock", "crontab", "daemon", "dialout", "dip", "disk", "fax", "floppy", "games"),
+        *("adm", "audio", "backup", "bin", "cdrom", "clock", "cluster-admin", "crontab", "daemon", "dialout", "dip", "disk", "fax", "floppy", "games"),
         *("haproxy", "input", "irc", "keepalived", "kmem", "kvm", "list", "lp", "mail", "man", "messagebus", "munge", "mysql", "netdev"),
         *("news", "nobody", "nogroup", "operator", "plugdev", "polkitd", "prometheus", "proxy", "render", "root", "sasl", "sgx", "shadow"),
         *("slurm", "slurmrestd", "src", "sshd", "ssl-cert", "staff", "sudo", "sync", "sys", "systemd-coredump", "systemd-journal"),

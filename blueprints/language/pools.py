@@ -54,9 +54,14 @@ class Partition(Section):
     max_time: TimeLimit = Field(default="UNLIMITED", description="The longest a job may run, in Slurm's words: `1-00:00:00` is one day, `60` an hour.")
     priority: int = Field(default=1, ge=1, le=65_533, description="Jobs of a partition with a higher number are considered first.")
     exclusive: bool = Field(default=False, description="A job gets whole nodes, whatever it asks for.")
-    accounts: tuple[AccountReference, ...] = Field(default=(), strict=False, max_length=2_000, description="Accounts that may use it; with none, all may.")
+    accounts: tuple[AccountReference, ...] = Field(
+        default=(), strict=False, max_length=2_000, description="Accounts that may use it, with those that are part of them; with none, all may."
+    )
     qos: tuple[QosReference, ...] = Field(
-        default=(), strict=False, max_length=200, description="Qualities of service that jobs may name here; with none, all may."
+        default=(),
+        strict=False,
+        max_length=200,
+        description="Qualities of service that jobs may have here, `normal` among them where it is meant; with none, all may.",
     )
 
 
