@@ -198,8 +198,8 @@ def test_bus_bandwidth_follows_the_rule_of_nccl_tests(processes: int, factor: fl
     ],
 )
 def test_accounting_must_show_the_very_job(row: str, verdict: str) -> None:
-    wanted = expectation.expect(clusters.cluster())
-    check = judge.accounting(wanted, wanted.node_sets[0], NODES, "7", slurm.parse_accounted(row), waited_s=1.0)
+    (only,) = expectation.expect(clusters.cluster()).node_sets
+    check = judge.accounting(only.applicant, only, NODES, "7", slurm.parse_accounted(row), waited_s=1.0)
     assert check.verdict.value == verdict
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import document, expectation, judge, slurm
+from .applicant import Applicant
 from .document import Check, Verdict
 
 JOB_NAME = "clusterwright-acceptance"
@@ -74,8 +75,10 @@ def accept(wanted: expectation.Expectation) -> list[Check]:
     holders = slurm.jobs_on(busy) if busy else {}
     seen = judge.Seen(nodes=nodes, silent=silent, holders=holders, waited_s=waited_s)
     configured = _confinement(slurm.configuration())
-    with concurrent.futures.ThreadPoolExecutor(MANY_NODE_SETS) as pool:
-        results = pool.map(lambda one: _node_set(wanted, one, seen, configured), wanted.node_sets)
+    # Where somebody's limits could keep one job from starting beside another, they run one after the other.
+    is_limited = any(one.applicant is not None and one.applicant.is_limited for one in wanted.node_sets)
+    with concurrent.futures.ThreadPoolExecutor(1 if is_limited else MANY_NODE_SETS) as pool:
+        results = pool.map(lambda one: _node_set(one, seen, configured), wanted.node_sets)
         return [check for checks in results for check in checks] + on_demand
 
 
@@ -130,7 +133,6 @@ def _confinement(configuration: dict[str, str]) -> tuple[bool, bool]:
 
 
 def _node_set(
-    wanted: expectation.Expectation,
     node_set: expectation.NodeSet,
     seen: judge.Seen,
     configured: tuple[bool, bool],
@@ -138,31 +140,37 @@ def _node_set(
     checks = judge.node_states(node_set, seen)
     checks += judge.gres(node_set, seen.nodes)
     tested = [name for name in node_set.nodes if seen.is_free(name)]
+    applicant = node_set.applicant
     if not tested:
         return checks
+    if applicant is None:
+        return [*checks, _not_run(tested, "not tried", Verdict.REPORTED, "no user may have all of these nodes in one job: the blueprint's limits say so")]
     try:
-        outcomes = _allocation(wanted, node_set, tested)
+        outcomes = _allocation(applicant, node_set, tested)
     except slurm.Unanswered as refused:
-        checks.append(
-            Check(
-                name="job over all nodes",
-                node=expectation.hostlist(tuple(tested)),
-                expected="runs",
-                measured="did not run",
-                verdict=Verdict.FAIL,
-                detail=str(refused),
-                look_at="`squeue`, `sinfo -R`; on the controller: `journalctl -u slurmctld`",
-            )
-        )
-        return checks
+        others = seen.holders and applicant.is_limited
+        why = f"{refused}; jobs run, and the limits of {applicant.account} may leave no more" if others else str(refused)
+        return [*checks, _not_run(tested, "did not run", Verdict.REPORTED if others else Verdict.FAIL, why)]
     checks += judge.gpus_in_job(node_set, tested, outcomes["whole"])
     checks += judge.rendezvous(tested, outcomes["whole"])
     checks += judge.device_confinement(node_set, tested, outcomes["share"], configured=configured[0])
     checks += judge.core_confinement(node_set, tested, outcomes["share"], configured=configured[1])
     checks += judge.all_reduce(tested, outcomes["allreduce"])
     found, waited_s = _wait(lambda: _ended(slurm.accounted(outcomes["job"])), ACCOUNTING_DEADLINE_S)
-    checks.append(judge.accounting(wanted, node_set, tested, outcomes["job"], found, waited_s=waited_s))
+    checks.append(judge.accounting(applicant, node_set, tested, outcomes["job"], found, waited_s=waited_s))
     return checks
+
+
+def _not_run(tested: list[str], measured: str, verdict: Verdict, detail: str) -> Check:
+    return Check(
+        name="job over all nodes",
+        node=expectation.hostlist(tuple(tested)),
+        expected="runs",
+        measured=measured,
+        verdict=verdict,
+        detail=detail,
+        look_at="`squeue`, `sinfo -R`; on the controller: `journalctl -u slurmctld`" if verdict is Verdict.FAIL else "",
+    )
 
 
 def _ended(job: slurm.AccountedJob | None) -> slurm.AccountedJob | None:
@@ -179,20 +187,21 @@ def _wait(look: Callable[[], slurm.AccountedJob | None], deadline_s: float) -> t
         time.sleep(POLL_S)
 
 
-def _allocation(wanted: expectation.Expectation, node_set: expectation.NodeSet, tested: list[str]) -> dict[str, Any]:
+def _allocation(applicant: Applicant, node_set: expectation.NodeSet, tested: list[str]) -> dict[str, Any]:
     """Run the steps on the tested nodes in one job of the user.
 
     Raises:
         Unanswered: the job did not start, or ended without a result.
     """
     gpus = [f"--gpus-per-node={node_set.gpu_count}"] if node_set.gpu_count else []
+    qos = [f"--qos={applicant.qos}"] if applicant.qos else []
     command = [
-        *("salloc", "--quiet", f"--job-name={JOB_NAME}", f"--partition={node_set.partition}", "--exclusive"),
+        *("salloc", "--quiet", f"--job-name={JOB_NAME}", f"--account={applicant.account}", *qos, f"--partition={node_set.partition}", "--exclusive"),
         *(f"--nodes={len(tested)}", f"--nodelist={','.join(tested)}", *gpus, f"--time={JOB_LIMIT_MIN}"),
         f"--immediate={ALLOCATION_DEADLINE_S}",
         *(sys.executable, "-m", "acceptance.steps", json.dumps(tested), str(node_set.gpu_count)),
     ]
-    home = pwd.getpwnam(wanted.user)
+    home = pwd.getpwnam(applicant.user)
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from .applicant import Applicant, Demand, choose
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeSet:
@@ -18,6 +20,8 @@ class NodeSet:
     simulated: bool
     machines_exist: bool
     """False: nodes are declared larger than the machine they run on, so cores can't be confined."""
+    applicant: Applicant | None
+    """Who submits the job; None when no user's limits let it run."""
 
     @property
     def hostlist(self) -> str:
@@ -27,9 +31,6 @@ class NodeSet:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Expectation:
     cluster: str
-    user: str
-    """Who submits the jobs: the blueprint's first user, or root where there is none (Slurm's own account `root`)."""
-    account: str
     node_sets: tuple[NodeSet, ...]
     """With the nodes that always run."""
     on_demand: tuple[str, ...] = ()
@@ -41,12 +42,12 @@ class Expectation:
 
 
 def expect(spec: Mapping[str, Any]) -> Expectation:
-    users = spec["users"]
+    standing = [node_set for node_set in spec["node_sets"] if _standing(node_set) > 0]
+    demands = [_demand(node_set) for node_set in standing]
+    together = Demand(sum(one.gpus for one in demands), sum(one.nodes for one in demands), len(demands))
     return Expectation(
         cluster=spec["name"],
-        user=users[0]["name"] if users else "root",
-        account=users[0]["default_account"] if users else "root",
-        node_sets=tuple(_node_set(node_set) for node_set in spec["node_sets"] if _standing(node_set) > 0),
+        node_sets=tuple(_node_set(node_set, choose(spec, node_set["partition"], alone=_demand(node_set), together=together)) for node_set in standing),
         on_demand=tuple(
             hostlist(_names(node_set, node_set["hosts"]["count"])) for node_set in spec["node_sets"] if _standing(node_set) == 0 < node_set["hosts"]["count"]
         ),
@@ -59,11 +60,16 @@ def _standing(node_set: Mapping[str, Any]) -> int:
     return int(count if minimum is None else min(minimum, count))
 
 
+def _demand(node_set: Mapping[str, Any]) -> Demand:
+    gpus = node_set["hosts"]["machine"]["gpus"]
+    return Demand(_standing(node_set) * (gpus["count"] if gpus else 0), _standing(node_set), 1)
+
+
 def _names(node_set: Mapping[str, Any], count: int) -> tuple[str, ...]:
     return tuple(f"{node_set['hosts']['prefix']}-{number}" for number in range(count))
 
 
-def _node_set(node_set: Mapping[str, Any]) -> NodeSet:
+def _node_set(node_set: Mapping[str, Any], applicant: Applicant | None) -> NodeSet:
     hosts = node_set["hosts"]
     machine = hosts["machine"]
     gpus = machine["gpus"]
@@ -75,6 +81,7 @@ def _node_set(node_set: Mapping[str, Any]) -> NodeSet:
         gpu_count=gpus["count"] if gpus else 0,
         simulated=bool(gpus and gpus["simulated"]),
         machines_exist=machine["exists"],
+        applicant=applicant,
     )
 
 

@@ -4,8 +4,9 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .applicant import Applicant
 from .document import Check, Verdict
-from .expectation import Expectation, NodeSet, hostlist
+from .expectation import NodeSet, hostlist
 from .slurm import AccountedJob, Node, gres_gpus
 
 SERVING = frozenset({"idle", "allocated", "mixed"})
@@ -195,9 +196,9 @@ def bus_bandwidth(*, size_bytes: int, seconds: float, processes: int) -> float:
     return size_bytes / seconds / 1e9 * 2 * (processes - 1) / processes
 
 
-def accounting(expectation: Expectation, node_set: NodeSet, tested: Sequence[str], job: str, found: AccountedJob | None, *, waited_s: float) -> Check:
+def accounting(applicant: Applicant, node_set: NodeSet, tested: Sequence[str], job: str, found: AccountedJob | None, *, waited_s: float) -> Check:
     gpus = node_set.gpu_count * len(tested)
-    expected = f"COMPLETED, {expectation.user} of {expectation.account}, {len(tested)} nodes, {gpus} GPUs"
+    expected = f"COMPLETED, {applicant.user} of {applicant.account}, {len(tested)} nodes, {gpus} GPUs"
     look_at = f"`sacct -j {job}`; on the controller: `journalctl -u slurmdbd -u slurmctld`"
     where = hostlist(tuple(tested))
     if found is None:
