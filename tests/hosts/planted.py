@@ -55,6 +55,8 @@ FILES = (
     Plant("the greeting edited", "login-0", "echo hello >> /etc/motd", ("hosts CW721 login-0: /etc/motd",)),
     Plant("a user of the cluster added", "control-0", "echo 'eve:x:2666:2666::/home/eve:/bin/bash' >> /var/lib/clusterwright/cluster/users/passwd",
           tuple(f"hosts CW738 {host}: user eve" for host in EVERYWHERE)),
+    Plant("somebody made an administrator", "control-0", "sed -i 's/^cluster-admin:.*/&ada/' /var/lib/clusterwright/cluster/users/group",
+          tuple(f"hosts CW745 {host}: administrator ada" for host in EVERYWHERE)),
     Plant("a user's shell changed", "control-0", "sed -i s,/home/ada:/bin/bash,/home/ada:/bin/sh, /var/lib/clusterwright/cluster/users/passwd",
           tuple(f"hosts CW739 {host}: user ada" for host in EVERYWHERE)),
 )  # fmt: skip
