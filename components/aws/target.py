@@ -10,6 +10,7 @@ import pulumi_aws as aws
 from blueprints.spec import ClusterSpec, FileSystem, HostGroup, Machine, NodeSet
 
 from .. import contract
+from ..expected import expected
 from ..provider.resource import OwnResource
 from . import storage as files
 from . import zones
@@ -300,7 +301,10 @@ class Aws:
     def _nodes(self, node_set: NodeSet, mounts: Sequence[contract.Mount]) -> OwnResource:
         """Make what a node set's nodes are started from, and what ends them when it goes."""
         group = node_set.hosts
-        birth = self._birth(group, self._compute, mounts=[_read_only(self._cluster_folder.mount), *mounts], scratch=node_set.scratch_mount)
+        seen = [_read_only(self._cluster_folder.mount), *mounts]
+        scratch = [node_set.scratch_mount] if node_set.scratch_mount else []
+        has_to_have = expected(node_set, mounts=[*(mount.target for mount in seen), *scratch])
+        birth = self._birth(group, self._compute, mounts=seen, scratch=node_set.scratch_mount, has_to_have=has_to_have)
         template = self._templates[group.name] = NodeTemplate(
             group.name,
             NodeTemplateArgs(
@@ -334,7 +338,14 @@ class Aws:
         return [*self._network.ready, *kind.role.ready, kind.keys.version]
 
     def _birth(
-        self, group: HostGroup, kind: Kind, *, mounts: Sequence[contract.Mount], scratch: str | None = None, exports: tuple[str, ...] = ()
+        self,
+        group: HostGroup,
+        kind: Kind,
+        *,
+        mounts: Sequence[contract.Mount],
+        scratch: str | None = None,
+        exports: tuple[str, ...] = (),
+        has_to_have: str = "",
     ) -> pulumi.Output[str]:
         """Write the user data of a host, Base64."""
         spec = self._spec
@@ -356,6 +367,7 @@ class Aws:
                 scratch=scratch,
                 exports=exports,
                 clients=spec.network.cidr,
+                expected=has_to_have,
             )
             return encoded(cloud_config(birth))
 

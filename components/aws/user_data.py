@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from ..expected import PLACE as EXPECTED
+
 LIMIT_BYTES = 16 * 1024
 """EC2 User Guide, "User data": 16 KB before it is encoded."""
 SLURM_USER = "slurm"
@@ -45,6 +47,8 @@ class Birth:
     """Folders that the host gives to the others over NFS."""
     clients: str = ""
     """Who may mount these: the cluster's network."""
+    expected: str = ""
+    """What a compute node has to have before it takes jobs (`components/expected.py`)."""
 
 
 def cloud_config(birth: Birth) -> str:
@@ -62,6 +66,9 @@ def cloud_config(birth: Birth) -> str:
         "CLUSTERWRIGHT_GROUP": birth.group,
         "CLUSTERWRIGHT_CONTROLLERS": ",".join(birth.controllers),
     }
+    files = [_file("/etc/clusterwright/node.env", "".join(f"{name}={value}\n" for name, value in settings.items())), *_disk_files(birth)]
+    if birth.expected:
+        files.append(_file(EXPECTED, birth.expected))
     mounts = [_row(mount) for mount in birth.mounts if not _is_disk(mount)]
     config = {
         "preserve_hostname": True,  # the first program gives the name
@@ -76,7 +83,7 @@ def cloud_config(birth: Birth) -> str:
         "apt": {"preserve_sources_list": True},
         "locale": False,
         "bootcmd": [["/usr/bin/python3", "-c", _program(), json.dumps(order, sort_keys=True)]],
-        "write_files": [_file("/etc/clusterwright/node.env", "".join(f"{name}={value}\n" for name, value in settings.items())), *_disk_files(birth)],
+        "write_files": files,
         **({"mounts": mounts} if mounts else {}),
         # A host that exports disks is born with the server enabled: what finishing does later, a drift check would take for a stranger's.
         "runcmd": [

@@ -4,6 +4,7 @@ import base64
 import dataclasses
 import ipaddress
 
+from ..expected import PLACE as EXPECTED
 from .machine import host as hosts
 from .machine.names import StackNames
 
@@ -41,6 +42,8 @@ class HostPoolInputs:
     admin_public_key: str
     munge_key: str
     """Base64. Secret."""
+    expected: str = ""
+    """What a compute node has to have before it takes jobs (`components/expected.py`)."""
     host_key: str = ""
     """OpenSSH private key that all hosts of the group answer with; empty: each makes its own. Secret."""
 
@@ -82,6 +85,8 @@ def seeds(inputs: HostPoolInputs) -> tuple[hosts.Seed, ...]:
         hosts.Seed("/etc/clusterwright/node.env", "".join(f"{name}={value}\n" for name, value in settings.items()).encode()),
         hosts.Seed("/root/.ssh/authorized_keys", f"{inputs.admin_public_key}\n".encode(), mode=0o600),
     ]
+    if inputs.expected:
+        files.append(hosts.Seed(EXPECTED, inputs.expected.encode()))
     if inputs.host_key:
         files.append(hosts.Seed("/etc/ssh/ssh_host_ed25519_key", inputs.host_key.encode(), mode=0o600))
     return tuple(files)

@@ -9,6 +9,7 @@ from blueprints.project import project_root
 from blueprints.spec import ClusterSpec, FileSystem, HostGroup, NodeSet
 
 from .. import contract
+from ..expected import expected
 from ..finish import content
 from ..provider.resource import OwnResource, plain
 from .machine.host import GUEST_DOOR
@@ -71,11 +72,11 @@ class Local:
 
     def compute(self, node_set: NodeSet, *, mounts: Sequence[contract.Mount], control: contract.Control) -> contract.Hosts:
         if not node_set.is_elastic:
-            return self._pool(node_set.hosts, mounts=mounts)
+            return self._pool(node_set.hosts, mounts=mounts, has_to_have=_expected(node_set, mounts))
         pool = OwnResource(
             "clusterwright:local:ElasticPool",
             node_set.hosts.name,
-            inputs=self._pool_inputs(node_set.hosts, mounts),
+            inputs={**self._pool_inputs(node_set.hosts, mounts), "expected": _expected(node_set, mounts)},
             outputs=("template",),
             opts=self._after(self._network, *(mount.resource for mount in mounts)),
         )
@@ -124,8 +125,8 @@ class Local:
         )
         return contract.Mount(source=folder.output("path"), incarnation=folder.output("incarnation"), target=target, resource=folder)
 
-    def _pool(self, group: HostGroup, *, mounts: Sequence[contract.Mount], host_key: pulumi.Input[str] = "") -> contract.Hosts:
-        inputs = {**self._pool_inputs(group, mounts), "host_key": host_key}
+    def _pool(self, group: HostGroup, *, mounts: Sequence[contract.Mount], host_key: pulumi.Input[str] = "", has_to_have: str = "") -> contract.Hosts:
+        inputs = {**self._pool_inputs(group, mounts), "host_key": host_key, "expected": has_to_have}
         options = self._after(self._network, *(mount.resource for mount in mounts))
         pool = OwnResource("clusterwright:local:HostPool", group.name, inputs=inputs, outputs=("up", "hosts", "boots"), opts=options)
         return contract.Hosts(group=group, described=pool.output("hosts"), boots=pool.output("boots"), resource=pool)
@@ -151,6 +152,10 @@ class Local:
             "admin_public_key": self._keys.admin_public,
             "munge_key": self._keys.munge,
         }
+
+
+def _expected(node_set: NodeSet, mounts: Sequence[contract.Mount]) -> str:
+    return expected(node_set, mounts=[mount.target for mount in mounts])
 
 
 def fleet_table(spec: ClusterSpec, stack: str, templates: Mapping[str, str]) -> dict[str, Any]:

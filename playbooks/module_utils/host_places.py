@@ -27,6 +27,7 @@ LEFT_OUT = (
     "/etc/ssh/ssh_host_*",
     "/etc/munge/munge.key",
     "/etc/clusterwright/node.env",
+    "/etc/clusterwright/expected.json",
     "/etc/clusterwright/secrets/*",
     # Written by the system in the course of its work.
     "/etc/.pwd.lock",

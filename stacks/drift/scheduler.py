@@ -22,6 +22,8 @@ CLOUD = "CLOUD"
 """State in slurm.conf of nodes that come and go."""
 OWN_REASON, NEEDS_SOMEBODY = "clusterwright:", "`clusterwright"
 """How the elastic program begins the reasons of what it does, and how it names the command that a person has to run (docs/elastic.md)."""
+GUARD = "clusterwright: start guard: "
+"""How a node's own word begins that it lacks something and takes no jobs (playbooks/roles/guard)."""
 OWN_RESERVATIONS = "clusterwright-lease-"
 """With which the elastic program keeps jobs off nodes whose capacity ends."""
 PINGED = re.compile(r"^Slurmctld\(\S+\) at (\S+) is DOWN", re.MULTILINE)
@@ -164,7 +166,13 @@ def _node_state(name: str, live: Mapping[str, str]) -> Iterator[Drift]:
     matched = WHO.match(live.get("Reason", ""))
     reason = matched["reason"] if matched else live.get("Reason", "")
     by = f" by {matched['who']} at {matched['when']}" if matched else ""
-    if any(state.startswith(OUT_OF_USE) for state in states):
+    if reason.startswith(GUARD):
+        remedy = f"mend or replace the host; `systemctl restart clusterwright-guard slurmd` on {name} counts again"
+        what = f"the node takes no jobs, since it found less than it should have: {reason.removeprefix(GUARD)}"
+        yield drift(
+            Layer.SCHEDULER, Code.NODE_DOWN, f"node {name}: start guard", what, remedy=remedy, desired="in use", recorded="in use", actual=live["State"]
+        )
+    elif any(state.startswith(OUT_OF_USE) for state in states):
         remedy = f"when the reason is gone: `scontrol update nodename={name} state=resume`"
         what = f"the node takes no jobs: it was drained{by}" + (f" ({reason})" if reason else "")
         yield drift(Layer.SCHEDULER, Code.NODE_DRAINED, f"node {name}: drained", what, remedy=remedy, desired="in use", recorded="in use", actual=live["State"])
@@ -177,7 +185,7 @@ def _node_state(name: str, live: Mapping[str, str]) -> Iterator[Drift]:
 def _is_own(live: Mapping[str, str]) -> bool:
     """Say whether the elastic program keeps a node out for a while, and brings it back by itself."""
     reason = live.get("Reason", "")
-    return reason.startswith(OWN_REASON) and NEEDS_SOMEBODY not in reason
+    return reason.startswith(OWN_REASON) and not reason.startswith(GUARD) and NEEDS_SOMEBODY not in reason
 
 
 def _kept_out(nodes: Mapping[str, Mapping[str, str]]) -> Iterator[Unchecked]:

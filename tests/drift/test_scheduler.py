@@ -87,6 +87,7 @@ CASES = [
     ({"nodes": nodes().replace("Weight=1", "Weight=9", 1)}, ["CW754 node train-0: Weight"]),
     ({"nodes": nodes("IDLE+DRAIN", "Reason=bad fan [root@2026-11-21T20:00:00]")}, ["CW755 node train-1: drained"]),
     ({"nodes": nodes("DOWN*", "Reason=Not responding [slurm@2026-11-21T20:00:00]")}, ["CW756 node train-1: down"]),
+    ({"nodes": nodes("DOWN*", "Reason=clusterwright: start guard: 7 of 8 GPUs [root@2026-11-21T20:00:00]")}, ["CW756 node train-1: start guard"]),
     ({"nodes": nodes("IDLE+NOT_RESPONDING")}, ["CW756 node train-1: down"]),
     ({"nodes": nodes("ALLOCATED")}, []),
     ({"nodes": nodes("IDLE+COMPLETING")}, []),
@@ -136,6 +137,15 @@ def test_who_drained_a_node_and_why_is_said() -> None:
     drained = nodes("IDLE+DRAIN", "Reason=bad fan [ada@2026-11-21T20:00:00]")
     [one] = scheduler.findings(answers(nodes=drained), {"/etc/slurm/slurm.conf": CONF}, SPEC)[0]
     assert one.what == "the node takes no jobs: it was drained by ada at 2026-11-21T20:00:00 (bad fan)"
+
+
+def test_what_a_node_lacks_is_said_as_what_it_is() -> None:
+    short = nodes("DOWN*", "Reason=clusterwright: start guard: 7 of 8 GPUs: 8 on the PCI bus, 7 with the driver, 8 device files [root@2026-11-21T20:00:00]")
+    findings, unchecked = scheduler.findings(answers(nodes=short), {"/etc/slurm/slurm.conf": CONF}, SPEC)
+    assert [one.what for one in findings] == [
+        "the node takes no jobs, since it found less than it should have: 7 of 8 GPUs: 8 on the PCI bus, 7 with the driver, 8 device files"
+    ]
+    assert unchecked == []
 
 
 def test_what_could_not_be_asked_is_unchecked_and_no_finding() -> None:

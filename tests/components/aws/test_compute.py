@@ -2,6 +2,7 @@
 
 import dataclasses
 import gzip
+import json
 import random
 import string
 from typing import Any
@@ -164,6 +165,12 @@ def test_a_node_is_told_its_role_its_mounts_and_its_scratch_and_no_secret() -> N
         ("home-file-system.efs:/", "/home", "nfs4"),
         ("data-file-system.fsx@tcp:/abcdefgh", "/data", "lustre"),
     ]
+    assert json.loads(files["/etc/clusterwright/expected.json"]) == {
+        "check": "full",
+        "gpus": {"count": 8, "simulated": False},
+        "efa": 32,
+        "mounts": ["/var/lib/clusterwright/cluster", "/home", "/data", "/scratch"],
+    }
     assert programs.order(made)["scratch"] == "/scratch"
     assert programs.order(made)["secret"] == "arn:aws:service:us-east-1:123456789012:Secret/compute-keys"
     assert "userData" not in made.secret_inputs
@@ -174,7 +181,10 @@ def told(rows: int, letters: int) -> str:
     words = random.Random(0)
     names = ["".join(words.choices(string.ascii_letters + string.digits, k=letters)) for _ in range(2 * rows)]
     mounts = tuple(user_data.FsTab(f"{one}:/", f"/{other}", "nfs4", NFS_OPTIONS) for one, other in zip(names[:rows], names[rows:], strict=True))
-    birth = user_data.Birth("control", "a", group="control", region="us-east-1", controllers=("10.0.0.1",), admin_key="key", secret_arn="arn", mounts=mounts)
+    expected = json.dumps({"mounts": [mount.target for mount in mounts]})
+    birth = user_data.Birth(
+        "compute", "a", group="train", region="us-east-1", controllers=("10.0.0.1",), admin_key="key", secret_arn="arn", mounts=mounts, expected=expected
+    )
     return user_data.cloud_config(birth)
 
 

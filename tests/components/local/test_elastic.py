@@ -59,7 +59,14 @@ def test_a_description_is_read_as_it_was_written(state: Path) -> None:
 
 @pytest.mark.parametrize(
     ("changed", "is_other"),
-    [({"image": "debian-13-2"}, True), ({"munge_key": "QUJE" * 16}, True), ({"simulated_gpus": 4}, True), ({"count": 9}, False), ({"site": "other"}, False)],
+    [
+        ({"image": "debian-13-2"}, True),
+        ({"munge_key": "QUJE" * 16}, True),
+        ({"simulated_gpus": 4}, True),
+        ({"expected": "{}"}, True),
+        ({"count": 9}, False),
+        ({"site": "other"}, False),
+    ],
 )
 def test_hosts_are_outdated_by_what_they_boot_with_and_by_nothing_else(changed: dict[str, Any], is_other: bool) -> None:
     assert (description.template(dataclasses.replace(POOL, **changed)) != description.template(POOL)) is is_other

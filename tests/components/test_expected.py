@@ -1,0 +1,30 @@
+"""What a node is told that it has to have is what its machine has."""
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from blueprints import spec
+from components.expected import expected
+from tests.blueprints import hand_made
+
+ENA, EFA, EFA_ONLY = spec.Nic(0, 0, "ena", 1), spec.Nic(0, 0, "efa", 1), spec.Nic(1, 1, "efa-only", 0)
+
+
+def told(**machine: Any) -> dict[str, Any]:
+    group = spec.HostGroup("train", "compute", "train", 2, "", dataclasses.replace(hand_made.P5, **machine))
+    found: dict[str, Any] = json.loads(expected(spec.NodeSet("train", None, group, ()), mounts=["/home"]))
+    return found
+
+
+@pytest.mark.parametrize(("nics", "efa"), [((), 0), ((ENA,), 0), ((EFA,), 1), ((ENA, EFA_ONLY), 1), ((EFA, EFA_ONLY, EFA_ONLY), 3)])
+def test_every_interface_that_brings_an_efa_device_counts(nics: tuple[spec.Nic, ...], efa: int) -> None:
+    assert told(nics=nics)["efa"] == efa
+
+
+def test_simulated_gpus_are_said_to_be() -> None:
+    assert told(gpus=spec.Gpus("h100", 4, simulated=True))["gpus"] == {"count": 4, "simulated": True}
+    assert told(gpus=None)["gpus"] is None
+    assert (told()["check"], told()["mounts"]) == ("basic", ["/home"])

@@ -1,0 +1,222 @@
+"""The start guard: what a node lacks is counted and told in one line, whatever it is, and to Slurm by commands alone."""
+
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hosts.deployment import wait_until
+from tests.playbooks import templates
+
+PROGRAM = templates.PLAYBOOKS / "roles/guard/files/guard.py"
+_described = importlib.util.spec_from_file_location("guard", PROGRAM)
+assert _described
+assert _described.loader
+guard = importlib.util.module_from_spec(_described)
+_described.loader.exec_module(guard)
+
+NODE_ENV = "CLUSTERWRIGHT_ROLE=compute\nCLUSTERWRIGHT_CLUSTER=small\nCLUSTERWRIGHT_CONTROLLERS=10.0.0.4,10.0.0.5\n"
+H100, NIC, EFA = ("0x10de", "0x2330", "0x030200"), ("0x1d0f", "0xec20", "0x020000"), ("0x1d0f", "0xefa2", "0x020000")
+NVSWITCH = ("0x10de", "0x22a3", "0x068000")
+MOUNTINFO = "36 25 0:31 / /home rw,relatime shared:1 - nfs4 fs:/ rw\n37 25 0:32 / /my\\040data rw - lustre a@tcp:/b rw\n"
+
+
+def machine(root: Path, *, gpus: int = 8, driven: int | None = None, files: int | None = None, efa: int = 32, with_driver: int | None = None) -> str:
+    """Lay out what a kernel shows of a machine: GPUs on the bus, with the driver and with device files; EFA devices on the bus and with the driver."""
+    bus = [NIC, NVSWITCH, *[H100] * gpus, *[EFA] * efa]
+    for number, words in enumerate(bus):
+        folder = root / f"sys/bus/pci/devices/0000:{number:02x}:00.0"
+        folder.mkdir(parents=True)
+        for name, word in zip(("vendor", "device", "class"), words, strict=True):
+            (folder / name).write_text(f"{word}\n")
+    for number in range(gpus if driven is None else driven):
+        (root / f"proc/driver/nvidia/gpus/0000:{number:02x}:00.0").mkdir(parents=True)
+    (root / "dev").mkdir()
+    for name in ("nvidiactl", "nvidia-uvm", *(f"nvidia{number}" for number in range(gpus if files is None else files))):
+        (root / "dev" / name).touch()
+    # An interface of another maker carries no EFA.
+    for name, kind in (("mlx5_0", "mlx5_core"), *((f"rdmap{number}s0", "efa") for number in range(efa if with_driver is None else with_driver))):
+        device = root / "sys/class/infiniband" / name / "device"
+        device.mkdir(parents=True)
+        (device / "driver").symlink_to(f"../../../../bus/pci/drivers/{kind}")
+    return str(root)
+
+
+def record(folder: Path, **changed: Any) -> str:
+    path = folder / "expected.json"
+    path.write_text(json.dumps({"check": "basic", "gpus": {"count": 8, "simulated": False}, "efa": 32, "mounts": ["/home", "/my data"], **changed}))
+    return str(path)
+
+
+def looked(folder: Path, has: Mapping[str, int], **changed: Any) -> str:
+    (folder / "mountinfo").write_text(MOUNTINFO)
+    said: str = guard.look(record(folder, **changed), machine(folder / "root", **has), devices_s=0, mounts_s=0, mountinfo=str(folder / "mountinfo"))
+    return said.replace(f" (hardware below {folder / 'root'})", "")
+
+
+CASES: list[tuple[str, dict[str, int], dict[str, Any], str]] = [
+    ("all there", {}, {}, ""),
+    ("more than expected", {"gpus": 9, "efa": 33}, {}, ""),
+    ("an EFA device off the bus", {"efa": 31}, {}, "31 of 32 EFA devices: 31 on the PCI bus, 31 with the driver"),
+    ("an EFA device without its driver", {"with_driver": 30}, {}, "30 of 32 EFA devices: 32 on the PCI bus, 30 with the driver"),
+    ("a GPU that fell off the bus", {"gpus": 7}, {}, "7 of 8 GPUs: 7 on the PCI bus, 7 with the driver, 7 device files"),
+    ("a driver that didn't load", {"driven": 0, "files": 0}, {}, "0 of 8 GPUs: 8 on the PCI bus, 0 with the driver, 0 device files"),
+    ("a device file that is missing", {"files": 7}, {}, "7 of 8 GPUs: 8 on the PCI bus, 8 with the driver, 7 device files"),
+    (
+        "both short",
+        {"gpus": 7, "efa": 1},
+        {},
+        "7 of 8 GPUs: 7 on the PCI bus, 7 with the driver, 7 device files; 1 of 32 EFA devices: 1 on the PCI bus, 1 with the driver",
+    ),
+    ("simulated GPUs", {"gpus": 0, "efa": 0, "files": 8}, {"gpus": {"count": 8, "simulated": True}, "efa": 0}, ""),
+    ("a simulated GPU short", {"gpus": 0, "efa": 0, "files": 7}, {"gpus": {"count": 8, "simulated": True}, "efa": 0}, "7 of 8 simulated GPUs"),
+    ("a node without either", {"gpus": 0, "efa": 0}, {"gpus": None, "efa": 0}, ""),
+    ("a file system that isn't there", {}, {"mounts": ["/home", "/data"]}, "/data is not mounted"),
+    ("nothing is to be looked at", {"gpus": 0, "efa": 0}, {"check": "none", "mounts": ["/data"]}, ""),
+    ("diagnostics, which are not built, are no reason not to count", {"gpus": 7}, {"check": "full", "efa": 0}, "7 of 8 GPUs: 7 on the PCI bus, 7 with the driver, 7 device files"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("has", "changed", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_what_is_missing_is_said_in_one_line(tmp_path: Path, has: dict[str, int], changed: dict[str, Any], said: str) -> None:
+    assert looked(tmp_path, has, **changed) == said
+
+
+def test_hardware_that_is_looked_for_elsewhere_is_said_to_be(tmp_path: Path) -> None:
+    root = machine(tmp_path / "root", efa=31)
+    assert guard.look(record(tmp_path), root, devices_s=0, mounts_s=0).endswith(f" (hardware below {root})")
+
+
+def test_a_device_that_comes_late_is_waited_for(tmp_path: Path) -> None:
+    root, found = machine(tmp_path / "root", files=7), list[str]()
+    path = record(tmp_path, mounts=[])
+    looking = threading.Thread(target=lambda: found.append(guard.look(path, root, devices_s=30, mounts_s=0)))
+    looking.start()
+    (Path(root) / "dev/nvidia7").touch()
+    looking.join(timeout=20)
+    assert found == [""]
+
+
+def test_what_the_program_for_mounts_says_is_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounted = tmp_path / "mounted"
+    mounted.write_text('#!/bin/sh\necho "/data (fs-1:/) is not mounted after $1 s: no answer" >&2\nexit 1\n')
+    mounted.chmod(0o755)
+    monkeypatch.setattr(guard, "MOUNTED", str(mounted))
+    assert looked(tmp_path, {}, mounts=["/home", "/data"]) == "/data (fs-1:/) is not mounted after 0 s: no answer"
+
+
+KEPT = [
+    ("State=IDLE+CLOUD+POWERING_UP Reason=", False),
+    ("State=DOWN*+CLOUD Reason=Not responding [slurm@2026-11-21T20:00:00]", False),
+    ("State=IDLE+DRAIN Reason=ada looks at the fans [ada@2026-11-21T20:00:00]", True),
+    ("State=IDLE*+DRAIN Reason=clusterwright: its instance is gone [root@2026-11-21T20:00:00]", False),
+    ("State=DOWN+MAINTENANCE+RESERVED", True),
+]
+
+
+@pytest.mark.parametrize(("shown", "is_kept"), KEPT)
+def test_what_a_person_does_stays(shown: str, is_kept: bool) -> None:
+    assert guard.is_kept(f"NodeName=train-0 Arch=x86_64 {shown}\n") is is_kept
+
+
+class Host:
+    """A host with a controller that answers through a program in the place of scontrol."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        for name in ("bin", "run"):
+            (folder / name).mkdir()
+        (folder / "node.env").write_text(NODE_ENV)
+        (folder / "mountinfo").write_text(MOUNTINFO)
+        self.answers("NodeName=x State=IDLE+CLOUD+POWERING_UP")
+
+    def answers(self, shown: str, status: int = 0) -> None:
+        scontrol = self.folder / "bin/scontrol.new"
+        scontrol.write_text(
+            f'#!/bin/sh\necho "$*" >> {self.folder}/asked\ncat "$SLURM_CONF" > {self.folder}/configuration\n'
+            f"[ {status} = 0 ] || echo 'slurm_update error: Unable to contact slurm controller (connect failure)' >&2\necho '{shown}'\nexit {status}\n"
+        )
+        scontrol.chmod(0o755)
+        scontrol.replace(self.folder / "bin/scontrol")
+
+    @property
+    def asked(self) -> list[str]:
+        path = self.folder / "asked"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def start(self) -> "subprocess.Popen[str]":
+        places = {"EXPECTED": "expected.json", "SETTINGS": "node.env", "CONFIGURATION": "run/slurm.conf", "CONSOLE": "console"}
+        script = f"import runpy, sys\nnames = runpy.run_path({str(PROGRAM)!r})\nown = names['main'].__globals__\n"
+        script += "".join(f"own[{name!r}] = {str(self.folder / path)!r}\n" for name, path in places.items())
+        script += f"own['PATH'] = {str(self.folder / 'bin') + os.pathsep + os.environ['PATH']!r}\nown['DEVICES_WITHIN_S'] = 0\nown['TELL_EVERY_S'] = 0.05\n"
+        script += f"sys.argv = ['guard', '--hardware', {str(self.folder / 'root')!r}]\nsys.exit(names['main']())\n"
+        return subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+
+    def run(self) -> tuple[int, str]:
+        process = self.start()
+        _, said = process.communicate(timeout=30)
+        return process.returncode, said
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+def set_down(host: Host) -> list[str]:
+    """Give the reasons with which the node was set down."""
+    begin = f"update nodename={socket.gethostname().partition('.')[0]} state=DOWN reason="
+    return [line.removeprefix(begin) for line in host.asked if line.startswith(begin)]
+
+
+def test_a_whole_node_is_left_to_slurmd_without_a_word(host: Host) -> None:
+    record(host.folder, mounts=[])
+    machine(host.folder / "root")
+    assert host.run() == (0, "")
+    assert host.asked == []
+
+
+def test_a_short_node_sets_itself_down_at_whichever_controller_serves(host: Host) -> None:
+    record(host.folder, mounts=[])
+    machine(host.folder / "root", efa=31)
+    status, said = host.run()
+    [reason] = set_down(host)
+    assert status == 1
+    assert reason.startswith("clusterwright: start guard: 31 of 32 EFA devices: ")
+    assert said == f"{reason}\n"
+    assert (host.folder / "configuration").read_text().splitlines()[-2:] == ["SlurmctldHost=controller-0(10.0.0.4)", "SlurmctldHost=controller-1(10.0.0.5)"]
+
+
+def test_a_guard_that_fails_says_that_it_did(host: Host) -> None:
+    (host.folder / "expected.json").write_text("{")
+    assert host.run()[0] == 1
+    [reason] = set_down(host)
+    assert reason.startswith("clusterwright: start guard: the guard itself failed: JSONDecodeError: ")
+
+
+def test_a_node_that_a_person_drained_keeps_that_reason_and_takes_no_jobs(host: Host) -> None:
+    record(host.folder, mounts=[])
+    machine(host.folder / "root", efa=31)
+    host.answers("NodeName=x State=IDLE+DRAIN Reason=fans [ada@2026-11-21T20:00:00]")
+    assert host.run()[0] == 1
+    assert set_down(host) == []
+
+
+def test_a_controller_that_is_not_there_yet_is_waited_for_and_what_comes_meanwhile_counts(host: Host) -> None:
+    record(host.folder, mounts=[])
+    machine(host.folder / "root", files=7)
+    host.answers("", status=1)
+    process = host.start()
+    wait_until(lambda: len(host.asked) > 1, awaiting="a second attempt", within_s=20)
+    (host.folder / "root/dev/nvidia7").touch()
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, set_down(host)) == (0, [])
+    assert said.count("connect failure") == 1, "the same is said once"
