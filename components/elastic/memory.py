@@ -57,6 +57,8 @@ class Memory:
     launches: tuple[Launch, ...] = ()
     failed_boots: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """In a row, by node set."""
+    last_failures: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Node set → which node did not boot last, and why."""
     missing: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """Node → since when something that should be seen of it is not."""
     terminated: Mapping[str, float] = dataclasses.field(default_factory=dict)
@@ -186,6 +188,7 @@ def decode(record: Mapping[str, Any]) -> Memory:
         holds={name: Hold(**hold) for name, hold in record["holds"].items()},
         launches=launches,
         failed_boots=dict(record["failed_boots"]),
+        last_failures=dict(record.get("last_failures", {})),  # older versions kept none
         missing=dict(record["missing"]),
         terminated=dict(record["terminated"]),
         requeued={int(job): at for job, at in record["requeued"].items()},

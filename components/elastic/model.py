@@ -8,6 +8,8 @@ from typing import Any
 TABLE_VERSION = 1
 OURS = "clusterwright: "
 """Every reason that this program gives to Slurm begins so; nodes with another reason are somebody else's business."""
+GUARD = f"{OURS}start guard: "
+"""So begins what a node itself gives as the reason why it takes no jobs (playbooks/roles/guard). What this program then tells Slurm has the same words without this beginning: once is enough."""
 SLURMS_OWN = ("Not responding", "ResumeTimeout reached", "Node unexpectedly rebooted", "node power_up failed")
 """Reasons that slurmctld gives by itself when a node is lost (slurmctld's sources; seen with 22.05 and 24.11)."""
 
@@ -179,6 +181,11 @@ class Node:
     def is_ours(self) -> bool:
         """Say whether this program took it out of service."""
         return (self.is_down or self.is_drained) and self.reason.startswith(OURS.strip())
+
+    @property
+    def shortage(self) -> str:
+        """Give what the node itself found missing before it took jobs; empty: it found nothing, or this program has dealt with it."""
+        return self.reason.removeprefix(GUARD) if self.is_down and self.reason.startswith(GUARD) else ""
 
     @property
     def is_kept(self) -> bool:

@@ -41,6 +41,7 @@ def _node_set(node_set: NodeSet, slurm: Slurm, cloud: Cloud, memory: Memory, now
         "kept": sorted(node.name for node in nodes if node.is_kept),
         "instances": sum(instance.life is Life.LIVE and instance.node in names for instance in cloud.instances),
         "failed_boots": memory.failed_boots.get(node_set.name, 0),
+        "last_failure": memory.last_failures.get(node_set.name),
         "held": {"reason": hold.reason, "until": hold.until} if hold else None,
     }
 
@@ -54,7 +55,8 @@ def text(document: Mapping[str, Any]) -> str:
         if node_set["held"]:
             lines.append(f"held: {node_set['held']['reason']}")
         if node_set["failed_boots"]:
-            lines.append(f"{node_set['node_set']}: {node_set['failed_boots']} nodes in a row did not boot")
+            last = f"; the last one, {node_set['last_failure']}" if node_set["last_failure"] else ""
+            lines.append(f"{node_set['node_set']}: {node_set['failed_boots']} nodes in a row did not boot{last}")
         if node_set["kept"]:
             lines.append(f"kept by somebody, so left alone: {', '.join(node_set['kept'])}")
     lines += dict.fromkeys(f"full: {node_set['full']}" for node_set in document["node_sets"] if node_set["full"])

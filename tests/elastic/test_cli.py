@@ -136,6 +136,14 @@ def test_a_request_that_cannot_be_read_is_nodes_for_themselves(site: Site, monke
     assert (launch["nodes"], launch["whole"]) == (["train-0", "train-1"], False)
 
 
+def test_status_tells_why_a_node_did_not_boot_in_the_node_s_own_words(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    site.nodes("DOWN+CLOUD+NOT_RESPONDING+POWERING_UP Reason=clusterwright: start guard: 7 of 8 GPUs [root@2026-11-22T13:28:45]")
+    assert cli.main(["sync"]) == 0
+    assert "nodename=train-0 state=DOWN reason=clusterwright: 7 of 8 GPUs" in site.updates
+    assert cli.main(["status"]) == 0
+    assert "train: 1 nodes in a row did not boot; the last one, train-0: 7 of 8 GPUs" in capsys.readouterr().out.splitlines()
+
+
 def test_suspend_ends_the_instances_of_stopping_nodes(site: Site) -> None:
     site.nodes("IDLE+CLOUD+POWERING_DOWN", "MIXED+CLOUD")
     site.instances = [instance("train-0"), instance("train-1")]

@@ -12,6 +12,7 @@ from tests.elastic.values import BOOT_TIMEOUT_S, NOW, OFF, STARTING, STOPPING, U
 HOLD = Hold("clusterwright: train is held", NOW - 10, NOW + 500)
 DRAINED, SILENT = UP | {"drain"}, UP | {"not_responding"}
 OURS, ADMINS, SLURMS = "clusterwright: its instance is gone", "ada looks at the fans", "Not responding"
+SHORT = "clusterwright: start guard: 31 of 32 EFA devices"
 
 
 def acts(one: Node, **more: Any) -> Act:
@@ -100,6 +101,25 @@ def acts(one: Node, **more: Any) -> Act:
         pytest.param(node(), {"instance": instance(is_outdated=True)}, Act.STOP, id="an idle node of an older template is replaced"),
         pytest.param(node(base="mixed"), {"instance": instance(is_outdated=True)}, Act.LEAVE, id="one with jobs is not"),
         pytest.param(node(flags=UP | {"completing"}), {"instance": instance(is_outdated=True)}, Act.LEAVE, id="nor one whose job is ending"),
+        # What a node itself found missing
+        pytest.param(
+            node(flags=STARTING, base="down", reason=SHORT),
+            {"launch": launch(), "instance": instance()},
+            Act.FAILED_BOOT,
+            id="a node that came short while it booted",
+        ),
+        pytest.param(
+            node(base="down", reason=SHORT), {"launch": launch(), "instance": instance()}, Act.FAILED_BOOT, id="also where Slurm no longer calls it starting"
+        ),
+        pytest.param(node(base="down", reason=SHORT), {"instance": instance()}, Act.FAIL, id="one that came short when it started again is replaced"),
+        pytest.param(node(flags=OFF, base="down", reason=SHORT), {"launch": launch()}, Act.FAILED_BOOT, id="one that Slurm has switched off meanwhile counts"),
+        pytest.param(node(flags=OFF, base="down", reason=SHORT), {}, Act.RELEASE, id="once"),
+        pytest.param(
+            node(flags=STARTING, base="down", reason="clusterwright: 31 of 32 EFA devices"),
+            {"launch": launch()},
+            Act.STOP,
+            id="what was counted is not counted again",
+        ),
         # Maintenance: whatever happens to such a node, nobody relaunches it in a loop.
         pytest.param(node(flags=UP | {"maintenance"}, base="down", reason=SLURMS), {"has_ended": True}, Act.LEAVE, id="a dead node under maintenance"),
         pytest.param(node(flags=OFF | {"maintenance"}), {"node_set": node_set(minimum=1)}, Act.LEAVE, id="a node under maintenance that always runs"),

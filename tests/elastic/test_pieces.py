@@ -110,6 +110,7 @@ FULL = Memory(
     holds={"train": Hold("clusterwright: train is held", NOW, None, times=2, template="3")},
     launches=(launch("train-0", "train-1", jobs=(7,)),),
     failed_boots={"train": 3},
+    last_failures={"train": "train-0: 7 of 8 GPUs"},
     missing={"train-2": NOW},
     terminated={"i-1": NOW},
     requeued={7: NOW},
@@ -122,6 +123,11 @@ def test_what_is_remembered_is_read_back(tmp_path: Path) -> None:
     store.write(FULL)
     assert store.read() == FULL
     assert [path.name for path in store.file.parent.iterdir()] == ["elastic.json"], "nothing half-written stays"
+
+
+def test_the_memory_of_a_version_that_kept_no_reasons_is_read() -> None:
+    record = {name: value for name, value in memory.encode(FULL).items() if name != "last_failures"}
+    assert memory.decode(record) == dataclasses.replace(FULL, last_failures={})
 
 
 def test_what_is_the_same_is_not_written_again(tmp_path: Path) -> None:

@@ -140,6 +140,20 @@ def test_a_boot_that_takes_too_long_is_kept_for_the_log_and_given_up() -> None:
     assert decision.memory.launches == ()
 
 
+def test_a_node_that_came_short_ends_with_its_own_words_and_its_job_starts_elsewhere_at_once() -> None:
+    short = "31 of 32 EFA devices: 31 on the PCI bus, 31 with the driver"
+    view = slurm(node("train-0", STARTING, base="down", reason=f"clusterwright: start guard: {short}"), also=table())
+    memory = Memory(launches=(launch("train-0", jobs=(7,)),))
+    decision = decided(view=view, has=cloud(instance("train-0")), memory=memory)
+    assert decision.steps == (
+        steps.Keep("i-train-0", "train-0"),
+        steps.SetDown(("train-0",), f"clusterwright: {short}"),
+        steps.PowerDown(("train-0",), short),
+        steps.StartNow((7,)),
+    ), "the job that it was started for has lost it already"
+    assert (decision.memory.failed_boots, decision.memory.last_failures) == ({"train": 1}, {"train": f"train-0: {short}"})
+
+
 def failing(count: int, memory: Memory) -> steps.Decision:
     names = [f"train-{number}" for number in range(count)]
     view = slurm(*(node(name, STARTING) for name in names), also=table(node_set(count=40)))
@@ -154,7 +168,7 @@ def test_ten_failed_boots_in_a_row_hold_the_node_set_with_a_clear_reason() -> No
     ten = failing(1, nine.memory)
     hold = ten.memory.holds["train"]
     assert hold.until is None
-    assert "10 nodes in a row did not boot" in hold.reason
+    assert "10 nodes in a row did not boot (the last one, train-0: it did not register with Slurm within" in hold.reason
     assert "clusterwright-elastic release train" in hold.reason
     held = [step for step in of(ten, steps.SetDown) if isinstance(step, steps.SetDown) and step.reason == hold.reason]
     assert held == [steps.SetDown(tuple(f"train-{number}" for number in range(1, 40)), hold.reason)]
@@ -164,7 +178,7 @@ def test_a_boot_that_succeeds_ends_the_row() -> None:
     nine = failing(9, QUIET)
     view = slurm(node("train-0"), also=table())
     up = decided(view=view, has=cloud(instance("train-0")), memory=dataclasses.replace(nine.memory, launches=(launch("train-0"),)))
-    assert up.memory.failed_boots == {}
+    assert (up.memory.failed_boots, up.memory.last_failures) == ({}, {})
     assert up.memory.launches == ()
     assert failing(9, up.memory).memory.holds == {}
 

@@ -43,7 +43,8 @@ def broken(memory: Memory, node_set: NodeSet, now: float) -> Memory:
     """Remember that nodes of this set don't come up, whatever is done."""
     count = memory.failed_boots.get(node_set.name, 0)
     reason = (
-        f"{OURS}{node_set.name} is held: {count} nodes in a row did not boot; look at `clusterwright-elastic status`, "
+        f"{OURS}{node_set.name} is held: {count} nodes in a row did not boot (the last one, {memory.last_failures.get(node_set.name, 'unknown')}); "
+        "look at `clusterwright-elastic status`, "
         f"then `clusterwright-elastic release {node_set.name}`"
     )
     return memory.with_hold(node_set.name, Hold(reason, now, None, template=node_set.launch_template_version))
@@ -53,7 +54,8 @@ def released(memory: Memory, name: str) -> Memory:
     """Forget a node set's hold and what led to it."""
     holds = {node_set: hold for node_set, hold in memory.holds.items() if node_set != name}
     failed = {node_set: count for node_set, count in memory.failed_boots.items() if node_set != name}
-    return dataclasses.replace(memory, holds=holds, failed_boots=failed)
+    last = {node_set: why for node_set, why in memory.last_failures.items() if node_set != name}
+    return dataclasses.replace(memory, holds=holds, failed_boots=failed, last_failures=last)
 
 
 def forgotten(memory: Memory, table: Table, now: float) -> Memory:

@@ -92,6 +92,8 @@ def _off(case: Case) -> Verdict:
     node, launch = case.node, case.launch
     if node.has_jobs or "power_up" in node.flags:
         return LEAVE  # about to be started
+    if launch and node.shortage:
+        return Verdict(Act.FAILED_BOOT, node.shortage)
     if launch and node.is_down and not node.is_ours and case.has_had_time:
         return Verdict(Act.FAILED_BOOT, "it did not register with Slurm in time")
     if case.hold:
@@ -107,6 +109,8 @@ def _off(case: Case) -> Verdict:
 
 def _starting(case: Case) -> Verdict:
     node, launch, instance = case.node, case.launch, case.instance
+    if node.shortage:
+        return Verdict(Act.FAILED_BOOT, node.shortage)
     if node.is_down:
         return Verdict(Act.STOP, "it was taken out of service while it started")
     if launch is None and instance is None:
@@ -131,6 +135,8 @@ def _up(case: Case) -> Verdict:
     node, instance = case.node, case.instance
     if case.has_ended:
         return Verdict(Act.FAIL, "its instance is gone")
+    if node.shortage:
+        return Verdict(Act.FAILED_BOOT if case.launch else Act.FAIL, node.shortage)
     if node.is_down:
         return Verdict(Act.FAIL, "it does not answer")
     if instance is None and not node.is_answering:

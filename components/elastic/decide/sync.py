@@ -135,12 +135,14 @@ def _failures(judged: tuple[_Judged, ...], slurm: Slurm) -> Iterator[Step]:
     if boots and boots[0].instance:
         yield Keep(boots[0].instance.id, boots[0].node.name)
     for why, nodes in _named(judged, Act.FAIL, Act.FAILED_BOOT).items():
-        on = {one.case.node.name: one.case.node for one in judged}
+        on = {one.case.node.name: one.case for one in judged}
         yield SetDown(nodes, OURS + why)
-        running = tuple(node for node in nodes if not on[node].is_off)
+        running = tuple(node for node in nodes if not on[node].node.is_off)
         if running:
             yield PowerDown(running, why)
-        jobs = slurm.jobs_on(frozenset(nodes))
+        # A node that set itself down has lost its jobs already: those that it was started for are remembered.
+        started_for = {job for node in nodes if (launch := on[node].launch) for job in launch.jobs}
+        jobs = tuple(sorted({*slurm.jobs_on(frozenset(nodes)), *started_for}))
         if jobs:
             yield StartNow(jobs)
 
@@ -237,17 +239,19 @@ def _repeats(judged: tuple[_Judged, ...]) -> Iterator[Step]:
 
 def _counted(judged: tuple[_Judged, ...], memory: Memory, now: float) -> tuple[Memory, tuple[str, ...]]:
     """Count nodes that did not boot; one that did ends the row. Also gives the node sets that have just failed too often."""
-    failed = dict(memory.failed_boots)
+    failed, last = dict(memory.failed_boots), dict(memory.last_failures)
     broken: dict[str, NodeSet] = {}
     for one in judged:
         name = one.case.node_set.name
         if one.verdict.act is Act.UP:
             failed.pop(name, None)
+            last.pop(name, None)
         elif one.verdict.act is Act.FAILED_BOOT:
             failed[name] = failed.get(name, 0) + 1
+            last[name] = f"{one.case.node.name}: {one.verdict.why}"
             if failed[name] >= holds.MOST_FAILED_BOOTS and not one.case.hold:
                 broken[name] = one.case.node_set
-    memory = dataclasses.replace(memory, failed_boots=failed)
+    memory = dataclasses.replace(memory, failed_boots=failed, last_failures=last)
     for node_set in broken.values():
         memory = holds.broken(memory, node_set, now)
     return memory, tuple(broken)
