@@ -96,6 +96,8 @@ class Target:
     """The software profiles that this version can stand up here; what the playbooks can't install yet is planned only."""
     built_keys: tuple[str, ...]
     """Keys of the language that this version heeds here, by their path without names (`pools.partition.max_time`); each with all below it."""
+    built_values: Mapping[str, tuple[Any, ...]]
+    """Keys of which this version heeds some values alone, with these."""
     ignored_keys: tuple[str, ...]
     """Keys that are about what the target doesn't have."""
     local_zone_pattern: str
@@ -162,6 +164,7 @@ def target(name: str) -> Target:
         "built_schedulers": tuple(built["schedulers"]),
         "built_software": tuple(built.get("software", ())),
         "built_keys": tuple(built.get("keys", ())),
+        "built_values": {key: tuple(values) for key, values in built.get("values", {}).items()},
         "ignored_keys": tuple(built.get("ignored", ())),
         "local_zone_pattern": entry.get("local_zone_pattern", ""),
         "builds_images": entry.get("builds_images", False),

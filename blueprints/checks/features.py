@@ -1,7 +1,7 @@
 """What the blueprint says and this version leaves out, or the target has no place for.
 
 `built` of the catalogue's targets lists the keys of the language that are heeded, by their path without names (`pools.partition.max_time`); a key stands for all
-below it. `ignored` lists those that mean nothing there.
+below it. Of some, only certain `values` are. `ignored` lists those that mean nothing there.
 """
 
 from collections.abc import Iterator
@@ -54,10 +54,12 @@ def _said(value: Any, path: Path, key: str, target: catalog.Target) -> Iterator[
     """Give the keys that are neither default nor built, as far up as nothing below is built, with their places."""
     for name, entry, default, is_name in _entries(value):
         inner = key if is_name else f"{key}.{name}".lstrip(".")
-        if entry == default or (not is_name and _is_listed(inner, target.built_keys)):
+        if entry == default or (not is_name and (_is_listed(inner, target.built_keys) or entry in target.built_values.get(inner, ()))):
             continue
-        if is_name or any(built.startswith(f"{inner}.") for built in (*target.built_keys, *target.ignored_keys)):
+        if is_name or any(built.startswith(f"{inner}.") for built in (*target.built_keys, *target.built_values, *target.ignored_keys)):
             yield from _said(entry, (*path, name), inner, target)
+        elif inner in target.built_values:
+            yield f"{inner}: {entry}", (*path, name)
         else:
             yield inner, (*path, name)
 

@@ -76,7 +76,8 @@ class Health(Section):
     """What is done about nodes that don't do their work."""
 
     check: Literal["none", "basic", "full"] = Field(
-        default="basic", description="Between jobs: GPUs, links, mounts and free space (`basic`), or the vendor's diagnostics too (`full`)."
+        default="basic",
+        description="`basic`: when a node starts, its GPUs, EFA devices and mounts are counted before it takes jobs. `full`: the vendor's diagnostics too, also between jobs.",
     )
     on_failure: Literal["drain", "reboot", "replace"] = Field(default="drain", description="What happens to a node that fails; never while a job runs on it.")
 

@@ -82,7 +82,7 @@ def test_a_window_that_meets_many_is_told_once() -> None:
 def test_what_is_called_the_language_in_the_catalogue_is_in_the_language() -> None:
     for name in catalog.target_names():
         target = catalog.target(name)
-        keys = (*target.built_keys, *target.ignored_keys)
+        keys = (*target.built_keys, *target.built_values, *target.ignored_keys)
         assert len(set(keys)) == len(keys)
         assert [key for key in keys if key not in all_keys(language.Blueprint)] == []
         assert bool(target.built_keys) is target.is_built
@@ -110,6 +110,24 @@ def test_what_is_not_built_is_told_once_for_all_places() -> None:
     assert only.what == "`pools.mig` is not built yet for the target local (here and in 15 more places)"
     assert only.where is not None
     assert only.where.line == 3
+
+
+@pytest.mark.parametrize(
+    ("target", "health", "left_out"),
+    [
+        ("aws", "{}", []),
+        ("aws", "{check: none}", []),
+        ("aws", "{check: basic, on_failure: replace}", []),
+        ("aws", "{check: full, on_failure: replace}", ["pools.health.check: full"]),
+        ("aws", "{on_failure: reboot}", ["pools.health.on_failure: reboot"]),
+        ("local", "{check: none}", []),
+        ("local", "{check: full, on_failure: reboot}", ["pools.health.check: full", "pools.health.on_failure"]),
+    ],
+)
+def test_of_health_what_is_done_is_built_and_nothing_more(target: str, health: str, left_out: list[str]) -> None:
+    text = f"name: tiny\npools: {{train: {{nodes: 1, health: {health}}}}}\n"
+    said = [one.what for one in found(text, target=target, code=Code.FEATURE_NOT_BUILT)]
+    assert said == [f"`{key}` is not built yet for the target {target}" for key in left_out]
 
 
 def test_a_planned_target_tells_nothing_of_single_features() -> None:
