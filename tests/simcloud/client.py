@@ -192,6 +192,10 @@ class SimulatedCloud:
         """Have an instance's status checks fail; `events` as in DescribeInstanceStatus."""
         self._ask("impair", id=id, impaired=impaired, events=list(events))
 
+    def come_short(self, *, gpus: int = 0, efa: int = 0, times: int = 1) -> None:
+        """Have the next instances with GPUs come with so many GPUs and EFA devices less than their type and their interfaces say; seen where instances are hosts of this machine."""
+        self.set("short", [{"gpus": gpus, "efa": efa}] * times)
+
     def reserve(
         self, machine: str, zone: str, count: int, *, kind: str = "default", starts_in_s: float = 0, ends_in_s: float | None = None, region: str = REGION
     ) -> Seen:

@@ -5,7 +5,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import facts, launching, layout, quotas
+from . import facts, launching, layout, machines, quotas
 from .backing import Backing, Pretended
 from .store import Interface, Thing
 
@@ -45,10 +45,19 @@ def new(
     properties: dict[str, Any] = {
         "api": api, "tags": tags, "tagsAll": tags, "vcpus": launch.vcpus, "quota": quota.code if quota else None, "vpcId": launch.vpc, "runsAt": now + pending_s,
         "publicIp": api.get("PublicIpAddress"), "backing": backing.name, "userData": launch.request.get("UserData"), "systemTags": own,
-        "protected": bool(launch.request.get("DisableApiTermination")),
+        "protected": bool(launch.request.get("DisableApiTermination")), "short": _short(cloud, launch),
     }  # fmt: skip
     backing.start({**api, "Tags": _tag_list(tags), "UserData": launch.request.get("UserData")})
     return Thing("ec2.Instance", ident, region, properties, door, now, interfaces)
+
+
+def _short(cloud: "Cloud", launch: launching.Launch) -> Mapping[str, int]:
+    """Say what an instance comes without; a test asks for it (`short`), one entry for each of the next instances with GPUs."""
+    first, *others = cloud.store.settings.get("short") or [{}]
+    if not (first and machines.gpus(launch.machine)):
+        return {}
+    cloud.store.set_setting("short", others)
+    return dict(first)
 
 
 def address(cloud: "Cloud", interface: Interface) -> str | None:

@@ -54,7 +54,8 @@ def start(place: Place, guest: Guest, *, lowers: tuple[str, ...], authority: str
     host = place.names.host(guest.id)
     remove(host)
     hosts.make_disk(host, image=IMAGE)
-    given = seeds(hostname=f"ip-{guest.address.replace('.', '-')}", gateway=place.gateway, authority=authority, lowers=lowers, gpus=guest.gpus)
+    hostname = f"ip-{guest.address.replace('.', '-')}"
+    given = seeds(hostname=hostname, gateway=place.gateway, authority=authority, lowers=lowers, gpus=guest.gpus, efa=guest.efa)
     hosts.write_seeds(host, given)
     boot = _boot(place, guest.address, lowers)
     time.sleep(max(0.0, asked_at + fleet.NOT_BEFORE_S - time.monotonic()))  # Slurm takes no node that seems to have booted before it was asked for

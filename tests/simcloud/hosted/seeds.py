@@ -16,20 +16,22 @@ EARLY = "/etc/systemd/system/systemd-tmpfiles-setup.service.d"
 """Of a unit that every host runs before anything that could look for hardware."""
 
 
-def seeds(*, hostname: str, gateway: str, authority: str, lowers: Sequence[str], gpus: int) -> tuple[Seed, ...]:
+def seeds(*, hostname: str, gateway: str, authority: str, lowers: Sequence[str], gpus: int, efa: int) -> tuple[Seed, ...]:
     """Give the files.
 
     Args:
         authority: the certificate, in PEM, of who signs what answers in place of AWS's services.
         lowers: the image's layers, topmost first.
-        gpus: how many the host is to see.
+        gpus, efa: how many GPUs and EFA devices the host is to see.
     """
     bundle = next((path.read_text() for lower in lowers if (path := Path(lower) / BUNDLE).is_file()), "")
     programs = [Seed(f"/usr/sbin/{name}", _file("mount-nfs", gateway), mode=0o755) for name in MOUNTS]
-    devices = _file("gpus.conf", gateway).replace(b"COUNT", str(gpus).encode()).replace(b"MAJOR", str(SIMULATED_GPU_MAJOR).encode())
+    hardware = _file("hardware.conf", gateway).replace(b"GPUS EFA MAJOR", f"{gpus} {efa} {SIMULATED_GPU_MAJOR}".encode())
     return (
         *programs,
-        *([Seed(f"{EARLY}/simulated-gpus.conf", devices)] if gpus else []),
+        Seed("/usr/sbin/simulated-hardware", _file("hardware", gateway), mode=0o755),
+        Seed(f"{EARLY}/simulated-hardware.conf", hardware),
+        Seed("/etc/systemd/system/clusterwright-guard.service.d/simulated.conf", _file("guard.conf", gateway)),
         Seed("/usr/sbin/mount.awaited-xfs", _file("mount-disk", gateway), mode=0o755),
         Seed("/etc/systemd/system-generators/simulated-disks", _file("disk-generator", gateway), mode=0o755),
         *(Seed(f"/etc/systemd/system/{unit}.service.d/simulated.conf", _file("platform.conf", gateway)) for unit in NETWORK_STAGE),

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 
-from .. import instances, machines
+from .. import instances, layout, machines
 from ..cloud import Cloud
 from ..store import Thing
 
@@ -19,7 +19,9 @@ class Guest:
     """Of its VPC."""
     image: str
     gpus: int
-    """NVIDIA GPUs of its instance type."""
+    """NVIDIA GPUs of its instance type, less those that it comes without."""
+    efa: int
+    """Its EFA interfaces, likewise."""
     made_s: float
     """On the cloud's clock."""
 
@@ -100,8 +102,10 @@ def guest_at(cloud: Cloud, source: str) -> Thing | None:
 
 def _guest(cloud: Cloud, thing: Thing) -> Guest:
     vpc = str(thing["vpcId"])
-    api, cidr = thing["api"], str(cloud.need("ec2.Vpc", vpc)["cidrBlock"])
-    return Guest(thing.id, address(cloud, thing), vpc, cidr, str(api["ImageId"]), machines.gpus(api["InstanceType"]), thing.made_s)
+    api, cidr, short = thing["api"], str(cloud.need("ec2.Vpc", vpc)["cidrBlock"]), thing.get("short", {})
+    gpus = machines.gpus(api["InstanceType"]) - short.get("gpus", 0)
+    efa = sum(one.fabric in layout.FABRICS for one in thing.interfaces) - short.get("efa", 0)
+    return Guest(thing.id, address(cloud, thing), vpc, cidr, str(api["ImageId"]), gpus, efa, thing.made_s)
 
 
 def _front(cloud: Cloud, thing: Thing, guests: Mapping[str, Guest]) -> Front:
