@@ -3,23 +3,18 @@
 Everything on the hosts is real: Ubuntu, cloud-init, Slurm, the elastic program with boto3. Everything of Amazon's is simulated and strict, and so are the GPUs: device nodes without a device.
 """
 
-import contextlib
-import dataclasses
 import errno
 import os
-import time
 from collections.abc import Iterator
 
 import pytest
 
-from tests.hosts.deployment import Deployment, deployment, wait_until
-from tests.simcloud import client
-from tests.simcloud.client import SimulatedCloud
+from tests.hosts.deployment import wait_until
+from tests.hosts.on_cloud import NAME, NODES_WITHIN_S, REPLACED_WITHIN_S, OnCloud, Steps
 from tests.simcloud.hosted import hosts, place
 
 pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
 
-NAME = "aws"
 STACK = "test-aws"
 BLUEPRINT = """
 name: gpu-aws
@@ -38,86 +33,16 @@ users:
   ada: {uid: 2001, account: research, ssh_keys: []}
 """
 ALL_GPUS = "0,1,2,3,4,5,6,7"
-BELIEVED = {
-    "slurm.conf": {"SlurmdParameters": "config_overrides", "TaskPlugin": "task/cgroup"},
-    "cgroup.conf": {"ConstrainCores": "no", "ConstrainRAMSpace": "no"},
-}
-"""Slurm's settings where nodes are declared larger than they are, as the local target has them."""
-NODES_WITHIN_S = 60
-"""From a job that wants nodes to its run on them."""
 IDLE_S = 10
 GONE_WITHIN_S = 120  # Slurm's own look every few seconds, and what it leaves a node to stop in
-REPLACED_WITHIN_S = 240  # the program's look every 30 s, Slurm's requeue, and the boot
 ALWAYS_THERE = 3
 """Controller, login node, and the balancer in front of it."""
-KIND = "ec2.Instance"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class OnCloud(Deployment):
-    """A stack whose cloud is the simulated one."""
-
-    cloud: SimulatedCloud
-
-    @property
-    def environment(self) -> dict[str, str]:
-        own = Deployment.environment.fget(self)  # type: ignore[attr-defined]
-        return {**own, **self.cloud.environment, "PATH": f"{client.PLUGIN_FOLDER}{os.pathsep}{own['PATH']}"}
-
-    def running(self) -> dict[str, str]:
-        """Give the compute nodes that run: name → instance."""
-        nodes = self.cloud.things(KIND, tags={"clusterwright:part": "compute"})
-        return {one.tags["clusterwright:node"]: one.id for one in nodes}
-
-    def guest(self, hostname: str) -> int:
-        (instance,) = self.cloud.things(KIND, tags={"clusterwright:node": hostname})
-        found = hosts.first_process(place.names_of(NAME).host(instance.id))
-        assert found, f"{hostname} does not run"
-        return found
-
-    def slurm(self, *argv: str) -> str:
-        """Run a command on the controller."""
-        return self.inside("control-0", *argv).strip()
-
-    def believe(self) -> None:
-        """Let Slurm believe what it is told of nodes: hosts of this machine have neither the processors nor the memory of the instances that they stand for. GPUs stay confined."""
-        for file, settings in BELIEVED.items():
-            for name, value in settings.items():
-                self.slurm("sed", "--in-place", "--expression", f"/^{name}=/d", "--expression", f"$a {name}={value}", f"/etc/slurm/{file}")
-        self.inside_all("control-0", "systemctl", "restart", "slurmctld.service")
-
-    def state(self, job: str) -> str:
-        """Give a job's state; one that ended otherwise than well is waited for no longer."""
-        said = self.slurm("squeue", "--noheader", f"--jobs={job}", "--format=%T", "--states=all")
-        assert said not in ("FAILED", "CANCELLED", "TIMEOUT"), said
-        return said
-
-    def output(self, job: str) -> list[str]:
-        return sorted(self.ssh(f"cat slurm-{job}.out").split())
 
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnCloud]:
-    home = tmp_path_factory.mktemp("aws")
-    (home / "cloud").mkdir()
-    (home / "blueprint.yaml").write_text(BLUEPRINT)
-    with client.started(home / "cloud", hosts=NAME) as cloud, contextlib.ExitStack() as ends:
-        plain = ends.enter_context(deployment(STACK, home, blueprint=str(home / "blueprint.yaml"), target="aws"))
-        yield OnCloud(plain.stack, plain.home, cloud)
-
-
-class Steps:
-    """How long each step of a long test took."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-
-    def over(self, what: str) -> float:
-        """End a step, show its seconds and give them."""
-        now = time.monotonic()
-        took, self._began = now - self._began, now
-        print(f"{took:6.1f} s  {what}")
-        return took
+    with OnCloud.of(STACK, tmp_path_factory.mktemp("aws"), BLUEPRINT) as one:
+        yield one
 
 
 def test_a_cluster_lives_from_up_to_down(stack: OnCloud) -> None:

@@ -8,15 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from components.local.machine import command
-from tests.hosts import test_aws
-from tests.hosts.deployment import deployment, wait_until
-from tests.hosts.test_aws import Steps
-from tests.simcloud import client
-from tests.simcloud.hosted import databases, hosts, place
+from tests.hosts.deployment import wait_until
+from tests.hosts.on_cloud import INSTANCE, NAME, OnCloud, Steps
+from tests.simcloud.hosted import databases, place
 
 pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
 
-NAME = "pair"
 STACK = "test-aws-pair"
 BLUEPRINT = """
 name: pair-aws
@@ -44,14 +41,8 @@ SSL_ERROR = 2026
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Pair(test_aws.OnCloud):
+class Pair(OnCloud):
     """A stack with two controllers."""
-
-    def guest(self, hostname: str) -> int:
-        (instance,) = self.cloud.things(test_aws.KIND, tags={"clusterwright:node": hostname})
-        found = hosts.first_process(place.names_of(NAME).host(instance.id))
-        assert found, f"{hostname} does not run"
-        return found
 
     def serving(self) -> set[str]:
         """Name the controllers that run and have the mark of the one that serves."""
@@ -100,12 +91,8 @@ SLURM_CONF=/run/other/slurm.conf timeout 8 runuser --user slurm -- slurmdbd -D 2
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    home = tmp_path_factory.mktemp("pair")
-    (home / "cloud").mkdir()
-    (home / "blueprint.yaml").write_text(BLUEPRINT)
-    with client.started(home / "cloud", hosts=NAME) as cloud, contextlib.ExitStack() as ends:
-        plain = ends.enter_context(deployment(STACK, home, blueprint=str(home / "blueprint.yaml"), target="aws"))
-        yield Pair(plain.stack, plain.home, cloud)
+    with Pair.of(STACK, tmp_path_factory.mktemp("pair"), BLUEPRINT) as one:
+        yield one
 
 
 def test_a_pair_of_controllers_lives_from_up_to_down(stack: Pair) -> None:
@@ -113,7 +100,7 @@ def test_a_pair_of_controllers_lives_from_up_to_down(stack: Pair) -> None:
     stack.up()
     assert stack.serving() == {"control-0"}
     assert stack.cloud.audit() == []
-    zones = {one.tags["clusterwright:node"]: one["availabilityZone"] for one in stack.cloud.things(test_aws.KIND, tags={"clusterwright:part": "control"})}
+    zones = {one.tags["clusterwright:node"]: one["availabilityZone"] for one in stack.cloud.things(INSTANCE, tags={"clusterwright:part": "control"})}
     assert zones == {"control-0": "us-east-1a", "control-1": "us-east-1b"}
     steps.over("up: two controllers, one of them serves")
 
@@ -133,7 +120,7 @@ def test_a_pair_of_controllers_lives_from_up_to_down(stack: Pair) -> None:
     wait_until(lambda: stack.accounted(job) == ["COMPLETED"], awaiting="the job to be accounted", within_s=ACCOUNTED_WITHIN_S)
     steps.over("a job has run and is accounted in the database")
 
-    (first,) = stack.cloud.things(test_aws.KIND, tags={"clusterwright:node": "control-0"})
+    (first,) = stack.cloud.things(INSTANCE, tags={"clusterwright:node": "control-0"})
     running = stack.ssh("sbatch --parsable --nodes=1 --wrap 'sleep 90; srun hostname'").strip()
     wait_until(lambda: stack.state(running) == "RUNNING", awaiting="the job to run", within_s=60)
     stack.is_known_to_both(running)

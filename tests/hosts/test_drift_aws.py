@@ -1,16 +1,14 @@
 """Drift checks of a cluster on AWS, from the outside in: through the load balancer and the login node to compute nodes that come and go. The cloud is the simulated one, whose instances are hosts of this
 machine; cloud-init, SSH and Slurm on them are real."""
 
-import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.hosts.deployment import deployment, wait_until
-from tests.hosts.test_aws import NAME, OnCloud
+from tests.hosts.deployment import wait_until
+from tests.hosts.on_cloud import OnCloud
 from tests.hosts.test_drift_elastic import lines, report
-from tests.simcloud import client
 
 pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
 
@@ -38,12 +36,8 @@ YOUNG_WITHIN_S = 120
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnCloud]:
-    home = tmp_path_factory.mktemp("drift-aws")
-    (home / "cloud").mkdir()
-    (home / "blueprint.yaml").write_text(BLUEPRINT)
-    with client.started(home / "cloud", hosts=NAME) as cloud, contextlib.ExitStack() as ends:
-        plain = ends.enter_context(deployment(STACK, home, blueprint=str(home / "blueprint.yaml"), target="aws"))
-        yield OnCloud(plain.stack, plain.home, cloud)
+    with OnCloud.of(STACK, tmp_path_factory.mktemp("drift-aws"), BLUEPRINT) as one:
+        yield one
 
 
 def unjudged(found: dict[str, Any]) -> dict[str, str]:

@@ -1,13 +1,11 @@
 """Spot nodes that the cloud takes back: the whole way from the notice over a drained node and a job that runs elsewhere to a node that is made anew, with real Slurm on the simulated cloud."""
 
-import contextlib
 from collections.abc import Iterator
 
 import pytest
 
-from tests.hosts.deployment import deployment, wait_until
-from tests.hosts.test_aws import NAME, NODES_WITHIN_S, REPLACED_WITHIN_S, OnCloud
-from tests.simcloud import client
+from tests.hosts.deployment import wait_until
+from tests.hosts.on_cloud import NODES_WITHIN_S, REPLACED_WITHIN_S, OnCloud
 
 pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
 
@@ -42,12 +40,8 @@ print(json.loads(web.urlopen(notice).read())["action"])
 
 @pytest.fixture
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnCloud]:
-    home = tmp_path_factory.mktemp("spot")
-    (home / "cloud").mkdir()
-    (home / "blueprint.yaml").write_text(BLUEPRINT)
-    with client.started(home / "cloud", hosts=NAME) as cloud, contextlib.ExitStack() as ends:
-        plain = ends.enter_context(deployment(STACK, home, blueprint=str(home / "blueprint.yaml"), target="aws"))
-        yield OnCloud(plain.stack, plain.home, cloud)
+    with OnCloud.of(STACK, tmp_path_factory.mktemp("spot"), BLUEPRINT) as one:
+        yield one
 
 
 def reason(stack: OnCloud, node: str) -> str:
