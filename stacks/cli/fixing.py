@@ -42,11 +42,10 @@ def run(given: argparse.Namespace) -> int:
         why = "\n".join(dict.fromkeys(result.failure for result in checked.report.failures))
         raise Problem("nothing is put right, since not everything could be looked at", why=why, remedy="mend that first")
     known = checked.known
-    control = next((host.name for host in known.hosts if host.role == "control"), "")
     compute = {host.name for host in known.hosts if host.role == "compute"}
     wanted, stands = ignore.apply([finding for finding in checked.report.findings if finding.layer in layers], entries, checked.report.moment.date())
     kinds = {fix.Kind(name) for name in given.kind}
-    plan = fix.plan(wanted, kinds=kinds, controller=control, busy=fix.busy_nodes(checked.answers), compute=compute)
+    plan = fix.plan(wanted, kinds=kinds, controller=checked.controller, busy=fix.busy_nodes(checked.answers), compute=compute)
     _show(plan, stands)
     if not plan.steps:
         print("nothing is to be done" if not wanted else "nothing of it is put right")

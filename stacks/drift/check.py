@@ -23,6 +23,8 @@ class Checked:
     """With the hosts that come and go and were looked at. None: the stack's record could not be read."""
     answers: Mapping[str, Mapping[str, str]]
     """What the scheduler answered; empty when it wasn't asked or said nothing."""
+    controller: str = ""
+    """Whom it answered: the host on which it can be told something; empty when nobody got an answer."""
 
 
 def check(
@@ -52,11 +54,11 @@ def check(
     with ThreadPoolExecutor(2) as pool:
         from_cloud = pool.submit(_cloud, stack_name, known, folder) if Layer.CLOUD in layers else None
         from_hosts = pool.submit(_hosts, stack_name, known, layers, acceptance) if ON_HOSTS & set(layers) else None
-        on_hosts, known_hosts, answers = from_hosts.result() if from_hosts else ([], known.hosts, {})
+        on_hosts, known_hosts, answers, controller = from_hosts.result() if from_hosts else ([], known.hosts, {}, "")
         found = [*(from_cloud.result() if from_cloud else []), *on_hosts]
     results = tuple(result for layer in LAYERS for result in found if result.layer is layer)
     report = Report(stack_name, str(known.spec["name"]), str(known.spec["target"]), moment, time.monotonic() - begun, results)
-    return Checked(report, dataclasses.replace(known, hosts=known_hosts), answers)
+    return Checked(report, dataclasses.replace(known, hosts=known_hosts), answers, controller)
 
 
 def _cloud(stack_name: str, known: stack.Known, folder: Path | None) -> list[Result]:
@@ -104,7 +106,7 @@ def _cloud(stack_name: str, known: stack.Known, folder: Path | None) -> list[Res
 
 def _hosts(
     stack_name: str, known: stack.Known, layers: Collection[Layer], acceptance: bool
-) -> tuple[list[Result], tuple[stack.KnownHost, ...], Mapping[str, Mapping[str, str]]]:
+) -> tuple[list[Result], tuple[stack.KnownHost, ...], Mapping[str, Mapping[str, str]], str]:
     begun, begun_s = time.monotonic(), time.time()
     chosen = [layer for layer in LAYERS if layer in ON_HOSTS and layer in layers]
     up = elastic.look(stack_name, known)
@@ -116,7 +118,7 @@ def _hosts(
     seen = look.without(seen, arriving)
     seconds = time.monotonic() - begun
     if seen.error:
-        return [Result(layer, failure=f"the hosts could not be looked at: {seen.error}", seconds=seconds) for layer in chosen], known.hosts, {}
+        return [Result(layer, failure=f"the hosts could not be looked at: {seen.error}", seconds=seconds) for layer in chosen], known.hosts, {}, ""
     coming = tuple(elastic.unchecked(known, up, arriving))
     judges: dict[Layer, Callable[[], Result]] = {
         Layer.HOSTS: lambda: _hosts_layer(everybody, seen),
@@ -128,7 +130,7 @@ def _hosts(
     if failure := up.failure or after.failure:  # what nobody could list may have drifted as well as not
         judged = [one if one.layer is Layer.SCHEDULER else dataclasses.replace(one, failure=_both(one.failure, failure)) for one in judged]
     results = [dataclasses.replace(one, unchecked=(*one.unchecked, *(more for more in coming if more.layer is one.layer))) for one in judged]
-    return results, tuple(host for host in everybody.hosts if host not in arriving), answers
+    return results, tuple(host for host in everybody.hosts if host not in arriving), answers, seen.teller
 
 
 def _both(failure: str, more: str) -> str:

@@ -72,7 +72,7 @@ def plan(findings: Iterable[Drift], *, kinds: Collection[Kind], controller: str,
     """Decide what to do.
 
     Args:
-        controller: the host on which the scheduler is told.
+        controller: the host on which the scheduler is told; empty: there is none that it answers.
         busy: nodes with jobs on them; None when nobody could say, which counts as all of them.
         compute: hosts that run jobs.
     """

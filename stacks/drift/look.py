@@ -25,7 +25,7 @@ class Seen:
 
     facts: Mapping[KnownHost, Mapping[str, Any]]
     scheduler: Mapping[str, Any] | None
-    """What the controller's host gave of the scheduler; None: nothing."""
+    """What a controller's host gave of the scheduler; None: nothing."""
     unreachable: Mapping[KnownHost, str]
     """Host → what was said instead of an answer."""
     failed: Mapping[KnownHost, str]
@@ -36,6 +36,8 @@ class Seen:
     """Why nobody could be looked at; empty when somebody could."""
     serving: tuple[str, ...] = ()
     """Controllers that have the mark of the one that serves; none where there is one controller only."""
+    teller: str = ""
+    """The controller that gave what is known of the scheduler; empty: none did."""
 
 
 def _finished(host: KnownHost) -> Any:
@@ -56,9 +58,20 @@ def look(known: Known, *, title: str) -> Seen:
     facts = {host: outcome.by_host[host.name][HOST_TASK] for host in known.hosts if HOST_TASK in outcome.by_host.get(host.name, {})}
     told = {name: results[SCHEDULER_TASK] for name, results in outcome.by_host.items() if "answers" in results.get(SCHEDULER_TASK, {})}
     serving = tuple(sorted(name for name, one in told.items() if one.get("serves")))
-    # The one that serves asks itself; another one may be cut off from it.
-    scheduler = told[serving[0]] if serving else next(iter(told.values()), None)
-    return Seen(facts, scheduler, unreachable, failed, (begun + time.time()) / 2, outcome.error if not (facts or unreachable or failed) else "", serving)
+    teller = teller_of(told)
+    error = outcome.error if not (facts or unreachable or failed) else ""
+    return Seen(facts, told.get(teller), unreachable, failed, (begun + time.time()) / 2, error, serving, teller)
+
+
+def teller_of(told: Mapping[str, Mapping[str, Any]]) -> str:
+    """Choose the controller that is believed about the scheduler, and that is told what to put right in it: the one that serves asks itself, another one may be cut off from it. Pure.
+
+    Args:
+        told: controller → what it gave of the scheduler.
+    Returns:
+        empty where none gave anything.
+    """
+    return min(told, key=lambda name: (not told[name].get("serves"), name), default="")
 
 
 def _homes(known: Known, host: KnownHost) -> dict[str, dict[str, Any]]:

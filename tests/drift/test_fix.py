@@ -66,6 +66,12 @@ def test_hosts_with_jobs_are_left_alone_and_all_of_them_when_nobody_knows() -> N
     assert [step.host for step in plan(*found, busy=None).steps] == ["login-0"]
 
 
+def test_without_a_controller_that_answers_nobody_is_told_anything() -> None:
+    found = finding("node train-0: Weight", layer=Layer.SCHEDULER, code=Code.NODE_CHANGED, desired="1")
+    made = fix.plan([found], kinds=set(fix.Kind), controller="", busy=frozenset(), compute=COMPUTE)
+    assert (made.steps, [one.why for one in made.left]) == ((), ["put it back"])
+
+
 LEFT = (
     Code.FILE_CHANGED, Code.FILE_GONE, Code.PACKAGE_VERSION, Code.USER_ADDED, Code.ROOT_KEY, Code.NODE_DRAINED, Code.ACCOUNT_CHANGED, Code.MOUNT_MISSING, Code.GPU_MISSING,
 )  # fmt: skip

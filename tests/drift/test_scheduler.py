@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stacks.drift import scheduler, slurm
+from stacks.drift import look, scheduler, slurm
 from tests.drift.examples import known, told
 from tests.playbooks import templates
 
@@ -318,6 +318,20 @@ def pair(first: str, second: str) -> tuple[dict[str, dict[str, str]], dict[str, 
 def test_of_two_controllers_each_has_to_answer(first: str, second: str, silent: list[tuple[str, str]]) -> None:
     found, _ = scheduler.findings(*pair(first, second), TWO)
     assert told(found) == silent
+
+
+@pytest.mark.parametrize(
+    ("gave", "teller"),
+    [
+        ({}, ""),
+        ({"control-0": {}}, "control-0"),
+        ({"control-1": {}}, "control-1"),
+        ({"control-1": {"serves": False}, "control-0": {"serves": False}}, "control-0"),
+        ({"control-0": {"serves": False}, "control-1": {"serves": True}}, "control-1"),
+    ],
+)
+def test_the_controller_that_serves_is_believed_and_else_one_that_answers(gave: dict[str, dict[str, bool]], teller: str) -> None:
+    assert look.teller_of(gave) == teller
 
 
 @pytest.mark.parametrize(("serving", "said"), [((), False), (("control-0",), False), (("control-1",), True)])

@@ -1,0 +1,57 @@
+"""`fix.yml` carries out what was decided unless jobs came meanwhile, which any controller may say. The hosts are this process's own machine, and Slurm's commands are stand-ins with fixed answers."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import pytest
+
+from tests.playbooks import templates
+
+LOST = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+"""Nothing listens there."""
+ANSWERS = """#!/bin/sh
+case "$0 $*" in
+*squeue*) [ -z "$SLURM_IS_SILENT" ] || exit 1; echo 'train-[1-2]' ;;
+*scontrol*'train-[1-2]') printf '%s\\n' train-1 train-2 ;;
+esac
+"""
+
+
+def put_right(tmp_path: pathlib.Path, *, controllers: Mapping[str, Mapping[str, object]], **environment: str) -> set[str]:
+    """Run the playbook for two compute nodes and the second controller; give the hosts on which the command ran."""
+    programs, done = tmp_path / "bin", tmp_path / "done"
+    programs.mkdir()
+    done.mkdir()
+    for name in ("squeue", "scontrol"):
+        (programs / name).write_text(ANSWERS)
+        (programs / name).chmod(0o755)
+    steps = {name: {"drift_steps": [["touch", str(done / name)]]} for name in ("train-0", "train-1", "control-1")}
+    here = {"ansible_connection": "local"}
+    compute = {name: {**here, **steps[name], "drift_is_compute": True} for name in ("train-0", "train-1")}
+    control = {name: {**here, **steps.get(name, {}), **one} for name, one in controllers.items()}
+    inventory = tmp_path / "inventory.json"
+    inventory.write_text(json.dumps({"control": {"hosts": control}, "compute": {"hosts": compute}}))
+    known = {
+        **os.environ,
+        "ANSIBLE_CONFIG": str(templates.PLAYBOOKS / "ansible.cfg"),
+        "ANSIBLE_HOME": str(tmp_path),
+        "PATH": f"{programs}:{os.environ['PATH']}",
+    }
+    program = pathlib.Path(sys.executable).with_name("ansible-playbook")
+    words = [str(program), "-i", str(inventory), str(templates.PLAYBOOKS / "fix.yml")]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120, env=known | environment)
+    assert ended.returncode == 0, ended.stdout
+    return {path.name for path in done.iterdir()}
+
+
+@pytest.mark.parametrize("controllers", [{"control-0": {}, "control-1": {}}, {"control-0": LOST, "control-1": {}}], ids=["both", "one is lost"])
+def test_a_node_with_jobs_is_left_alone_and_others_are_not(tmp_path: pathlib.Path, controllers: Mapping[str, Mapping[str, object]]) -> None:
+    assert put_right(tmp_path, controllers=controllers) == {"train-0", "control-1"}
+
+
+def test_where_no_controller_answers_no_node_is_touched(tmp_path: pathlib.Path) -> None:
+    assert put_right(tmp_path, controllers={"control-0": {}, "control-1": {}}, SLURM_IS_SILENT="yes") == {"control-1"}
