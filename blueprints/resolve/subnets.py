@@ -61,7 +61,8 @@ def _parts(case: Case, node_sets: tuple[spec.NodeSet, ...], *, own_hosts: int, d
     is_way_out = case.blueprint.network.existing is None
     public = [Part(f"public-{number + 1}", _PUBLIC, number, networks.public_addresses, grows=False) for number in range(networks.public_subnets * is_way_out)]
     fabric = [Part(f"{kind}-{number}", _FABRIC, 0, needed, grows=True) for (kind, number), needed in sorted(carried.items())]
-    return (cluster, *services, *public, *fabric)
+    # Services come after what every network has: a second controller or another database later moves no subnet that stands.
+    return (cluster, *public, *services, *fabric)
 
 
 def _by_subnet(nics: Sequence[spec.Nic], networks: catalog.Networks) -> Counter[tuple[str, int]]:

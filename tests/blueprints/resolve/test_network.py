@@ -89,9 +89,9 @@ def test_subnets_of_aws() -> None:
     ("more", "names"),
     [
         ({}, ["cluster", "public-1", "public-2"]),
-        ({"accounting": {"database": "managed"}}, ["cluster", "cluster-2", "public-1", "public-2"]),
-        ({"scheduler": "kubernetes"}, ["cluster", "cluster-2", "public-1", "public-2"]),
-        ({"control": {"highly_available": True}, "network": {"zones": ["us-east-1a", "us-east-2b"]}}, ["cluster", "cluster-2", "public-1", "public-2"]),
+        ({"accounting": {"database": "managed"}}, ["cluster", "public-1", "public-2", "cluster-2"]),
+        ({"scheduler": "kubernetes"}, ["cluster", "public-1", "public-2", "cluster-2"]),
+        ({"control": {"highly_available": True}, "network": {"zones": ["us-east-1a", "us-east-2b"]}}, ["cluster", "public-1", "public-2", "cluster-2"]),
         ({"control": {"highly_available": True}, "network": {"zones": ["us-east-1a"]}}, ["cluster", "public-1", "public-2"]),
         ({"network": {"zones": ["us-east-1a", "us-east-2b"]}}, ["cluster", "public-1", "public-2"]),
         ({"network": {"existing": "vpc-1", "cidr": "10.1.0.0/16"}}, ["cluster"]),
@@ -100,6 +100,22 @@ def test_subnets_of_aws() -> None:
 )
 def test_which_subnets_there_are(more: dict[str, Any], names: list[str]) -> None:
     assert list(subnets(asked.cluster(**more))) == names
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"accounting": {"database": "managed"}},
+        {"control": {"highly_available": True}},
+        {"control": {"highly_available": True}, "accounting": {"database": "managed"}},
+    ],
+)
+def test_a_service_that_comes_later_moves_no_subnet(more: dict[str, Any]) -> None:
+    """No two subnets can have the same addresses at one time: one that moved to where another stands would never get there."""
+    zones = {"network": {"zones": ["us-east-1a", "us-east-1b"]}}
+    before, after = subnets(asked.cluster(**zones)), subnets(asked.cluster(**zones, **more))
+    assert {name: after[name].cidr for name in before} == {name: one.cidr for name, one in before.items()}
+    assert after.keys() - before.keys() == {"cluster-2"}
 
 
 def test_on_google_cloud_each_interface_has_a_subnet() -> None:
