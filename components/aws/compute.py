@@ -12,6 +12,9 @@ from . import template
 from .names import NODE_SET_TAG, Names
 from .options import beneath
 
+GROUPS = {"cluster": ("placement", "compute"), "spread": ("placement-spread", "spread")}
+"""EC2's strategy → what the group of it is called after its node set in the stack, and before it in the account."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeTemplateArgs:
@@ -27,26 +30,20 @@ class NodeTemplateArgs:
 
 
 class NodeTemplate(pulumi.ComponentResource):
-    """The launch template of one node set, and its placement group if it has one."""
+    """The launch template of one node set, and the placement groups that its nodes may stand in."""
 
     launch_template: ec2.LaunchTemplate
     placement_group: pulumi.Output[str] | None
+    """The one that nodes are started in; None: they stand anywhere."""
 
     def __init__(self, name: str, args: NodeTemplateArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:aws:NodeTemplate", name, {}, opts)
         hosts = args.node_set.hosts
         tags = args.names.tags("compute", hosts.prefix) | {NODE_SET_TAG: hosts.name}
-        strategy = template.placement_strategy(args.node_set)
-        self.placement_group = None
-        if strategy is not None:
-            group = ec2.PlacementGroup(
-                f"{hosts.name}-placement",
-                name=args.names.name("placement_group", "compute", hosts.name),
-                strategy=strategy,
-                tags=tags,
-                opts=beneath(self, replace_first=True),
-            )
-            self.placement_group = group.name
+        # All of them, whichever is used: a group can't go while nodes run in it, and nodes that were started before another placement was chosen run on until they are idle. They cost nothing.
+        groups = {strategy: self._group(args, strategy, tags=tags) for strategy in GROUPS}
+        chosen = groups.get(template.placement_strategy(args.node_set) or "")
+        self.placement_group = chosen.name if chosen is not None else None
         self.launch_template = ec2.LaunchTemplate(
             f"{hosts.name}-template",
             name=args.names.name("launch_template", "compute", hosts.name),
@@ -68,6 +65,17 @@ class NodeTemplate(pulumi.ComponentResource):
             tag_specifications=template.tagged(tags),
             update_default_version=True,
             tags=tags,
-            opts=beneath(self, replace_first=True),
+            # Nodes go before their template, and so before the groups, also before one that only older nodes stand in.
+            opts=pulumi.ResourceOptions.merge(beneath(self, replace_first=True), pulumi.ResourceOptions(depends_on=[*groups.values()])),
         )
         self.register_outputs({})
+
+    def _group(self, args: NodeTemplateArgs, strategy: str, *, tags: dict[str, pulumi.Input[str]]) -> ec2.PlacementGroup:
+        hosts, (what, part) = args.node_set.hosts, GROUPS[strategy]
+        return ec2.PlacementGroup(
+            f"{hosts.name}-{what}",
+            name=args.names.name("placement_group", part, hosts.name),
+            strategy=strategy,
+            tags=tags,
+            opts=beneath(self, replace_first=True),
+        )

@@ -187,7 +187,7 @@ SIZES = (
 )  # fmt: skip
 
 LOSSES = (
-    Plant("a placement group gone", lost("ec2.PlacementGroup"), (f"error CW701 {EC2}/placementGroup:PlacementGroup pack-placement",)),
+    Plant("a placement group gone", lost("ec2.PlacementGroup", "compute-pack"), (f"error CW701 {EC2}/placementGroup:PlacementGroup pack-placement",)),
     Plant("the address translation gone", lost("ec2.NatGateway"), (f"error CW701 {EC2}/natGateway:NatGateway nat-gateway",)),
     Plant("flow logs off", lost("ec2.FlowLog"), (f"error CW701 {EC2}/flowLog:FlowLog flow-log",)),
     Plant("a disk detached", lost("ec2.VolumeAttachment"), (f"error CW701 {EC2}/volumeAttachment:VolumeAttachment state-attachment",)),

@@ -105,12 +105,16 @@ def test_a_placement_group_never_stands_in_the_way_of_capacity_that_was_bought(k
 
 def test_packed_nodes_have_a_group_of_their_own_each_pool() -> None:
     found = programs.library("scale-7500")
-    groups = {one.inputs["name"] for one in programs.of(found, "PlacementGroup")}
+    groups = {one.name: one.inputs for one in programs.of(found, "PlacementGroup")}
     packed = [node_set.hosts.name for node_set in programs.resolved("scale-7500").node_sets if node_set.placement == "packed"]
     made = templates(found)
-    assert len(groups) == len(packed) == 12
-    assert {made[name]["placement"]["groupName"] for name in packed} == groups
-    assert all("placement" not in made[name] for name in made if name not in packed)
+    assert len(packed) == 12
+    assert len({group["name"] for group in groups.values()}) == len(groups)
+    for name in made:
+        strategies = (groups[f"{name}-placement"]["strategy"], groups[f"{name}-placement-spread"]["strategy"])
+        assert strategies == ("cluster", "spread")
+        expected = {"groupName": groups[f"{name}-placement"]["name"]} if name in packed else None
+        assert made[name].get("placement") == expected
 
 
 # Disks, metadata, processors

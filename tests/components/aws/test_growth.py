@@ -29,17 +29,17 @@ def test_as_many_resources_for_many_nodes_as_for_few(nodes: int) -> None:
 
 def test_a_pool_more_is_its_template_and_nothing_else_changes_but_the_table() -> None:
     before, after = programs.library("starter"), programs.program("starter", pools__dev=POOL)
-    assert {name for _, name in names(after) - names(before)} == {"dev", "dev-template", "dev-nodes"}
+    assert {name for _, name in names(after) - names(before)} == {"dev", "dev-template", "dev-nodes", "dev-placement", "dev-placement-spread"}
     for one in programs.aws(after):
-        if one.name != "dev-template":
+        if not one.name.startswith("dev-"):
             assert one.inputs == programs.one(before, one.type.rpartition(":")[2], one.name).inputs, one.name
     table = after.named("finish-control").inputs["provided"]["fleet"]["node_sets"]
     assert [row["name"] for row in table] == ["train", "dev"]
 
 
-def test_a_pool_of_packed_nodes_is_two_resources() -> None:
+def test_a_pool_is_three_resources() -> None:
     kinds = Counter(one.type.rpartition(":")[2] for one in programs.aws(programs.library("scale-7500")))
-    assert (kinds["LaunchTemplate"], kinds["PlacementGroup"]) == (16, 12)
+    assert (kinds["LaunchTemplate"], kinds["PlacementGroup"]) == (16, 2 * 16)
     assert sum(kinds.values()) - kinds["LaunchTemplate"] - kinds["PlacementGroup"] <= 85
 
 
@@ -64,8 +64,7 @@ def test_what_ends_nodes_stands_between_controllers_and_what_nodes_are_started_f
         assert ending.inputs["owner"] == template.inputs["tags"]["clusterwright:owner"]
         assert {"hosts-security-group", "cluster-subnet"} & template.needs
         assert all(ending.name in found.named(host).needs for host in spec.control.hostnames)
-        if template.inputs.get("placement"):
-            assert f"{node_set.hosts.name}-placement" in template.needs
+        assert {f"{node_set.hosts.name}-placement", f"{node_set.hosts.name}-placement-spread"} <= template.needs, "older nodes may stand in either"
 
 
 @pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)

@@ -101,11 +101,11 @@ def test_a_pool_that_is_removed_takes_its_nodes_and_no_others(stack: Standing, c
     stack.up()
     one, other = stack.start_node(of=0), stack.start_node(of=1)
     assert stack.nodes().keys() == {one, other}
-    assert [group["strategy"] for group in cloud.things("ec2.PlacementGroup")].count("cluster") == 1
+    assert sorted(group["strategy"] for group in cloud.things("ec2.PlacementGroup")) == ["cluster", "cluster", "spread", "spread"]
     before = made(cloud)
     del stack.overrides["pools.dev"]
     stack.change()
-    assert set(stack.changes()["delete"]) >= {"dev-nodes", "dev-template", "dev-placement"}
+    assert set(stack.changes()["delete"]) >= {"dev-nodes", "dev-template", "dev-placement", "dev-placement-spread"}
     stack.up()
     assert stack.nodes().keys() == {one}
     assert other in before - made(cloud)
