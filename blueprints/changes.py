@@ -60,6 +60,8 @@ class Change:
     why: str
     protected: tuple[str, ...] = ()
     """Protected data that it would destroy (`storage.home`)."""
+    anew: bool = False
+    """True: a cluster that stands can't have it, and has to be taken down first."""
     follows: tuple[str, ...] = ()
     """Paths that changed with it and have no line of their own."""
     key: str | None = None
@@ -69,8 +71,8 @@ class Change:
 
     @property
     def is_refused(self) -> bool:
-        """Whether `up` refuses it, since it would destroy protected data."""
-        return bool(self.protected)
+        """Whether `up` refuses it, since it would destroy protected data or can't be done to what stands."""
+        return bool(self.protected) or self.anew
 
 
 class Unreadable(ValueError):
@@ -166,6 +168,7 @@ def _judged(one: _Difference, recorded: Mapping[str, Any], target: str) -> Chang
         return Change(one.path, one.old, one.new, Effect.NONE, "one of the two was not looked up: whether they differ is not known")
     found = rule(one.pattern, target)
     cost = _cost(found, one)
+    anew = found.is_anew and cost is found.cost and not _is_open(one)
     reached = [data for kind in found.reaches for data in _data(kind, recorded)]
     if cost is found.cost and reached:
         cost = Cost(Effect.DESTROYS_DATA, f"{cost.why}; lost with it: {', '.join(name for name, _ in reached)}")
@@ -173,7 +176,7 @@ def _judged(one: _Difference, recorded: Mapping[str, Any], target: str) -> Chang
         reached = [(".".join(one.path.split(".")[:2]), bool(one.around.get("protect")))]
     else:
         reached = []
-    return Change(one.path, one.old, one.new, cost.effect, cost.why, protected=tuple(name for name, protect in reached if protect))
+    return Change(one.path, one.old, one.new, cost.effect, cost.why, protected=tuple(name for name, protect in reached if protect), anew=anew)
 
 
 def _named(change: Change, pattern: str, node_sets: Mapping[str, Mapping[str, Any]]) -> Change:
@@ -228,8 +231,9 @@ def _gathered(found: list[Change]) -> Iterator[Change]:
         dearest = max((change, *following), key=lambda one: one.effect.severity)
         protected = tuple(dict.fromkeys(name for one in (change, *following) for name in one.protected))
         derived = all(one.derived for one in (change, *following))
+        anew = any(one.anew for one in (change, *following))
         follows = tuple(one.path for one in following)
-        yield dataclasses.replace(change, effect=dearest.effect, why=dearest.why, protected=protected, follows=follows, derived=derived)
+        yield dataclasses.replace(change, effect=dearest.effect, why=dearest.why, protected=protected, anew=anew, follows=follows, derived=derived)
 
 
 def _root(path: str, heads: Mapping[str, str]) -> str:
@@ -259,6 +263,11 @@ def _moves_with_network(path: str) -> bool:
 def _is_late(value: Any) -> bool:
     """Say whether a recorded value stands for one that was not looked up (`spec.Late`)."""
     return isinstance(value, Mapping) and list(value) == ["what"]
+
+
+def _is_open(one: _Difference) -> bool:
+    """Say whether one side of a list leaves the choice open: what was chosen may be what the other side names."""
+    return isinstance(one.old, list) and isinstance(one.new, list) and not (one.old and one.new)
 
 
 def _is_number(value: Any) -> bool:

@@ -60,6 +60,8 @@ class Rule:
     """What it costs instead where the old record around the field has this value in this field; the first that fits counts."""
     reaches: tuple[str, ...] = ()
     """Kinds of data that are lost with it (keys of DATA); where there is any, the change destroys data."""
+    is_anew: bool = False
+    """Whether a cluster that stands can't have it: it has to be taken down first. Not where `less`, `later` or `given` hold."""
 
 
 def rule(pattern: str, target: str) -> Rule:
@@ -364,4 +366,14 @@ LOCAL: Mapping[str, Rule] = {
 }
 """What components/local and the playbooks do."""
 
-BY_TARGET: Mapping[str, Mapping[str, Rule]] = {"local": LOCAL}
+AWS: Mapping[str, Rule] = {
+    "network.subnets.-": dataclasses.replace(
+        FIELDS["network.subnets.-"],
+        given=(("name", "cluster-2", Cost(Effect.IN_PLACE, "the subnet of the second zone goes, when nothing is left there that needs it")),),
+    ),
+    **{field: dataclasses.replace(FIELDS[field], is_anew=True) for field in ("name", "network.cidr", "network.existing", "network.region", "network.zones")},
+}
+"""Security groups, subnets and the network hold one another and the hosts in them. A host of any kind keeps them from going, and another of the same name or with the same addresses can't stand beside
+them: EC2 refuses such a change half-way (`DependencyViolation`, `InvalidSubnet.Conflict`)."""
+
+BY_TARGET: Mapping[str, Mapping[str, Rule]] = {"local": LOCAL, "aws": AWS}

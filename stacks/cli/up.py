@@ -9,7 +9,7 @@ from blueprints.finding import Invalid, Level
 from blueprints.load import Loaded
 from components import extras
 
-from . import account, engine, options, recover, summary
+from . import account, changing, engine, options, recover, summary
 from .problem import Problem
 
 
@@ -25,6 +25,7 @@ def run(given: argparse.Namespace) -> int:
     _require_sdk(target)
     engine.require()
     engine.prepare(given.stack)
+    changing.examine(given.stack, loaded.spec)
     if account.has_account(target) and not given.unasked:
         hold_against_account(loaded, given.stack, stands=_stands(given.stack))
     else:

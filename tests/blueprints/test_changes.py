@@ -258,13 +258,36 @@ def test_what_would_destroy_protected_data_is_refused(path: str, value: Any) -> 
     refused = [change for change in compared(AWS, wanted).values() if change.is_refused]
     assert refused
     assert all(change.effect is Effect.DESTROYS_DATA and "storage.scratch" in change.protected for change in refused)
-    assert not any(change.is_refused for change in compared(FREE, wanted).values()), "what stands is not protected"
+    assert not any(change.protected for change in compared(FREE, wanted).values()), "what stands is not protected"
 
 
 def test_protection_taken_away_in_the_same_step_does_not_help() -> None:
     """The engine goes by what is recorded."""
     wanted = changed(changed(AWS, "storage.0.kind", "nfs"), "storage.0.protect", False)
     assert compared(AWS, wanted)["storage.scratch.kind"].is_refused
+
+
+ANEW = {
+    "name": "other",
+    "network.cidr": "10.90.0.0/20",
+    "network.existing": "vpc-0123456789abcdef0",
+    "network.region": "us-west-2",
+    "network.zones": ("us-east-1b",),
+}
+
+
+@pytest.mark.parametrize("path", ANEW)
+def test_what_a_standing_network_can_not_have_is_refused_on_aws_whatever_is_protected(path: str) -> None:
+    found = compared(FREE, changed(FREE, path, ANEW[path]))
+    assert {change.path for change in found.values() if change.anew} == {path}
+    assert found[path].is_refused
+    assert not any(change.anew for change in compared(hand_made.local(), LOCAL["the name"][0]).values()), "on this machine it is done"
+
+
+@pytest.mark.parametrize(("old", "new"), [((), ("us-east-1a",)), (("us-east-1a",), ()), (("us-east-1a",), ("us-east-1a", "us-east-1b"))])
+def test_a_zone_that_was_left_open_may_be_the_one_that_is_named(old: tuple[str, ...], new: tuple[str, ...]) -> None:
+    standing = changed(FREE, "network.zones", old)
+    assert not any(change.is_refused for change in compared(standing, changed(FREE, "network.zones", new)).values())
 
 
 def test_a_change_that_keeps_the_data_is_not_refused() -> None:
