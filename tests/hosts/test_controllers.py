@@ -13,6 +13,7 @@ TAKEN_OVER_WITHIN_S = 150
 """SlurmctldTimeout (60 s), the look of the waiting controller every third of it, and the state that it reads."""
 ENDED_WITHIN_S = 240
 MARK = "/run/slurmctld/serves"
+CONF = "/etc/slurm/slurmdbd.conf"
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,19 @@ def state(stack: Deployment, job: str) -> str:
 def test_one_of_two_serves(stack: Deployment) -> None:
     assert serving(stack) == {"control-0"}
     assert [line.split()[-1] for line in stack.ssh("scontrol ping").splitlines()] == ["UP", "UP"]
+    assert stack.preview_changes() == {}
+
+
+def test_what_a_database_of_both_controllers_left_on_the_second_goes_with_the_next_up(stack: Deployment) -> None:
+    """As it is after the database was outside: the second controller has a configuration, and a daemon that waits for the first one's to fail."""
+    conf = stack.inside("control-0", "cat", CONF)
+    stack.inside("control-1", "install", "--owner=slurm", "--group=slurm", "--mode=0600", "/dev/stdin", CONF, stdin=f"{conf}DbdBackupHost=control-1\n")
+    stack.inside_all("control-1", "systemctl", "start", "slurmdbd.service")
+    stack.choose("monitoring.retention_days", 31)  # so that controllers are finished again
+    stack.up()
+    assert stack.inside_all("control-1", "systemctl", "show", "--property=ActiveState", "--value", "slurmdbd.service").strip() == "inactive"
+    assert stack.inside("control-1", "sh", "-c", f"test -e {CONF} || echo gone").strip() == "gone"
+    assert stack.inside_all("control-0", "systemctl", "is-active", "slurmdbd.service", "mariadb.service").split() == ["active"] * 2
     assert stack.preview_changes() == {}
 
 
