@@ -125,10 +125,10 @@ class Builder(pulumi.ComponentResource):
                     "ebs": {"volume_size": template.ROOT_GIB, "volume_type": "gp3", "encrypted": "true", "delete_on_termination": "true"},
                 }
             ],
-            # Without the mark: a recipe can't be changed, and one that only has other tags must not be another image.
+            # Without the mark: a recipe can't be changed, and one that only has other tags must not be another image. So the first labels stay, too: a recipe of the same name can't be made beside it.
             ami_tags={name: value for name, value in tags.items() if name != OWNER_TAG},
             tags=tags,
-            opts=beneath(self),
+            opts=beneath(self, ignore=("amiTags",)),
         )
         place = imagebuilder.InfrastructureConfiguration(
             f"image-{arch}-builder",
