@@ -1,15 +1,13 @@
 """Instances that come with less than their type has: no job sees them, their own word reaches who asks, and another one is taken. Slurm, cloud-init and the elastic program are real, the cloud is simulated."""
 
-import contextlib
 import json
 from collections.abc import Iterator
 
 import pytest
 
 from components.elastic.model import GUARD, OURS
-from tests.hosts.deployment import deployment, wait_until
-from tests.hosts.test_aws import KIND, NAME, NODES_WITHIN_S, REPLACED_WITHIN_S, OnCloud, Steps
-from tests.simcloud import client
+from tests.hosts.deployment import wait_until
+from tests.hosts.on_cloud import INSTANCE, NODES_WITHIN_S, REPLACED_WITHIN_S, OnCloud, Steps
 
 pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
 
@@ -38,17 +36,13 @@ SHORT = {
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnCloud]:
-    home = tmp_path_factory.mktemp("guard")
-    (home / "cloud").mkdir()
-    (home / "blueprint.yaml").write_text(BLUEPRINT)
-    with client.started(home / "cloud", hosts=NAME) as cloud, contextlib.ExitStack() as ends:
-        plain = ends.enter_context(deployment(STACK, home, blueprint=str(home / "blueprint.yaml"), target="aws"))
-        yield OnCloud(plain.stack, plain.home, cloud)
+    with OnCloud.of(STACK, tmp_path_factory.mktemp("guard"), BLUEPRINT) as one:
+        yield one
 
 
 def instances(stack: OnCloud) -> set[str]:
     """Give the compute nodes' instances, also those that have no name yet."""
-    return {one.id for one in stack.cloud.things(KIND, tags={"clusterwright:part": "compute"})}
+    return {one.id for one in stack.cloud.things(INSTANCE, tags={"clusterwright:part": "compute"})}
 
 
 def last_failure(stack: OnCloud) -> str:
