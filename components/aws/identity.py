@@ -27,8 +27,7 @@ class RoleArgs:
 class Starts:
     """What a controller needs to start compute nodes."""
 
-    region: str
-    stack: str
+    nodes: policies.Nodes
     compute_role_arn: pulumi.Input[str]
 
 
@@ -68,7 +67,7 @@ def _policy(args: RoleArgs) -> pulumi.Output[str]:
     def write(values: dict[str, object]) -> str:
         statements = [*policies.read_secret(str(values["secret"])), *policies.use_buckets([str(arn) for arn in _listed(values["buckets"])])]
         if starts:
-            statements += policies.start_nodes(region=starts.region, stack=starts.stack, owner=str(values["owner"]), compute_role_arn=str(values["compute"]))
+            statements += policies.start_nodes(starts.nodes, owner=str(values["owner"]), compute_role_arn=str(values["compute"]))
         return policies.as_json(statements)
 
     return known.apply(write)

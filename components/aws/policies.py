@@ -1,9 +1,10 @@
 """IAM policies: who may do what, as plain documents. Pure.
 
 A policy names the stack in its conditions, so that a controller which somebody took over can start and end this stack's compute nodes and nothing else. Where an action can't be bound to
-the stack, the region is the bound.
+the stack, the region is the bound. Which condition can be asked of which action on what is in the Service Authorization Reference: one that it doesn't list there never holds.
 """
 
+import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -11,10 +12,12 @@ from typing import Any
 from .names import NODE_TAG, OWNER_TAG, PART_TAG, STACK_TAG
 
 Statement = Mapping[str, Any]
-_LAUNCHED = ("instance", "network-interface", "volume")
-"""What starting an instance makes, and tags as it makes it."""
-_USED = ("capacity-reservation", "placement-group", "security-group", "subnet")
-"""What starting an instance uses; the launch template, which is bound to the stack, names which ones."""
+_MADE = ("network-interface", "volume")
+"""What comes with an instance when it is started, and is tagged then."""
+_KEPT = ("placement-group", "security-group")
+"""What is there already, of the account, and is used by an instance as its launch template says."""
+_CHOSEN = ("capacity-reservation", "subnet")
+"""The same, but for what may be chosen at the start: a fleet puts instances into one of several subnets, EC2 takes one of several reservations of a group."""
 _SERVICES_OF_FLEETS = ("ec2fleet.amazonaws.com", "spot.amazonaws.com")
 
 
@@ -55,58 +58,86 @@ def use_buckets(bucket_arns: Sequence[str]) -> list[Statement]:
     ]
 
 
-def start_nodes(*, region: str, stack: str, owner: str, compute_role_arn: str) -> list[Statement]:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Nodes:
+    """What a controller's policy must know of the nodes that it starts."""
+
+    region: str
+    stack: str
+    machines: tuple[str, ...]
+    """Instance types of all node sets."""
+    reservation_groups: tuple[str, ...] = ()
+    """ARNs of resource groups whose reservations nodes are started in."""
+
+
+def start_nodes(nodes: Nodes, *, owner: str, compute_role_arn: str) -> list[Statement]:
     """Let a controller start, name and end the compute nodes of its own stack.
+
+    A fleet needs two rights on each thing that an instance is made of: to start the fleet with it (CreateFleet) and to start the instance with it (RunInstances). The second one is where the bounds
+    are, since few conditions can be asked of the first.
 
     Args:
         owner: the stack's mark. What was started before there were marks has none, and the stack's name has to do.
         compute_role_arn: the only role that it may give to an instance.
     """
-    arn, launched = f"arn:{partition(region)}:ec2:{region}", [f"arn:{partition(region)}:ec2:{region}:*:{kind}/*" for kind in _LAUNCHED]
-    ours = {"StringEquals": {f"aws:RequestTag/{STACK_TAG}": stack}, "StringEqualsIfExists": {f"aws:RequestTag/{OWNER_TAG}": owner}}
+    region, stack = nodes.region, nodes.stack
+    arn = f"arn:{partition(region)}:ec2:{region}"
+    instances, made = f"{arn}:*:instance/*", [f"{arn}:*:{kind}/*" for kind in _MADE]
+    kept, chosen = [f"{arn}:*:{kind}/*" for kind in _KEPT], [f"{arn}:*:{kind}/*" for kind in _CHOSEN]
+    # They belong to no account (their ARN's field is empty).
+    images = [f"{arn}::image/*", f"{arn}::snapshot/*"]
+    here = {"StringEquals": {"aws:RequestedRegion": region}}
+    tagged = {f"aws:RequestTag/{STACK_TAG}": stack}
+    owned = {f"aws:RequestTag/{OWNER_TAG}": owner}
+    machines = {"ec2:InstanceType": sorted(set(nodes.machines))}
     marked = {"StringEqualsIfExists": {f"aws:ResourceTag/{OWNER_TAG}": owner}}
     compute = {"StringEquals": {f"aws:ResourceTag/{STACK_TAG}": stack, f"aws:ResourceTag/{PART_TAG}": "compute"}, **marked}
+    by_template = {"ArnLike": {"ec2:LaunchTemplate": f"{arn}:*:launch-template/*"}}
     return [
-        # Looking can't be bound to tags (Service Authorization Reference, EC2: Describe* has no resource types).
+        # Looking can't be bound to tags (Service Authorization Reference, EC2: these have no resource types).
         _allow(
             "Look",
             [
                 "ec2:DescribeCapacityReservations",
-                "ec2:DescribeFleetInstances",
                 "ec2:DescribeInstanceStatus",
                 "ec2:DescribeInstances",
                 "ec2:DescribeLaunchTemplateVersions",
                 "ec2:DescribeSpotInstanceRequests",
             ],
             ["*"],
-            {"StringEquals": {"aws:RequestedRegion": region}},
+            here,
         ),
-        _allow("StartFleet", ["ec2:CreateFleet"], [f"{arn}:*:fleet/*"], ours),
-        _allow("StartNodes", ["ec2:RunInstances"], launched, ours),
+        _allow("StartFleet", ["ec2:CreateFleet"], [f"{arn}:*:fleet/*"], {"StringEquals": tagged, "StringEqualsIfExists": owned}),
+        # Whether a fleet's instance has its type before it is chosen isn't said; where it is started, it has one.
+        _allow("StartNodesOfFleet", ["ec2:CreateFleet"], [instances], {"StringEquals": tagged, "StringEqualsIfExists": {**owned, **machines}}),
+        # No template is seen here, and tags that stand in it aren't, either.
+        _allow("UseForFleet", ["ec2:CreateFleet"], [*made, *kept, *chosen, *images], here),
+        _allow("StartNodes", ["ec2:RunInstances"], [instances], {"StringEquals": {**tagged, **machines}, "StringEqualsIfExists": owned}),
+        _allow("StartWhatNodesHave", ["ec2:RunInstances"], made, {"StringEquals": tagged, "StringEqualsIfExists": owned}),
         _allow(
             "StartFromOwnTemplates",
             ["ec2:CreateFleet", "ec2:RunInstances"],
             [f"{arn}:*:launch-template/*"],
             {"StringEquals": {f"aws:ResourceTag/{STACK_TAG}": stack}, **marked},
         ),
+        # What stands in the template can be overridden, unless it is asked for as the template has it (EC2 User Guide, "Control launching with launch templates").
+        _allow("StartOnlyAsTemplatesSay", ["ec2:RunInstances"], [*kept, *images], {**by_template, "Bool": {"ec2:IsLaunchTemplateResource": "true"}}),
+        _allow("StartOnlyFromTemplates", ["ec2:RunInstances"], chosen, by_template),
+        *_use_reservation_groups(nodes),
         _allow(
-            "StartOnlyFromTemplates",
-            ["ec2:RunInstances"],
-            # Images and snapshots belong to no account (their ARN's field is empty).
-            [*(f"{arn}:*:{kind}/*" for kind in _USED), f"{arn}::image/*", f"{arn}::snapshot/*"],
-            {"ArnLike": {"ec2:LaunchTemplate": f"{arn}:*:launch-template/*"}},
-        ),
-        _allow(
-            "TagWhatIsStarted", ["ec2:CreateTags"], [*launched, f"{arn}:*:fleet/*"], {"StringEquals": {"ec2:CreateAction": ["CreateFleet", "RunInstances"]}}
+            "TagWhatIsStarted",
+            ["ec2:CreateTags"],
+            [instances, *made, f"{arn}:*:fleet/*"],
+            {"StringEquals": {"ec2:CreateAction": ["CreateFleet", "RunInstances"]}},
         ),
         _allow(
             "NameNodes",
             ["ec2:CreateTags"],
-            [f"{arn}:*:instance/*"],
+            [instances],
             {**compute, "ForAllValues:StringEquals": {"aws:TagKeys": ["Name", NODE_TAG]}},
         ),
-        _allow("ReadConsoles", ["ec2:GetConsoleOutput"], [f"{arn}:*:instance/*"], compute),
-        _allow("EndNodes", ["ec2:RebootInstances", "ec2:TerminateInstances"], [f"{arn}:*:instance/*"], compute),
+        _allow("ReadConsoles", ["ec2:GetConsoleOutput"], [instances], compute),
+        _allow("EndNodes", ["ec2:TerminateInstances"], [instances], compute),
         _allow("GiveNodesTheirRole", ["iam:PassRole"], [compute_role_arn], {"StringEquals": {"iam:PassedToService": f"ec2.{_suffix(region)}"}}),
         # An account's first fleet, and its first spot request, make these roles of AWS's own.
         _allow(
@@ -116,6 +147,14 @@ def start_nodes(*, region: str, stack: str, owner: str, compute_role_arn: str) -
             {"StringEquals": {"iam:AWSServiceName": list(_SERVICES_OF_FLEETS)}},
         ),
     ]
+
+
+def _use_reservation_groups(nodes: Nodes) -> list[Statement]:
+    """Let nodes be started in the reservations of a group, whatever launch template names it: nothing but its ARN can be asked for (AWS ParallelCluster, AllowManagingReservedCapacity)."""
+    if not nodes.reservation_groups:
+        return []
+    actions, here = ["ec2:CreateFleet", "ec2:RunInstances", "resource-groups:ListGroupResources"], {"StringEquals": {"aws:RequestedRegion": nodes.region}}
+    return [_allow("UseReservationGroups", actions, sorted(set(nodes.reservation_groups)), here)]
 
 
 def flow_logs(log_group_arn: str) -> list[Statement]:

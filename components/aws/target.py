@@ -12,8 +12,8 @@ from blueprints.spec import ClusterSpec, FileSystem, HostGroup, Machine, NodeSet
 from .. import contract
 from ..expected import expected
 from ..provider.resource import OwnResource
+from . import policies, zones
 from . import storage as files
-from . import zones
 from .access import SSH, Balancer, BalancerArgs
 from .backups import Backups, BackupsArgs
 from .compute import NodeTemplate, NodeTemplateArgs
@@ -27,6 +27,7 @@ from .names import names
 from .network import Network, NetworkArgs
 from .secrets import HostKeys, HostKeysArgs
 from .security import Security, SecurityArgs, is_public
+from .template import names_group
 from .user_data import Birth, FsTab, cloud_config
 
 _STATE, _CLUSTER_FOLDER = "_state", "_cluster"  # no file system of a blueprint can have these names
@@ -119,7 +120,7 @@ class Aws:
             "clusterwright:secret:Secret", "compute-host-key", inputs={"kind": "ssh", "rotation": 0}, outputs=("value", "public"), opts=self._own
         )
         self._compute = self._kind("compute", host_key=node_key.output("value"))
-        starts = Starts(self._spec.network.region, stack=self._stack, compute_role_arn=self._compute.role.arn)
+        starts = Starts(_started(self._spec, self._stack), compute_role_arn=self._compute.role.arn)
         kind = self._kind("control", host_key=own_key.output("value"), starts=starts)
         self._access = self._login_nodes(mounts)
         nodes = [self._nodes(node_set, mounts) for node_set in self._spec.node_sets if node_set.partition is not None]
@@ -381,6 +382,13 @@ class Aws:
         if machine.arch not in self._images:
             self._images[machine.arch] = self._builder.build(self._spec.software, machine.arch)
         return self._images[machine.arch]
+
+
+def _started(spec: ClusterSpec, stack: str) -> policies.Nodes:
+    """Give what a controller's rights depend on."""
+    started = [node_set for node_set in spec.node_sets if node_set.partition is not None]
+    groups = {one.capacity.id for one in started if one.capacity.id and names_group(one.capacity)}
+    return policies.Nodes(spec.network.region, stack, tuple(sorted({one.hosts.machine.name for one in started})), tuple(sorted(groups)))
 
 
 def _check(spec: ClusterSpec) -> None:

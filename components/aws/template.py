@@ -7,7 +7,7 @@ import pulumi
 from pulumi_aws import ec2
 
 from blueprints import catalog
-from blueprints.spec import Machine, Nic, NodeSet
+from blueprints.spec import Capacity, Machine, Nic, NodeSet
 
 ROOT_GIB = 100
 """System, driver, CUDA, containers' runtime; users' files and images lie elsewhere."""
@@ -82,11 +82,16 @@ def reservation(node_set: NodeSet) -> ec2.LaunchTemplateCapacityReservationSpeci
     capacity = node_set.capacity
     if capacity.kind not in _BRINGS_PLACEMENT or capacity.id is None:
         return None
-    is_group = capacity.id.startswith("arn:")
+    is_group = names_group(capacity)
     wanted = ec2.LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs(
         capacity_reservation_id=None if is_group else capacity.id, capacity_reservation_resource_group_arn=capacity.id if is_group else None
     )
     return ec2.LaunchTemplateCapacityReservationSpecificationArgs(capacity_reservation_target=wanted)
+
+
+def names_group(capacity: Capacity) -> bool:
+    """Say whether capacity is bought in a group of reservations, which has an ARN, and not in one, which has an id."""
+    return capacity.kind in _BRINGS_PLACEMENT and capacity.id is not None and capacity.id.startswith("arn:")
 
 
 def placement_strategy(node_set: NodeSet) -> str | None:

@@ -294,7 +294,7 @@ def test_everything_that_the_program_asks_of_ec2_is_something_that_its_role_may(
     assert {"ec2:CreateFleet", "ec2:RunInstances", "ec2:CreateTags", "ec2:TerminateInstances", "ec2:GetConsoleOutput"} <= asked
     may = {
         action
-        for statement in policies.start_nodes(region=REGION, stack="prod", owner="1234", compute_role_arn="arn:aws:iam::1:role/x")
+        for statement in policies.start_nodes(policies.Nodes(REGION, "prod", (BIG,)), owner="1234", compute_role_arn="arn:aws:iam::1:role/x")
         for action in statement["Action"]
     }
     assert asked - may == set()

@@ -1,12 +1,15 @@
 """Which actions on which resources a call of the API amounts to, with what its conditions may ask of: what EC2 and Secrets Manager check of a caller who is a role.
 
-Source: Service Authorization Reference, "Actions, resources, and condition keys for Amazon EC2" and "… for AWS Secrets Manager"; EC2 user guide, "Example policies" (launch templates).
+What a condition may ask of an action on a type of resource is in `data/authorization.json`: a key that is not listed there has no value, so that a condition on it never holds.
+
+Source: Service Authorization Reference, "Actions, resources, and condition keys for Amazon EC2" and "… for AWS Secrets Manager"; EC2 user guide, "Example policies" (launch templates). Where that
+reference and what is seen in practice differ (CreateFleet on security groups and interfaces: policies of AWS ParallelCluster and Karpenter), both are asked for.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from . import facts
+from . import facts, rights
 from .authorization import Attempt, Values, is_allowed
 from .cloud import Cloud
 from .failure import Refused
@@ -35,6 +38,10 @@ def refuse_unallowed(cloud: Cloud, role: Thing, arn: str, *, call: str, asked: A
 
 def attempts(cloud: Cloud, call: str, asked: Asked, region: str) -> Iterator[Attempt]:
     """Yield what a call attempts."""
+    return (rights.bare(attempt) for attempt in _attempts(cloud, call, asked, region))
+
+
+def _attempts(cloud: Cloud, call: str, asked: Asked, region: str) -> Iterator[Attempt]:
     service, _, name = call.partition(".")
     here: dict[str, Values] = {"aws:RequestedRegion": [region]}
     match call:
@@ -64,6 +71,7 @@ def _secret(cloud: Cloud, asked: Asked, here: dict[str, Values]) -> Attempt:
 
 
 def _fleet(cloud: Cloud, asked: Asked, region: str, here: dict[str, Values]) -> Iterator[Attempt]:
+    """Starting a fleet is allowed or not on all that its instances are made of, and starting these is asked for besides."""
     specifications = asked.get("TagSpecifications", ())
     own = _of_kind(specifications, "fleet")
     yield Attempt("ec2:CreateFleet", _arn(region, "fleet", "*"), here | _requested(own))
@@ -71,10 +79,16 @@ def _fleet(cloud: Cloud, asked: Asked, region: str, here: dict[str, Values]) -> 
         yield Attempt("ec2:CreateTags", _arn(region, "fleet", "*"), here | _requested(own) | {"ec2:CreateAction": ["CreateFleet"]})
     for config in asked["LaunchTemplateConfigs"]:
         template = config.get("LaunchTemplateSpecification") or {}
-        found, _, _ = templates.versioned(cloud, template, region)
+        found, _, data = templates.versioned(cloud, template, region)
         yield Attempt("ec2:CreateFleet", _arn(region, "launch-template", found.id), here | _tags_of(found))
         for override in config.get("Overrides") or [{}]:
             named = {name: override[name] for name in ("InstanceType", "SubnetId") if override.get(name)}
+            machine: dict[str, Values] = {"ec2:InstanceType": [named.get("InstanceType") or data.get("InstanceType", "")]}
+            for kind in LAUNCHED:
+                # Tags that the template has are not in the fleet's own request.
+                yield Attempt("ec2:CreateFleet", _arn(region, kind, "*"), here | machine | _requested(_of_kind(specifications, kind)))
+            for kind, ident in _used({**data, **named}):
+                yield Attempt("ec2:CreateFleet", _used_arn(region, kind, ident), here | _tags_of(_thing(cloud, ident)))
             yield from _run(cloud, {**named, "LaunchTemplate": template}, region, here, specifications=specifications)
 
 
@@ -88,15 +102,17 @@ def _run(cloud: Cloud, asked: Asked, region: str, here: dict[str, Values], *, sp
         yield Attempt("ec2:RunInstances", _arn(region, "launch-template", template.id), by | _tags_of(template))
     merged = {**data, **asked}
     every = [*data.get("TagSpecifications", ()), *specifications]
+    machine: dict[str, Values] = {"ec2:InstanceType": [merged.get("InstanceType", "")]}
     for kind in LAUNCHED:
         tags = _of_kind(every, kind)
-        yield Attempt("ec2:RunInstances", _arn(region, kind, "*"), by | _requested(tags))
+        yield Attempt("ec2:RunInstances", _arn(region, kind, "*"), by | machine | _requested(tags))
         if tags:
             yield Attempt("ec2:CreateTags", _arn(region, kind, "*"), by | _requested(tags) | {"ec2:CreateAction": ["RunInstances"]})
+    named = set(_used(asked))
     for kind, ident in _used(merged):
-        thing = next((one for one in cloud.store.everything() if one.id == ident), None)
-        arn = f"arn:aws:ec2:{region}::image/{ident}" if kind == "image" else _arn(region, kind, ident)
-        yield Attempt("ec2:RunInstances", arn, by | _tags_of(thing))
+        # The guide says only that it keeps things which are there from being overridden; of things that are made nothing is known, so they have no such key here.
+        from_template: dict[str, Values] = {"ec2:IsLaunchTemplateResource": [str((kind, ident) not in named).lower()]} if "LaunchTemplate" in asked else {}
+        yield Attempt("ec2:RunInstances", _used_arn(region, kind, ident), by | from_template | _tags_of(_thing(cloud, ident)))
     if profile := merged.get("IamInstanceProfile"):
         found = cloud.find("iam.InstanceProfile", profile.get("Arn") or profile.get("Name"))
         role = cloud.find("iam.Role", str(found.get("role"))) if found else None
@@ -114,8 +130,12 @@ def _used(merged: Asked) -> Iterator[tuple[str, str]]:
         yield "key-pair", merged["KeyName"]
     if group := merged.get("Placement", {}).get("GroupName"):
         yield "placement-group", group
-    if reservation := merged.get("CapacityReservationSpecification", {}).get("CapacityReservationTarget", {}).get("CapacityReservationId"):
+    yield from (("snapshot", one["Ebs"]["SnapshotId"]) for one in merged.get("BlockDeviceMappings", ()) if one.get("Ebs", {}).get("SnapshotId"))
+    target = merged.get("CapacityReservationSpecification", {}).get("CapacityReservationTarget", {})
+    if reservation := target.get("CapacityReservationId"):
         yield "capacity-reservation", reservation
+    if group := target.get("CapacityReservationResourceGroupArn"):
+        yield "group", group
 
 
 def _documents(cloud: Cloud, role: Thing) -> Iterator[Any]:
@@ -140,6 +160,17 @@ def _tags_of(thing: Thing | None) -> dict[str, Values]:
     tags = thing.tags if thing else {}
     both = {f"{prefix}:ResourceTag/{name}": [value] for name, value in tags.items() for prefix in ("aws", "ec2")}
     return dict(both)
+
+
+def _thing(cloud: Cloud, ident: str) -> Thing | None:
+    return next((one for one in cloud.store.everything() if one.id == ident), None)
+
+
+def _used_arn(region: str, kind: str, ident: str) -> str:
+    """Give the ARN of what an instance is started with: images and snapshots belong to no account, groups have one already."""
+    if kind == "group":
+        return ident
+    return f"arn:aws:ec2:{region}::{kind}/{ident}" if kind in ("image", "snapshot") else _arn(region, kind, ident)
 
 
 def _arn(region: str, kind: str, ident: str) -> str:

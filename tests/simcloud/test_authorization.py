@@ -76,8 +76,15 @@ def controller(account: Account) -> Thing:
         tagSpecifications=[{"resourceType": kind, "tags": tags} for kind in ("instance", "volume", "network-interface")],
     )  # fmt: skip
     account.named("foreign", "ec2.LaunchTemplate", name="others", imageId="{image}", instanceType="m5.large", tags={STACK: "other"})
+    return let_start(account, policies.Nodes(REGION, "prod", ("m5.large", "m5.xlarge")))
+
+
+def let_start(account: Account, nodes: policies.Nodes) -> Thing:
+    """Give the role with the controllers' policy for these nodes."""
     compute = account.cloud.need("iam.Role", account.names["compute-role"])
-    text = policies.as_json(policies.start_nodes(region=REGION, stack="prod", owner=OWNER, compute_role_arn=compute["arn"]))
+    text = policies.as_json(policies.start_nodes(nodes, owner=OWNER, compute_role_arn=compute["arn"]))
+    for former in list(account.cloud.store.all("iam.RolePolicy")):
+        account.cloud.delete(former)  # both are more than a role may have
     account.make("iam.RolePolicy", name="control", role="{role}", policy=text)
     return account.cloud.need("iam.Role", account.names["role"])
 
@@ -86,10 +93,18 @@ def tagged(kind: str, **tags: str) -> Mapping[str, Any]:
     return {"ResourceType": kind, "Tags": [{"Key": key.replace("_", ":"), "Value": value} for key, value in tags.items()]}
 
 
-def fleet(account: Account, template: str = "template", *, stack: str = "prod", owner: str = OWNER) -> Mapping[str, Any]:
+def fleet(account: Account, template: str = "template", *, stack: str = "prod", owner: str = OWNER, **override: str) -> Mapping[str, Any]:
     specification = {"LaunchTemplateId": account.names[template], "Version": "1"}
     own = [tagged(kind, clusterwright_stack=stack, clusterwright_part="compute", clusterwright_owner=owner) for kind in ("fleet", "instance")]
-    return {"LaunchTemplateConfigs": [{"LaunchTemplateSpecification": specification}], "TagSpecifications": own}
+    return {
+        "LaunchTemplateConfigs": [{"LaunchTemplateSpecification": specification, **({"Overrides": [override]} if override else {})}],
+        "TagSpecifications": own,
+    }
+
+
+def run(account: Account, template: str = "template", **more: Any) -> Mapping[str, Any]:
+    own = [tagged("instance", clusterwright_stack="prod", clusterwright_part="compute", clusterwright_owner=OWNER)]
+    return {"LaunchTemplate": {"LaunchTemplateId": account.names[template], "Version": "1"}, "TagSpecifications": own, **account.filled(more)}
 
 
 def refuse(account: Account, role: Thing, call: str, asked: Mapping[str, Any]) -> None:
@@ -98,6 +113,8 @@ def refuse(account: Account, role: Thing, call: str, asked: Mapping[str, Any]) -
 
 def test_a_controller_starts_its_own_nodes(account: Account, controller: Thing) -> None:
     refuse(account, controller, "ec2.CreateFleet", fleet(account))
+    refuse(account, controller, "ec2.CreateFleet", fleet(account, SubnetId=account.names["b"], InstanceType="m5.xlarge"))
+    refuse(account, controller, "ec2.RunInstances", run(account))
     refuse(account, controller, "ec2.DescribeInstances", {})
     refuse(account, controller, "sts.GetCallerIdentity", {})
 
@@ -107,6 +124,49 @@ def test_a_controller_starts_nothing_of_another_stack(account: Account, controll
     asked = fleet(account, **which)
     with pytest.raises(Refused, match="UnauthorizedOperation"):
         refuse(account, controller, "ec2.CreateFleet", asked)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"ImageId": "ami-0123456789abcdef0"},
+        {"InstanceType": "m5.24xlarge"},
+        {"NetworkInterfaces": [{"DeviceIndex": 0, "SubnetId": "{a}", "Groups": ["{other-group}"]}]},
+        {"BlockDeviceMappings": [{"DeviceName": "/dev/xvdb", "Ebs": {"SnapshotId": "snap-0123456789abcdef0"}}]},
+    ],
+)
+def test_a_controller_starts_nothing_but_what_the_template_says(account: Account, controller: Thing, changed: Mapping[str, Any]) -> None:
+    asked = run(account, **changed)
+    with pytest.raises(Refused, match="UnauthorizedOperation"):
+        refuse(account, controller, "ec2.RunInstances", asked)
+
+
+@pytest.mark.parametrize("call", ["ec2.CreateFleet", "ec2.RunInstances"])
+def test_a_controller_uses_the_groups_of_reservations_that_its_nodes_have(account: Account, controller: Thing, call: str) -> None:
+    arns = [f"arn:aws:resource-groups:{REGION}:123456789012:group/{name}" for name in ("ours", "theirs")]
+    let_start(account, policies.Nodes(REGION, "prod", ("m5.large",), reservation_groups=(arns[0],)))
+    for name, arn in zip(("in-ours", "in-theirs"), arns, strict=True):
+        wanted = {"capacityReservationTarget": {"capacityReservationResourceGroupArn": arn}}
+        account.named(
+            name, "ec2.LaunchTemplate", name=name, imageId="{image}", instanceType="m5.large", tags={STACK: "prod"}, capacityReservationSpecification=wanted,
+            networkInterfaces=[{"subnetId": "{a}", "securityGroups": ["{group}"]}],
+            tagSpecifications=[{"resourceType": kind, "tags": {STACK: "prod"}} for kind in ("volume", "network-interface")],
+        )  # fmt: skip
+    ask = {"ec2.CreateFleet": fleet, "ec2.RunInstances": run}[call]
+    refuse(account, controller, call, ask(account, "in-ours"))
+    with pytest.raises(Refused, match="group/theirs"):
+        refuse(account, controller, call, ask(account, "in-theirs"))
+
+
+def test_a_condition_that_the_action_does_not_know_never_holds(account: Account, controller: Thing) -> None:
+    """Service Authorization Reference: CreateFleet can't be asked for the launch template, though RunInstances can."""
+    seen = {
+        attempt.action: attempt.context
+        for attempt in attempts.attempts(account.cloud, "ec2.CreateFleet", fleet(account), REGION)
+        if ":subnet/" in attempt.resource
+    }
+    assert "ec2:LaunchTemplate" in seen["ec2:RunInstances"]
+    assert "ec2:LaunchTemplate" not in seen["ec2:CreateFleet"]
 
 
 def test_a_controller_ends_and_names_compute_nodes_alone(account: Account, controller: Thing) -> None:
