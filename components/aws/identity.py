@@ -18,8 +18,11 @@ class RoleArgs:
     """`control`, `access` or `compute`."""
     secret_arn: pulumi.Input[str]
     """The keys that such hosts fetch at boot."""
+    region: str
     bucket_arns: Sequence[pulumi.Input[str]] = ()
     """Buckets that they mount."""
+    bucket_keys: Sequence[str] = ()
+    """KMS keys that these are encrypted with, as the blueprint names them."""
     starts: "Starts | None" = None
 
 
@@ -65,7 +68,8 @@ def _policy(args: RoleArgs) -> pulumi.Output[str]:
     known = pulumi.Output.all(secret=args.secret_arn, buckets=list(args.bucket_arns), compute=starts.compute_role_arn if starts else "", owner=args.names.owner)
 
     def write(values: dict[str, object]) -> str:
-        statements = [*policies.read_secret(str(values["secret"])), *policies.use_buckets([str(arn) for arn in _listed(values["buckets"])])]
+        buckets = [str(arn) for arn in _listed(values["buckets"])]
+        statements = [*policies.read_secret(str(values["secret"])), *policies.use_buckets(buckets, region=args.region, keys=args.bucket_keys)]
         if starts:
             statements += policies.start_nodes(starts.nodes, owner=str(values["owner"]), compute_role_arn=str(values["compute"]))
         return policies.as_json(statements)

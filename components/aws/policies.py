@@ -6,7 +6,7 @@ the stack, the region is the bound. Which condition can be asked of which action
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .names import NODE_TAG, OWNER_TAG, PART_TAG, STACK_TAG
@@ -46,8 +46,13 @@ def read_secret(secret_arn: str) -> list[Statement]:
     return [_allow("ReadOwnKeys", ["secretsmanager:GetSecretValue"], [secret_arn], {"StringEquals": {"secretsmanager:VersionStage": "AWSCURRENT"}})]
 
 
-def use_buckets(bucket_arns: Sequence[str]) -> list[Statement]:
-    """Let a host mount buckets. Deleting a bucket or changing who may read it is not among what it may do."""
+def use_buckets(bucket_arns: Sequence[str], *, region: str, keys: Sequence[str] = ()) -> list[Statement]:
+    """Let a host mount buckets. Deleting a bucket or changing who may read it is not among what it may do.
+
+    Args:
+        keys: KMS keys that the buckets are encrypted with: ids, aliases, or the ARN of either. Whose policy lets the account decide needs no change.
+    Source: S3 User Guide, "Using server-side encryption with AWS KMS keys", "Permissions": GenerateDataKey to upload, Decrypt to download and to upload in parts.
+    """
     if not bucket_arns:
         return []
     objects = [f"{arn}/*" for arn in bucket_arns]
@@ -55,7 +60,21 @@ def use_buckets(bucket_arns: Sequence[str]) -> list[Statement]:
     return [
         _allow("ListBuckets", ["s3:ListBucket"], list(bucket_arns), only_encrypted),
         _allow("UseObjects", ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject"], objects, only_encrypted),
+        *_use_keys(sorted(set(keys)), region),
     ]
+
+
+def _use_keys(keys: Sequence[str], region: str) -> Iterator[Statement]:
+    """Let objects be written and read with keys, through S3 alone."""
+    actions, via = ["kms:Decrypt", "kms:GenerateDataKey"], {"StringEquals": {"kms:ViaService": f"s3.{region}.{_suffix(region)}"}}
+    any_key = f"arn:{partition(region)}:kms:{region}:*:key"
+    aliases = [name for key in keys if (name := key.rpartition(":")[2]).startswith("alias/")]
+    arns = [key if key.startswith("arn:") else f"{any_key}/{key}" for key in keys if not key.rpartition(":")[2].startswith("alias/")]
+    if arns:
+        yield _allow("UseKeysOfBuckets", actions, arns, via)
+    if aliases:
+        # An alias's ARN names no key (KMS Developer Guide, "Use aliases to control access to KMS keys").
+        yield _allow("UseKeysOfBucketsByAlias", actions, [f"{any_key}/*"], via | {"ForAnyValue:StringEquals": {"kms:ResourceAliases": aliases}})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

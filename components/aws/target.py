@@ -332,7 +332,17 @@ class Aws:
 
     def _kind(self, part: str, *, host_key: pulumi.Output[str] | None = None, starts: Starts | None = None) -> Kind:
         keys = HostKeys(f"{part}-keys", HostKeysArgs(self._names, part=part, munge_key=self._keys.munge, host_key=host_key), opts=self._opts)
-        role = Role(part, RoleArgs(self._names, part=part, secret_arn=keys.arn, bucket_arns=self._buckets, starts=starts), opts=self._opts)
+        keyed = [one.key for one in self._spec.storage if one.kind == "object" and one.key]
+        args = RoleArgs(
+            self._names,
+            part=part,
+            secret_arn=keys.arn,
+            region=self._spec.network.region,
+            bucket_arns=self._buckets,
+            bucket_keys=keyed,
+            starts=starts,
+        )
+        role = Role(part, args, opts=self._opts)
         return Kind(role, keys)
 
     def _needs(self, kind: Kind) -> list[pulumi.Resource]:

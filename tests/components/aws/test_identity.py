@@ -138,6 +138,27 @@ def test_hosts_use_the_buckets_that_they_mount_and_no_other() -> None:
         assert (rights["ListBuckets"]["Resource"], rights["UseObjects"]["Resource"]) == ([bucket], [f"{bucket}/*"])
 
 
+def test_hosts_use_the_keys_of_their_buckets_through_s3_alone() -> None:
+    keys = {
+        "sets": "arn:aws:kms:us-east-1:123456789012:key/1",
+        "more": "1234-abcd",
+        "rest": "alias/research",
+        "last": "arn:aws:kms:us-east-1:123456789012:alias/data",
+    }
+    overrides: dict[str, Any] = {f"storage__{name}": {"kind": "object", "mount": f"/{name}", "key": key} for name, key in keys.items()}
+    found = programs.program("starter", **overrides)
+    via = {"kms:ViaService": "s3.us-east-1.amazonaws.com"}
+    for part in ("compute", "access", "control"):
+        of_keys = statements_of(found, f"{part}-policy")
+        by_id, by_alias = of_keys["UseKeysOfBuckets"], of_keys["UseKeysOfBucketsByAlias"]
+        assert by_id["Action"] == by_alias["Action"] == ["kms:Decrypt", "kms:GenerateDataKey"]
+        assert set(by_id["Resource"]) == {keys["sets"], "arn:aws:kms:us-east-1:*:key/1234-abcd"}
+        assert by_id["Condition"] == {"StringEquals": via}
+        assert by_alias["Resource"] == ["arn:aws:kms:us-east-1:*:key/*"], "an alias can't be named there"
+        assert set(by_alias["Condition"]["ForAnyValue:StringEquals"]["kms:ResourceAliases"]) == {"alias/research", "alias/data"}
+        assert by_alias["Condition"]["StringEquals"] == via
+
+
 @pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)
 def test_roles_are_taken_by_services_only(blueprint: str) -> None:
     services = {"ec2.amazonaws.com", "vpc-flow-logs.amazonaws.com", "backup.amazonaws.com"}
