@@ -16,7 +16,7 @@ from components.elastic.fleets import known
 from components.elastic.fleets.aws import LAUNCH_AT_ONCE, Aws
 from components.elastic.fleets.known import AGAIN_AFTER_S, AGAIN_AT_ONCE, SETTLED_AFTER_S, Known, Shelf
 from components.elastic.memory import Launch
-from components.elastic.model import Life, NodeSet, Table
+from components.elastic.model import Lease, Life, NodeSet, Table
 from tests.elastic.values import NOW, launch, node_set, table
 from tests.simcloud import images
 from tests.simcloud.client import REGION, SimulatedCloud
@@ -61,10 +61,11 @@ def account(simulated: SimulatedCloud, session: Any, monkeypatch: pytest.MonkeyP
         subnet = simulated.make("ec2.Subnet", vpcId=vpc, cidrBlock=prefix, availabilityZone=f"{REGION}a").id
         group = simulated.make("ec2.SecurityGroup", name="nodes", vpcId=vpc).id
         bought: dict[str, Any] = {}
-        if kind != "on-demand":
+        if kind in ("spot", "block"):
             bought["instanceMarketOptions"] = {"marketType": {"spot": "spot", "block": "capacity-block"}[kind]}
         if capacity:
-            bought["capacityReservationSpecification"] = {"capacityReservationTarget": {"capacityReservationId": capacity}}
+            named = "capacityReservationResourceGroupArn" if capacity.startswith("arn:") else "capacityReservationId"
+            bought["capacityReservationSpecification"] = {"capacityReservationTarget": {named: capacity}}
         tags = {"clusterwright:stack": "prod", "clusterwright:cluster": "starter", "clusterwright:part": "compute"}
         template = simulated.make(
             "ec2.LaunchTemplate",
@@ -239,6 +240,28 @@ def test_a_capacity_block_is_a_lease_that_ends_half_an_hour_early(account: Make,
     assert lease.ends - lease.begins == pytest.approx(3600 + 7200 - 1800, abs=2)
     assert names(here.fleet.launch(order("train-0", "train-1"))) == {"train-0", "train-1"}
     assert here.fleet.launch(order("train-2", token="token-2")).refusal is Refusal.CAPACITY
+
+
+@pytest.mark.parametrize("identity", [f"arn:aws:resource-groups:{REGION}:123456789012:group/h100", "cr-0123456789abcdef0", "h100"])
+def test_capacity_of_which_no_times_are_known_keeps_nothing_else_from_being_seen(account: Make, identity: str) -> None:
+    """A group of blocks, one that is over and gone, and what is no id at all."""
+    here = account()
+    here.fleet.launch(order("train-0"))
+    [row] = here.table.node_sets
+    block = dataclasses.replace(row, name="other", prefix="other", capacity_kind="block", capacity_id=identity)
+    here.table = dataclasses.replace(here.table, node_sets=(row, block))
+    seen = here.fleet.view()
+    assert [one.node for one in seen.instances] == ["train-0"]
+    assert seen.leases == ({"other": Lease(0.0, NOW)} if identity.startswith("cr-") else {})
+
+
+def test_nodes_are_started_in_a_group_of_reservations(account: Make, simulated: SimulatedCloud) -> None:
+    group = f"arn:aws:resource-groups:{REGION}:123456789012:group/big"
+    simulated.set("reservation_groups", {group: [simulated.reserve(MACHINE, f"{REGION}a", 2).id]})
+    here = account(kind="reserved", capacity=group)
+    assert names(here.fleet.launch(order("train-0", "train-1"))) == {"train-0", "train-1"}
+    assert here.fleet.launch(order("train-2", token="token-2")).refusal is Refusal.CAPACITY
+    assert len(here.fleet.view().instances) == 2
 
 
 # What is asked again

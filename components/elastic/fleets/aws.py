@@ -168,20 +168,22 @@ class Aws:
         return {request["InstanceId"] for page in found for request in page["SpotInstanceRequests"] if "InstanceId" in request}
 
     def _leases(self) -> Iterator[tuple[str, Lease]]:
-        blocks = {node_set.capacity_id for node_set in self._table.node_sets if node_set.capacity_kind == "block" and node_set.capacity_id}
+        """Give when blocks begin and end; of a group of them each does at its own time, so that there is nothing to say of all."""
+        named = [node_set.capacity_id for node_set in self._table.node_sets if node_set.capacity_kind == "block" and node_set.capacity_id]
+        blocks = {identity for identity in named if not identity.startswith("arn:")}
         known = {identity: lease for identity in sorted(blocks) if (lease := self._lease(identity))}
         for node_set in self._table.node_sets:
             if node_set.capacity_kind == "block" and node_set.capacity_id in known:
                 yield node_set.name, known[node_set.capacity_id]
 
     def _lease(self, identity: str) -> Lease | None:
-        """Give when a block begins and ends; one that EC2 no longer knows is over, and no reason to leave everything else alone."""
+        """Give when a block begins and ends; one that EC2 no longer knows is over, and of what it takes for no id nothing is known: no reason to leave everything else alone."""
         try:
             [found] = self._ec2.describe_capacity_reservations(CapacityReservationIds=[identity])["CapacityReservations"]
         except botocore.exceptions.ClientError as error:
-            if _code(error) != "InvalidCapacityReservationId.NotFound":
+            if not _code(error).startswith("InvalidCapacityReservationId"):
                 raise
-            return Lease(0.0, self._now())
+            return Lease(0.0, self._now()) if _code(error).endswith(".NotFound") else None
         return Lease(found["StartDate"].timestamp(), found["EndDate"].timestamp() - BLOCK_ENDS_EARLY_S) if found.get("EndDate") else None
 
     def _launch(self, launch: Launch, node_set: NodeSet) -> Answer:

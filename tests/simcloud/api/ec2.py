@@ -1,6 +1,7 @@
 """EC2: describing things, tags, terminating. The other operations that start instances are in `fleet`."""
 
 import base64
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -186,6 +187,9 @@ def offerings(cloud: Cloud, asked: Values, region: str) -> list[Values]:
 
 
 def describe_reservations(cloud: Cloud, asked: Values, region: str) -> Values:
+    for ident in asked.get("CapacityReservationIds", ()):
+        if not re.fullmatch("cr-[0-9a-f]+", ident):
+            raise Refused("InvalidCapacityReservationId.Malformed", f"The ID '{ident}' is not valid.")  # an ARN of a group is none
     shown = [_reservation(cloud, thing) for thing in _listed(cloud, "ec2.CapacityReservation", asked.get("CapacityReservationIds"), region)]
     filters = {"state": lambda one: one["State"], "instance-type": lambda one: one["InstanceType"], "availability-zone": lambda one: one["AvailabilityZone"]}
     return listing.paged(asked, "CapacityReservations", shown, filters)

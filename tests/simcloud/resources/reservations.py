@@ -55,6 +55,8 @@ def targeted(cloud: Cloud, request: Mapping[str, Any], *, machine: str, zone: st
     """
     target = request.get("CapacityReservationSpecification", {}).get("CapacityReservationTarget", {})
     ident = target.get("CapacityReservationId")
+    if group := target.get("CapacityReservationResourceGroupArn"):
+        return _of_group(cloud, group, machine=machine, zone=zone, lifecycle=lifecycle)
     if not ident:
         if lifecycle == BLOCK:
             raise Refused("InvalidParameterCombination", "The capacity-block market needs the id of a Capacity Block")
@@ -72,6 +74,24 @@ def targeted(cloud: Cloud, request: Mapping[str, Any], *, machine: str, zone: st
     if (now := state(cloud, found)) != "active":
         raise Refused("InvalidCapacityReservationState", f"{ident} is {now}")
     return found
+
+
+def _of_group(cloud: Cloud, arn: str, *, machine: str, zone: str, lifecycle: str) -> Thing:
+    """Choose the reservation of a group that an instance goes into: one that fits and has room, or else any that fits. The setting `reservation_groups` has the groups, ARN → ids."""
+    groups = cloud.store.settings.get("reservation_groups", {})
+    if arn not in groups:
+        raise Refused("InvalidParameterValue", f"The resource group {arn} does not exist or can't be used for Capacity Reservations")
+    fitting = [
+        one
+        for ident in groups[arn]
+        if (one := cloud.need("ec2.CapacityReservation", ident))["instanceType"] == machine
+        and one["availabilityZone"] == zone
+        and (one.get("reservationType") == BLOCK) is (lifecycle == BLOCK)
+        and state(cloud, one) == "active"
+    ]
+    if not fitting:
+        raise Refused("ReservationCapacityExceeded", f"No Capacity Reservation of {arn} is for {machine} in {zone}")
+    return max(fitting, key=lambda one: left(cloud, one))
 
 
 def seconds(text: str) -> float:
