@@ -143,6 +143,7 @@ def start_nodes(nodes: Nodes, *, owner: str, compute_role_arn: str) -> list[Stat
         _allow("StartOnlyAsTemplatesSay", ["ec2:RunInstances"], [*kept, *images], {**by_template, "Bool": {"ec2:IsLaunchTemplateResource": "true"}}),
         _allow("StartOnlyFromTemplates", ["ec2:RunInstances"], chosen, by_template),
         *_use_reservation_groups(nodes),
+        *_encrypt_disks(region),
         _allow(
             "TagWhatIsStarted",
             ["ec2:CreateTags"],
@@ -174,6 +175,20 @@ def _use_reservation_groups(nodes: Nodes) -> list[Statement]:
         return []
     actions, here = ["ec2:CreateFleet", "ec2:RunInstances", "resource-groups:ListGroupResources"], {"StringEquals": {"aws:RequestedRegion": nodes.region}}
     return [_allow("UseReservationGroups", actions, sorted(set(nodes.reservation_groups)), here)]
+
+
+def _encrypt_disks(region: str) -> list[Statement]:
+    """Let EC2 use the key of nodes' disks for whoever starts them, which only the account knows: its default key for EBS may be one of its own.
+
+    Without it such an instance ends as it starts, with `Client.InternalError`. A key whose policy doesn't leave it to the account to decide must name the role itself.
+    Source: EBS User Guide, "Requirements for Amazon EBS encryption", "Permissions for IAM users".
+    """
+    keys, via = [f"arn:{partition(region)}:kms:{region}:*:key/*"], {"StringEquals": {"kms:ViaService": f"ec2.{region}.{_suffix(region)}"}}
+    using = ["kms:Decrypt", "kms:DescribeKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo"]
+    return [
+        _allow("EncryptDisks", using, keys, via),
+        _allow("LetDisksBeDecrypted", ["kms:CreateGrant"], keys, {**via, "Bool": {"kms:GrantIsForAWSResource": "true"}}),
+    ]
 
 
 def flow_logs(log_group_arn: str) -> list[Statement]:

@@ -251,6 +251,8 @@ class Instance:
     """It was started from what the node set no longer is."""
     has_notice: bool = False
     """The cloud is about to take it back."""
+    ended_because: str = ""
+    """What the cloud says of its end; empty where that is not known."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

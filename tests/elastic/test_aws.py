@@ -3,18 +3,19 @@
 import dataclasses
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import botocore.config
 import pytest
 
+from components.aws import policies
 from components.elastic.act import Unreachable
 from components.elastic.decide.resume import Answer, Refusal
 from components.elastic.fleets import known
 from components.elastic.fleets.aws import LAUNCH_AT_ONCE, Aws
-from components.elastic.fleets.known import AGAIN_AFTER_S, AGAIN_AT_ONCE, SETTLED_AFTER_S, Known, Shelf
+from components.elastic.fleets.known import AGAIN_AFTER_S, AGAIN_AT_ONCE, ENDED_YOUNG_S, SETTLED_AFTER_S, UNSAID, Known, Shelf
 from components.elastic.memory import Launch
 from components.elastic.model import Lease, Life, NodeSet, Table
 from tests.elastic.values import NOW, launch, node_set, table
@@ -52,7 +53,7 @@ Make = Callable[..., Account]
 
 @pytest.fixture
 def account(simulated: SimulatedCloud, session: Any, monkeypatch: pytest.MonkeyPatch) -> Make:
-    def make(*, kind: str = "on-demand", count: int = 16, prefix: str = "10.0.0.0/20", capacity: str | None = None) -> Account:
+    def make(*, kind: str = "on-demand", count: int = 16, prefix: str = "10.0.0.0/20", capacity: str | None = None, **more: Any) -> Account:
         for name, value in simulated.environment.items():
             monkeypatch.setenv(name, value)
         # One attempt: what the adapter makes of a refusal is asked here, not how long boto3 tries.
@@ -73,8 +74,10 @@ def account(simulated: SimulatedCloud, session: Any, monkeypatch: pytest.MonkeyP
             imageId=str(next(images.public(REGION))["ImageId"]),
             instanceType=MACHINE,
             networkInterfaces=[{"networkCardIndex": 0, "deviceIndex": 0, "subnetId": subnet, "securityGroups": [group]}],
-            tagSpecifications=[{"resourceType": "instance", "tags": tags}],
+            tagSpecifications=[{"resourceType": kind, "tags": tags} for kind in ("instance", "volume", "network-interface")],
+            tags=tags,
             **bought,
+            **more,
         )
         row = node_set(count=count, kind=kind, capacity=capacity, machine=MACHINE, launch_template=template.id, launch_template_version="1", subnets=(subnet,))
         return Account(simulated, ec2, dataclasses.replace(table(row), region=REGION), template.id)
@@ -264,6 +267,58 @@ def test_nodes_are_started_in_a_group_of_reservations(account: Make, simulated: 
     assert len(here.fleet.view().instances) == 2
 
 
+# Why an instance ended
+
+
+def test_an_instance_that_ended_while_it_booted_tells_why(account: Make, tmp_path: Path) -> None:
+    here = account()
+    here.fleet.launch(order("train-0", "train-1"))
+    looks(here, tmp_path).view()
+    here.cloud.end(here.nodes["train-0"])
+    for _ in range(2):
+        ended = {one.node: one.ended_because for one in looks(here, tmp_path).view().instances}
+        assert ended == {"train-0": "Server.InternalError: Internal error", "train-1": ""}
+
+
+def test_one_that_has_lost_its_tags_ended_nevertheless() -> None:
+    mine = Known(0.0, 0.0, is_ours=True, node="train-0", address="a", launched_at=0.0)
+    assert known.to_read({"i-1": mine}, {"i-1": False}, 60.0) == ["i-1"]
+    kept = known.with_read({"i-1": mine}, {"i-1": False}, ["i-1"], {}, 60.0)
+    assert kept == {"i-1": dataclasses.replace(mine, read_at=60.0, ended_because=UNSAID)}
+    assert known.to_read(kept, {"i-1": False}, 61.0) == []
+
+
+@pytest.mark.parametrize("may_encrypt", [True, False])
+def test_a_key_of_the_accounts_own_must_be_one_that_controllers_may_use(account: Make, session: Any, *, may_encrypt: bool) -> None:
+    here = account(blockDeviceMappings=[{"deviceName": "/dev/xvda", "ebs": {"volumeSize": 100, "volumeType": "gp3", "encrypted": "true"}}])
+    here.cloud.set("ebs_key", here.cloud.make("kms.Key").id)
+    here.table = dataclasses.replace(here.table, owner="mine")
+    here.ec2 = as_controller(here, session, without=() if may_encrypt else ("EncryptDisks", "LetDisksBeDecrypted"))
+    answer = here.fleet.launch(order("train-0", "train-1"))
+    assert names(answer) == {"train-0", "train-1"}, "EC2 takes the launch all the same"
+    lives = {one.life for one in here.fleet.view().instances}
+    told = {one.ended_because for one in here.fleet.view().instances}
+    if may_encrypt:
+        assert (lives, told) == ({Life.LIVE}, {""})
+    else:
+        assert lives == {Life.ENDED}
+        assert told == {"Client.InternalError: Client error on launch (EC2 may not use the key of its disks for who started it)"}
+
+
+def as_controller(here: Account, session: Any, *, without: Collection[str] = ()) -> Any:
+    """Give a client with the keys of an instance that has the controllers' policy, less some of its statements."""
+    trust = policies.as_json(policies.trust("ec2.amazonaws.com"))
+    role = here.cloud.make("iam.Role", name="control", assumeRolePolicy=trust)
+    profile = here.cloud.make("iam.InstanceProfile", name="control", role=role.id)
+    started = policies.start_nodes(policies.Nodes(REGION, "prod", (MACHINE,)), owner="mine", compute_role_arn="arn:aws:iam::123456789012:role/compute")
+    kept = [one for one in started if one["Sid"] not in without]
+    assert len(kept) == len(started) - len(without)
+    here.cloud.make("iam.RolePolicy", name="control", role=role.id, policy=policies.as_json(kept))
+    image = str(next(images.public(REGION))["ImageId"])
+    host = here.cloud.make("ec2.Instance", ami=image, instanceType="m5.large", subnetId=here.cloud.thing("ec2.Subnet").id, iamInstanceProfile=profile["name"])
+    return session.client("ec2", region_name=REGION, **here.cloud.keys_of(host.id))
+
+
 # What is asked again
 
 
@@ -282,7 +337,9 @@ def test_what_was_read_once_is_not_read_again_and_how_it_is_now_is_always_asked(
     here.cloud.end(here.nodes["train-0"])
     read = here.cloud.count("ec2.DescribeInstances")
     assert {one.node: one.life for one in looks(here, tmp_path).view().instances} == {"train-0": Life.ENDED, "train-1": Life.LIVE}
-    assert here.cloud.count("ec2.DescribeInstances") == read
+    assert here.cloud.count("ec2.DescribeInstances") == read + 1, "why it ended, so soon after its launch"
+    assert {one.node: one.life for one in looks(here, tmp_path).view().instances} == {"train-0": Life.ENDED, "train-1": Life.LIVE}
+    assert here.cloud.count("ec2.DescribeInstances") == read + 1
     here.fleet.launch(order("train-2", token="token-2"))
     read = here.cloud.count("ec2.DescribeInstances")
     assert {one.node for one in looks(here, tmp_path).view().instances} == {"train-0", "train-1", "train-2"}
@@ -355,7 +412,7 @@ def test_who_only_looks_writes_nothing(account: Make, tmp_path: Path) -> None:
 
 
 def test_no_more_is_read_again_at_once_than_takes_a_moment() -> None:
-    old = {f"i-{number}": Known(0.0, float(number), is_ours=True, node="n", address="a") for number in range(100)}
+    old = {f"i-{number}": Known(0.0, float(number), is_ours=True, node="n", address="a", launched_at=-ENDED_YOUNG_S) for number in range(100)}
     chosen = known.to_read(old, dict.fromkeys(old, True), AGAIN_AFTER_S + 50)
     assert chosen == [f"i-{number}" for number in range(AGAIN_AT_ONCE)], "those that were read longest ago"
     assert known.to_read(old, dict.fromkeys(old, False), AGAIN_AFTER_S + 50) == [], "nothing comes of what has ended"

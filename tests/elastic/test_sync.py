@@ -54,6 +54,16 @@ def test_an_ended_instance_of_an_earlier_life_says_nothing_of_the_present_one() 
     assert decided(view=view, has=cloud(earlier), memory=Memory(launches=(launch("train-0"),))).steps == ()
 
 
+def test_a_node_that_ended_while_it_booted_says_why() -> None:
+    view = slurm(node("train-0", STARTING), node("train-1", STARTING), also=table())
+    said = instance("train-0", life=Life.ENDED, ended_because="Client.InternalError: Client error on launch")
+    decision = decided(view=view, has=cloud(said, instance("train-1", life=Life.ENDED)), memory=Memory(launches=(launch("train-0", "train-1"),)))
+    assert of(decision, steps.SetDown) == [
+        steps.SetDown(("train-0",), "clusterwright: its instance ended while it booted: Client.InternalError: Client error on launch"),
+        steps.SetDown(("train-1",), "clusterwright: its instance ended while it booted"),
+    ]
+
+
 def test_a_spot_notice_drains_and_requeues() -> None:
     view = slurm(node("train-0", base="mixed"), jobs={7: ["train-0"]}, also=table())
     decision = decided(view=view, has=cloud(instance("train-0", has_notice=True)))

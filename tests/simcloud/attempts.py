@@ -26,9 +26,9 @@ def refuse_unallowed(cloud: Cloud, role: Thing, arn: str, *, call: str, asked: A
     """Refuse a call that the role's policies do not allow, in the words of the service."""
     if call in FREE:
         return
-    documents = [*_documents(cloud, role)]
+    allowing = [*documents(cloud, role)]
     for attempt in attempts(cloud, call, asked, region):
-        if not is_allowed(documents, attempt):
+        if not is_allowed(allowing, attempt):
             because = f"because no identity-based policy allows the {attempt.action} action"
             message = f"User: {arn} is not authorized to perform: {attempt.action} on resource: {attempt.resource} {because}"
             if call.startswith("ec2."):
@@ -138,7 +138,7 @@ def _used(merged: Asked) -> Iterator[tuple[str, str]]:
         yield "group", group
 
 
-def _documents(cloud: Cloud, role: Thing) -> Iterator[Any]:
+def documents(cloud: Cloud, role: Thing) -> Iterator[Any]:
     """Yield the role's own policies and those of the account that are attached; what AWS's own ones allow, no program here asks for."""
     names = {role.id, role["name"]}
     yield from (one["policy"] for one in cloud.store.all("iam.RolePolicy") if one["role"] in names)

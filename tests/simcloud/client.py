@@ -196,6 +196,11 @@ class SimulatedCloud:
         """Have the next instances with GPUs come with so many GPUs and EFA devices less than their type and their interfaces say; seen where instances are hosts of this machine."""
         self.set("short", [{"gpus": gpus, "efa": efa}] * times)
 
+    def keys_of(self, id: str) -> Mapping[str, str]:  # noqa: A002
+        """Give the keys of an instance's role, by boto3's names: who signs with them may do what the role's policies say."""
+        found: Mapping[str, str] = self._ask("keys", id=id)
+        return found
+
     def reserve(
         self, machine: str, zone: str, count: int, *, kind: str = "default", starts_in_s: float = 0, ends_in_s: float | None = None, region: str = REGION
     ) -> Seen:

@@ -5,7 +5,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import audit, facts, instances
+from . import audit, facts, instances, temporary
 from .failure import NotSimulated, Refused
 from .faults import Fault
 from .store import Thing
@@ -117,6 +117,16 @@ def _impair(world: "World", asked: Mapping[str, Any]) -> None:
     world.cloud.note(_thing(world, asked), impaired=asked["impaired"], events=asked["events"])
 
 
+def _keys(world: "World", asked: Mapping[str, Any]) -> Mapping[str, str]:
+    """Give the keys that an instance's role has there, as the metadata service gives them."""
+    thing = _thing(world, asked)
+    role = temporary.role_of(world.cloud, thing)
+    if role is None:
+        raise Refused("NotFound", f"{thing.id} has no role")
+    given = temporary.credentials(world.cloud, thing, role)
+    return {"aws_access_key_id": given["AccessKeyId"], "aws_secret_access_key": given["SecretAccessKey"], "aws_session_token": given["Token"]}
+
+
 def _reserve(world: "World", asked: Mapping[str, Any]) -> Any:
     """Put a capacity reservation or a capacity block there, as bought outside of any program; times in seconds from now."""
     now = world.store.clock.now_s()
@@ -144,5 +154,5 @@ def _thing(world: "World", asked: Mapping[str, Any]) -> Thing:
 
 _COMMANDS: Mapping[str, Callable[["World", Mapping[str, Any]], Any]] = {
     "things": _things, "fault": _fault, "clear": _clear, "count": _count, "calls": _calls, "set": _set, "clock": _clock, "drift": _drift, "lose": _lose, "make": _make,
-    "put": _put, "audit": _audit, "reset": _reset, "end": _end, "interrupt": _interrupt, "impair": _impair, "reserve": _reserve,
+    "put": _put, "audit": _audit, "reset": _reset, "end": _end, "interrupt": _interrupt, "impair": _impair, "reserve": _reserve, "keys": _keys,
 }  # fmt: skip

@@ -45,7 +45,7 @@ def new(
     properties: dict[str, Any] = {
         "api": api, "tags": tags, "tagsAll": tags, "vcpus": launch.vcpus, "quota": quota.code if quota else None, "vpcId": launch.vpc, "runsAt": now + pending_s,
         "publicIp": api.get("PublicIpAddress"), "backing": backing.name, "userData": launch.request.get("UserData"), "systemTags": own,
-        "protected": bool(launch.request.get("DisableApiTermination")), "short": _short(cloud, launch),
+        "protected": bool(launch.request.get("DisableApiTermination")), "short": _short(cloud, launch), "diskKeys": launching.disk_keys(launch.request),
     }  # fmt: skip
     backing.start({**api, "Tags": _tag_list(tags), "UserData": launch.request.get("UserData")})
     return Thing("ec2.Instance", ident, region, properties, door, now, interfaces)

@@ -103,6 +103,12 @@ def room(cloud: "Cloud", launch: Launch) -> tuple[int | None, Refused | None]:
     return min(stops, key=lambda stop: stop[0], default=(None, None))
 
 
+def disk_keys(request: Mapping[str, Any]) -> list[str]:
+    """Give the keys of the disks that a launch asks to be encrypted; an empty text is the account's default."""
+    volumes = [one["Ebs"] for one in request.get("BlockDeviceMappings", ()) if one.get("Ebs", {}).get("Encrypted")]
+    return [str(one.get("KmsKeyId") or "") for one in volumes]
+
+
 def addresses(cloud: "Cloud", launch: Launch, number: int) -> list[tuple[Interface, ...]]:
     """Take the addresses for so many instances; all of them or none."""
     fresh: dict[str, set[str]] = {}

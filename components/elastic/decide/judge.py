@@ -56,6 +56,8 @@ class Case:
     """The live one."""
     has_ended: bool = False
     """The cloud shows an ended one, and none alive."""
+    ended_because: str = ""
+    """What the cloud says of that end."""
     launch: Launch | None = None
     hold: Hold | None = None
     full: str | None = None
@@ -122,7 +124,7 @@ def _starting(case: Case) -> Verdict:
     since = launch.launched_at if launch and launch.launched_at else instance.launched_at if instance else case.now
     if instance is None:
         if case.has_ended:
-            return Verdict(Act.FAILED_BOOT, "its instance ended while it booted")
+            return Verdict(Act.FAILED_BOOT, "its instance ended while it booted" + (f": {case.ended_because}" if case.ended_because else ""))
         if case.now - since >= VISIBLE_WITHIN_S:
             return Verdict(Act.FAILED_BOOT, f"its instance did not appear within {VISIBLE_WITHIN_S:.0f} s")
         return LEAVE

@@ -99,13 +99,15 @@ def _judged(
             node = slurm.nodes.get(name)
             if node is None:
                 continue
-            launch = launches.get(name)
+            launch, last = launches.get(name), ended.get(name)
+            has_ended = _has_ended(last, launch)
             case = Case(
                 node,
                 node_set,
                 now,
                 instance=live.get(name),
-                has_ended=_has_ended(ended.get(name), launch),
+                has_ended=has_ended,
+                ended_because=last.ended_because if last and has_ended else "",
                 launch=launch,
                 hold=hold,
                 full=full.get(node_set.pool),

@@ -19,7 +19,7 @@ from ..act import Unreachable
 from ..decide.resume import Answer, Refusal
 from ..memory import Launch
 from ..model import Cloud, Instance, Lease, Life, NodeSet, Table
-from .known import Known, Shelf, to_read, with_read
+from .known import UNSAID, Known, Shelf, to_read, with_read
 
 STACK_TAG, CLUSTER_TAG, PART_TAG = "clusterwright:stack", "clusterwright:cluster", "clusterwright:part"
 OWNER_TAG = "clusterwright:owner"
@@ -69,6 +69,8 @@ LATER_CODES = frozenset(
     }
 )
 """Amazon EC2 API Reference, "Error codes". An instance that was just started may not be found yet ("Eventual consistency")."""
+EXPLAINED = {"Client.InternalError": "EC2 may not use the key of its disks for who started it"}
+"""Word in what EC2 says of an instance's end → what it means (EC2 User Guide, "Troubleshoot instance launch issues", "Instance terminates immediately")."""
 NAME_AGAIN_AFTER_S = (1.0, 2.0, 4.0)
 """Then the next `sync` goes on."""
 
@@ -304,7 +306,15 @@ def _known(found: Mapping[str, Any], now: float) -> Known:
         version=_tag(tags, TEMPLATE_VERSION_TAG),
         launched_at=found["LaunchTime"].timestamp(),
         address=found.get("PrivateIpAddress", ""),
+        ended_because="" if found["State"]["Name"] in LIVE_STATES else _reason(found),
     )
+
+
+def _reason(found: Mapping[str, Any]) -> str:
+    """Give why an instance ended, in EC2's words and where they tell nobody anything, in others."""
+    said = str(found.get("StateReason", {}).get("Message") or UNSAID)
+    meant = [meaning for word, meaning in EXPLAINED.items() if word in said]
+    return f"{said} ({meant[0]})" if meant else said
 
 
 def _instance(identity: str, known: Known, owners: Mapping[str, NodeSet], *, lives: bool) -> Instance:
@@ -316,6 +326,7 @@ def _instance(identity: str, known: Known, owners: Mapping[str, NodeSet], *, liv
         launched_at=known.launched_at,
         address=known.address,
         launch=known.launch,
+        ended_because="" if lives else known.ended_because,
         is_outdated=bool(node_set and known.version and known.version != node_set.launch_template_version),
     )
 

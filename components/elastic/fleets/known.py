@@ -11,11 +11,14 @@ from pathlib import Path
 
 from ..memory import replace
 
-FORM = 2
+FORM = 3
 FILE = "instances.json"
 SETTLED_AFTER_S = 180.0
 """So long tags of an instance may come late: until then one that does not seem to be ours is read again and again."""
 AGAIN_AFTER_S = 900.0
+ENDED_YOUNG_S = 1800.0
+"""One that ended so soon after its launch may have ended while it booted, and why is worth one more look."""
+UNSAID = "EC2 does not say why"
 AGAIN_AT_ONCE = 20
 """Those read longest ago are read again, a few with each look: somebody may have changed their tags."""
 
@@ -34,27 +37,36 @@ class Known:
     """Of its launch template."""
     launched_at: float = 0.0
     address: str = ""
+    ended_because: str = ""
+    """Empty while it lives, and where nobody asked."""
 
     def is_whole(self, now: float) -> bool:
-        """Say whether nothing more is to come."""
+        """Say whether nothing more is to come while it lives."""
         return bool(self.node and self.address) if self.is_ours else now - self.since >= SETTLED_AFTER_S
+
+    def is_owed_a_reason(self, now: float) -> bool:
+        """Say whether it should be read why it ended, once it has."""
+        return self.is_ours and not self.ended_because and now - self.launched_at < ENDED_YOUNG_S
 
 
 def to_read(known: Mapping[str, Known], seen: Mapping[str, bool], now: float) -> list[str]:
     """Choose the instances that have to be read.
 
     Args:
-        seen: all instances that there are → whether each lives. Of one that has ended nothing more comes.
+        seen: all instances that there are → whether each lives. Of one that has ended nothing more comes but why.
     """
-    new = [one for one, lives in seen.items() if one not in known or (lives and not known[one].is_whole(now))]
+    new = [one for one, lives in seen.items() if one not in known or (not known[one].is_whole(now) if lives else known[one].is_owed_a_reason(now))]
     old = sorted((known[one].read_at, one) for one, lives in seen.items() if lives and one in known and now - known[one].read_at >= AGAIN_AFTER_S)
     return [*dict.fromkeys([*new, *(one for _, one in old[:AGAIN_AT_ONCE])])]
 
 
-def with_read(known: Mapping[str, Known], seen: Iterable[str], asked: Iterable[str], read: Mapping[str, Known], now: float) -> dict[str, Known]:
-    """Give what is known now: what was asked for and not given is somebody else's, and what is no longer seen is forgotten."""
+def with_read(known: Mapping[str, Known], seen: Mapping[str, bool], asked: Iterable[str], read: Mapping[str, Known], now: float) -> dict[str, Known]:
+    """Give what is known now: what was asked for and not given is somebody else's, unless it has ended and lost its tags, and what is no longer seen is forgotten."""
     updated = dict(known)
     for one in asked:
+        if one not in read and one in known and known[one].is_ours and not seen.get(one):
+            updated[one] = dataclasses.replace(known[one], read_at=now, ended_because=UNSAID)
+            continue
         since = known[one].since if one in known and known[one].is_ours == (one in read) else now
         updated[one] = dataclasses.replace(read.get(one, Known(now, now)), since=since, read_at=now)
     return {one: updated[one] for one in seen if one in updated}

@@ -109,8 +109,10 @@ class Standing(Deployment):
         return found
 
     def elastic(self) -> Aws:
-        """Give the adapter of the program on the controller; the environment has to name the cloud."""
-        return Aws(model.table(self.fleet()), client=boto3.client("ec2"))
+        """Give the adapter of the program on the controller, with the controller's own keys; the environment has to name the cloud."""
+        controller = self.recorded("control-0")
+        assert controller is not None
+        return Aws(model.table(self.fleet()), client=boto3.client("ec2", **self.cloud.keys_of(controller["id"])))
 
     def start_node(self, *, of: int = 0) -> str:
         """Start the first node of a node set, counted as in the table, as that program does; give its instance."""

@@ -159,6 +159,16 @@ def test_hosts_use_the_keys_of_their_buckets_through_s3_alone() -> None:
         assert by_alias["Condition"]["StringEquals"] == via
 
 
+def test_a_controller_lets_ec2_encrypt_disks_and_does_nothing_else_with_keys() -> None:
+    found = statements_of(programs.library("starter"), "control-policy")
+    of_keys = {name: one for name, one in found.items() if any(action.startswith("kms:") for action in one["Action"])}
+    assert {action for one in of_keys.values() for action in one["Action"]} == {
+        f"kms:{name}" for name in ("CreateGrant", "Decrypt", "DescribeKey", "GenerateDataKeyWithoutPlaintext", "ReEncryptFrom", "ReEncryptTo")
+    }
+    assert all(one["Condition"]["StringEquals"] == {"kms:ViaService": "ec2.us-east-1.amazonaws.com"} for one in of_keys.values())
+    assert [one["Condition"].get("Bool") for one in of_keys.values() if "kms:CreateGrant" in one["Action"]] == [{"kms:GrantIsForAWSResource": "true"}]
+
+
 @pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)
 def test_roles_are_taken_by_services_only(blueprint: str) -> None:
     services = {"ec2.amazonaws.com", "vpc-flow-logs.amazonaws.com", "backup.amazonaws.com"}

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .. import attempts, facts, instances, shapes, temporary
+from .. import attempts, disks, facts, instances, shapes, temporary
 from ..cloud import Cloud
 from ..failure import NotSimulated, Refused, refuse_all
 from ..keys import ACCESS_KEY, SECRET_KEY
@@ -67,6 +67,15 @@ def _carry_out(cloud: Cloud, name: str, shape: Any, parameters: Mapping[str, Any
         refuse_all(shapes.problems(shape, parameters, name.partition(".")[2]), code="InvalidParameterValue")
     if caller:
         attempts.refuse_unallowed(cloud, cloud.need("iam.Role", caller.role), caller.arn, call=name, asked=parameters, region=region)
+        result = _done(cloud, name, parameters, region)
+        if name in fleet.OPERATIONS:
+            disks.end_unreadable(cloud, cloud.need("iam.Role", caller.role), result)
+        return result
+    return _done(cloud, name, parameters, region)
+
+
+def _done(cloud: Cloud, name: str, parameters: Mapping[str, Any], region: str) -> Mapping[str, Any]:
+    """Do what is allowed: with one token, once."""
     if parameters.get("DryRun"):
         raise Refused("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", status=412)
     instances.by_time(cloud)
