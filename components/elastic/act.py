@@ -44,7 +44,12 @@ class Fleet(Protocol):
         """Start instances for the nodes of a launch; the same launch asked for again gives the same instances."""
 
     def terminate(self, instances: Sequence[str]) -> None:
-        """End instances; those that are gone are fine."""
+        """End instances; those that are gone are fine.
+
+        Raises:
+            Unended: some could not be ended. All others are.
+            Unreachable: it is not known which are ended.
+        """
 
     def console(self, instance: str) -> str:
         """Give the end of an instance's console, empty when there is none."""
@@ -52,6 +57,21 @@ class Fleet(Protocol):
 
 class Unreachable(Exception):
     """The fleet's service could not be asked or did not do what it was asked; the text says why."""
+
+
+class Unended(Unreachable):
+    """Some of several instances could not be ended.
+
+    Args:
+        why: instance → what the fleet's service said.
+    """
+
+    def __init__(self, why: Mapping[str, str]):
+        whom: dict[str, list[str]] = {}
+        for instance, said in why.items():
+            whom.setdefault(said, []).append(instance)
+        super().__init__("; ".join(f"{_listed(instances)} can't be ended: {said}" for said, instances in whom.items()))
+        self.instances = frozenset(why)
 
 
 class Actor:
@@ -169,10 +189,11 @@ class Actor:
     def _terminate(self, instances: Sequence[str]) -> None:
         try:
             self._fleet.terminate(instances)
-        except Unreachable:
+        except Unreachable as error:
             # They live on: what is remembered as told to end would be left alone for a while.
+            living = error.instances if isinstance(error, Unended) else frozenset(instances)
             memory = self._store.read()
-            self._store.write(dataclasses.replace(memory, terminated={one: at for one, at in memory.terminated.items() if one not in instances}))
+            self._store.write(dataclasses.replace(memory, terminated={one: at for one, at in memory.terminated.items() if one not in living}))
             raise
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import botocore.config
+import botocore.exceptions
 import pytest
 
 from components.aws import policies
-from components.elastic.act import Unreachable
+from components.elastic.act import Unended, Unreachable
 from components.elastic.decide.resume import Answer, Refusal
 from components.elastic.fleets import known
 from components.elastic.fleets.aws import LAUNCH_AT_ONCE, Aws
@@ -209,6 +210,49 @@ def test_what_ended_is_seen_as_ended_and_can_be_ended_again(account: Make) -> No
     here.fleet.terminate([identity])
     here.cloud.end(here.nodes["train-1"])
     assert here.nodes == {}
+
+
+def test_one_protected_instance_keeps_no_others_alive(account: Make) -> None:
+    here = account()
+    here.fleet.launch(order("train-0", "train-1", "train-2", "train-3"))
+    nodes = here.nodes
+    here.cloud.drift(nodes["train-2"], protected=True)
+    with pytest.raises(Unended, match=nodes["train-2"]) as refused:
+        here.fleet.terminate([*nodes.values()])
+    assert refused.value.instances == {nodes["train-2"]}
+    assert set(here.nodes) == {"train-2"}
+
+
+class Choosy:
+    """EC2 as it refuses: a whole list for some of it, and without a word which (as for an instance that a policy does not let end)."""
+
+    def __init__(self, may_not: set[str], *, code: str):
+        self.may_not, self.code, self.ended, self.calls = may_not, code, set[str](), 0
+
+    def terminate_instances(self, InstanceIds: list[str]) -> None:  # noqa: N803 - EC2's name
+        self.calls += 1
+        if self.may_not.intersection(InstanceIds):
+            raise botocore.exceptions.ClientError({"Error": {"Code": self.code, "Message": "no"}}, "TerminateInstances")
+        self.ended.update(InstanceIds)
+
+
+def test_of_a_list_that_is_refused_without_a_name_the_others_end() -> None:
+    asked = [f"i-{number}" for number in range(100)]
+    ec2 = Choosy({"i-7", "i-70"}, code="UnauthorizedOperation")
+    with pytest.raises(Unended) as refused:
+        Aws(table(), client=ec2).terminate(asked)
+    assert refused.value.instances == {"i-7", "i-70"}
+    assert ec2.ended == set(asked) - {"i-7", "i-70"}
+
+
+@pytest.mark.parametrize(("code", "most"), [("RequestLimitExceeded", 1), ("UnauthorizedOperation", 50)])
+def test_what_is_refused_for_all_is_not_asked_for_each(code: str, most: int) -> None:
+    asked = [f"i-{number}" for number in range(1000)]
+    ec2 = Choosy(set(asked), code=code)
+    with pytest.raises(Unended) as refused:
+        Aws(table(), client=ec2).terminate(asked)
+    assert refused.value.instances == set(asked)
+    assert ec2.calls <= most
 
 
 def test_instances_of_another_stack_and_of_other_parts_are_not_seen(account: Make) -> None:

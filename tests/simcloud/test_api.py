@@ -106,6 +106,17 @@ def test_a_fleet_of_all_or_nothing_is_nothing_when_capacity_lacks(cloud: Simulat
     assert {one["Placement"]["AvailabilityZone"] for one in described(ec2, started(answer))} == {"us-east-1b"}
 
 
+def test_a_protected_instance_keeps_those_of_its_zone_alive(cloud: SimulatedCloud, aws: Clients) -> None:
+    ground, ec2 = Ground(cloud), aws("ec2")
+    here = started(ec2.create_fleet(**fleet(ground, 2)))
+    elsewhere = fleet(ground, 2)
+    elsewhere["LaunchTemplateConfigs"][0]["Overrides"] = [{"SubnetId": ground.second}]
+    there = started(ec2.create_fleet(**elsewhere))
+    cloud.drift(here[0], protected=True)
+    assert code_of(ec2.terminate_instances, InstanceIds=[*there, *here]) == "OperationNotPermitted"
+    assert {one.id for one in cloud.things("ec2.Instance")} == set(here)
+
+
 def described(ec2: Any, idents: list[str]) -> list[dict[str, Any]]:
     return [one for reservation in ec2.describe_instances(InstanceIds=idents)["Reservations"] for one in reservation["Instances"]]
 

@@ -15,7 +15,7 @@ import botocore.client
 import botocore.config
 import botocore.exceptions
 
-from ..act import Unreachable
+from ..act import Unended, Unreachable
 from ..decide.resume import Answer, Refusal
 from ..memory import Launch
 from ..model import Cloud, Instance, Lease, Life, NodeSet, Table
@@ -29,6 +29,8 @@ TEMPLATE_TAG, TEMPLATE_VERSION_TAG = "aws:ec2launchtemplate:id", "aws:ec2launcht
 COMPUTE = "compute"
 LAUNCH_AT_ONCE = 500  # aws-parallelcluster-node, launch_max_batch_size
 TERMINATE_AT_ONCE = 1000  # aws-parallelcluster-node, terminate_max_batch_size
+MOST_REFUSED = 20
+"""When so many are refused alone, it is not for one of them: the rest of a list is not halved any more."""
 TAG_AT_A_TIME = 8
 REPEATED_AFTER_S = 20.0
 """A launch that was asked for so long ago may be known to EC2 already."""
@@ -120,8 +122,37 @@ class Aws:
         return Answer(tuple(instances))
 
     def terminate(self, instances: Sequence[str]) -> None:
-        for start in range(0, len(instances), TERMINATE_AT_ONCE):
-            self._terminate(list(instances[start : start + TERMINATE_AT_ONCE]))
+        """End instances, whatever becomes of some of them.
+
+        EC2 refuses a whole list for one that it does not know or may not end, and with a protected one all others of its zone (Amazon EC2 API Reference, TerminateInstances).
+        Those that it names are left out then; where it names none, the list is halved until those that it refuses are alone.
+        """
+        waiting = [list(instances[start : start + TERMINATE_AT_ONCE]) for start in range(0, len(instances), TERMINATE_AT_ONCE)]
+        refused: dict[str, str] = {}
+        while waiting:
+            some = waiting.pop()
+            try:
+                self._ec2.terminate_instances(InstanceIds=some)
+            except botocore.exceptions.ClientError as error:
+                named = [one for one in some if one in error.response.get("Error", {}).get("Message", "")]
+                if _code(error) == "InvalidInstanceID.NotFound" and named:
+                    pass  # gone
+                elif _code(error) in LATER_CODES or len(refused) >= MOST_REFUSED:
+                    refused |= dict.fromkeys((one for batch in (some, *waiting) for one in batch), str(error))
+                    break
+                elif named or len(some) == 1:
+                    named = named or some
+                    refused |= dict.fromkeys(named, str(error))
+                else:
+                    half = len(some) // 2
+                    waiting += [some[:half], some[half:]]
+                    continue
+                waiting += [left] if (left := [one for one in some if one not in named]) else []
+            except botocore.exceptions.BotoCoreError as error:
+                refused |= dict.fromkeys((one for batch in (some, *waiting) for one in batch), str(error))
+                break
+        if refused:
+            raise Unended(refused)
 
     def console(self, instance: str) -> str:
         try:
@@ -267,20 +298,6 @@ class Aws:
                 if pause_s is None or _code(error) != "InvalidInstanceID.NotFound":
                     raise
                 self._pause(pause_s)
-
-    def _terminate(self, instances: list[str]) -> None:
-        """End instances. EC2 refuses a whole list for one that it does not know: those are left out then, one answer at a time."""
-        while instances:
-            try:
-                self._ec2.terminate_instances(InstanceIds=instances)
-                return
-            except botocore.exceptions.ClientError as error:
-                unknown = [one for one in instances if one in error.response.get("Error", {}).get("Message", "")]
-                if _code(error) != "InvalidInstanceID.NotFound" or not unknown:
-                    raise Unreachable(f"EC2 does not end {', '.join(instances[:5])}: {error}") from error
-                instances = [one for one in instances if one not in unknown]
-            except botocore.exceptions.BotoCoreError as error:
-                raise Unreachable(f"EC2 does not end {', '.join(instances[:5])}: {error}") from error
 
 
 def _code(error: botocore.exceptions.ClientError) -> str:

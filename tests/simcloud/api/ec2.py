@@ -61,18 +61,25 @@ def _status(cloud: Cloud, thing: Thing) -> Values:
 
 
 def terminate_instances(cloud: Cloud, asked: Values, region: str) -> Values:
+    """End instances; a protected one is refused, and with it the others of its zone (Amazon EC2 API Reference, TerminateInstances)."""
     things = _instances(cloud, asked["InstanceIds"], region)
-    for thing in things:
-        if thing.get("protected") or thing.get("disableApiTermination"):
-            raise Refused(
-                "OperationNotPermitted",
-                f"The instance '{thing.id}' may not be terminated. Modify its 'disableApiTermination' instance attribute and try again.",
-            )
+    protected = [thing for thing in things if (thing.get("protected") or thing.get("disableApiTermination")) and not thing.get("ended")]
+    zones = {_zone(thing) for thing in protected}
     changes = []
     for thing in things:
+        if _zone(thing) in zones:
+            continue
         before = instances.describe(cloud, thing)["State"]
         changes.append({"InstanceId": thing.id, "PreviousState": before, "CurrentState": instances.describe(cloud, instances.end(cloud, thing))["State"]})
+    for thing in protected:
+        raise Refused(
+            "OperationNotPermitted", f"The instance '{thing.id}' may not be terminated. Modify its 'disableApiTermination' instance attribute and try again."
+        )
     return {"TerminatingInstances": changes}
+
+
+def _zone(thing: Thing) -> str:
+    return str(thing["api"]["Placement"]["AvailabilityZone"])
 
 
 def get_console_output(cloud: Cloud, asked: Values, region: str) -> Values:
