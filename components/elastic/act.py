@@ -102,13 +102,22 @@ class Actor:
         self._carry_out(decide.sync(table=self._table, slurm=slurm, cloud=cloud, memory=self._store.read(), now=self._clock()))
 
     def _carry_out(self, decision: kinds.Decision) -> None:
-        self._store.write(decision.memory)
+        is_remembered = self._remember(decision.memory)
         asks = [step for step in decision.steps if isinstance(step, kinds.Ask)]
         for step in decision.steps:
-            if not isinstance(step, kinds.Ask):
+            if not isinstance(step, kinds.Ask) and (is_remembered or not isinstance(step, kinds.PowerUp)):
                 self._take(step)
-        if asks:
+        if asks and is_remembered:
             self._launch(asks)
+
+    def _remember(self, memory: Memory) -> bool:
+        """Write what is to be remembered, and say whether it was done. What can't be remembered must not begin; what is to end ends, as the next look would decide the same."""
+        try:
+            self._store.write(memory)
+        except OSError as error:
+            self._complain([f"{self._store.file} can't be written, so nothing is started: {error}"])
+            return False
+        return True
 
     def _launch(self, asks: Sequence[kinds.Ask]) -> None:
         for ask in asks:
@@ -139,7 +148,7 @@ class Actor:
         # Only a refusal asks what the scheduler could choose next.
         slurm = self._slurm.view() if len(answer.instances) < len(launch.nodes) else Slurm({})
         decision = decide.launched(launch, answer, table=self._table, slurm=slurm, memory=self._store.read(), now=self._clock())
-        self._store.write(decision.memory)
+        self._remember(decision.memory)
         for step in decision.steps:
             self._take(step)
 
@@ -193,7 +202,7 @@ class Actor:
             # They live on: what is remembered as told to end would be left alone for a while.
             living = error.instances if isinstance(error, Unended) else frozenset(instances)
             memory = self._store.read()
-            self._store.write(dataclasses.replace(memory, terminated={one: at for one, at in memory.terminated.items() if one not in living}))
+            self._remember(dataclasses.replace(memory, terminated={one: at for one, at in memory.terminated.items() if one not in living}))
             raise
 
 

@@ -158,15 +158,24 @@ class Unreadable(Exception):
 
 
 def replace(path: Path, text: str, *, is_durable: bool = True) -> None:
-    """Put a new file in the place of the old one, in one step."""
+    """Put a new file in the place of the old one, in one step.
+
+    Raises:
+        OSError: it can't be written; the old one stays, and nothing else.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with temporary.open("w") as file:
-        file.write(text)
-        if is_durable:
-            file.flush()
-            os.fsync(file.fileno())
-        _give_to_owner_of(path.parent, file.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("w") as file:
+            file.write(text)
+            if is_durable:
+                file.flush()
+                os.fsync(file.fileno())
+            _give_to_owner_of(path.parent, file.fileno())
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()  # what is left of it would fill a full folder further
+        raise
 
 
 def _give_to_owner_of(folder: Path, what: int | Path) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import json
+import os
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
@@ -446,6 +447,16 @@ def test_what_was_kept_may_be_lost_at_any_time(account: Make, tmp_path: Path, te
     file.unlink() if text is None else file.write_text(text)
     assert looks(here, tmp_path).view() == first
     assert len(json.loads(file.read_text())["instances"]) == 1
+
+
+def test_what_cannot_be_kept_is_read_again(account: Make, tmp_path: Path) -> None:
+    here = account()
+    here.fleet.launch(order("train-0"))
+    (tmp_path / f".{known.FILE}.{os.getpid()}").mkdir()  # in the place of the file's next form
+    for _ in range(2):
+        read = here.cloud.count("ec2.DescribeInstances")
+        assert {one.node for one in looks(here, tmp_path).view().instances} == {"train-0"}
+        assert here.cloud.count("ec2.DescribeInstances") == read + 1
 
 
 def test_who_only_looks_writes_nothing(account: Make, tmp_path: Path) -> None:

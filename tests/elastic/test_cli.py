@@ -1,6 +1,7 @@
 """The commands as slurmctld, the timer and a person run them: with programs in Slurm's place that answer, and a service in the hosts' place."""
 
 import json
+import os
 import socketserver
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from blueprints.project import project_root
 from components.elastic import cli, slurm
-from components.elastic.memory import Memory, Store
+from components.elastic.memory import Memory, Store, encode
 from tests.elastic.values import NOW
 
 SCONTROL = """\
@@ -149,6 +150,34 @@ def test_suspend_ends_the_instances_of_stopping_nodes(site: Site) -> None:
     site.instances = [instance("train-0"), instance("train-1")]
     assert cli.main(["suspend", "train-[0-1]"]) == 0
     assert [question["instances"] for question in site.questions if question["do"] == "terminate"] == [["i-train-0"]]
+
+
+def no_room_for(file: Path) -> None:
+    """Let nothing be written in the place of a file: its next form can't be made."""
+    (file.parent / f".{file.name}.{os.getpid()}").mkdir(parents=True)
+
+
+@pytest.mark.parametrize("command", ["suspend", "sync"])
+def test_what_is_to_end_ends_though_nothing_can_be_remembered(site: Site, command: str) -> None:
+    site.nodes("IDLE+CLOUD+POWERING_DOWN" if command == "suspend" else OFF, "MIXED+CLOUD")
+    site.instances = [instance("train-0"), instance("train-1")]
+    no_room_for(Store(site.folder).file)
+    assert cli.main([command, *(["train-0"] if command == "suspend" else [])]) == 1
+    assert [question["instances"] for question in site.questions if question["do"] == "terminate"] == [["i-train-0"]]
+
+
+def test_what_cannot_be_remembered_does_not_begin(site: Site) -> None:
+    site.nodes(STARTING, OFF)
+    no_room_for(Store(site.folder).file)
+    assert cli.main(["resume", "train-0"]) == 1
+    site.nodes(OFF, OFF)
+    site.table(minimum=1)
+    memory = Memory(missing={"train-1": NOW})  # so that there is something to be written
+    file = Store(site.folder).file
+    file.write_text(json.dumps(encode(memory)))
+    assert cli.main(["sync"]) == 1
+    assert [question for question in site.questions if question["do"] == "launch"] == []
+    assert site.updates == []
 
 
 def test_sync_switches_on_what_always_runs_and_remembers_nothing_new(site: Site) -> None:

@@ -161,6 +161,17 @@ def test_a_memory_that_cannot_be_read_is_an_error_and_stays(tmp_path: Path, text
     assert store.file.read_text() == text
 
 
+def test_a_memory_that_cannot_be_written_leaves_the_old_one_and_nothing_half_written(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.write(FULL)
+    half = store.file.with_name(f".{store.file.name}.{os.getpid()}")
+    half.symlink_to("/dev/full")  # writes to it fail with ENOSPC (full(4))
+    with pytest.raises(OSError, match="No space left"):
+        store.write(Memory())
+    assert store.read() == FULL
+    assert [path.name for path in store.file.parent.iterdir()] == ["elastic.json"]
+
+
 HOLDS = """
 import pathlib, sys
 from components.elastic.memory import Store

@@ -6,6 +6,7 @@ an instance (its node, its launch, its address) is told once and stays; how it i
 
 import dataclasses
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -21,6 +22,8 @@ ENDED_YOUNG_S = 1800.0
 UNSAID = "EC2 does not say why"
 AGAIN_AT_ONCE = 20
 """Those read longest ago are read again, a few with each look: somebody may have changed their tags."""
+
+log = logging.getLogger("clusterwright-elastic")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def with_read(known: Mapping[str, Known], seen: Mapping[str, bool], asked: Itera
 
 
 class Shelf:
-    """The file in which it is kept; one that is lost or can't be read only costs the time to read everything anew.
+    """The file in which it is kept; one that is lost, can't be read or can't be written only costs the time to read everything anew.
 
     Args:
         folder: where the program's memory is; None: nothing is kept.
@@ -97,7 +100,10 @@ class Shelf:
         self._known = known
         if self._file and self._keeps:
             instances = {one: dataclasses.astuple(entry) for one, entry in known.items()}
-            replace(self._file, json.dumps({"form": FORM, "of": self._of, "instances": instances}), is_durable=False)
+            try:
+                replace(self._file, json.dumps({"form": FORM, "of": self._of, "instances": instances}), is_durable=False)
+            except OSError as error:
+                log.warning("%s can't be written, so instances are read anew each time: %s", self._file, error)
 
     def _stored(self) -> dict[str, Known]:
         if self._file is None:
