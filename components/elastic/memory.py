@@ -14,6 +14,13 @@ FORM = 1
 FOLDER = "clusterwright"
 """In Slurm's StateSaveLocation."""
 LOOK_EVERY_S = 0.05
+PART = "-"
+"""Between the token of a launch and the number of a part of it, where a cloud takes only so many nodes at once; tokens have no such sign of their own."""
+
+
+def whole(token: str) -> str:
+    """Give the token of the launch that one with this token, whole or a part, belongs to."""
+    return token.partition(PART)[0]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,6 +53,8 @@ class Launch:
     """All of its nodes or none."""
     launched_at: float | None = None
     """None: it is not known whether the cloud got to hear of it."""
+    ask_until: float | None = None
+    """So long it is asked for again, from the first answer on that was none. None: nobody has asked yet, or nobody lived to see the answer."""
     instances: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Node → instance, as the launch answered."""
 

@@ -137,6 +137,17 @@ def test_a_launch_whose_answer_was_lost_is_made_once(account: Make, kind: str) -
     assert len(here.fleet.view().instances) == 2
 
 
+@pytest.mark.parametrize("kind", ["on-demand", "spot"])
+def test_a_part_of_a_launch_is_no_answer_yet(account: Make, kind: str) -> None:
+    here = account(kind=kind)
+    names_of = ("train-0", "train-1", "train-2")
+    here.fleet.launch(order(*names_of))
+    here.cloud.end(here.nodes["train-1"])
+    here.now = NOW + 60
+    again = here.fleet.launch(order(*names_of))
+    assert (again.refusal, names(again)) == (Refusal.LATER, {"train-0", "train-2"})
+
+
 def test_instances_that_were_not_named_are_named_by_the_next_try(account: Make) -> None:
     here = account()
     here.cloud.fault("ec2.CreateTags", "fail", code="RequestLimitExceeded", skip=1, times=2)

@@ -69,7 +69,9 @@ def acts(one: Node, **more: Any) -> Act:
         pytest.param(node(flags=STARTING), {"missing_since": NOW - 59}, Act.WAIT, id="for a minute"),
         pytest.param(node(flags=STARTING), {"missing_since": NOW - 60}, Act.ASK, id="a lost request is made"),
         pytest.param(node(flags=STARTING), {"launch": launch(launched=None)}, Act.REPEAT, id="an unanswered request is repeated"),
-        pytest.param(node(flags=STARTING), {"launch": launch(at=NOW - 300, launched=None)}, Act.FAIL, id="not for ever"),
+        pytest.param(node(flags=STARTING), {"launch": launch(at=NOW - 900, launched=None)}, Act.REPEAT, id="also one whose turn came late"),
+        pytest.param(node(flags=STARTING), {"launch": launch(at=NOW - 900, launched=None, ask_until=NOW + 1)}, Act.REPEAT, id="for its time"),
+        pytest.param(node(flags=STARTING), {"launch": launch(at=NOW - 900, launched=None, ask_until=NOW)}, Act.FAIL, id="not for ever"),
         pytest.param(
             node(flags=STARTING),
             {"launch": launch(launched=None), "instance": instance(at=NOW - 30)},

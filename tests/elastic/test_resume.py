@@ -72,6 +72,12 @@ def test_an_instance_of_an_earlier_life_ends_first() -> None:
     assert isinstance(decision.steps[1], steps.Ask)
 
 
+def test_an_instance_of_a_part_of_a_launch_is_that_launch_s() -> None:
+    memory = Memory(launches=(launch("train-0"),))
+    decision = wanted((7, ("train-0",)), memory=memory, has=cloud(instance("train-0", launch="t-1")))
+    assert decision.steps == ()
+
+
 def test_unknown_nodes_are_refused_and_the_others_asked_for() -> None:
     decision = wanted((7, ("train-0",)), (8, ("other-0",)))
     assert [type(step) for step in decision.steps] == [steps.SetDown, steps.Ask]
@@ -213,9 +219,15 @@ def test_of_nodes_that_stand_for_themselves_those_that_came_stay() -> None:
 
 
 def test_a_cloud_that_cannot_answer_is_asked_again_and_not_for_ever() -> None:
-    early = answered(FRESH, refusal=Refusal.LATER)
-    assert (early.steps, early.memory.launches) == ((), (FRESH,))
-    late = answered(FRESH, refusal=Refusal.LATER, now=NOW + RETRY_FOR_S)
+    # Others came first: its time runs from its own turn on.
+    turn = NOW + 2 * RETRY_FOR_S
+    early = answered(FRESH, refusal=Refusal.LATER, now=turn)
+    assert early.steps == ()
+    [waiting] = early.memory.launches
+    assert waiting == dataclasses.replace(FRESH, ask_until=turn + RETRY_FOR_S)
+    again = answered(waiting, refusal=Refusal.LATER, now=turn + RETRY_FOR_S - 1)
+    assert (again.steps, again.memory.launches) == ((), (waiting,))
+    late = answered(waiting, refusal=Refusal.LATER, now=turn + RETRY_FOR_S)
     assert late.memory.launches == ()
     assert "could not answer" in late.memory.holds["train"].reason
 

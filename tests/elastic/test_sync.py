@@ -110,9 +110,10 @@ def test_of_two_instances_of_a_node_the_one_that_was_meant_stays() -> None:
     assert of(decision, steps.Terminate) == [steps.Terminate(("i-1",), "no node wants it")]
 
 
-def test_an_instance_of_a_launch_under_way_is_no_orphan() -> None:
+@pytest.mark.parametrize("token", ["t", "t-1"])
+def test_an_instance_of_a_launch_under_way_or_of_a_part_of_it_is_no_orphan(token: str) -> None:
     view = slurm(node("train-0", STARTING), also=table())
-    unnamed = instance("", identity="i-1", at=NOW - 500, launch="t")
+    unnamed = instance("", identity="i-1", at=NOW - 500, launch=token)
     assert of(decided(view=view, has=cloud(unnamed), memory=Memory(launches=(launch("train-0", launched=None),))), steps.Terminate) == []
 
 

@@ -118,7 +118,7 @@ def _starting(case: Case) -> Verdict:
     if launch is None and instance is None:
         return Verdict(Act.ASK, "Slurm's request for it was lost") if case.is_missing_for(REQUEST_WITHIN_S) else WAIT
     if launch and launch.launched_at is None and instance is None:
-        if case.now - launch.requested_at < RETRY_FOR_S:
+        if launch.ask_until is None or case.now < launch.ask_until:
             return Verdict(Act.REPEAT, "the cloud's answer was not seen")
         return Verdict(Act.FAIL, f"the cloud could not be asked for it within {RETRY_FOR_S:.0f} s")
     since = launch.launched_at if launch and launch.launched_at else instance.launched_at if instance else case.now

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 
-from ..memory import Launch, Memory
+from ..memory import Launch, Memory, whole
 from ..model import OURS, Cloud, Instance, Life, NodeSet, Slurm, Table
 from . import holds, pools
 from .steps import Ask, Decision, PowerDown, SetAddress, SetDown, StartNow, Step, Terminate, decision
@@ -16,7 +16,7 @@ from .steps import Ask, Decision, PowerDown, SetAddress, SetDown, StartNow, Step
 VISIBLE_WITHIN_S = 180.0
 """So long the cloud may take to show an instance that it says it has started."""
 RETRY_FOR_S = 300.0
-"""So long a launch that the cloud could not answer is asked for again."""
+"""So long a launch that the cloud could not answer is asked for again, from the first time on that it was asked for: of hundreds of launches the last wait long for their turn."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _stale(cloud: Cloud, memory: Memory, nodes: set[str]) -> tuple[str, ...]:
     found = []
     for instance in cloud.instances:
         launch = memory.launch_of(instance.node)
-        is_known = launch is not None and launch.token == instance.launch
+        is_known = launch is not None and launch.token == whole(instance.launch)
         if instance.node in nodes and instance.life is Life.LIVE and not is_known:
             found.append(instance.id)
     return tuple(found)
@@ -194,8 +194,9 @@ def launched(launch: Launch, answer: Answer, *, table: Table, slurm: Slurm, memo
         return decision([SetAddress(known)] if known else [], memory.with_launch(done))
     if node_set is None:
         return _undone(launch, made, f"{OURS}{launch.node_set} is no longer in the fleet table", slurm=slurm, memory=memory, now=now)
-    if answer.refusal is Refusal.LATER and now - launch.requested_at < RETRY_FOR_S:
-        return decision([], memory)  # it stays remembered as asked for and not answered
+    ask_until = now + RETRY_FOR_S if launch.ask_until is None else launch.ask_until
+    if answer.refusal is Refusal.LATER and now < ask_until:
+        return decision([], memory.with_launch(dataclasses.replace(launch, ask_until=ask_until)))  # it stays remembered as not answered
     refusal = answer.refusal or Refusal.ERROR
     why = f"{refusal.value} ({answer.detail})" if answer.detail else refusal.value
     memory = holds.refused(memory, node_set, f"{node_set.machine}: {why}", now)

@@ -6,7 +6,7 @@ What a person did stays: nodes that somebody drained, took down or put under mai
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..memory import Launch, Memory
+from ..memory import Launch, Memory, whole
 from ..model import OURS, Cloud, Instance, Life, Node, NodeSet, Slurm, Table
 from . import holds, leases, pools
 from .judge import Act, Case, Verdict, judge
@@ -205,7 +205,7 @@ def _orphans(cloud: Cloud, owners: Mapping[str, NodeSet], slurm: Slurm, memory: 
     tokens = {launch.token for launch in memory.launches}
     orphans = []
     for instance in cloud.instances:
-        if instance.life is not Life.LIVE or now - instance.launched_at < ORPHAN_AFTER_S or instance.launch in tokens:
+        if instance.life is not Life.LIVE or now - instance.launched_at < ORPHAN_AFTER_S or whole(instance.launch) in tokens:
             continue
         if not _is_wanted(instance, slurm.nodes.get(instance.node), owners, live):
             orphans.append(instance.id)

@@ -17,7 +17,7 @@ import botocore.exceptions
 
 from ..act import Unended, Unreachable
 from ..decide.resume import Answer, Refusal
-from ..memory import Launch
+from ..memory import PART, Launch
 from ..model import Cloud, Instance, Lease, Life, NodeSet, Table
 from .known import UNSAID, Known, Shelf, to_read, with_read
 
@@ -113,7 +113,7 @@ class Aws:
         instances: list[Instance] = []
         for number, start in enumerate(range(0, len(launch.nodes), LAUNCH_AT_ONCE)):
             part = dataclasses.replace(
-                launch, nodes=launch.nodes[start : start + LAUNCH_AT_ONCE], token=launch.token if number == 0 else f"{launch.token}-{number}"
+                launch, nodes=launch.nodes[start : start + LAUNCH_AT_ONCE], token=launch.token if number == 0 else f"{launch.token}{PART}{number}"
             )
             answer = self._launch(part, node_set)
             instances += answer.instances
@@ -223,7 +223,10 @@ class Aws:
         try:
             live = dict(self._launched(launch)) if self._is_repeated(launch) else {}
             if live:
-                identities, refusal, detail = [*live], None, ""
+                # What is not shown may be on its way: a part of a launch is no answer yet (Developer Guide, "Eventual consistency in the Amazon EC2 API").
+                is_part = len(live) < len(launch.nodes)
+                refusal, detail = (Refusal.LATER, f"EC2 shows {len(live)} of {len(launch.nodes)} instances") if is_part else (None, "")
+                identities = [*live]
             else:
                 identities, refusal, detail = (
                     self._run(launch, node_set) if node_set.capacity_kind in BOUGHT_BY_TEMPLATE else self._create_fleet(launch, node_set)
