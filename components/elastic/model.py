@@ -201,6 +201,8 @@ class Job:
     state: str
     """Lower case: `running`, `configuring`, `completing`, `pending`, …"""
     nodes: tuple[str, ...]
+    requeues: bool = True
+    """It goes back to the queue when it loses a node: not so a job of srun or salloc, or one with `--no-requeue`, which ends then with NODE_FAIL (sbatch(1); seen with 24.11)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -220,6 +222,11 @@ class Slurm:
     """Those that have nodes."""
     reservations: tuple[Reservation, ...] = ()
     """Those of this program."""
+
+    @property
+    def bound(self) -> frozenset[str]:
+        """Nodes with a job that ends when it loses one of them."""
+        return frozenset(node for job in self.jobs if not job.requeues for node in job.nodes)
 
     def jobs_on(self, nodes: frozenset[str]) -> tuple[int, ...]:
         return tuple(sorted(job.id for job in self.jobs if nodes.intersection(job.nodes)))

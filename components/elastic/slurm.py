@@ -54,7 +54,9 @@ class Commands:
     def view(self) -> Slurm:
         """Give what Slurm says now."""
         nodes = parse_nodes(self._run(["scontrol", "--oneliner", "show", "nodes"]))
-        jobs = parse_jobs(self._run(["squeue", "--noheader", f"--states={JOB_STATES}", "--format=%A|%T|%N"]))
+        asked = ["squeue", "--noheader", f"--states={JOB_STATES}"]
+        # Two questions: what a job may do has no letter for the one form, and a list of nodes has no width for the other (squeue(1), --format and --Format).
+        jobs = parse_jobs(self._run([*asked, "--format=%A|%T|%N"]), self._run([*asked, "--Format=JobID:20,BatchFlag:6,Requeue:6"]))
         reservations = parse_reservations(self._run(["scontrol", "--oneliner", "show", "reservations"]))
         return Slurm(nodes, jobs, reservations)
 
@@ -141,13 +143,17 @@ def _reason(line: str) -> str:
     return found[1].strip() if found else ""
 
 
-def parse_jobs(text: str) -> tuple[Job, ...]:
-    """Read `squeue --format=%A|%T|%N`."""
+def parse_jobs(text: str, may: str = "") -> tuple[Job, ...]:
+    """Read `squeue --format=%A|%T|%N`, and of `squeue --Format=JobID:20,BatchFlag:6,Requeue:6` which jobs go back to the queue.
+
+    A job that only one of the two answers names goes back: it has just come or gone.
+    """
+    ends = {int(words[0]) for line in may.splitlines() if len(words := line.split()) == 3 and "0" in words[1:]}
     jobs = []
     for line in text.splitlines():
         number, state, nodes = line.strip().split("|", 2)
         if nodes:
-            jobs.append(Job(int(number), state.lower(), hostlist.expand(nodes)))
+            jobs.append(Job(int(number), state.lower(), hostlist.expand(nodes), requeues=int(number) not in ends))
     return tuple(jobs)
 
 

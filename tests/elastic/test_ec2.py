@@ -74,6 +74,26 @@ def test_without_capacity_the_job_gets_none_of_its_nodes_and_takes_the_next_set(
     assert all(here.nodes[name].is_free for name in here.table.node_sets[0].nodes), "the hold is over"
 
 
+def test_a_job_that_cannot_go_back_waits_for_capacity_and_not_for_ever(world: Make, ground: ec2.Ground) -> None:
+    here = world(ground.row("train"))
+    here.cloud.set("capacity", {BIG: 1})
+    job = here.submit(2, requeues=False)
+    here.advance(90)
+    assert here.live() == {}
+    assert not job.is_over
+    here.cloud.set("capacity", {})
+    run_out(here)
+    assert not job.is_lost
+    here.advance(1800)
+    here.cloud.set("capacity", {BIG: 0})
+    late = here.submit(2, requeues=False)
+    here.advance(90)
+    assert not late.is_over
+    here.advance(120)
+    assert late.is_lost, "half of the time that the nodes have for their boot"
+    assert here.store.read().launches == ()
+
+
 def test_a_limit_of_the_account_is_named_in_the_hold(world: Make, ground: ec2.Ground) -> None:
     here = world(ground.row("train"))
     here.cloud.set("quotas", {"L-DB2E81BA": 1})

@@ -226,6 +226,14 @@ def test_jobs_and_our_reservations_are_read() -> None:
     assert slurm.parse_reservations("No reservations in the system\n") == ()
 
 
+def test_which_jobs_go_back_to_the_queue_is_read() -> None:
+    shown = "7|RUNNING|train-0\n8|CONFIGURING|train-1\n9|CONFIGURING|train-2\n10|RUNNING|train-3\n"
+    may = f"{7:<20}{1:<6}{1:<6}\n{8:<20}{0:<6}{1:<6}\n{9:<20}{1:<6}{0:<6}\n{11:<20}{0:<6}{0:<6}\n"
+    jobs = slurm.parse_jobs(shown, may)
+    assert {job.id: job.requeues for job in jobs} == {7: True, 8: False, 9: False, 10: True}, "neither one without a batch script nor one with --no-requeue"
+    assert model.Slurm({}, jobs).bound == {"train-1", "train-2"}
+
+
 def test_a_list_that_is_refused_is_asked_for_one_by_one() -> None:
     asked: list[str] = []
 

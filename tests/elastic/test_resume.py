@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 
-from components.elastic.decide import Request, Wanted, holds, launched, pools, resume, steps, suspend
+from components.elastic.decide import Request, Wanted, holds, launched, pools, resume, steps, suspend, sync
 from components.elastic.decide.resume import RETRY_FOR_S, Answer, Refusal
 from components.elastic.memory import Launch, Memory
 from components.elastic.model import Cloud, Instance, Life, Slurm, Table
-from tests.elastic.values import NOW, OFF, STARTING, STOPPING, UP, cloud, instance, launch, node, node_set, slurm, table
+from tests.elastic.values import BOOT_TIMEOUT_S, NOW, OFF, STARTING, STOPPING, UP, cloud, instance, launch, node, node_set, slurm, table
 
 TWO_SETS = table(node_set("train-a", count=4), node_set("train-b", count=4))
 
@@ -111,6 +111,33 @@ def test_a_pool_never_has_more_nodes_than_it_says() -> None:
     assert refused.memory == Memory()
 
 
+def test_a_job_that_cannot_go_back_waits_for_room_in_its_pool() -> None:
+    on = table(node_set("train-a", count=4, pool_most=4), node_set("train-b", count=4, pool_most=4))
+    running = [f"train-a-{number}" for number in range(3)]
+    names = ("train-b-0", "train-b-1")
+    view = slurm(*(node(name, base="mixed") for name in running), *(node(name, STARTING, base="mixed") for name in names), jobs={7: names}, bound=[7], also=on)
+    has = cloud(*(instance(name) for name in running))
+    decision = resume(Request((Wanted(names, 7),)), table=on, slurm=view, cloud=has, memory=Memory(), now=NOW)
+    assert decision.steps == ()
+    [waiting] = decision.memory.launches
+    assert (waiting.nodes, waiting.ask_until) == (names, NOW + BOOT_TIMEOUT_S / 2)
+    full = sync(table=on, slurm=view, cloud=has, memory=decision.memory, now=NOW + 30)
+    assert asked(full) == []
+    fewer = slurm(*(node(name, STARTING, base="mixed") for name in names), jobs={7: names}, bound=[7], also=on)
+    room = sync(table=on, slurm=fewer, cloud=cloud(), memory=full.memory, now=NOW + 60)
+    assert [one.nodes for one in asked(room)] == [names]
+
+
+def test_a_hold_for_capacity_does_not_end_a_job_that_cannot_go_back() -> None:
+    names = ("train-0", "train-1")
+    view = slurm(*(node(name, STARTING, base="mixed") for name in names), jobs={7: names}, bound=[7], also=table())
+    request = Request((Wanted(names, 7),))
+    short = holds.refused(Memory(), node_set(), "no capacity", NOW - 60)
+    assert [one.nodes for one in asked(resume(request, table=table(), slurm=view, cloud=cloud(), memory=short, now=NOW))] == [names]
+    broken = holds.broken(Memory(), node_set(), NOW - 60)
+    assert asked(resume(request, table=table(), slurm=view, cloud=cloud(), memory=broken, now=NOW)) == [], "what does not boot helps it no more"
+
+
 def test_of_several_jobs_those_get_nodes_for_which_the_pool_has_room() -> None:
     on = table(node_set("train-a", count=4, pool_most=3), node_set("train-b", count=4, pool_most=3))
     decision = wanted((7, ("train-a-0", "train-a-1")), (8, ("train-b-0", "train-b-1")), (9, ("train-b-2",)), on=on)
@@ -172,6 +199,49 @@ def test_no_capacity_holds_the_node_set_and_gives_the_job_back() -> None:
         steps.StartNow((7,)),
     )
     assert decision.memory.launches == ()
+
+
+BOUND = slurm(*(node(name, STARTING, base="mixed") for name in FRESH.nodes), jobs={7: FRESH.nodes}, bound=[7], also=table())
+
+
+def test_a_job_that_cannot_go_back_is_not_ended_by_the_first_refusal() -> None:
+    first = answered(FRESH, refusal=Refusal.CAPACITY, view=BOUND)
+    hold = first.memory.holds["train"]
+    assert first.steps == (steps.SetDown(("train-2", "train-3"), hold.reason),), "others take another node set"
+    [waiting] = first.memory.launches
+    assert waiting.token != FRESH.token, "an answer that was given stays"
+    assert (waiting.nodes, waiting.jobs, waiting.ask_until, waiting.launched_at) == (FRESH.nodes, (7,), NOW + BOOT_TIMEOUT_S / 2, None)
+    second = sync(table=table(), slurm=BOUND, cloud=cloud(), memory=first.memory, now=NOW + 30)
+    assert asked(second) == [waiting]
+    again = answered(waiting, refusal=Refusal.CAPACITY, view=BOUND, memory=second.memory, now=NOW + 30)
+    assert again.memory.holds["train"] == hold, "the hold ends when it was said to end"
+    [still] = again.memory.launches
+    assert (still.nodes, still.ask_until) == (FRESH.nodes, waiting.ask_until)
+    made = answered(still, *FRESH.nodes, memory=again.memory, view=BOUND, now=NOW + 60)
+    assert made.memory.launches[0].launched_at == NOW + 60
+    late = answered(still, refusal=Refusal.CAPACITY, view=BOUND, memory=again.memory, now=NOW + BOOT_TIMEOUT_S / 2)
+    assert late.memory.launches == ()
+    assert steps.SetDown(FRESH.nodes, late.memory.holds["train"].reason) in late.steps
+
+
+def test_a_job_that_cannot_go_back_gives_back_the_half_that_it_has() -> None:
+    decision = answered(FRESH, "train-0", refusal=Refusal.CAPACITY, view=BOUND)
+    assert steps.Terminate(("i-train-0",), "the rest of the job can't start") in decision.steps
+    assert decision.memory.launches == ()
+
+
+def test_a_refusal_that_time_does_not_change_ends_it_at_once() -> None:
+    assert answered(FRESH, refusal=Refusal.ERROR, view=BOUND).memory.launches == ()
+
+
+def test_of_jobs_of_one_node_only_those_wait_that_cannot_go_back() -> None:
+    alone = dataclasses.replace(FRESH, nodes=("train-0", "train-1", "train-2"), is_whole=False, jobs=(7, 8, 9))
+    nodes = [node(name, STARTING, base="mixed") for name in alone.nodes]
+    view = slurm(*nodes, jobs={7: ["train-0"], 8: ["train-1"], 9: ["train-2"]}, bound=[8], also=table())
+    decision = answered(alone, "train-0", refusal=Refusal.CAPACITY, view=view)
+    assert sorted((one.nodes, one.launched_at) for one in decision.memory.launches) == [(("train-0",), NOW), (("train-1",), None)]
+    assert [step.nodes for step in decision.steps if isinstance(step, steps.SetDown)] == [("train-3",), ("train-2",)]
+    assert [step.jobs for step in decision.steps if isinstance(step, steps.StartNow)] == [(9,)]
 
 
 def test_half_of_a_job_is_none_of_it() -> None:

@@ -29,9 +29,9 @@ class Cluster(RuleBasedStateMachine):
         for size in sizes:
             self.world.submit(size)
 
-    @rule(size=st.integers(1, 4))
-    def submit(self, size: int) -> None:
-        self.world.submit(size)
+    @rule(size=st.integers(1, 4), requeues=st.booleans())
+    def submit(self, size: int, requeues: bool) -> None:
+        self.world.submit(size, requeues=requeues)
 
     @rule(steps=st.integers(1, 12))
     def wait(self, steps: int) -> None:

@@ -1,6 +1,6 @@
 """Values for the tests of this folder, small and by hand."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from components.elastic.memory import Launch
@@ -45,10 +45,16 @@ def node(name: str = "train-0", flags: frozenset[str] = UP, *, base: str = "idle
     return Node(name, base, flags, reason, address)
 
 
-def slurm(*nodes: Node, jobs: Mapping[int, Iterable[str]] | None = None, also: Table | None = None) -> Slurm:
-    """Nodes as given; those of `also` that are not are switched off."""
+def slurm(*nodes: Node, jobs: Mapping[int, Iterable[str]] | None = None, also: Table | None = None, bound: Collection[int] = ()) -> Slurm:
+    """Nodes as given; those of `also` that are not are switched off.
+
+    Args:
+        bound: jobs that can't go back to the queue.
+    """
     known = {name: node(name, OFF) for name in (also.owners() if also else ())}
-    return Slurm({**known, **{one.name: one for one in nodes}}, tuple(Job(number, "running", tuple(on)) for number, on in (jobs or {}).items()))
+    return Slurm(
+        {**known, **{one.name: one for one in nodes}}, tuple(Job(number, "running", tuple(on), number not in bound) for number, on in (jobs or {}).items())
+    )
 
 
 def instance(name: str = "train-0", *, life: Life = Life.LIVE, at: float = OLD, identity: str = "", **more: Any) -> Instance:

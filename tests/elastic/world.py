@@ -72,6 +72,9 @@ class Batch:
     nodes: tuple[str, ...] = ()
     began: float | None = None
     is_over: bool = False
+    requeues: bool = True
+    """It waits anew when it loses a node, as a batch job does; one of srun or salloc is over then."""
+    is_lost: bool = False
 
 
 class World:
@@ -100,7 +103,7 @@ class World:
     def view(self) -> Slurm:
         self.step()
         nodes = {name: self._shown(known) for name, known in self.nodes.items()}
-        running = tuple(Job(job.id, "running", job.nodes) for job in self.jobs.values() if job.nodes and not job.is_over)
+        running = tuple(Job(job.id, "running", job.nodes, job.requeues) for job in self.jobs.values() if job.nodes and not job.is_over)
         return Slurm(nodes, running, tuple(self.reserved.values()))
 
     def set_state(self, nodes: Sequence[str], state: str, *, reason: str = "") -> list[str]:
@@ -172,9 +175,9 @@ class World:
         while self._waiting:
             self.call(self._waiting.pop(0))
 
-    def submit(self, size: int, *, lasts: float = JOB_S) -> Batch:
+    def submit(self, size: int, *, lasts: float = JOB_S, requeues: bool = True) -> Batch:
         number = len(self.jobs) + 1
-        self.jobs[number] = Batch(number, size, lasts)
+        self.jobs[number] = Batch(number, size, lasts, requeues=requeues)
         return self.jobs[number]
 
     def advance(self, seconds: float) -> None:
@@ -270,6 +273,7 @@ class World:
             self.nodes[name].job = None
             self.nodes[name].idle_since = self.now
         job.nodes, job.began = (), None
+        job.is_over = job.is_lost = not job.requeues
 
     def _shown(self, known: Known) -> Node:
         flags = {"off": {"powered_down"}, "starting": {"powering_up"}, "up": set(), "stopping": {"powering_down"}}[known.power]

@@ -5,7 +5,7 @@ from enum import Enum
 
 from ..memory import Hold, Launch
 from ..model import Instance, Node, NodeSet
-from .resume import RETRY_FOR_S, VISIBLE_WITHIN_S
+from .resume import VISIBLE_WITHIN_S
 
 REQUEST_WITHIN_S = 60.0
 """A node that Slurm has wanted for so long without a launch is one whose request was lost."""
@@ -120,7 +120,7 @@ def _starting(case: Case) -> Verdict:
     if launch and launch.launched_at is None and instance is None:
         if launch.ask_until is None or case.now < launch.ask_until:
             return Verdict(Act.REPEAT, "the cloud's answer was not seen")
-        return Verdict(Act.FAIL, f"the cloud could not be asked for it within {RETRY_FOR_S:.0f} s")
+        return Verdict(Act.FAIL, "the cloud gave nothing for it in time")
     since = launch.launched_at if launch and launch.launched_at else instance.launched_at if instance else case.now
     if instance is None:
         if case.has_ended:

@@ -38,6 +38,11 @@ def full(table: Table, *, slurm: Slurm, cloud: Cloud, memory: Memory) -> Mapping
     return found
 
 
+def over(table: Table, *, slurm: Slurm, cloud: Cloud, memory: Memory) -> frozenset[str]:
+    """Give the pools that would have more nodes than they may, were everything there that waits for them."""
+    return frozenset(pool for pool, most in limits(table).items() if len(taken(table, pool, slurm=slurm, cloud=cloud, memory=memory)) > most)
+
+
 class Room:
     """What the pools can still have, while a request is gone through."""
 

@@ -1,6 +1,7 @@
 """Slurm wants nodes: which instances to ask for, and what follows from the answer.
 
 The nodes of a job come all or not at all. A refusal takes the node set out of service for a while and gives the job back to the scheduler, which then chooses the next set.
+A job that can't be given back would end with it: its nodes are asked for again for as long as they could still boot in time, and only then refused.
 """
 
 import dataclasses
@@ -17,6 +18,9 @@ VISIBLE_WITHIN_S = 180.0
 """So long the cloud may take to show an instance that it says it has started."""
 RETRY_FOR_S = 300.0
 """So long a launch that the cloud could not answer is asked for again, from the first time on that it was asked for: of hundreds of launches the last wait long for their turn."""
+
+WAITING_SHARE = 0.5
+"""Of a node set's boot timeout, how much may pass until the cloud gives nodes to a job that can't go back to the queue; the rest is for their boot."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,16 +70,26 @@ def resume(request: Request, *, table: Table, slurm: Slurm, cloud: Cloud, memory
         memory = dataclasses.replace(memory, terminated={**memory.terminated, **dict.fromkeys(stale, now)})
     memory = memory.without(_outlived(cloud, memory, now))
     asked: list[Launch] = []
+    bound = slurm.bound
     room = pools.Room(table, slurm=slurm, cloud=cloud, memory=memory, apart_from={node for group in known for node in group.nodes})
     for group in known:
         left = tuple(node for node in group.nodes if not memory.launch_of(node))
         if not left:
             continue
-        held = next((hold.reason for node in left if (hold := holds.active(memory, owners[node], now))), None)
+        found = [hold for node in left if (hold := holds.active(memory, owners[node], now))]
+        is_bound = not bound.isdisjoint(left)
+        # What would end a job is not refused for a shortage of earlier: the cloud is asked. What does not boot does not help it.
+        held = next((hold.reason for hold in found if hold.until is None or not is_bound), None)
         if held:
             steps += [*_given_up(group.nodes, held, group.job, slurm)]
             continue
         beyond = room.refusal(left)
+        if beyond and is_bound:
+            # Remembered and not asked for: `sync` does it when the pool has room.
+            for launch in _launches(dataclasses.replace(group, nodes=left), owners, table.stack, now):
+                memory = memory.with_launch(dataclasses.replace(launch, ask_until=_patience(launch, owners[launch.nodes[0]])))
+            room.take(left)
+            continue
         if beyond:
             # The job waits as long as Slurm lets any job wait that lost its nodes: another try at once would end in the same way.
             steps += [*_out_of_service(group.nodes, beyond, slurm)]
@@ -194,16 +208,25 @@ def launched(launch: Launch, answer: Answer, *, table: Table, slurm: Slurm, memo
         return decision([SetAddress(known)] if known else [], memory.with_launch(done))
     if node_set is None:
         return _undone(launch, made, f"{OURS}{launch.node_set} is no longer in the fleet table", slurm=slurm, memory=memory, now=now)
-    ask_until = now + RETRY_FOR_S if launch.ask_until is None else launch.ask_until
-    if answer.refusal is Refusal.LATER and now < ask_until:
-        return decision([], memory.with_launch(dataclasses.replace(launch, ask_until=ask_until)))  # it stays remembered as not answered
     refusal = answer.refusal or Refusal.ERROR
+    ask_until = _ask_until(launch, node_set, slurm, refusal, now)
+    if refusal is Refusal.LATER and now < ask_until:
+        return decision([], memory.with_launch(dataclasses.replace(launch, ask_until=ask_until)))  # it stays remembered as not answered
     why = f"{refusal.value} ({answer.detail})" if answer.detail else refusal.value
-    memory = holds.refused(memory, node_set, f"{node_set.machine}: {why}", now)
+    waiting = _waiting(launch, made, missing, slurm) if refusal is not Refusal.ERROR and now < ask_until else ()
+    if not (waiting and holds.active(memory, node_set, now)):
+        memory = holds.refused(memory, node_set, f"{node_set.machine}: {why}", now)
     reason = memory.holds[node_set.name].reason
     free = _free(node_set, slurm, memory)
     held = [SetDown(free, reason)] if free else []
-    if launch.is_whole:
+    if waiting:
+        # The cloud's answer to a token stays what it was: what is asked anew has a new one.
+        again = _hashed(launch.token, f"{now:.3f}")
+        jobs = slurm.jobs_on(frozenset(waiting))
+        anew = dataclasses.replace(launch, token=again, nodes=waiting, jobs=jobs, ask_until=ask_until, instances={})
+        memory = memory.without(frozenset(waiting)).with_launch(anew)
+        missing = tuple(node for node in missing if node not in waiting)
+    elif launch.is_whole:
         undone = _undone(launch, made, reason, slurm=slurm, memory=memory, now=now)
         return decision([*held, *undone.steps], undone.memory)
     steps: list[Step] = [*held, *_given_up(missing, reason, None, slurm)]
@@ -213,6 +236,27 @@ def launched(launch: Launch, answer: Answer, *, table: Table, slurm: Slurm, memo
         memory = memory.with_launch(done)
         steps += [SetAddress(known)] if (known := tuple((node, one.address) for node, one in made.items() if one.address)) else []
     return decision(steps, memory)
+
+
+def _ask_until(launch: Launch, node_set: NodeSet, slurm: Slurm, refusal: Refusal, now: float) -> float:
+    """Say until when a launch is asked for again, of which this may be the first answer."""
+    if launch.ask_until is not None:
+        return launch.ask_until
+    patience = now if slurm.bound.isdisjoint(launch.nodes) else _patience(launch, node_set)
+    return max(patience, now + RETRY_FOR_S) if refusal is Refusal.LATER else patience
+
+
+def _patience(launch: Launch, node_set: NodeSet) -> float:
+    """Say until when nodes can come in time: Slurm counts their boot from its request on, whenever the cloud gives them."""
+    return launch.requested_at + node_set.boot_timeout_s * WAITING_SHARE
+
+
+def _waiting(launch: Launch, made: Mapping[str, Instance], missing: tuple[str, ...], slurm: Slurm) -> tuple[str, ...]:
+    """Of the nodes that were refused, those with a job that would end; a job that has some of its nodes already gives them back rather than pay for them idle."""
+    bound = slurm.bound
+    if launch.is_whole:
+        return () if made or bound.isdisjoint(missing) else missing
+    return tuple(node for node in missing if node in bound)
 
 
 def _unwanted(made: Mapping[str, Instance], memory: Memory, now: float) -> Decision:

@@ -4,7 +4,7 @@ What a person did stays: nodes that somebody drained, took down or put under mai
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ..memory import Launch, Memory, whole
 from ..model import OURS, Cloud, Instance, Life, Node, NodeSet, Slurm, Table
@@ -62,7 +62,7 @@ def sync(*, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float
     ]
     lost = [one.case.node.name for one in judged if one.verdict.act is Act.ASK]
     asked = resume(_request(lost, slurm), table=table, slurm=slurm, cloud=shown, memory=memory, now=now)
-    steps += [*_repeats(judged), *asked.steps]
+    steps += [*_repeats(judged, pools.over(table, slurm=slurm, cloud=shown, memory=memory)), *asked.steps]
     memory = _remembered(judged, asked.memory, steps, now)
     return decision(steps, memory)
 
@@ -233,10 +233,13 @@ def _request(nodes: list[str], slurm: Slurm) -> Request:
     return Request((*groups, *([Wanted(tuple(node for node in nodes if node in lost), None)] if lost else [])))
 
 
-def _repeats(judged: tuple[_Judged, ...]) -> Iterator[Step]:
-    again = {one.case.launch.token: one.case.launch for one in judged if one.verdict.act is Act.REPEAT and one.case.launch}
+def _repeats(judged: tuple[_Judged, ...], over: Collection[str]) -> Iterator[Step]:
+    """Ask again, but for pools without room."""
+    again = {
+        one.case.launch.token: one.case.launch for one in judged if one.verdict.act is Act.REPEAT and one.case.launch and one.case.node_set.pool not in over
+    }
     for launch in again.values():
-        yield Ask(launch, "the cloud's answer was not seen")
+        yield Ask(launch, "the cloud's answer was not seen" if launch.ask_until is None else "the cloud gave nothing yet")
 
 
 def _counted(judged: tuple[_Judged, ...], memory: Memory, now: float) -> tuple[Memory, tuple[str, ...]]:
