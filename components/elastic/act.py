@@ -26,7 +26,7 @@ class SlurmPort(Protocol):
     def set_addresses(self, addresses: Sequence[tuple[str, str]]) -> list[str]: ...
     def requeue(self, jobs: Iterable[int]) -> list[str]: ...
     def start_now(self, jobs: Iterable[int]) -> list[str]: ...
-    def reserve(self, name: str, nodes: Sequence[str], start: float) -> None: ...
+    def reserve(self, name: str, nodes: Sequence[str], start: float, *, is_there: bool) -> None: ...
     def unreserve(self, name: str) -> None: ...
 
 
@@ -187,8 +187,8 @@ class Actor:
             case kinds.Keep(instance, node):
                 for line in self._fleet.console(instance).splitlines()[-20:]:
                     log.warning("console of %s: %s", node, line)
-            case kinds.Reserve(name, nodes, start):
-                self._slurm.reserve(name, nodes, start)
+            case kinds.Reserve(name, nodes, start, _, is_there):
+                self._slurm.reserve(name, nodes, start, is_there=is_there)
             case kinds.Unreserve(name):
                 self._slurm.unreserve(name)
             case kinds.Ask():
@@ -227,8 +227,8 @@ def told(step: kinds.Step) -> str:
             return f"launch {hostlist.fold(launch.nodes)}{wanted}{', all or none' if launch.is_whole else ''}: {why}"
         case kinds.Keep(instance, node):
             return f"console of {instance} ({node}), before it goes"
-        case kinds.Reserve(name, nodes, _, why):
-            return f"reserve {hostlist.fold(nodes)} as {name}: {why}"
+        case kinds.Reserve(name, nodes, _, why, is_there):
+            return f"{'move the reservation of' if is_there else 'reserve'} {hostlist.fold(nodes)} as {name}: {why}"
         case kinds.Unreserve(name, why):
             return f"delete reservation {name}: {why}"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import act
-from .decide import holds, pools
+from .decide import holds, leases, pools
 from .memory import Memory
 from .model import Cloud, Life, NodeSet, Slurm, Table
 
@@ -15,11 +15,15 @@ COLUMNS = (("node_set", "NODE SET"), ("machine", "MACHINE"), ("up", "UP"), ("sta
 def status(table: Table, *, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> dict[str, Any]:
     """Describe every node set, and what the next `sync` would do."""
     full = pools.full(table, slurm=slurm, cloud=cloud, memory=memory)
+    unprotected = leases.unprotected(table, slurm, cloud, now)
     return {
         "format": FORMAT,
         "cluster": table.cluster,
         "stack": table.stack,
-        "node_sets": [_node_set(node_set, slurm, cloud, memory, now) | {"full": full.get(node_set.pool)} for node_set in table.node_sets],
+        "node_sets": [
+            _node_set(node_set, slurm, cloud, memory, now) | {"full": full.get(node_set.pool), "unprotected": node_set.name in unprotected}
+            for node_set in table.node_sets
+        ],
         "next": act.plan(table, slurm=slurm, cloud=cloud, memory=memory, now=now)["steps"],
     }
 
@@ -57,6 +61,8 @@ def text(document: Mapping[str, Any]) -> str:
         if node_set["failed_boots"]:
             last = f"; the last one, {node_set['last_failure']}" if node_set["last_failure"] else ""
             lines.append(f"{node_set['node_set']}: {node_set['failed_boots']} nodes in a row did not boot{last}")
+        if node_set["unprotected"]:
+            lines.append(f"{node_set['node_set']}: no reservation keeps jobs from outliving its capacity; the journal says why it could not be made")
         if node_set["kept"]:
             lines.append(f"kept by somebody, so left alone: {', '.join(node_set['kept'])}")
     lines += dict.fromkeys(f"full: {node_set['full']}" for node_set in document["node_sets"] if node_set["full"])

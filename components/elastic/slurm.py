@@ -85,10 +85,14 @@ class Commands:
     def start_now(self, jobs: Iterable[int]) -> list[str]:
         return self._each_job(jobs, lambda job: ["scontrol", "update", f"jobid={job}", "starttime=now"])
 
-    def reserve(self, name: str, nodes: Sequence[str], start: float) -> None:
-        # Root can always use it; nobody else can (scontrol(1), reservations: a user or an account is required).
+    def reserve(self, name: str, nodes: Sequence[str], start: float, *, is_there: bool) -> None:
+        """Make a reservation, or move the one that is there."""
         which, when = [f"reservationname={name}", f"nodes={hostlist.fold(nodes)}"], [f"starttime=uts{start:.0f}", "duration=UNLIMITED"]
-        self._run(["scontrol", "create", "reservation", *which, *when, "flags=IGNORE_JOBS", "users=root"])
+        if is_there:
+            self._run(["scontrol", "update", *which, *when])
+        else:
+            # Root can always use it; nobody else can (scontrol(1), reservations: a user or an account is required). Whoever else has reserved nodes: the capacity ends for them, too.
+            self._run(["scontrol", "create", "reservation", *which, *when, "flags=IGNORE_JOBS,OVERLAP", "users=root"])
 
     def unreserve(self, name: str) -> None:
         self._run(["scontrol", "delete", f"reservation={name}"])

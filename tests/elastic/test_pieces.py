@@ -258,6 +258,23 @@ def test_addresses_are_set_in_the_order_of_their_nodes() -> None:
     assert asked == [["scontrol", "update", "nodename=train-10,train-2", "nodeaddr=10.0.0.3,10.0.0.1"]]
 
 
+def test_a_reservation_is_made_beside_others_and_moved_in_place() -> None:
+    asked: list[list[str]] = []
+
+    def slurmctld(command: Any) -> str:
+        """Answer as 24.11 does where the nodes are in another reservation already."""
+        asked.append(list(command))
+        if command[1] == "create" and not {"flags=IGNORE_JOBS,OVERLAP"} & set(command):
+            raise slurm.Unanswered("Error creating the reservation: Requested reservation overlaps with another reservation")
+        return ""
+
+    commands = slurm.Commands(slurmctld)
+    commands.reserve("lease", ["train-0", "train-1"], NOW, is_there=False)
+    commands.reserve("lease", ["train-0"], NOW, is_there=True)
+    assert [command[1] for command in asked] == ["create", "update"]
+    assert asked[1][2:] == ["reservationname=lease", "nodes=train-0", f"starttime=uts{NOW:.0f}", "duration=UNLIMITED"]
+
+
 def test_a_program_that_fails_or_is_missing_is_one_line() -> None:
     with pytest.raises(slurm.Unanswered, match="`false` failed"):
         slurm.run(["false"])

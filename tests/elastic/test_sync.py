@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from components.elastic import act
-from components.elastic.decide import holds, steps, sync
+from components.elastic import act, report
+from components.elastic.decide import holds, leases, steps, sync
 from components.elastic.decide.leases import PREFIX, TAKE_DOWN_S
 from components.elastic.memory import Hold, Memory
 from components.elastic.model import Cloud, Instance, Lease, Life, Node, Reservation, Slurm, Table
@@ -288,8 +288,22 @@ def test_the_end_of_a_lease_is_reserved_so_early_that_jobs_end_before() -> None:
 def test_a_lease_that_was_extended_moves_its_reservation_and_one_that_is_gone_loses_it() -> None:
     standing = dataclasses.replace(slurm(also=BLOCK), reservations=(Reservation(f"{PREFIX}train", NOW + 100, ("train-0", "train-1")),))
     moved = decided(on=BLOCK, view=standing, has=leased(NOW - 10, NOW + 90_000))
-    assert [type(step) for step in moved.steps] == [steps.Unreserve, steps.Reserve]
+    [step] = moved.steps
+    assert isinstance(step, steps.Reserve)
+    assert (step.is_there, step.start) == (True, NOW + 90_000 - TAKE_DOWN_S), "moved, so that it protects throughout"
+    begun = decided(on=BLOCK, view=standing, has=leased(NOW - 10, NOW + 90_000), now=NOW + 100)
+    assert [type(step) for step in begun.steps] == [steps.Unreserve, steps.Reserve]
     assert of(decided(on=BLOCK, view=standing), steps.Unreserve)
+
+
+def test_a_lease_without_a_reservation_is_named() -> None:
+    bare, has = slurm(also=BLOCK), leased(NOW - 10, NOW + 7200)
+    assert leases.unprotected(BLOCK, bare, has, NOW) == ("train",)
+    standing = dataclasses.replace(bare, reservations=(Reservation(f"{PREFIX}train", NOW + 100, ("train-0", "train-1")),))
+    assert leases.unprotected(BLOCK, standing, has, NOW) == ()
+    document = report.status(BLOCK, slurm=bare, cloud=has, memory=QUIET, now=NOW)
+    assert [one["unprotected"] for one in document["node_sets"]] == [True]
+    assert "train: no reservation keeps jobs from outliving its capacity" in report.text(document)
 
 
 def test_nothing_is_started_before_a_lease_begins_or_after_it_ends() -> None:

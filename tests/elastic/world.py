@@ -147,8 +147,10 @@ class World:
         self.step()
         return []
 
-    def reserve(self, name: str, nodes: Sequence[str], start: float) -> None:
+    def reserve(self, name: str, nodes: Sequence[str], start: float, *, is_there: bool) -> None:
         self.step()
+        if is_there != (name in self.reserved) or (is_there and self.reserved[name].start <= self.now):
+            self.wrong.append(f"reservation {name} is {'not ' if is_there else ''}there, or has begun")
         self.reserved[name] = Reservation(name, start, tuple(nodes))
 
     def unreserve(self, name: str) -> None:

@@ -1,5 +1,6 @@
 """Capacity that was bought for a time: jobs that would outlive it don't start on it, and nothing is asked for before it begins."""
 
+import dataclasses
 from collections.abc import Iterator
 
 from ..memory import Memory
@@ -15,7 +16,7 @@ SAME_WITHIN_S = 60.0
 
 def reservations(table: Table, slurm: Slurm, cloud: Cloud, now: float) -> Iterator[Step]:
     """Reserve the nodes of each lease from its end on, and take back reservations whose lease is gone."""
-    wanted = {}
+    wanted: dict[str, Reserve] = {}
     for name, lease in cloud.leases.items():
         node_set = table.by_name(name)
         if node_set and node_set.count:
@@ -30,9 +31,19 @@ def reservations(table: Table, slurm: Slurm, cloud: Cloud, now: float) -> Iterat
         )
         if is_same:
             del wanted[name]
+        elif meant and now < reservation.start:
+            wanted[name] = dataclasses.replace(meant, is_there=True)
         else:
+            # One that has begun can't be moved, and protects nothing more: the lease is longer than it was, or gone.
             yield Unreserve(name, "its lease changed or is over")
     yield from wanted.values()
+
+
+def unprotected(table: Table, slurm: Slurm, cloud: Cloud, now: float) -> tuple[str, ...]:
+    """Name the node sets on which jobs may start that outlive the lease, because no reservation says when it ends."""
+    standing = {reservation.name for reservation in slurm.reservations}
+    steps = reservations(table, slurm, cloud, now)
+    return tuple(step.name.removeprefix(PREFIX) for step in steps if isinstance(step, Reserve) and step.name not in standing)
 
 
 def held(memory: Memory, table: Table, cloud: Cloud, now: float) -> Memory:

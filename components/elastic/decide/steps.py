@@ -95,6 +95,8 @@ class Reserve:
     nodes: tuple[str, ...]
     start: float
     why: str
+    is_there: bool = False
+    """It has this name already, and is moved: what it protected is protected throughout."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
