@@ -156,6 +156,7 @@ class Code(enum.StrEnum):
     FLEX_ALWAYS = "CW515", "nodes that always stand, bought for a time"
     BLOCK_SIZE = "CW516", "a number of nodes that no block of capacity has"
     CAPACITY_ZONE_MISSING = "CW517", "a reservation or block whose zone isn't named"
+    BLOCK_WITHOUT_LIMIT = "CW518", "jobs without a limit on capacity that ends"
     PLACEMENT_TOO_LARGE = "CW520", "more nodes than can be placed together"
     PLACEMENT_AGAINST_FABRIC = "CW521", "nodes far apart with a fast network between them"
     DOMAIN_PARTIAL = "CW522", "a number of nodes that leaves an NVLink domain partly filled"

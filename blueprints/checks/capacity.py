@@ -21,6 +21,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         yield from _identifier(name, pool, source)
         yield from _zone(name, pool, cluster, source)
         yield from _time(name, pool, cluster, source)
+        yield from _endless(name, pool, cluster, source)
         kind = pool.bought.kind
         if kind == "block" and pool.is_elastic:
             what = f"the pool {name} grows and shrinks, and its capacity is a block"
@@ -61,6 +62,18 @@ def _zone(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Doc
     remedy = f"write `targets.{cluster.target}.network.zones: […]`, with the zone that the cloud's console shows beside it"
     where = source.where("pools", name, "capacity", "id")
     yield finding.Finding(finding.Level.WARNING, Code.CAPACITY_ZONE_MISSING, where, what, why, remedy)
+
+
+def _endless(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+    """Find jobs without a limit on a block: the scheduler keeps its end free, and never starts a job that may run into it."""
+    limits = [partition.max_time for node_set, partition in cluster.slurm_node_sets if node_set.pool == name]
+    if pool.bought.kind != "block" or not limits or values.seconds(limits[0]) is not None:
+        return
+    what = f"jobs of the pool {name} may run without end, and its nodes end with a block of capacity"
+    why = f"a job that doesn't say how long it runs is taken to need all of `max_time: {limits[0]}`; Slurm never starts one that runs into the end of the block"
+    remedy = "write `partition: {max_time: 1-00:00:00}`, or any time shorter than the block"
+    where = source.where("pools", name, "partition", "max_time")
+    yield finding.Finding(finding.Level.WARNING, Code.BLOCK_WITHOUT_LIMIT, where, what, why, remedy)
 
 
 def _time(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
