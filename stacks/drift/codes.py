@@ -1,6 +1,6 @@
 """Every code a drift finding can carry, how much it matters, and its meaning in one line. A code is stable: it is never given a second meaning.
 
-CW70x: the cloud (or whatever provides the hosts); CW720 to CW748: the hosts; CW749 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files.
+CW70x: the cloud (or whatever provides the hosts); CW720 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files.
 """
 
 import enum
@@ -57,6 +57,7 @@ class Code(enum.StrEnum):
     USER_KEY = "CW744", Level.WARNING, "a user's key that the stack put there is gone, or another one is in its place"
     ADMINS = "CW745", Level.ERROR, "a user may become root who may not by the blueprint, or the other way round"
 
+    LEASE_UNRESERVED = "CW748", Level.ERROR, "jobs may outlive capacity that was bought for a time: no reservation says when it ends"
     TOPOLOGY = "CW749", Level.ERROR, "the scheduler has another picture of the network than was configured"
     SCHEDULER_SILENT = "CW750", Level.ERROR, "a daemon of the scheduler does not answer"
     CONFIG_VALUE = "CW751", Level.ERROR, "the controller runs with another value than was configured"

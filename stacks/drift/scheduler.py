@@ -26,6 +26,8 @@ GUARD = "clusterwright: start guard: "
 """How a node's own word begins that it lacks something and takes no jobs (playbooks/roles/guard)."""
 OWN_RESERVATIONS = "clusterwright-lease-"
 """With which the elastic program keeps jobs off nodes whose capacity ends."""
+LEASING = ("aws",)
+"""Targets whose elastic program knows when capacity ends; a rehearsal of theirs buys none."""
 PINGED = re.compile(r"^Slurmctld\(\S+\) at (\S+) is DOWN", re.MULTILINE)
 WHO = re.compile(r"(?P<reason>.*?)\s*\[(?P<who>[^@\]]+)@(?P<when>[^\]]+)\]$")
 
@@ -53,7 +55,10 @@ def findings(answers: Mapping[str, Mapping[str, str]], configuration: Mapping[st
             Unchecked(Layer.SCHEDULER, "configuration, nodes, partitions", "the controller's host has no record of the slurm.conf that was written")
         )
     found += _topology(configuration.get(TOPOLOGY_CONF, ""), answers.get("topology", {}).get("text", ""))
-    found += _reservations(slurm.parse_records(answers["reservations"].get("text", ""), "ReservationName"))
+    reserved = slurm.parse_records(answers["reservations"].get("text", ""), "ReservationName")
+    found += _reservations(reserved)
+    if "text" in answers["reservations"]:
+        found += _leases(spec, reserved)
     errors = [answers[name]["error"] for name in ("associations", "accounts", "users", "qos") if "error" in answers[name]]
     if errors:
         found.append(_silent("slurmdbd", errors[0]))
@@ -271,6 +276,17 @@ def _reservations(live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:
         what = f"a reservation keeps {fields.get('Nodes', 'nodes')} from ordinary jobs until {fields.get('EndTime', 'it is deleted')}"
         remedy = f"`scontrol delete reservation={name}` when it is over"
         yield drift(Layer.SCHEDULER, Code.RESERVATION, f"reservation {name}", what, remedy=remedy, actual=fields.get("Users") or fields.get("Accounts"))
+
+
+def _leases(spec: Mapping[str, Any], live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:
+    """Find blocks of capacity whose end no reservation keeps free; the elastic program makes one with its first look."""
+    for node_set in spec["node_sets"]:
+        name = f"{OWN_RESERVATIONS}{node_set['hosts']['name']}"
+        is_leased = node_set["capacity"]["kind"] == "block" and node_set["capacity"].get("id") and node_set["hosts"]["count"]
+        if is_leased and node_set["partition"] and spec["target"] in LEASING and name not in live:
+            what = f"jobs may start that outlive the capacity {node_set['capacity']['id']}, and end with it: Slurm has no reservation {name}"
+            remedy = "`journalctl -t clusterwright-elastic` on the controller says why it could not be made"
+            yield drift(Layer.SCHEDULER, Code.LEASE_UNRESERVED, f"reservation {name}", what, remedy=remedy, desired="from the end of the capacity on")
 
 
 def daemons_of(spec: Mapping[str, Any]) -> Sequence[str]:

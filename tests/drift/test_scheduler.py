@@ -284,6 +284,25 @@ def test_what_the_elastic_program_does_by_itself_is_no_drift() -> None:
     ]
 
 
+LEASE = "ReservationName=clusterwright-lease-train StartTime=now EndTime=later Nodes=train-0 Users=root\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "reservations", "expected"),
+    [
+        ("aws", "block", "No reservations in the system\n", [("CW748", "reservation clusterwright-lease-train")]),
+        ("aws", "block", LEASE, []),
+        ("aws", "block", {"error": "refused"}, []),
+        ("aws", "reserved", "No reservations in the system\n", []),
+        ("local", "block", "No reservations in the system\n", []),
+    ],
+)
+def test_a_block_whose_end_nothing_reserves_is_drift(target: str, kind: str, reservations: str | dict[str, str], expected: list[tuple[str, str]]) -> None:
+    bought = [{**one, "capacity": {"kind": kind, "id": "cr-1"}} for one in SPEC["node_sets"]]
+    found, _ = scheduler.findings(answers(reservations=reservations), {scheduler.CONF: CONF}, {**SPEC, "target": target, "node_sets": bought})
+    assert [one for one in told(found) if one[0] == "CW748"] == expected
+
+
 def test_what_the_elastic_program_leaves_to_somebody_is() -> None:
     found, _ = scheduler.findings(answers(nodes=nodes("DOWN+CLOUD", BROKEN)), {scheduler.CONF: CONF}, SPEC)
     assert told(found) == [("CW756", "node train-1: down")]
