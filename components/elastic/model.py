@@ -10,8 +10,28 @@ OURS = "clusterwright: "
 """Every reason that this program gives to Slurm begins so; nodes with another reason are somebody else's business."""
 GUARD = f"{OURS}start guard: "
 """So begins what a node itself gives as the reason why it takes no jobs (playbooks/roles/guard). What this program then tells Slurm has the same words without this beginning: once is enough."""
-SLURMS_OWN = ("Not responding", "ResumeTimeout reached", "Node unexpectedly rebooted", "node power_up failed")
-"""Reasons that slurmctld gives by itself when a node is lost (slurmctld's sources; seen with 22.05 and 24.11)."""
+SLURMS_OWN = (
+    "Not responding",
+    "ResumeTimeout reached",
+    "Node unexpectedly rebooted",
+    "node power_up failed",
+    "reboot timed out",
+    "NO NETWORK ADDRESS FOUND",
+    # A node that registers with less than it is configured with.
+    "Low RealMemory",
+    "Low CPUs",
+    "Low socket*core*thread count",
+    "Low TmpDisk",
+    "gres/",
+    "Kill task failed",  # slurmd's, thus given by root
+    "Prolog error",
+    "Epilog error",
+    "batch job complete failure",
+    "Duplicate jobid",
+)
+"""Reasons begin so that Slurm gives by itself when a node is lost or unfit (slurmctld's and slurmd's sources; some seen with 22.05 and 24.11)."""
+SLURMS_USER = "slurm"
+"""Whom Slurm names as the giver of its own reasons (slurm.conf(5), SlurmUser; the project's is called so)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -142,6 +162,8 @@ class Node:
     """Lower case: `powered_down`, `powering_up`, `drain`, `not_responding`, …"""
     reason: str = ""
     address: str = ""
+    reason_by: str = ""
+    """The user who gave the reason; empty where Slurm does not say."""
 
     @property
     def is_off(self) -> bool:
@@ -188,11 +210,25 @@ class Node:
         return self.reason.removeprefix(GUARD) if self.is_down and self.reason.startswith(GUARD) else ""
 
     @property
+    def is_slurms(self) -> bool:
+        """Say whether Slurm itself took it out of service.
+
+        Where a person has given a reason, Slurm puts its own after it, with a comma, and signs for both (slurmctld's sources, set_node_reason): such a node is still that person's.
+        """
+        is_signed = self.reason_by == SLURMS_USER and ", " not in self.reason
+        return (self.is_down or self.is_drained) and not self.is_ours and (self.reason.startswith(SLURMS_OWN) or is_signed)
+
+    @property
     def is_kept(self) -> bool:
-        """Say whether a person has it: under maintenance, or taken out of service with a reason of their own. Such a node is left alone."""
-        if self.flags & {"maint", "maintenance"}:
+        """Say whether a person has it: under maintenance, about to boot anew at somebody's word, or taken out of service with a reason of their own. Such a node is left alone."""
+        if self.flags & {"maint", "maintenance", "reboot_requested", "reboot_issued"}:
             return True
-        return (self.is_down or self.is_drained) and not self.is_ours and not self.reason.startswith(SLURMS_OWN) and (self.is_drained or bool(self.reason))
+        return (self.is_down or self.is_drained) and not self.is_ours and not self.is_slurms and (self.is_drained or bool(self.reason))
+
+    @property
+    def is_unfit(self) -> bool:
+        """Say whether it registered with less than it is configured with."""
+        return "invalid_reg" in self.flags
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 """slurmctld starts its programs without a PATH."""
 JOB_STATES = "RUNNING,CONFIGURING,COMPLETING,SUSPENDED,STOPPED"
 OUR_RESERVATIONS = "clusterwright-lease-"
-_REASON = re.compile(r" Reason=(.*?)(?: \[[^\[\]@]*@[^\[\]@]*\]|$)")
+_REASON = re.compile(r" Reason=(.*?)(?: \[([^\[\]@]*)@[^\[\]@]*\]|$)")
 
 
 class Unanswered(Exception):
@@ -132,7 +132,8 @@ def parse_nodes(text: str) -> Mapping[str, Node]:
         base, *flags = state.split("+")
         if base.endswith("*"):  # older versions mark a silent node so
             base, flags = base.rstrip("*"), [*flags, "not_responding"]
-        nodes[name] = Node(name, base, frozenset(flags), reason=_reason(line), address=_field(line, " NodeAddr="))
+        reason, by = _reason(line)
+        nodes[name] = Node(name, base, frozenset(flags), reason=reason, address=_field(line, " NodeAddr="), reason_by=by)
     return nodes
 
 
@@ -141,10 +142,10 @@ def _field(line: str, name: str) -> str:
     return rest.split(" ", 1)[0] if found else ""
 
 
-def _reason(line: str) -> str:
-    """Give the reason without who gave it and when (`… [root@1795298981]`)."""
+def _reason(line: str) -> tuple[str, str]:
+    """Give the reason and who gave it, without when (`… [root@1795298981]`)."""
     found = _REASON.search(line)
-    return found[1].strip() if found else ""
+    return (found[1].strip(), found[2] or "") if found else ("", "")
 
 
 def parse_jobs(text: str, may: str = "") -> tuple[Job, ...]:

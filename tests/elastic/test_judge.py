@@ -98,6 +98,39 @@ def acts(one: Node, **more: Any) -> Act:
         pytest.param(node(flags=DRAINED, reason=ADMINS), {"instance": instance()}, Act.LEAVE, id="a person's drain stays"),
         pytest.param(node(flags=DRAINED, reason=OURS, base="mixed"), {"instance": instance()}, Act.LEAVE, id="our drain waits for jobs"),
         pytest.param(node(flags=DRAINED, reason=OURS), {"instance": instance()}, Act.STOP, id="then the node is stopped"),
+        # What Slurm itself drained: its reason says so, or who gave it.
+        *(
+            pytest.param(node(flags=DRAINED, reason=reason, by=by), {"instance": instance()}, Act.REPLACE, id=f"Slurm's own drain: {reason}")
+            for reason, by in (
+                ("gres/gpu count reported lower than configured (7 < 8)", "slurm"),
+                ("Low RealMemory (reported:24105 < 90.00% of configured:99999)", "slurm"),
+                ("Kill task failed", "root"),
+                ("Prolog error", "slurm"),
+                ("batch job complete failure", "slurm"),
+                ("words of a Slurm to come", "slurm"),
+            )
+        ),
+        pytest.param(node(flags=DRAINED, reason="Kill task failed", base="mixed"), {"instance": instance()}, Act.LEAVE, id="Slurm's drain waits for jobs"),
+        pytest.param(node(flags=OFF | {"drain"}, reason="Prolog error", by="slurm"), {}, Act.RELEASE, id="what Slurm drained comes back once it is off"),
+        pytest.param(node(base="down", reason="reboot timed out", by="slurm"), {"instance": instance()}, Act.FAIL, id="what did not come back is replaced"),
+        pytest.param(
+            node(flags=UP | {"reboot_issued"}, base="down", reason="reboot issued", by="slurm"), {}, Act.LEAVE, id="a node that boots anew has its time"
+        ),
+        pytest.param(
+            node(flags=DRAINED | {"invalid_reg"}, reason=f"{ADMINS}, Low RealMemory", by="slurm"),
+            {"instance": instance(), "launch": launch()},
+            Act.LEAVE,
+            id="a person's drain stays, whatever Slurm adds to it",
+        ),
+        pytest.param(node(flags=DRAINED, reason=f"{ADMINS}, words of a Slurm to come", by="slurm"), {"instance": instance()}, Act.LEAVE, id="whatever it is"),
+        pytest.param(
+            node(flags=DRAINED | {"invalid_reg"}, base="mixed", reason="gres/gpu count reported lower than configured (7 < 8)", by="slurm"),
+            {"instance": instance(), "launch": launch()},
+            Act.FAILED_BOOT,
+            id="a node that came with less than it should has not booted",
+        ),
+        pytest.param(node(flags=STARTING, base="down", reason=SHORT), {"launch": launch()}, Act.FAILED_BOOT, id="nor has one that refused to start"),
+        pytest.param(node(base="down", reason=SHORT), {"launch": launch(), "instance": instance()}, Act.FAILED_BOOT, id="whatever Slurm took it for"),
         pytest.param(node(base="mixed"), {"instance": instance(has_notice=True)}, Act.DRAIN, id="a spot notice drains"),
         pytest.param(node(flags=DRAINED, reason=OURS, base="mixed"), {"instance": instance(has_notice=True)}, Act.LEAVE, id="once"),
         pytest.param(node(), {"instance": instance(is_outdated=True)}, Act.STOP, id="an idle node of an older template is replaced"),

@@ -209,9 +209,9 @@ def test_nodes_are_read() -> None:
     assert (nodes["train-0"].base, nodes["train-0"].reason, nodes["train-0"].address) == ("mixed", "clusterwright: spot notice", "10.103.193.0")
     assert nodes["train-1"].base == "down"
     assert nodes["train-1"].flags == {"cloud", "powered_down", "not_responding"}
-    assert nodes["train-1"].reason == "Not responding"
+    assert (nodes["train-1"].reason, nodes["train-1"].reason_by, nodes["train-0"].reason_by) == ("Not responding", "slurm", "root")
     assert nodes["train-2"].is_starting
-    assert nodes["train-2"].reason == ""
+    assert (nodes["train-2"].reason, nodes["train-2"].reason_by) == ("", "")
 
 
 def test_jobs_and_our_reservations_are_read() -> None:

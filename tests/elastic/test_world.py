@@ -19,6 +19,31 @@ MOST = 5
 LIMITED = table(*(dataclasses.replace(one, pool_most=MOST) for one in TWO_SETS.node_sets))
 
 
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(table(node_set(count=16, boot_timeout_s=300.0)), tmp_path)
+
+
+def live(world: World) -> dict[str, str]:
+    """Give the nodes that have an instance, with it."""
+    return {machine.node: machine.id for machine in world.machines.values() if machine.ended_at is None}
+
+
+def test_what_slurm_itself_drains_is_made_anew_and_not_paid_for_in_vain(world: World) -> None:
+    first = world.submit(1)
+    world.advance(300)
+    assert first.is_over
+    [(name, earlier)] = live(world).items()
+    world.nodes[name].is_drained, world.nodes[name].reason = True, "Prolog error"
+    world.advance(300)
+    assert live(world) == {}
+    assert world.nodes[name].is_free
+    again = world.submit(1)
+    world.advance(300)
+    assert again.is_over
+    assert live(world)[name] != earlier
+
+
 class Cluster(RuleBasedStateMachine):
     table = TWO_SETS
 

@@ -41,8 +41,8 @@ def table(*node_sets: NodeSet) -> Table:
     return Table("aws", "starter", "prod", "us-east-1", "starter.internal", node_sets or (node_set(),), "")
 
 
-def node(name: str = "train-0", flags: frozenset[str] = UP, *, base: str = "idle", reason: str = "", address: str = "") -> Node:
-    return Node(name, base, flags, reason, address)
+def node(name: str = "train-0", flags: frozenset[str] = UP, *, base: str = "idle", reason: str = "", address: str = "", by: str = "") -> Node:
+    return Node(name, base, flags, reason, address, by)
 
 
 def slurm(*nodes: Node, jobs: Mapping[int, Iterable[str]] | None = None, also: Table | None = None, bound: Collection[int] = ()) -> Slurm:

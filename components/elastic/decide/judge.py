@@ -27,6 +27,8 @@ class Act(Enum):
     """The same, and it counts against its node set."""
     STOP = "stop"
     """Switch it off; no job has it."""
+    REPLACE = "replace"
+    """The same, and the end of its console is kept: it is not what it should be."""
     HOLD = "hold"
     """Out of the scheduler's reach, with the node set."""
     RELEASE = "release"
@@ -113,6 +115,8 @@ def _starting(case: Case) -> Verdict:
     node, launch, instance = case.node, case.launch, case.instance
     if node.shortage:
         return Verdict(Act.FAILED_BOOT, node.shortage)
+    if unfit := _unfit(case):
+        return unfit
     if node.is_down:
         return Verdict(Act.STOP, "it was taken out of service while it started")
     if launch is None and instance is None:
@@ -133,18 +137,29 @@ def _starting(case: Case) -> Verdict:
     return LEAVE
 
 
+def _unfit(case: Case) -> Verdict | None:
+    """Fail the boot of a node that came up and is not what it should be, as Slurm says."""
+    if case.launch and case.node.is_unfit and case.node.is_slurms:
+        return Verdict(Act.FAILED_BOOT, f"it is not what it should be: {case.node.reason}")
+    return None
+
+
 def _up(case: Case) -> Verdict:
     node, instance = case.node, case.instance
     if case.has_ended:
         return Verdict(Act.FAIL, "its instance is gone")
     if node.shortage:
         return Verdict(Act.FAILED_BOOT if case.launch else Act.FAIL, node.shortage)
+    if unfit := _unfit(case):
+        return unfit
     if node.is_down:
         return Verdict(Act.FAIL, "it does not answer")
     if instance is None and not node.is_answering:
         return Verdict(Act.FAIL, "its instance is gone") if case.is_missing_for(MISSING_FOR_S) else WAIT
+    if node.is_drained and node.has_jobs:
+        return LEAVE
     if node.is_drained:
-        return LEAVE if node.has_jobs else Verdict(Act.STOP, "drained, and its jobs are gone")
+        return Verdict(Act.REPLACE, f"Slurm drained it: {node.reason}") if node.is_slurms else Verdict(Act.STOP, "drained, and its jobs are gone")
     if instance and instance.has_notice:
         return Verdict(Act.DRAIN, "the cloud takes its instance back")
     if instance and instance.is_outdated and not node.has_jobs:

@@ -133,9 +133,9 @@ def _named(judged: Iterable[_Judged], *acts: Act) -> dict[str, tuple[str, ...]]:
 
 
 def _failures(judged: tuple[_Judged, ...], slurm: Slurm) -> Iterator[Step]:
-    boots = [one.case for one in judged if one.verdict.act is Act.FAILED_BOOT and one.case.instance]
-    if boots and boots[0].instance:
-        yield Keep(boots[0].instance.id, boots[0].node.name)
+    unfit = [one.case for one in judged if one.verdict.act in (Act.FAILED_BOOT, Act.REPLACE) and one.case.instance]
+    if unfit and unfit[0].instance:
+        yield Keep(unfit[0].instance.id, unfit[0].node.name)
     for why, nodes in _named(judged, Act.FAIL, Act.FAILED_BOOT).items():
         on = {one.case.node.name: one.case for one in judged}
         yield SetDown(nodes, OURS + why)
@@ -156,7 +156,7 @@ def _others(judged: tuple[_Judged, ...], slurm: Slurm) -> Iterator[Step]:
         if jobs:
             yield Requeue(jobs, why)
             yield StartNow(jobs)
-    for why, nodes in _named(judged, Act.STOP).items():
+    for why, nodes in _named(judged, Act.STOP, Act.REPLACE).items():
         yield PowerDown(nodes, why)
     for reason, nodes in _named(judged, Act.HOLD).items():
         yield SetDown(nodes, reason)
