@@ -68,6 +68,14 @@ def acts(one: Node, **more: Any) -> Act:
         pytest.param(node(flags=STARTING), {}, Act.WAIT, id="a request may be on its way"),
         pytest.param(node(flags=STARTING), {"missing_since": NOW - 59}, Act.WAIT, id="for a minute"),
         pytest.param(node(flags=STARTING), {"missing_since": NOW - 60}, Act.ASK, id="a lost request is made"),
+        pytest.param(node(flags=STARTING), {"instance": instance(at=NOW - BOOT_TIMEOUT_S)}, Act.WAIT, id="an instance of an earlier life is no answer to it"),
+        pytest.param(
+            node(flags=STARTING), {"instance": instance(at=NOW - BOOT_TIMEOUT_S), "missing_since": NOW - 60}, Act.ASK, id="whose request is made, too"
+        ),
+        pytest.param(node(flags=STARTING), {"instance": instance(at=NOW - 30), "missing_since": NOW - 60}, Act.LEAVE, id="a young one may be meant for it"),
+        pytest.param(
+            node(flags=STARTING), {"launch": launch(launched=None), "instance": instance()}, Act.REPEAT, id="an earlier life does not answer for a launch"
+        ),
         pytest.param(node(flags=STARTING), {"launch": launch(launched=None)}, Act.REPEAT, id="an unanswered request is repeated"),
         pytest.param(node(flags=STARTING), {"launch": launch(at=NOW - 900, launched=None)}, Act.REPEAT, id="also one whose turn came late"),
         pytest.param(node(flags=STARTING), {"launch": launch(at=NOW - 900, launched=None, ask_until=NOW + 1)}, Act.REPEAT, id="for its time"),

@@ -44,6 +44,23 @@ def test_what_slurm_itself_drains_is_made_anew_and_not_paid_for_in_vain(world: W
     assert live(world)[name] != earlier
 
 
+def test_instances_that_could_not_be_ended_are_no_failed_boots_of_nodes_that_are_wanted_again(world: World) -> None:
+    first = world.submit(10)
+    world.advance(400)
+    assert first.is_over
+    world.is_reachable = False
+    world.advance(480)
+    assert {known.power for known in world.nodes.values()} == {"off"}, "Slurm switched them off, and nobody could end what they ran on"
+    again = world.submit(10)
+    world.advance(30)
+    world.is_reachable = True
+    world.advance(30)
+    assert world.actor._store.read().failed_boots == {}
+    world.advance(600)
+    assert again.is_over
+    assert world.actor._store.read().holds == {}
+
+
 class Cluster(RuleBasedStateMachine):
     table = TWO_SETS
 

@@ -9,6 +9,8 @@ from .resume import VISIBLE_WITHIN_S
 
 REQUEST_WITHIN_S = 60.0
 """A node that Slurm has wanted for so long without a launch is one whose request was lost."""
+CLOCKS_DIFFER_S = 60.0
+"""The cloud says when an instance began, by its own clock: one that seems so much older than its launch is of an earlier life."""
 MISSING_FOR_S = 120.0
 """An instance that was seen before, or should have been, is gone when it is not shown for so long and its node does not answer."""
 
@@ -72,6 +74,16 @@ class Case:
         launched_at = self.launch.launched_at if self.launch else None
         return launched_at is not None and self.now - launched_at >= self.node_set.boot_timeout_s / 2
 
+    @property
+    def of_this_life(self) -> Instance | None:
+        """Give the instance of a starting node unless it is left from an earlier life, whose end was asked for in vain."""
+        if self.instance is None:
+            return None
+        if self.launch:
+            began_before = self.launch.requested_at - CLOCKS_DIFFER_S
+            return None if self.launch.launched_at is None and self.instance.launched_at < began_before else self.instance
+        return self.instance if self.now - self.instance.launched_at < self.node_set.boot_timeout_s else None
+
     def is_missing_for(self, seconds: float) -> bool:
         return self.missing_since is not None and self.now - self.missing_since >= seconds
 
@@ -112,7 +124,7 @@ def _off(case: Case) -> Verdict:
 
 
 def _starting(case: Case) -> Verdict:
-    node, launch, instance = case.node, case.launch, case.instance
+    node, launch, instance = case.node, case.launch, case.of_this_life
     if node.shortage:
         return Verdict(Act.FAILED_BOOT, node.shortage)
     if unfit := _unfit(case):
