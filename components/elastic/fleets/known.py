@@ -42,10 +42,12 @@ class Known:
     address: str = ""
     ended_because: str = ""
     """Empty while it lives, and where nobody asked."""
+    missed_since: float = 0.0
+    """It was ours, and was not given when asked for since then; 0: it was."""
 
     def is_whole(self, now: float) -> bool:
         """Say whether nothing more is to come while it lives."""
-        return bool(self.node and self.address) if self.is_ours else now - self.since >= SETTLED_AFTER_S
+        return bool(self.node and self.address and not self.missed_since) if self.is_ours else now - self.since >= SETTLED_AFTER_S
 
     def is_owed_a_reason(self, now: float) -> bool:
         """Say whether it should be read why it ended, once it has."""
@@ -64,12 +66,20 @@ def to_read(known: Mapping[str, Known], seen: Mapping[str, bool], now: float) ->
 
 
 def with_read(known: Mapping[str, Known], seen: Mapping[str, bool], asked: Iterable[str], read: Mapping[str, Known], now: float) -> dict[str, Known]:
-    """Give what is known now: what was asked for and not given is somebody else's, unless it has ended and lost its tags, and what is no longer seen is forgotten."""
+    """Give what is known now: what was asked for and not given is somebody else's, unless it has ended and lost its tags, and what is no longer seen is forgotten.
+
+    What was ours stays so for a while: one answer may come from where it is not shown at the moment (Amazon EC2 Developer Guide, "Eventual consistency in the Amazon EC2 API").
+    """
     updated = dict(known)
     for one in asked:
-        if one not in read and one in known and known[one].is_ours and not seen.get(one):
-            updated[one] = dataclasses.replace(known[one], read_at=now, ended_because=UNSAID)
-            continue
+        if one in known and known[one].is_ours and one not in read:
+            if not seen.get(one):
+                updated[one] = dataclasses.replace(known[one], read_at=now, ended_because=UNSAID)
+                continue
+            missed_since = known[one].missed_since or now
+            if now - missed_since < SETTLED_AFTER_S:
+                updated[one] = dataclasses.replace(known[one], missed_since=missed_since)
+                continue
         since = known[one].since if one in known and known[one].is_ours == (one in read) else now
         updated[one] = dataclasses.replace(read.get(one, Known(now, now)), since=since, read_at=now)
     return {one: updated[one] for one in seen if one in updated}
