@@ -75,6 +75,9 @@ class Memory:
     requeued: Mapping[int, float] = dataclasses.field(default_factory=dict)
     """Job → when it lost its nodes: Slurm lets it wait two minutes from the end of its last process on."""
 
+    lives: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Node that is up → the instance on which it was last seen to run."""
+
     def launch_of(self, node: str) -> Launch | None:
         return next((launch for launch in self.launches if node in launch.nodes), None)
 
@@ -210,4 +213,5 @@ def decode(record: Mapping[str, Any]) -> Memory:
         missing=dict(record["missing"]),
         terminated=dict(record["terminated"]),
         requeued={int(job): at for job, at in record["requeued"].items()},
+        lives=dict(record.get("lives", {})),
     )

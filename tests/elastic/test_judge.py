@@ -100,6 +100,11 @@ def acts(one: Node, **more: Any) -> Act:
             node(base="mixed", flags=SILENT), {"instance": instance(), "missing_since": NOW - 500}, Act.LEAVE, id="a silent one with instance has Slurm's time"
         ),
         pytest.param(node(base="mixed"), {"has_ended": True}, Act.FAIL, id="an instance that the cloud says is gone is gone"),
+        pytest.param(
+            node(base="mixed"), {"has_ended": True, "is_certain": False}, Act.WAIT, id="an ended one may be of an earlier life, while the node answers"
+        ),
+        pytest.param(node(base="mixed"), {"has_ended": True, "is_certain": False, "missing_since": NOW - 120}, Act.FAIL, id="not for ever"),
+        pytest.param(node(base="mixed", flags=SILENT), {"has_ended": True, "is_certain": False}, Act.FAIL, id="nor when the node is silent"),
         pytest.param(node(base="down", reason=SLURMS), {"instance": instance()}, Act.FAIL, id="what Slurm found dead is replaced"),
         pytest.param(node(base="down", reason=ADMINS), {"instance": instance()}, Act.LEAVE, id="what a person took down is not"),
         pytest.param(node(base="down", reason=ADMINS), {"has_ended": True}, Act.LEAVE, id="even without an instance"),

@@ -114,6 +114,7 @@ FULL = Memory(
     missing={"train-2": NOW},
     terminated={"i-1": NOW},
     requeued={7: NOW},
+    lives={"train-3": "i-3"},
 )
 
 

@@ -30,7 +30,8 @@ def test_a_quiet_cluster_has_no_steps() -> None:
 
 def test_a_lost_node_is_taken_from_its_job_which_starts_at_once_elsewhere() -> None:
     view = slurm(node("train-0", base="mixed"), node("train-1", base="mixed"), jobs={7: ["train-0", "train-1"]}, also=table())
-    decision = decided(view=view, has=cloud(instance("train-0", life=Life.ENDED), instance("train-1")))
+    before = decided(view=view, has=cloud(instance("train-0"), instance("train-1")))
+    decision = decided(view=view, has=cloud(instance("train-0", life=Life.ENDED), instance("train-1")), memory=before.memory)
     assert decision.steps == (
         steps.SetDown(("train-0",), "clusterwright: its instance is gone"),
         steps.PowerDown(("train-0",), "its instance is gone"),
@@ -62,6 +63,18 @@ def test_a_node_that_ended_while_it_booted_says_why() -> None:
         steps.SetDown(("train-0",), "clusterwright: its instance ended while it booted: Client.InternalError: Client error on launch"),
         steps.SetDown(("train-1",), "clusterwright: its instance ended while it booted"),
     ]
+
+
+def test_an_ended_instance_of_an_earlier_life_takes_no_job_from_a_node_that_answers() -> None:
+    view = slurm(node("train-0", base="mixed"), jobs={7: ["train-0"]}, also=table())
+    earlier = instance("train-0", life=Life.ENDED, identity="i-earlier", at=NOW - 7200)
+    seen = decided(view=view, has=cloud(earlier, instance("train-0")))
+    assert seen.memory.lives == {"train-0": "i-train-0"}
+    blind = decided(view=view, has=cloud(earlier), memory=seen.memory)
+    assert (blind.steps, blind.memory.lives) == ((), seen.memory.lives)
+    assert decided(view=view, has=cloud(earlier)).steps == (), "nor where nothing is remembered"
+    really = decided(view=view, has=cloud(earlier, instance("train-0", life=Life.ENDED)), memory=seen.memory)
+    assert of(really, steps.SetDown)
 
 
 def test_a_spot_notice_drains_and_requeues() -> None:

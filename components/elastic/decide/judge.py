@@ -62,6 +62,8 @@ class Case:
     """The cloud shows an ended one, and none alive."""
     ended_because: str = ""
     """What the cloud says of that end."""
+    is_certain: bool = True
+    """The ended one is known to be the node's own, and of no earlier life."""
     launch: Launch | None = None
     hold: Hold | None = None
     full: str | None = None
@@ -158,8 +160,10 @@ def _unfit(case: Case) -> Verdict | None:
 
 def _up(case: Case) -> Verdict:
     node, instance = case.node, case.instance
-    if case.has_ended:
+    if case.has_ended and (case.is_certain or not node.is_answering):
         return Verdict(Act.FAIL, "its instance is gone")
+    if case.has_ended:
+        return Verdict(Act.FAIL, "its instance is gone") if case.is_missing_for(MISSING_FOR_S) else WAIT
     if node.shortage:
         return Verdict(Act.FAILED_BOOT if case.launch else Act.FAIL, node.shortage)
     if unfit := _unfit(case):

@@ -78,14 +78,17 @@ def _as_told(cloud: Cloud, memory: Memory) -> Cloud:
 
 def _by_node(cloud: Cloud, memory: Memory) -> tuple[dict[str, Instance], dict[str, Instance]]:
     """Give each node its live instance, of several the one that was launched for it or else the oldest, and the ended ones of nodes without."""
-    meant = {node: instance for launch in memory.launches for node, instance in launch.instances.items()}
+    meant = {**memory.lives, **{node: instance for launch in memory.launches for node, instance in launch.instances.items()}}
     live: dict[str, Instance] = {}
     for instance in sorted(cloud.instances, key=lambda one: (one.launched_at, one.id)):
         if not instance.node or instance.life is not Life.LIVE:
             continue
         if instance.node not in live or meant.get(instance.node) == instance.id:
             live[instance.node] = instance
-    ended = {instance.node: instance for instance in cloud.instances if instance.life is Life.ENDED and instance.node not in live}
+    ended: dict[str, Instance] = {}
+    for instance in cloud.instances:
+        if instance.life is Life.ENDED and instance.node not in live and (instance.node not in ended or meant.get(instance.node) == instance.id):
+            ended[instance.node] = instance
     return live, ended
 
 
@@ -100,13 +103,14 @@ def _judged(
             if node is None:
                 continue
             launch, last = launches.get(name), ended.get(name)
-            has_ended = _has_ended(last, launch)
+            has_ended = _has_ended(last, launch, memory.lives.get(name))
             case = Case(
                 node,
                 node_set,
                 now,
                 instance=live.get(name),
                 has_ended=has_ended,
+                is_certain=name in memory.lives or bool(launch and launch.instances),
                 ended_because=last.ended_because if last and has_ended else "",
                 launch=launch,
                 hold=hold,
@@ -116,11 +120,17 @@ def _judged(
             yield _Judged(case, judge(case))
 
 
-def _has_ended(instance: Instance | None, launch: Launch | None) -> bool:
-    """Say whether the node's own instance ended, and not one of an earlier life."""
+def _has_ended(instance: Instance | None, launch: Launch | None, lives: str | None) -> bool:
+    """Say whether the node's own instance ended, and not one of an earlier life.
+
+    Args:
+        lives: the instance on which it was seen to run.
+    """
     if instance is None:
         return False
-    return launch is None or not launch.instances or instance.id in launch.instances.values()
+    if launch and launch.instances:
+        return instance.id in launch.instances.values()
+    return launch is not None or lives is None or instance.id == lives
 
 
 def _named(judged: Iterable[_Judged], *acts: Act) -> dict[str, tuple[str, ...]]:
@@ -273,8 +283,13 @@ def _remembered(judged: tuple[_Judged, ...], memory: Memory, steps: Iterable[Ste
     for one in judged:
         if one.verdict.act is Act.WAIT:
             missing[one.case.node.name] = memory.missing.get(one.case.node.name, now)
+    lives = {}
+    for one in judged:
+        name = one.case.node.name
+        if one.case.node.is_up and (instance := one.case.instance.id if one.case.instance else memory.lives.get(name)):
+            lives[name] = instance
     ending = {instance: now for step in steps if isinstance(step, Terminate) for instance in step.instances}
     terminated = {instance: at for instance, at in memory.terminated.items() if now - at < FORGET_TERMINATED_AFTER_S}
     lost = {job: now for step in steps if isinstance(step, StartNow) for job in step.jobs}
     requeued = {job: at for job, at in {**lost, **memory.requeued}.items() if now - at < HURRY_FOR_S}
-    return dataclasses.replace(memory.without(frozenset(over)), missing=missing, terminated={**terminated, **ending}, requeued=requeued)
+    return dataclasses.replace(memory.without(frozenset(over)), missing=missing, terminated={**terminated, **ending}, requeued=requeued, lives=lives)
