@@ -106,7 +106,9 @@ def test_starting_nodes_are_told_their_address_once() -> None:
         pytest.param(instance("", at=NOW - 91, identity="i-1"), node("train-0"), True, id="never named"),
         pytest.param(instance("", at=NOW - 89, identity="i-1"), node("train-0"), False, id="not named yet"),
         pytest.param(instance("train-0", at=NOW - 91), node("train-0", base="mixed"), False, id="its node has jobs"),
-        pytest.param(instance("train-0", at=NOW - 91), node("train-0", OFF | {"drain"}, reason="ada"), False, id="somebody keeps its node"),
+        pytest.param(instance("train-0", at=NOW - 91), node("train-0", UP | {"drain"}, reason="ada"), False, id="somebody keeps its node"),
+        pytest.param(instance("train-0", at=NOW - 91), node("train-0", OFF | {"drain"}, reason="ada"), True, id="somebody keeps its node, which is off"),
+        pytest.param(instance("train-0", at=NOW - 91), node("train-0", OFF | {"maintenance"}), True, id="its node is off and under maintenance"),
         pytest.param(instance("train-0", at=NOW - 91, life=Life.ENDED), node("train-0", OFF), False, id="it ended"),
     ],
 )

@@ -1,6 +1,6 @@
 """Every half minute: compare what Slurm thinks with what the cloud has, and mend one step's worth of it.
 
-What a person did stays: nodes that somebody drained, took down or put under maintenance are not touched, whatever becomes of their instances.
+What a person did stays: nodes that somebody drained, took down or put under maintenance are not touched, whatever becomes of their instances. But one that is switched off has none.
 """
 
 import dataclasses
@@ -228,7 +228,7 @@ def _is_wanted(instance: Instance, node: Node | None, owners: Mapping[str, NodeS
         return False
     if live[instance.node].id != instance.id:
         return False
-    return node.is_kept or node.has_jobs or not node.is_off
+    return node.has_jobs or not node.is_off
 
 
 def _request(nodes: list[str], slurm: Slurm) -> Request:
