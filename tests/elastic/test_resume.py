@@ -146,8 +146,11 @@ def test_of_several_jobs_those_get_nodes_for_which_the_pool_has_room() -> None:
 
 def test_what_counts_for_a_pool_is_what_runs_or_is_about_to_and_what_always_runs() -> None:
     on = table(node_set("train-a", count=8, minimum=2, pool_most=7), node_set("train-b", count=8, pool_most=7), node_set("other", pool_most=1))
-    seen = slurm(node("train-a-0"), node("train-a-3", STOPPING), node("train-b-0", OFF, base="mixed"), node("other-0"), also=on)
-    has = cloud(instance("train-a-4"), instance("train-a-5", life=Life.ENDED), instance("train-a-6", identity="i-told"), instance("other-0"))
+    refused = node("train-b-2", STOPPING, base="down", reason="clusterwright: pool train has its 7 nodes already")
+    seen = slurm(node("train-a-0"), node("train-a-3", STOPPING), node("train-b-0", OFF, base="mixed"), node("other-0"), refused, also=on)
+    has = cloud(
+        instance("train-a-3"), instance("train-a-4"), instance("train-a-5", life=Life.ENDED), instance("train-a-6", identity="i-told"), instance("other-0")
+    )
     memory = Memory(launches=(launch("train-b-1"),), terminated={"i-told": NOW})
     counted = {"train-a-0", "train-a-1", "train-a-3", "train-a-4", "train-a-6", "train-b-0", "train-b-1"}
     assert pools.taken(on, "train", slurm=seen, cloud=has, memory=memory) == counted

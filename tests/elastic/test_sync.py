@@ -9,7 +9,7 @@ from components.elastic.decide import holds, leases, steps, sync
 from components.elastic.decide.leases import PREFIX, TAKE_DOWN_S
 from components.elastic.memory import Hold, Memory
 from components.elastic.model import Cloud, Instance, Lease, Life, Node, Reservation, Slurm, Table
-from tests.elastic.values import BOOT_TIMEOUT_S, NOW, OFF, STARTING, UP, cloud, instance, launch, node, node_set, slurm, table
+from tests.elastic.values import BOOT_TIMEOUT_S, NOW, OFF, STARTING, STOPPING, UP, cloud, instance, launch, node, node_set, slurm, table
 
 QUIET = Memory()
 
@@ -253,6 +253,17 @@ def test_a_full_pool_s_other_nodes_are_out_of_reach_until_there_is_room() -> Non
     room = slurm(node("train-a-0", base="mixed"), node("train-a-1", OFF), *held)
     released = decided(on=on, view=room, has=cloud(instance("train-a-0")))
     assert released.steps == (steps.Release(("train-b-0", "train-b-1"), "switched off and fit for use"),)
+
+
+def test_nodes_of_a_refused_job_that_are_on_their_way_off_make_no_pool_full() -> None:
+    on = table(node_set("train-a", count=4, pool_most=4), node_set("train-b", count=4, pool_most=4))
+    running = [node(f"train-a-{number}", base="mixed") for number in range(2)]
+    names = ["train-a-2", "train-a-3", "train-b-0"]
+    refused = [node(name, STOPPING, base="down", reason="clusterwright: pool train has its 4 nodes already") for name in names]
+    has = cloud(instance("train-a-0"), instance("train-a-1"))
+    assert decided(on=on, view=slurm(*running, *refused, also=on), has=has).steps == ()
+    stopping = cloud(*has.instances, *(instance(name) for name in names))
+    assert of(decided(on=on, view=slurm(*running, *refused, also=on), has=stopping), steps.SetDown), "while they have instances, they count"
 
 
 def test_the_minimum_of_a_full_pool_has_its_room_kept() -> None:

@@ -12,7 +12,7 @@ def limits(table: Table) -> Mapping[str, int]:
 
 
 def taken(table: Table, pool: str, *, slurm: Slurm, cloud: Cloud, memory: Memory, apart_from: Collection[str] = ()) -> frozenset[str]:
-    """Give the nodes of a pool that count: those that are not off or about to be anything else, those with an instance, told to end or not, and those that always run, up or not.
+    """Give the nodes of a pool that count: those that are not off or on their way there, those that are about to be started, those with an instance, told to end or not, and those that always run, up or not.
 
     Args:
         apart_from: nodes whose state in Slurm does not count, because it is what is being decided.
@@ -24,7 +24,9 @@ def taken(table: Table, pool: str, *, slurm: Slurm, cloud: Cloud, memory: Memory
     on = set()
     for name in names.difference(apart_from):
         node = slurm.nodes.get(name)
-        if node and (not node.is_off or node.has_jobs or "power_up" in node.flags):
+        # A node that was refused is down and on its way off, and never had an instance.
+        is_going = node is not None and (node.is_off or node.is_stopping or (node.is_starting and node.is_down))
+        if node and (not is_going or node.has_jobs or (node.is_off and "power_up" in node.flags)):
             on.add(name)
     return frozenset(always | ((live | launched) & names) | on)
 
