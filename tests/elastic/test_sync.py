@@ -148,6 +148,40 @@ def test_nodes_that_always_run_are_switched_on() -> None:
     assert decided(on=on).steps == (steps.PowerUp(("train-0", "train-1"), "2 of 4 always run"),)
 
 
+def test_nodes_that_always_run_are_replaced_one_after_the_other() -> None:
+    on = table(node_set(count=8, minimum=4))
+    why = "it was started from what its node set no longer is"
+    names = [f"train-{number}" for number in range(6)]
+    old = cloud(*(instance(name, is_outdated=True) for name in names))
+    begun = decided(on=on, view=slurm(*map(node, names), also=on), has=old)
+    assert begun.steps == (steps.PowerDown(("train-0", "train-4", "train-5"), why),), "those that do not always run are not needed"
+    rest = [node(name) for name in names[1:4]]
+    for first in (node("train-0", STOPPING), node("train-0", OFF), node("train-0", STARTING, address="10.0.0.1"), node("train-0", UP | {"not_responding"})):
+        view = slurm(first, *rest, also=on)
+        memory = Memory(launches=(launch("train-0"),)) if first.is_starting or first.is_up else QUIET
+        has = cloud(instance("train-0"), *old.instances[1:4]) if memory.launches else cloud(*old.instances[1:4])
+        assert of(decided(on=on, view=view, has=has, memory=memory), steps.PowerDown) == []
+    has = cloud(instance("train-0"), *old.instances[1:4])
+    assert of(decided(on=on, view=slurm(node("train-0"), *rest, also=on), has=has), steps.PowerDown) == [steps.PowerDown(("train-1",), why)]
+    kept = slurm(node("train-0", UP | {"drain"}, reason="ada"), *rest, also=on)
+    assert of(decided(on=on, view=kept, has=has), steps.PowerDown) == [steps.PowerDown(("train-1",), why)], "a person's node holds up nothing"
+
+
+def test_of_many_nodes_that_always_run_a_tenth_is_replaced_at_a_time() -> None:
+    on = table(node_set(count=64, minimum=64))
+    names = [f"train-{number}" for number in range(64)]
+    decision = decided(on=on, view=slurm(*map(node, names)), has=cloud(*(instance(name, is_outdated=True) for name in names)))
+    [step] = of(decision, steps.PowerDown)
+    assert isinstance(step, steps.PowerDown)
+    assert step.nodes == tuple(names[:6])
+    begun = slurm(node("train-0", STARTING), *map(node, names[1:]))
+    has = cloud(*(instance(name, is_outdated=name != "train-0") for name in names))
+    memory = Memory(launches=(launch("train-0"),))
+    assert of(decided(on=on, view=begun, has=has, memory=memory), steps.PowerDown) == [steps.PowerDown(tuple(names[1:6]), step.why)]
+    failed = dataclasses.replace(memory, failed_boots={"train": 1})
+    assert of(decided(on=on, view=begun, has=has, memory=failed), steps.PowerDown) == [], "what they are replaced with may be no good"
+
+
 # Boots that fail
 
 

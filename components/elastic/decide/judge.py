@@ -69,6 +69,8 @@ class Case:
     full: str | None = None
     """The node's pool has all the nodes it may have: what Slurm is told of the others."""
     missing_since: float | None = None
+    may_be_replaced: bool = True
+    """One that always runs is replaced in its turn."""
 
     @property
     def has_had_time(self) -> bool:
@@ -178,6 +180,6 @@ def _up(case: Case) -> Verdict:
         return Verdict(Act.REPLACE, f"Slurm drained it: {node.reason}") if node.is_slurms else Verdict(Act.STOP, "drained, and its jobs are gone")
     if instance and instance.has_notice:
         return Verdict(Act.DRAIN, "the cloud takes its instance back")
-    if instance and instance.is_outdated and not node.has_jobs:
+    if instance and instance.is_outdated and not node.has_jobs and case.may_be_replaced:
         return Verdict(Act.STOP, "it was started from what its node set no longer is")
     return Verdict(Act.UP) if case.launch and node.is_answering else LEAVE

@@ -6,7 +6,7 @@ What a person did stays: nodes that somebody drained, took down or put under mai
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from ..memory import Launch, Memory, whole
+from ..memory import Hold, Launch, Memory, whole
 from ..model import OURS, Cloud, Instance, Life, Node, NodeSet, Slurm, Table
 from . import holds, leases, pools
 from .judge import Act, Case, Verdict, judge
@@ -31,6 +31,8 @@ from .steps import (
 ORPHAN_AFTER_S = 90.0
 """An instance that no node wants is ended when it is older than this: younger ones may be on their way."""
 FORGET_TERMINATED_AFTER_S = 300.0
+REPLACED_AT_ONCE = 0.1
+"""Of the nodes of a set that always run, so many are replaced at a time, but at least one: what they are replaced with may not boot."""
 HURRY_FOR_S = 150.0
 """So long a job that lost its nodes is told to start at once, again and again: while its processes end, it does not listen (seen with 24.11)."""
 
@@ -98,6 +100,7 @@ def _judged(
     launches = {node: launch for launch in memory.launches for node in launch.nodes}
     for node_set in table.node_sets:
         hold = holds.active(memory, node_set, now)
+        turn = _turn(node_set, slurm, memory, live, hold)
         for name in node_set.nodes:
             node = slurm.nodes.get(name)
             if node is None:
@@ -116,8 +119,27 @@ def _judged(
                 hold=hold,
                 full=full.get(node_set.pool),
                 missing_since=memory.missing.get(name),
+                may_be_replaced=name in turn or not node_set.always_runs(name),
             )
             yield _Judged(case, judge(case))
+
+
+def _turn(node_set: NodeSet, slurm: Slurm, memory: Memory, live: Mapping[str, Instance], hold: Hold | None) -> tuple[str, ...]:
+    """Give the nodes that always run whose turn it is to be replaced: the next ones when those before are up, and none after one that did not boot."""
+    if hold:
+        return ()
+    outdated, away = [], 0
+    for name in node_set.nodes[: node_set.minimum]:
+        node = slurm.nodes.get(name)
+        if node is None or node.is_kept:
+            continue
+        if not node.is_up or not node.is_answering or node.is_drained or memory.launch_of(name):
+            away += 1
+        elif name in live and live[name].is_outdated and not node.has_jobs:
+            outdated.append(name)
+    if away and memory.failed_boots.get(node_set.name):
+        return ()
+    return tuple(outdated[: max(0, max(1, int(node_set.minimum * REPLACED_AT_ONCE)) - away)])
 
 
 def _has_ended(instance: Instance | None, launch: Launch | None, lives: str | None) -> bool:
