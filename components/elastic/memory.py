@@ -35,6 +35,8 @@ class Hold:
     """How often in a row."""
     template: str = ""
     """Version of the launch template that failed."""
+    trial_at: float | None = None
+    """When a hold without an end lets one node through, to see whether it boots; None: an hour after it began."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Launch:
     """So long it is asked for again, from the first answer on that was none. None: nobody has asked yet, or nobody lived to see the answer."""
     instances: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Node → instance, as the launch answered."""
+    has_failed: bool = False
+    """A node of it did not boot, and it is counted."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,7 +69,9 @@ class Memory:
     """By node set."""
     launches: tuple[Launch, ...] = ()
     failed_boots: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """In a row, by node set."""
+    """Nodes in a row, by node set."""
+    failed_launches: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """The launches that these nodes were of."""
     last_failures: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Node set → which node did not boot last, and why."""
     missing: Mapping[str, float] = dataclasses.field(default_factory=dict)
@@ -209,7 +215,8 @@ def decode(record: Mapping[str, Any]) -> Memory:
         holds={name: Hold(**hold) for name, hold in record["holds"].items()},
         launches=launches,
         failed_boots=dict(record["failed_boots"]),
-        last_failures=dict(record.get("last_failures", {})),  # older versions kept none
+        failed_launches=dict(record.get("failed_launches", {})),  # older versions kept neither
+        last_failures=dict(record.get("last_failures", {})),
         missing=dict(record["missing"]),
         terminated=dict(record["terminated"]),
         requeued={int(job): at for job, at in record["requeued"].items()},

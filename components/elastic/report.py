@@ -30,7 +30,7 @@ def status(table: Table, *, slurm: Slurm, cloud: Cloud, memory: Memory, now: flo
 
 def _node_set(node_set: NodeSet, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> dict[str, Any]:
     nodes = [slurm.nodes[name] for name in node_set.nodes if name in slurm.nodes]
-    hold = holds.active(memory, node_set, now)
+    hold = holds.standing(memory, node_set, now)
     names = set(node_set.nodes)
     return {
         "node_set": node_set.name,

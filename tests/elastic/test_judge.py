@@ -32,6 +32,8 @@ def acts(one: Node, **more: Any) -> Act:
         pytest.param(node(flags=OFF), {"hold": HOLD, "node_set": node_set(minimum=1)}, Act.HOLD, id="also those that always run"),
         pytest.param(node(flags=OFF, base="down", reason=HOLD.reason), {"hold": HOLD}, Act.LEAVE, id="one that is held is not held again"),
         pytest.param(node(flags=OFF, base="down", reason=HOLD.reason), {}, Act.RELEASE, id="the hold is over"),
+        pytest.param(node(flags=OFF, base="down", reason=HOLD.reason), {"hold": HOLD, "is_trial": True}, Act.RELEASE, id="one of a held set is tried"),
+        pytest.param(node(flags=OFF), {"hold": HOLD, "is_trial": True}, Act.START, id="and started for it"),
         pytest.param(node(flags=OFF), {"full": "clusterwright: full"}, Act.HOLD, id="a full pool's free nodes are out of reach"),
         pytest.param(node(flags=OFF), {"full": "clusterwright: full", "node_set": node_set(minimum=1)}, Act.START, id="but for those that always run"),
         pytest.param(node(flags=OFF, base="down", reason="clusterwright: full"), {"full": "clusterwright: full"}, Act.LEAVE, id="once"),
@@ -65,6 +67,12 @@ def acts(one: Node, **more: Any) -> Act:
             node(flags=STARTING), {"launch": launch(), "instance": instance(address="")}, Act.LEAVE, id="an instance whose address is not shown is not lost"
         ),
         pytest.param(node(flags=STARTING), {"launch": launch(), "has_ended": True}, Act.FAILED_BOOT, id="an instance that ended while it booted"),
+        pytest.param(
+            node(flags=STARTING),
+            {"launch": launch(), "has_ended": True, "node_set": node_set(kind="spot")},
+            Act.FAIL,
+            id="a spot instance is taken back at any time",
+        ),
         pytest.param(node(flags=STARTING), {}, Act.WAIT, id="a request may be on its way"),
         pytest.param(node(flags=STARTING), {"missing_since": NOW - 59}, Act.WAIT, id="for a minute"),
         pytest.param(node(flags=STARTING), {"missing_since": NOW - 60}, Act.ASK, id="a lost request is made"),

@@ -111,6 +111,7 @@ FULL = Memory(
     launches=(launch("train-0", "train-1", jobs=(7,)),),
     failed_boots={"train": 3},
     last_failures={"train": "train-0: 7 of 8 GPUs"},
+    failed_launches={"train": 2},
     missing={"train-2": NOW},
     terminated={"i-1": NOW},
     requeued={7: NOW},

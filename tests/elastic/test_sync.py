@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from components.elastic import act, report
-from components.elastic.decide import holds, leases, steps, sync
+from components.elastic.decide import Request, Wanted, holds, leases, resume, steps, sync
 from components.elastic.decide.leases import PREFIX, TAKE_DOWN_S
 from components.elastic.memory import Hold, Memory
 from components.elastic.model import Cloud, Instance, Lease, Life, Node, Reservation, Slurm, Table
@@ -214,18 +214,24 @@ def test_a_node_that_came_short_ends_with_its_own_words_and_its_job_starts_elsew
     assert (decision.memory.failed_boots, decision.memory.last_failures) == ({"train": 1}, {"train": f"train-0: {short}"})
 
 
-def failing(count: int, memory: Memory) -> steps.Decision:
-    names = [f"train-{number}" for number in range(count)]
-    view = slurm(*(node(name, STARTING) for name in names), also=table(node_set(count=40)))
-    late = launch(*names, at=NOW - 900, launched=NOW - 900)
-    has = cloud(*(instance(name) for name in names))
-    return decided(on=table(node_set(count=40)), view=view, has=has, memory=dataclasses.replace(memory, launches=(late,)))
+FORTY = table(node_set(count=40))
+
+
+def failing(*counts: int, memory: Memory = QUIET, now: float = NOW) -> steps.Decision:
+    """Let launches of so many nodes fail, one after the other."""
+    for number, count in enumerate(counts):
+        names = [f"train-{number}" for number in range(count)]
+        late = launch(*names, at=now - 900, launched=now - 900, token=f"t{number}")
+        view = slurm(*(node(name, STARTING) for name in names), also=FORTY)
+        decision = decided(on=FORTY, view=view, has=cloud(*map(instance, names)), memory=dataclasses.replace(memory, launches=(late,)), now=now)
+        memory = decision.memory
+    return decision
 
 
 def test_ten_failed_boots_in_a_row_hold_the_node_set_with_a_clear_reason() -> None:
-    nine = failing(9, QUIET)
+    nine = failing(4, 5)
     assert nine.memory.holds == {}
-    ten = failing(1, nine.memory)
+    ten = failing(1, memory=nine.memory)
     hold = ten.memory.holds["train"]
     assert hold.until is None
     assert "10 nodes in a row did not boot (the last one, train-0: it did not register with Slurm within" in hold.reason
@@ -234,26 +240,85 @@ def test_ten_failed_boots_in_a_row_hold_the_node_set_with_a_clear_reason() -> No
     assert held == [steps.SetDown(tuple(f"train-{number}" for number in range(1, 40)), hold.reason)]
 
 
+def test_one_mishap_of_a_large_job_holds_nothing() -> None:
+    once = failing(12)
+    assert once.memory.holds == {}
+    assert (once.memory.failed_boots, once.memory.failed_launches) == ({"train": 12}, {"train": 1})
+    assert failing(12, memory=once.memory).memory.holds == {}
+    assert failing(12, 12, memory=once.memory).memory.holds["train"].until is None
+
+
+def test_a_launch_whose_nodes_fail_one_by_one_counts_once() -> None:
+    names = ["train-0", "train-1"]
+    late = launch(*names, at=NOW - 200, launched=NOW - 200)
+    first = decided(view=slurm(*(node(name, STARTING) for name in names)), has=cloud(instance("train-1", at=NOW - 200)), memory=Memory(launches=(late,)))
+    second = decided(view=slurm(node("train-1", STARTING)), memory=first.memory, now=NOW + 30)
+    assert (second.memory.failed_boots, second.memory.failed_launches) == ({"train": 2}, {"train": 1})
+
+
+def test_spot_instances_that_are_taken_back_while_they_boot_count_for_nothing() -> None:
+    on = table(node_set(count=16, kind="spot"))
+    names = [f"train-{number}" for number in range(12)]
+    view = slurm(*(node(name, STARTING, base="mixed") for name in names), jobs={7: names}, also=on)
+    has = cloud(*(instance(name, life=Life.ENDED) for name in names))
+    decision = decided(on=on, view=view, has=has, memory=Memory(launches=(launch(*names),)))
+    assert of(decision, steps.StartNow) == [steps.StartNow((7,))]
+    assert (decision.memory.failed_boots, decision.memory.holds) == ({}, {})
+
+
 def test_a_boot_that_succeeds_ends_the_row() -> None:
-    nine = failing(9, QUIET)
+    nine = failing(3, 3, 3)
     view = slurm(node("train-0"), also=table())
     up = decided(view=view, has=cloud(instance("train-0")), memory=dataclasses.replace(nine.memory, launches=(launch("train-0"),)))
     assert (up.memory.failed_boots, up.memory.last_failures) == ({}, {})
     assert up.memory.launches == ()
-    assert failing(9, up.memory).memory.holds == {}
+    assert failing(3, 3, 3, memory=up.memory).memory.holds == {}
 
 
 def test_a_hold_for_failed_boots_ends_with_another_template_and_with_release() -> None:
-    memory = failing(10, QUIET).memory
-    on = table(node_set(count=40))
-    held = slurm(*(node(name, OFF, base="down", reason=memory.holds["train"].reason) for name in on.owners()))
-    much_later = NOW + 1e6
-    assert of(decided(on=on, view=held, memory=memory, now=much_later), steps.Release) == []
+    memory = failing(3, 3, 4).memory
+    held = slurm(*(node(name, OFF, base="down", reason=memory.holds["train"].reason) for name in FORTY.owners()))
+    assert of(decided(on=FORTY, view=held, memory=memory, now=NOW + 3599), steps.Release) == []
     mended = table(node_set(count=40, launch_template_version="4"))
-    assert of(decided(on=mended, view=held, memory=memory, now=much_later), steps.Release) == [
-        steps.Release(on.node_sets[0].nodes, "switched off and fit for use")
-    ]
-    assert of(decided(on=on, view=held, memory=holds.released(memory, "train"), now=much_later), steps.Release)
+    for on, known in ((mended, memory), (FORTY, holds.released(memory, "train"))):
+        released = decided(on=on, view=held, memory=known, now=NOW + 3599)
+        assert of(released, steps.Release) == [steps.Release(on.node_sets[0].nodes, "switched off and fit for use")]
+        assert (released.memory.failed_boots, released.memory.failed_launches) == ({}, {})
+
+
+def test_a_node_set_whose_nodes_did_not_boot_is_tried_with_one_after_an_hour() -> None:
+    memory = failing(3, 3, 4).memory
+    hold = memory.holds["train"]
+    down = [node(name, OFF, base="down", reason=hold.reason) for name in FORTY.owners()]
+    due = NOW + 3600
+    released = decided(on=FORTY, view=slurm(*down), memory=memory, now=due)
+    assert released.steps == (steps.Release(("train-0",), "switched off and fit for use"),)
+    started = decided(on=FORTY, view=slurm(node("train-0", OFF), *down[1:]), memory=released.memory, now=due + 30)
+    assert started.steps == (steps.PowerUp(("train-0",), "to see whether nodes of its set boot now"),)
+    view = slurm(node("train-0", STARTING, address="10.0.0.1"), *down[1:])
+    request = Request((Wanted(("train-0",), None),))
+    asked = resume(request, table=FORTY, slurm=view, cloud=cloud(), memory=started.memory, now=due + 31)
+    [ask] = asked.steps
+    assert isinstance(ask, steps.Ask)
+    one = dataclasses.replace(ask.launch, launched_at=due + 32, instances={"train-0": "i-train-0"})
+    booting = asked.memory.with_launch(one)
+    has = cloud(instance("train-0", at=due + 32))
+    assert decided(on=FORTY, view=view, has=has, memory=booting, now=due + 60).steps == (), "one is enough"
+    failed = decided(on=FORTY, view=view, has=has, memory=booting, now=due + 32 + BOOT_TIMEOUT_S)
+    again = failed.memory.holds["train"]
+    assert (again.until, again.times, again.trial_at) == (None, 2, due + 32 + BOOT_TIMEOUT_S + 7200)
+    up = decided(on=FORTY, view=slurm(node("train-0"), *down[1:]), has=has, memory=booting, now=due + 90)
+    assert (up.memory.holds, up.memory.failed_boots) == ({}, {})
+    assert of(decided(on=FORTY, view=slurm(node("train-0"), *down[1:]), has=has, memory=up.memory, now=due + 120), steps.Release)
+
+
+def test_a_refusal_puts_off_the_trial_of_a_held_node_set_and_shortens_no_hold() -> None:
+    memory = failing(3, 3, 4).memory
+    [node_set_] = FORTY.node_sets
+    during = holds.refused(memory, node_set_, "no capacity", NOW + 5)
+    assert during.holds == memory.holds
+    due = holds.refused(memory, node_set_, "no capacity", NOW + 3600)
+    assert due.holds["train"] == dataclasses.replace(memory.holds["train"], trial_at=NOW + 3600 + holds.CAPACITY_HOLD_S)
 
 
 # Holds

@@ -61,6 +61,21 @@ def test_instances_that_could_not_be_ended_are_no_failed_boots_of_nodes_that_are
     assert world.actor._store.read().holds == {}
 
 
+def test_a_node_set_that_boots_again_comes_back_by_itself(world: World) -> None:
+    world.boots = False
+    job = world.submit(10)
+    world.advance(1800)
+    assert world.actor._store.read().holds["train"].until is None
+    assert len(world.machines) == 30
+    world.advance(10 * 3600)
+    assert len(world.machines) == 33, "after one hour, two and four"
+    world.boots = True
+    world.advance(8 * 3600)
+    assert job.is_over
+    assert world.actor._store.read().holds == {}
+    assert live(world) == {}
+
+
 class Cluster(RuleBasedStateMachine):
     table = TWO_SETS
 

@@ -11,10 +11,21 @@ LONGEST_HOLD_S = 3600.0
 IN_A_ROW_WITHIN_S = 1800.0
 """A refusal so long after the end of a hold is a new story."""
 MOST_FAILED_BOOTS = 10  # as ParallelCluster's protected_failure_count
+MOST_FAILED_LAUNCHES = 3
+"""Nodes that fail together may do so for one reason that is over soon."""
+TRIAL_AFTER_S = 3600.0
+LONGEST_TRIAL_S = 86_400.0
+"""A node set whose nodes don't boot is tried with one node after an hour, then after two …, but once a day."""
 
 
 def active(memory: Memory, node_set: NodeSet, now: float) -> Hold | None:
-    """Give the node set's hold if it still holds. One without an end ends when what failed is replaced."""
+    """Give the hold for which nothing may be asked for now: one without an end lets a trial through when it is due."""
+    hold = standing(memory, node_set, now)
+    return None if hold is None or is_due(hold, now) else hold
+
+
+def standing(memory: Memory, node_set: NodeSet, now: float) -> Hold | None:
+    """Give the hold that keeps the node set out of the scheduler's reach. One without an end ends when a node boots, or what failed is replaced."""
     hold = memory.holds.get(node_set.name)
     if hold is None:
         return None
@@ -23,9 +34,20 @@ def active(memory: Memory, node_set: NodeSet, now: float) -> Hold | None:
     return hold if now < hold.until else None
 
 
+def is_due(hold: Hold, now: float) -> bool:
+    """Say whether one node of the set is to be tried."""
+    return hold.until is None and now >= _trial_at(hold)
+
+
+def _trial_at(hold: Hold) -> float:
+    return hold.since + TRIAL_AFTER_S if hold.trial_at is None else hold.trial_at
+
+
 def refused(memory: Memory, node_set: NodeSet, why: str, now: float) -> Memory:
     """Remember that the cloud has nothing of this kind at the moment; each refusal in a row holds twice as long."""
     earlier = memory.holds.get(node_set.name)
+    if later := _later(memory, node_set, now + CAPACITY_HOLD_S, now):
+        return later
     is_again = earlier is not None and earlier.until is not None and now < earlier.until + IN_A_ROW_WITHIN_S
     times = earlier.times + 1 if earlier and is_again else 1
     if earlier and earlier.until is not None and now < earlier.until:
@@ -36,33 +58,65 @@ def refused(memory: Memory, node_set: NodeSet, why: str, now: float) -> Memory:
 
 def waiting(memory: Memory, node_set: NodeSet, why: str, *, until: float, now: float) -> Memory:
     """Remember that there is nothing before a known time."""
+    if later := _later(memory, node_set, until, now):
+        return later
     return memory.with_hold(node_set.name, Hold(f"{OURS}{node_set.name} is held until {clock(until)}: {why}", now, until))
 
 
+def _later(memory: Memory, node_set: NodeSet, moment: float, now: float) -> Memory | None:
+    """Put a trial off, where a hold without an end stands: a shorter one must not take its place."""
+    hold = standing(memory, node_set, now)
+    if hold is None or hold.until is not None:
+        return None
+    return memory.with_hold(node_set.name, dataclasses.replace(hold, trial_at=max(_trial_at(hold), moment)))
+
+
+def are_too_many(memory: Memory, node_set: NodeSet) -> bool:
+    """Say whether so many nodes did not boot that no more are to be asked for."""
+    nodes, launches = memory.failed_boots.get(node_set.name, 0), memory.failed_launches.get(node_set.name, 0)
+    return nodes >= MOST_FAILED_BOOTS and launches >= MOST_FAILED_LAUNCHES
+
+
 def broken(memory: Memory, node_set: NodeSet, now: float) -> Memory:
-    """Remember that nodes of this set don't come up, whatever is done."""
+    """Remember that nodes of this set don't come up, whatever is done; each time in a row it takes twice as long until one is tried again."""
+    earlier = standing(memory, node_set, now)
+    times = earlier.times + 1 if earlier and earlier.until is None else 1
+    trial_at = now + min(TRIAL_AFTER_S * 2 ** (times - 1), LONGEST_TRIAL_S)
     count = memory.failed_boots.get(node_set.name, 0)
     reason = (
         f"{OURS}{node_set.name} is held: {count} nodes in a row did not boot (the last one, {memory.last_failures.get(node_set.name, 'unknown')}); "
         "look at `clusterwright-elastic status`, "
         f"then `clusterwright-elastic release {node_set.name}`"
     )
-    return memory.with_hold(node_set.name, Hold(reason, now, None, template=node_set.launch_template_version))
+    return memory.with_hold(node_set.name, Hold(reason, now, None, times, template=node_set.launch_template_version, trial_at=trial_at))
+
+
+def booted(memory: Memory, node_set: NodeSet) -> Memory:
+    """Forget what failed before: a node of the set is up."""
+    hold = memory.holds.get(node_set.name)
+    if hold and hold.until is None:
+        return released(memory, node_set.name)
+    return _without_failures(memory, node_set.name)
 
 
 def released(memory: Memory, name: str) -> Memory:
     """Forget a node set's hold and what led to it."""
     holds = {node_set: hold for node_set, hold in memory.holds.items() if node_set != name}
-    failed = {node_set: count for node_set, count in memory.failed_boots.items() if node_set != name}
+    return _without_failures(dataclasses.replace(memory, holds=holds), name)
+
+
+def _without_failures(memory: Memory, name: str) -> Memory:
+    boots = {node_set: count for node_set, count in memory.failed_boots.items() if node_set != name}
+    launches = {node_set: count for node_set, count in memory.failed_launches.items() if node_set != name}
     last = {node_set: why for node_set, why in memory.last_failures.items() if node_set != name}
-    return dataclasses.replace(memory, holds=holds, failed_boots=failed, last_failures=last)
+    return dataclasses.replace(memory, failed_boots=boots, failed_launches=launches, last_failures=last)
 
 
 def forgotten(memory: Memory, table: Table, now: float) -> Memory:
     """Forget holds that ended so long ago that they don't count any more, and those of what was replaced since."""
     for name, hold in memory.holds.items():
         node_set = table.by_name(name)
-        is_replaced = hold.until is None and node_set is not None and active(memory, node_set, now) is None
+        is_replaced = hold.until is None and node_set is not None and standing(memory, node_set, now) is None
         if node_set is None or is_replaced:
             memory = released(memory, name)
         elif hold.until is not None and now >= hold.until + IN_A_ROW_WITHIN_S:

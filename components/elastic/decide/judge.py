@@ -66,6 +66,8 @@ class Case:
     """The ended one is known to be the node's own, and of no earlier life."""
     launch: Launch | None = None
     hold: Hold | None = None
+    is_trial: bool = False
+    """It is to show whether nodes of a set that is held boot now."""
     full: str | None = None
     """The node's pool has all the nodes it may have: what Slurm is told of the others."""
     missing_since: float | None = None
@@ -116,12 +118,14 @@ def _off(case: Case) -> Verdict:
         return Verdict(Act.FAILED_BOOT, node.shortage)
     if launch and node.is_down and not node.is_ours and case.has_had_time:
         return Verdict(Act.FAILED_BOOT, "it did not register with Slurm in time")
-    if case.hold:
+    if case.hold and not case.is_trial:
         return Verdict(Act.HOLD, case.hold.reason) if not node.is_ours else LEAVE
     if case.full and not case.node_set.always_runs(node.name):
         return Verdict(Act.HOLD, case.full) if not node.is_ours else LEAVE
     if node.is_down or node.is_drained:
         return Verdict(Act.RELEASE, "switched off and fit for use")
+    if case.is_trial:
+        return Verdict(Act.START, "to see whether nodes of its set boot now")
     if case.node_set.always_runs(node.name):
         return Verdict(Act.START, f"{case.node_set.minimum} of {case.node_set.count} always run")
     return LEAVE
@@ -144,7 +148,10 @@ def _starting(case: Case) -> Verdict:
     since = launch.launched_at if launch and launch.launched_at else instance.launched_at if instance else case.now
     if instance is None:
         if case.has_ended:
-            return Verdict(Act.FAILED_BOOT, "its instance ended while it booted" + (f": {case.ended_because}" if case.ended_because else ""))
+            # The cloud takes spot instances back at any moment, which says nothing of what they boot.
+            is_taken_back = case.node_set.capacity_kind == "spot"
+            because = f": {case.ended_because}" if case.ended_because else ""
+            return Verdict(Act.FAIL if is_taken_back else Act.FAILED_BOOT, f"its instance ended while it booted{because}")
         if case.now - since >= VISIBLE_WITHIN_S:
             return Verdict(Act.FAILED_BOOT, f"its instance did not appear within {VISIBLE_WITHIN_S:.0f} s")
         return LEAVE

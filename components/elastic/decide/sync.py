@@ -99,7 +99,8 @@ def _judged(
 ) -> Iterator[_Judged]:
     launches = {node: launch for launch in memory.launches for node in launch.nodes}
     for node_set in table.node_sets:
-        hold = holds.active(memory, node_set, now)
+        hold = holds.standing(memory, node_set, now)
+        trial = _trial(node_set, slurm, launches) if hold and holds.is_due(hold, now) else None
         turn = _turn(node_set, slurm, memory, live, hold)
         for name in node_set.nodes:
             node = slurm.nodes.get(name)
@@ -117,11 +118,20 @@ def _judged(
                 ended_because=last.ended_because if last and has_ended else "",
                 launch=launch,
                 hold=hold,
+                is_trial=name == trial,
                 full=full.get(node_set.pool),
                 missing_since=memory.missing.get(name),
                 may_be_replaced=name in turn or not node_set.always_runs(name),
             )
             yield _Judged(case, judge(case))
+
+
+def _trial(node_set: NodeSet, slurm: Slurm, launches: Mapping[str, Launch]) -> str | None:
+    """Choose the node that shows whether nodes of the set boot now, unless one is about to show it."""
+    nodes = [slurm.nodes[name] for name in node_set.nodes if name in slurm.nodes]
+    if any(node.is_starting or "power_up" in node.flags or node.name in launches for node in nodes):
+        return None
+    return next((node.name for node in nodes if node.is_off and not node.is_kept and not node.has_jobs), None)
 
 
 def _turn(node_set: NodeSet, slurm: Slurm, memory: Memory, live: Mapping[str, Instance], hold: Hold | None) -> tuple[str, ...]:
@@ -275,22 +285,27 @@ def _repeats(judged: tuple[_Judged, ...], over: Collection[str]) -> Iterator[Ste
 
 
 def _counted(judged: tuple[_Judged, ...], memory: Memory, now: float) -> tuple[Memory, tuple[str, ...]]:
-    """Count nodes that did not boot; one that did ends the row. Also gives the node sets that have just failed too often."""
-    failed, last = dict(memory.failed_boots), dict(memory.last_failures)
-    broken: dict[str, NodeSet] = {}
+    """Count nodes that did not boot, and their launches; one that did ends the row. Also gives the node sets that have just failed too often."""
+    for node_set in {one.case.node_set.name: one.case.node_set for one in judged if one.verdict.act is Act.UP}.values():
+        memory = holds.booted(memory, node_set)
+    nodes, launches, last = dict(memory.failed_boots), dict(memory.failed_launches), dict(memory.last_failures)
+    failed: dict[str, Launch] = {}
     for one in judged:
-        name = one.case.node_set.name
-        if one.verdict.act is Act.UP:
-            failed.pop(name, None)
-            last.pop(name, None)
-        elif one.verdict.act is Act.FAILED_BOOT:
-            failed[name] = failed.get(name, 0) + 1
-            last[name] = f"{one.case.node.name}: {one.verdict.why}"
-            if failed[name] >= holds.MOST_FAILED_BOOTS and not one.case.hold:
-                broken[name] = one.case.node_set
-    memory = dataclasses.replace(memory, failed_boots=failed, last_failures=last)
-    for node_set in broken.values():
-        memory = holds.broken(memory, node_set, now)
+        if one.verdict.act is Act.FAILED_BOOT and one.case.launch:
+            nodes[one.case.node_set.name] = nodes.get(one.case.node_set.name, 0) + 1
+            failed[one.case.launch.token] = one.case.launch
+            last[one.case.node_set.name] = f"{one.case.node.name}: {one.verdict.why}"
+    for launch in failed.values():
+        launches[launch.node_set] = launches.get(launch.node_set, 0) + (not launch.has_failed)
+        memory = memory.with_launch(dataclasses.replace(launch, has_failed=True))
+    memory = dataclasses.replace(memory, failed_boots=nodes, failed_launches=launches, last_failures=last)
+    broken = []
+    for node_set in {one.case.node_set.name: one.case.node_set for one in judged if one.verdict.act is Act.FAILED_BOOT}.values():
+        hold = holds.standing(memory, node_set, now)
+        is_failed_trial = hold is not None and holds.is_due(hold, now)
+        if is_failed_trial or (holds.are_too_many(memory, node_set) and not hold):
+            memory = holds.broken(memory, node_set, now)
+            broken.append(node_set.name)
     return memory, tuple(broken)
 
 
