@@ -83,6 +83,8 @@ class Memory:
 
     lives: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Node that is up → the instance on which it was last seen to run."""
+    looked_at: float = 0.0
+    """When `sync` last looked at nodes that it waits for; 0: it waits for none."""
 
     def launch_of(self, node: str) -> Launch | None:
         return next((launch for launch in self.launches if node in launch.nodes), None)
@@ -221,4 +223,5 @@ def decode(record: Mapping[str, Any]) -> Memory:
         terminated=dict(record["terminated"]),
         requeued={int(job): at for job, at in record["requeued"].items()},
         lives=dict(record.get("lives", {})),
+        looked_at=record.get("looked_at", 0.0),
     )

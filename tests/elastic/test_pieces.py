@@ -116,6 +116,7 @@ FULL = Memory(
     terminated={"i-1": NOW},
     requeued={7: NOW},
     lives={"train-3": "i-3"},
+    looked_at=NOW,
 )
 
 

@@ -248,6 +248,29 @@ def test_one_mishap_of_a_large_job_holds_nothing() -> None:
     assert failing(12, 12, memory=once.memory).memory.holds["train"].until is None
 
 
+def test_a_clock_that_is_set_while_nodes_boot_fails_none_of_them() -> None:
+    names = [f"train-{number}" for number in range(12)]
+    view = slurm(*(node(name, STARTING, address="10.0.0.1") for name in names), also=FORTY)
+    has = cloud(*(instance(name, at=NOW - 60) for name in names))
+    before = decided(on=FORTY, view=view, has=has, memory=Memory(launches=(launch(*names),)))
+    ahead = decided(on=FORTY, view=view, has=has, memory=before.memory, now=NOW + 1200)
+    assert (ahead.steps, ahead.memory.failed_boots) == ((), {})
+    memory, moment = ahead.memory, NOW + 1200
+    while moment < NOW + 1200 + BOOT_TIMEOUT_S - 90:
+        moment += 30
+        decision = decided(on=FORTY, view=view, has=has, memory=memory, now=moment)
+        assert decision.steps == ()
+        memory = decision.memory
+    late = decided(on=FORTY, view=view, has=has, memory=memory, now=moment + 60)
+    assert late.memory.failed_boots == {"train": 12}, "they have the time of a boot, and no more"
+
+
+def test_what_is_not_waited_for_needs_no_writing() -> None:
+    view = slurm(node("train-0"), also=table())
+    first = decided(view=view, has=cloud(instance("train-0")))
+    assert decided(view=view, has=cloud(instance("train-0")), memory=first.memory, now=NOW + 30).memory == first.memory
+
+
 def test_a_launch_whose_nodes_fail_one_by_one_counts_once() -> None:
     names = ["train-0", "train-1"]
     late = launch(*names, at=NOW - 200, launched=NOW - 200)

@@ -33,6 +33,8 @@ ORPHAN_AFTER_S = 90.0
 FORGET_TERMINATED_AFTER_S = 300.0
 REPLACED_AT_ONCE = 0.1
 """Of the nodes of a set that always run, so many are replaced at a time, but at least one: what they are replaced with may not boot."""
+LOOKS_APART_S = 300.0
+"""So long after the last look, nobody has seen whether the time really passed: the program did not run, or the clock was set."""
 HURRY_FOR_S = 150.0
 """So long a job that lost its nodes is told to start at once, again and again: while its processes end, it does not listen (seen with 24.11)."""
 
@@ -45,7 +47,7 @@ class _Judged:
 
 def sync(*, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> Decision:
     """Decide one step of mending."""
-    memory = leases.held(holds.forgotten(memory, table, now), table, cloud, now)
+    memory = leases.held(holds.forgotten(_only_seen(memory, now), table, now), table, cloud, now)
     shown, cloud = cloud, _as_told(cloud, memory)
     owners = table.owners()
     live, ended = _by_node(cloud, memory)
@@ -67,6 +69,17 @@ def sync(*, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float
     steps += [*_repeats(judged, pools.over(table, slurm=slurm, cloud=shown, memory=memory)), *asked.steps]
     memory = _remembered(judged, asked.memory, steps, now)
     return decision(steps, memory)
+
+
+def _only_seen(memory: Memory, now: float) -> Memory:
+    """Let only time count against nodes in which they were looked at."""
+    unseen = now - memory.looked_at
+    if not memory.looked_at or unseen < LOOKS_APART_S:
+        return memory
+    launches = tuple(
+        launch if launch.launched_at is None else dataclasses.replace(launch, launched_at=launch.launched_at + unseen) for launch in memory.launches
+    )
+    return dataclasses.replace(memory, launches=launches, missing={node: since + unseen for node, since in memory.missing.items()})
 
 
 def _as_told(cloud: Cloud, memory: Memory) -> Cloud:
@@ -329,4 +342,6 @@ def _remembered(judged: tuple[_Judged, ...], memory: Memory, steps: Iterable[Ste
     terminated = {instance: at for instance, at in memory.terminated.items() if now - at < FORGET_TERMINATED_AFTER_S}
     lost = {job: now for step in steps if isinstance(step, StartNow) for job in step.jobs}
     requeued = {job: at for job, at in {**lost, **memory.requeued}.items() if now - at < HURRY_FOR_S}
-    return dataclasses.replace(memory.without(frozenset(over)), missing=missing, terminated={**terminated, **ending}, requeued=requeued, lives=lives)
+    memory = memory.without(frozenset(over))
+    looked_at = now if memory.launches or missing else 0.0
+    return dataclasses.replace(memory, missing=missing, terminated={**terminated, **ending}, requeued=requeued, lives=lives, looked_at=looked_at)
