@@ -78,6 +78,14 @@ def test_an_instance_of_a_part_of_a_launch_is_that_launch_s() -> None:
     assert decision.steps == ()
 
 
+@pytest.mark.parametrize("off", [OFF, OFF | {"drain"}])
+def test_what_is_off_by_now_is_not_asked_for(off: frozenset[str]) -> None:
+    view = slurm(node("train-0", off, reason="ada"), node("train-1", STARTING, base="mixed"), node("train-2", OFF, base="mixed"), also=table())
+    request = Request((Wanted(("train-0",), 7), Wanted(("train-1", "train-2"), 8)))
+    decision = resume(request, table=table(), slurm=view, cloud=cloud(), memory=Memory(), now=NOW)
+    assert [one.nodes for one in asked(decision)] == [("train-1", "train-2")], "one that a job has is about to be started"
+
+
 def test_unknown_nodes_are_refused_and_the_others_asked_for() -> None:
     decision = wanted((7, ("train-0",)), (8, ("other-0",)))
     assert [type(step) for step in decision.steps] == [steps.SetDown, steps.Ask]

@@ -59,7 +59,7 @@ class Answer:
 def resume(request: Request, *, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> Decision:
     """Decide what to ask the cloud for. Launches are remembered before they are asked for, so that a killed run is taken up by the next."""
     owners = table.owners()
-    known = request_of_known(request, owners)
+    known = request_of_known(_still(request, slurm), owners)
     steps: list[Step] = []
     unknown = tuple(node for group in request.groups for node in group.nodes if node not in owners)
     if unknown:
@@ -100,6 +100,12 @@ def resume(request: Request, *, table: Table, slurm: Slurm, cloud: Cloud, memory
         room.take(left)
     merged, memory = _merged(asked, memory)
     return decision([*steps, *(Ask(launch, "wanted by Slurm") for launch in merged)], memory)
+
+
+def _still(request: Request, slurm: Slurm) -> Request:
+    """Leave out what is switched off by now: the call waited for its turn, and Slurm takes a node for starting before it asks for it."""
+    off = {node.name for node in slurm.nodes.values() if node.is_off and not node.has_jobs and "power_up" not in node.flags}
+    return Request(tuple(dataclasses.replace(group, nodes=tuple(node for node in group.nodes if node not in off)) for group in request.groups))
 
 
 def request_of_known(request: Request, owners: Mapping[str, NodeSet]) -> tuple[Wanted, ...]:
