@@ -131,6 +131,12 @@ class Cluster(RuleBasedStateMachine):
         self.world.nodes[which].is_maintained = is_maintained
 
     @rule(which=st.sampled_from(sorted(TWO_SETS.owners())))
+    def have_slurm_drain(self, which: str) -> None:
+        known = self.world.nodes[which]
+        if known.power == "up" and not (known.is_down or known.is_drained):
+            known.is_drained, known.reason = True, "Kill task failed"
+
+    @rule(which=st.sampled_from(sorted(TWO_SETS.owners())))
     def drain(self, which: str) -> None:
         known = self.world.nodes[which]
         if not (known.is_down or known.is_drained):

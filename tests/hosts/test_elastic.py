@@ -73,6 +73,24 @@ def test_a_job_of_two_nodes_starts_two_hosts_which_go_when_idle(stack: Deploymen
 
 
 @pytest.mark.soak
+def test_a_node_that_slurm_itself_drains_is_made_anew_and_a_person_s_stays(stack: Deployment) -> None:
+    job = stack.ssh("sbatch --parsable --nodes=2 --wrap 'sleep 20'").strip()
+    wait_until(lambda: state(stack, job) == "RUNNING", awaiting="the job to run", within_s=120)
+    slurm(stack, "scontrol", "update", "nodename=train-0", "state=drain", "reason=ada looks at the fans")
+    # Signed as slurmctld signs its own, in words that nobody has listed.
+    told = ("scontrol", "update", "nodename=train-1", "state=drain", "reason=something is broken")
+    slurm(stack, "systemd-run", "--quiet", "--wait", "--pipe", "--uid=slurm", *told)
+    wait_until(lambda: state(stack, job) == "COMPLETED", awaiting="the job to be over", within_s=REPLACED_WITHIN_S)
+    wait_until(lambda: standing(stack) == {"train-0"}, awaiting="the drained node to be switched off", within_s=IDLE_WITHIN_S)
+    assert "Slurm drained it: something is broken" in log(stack)
+    wait_until(
+        lambda: slurm(stack, "sinfo", "--noheader", "--nodes=train-1", "--format=%T") == "idle~", awaiting="the node to be fit for use", within_s=IDLE_WITHIN_S
+    )
+    slurm(stack, "scontrol", "update", "nodename=train-0", "state=resume")
+    wait_until(lambda: not standing(stack), awaiting="idle hosts to go", within_s=IDLE_WITHIN_S)
+
+
+@pytest.mark.soak
 def test_a_host_that_dies_under_a_job_is_replaced_and_the_job_runs(stack: Deployment) -> None:
     job = stack.ssh("sbatch --parsable --nodes=2 --requeue --wrap 'sleep 60; srun hostname'").strip()
     wait_until(lambda: state(stack, job) == "RUNNING", awaiting="the job to run", within_s=120)
