@@ -22,6 +22,7 @@ log = logging.getLogger("clusterwright-elastic")
 
 class SlurmPort(Protocol):
     def view(self) -> Slurm: ...
+    def spares_kept(self) -> bool: ...
     def set_state(self, nodes: Sequence[str], state: str, *, reason: str = "") -> list[str]: ...
     def set_addresses(self, addresses: Sequence[tuple[str, str]]) -> list[str]: ...
     def requeue(self, jobs: Iterable[int]) -> list[str]: ...
@@ -94,7 +95,8 @@ class Actor:
 
     def suspend(self, nodes: Sequence[str]) -> None:
         slurm, cloud = self._slurm.view(), self._fleet.view()
-        self._carry_out(decide.suspend(nodes, table=self._table, slurm=slurm, cloud=cloud, memory=self._store.read(), now=self._clock()))
+        spares, memory = self._slurm.spares_kept(), self._store.read()
+        self._carry_out(decide.suspend(nodes, table=self._table, slurm=slurm, cloud=cloud, memory=memory, now=self._clock(), spares_kept=spares))
 
     def sync(self) -> None:
         # The cloud first: what Slurm starts in between then looks young, never lost.

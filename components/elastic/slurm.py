@@ -13,6 +13,7 @@ AT_ONCE = 1000  # nodes in one command: an argument has at most 128 KiB (execve(
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 """slurmctld starts its programs without a PATH."""
 JOB_STATES = "RUNNING,CONFIGURING,COMPLETING,SUSPENDED,STOPPED"
+KEPT_STATES = frozenset({"DOWN", "DRAIN"})
 OUR_RESERVATIONS = "clusterwright-lease-"
 _REASON = re.compile(r" Reason=(.*?)(?: \[([^\[\]@]*)@[^\[\]@]*\]|$)")
 
@@ -50,6 +51,7 @@ class Commands:
 
     def __init__(self, run: Run = run):
         self._run = run
+        self._config: str | None = None
 
     def view(self) -> Slurm:
         """Give what Slurm says now."""
@@ -62,10 +64,20 @@ class Commands:
 
     def state_folder(self) -> str:
         """Give StateSaveLocation."""
-        found = re.search(r"^StateSaveLocation\s*=\s*(\S+)", self._run(["scontrol", "show", "config"]), re.MULTILINE)
-        if not found:
+        folder = self._setting("StateSaveLocation")
+        if not folder:
             raise Unanswered("`scontrol show config` names no StateSaveLocation")
-        return found[1]
+        return folder
+
+    def spares_kept(self) -> bool:
+        """Say whether Slurm leaves on, however long they are idle, nodes that a person drained or took down (slurm.conf(5), SuspendExcStates; not before 23.02)."""
+        return set(self._setting("SuspendExcStates").upper().split(",")) >= KEPT_STATES
+
+    def _setting(self, name: str) -> str:
+        if self._config is None:
+            self._config = self._run(["scontrol", "show", "config"])
+        found = re.search(rf"^{name}\s*=\s*(\S+)", self._config, re.MULTILINE)
+        return found[1] if found else ""
 
     def set_state(self, nodes: Sequence[str], state: str, *, reason: str = "") -> list[str]:
         """Set the state of nodes, and give what Slurm said of those that it refused.

@@ -157,6 +157,16 @@ def no_room_for(file: Path) -> None:
     (file.parent / f".{file.name}.{os.getpid()}").mkdir(parents=True)
 
 
+@pytest.mark.parametrize(("spared", "ended"), [("", []), ("DRAIN,MAINTENANCE", []), ("DOWN,DRAIN,MAINTENANCE", [["i-train-0"]])])
+def test_suspend_leaves_what_somebody_keeps_where_slurm_does_not(site: Site, spared: str, ended: list[list[str]]) -> None:
+    site.nodes("DOWN+CLOUD+POWERING_DOWN Reason=ada looks at the fans [ada@1795298981]", OFF)
+    site.instances = [instance("train-0")]
+    scontrol = site.folder / "scontrol"
+    scontrol.write_text(scontrol.read_text().replace('"show config") echo', f'"show config") echo "SuspendExcStates        = {spared or "(null)"}"; echo'))
+    assert cli.main(["suspend", "train-0"]) == 0
+    assert [question["instances"] for question in site.questions if question["do"] == "terminate"] == ended
+
+
 @pytest.mark.parametrize("command", ["suspend", "sync"])
 def test_what_is_to_end_ends_though_nothing_can_be_remembered(site: Site, command: str) -> None:
     site.nodes("IDLE+CLOUD+POWERING_DOWN" if command == "suspend" else OFF, "MIXED+CLOUD")

@@ -351,6 +351,19 @@ def test_only_what_slurm_switched_off_ends(flags: frozenset[str], base: str, is_
     assert decision.steps == ((steps.Terminate(("i-train-0",), "switched off by Slurm"),) if is_ended else ())
 
 
+@pytest.mark.parametrize(("base", "flags"), [("down", STOPPING), ("idle", STOPPING | {"drain"}), ("idle", OFF | {"maintenance"})])
+def test_what_a_person_keeps_ends_only_where_a_person_switched_it_off(base: str, flags: frozenset[str]) -> None:
+    view = slurm(node("train-0", flags, base=base, reason="ada looks at the fans"), also=table())
+    ended = {}
+    for spares_kept in (True, False):
+        decision = suspend(
+            ["train-0"], table=table(), slurm=view, cloud=cloud(instance("train-0")), memory=Memory(launches=(launch(),)), now=NOW, spares_kept=spares_kept
+        )
+        ended[spares_kept] = [step.instances for step in decision.steps if isinstance(step, steps.Terminate)]
+        assert (decision.memory.launches == ()) is spares_kept
+    assert ended == {True: [("i-train-0",)], False: []}
+
+
 def test_an_instance_that_is_not_shown_yet_ends_too() -> None:
     view = slurm(node("train-0", STOPPING), node("train-1", STARTING), also=table())
     memory = Memory(launches=(launch("train-0", "train-1"),))

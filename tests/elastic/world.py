@@ -106,6 +106,9 @@ class World:
         running = tuple(Job(job.id, "running", job.nodes, job.requeues) for job in self.jobs.values() if job.nodes and not job.is_over)
         return Slurm(nodes, running, tuple(self.reserved.values()))
 
+    def spares_kept(self) -> bool:
+        return True
+
     def set_state(self, nodes: Sequence[str], state: str, *, reason: str = "") -> list[str]:
         self.step()
         for name in nodes:

@@ -181,6 +181,17 @@ def test_nodes_of_the_fleet_come_and_go_and_the_others_stand(version: str) -> No
     assert set(conf.settings["SchedulerParameters"].split(",")) == {"salloc_wait_nodes", "sbatch_wait_nodes"}
 
 
+def test_what_somebody_took_down_comes_back_by_itself_only_where_hosts_stand() -> None:
+    table = {**FLEET, "node_sets": [FLEET["node_sets"][0]]}  # type: ignore[index]
+    returns = {}
+    for name, sets in (("all come and go", ["train"]), ("some stand", ["train", "debug"]), ("all stand", ["debug"])):
+        spec = clusters.cluster(*(clusters.node_set(one, nodes=4) for one in sets))
+        provided = {"fleet": table} if "train" in sets else {}
+        conf = parse(templates.render("slurm.conf.j2", role="slurm_config", spec=spec, slurm_config_cgroup="v1", provided=provided))
+        returns[name] = conf.settings["ReturnToService"]
+    assert returns == {"all come and go": "1", "some stand": "2", "all stand": "2"}
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_without_a_fleet_nothing_comes_and_goes(version: str) -> None:
     conf = slurm_conf(clusters.cluster(slurm=version))
@@ -198,7 +209,7 @@ def test_versions_differ_in_how_nodes_come_and_go(newer: str) -> None:
     old, new = elastic("22.05").settings, elastic(newer).settings
     assert (old["PrivateData"], old["SlurmctldParameters"], old["TreeWidth"]) == ("cloud", "enable_configless,cloud_reg_addrs", "65533")
     assert "SuspendExcStates" not in old
-    assert (new["SuspendExcStates"], new["SlurmctldParameters"], new["TreeWidth"]) == ("DRAIN,MAINTENANCE", "enable_configless", "16")
+    assert (new["SuspendExcStates"], new["SlurmctldParameters"], new["TreeWidth"]) == ("DOWN,DRAIN,MAINTENANCE", "enable_configless", "16")
     assert "PrivateData" not in new
 
 

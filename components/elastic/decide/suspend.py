@@ -8,12 +8,18 @@ from ..model import Cloud, Slurm, Table
 from .steps import Decision, Terminate, decision
 
 
-def suspend(nodes: Sequence[str], *, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> Decision:
-    """Decide which instances end. A node that Slurm has not switched off keeps its instance, whoever asks."""
+def suspend(nodes: Sequence[str], *, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float, spares_kept: bool = True) -> Decision:
+    """Decide which instances end. A node that Slurm has not switched off keeps its instance, whoever asks.
+
+    Args:
+        spares_kept: Slurm switches off what a person keeps only when a person says so. Otherwise it does so when the node was idle for a while, and its instance stays.
+    """
     owners = table.owners()
     ending = set()
     for name in nodes:
         node = slurm.nodes.get(name)
+        if node is not None and node.is_kept and not spares_kept:
+            continue
         if name in owners and (node is None or node.is_off or node.is_stopping or (node.is_down and not node.has_jobs)):
             ending.add(name)
     seen = {instance.id for instance in cloud.instances if instance.node in ending}
