@@ -34,11 +34,13 @@ class SlurmPort(Protocol):
 class Fleet(Protocol):
     """What has the instances of this stack, and no others."""
 
-    def view(self) -> Cloud:
-        """Give all instances of the stack, and the leases of its capacity.
+    def view(self, *, is_brief: bool = False) -> Cloud:
+        """Give all instances of the stack, with what the cloud announces of them, and the leases of its capacity.
 
+        Args:
+            is_brief: the instances are enough.
         Raises:
-            Unreachable: not known. An unknown cloud is never taken for an empty one.
+            Unreachable: it is not known what runs. An unknown cloud is never taken for an empty one.
         """
 
     def launch(self, launch: Launch) -> Answer:
@@ -90,17 +92,19 @@ class Actor:
 
     def resume(self, request: decide.Request) -> None:
         slurm, cloud = self._slurm.view(), self._fleet.view()
+        self._complain(cloud.unknown)
         decision = decide.resume(request, table=self._table, slurm=slurm, cloud=cloud, memory=self._store.read(), now=self._clock())
         self._carry_out(decision)
 
     def suspend(self, nodes: Sequence[str]) -> None:
-        slurm, cloud = self._slurm.view(), self._fleet.view()
+        slurm, cloud = self._slurm.view(), self._fleet.view(is_brief=True)
         spares, memory = self._slurm.spares_kept(), self._store.read()
         self._carry_out(decide.suspend(nodes, table=self._table, slurm=slurm, cloud=cloud, memory=memory, now=self._clock(), spares_kept=spares))
 
     def sync(self) -> None:
         # The cloud first: what Slurm starts in between then looks young, never lost.
         cloud, slurm = self._fleet.view(), self._slurm.view()
+        self._complain(cloud.unknown)
         self._carry_out(decide.sync(table=self._table, slurm=slurm, cloud=cloud, memory=self._store.read(), now=self._clock()))
 
     def _carry_out(self, decision: kinds.Decision) -> None:

@@ -311,5 +311,7 @@ class Cloud:
     """What the cloud says at one moment."""
 
     instances: tuple[Instance, ...]
-    leases: Mapping[str, Lease] = dataclasses.field(default_factory=dict)
-    """By node set."""
+    leases: Mapping[str, Lease] | None = dataclasses.field(default_factory=dict)
+    """By node set; None: not known, so that what stands because of them stays."""
+    unknown: tuple[str, ...] = ()
+    """What could not be asked beside the instances, in words."""

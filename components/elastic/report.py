@@ -24,6 +24,7 @@ def status(table: Table, *, slurm: Slurm, cloud: Cloud, memory: Memory, now: flo
             _node_set(node_set, slurm, cloud, memory, now) | {"full": full.get(node_set.pool), "unprotected": node_set.name in unprotected}
             for node_set in table.node_sets
         ],
+        "unknown": list(cloud.unknown),
         "next": act.plan(table, slurm=slurm, cloud=cloud, memory=memory, now=now)["steps"],
     }
 
@@ -66,6 +67,7 @@ def text(document: Mapping[str, Any]) -> str:
         if node_set["kept"]:
             lines.append(f"kept by somebody, so left alone: {', '.join(node_set['kept'])}")
     lines += dict.fromkeys(f"full: {node_set['full']}" for node_set in document["node_sets"] if node_set["full"])
+    lines += [f"unknown: {what}" for what in document["unknown"]]
     lines += ["", *(["next:", *(f"  {step}" for step in document["next"])] if document["next"] else ["nothing to do"])]
     return "\n".join(lines)
 

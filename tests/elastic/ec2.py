@@ -114,9 +114,9 @@ class Counted:
     def __init__(self, world: Ec2World, fleet: Aws):
         self._world, self._fleet = world, fleet
 
-    def view(self) -> Cloud:
+    def view(self, *, is_brief: bool = False) -> Cloud:
         self._world.step()
-        return self._fleet.view()
+        return self._fleet.view(is_brief=is_brief)
 
     def launch(self, launch: Launch) -> Answer:
         self._world.step()

@@ -295,7 +295,9 @@ def test_a_spot_notice_is_seen(account: Make) -> None:
 def test_a_capacity_block_is_a_lease_that_ends_half_an_hour_early(account: Make, simulated: SimulatedCloud) -> None:
     block = simulated.reserve(MACHINE, f"{REGION}a", 2, kind="capacity-block", starts_in_s=-3600, ends_in_s=7200).id
     here = account(kind="block", capacity=block)
-    lease = here.fleet.view().leases["train"]
+    leases = here.fleet.view().leases
+    assert leases
+    lease = leases["train"]
     assert lease.ends - lease.begins == pytest.approx(3600 + 7200 - 1800, abs=2)
     assert names(here.fleet.launch(order("train-0", "train-1"))) == {"train-0", "train-1"}
     assert here.fleet.launch(order("train-2", token="token-2")).refusal is Refusal.CAPACITY
@@ -373,6 +375,20 @@ def as_controller(here: Account, session: Any, *, without: Collection[str] = ())
     image = str(next(images.public(REGION))["ImageId"])
     host = here.cloud.make("ec2.Instance", ami=image, instanceType="m5.large", subnetId=here.cloud.thing("ec2.Subnet").id, iamInstanceProfile=profile["name"])
     return session.client("ec2", region_name=REGION, **here.cloud.keys_of(host.id))
+
+
+@pytest.mark.parametrize(("kind", "call"), [("spot", "ec2.DescribeSpotInstanceRequests"), ("block", "ec2.DescribeCapacityReservations")])
+def test_what_cannot_be_asked_beside_the_instances_keeps_nothing_running(account: Make, simulated: SimulatedCloud, kind: str, call: str) -> None:
+    block = simulated.reserve(MACHINE, f"{REGION}a", 2, kind="capacity-block", starts_in_s=-3600, ends_in_s=72000).id if kind == "block" else None
+    here = account(kind=kind, capacity=block)
+    here.fleet.launch(order("train-0", "train-1"))
+    here.cloud.fault(call, "fail", code="UnauthorizedOperation", times=None)
+    seen = here.fleet.view()
+    assert {one.node for one in seen.instances} == {"train-0", "train-1"}
+    assert (len(seen.unknown), seen.leases is None) == (1, kind == "block")
+    asked = here.cloud.count(call)
+    assert len(here.fleet.view(is_brief=True).instances) == 2
+    assert here.cloud.count(call) == asked
 
 
 # What is asked again

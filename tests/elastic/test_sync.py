@@ -454,6 +454,12 @@ def test_a_lease_without_a_reservation_is_named() -> None:
     assert "train: no reservation keeps jobs from outliving its capacity" in report.text(document)
 
 
+def test_while_it_is_not_known_when_leases_end_what_stands_because_of_them_stays() -> None:
+    standing = dataclasses.replace(slurm(also=BLOCK), reservations=(Reservation(f"{PREFIX}train", NOW + 100, ("train-0", "train-1")),))
+    decision = decided(on=BLOCK, view=standing, has=Cloud((instance("train-9", at=NOW - 100),), None))
+    assert decision.steps == (steps.Terminate(("i-train-9",), "no node wants it"),)
+
+
 def test_nothing_is_started_before_a_lease_begins_or_after_it_ends() -> None:
     on = table(node_set(count=2, minimum=2, kind="block", capacity="cr-1"))
     early = decided(on=on, has=leased(NOW + 3600, NOW + 7200))

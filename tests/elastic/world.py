@@ -293,7 +293,7 @@ class Door:
     def __init__(self, world: World):
         self._world = world
 
-    def view(self) -> Cloud:
+    def view(self, *, is_brief: bool = False) -> Cloud:
         world = self._world
         world.step()
         if not world.is_reachable:

@@ -16,6 +16,8 @@ SAME_WITHIN_S = 60.0
 
 def reservations(table: Table, slurm: Slurm, cloud: Cloud, now: float) -> Iterator[Step]:
     """Reserve the nodes of each lease from its end on, and take back reservations whose lease is gone."""
+    if cloud.leases is None:
+        return
     wanted: dict[str, Reserve] = {}
     for name, lease in cloud.leases.items():
         node_set = table.by_name(name)
@@ -48,7 +50,7 @@ def unprotected(table: Table, slurm: Slurm, cloud: Cloud, now: float) -> tuple[s
 
 def held(memory: Memory, table: Table, cloud: Cloud, now: float) -> Memory:
     """Hold node sets whose lease has not begun, and those whose lease is over."""
-    for name, lease in cloud.leases.items():
+    for name, lease in (cloud.leases or {}).items():
         node_set = table.by_name(name)
         if node_set is None or holds.active(memory, node_set, now):
             continue

@@ -73,6 +73,7 @@ LATER_CODES = frozenset(
 """Amazon EC2 API Reference, "Error codes". An instance that was just started may not be found yet ("Eventual consistency")."""
 EXPLAINED = {"Client.InternalError": "EC2 may not use the key of its disks for who started it"}
 """Word in what EC2 says of an instance's end → what it means (EC2 User Guide, "Troubleshoot instance launch issues", "Instance terminates immediately")."""
+FAILURES = (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError)
 NAME_AGAIN_AFTER_S = (1.0, 2.0, 4.0)
 """Then the next `sync` goes on."""
 
@@ -97,14 +98,26 @@ class Aws:
         self._ec2 = client or boto3.client("ec2", region_name=table.region, config=settings)
         self._now, self._pause = now, pause
 
-    def view(self) -> Cloud:
+    def view(self, *, is_brief: bool = False) -> Cloud:
         try:
             instances = self._all()
-            noticed = self._noticed() if any(node_set.capacity_kind == "spot" for node_set in self._table.node_sets) else set()
-            leases = dict(self._leases())
-        except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
+        except FAILURES as error:
             raise Unreachable(f"EC2 can't be asked what runs: {error}") from error
-        return Cloud(tuple(dataclasses.replace(one, has_notice=one.id in noticed) for one in instances), leases)
+        if is_brief:
+            return Cloud(instances, None)
+        # What is beside the instances may fail for itself: nothing that is to end waits for it.
+        unknown: list[str] = []
+        noticed: set[str] = set()
+        leases: dict[str, Lease] | None = None
+        try:
+            noticed = self._noticed() if any(node_set.capacity_kind == "spot" for node_set in self._table.node_sets) else set()
+        except FAILURES as error:
+            unknown.append(f"EC2 can't be asked which spot instances it takes back: {error}")
+        try:
+            leases = dict(self._leases())
+        except FAILURES as error:
+            unknown.append(f"EC2 can't be asked when capacity begins and ends, so reservations stay as they are: {error}")
+        return Cloud(tuple(dataclasses.replace(one, has_notice=one.id in noticed) for one in instances), leases, tuple(unknown))
 
     def launch(self, launch: Launch) -> Answer:
         node_set = self._table.by_name(launch.node_set)

@@ -18,7 +18,7 @@ class Local:
     def __init__(self, table: Table):
         self._table = table
 
-    def view(self) -> Cloud:
+    def view(self, *, is_brief: bool = False) -> Cloud:
         templates = {node_set.name: node_set.launch_template_version for node_set in self._table.node_sets}
         answer = self._ask({"do": "list"})
         return Cloud(tuple(_instance(one, templates) for one in answer["instances"]))
