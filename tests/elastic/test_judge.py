@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from components.elastic.decide.judge import Act, Case, judge
+from components.elastic.decide.judge import Act, Case, Verdict, judge
 from components.elastic.memory import Hold
 from components.elastic.model import Node
 from tests.elastic.values import BOOT_TIMEOUT_S, NOW, OFF, STARTING, STOPPING, UP, instance, launch, node, node_set
@@ -190,3 +190,16 @@ def acts(one: Node, **more: Any) -> Act:
 )
 def test_a_node(one: Node, more: dict[str, Any], wanted: Act) -> None:
     assert acts(one, **more) is wanted
+
+
+@pytest.mark.parametrize(
+    ("reason", "why"),
+    [
+        (SLURMS, "it does not answer"),
+        ("", "it does not answer"),
+        ("reboot timed out", "Slurm took it down: reboot timed out"),
+        (GUARDS, "start guard: 7 of 8 GPUs"),
+    ],
+)
+def test_a_node_that_is_down_is_replaced_with_the_reason_that_somebody_gave(reason: str, why: str) -> None:
+    assert judge(Case(node(base="down", reason=reason), node_set(), NOW, instance=instance())) == Verdict(Act.FAIL, why)

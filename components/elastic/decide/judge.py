@@ -160,6 +160,12 @@ def _starting(case: Case) -> Verdict:
     return LEAVE
 
 
+def _why_down(node: Node) -> str:
+    if node.guards_reason:
+        return node.guards_reason.removeprefix(OURS)
+    return f"Slurm took it down: {node.reason}" if node.is_slurms and not node.reason.startswith("Not responding") else "it does not answer"
+
+
 def _unfit(case: Case) -> Verdict | None:
     """Fail the boot of a node that came up and is not what it should be, as Slurm says."""
     if case.launch and case.node.is_unfit and case.node.is_slurms:
@@ -178,7 +184,7 @@ def _up(case: Case) -> Verdict:
     if unfit := _unfit(case):
         return unfit
     if node.is_down:
-        return Verdict(Act.FAIL, "it does not answer")
+        return Verdict(Act.FAIL, _why_down(node))
     if instance is None and not node.is_answering:
         return Verdict(Act.FAIL, "its instance is gone") if case.is_missing_for(MISSING_FOR_S) else WAIT
     if node.is_drained and node.has_jobs:
