@@ -53,9 +53,9 @@ class OnCloud(Deployment):
         return {**own, **self.cloud.environment, "PATH": f"{client.PLUGIN_FOLDER}{os.pathsep}{own['PATH']}"}
 
     def running(self) -> dict[str, str]:
-        """Give the compute nodes that run: name → instance."""
+        """Give the compute nodes that run: name → instance. An instance gets its name right after its start, and is none of them before."""
         nodes = self.cloud.things(INSTANCE, tags={"clusterwright:part": "compute"})
-        return {one.tags["clusterwright:node"]: one.id for one in nodes}
+        return {one.tags["clusterwright:node"]: one.id for one in nodes if "clusterwright:node" in one.tags}
 
     def guest(self, hostname: str) -> int:
         (instance,) = self.cloud.things(INSTANCE, tags={"clusterwright:node": hostname})
