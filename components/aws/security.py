@@ -102,15 +102,31 @@ class Security(pulumi.ComponentResource):
     def _hosts(self) -> pulumi.Output[str]:
         # EFA wants the group to allow everything to and from itself, in both directions; a range of addresses in its place does not count (EC2 User Guide, "Get started with EFA").
         within = Rule("Hosts of the cluster, EFA included", itself=True)
-        return self._group("hosts", "Every host of the cluster.", ingress=[within], egress=[within, *self._way_out()], keep=self._args.keeps)
+        # Lustre's servers connect to clients too. They are let in by where they stand: a rule that named their group, which names this one, could be neither made nor deleted.
+        servers = [Rule("Servers of Lustre", *_range(port), cidrs=self._inside) for port in self._lustre_ports]
+        return self._group("hosts", "Every host of the cluster.", ingress=[within, *servers], egress=[within, *self._way_out()], keep=self._args.keeps)
 
     def _way_out(self) -> list[Rule]:
         """Where hosts may connect to. With address translation in front of them anywhere: packages, registries and data sets come from everywhere."""
         network, s3 = self._args.network, self._args.s3_prefix_list
         if network.egress == "nat":
             return [Rule("Through the address translation", cidrs=(_INTERNET,))]
-        inside = Rule("The network itself: storage and private endpoints", cidrs=(network.cidr,) if network.cidr else _PRIVATE_RANGES)
+        inside = Rule("The network itself: storage and private endpoints", cidrs=self._inside)
         return [inside] if s3 is None else [inside, Rule("S3", _HTTPS, prefix_lists=(s3,))]
+
+    @property
+    def _inside(self) -> tuple[str, ...]:
+        """Where the network's own addresses are."""
+        return (self._args.network.cidr,) if self._args.network.cidr else _PRIVATE_RANGES
+
+    @property
+    def _lustre_ports(self) -> list[str]:
+        return sorted({port for one in self._classes if one.kind == "lustre" for port in one.ports})
+
+    @property
+    def _classes(self) -> list[catalog.StorageClass]:
+        known = catalog.storage_classes("aws")
+        return [known[one.storage_class] for one in self._args.storage if one.storage_class]
 
     def _balancer(self) -> pulumi.Output[str]:
         to_hosts = Rule("SSH to login nodes", _SSH, groups=(self.hosts,))
@@ -130,12 +146,12 @@ class Security(pulumi.ComponentResource):
     def _storage(self) -> pulumi.Output[str]:
         """File systems: the ports of the classes in use, and NFS, over which the hosts' table of users comes.
 
-        Lustre's servers connect to clients too, so the rules go both ways; without 1018-1023 a mount works on some days and hangs on others.
+        Lustre's servers connect to clients too, and to each other, so the rules go both ways and to the group itself; FSx makes no file system in a group that lacks the latter, and without
+        1018-1023 a mount works on some days and hangs on others (FSx for Lustre User Guide, "File system access control with Amazon VPC" and "Creating an FSx for Lustre file system fails").
         """
-        known = catalog.storage_classes("aws")
-        classes = [known[one.storage_class] for one in self._args.storage if one.storage_class]
-        ports = {_NFS, *(port for one in classes if one.kind in ("lustre", "nfs") for port in one.ports)}
+        ports = {_NFS, *(port for one in self._classes if one.kind in ("lustre", "nfs") for port in one.ports)}
         rules = [Rule("File systems", *_range(port), groups=(self.hosts,)) for port in sorted(ports)]
+        rules += [Rule("Lustre among servers", *_range(port), itself=True) for port in self._lustre_ports]
         if self._args.uses_fabric_storage:
             rules += [Rule("EFA among servers", itself=True), Rule("EFA of hosts", groups=(self.hosts,))]
         return self._group("storage", "File systems of the cluster.", ingress=rules, egress=rules, keep=self._args.keeps)

@@ -3,16 +3,16 @@
 Each finding names the thing and says what would happen. A good stack has none.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from . import launching, schema
 from .cloud import Cloud
 from .failure import Refused
 from .resources import gateways, groups
+from .resources.storage import LUSTRE_PORTS
 from .store import Thing
 
-LUSTRE_PORTS = ((988, 988), (1018, 1023))  # FSx for Lustre user guide, "File system access control with Amazon VPC"
 NFS_PORT = (2049, 2049)
 FABRICS = ("efa", "efa-only")
 
@@ -65,10 +65,25 @@ def _balancers(cloud: Cloud) -> Iterator[str]:
 
 
 def _lustre(cloud: Cloud) -> Iterator[str]:
+    """FSx for Lustre User Guide, "File system access control with Amazon VPC": servers and clients connect to each other, and servers among themselves."""
     for system in cloud.store.all("fsx.LustreFileSystem"):
+        own, home = list(system.get("securityGroupIds", ())), cloud.need("ec2.Subnet", system["subnetIds"])["cidrBlock"]
         for ports in LUSTRE_PORTS:
-            if not _lets_in(cloud, system.get("securityGroupIds", ()), ports):
-                yield f"{system.id} can't be mounted: its security groups do not allow port{'s' if ports[0] != ports[1] else ''} {'-'.join(map(str, dict.fromkeys(ports)))}"
+            shown = f"port{'s' if ports[0] != ports[1] else ''} {'-'.join(map(str, dict.fromkeys(ports)))}"
+            if not _lets_in(cloud, own, ports):
+                yield f"{system.id} can't be mounted: its security groups do not allow {shown}"
+            elif not all(groups.lets(cloud, own, ports, direction=direction, peers=own, network=home) for direction in groups.DIRECTIONS):
+                yield f"{system.id} serves nothing: its servers can't reach each other at {shown}"
+            for client in _sources(cloud, own, ports):
+                if not groups.lets(cloud, [client], ports, direction="ingress", peers=own, network=home):
+                    yield f"{system.id} loses its clients of {client}: that security group does not let its servers in at {shown}"
+
+
+def _sources(cloud: Cloud, names: list[str], ports: tuple[int, int]) -> list[str]:
+    """Give the other groups from which these let in at some ports."""
+    found = [cloud.store.get("ec2.SecurityGroup", name) for name in names]
+    rules = [rule for group in found if group for rule in groups.open_to(cloud, group, direction="ingress") if groups.covers(rule, ports)]
+    return sorted({rule["group"] for rule in rules if rule.get("group")} - set(names))
 
 
 def _mount_targets(cloud: Cloud) -> Iterator[str]:
@@ -92,13 +107,13 @@ def _fabric_groups(cloud: Cloud) -> Iterator[str]:
 def _open_to_the_world(cloud: Cloud) -> Iterator[str]:
     for group in cloud.store.all("ec2.SecurityGroup"):
         for rule in groups.open_to(cloud, group, direction="ingress"):
-            if rule.get("cidr") in ("0.0.0.0/0", "::/0") and _covers(rule, (22, 22)):
+            if rule.get("cidr") in ("0.0.0.0/0", "::/0") and groups.covers(rule, (22, 22)):
                 yield f"{group.id} ({group['name']}) lets the whole world in at port 22"
 
 
 def _lets_in(cloud: Cloud, names: Any, ports: tuple[int, int]) -> bool:
     found = [cloud.store.get("ec2.SecurityGroup", name) for name in names]
-    return any(_covers(rule, ports) for group in found if group for rule in groups.open_to(cloud, group, direction="ingress"))
+    return any(groups.covers(rule, ports) for group in found if group for rule in groups.open_to(cloud, group, direction="ingress"))
 
 
 def _is_all_own(cloud: Cloud, name: str, direction: str) -> bool:
@@ -106,9 +121,3 @@ def _is_all_own(cloud: Cloud, name: str, direction: str) -> bool:
     if group is None:
         return False
     return any(rule["protocol"] in ("-1", "all") and rule.get("group") == group.id for rule in groups.open_to(cloud, group, direction=direction))
-
-
-def _covers(rule: Mapping[str, Any], ports: tuple[int, int]) -> bool:
-    if rule["protocol"] in ("-1", "all"):
-        return True
-    return rule["protocol"] in ("tcp", "6") and rule["fromPort"] <= ports[0] and ports[1] <= rule["toPort"]

@@ -12,6 +12,9 @@ from .landscape import TRUST, policy
 Change = tuple[Mapping[str, Any], str]
 SSH = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGqmDLDE2W6JOBYSbdcVbo0Yexample user@host"
 RULE = {"fromPort": 22, "toPort": 22, "protocol": "tcp", "cidrBlocks": ["10.0.0.0/8"]}
+ALL_OWN = {"fromPort": 0, "toPort": 0, "protocol": "-1", "self": True}
+LUSTRE = [{"fromPort": first, "toPort": last, "protocol": "tcp", "self": True} for first, last in ((988, 988), (1018, 1023))]
+FROM_CLIENTS = [{"fromPort": first, "toPort": last, "protocol": "tcp", "securityGroups": ["{group}"]} for first, last in ((988, 988), (1018, 1023))]
 FORWARD = [{"type": "forward", "targetGroupArn": "{targets}"}]
 LONG = "x" * 300
 
@@ -23,6 +26,10 @@ NEEDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "http-targets": ("lb.TargetGroup", {"name": "web", "port": 80, "protocol": "HTTP", "vpcId": "{vpc}"}),
     "host": ("ec2.Instance", {"ami": "{image}", "instanceType": "m5.large", "subnetId": "{a}"}),
     "files": ("efs.FileSystem", {"encrypted": True}),
+    "fabric-group": ("ec2.SecurityGroup", {"name": "fabric", "vpcId": "{vpc}", "ingress": [ALL_OWN], "egress": [ALL_OWN]}),
+    "lustre-group": ("ec2.SecurityGroup", {"name": "lustre", "vpcId": "{vpc}", "ingress": LUSTRE, "egress": LUSTRE}),
+    "one-way-group": ("ec2.SecurityGroup", {"name": "one-way", "vpcId": "{vpc}", "ingress": LUSTRE}),
+    "clients-group": ("ec2.SecurityGroup", {"name": "clients", "vpcId": "{vpc}", "ingress": FROM_CLIENTS, "egress": FROM_CLIENTS}),
     "scratch": ("fsx.LustreFileSystem", {"subnetIds": "{a}", "deploymentType": "SCRATCH_2", "storageCapacity": 1200}),
     "first-scratch": ("fsx.LustreFileSystem", {"subnetIds": "{a}", "deploymentType": "SCRATCH_1", "storageCapacity": 1200}),
     "saved": (
@@ -203,17 +210,20 @@ CASES: Sequence[tuple[str, Sequence[str], Mapping[str, Any], Sequence[Change]]] 
     ("efs.AccessPoint", ("files",), {"fileSystemId": "{files}", "posixUser": {"uid": 0, "gid": 0}, "rootDirectory": {"path": "/home"}}, (
         ({"posixUser": {"uid": 0}}, "BadRequest"), ({"fileSystemId": "fs-01234567"}, "FileSystemNotFound"),
     )),
-    ("fsx.LustreFileSystem", (), {
-        "subnetIds": "{a}", "securityGroupIds": ["{group}"], "deploymentType": "PERSISTENT_2", "storageType": "SSD", "storageCapacity": 19200, "perUnitStorageThroughput": 250, "efaEnabled": True,
+    ("fsx.LustreFileSystem", ("fabric-group", "lustre-group"), {
+        "subnetIds": "{a}", "securityGroupIds": ["{fabric-group}"], "deploymentType": "PERSISTENT_2", "storageType": "SSD", "storageCapacity": 19200, "perUnitStorageThroughput": 250, "efaEnabled": True,
         "metadataConfiguration": {"mode": "USER_PROVISIONED", "iops": 12000}, "kmsKeyId": "{key}",
     }, (
         ({"storageCapacity": 19000}, "BadRequest"), ({"storageCapacity": 9600}, "BadRequest"), ({"perUnitStorageThroughput": 200}, "BadRequest"), ({"deploymentType": "PERSISTENT_3"}, "BadRequest"),
         ({"deploymentType": "SCRATCH_2", "perUnitStorageThroughput": None}, "BadRequest"), ({"storageType": "HDD"}, "BadRequest"), ({"metadataConfiguration": None}, "BadRequest"),
         ({"metadataConfiguration": {"mode": "USER_PROVISIONED", "iops": 13000}}, "BadRequest"), ({"metadataConfiguration": {"mode": "AUTOMATIC", "iops": 12000}}, "BadRequest"),
         ({"securityGroupIds": ["{other-group}"]}, "InvalidNetworkSettings"), ({"securityGroupIds": []}, "InvalidNetworkSettings"), ({"subnetIds": "subnet-0"}, "InvalidSubnetID.NotFound"),
+        ({"securityGroupIds": ["{lustre-group}"]}, "InvalidNetworkSettings"),
         ({"driveCacheType": "READ"}, "BadRequest"), ({"weeklyMaintenanceStartTime": "monday"}, "BadRequest"), ({"automaticBackupRetentionDays": 91}, "BadRequest"),
     )),
-    ("fsx.LustreFileSystem", (), {"subnetIds": "{a}", "deploymentType": "SCRATCH_1", "storageCapacity": 3600}, (
+    ("fsx.LustreFileSystem", ("lustre-group", "one-way-group", "clients-group"), {"subnetIds": "{a}", "securityGroupIds": ["{lustre-group}"], "deploymentType": "SCRATCH_1", "storageCapacity": 3600}, (
+        ({"securityGroupIds": ["{group}"]}, "InvalidNetworkSettings"), ({"securityGroupIds": ["{one-way-group}"]}, "InvalidNetworkSettings"),
+        ({"securityGroupIds": ["{clients-group}"]}, "InvalidNetworkSettings"),
         ({"storageCapacity": 4800}, "BadRequest"), ({"automaticBackupRetentionDays": 7}, "BadRequest"), ({"kmsKeyId": "{key}"}, "BadRequest"), ({"perUnitStorageThroughput": 50}, "BadRequest"),
     )),
     ("fsx.LustreFileSystem", (), {

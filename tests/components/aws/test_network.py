@@ -149,9 +149,13 @@ def test_the_hosts_group_allows_everything_to_and_from_itself(blueprint: str) ->
 
 
 @pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)
-def test_nothing_comes_in_from_addresses_but_ssh_to_the_front(blueprint: str) -> None:
+def test_nothing_comes_in_from_addresses_but_ssh_to_the_front_and_lustre_from_inside(blueprint: str) -> None:
+    inside = [programs.resolved(blueprint).network.cidr]
     for one in programs.of(programs.library(blueprint), "SecurityGroup"):
         opened = [rule for rule in one.inputs["ingress"] if rule.get("cidrBlocks")]
+        if one.name == "hosts-security-group":
+            assert all((rule["fromPort"], rule["cidrBlocks"]) in ((988, inside), (1018, inside)) for rule in opened)
+            continue
         assert not opened or one.name in ("balancer-security-group", "login-security-group"), one.name
         assert all((rule["fromPort"], rule["toPort"], rule["protocol"]) == (22, 22, "tcp") for rule in opened), one.name
         assert all("0.0.0.0/0" not in rule["cidrBlocks"] for rule in opened), one.name
@@ -176,6 +180,14 @@ def test_lustre_is_reached_over_all_its_ports_in_both_directions(blueprint: str)
     for direction in ("ingress", "egress"):
         assert {(988, 988), (1018, 1023), (2049, 2049)} <= ports(storage[direction])
         assert all(rule.get("self") or rule["securityGroups"] == ["SecurityGroup/hosts-security-group"] for rule in storage[direction])
+        assert {(988, 988), (1018, 1023)} <= ports([rule for rule in storage[direction] if rule.get("self")]), "servers speak with each other"
+    inward = [rule for rule in group(programs.library(blueprint), "hosts").inputs["ingress"] if not rule.get("self")]
+    assert [(rule["protocol"], rule["cidrBlocks"]) for rule in inward] == [("tcp", [programs.resolved(blueprint).network.cidr])] * 2
+    assert ports(inward) == {(988, 988), (1018, 1023)}, "servers connect to clients too"
+
+
+def test_hosts_let_in_nobody_where_there_is_no_lustre() -> None:
+    assert [rule.get("self") for rule in group(programs.library("starter"), "hosts").inputs["ingress"]] == [True]
 
 
 def test_lustre_over_efa_allows_everything_among_hosts_and_servers() -> None:

@@ -5,7 +5,7 @@ Sources: VPC user guide, "Security group rules" and "Amazon VPC quotas"; the let
 
 import ipaddress
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import quotas
@@ -19,6 +19,8 @@ PROTOCOLS = frozenset({"tcp", "udp", "icmp", "icmpv6", "-1", "all"} | {str(numbe
 WITH_PORTS = frozenset({"tcp", "udp", "6", "17"})
 PORT_MOST = 65535
 SOURCES = ("cidrIpv4", "cidrIpv6", "prefixListId", "referencedSecurityGroupId")
+DIRECTIONS = ("ingress", "egress")
+EVERYTHING = (0, PORT_MOST)
 GROUP_RULES = ("vpc.SecurityGroupIngressRule", "vpc.SecurityGroupEgressRule")
 
 
@@ -32,7 +34,7 @@ class SecurityGroup(Rules):
                 raise Refused("InvalidParameterValue", f"Value ({want[name]}) for parameter {name} is invalid: 1 to 255 letters of {WORDS.pattern}")
         if want["name"].startswith("sg-"):
             raise Refused("InvalidParameterValue", f"Value ({want['name']}) for parameter GroupName is invalid: it must not begin with sg-")
-        for direction in ("ingress", "egress"):
+        for direction in DIRECTIONS:
             rules = want.get(direction, [])
             for rule in rules:
                 _check_inline(cloud, rule, want["vpcId"])
@@ -104,6 +106,33 @@ def open_to(cloud: Cloud, group: Thing, *, direction: str) -> Iterator[Mapping[s
                 "protocol": thing["ipProtocol"], "fromPort": thing.get("fromPort"), "toPort": thing.get("toPort"), "cidr": thing.get("cidrIpv4"),
                 "group": thing.get("referencedSecurityGroupId"),
             }  # fmt: skip
+
+
+def lets(cloud: Cloud, names: Iterable[str], ports: tuple[int, int], *, direction: str, peers: Iterable[str] = (), network: str | None = None) -> bool:
+    """Say whether groups together let TCP pass at all of some ports, to or from who carries one of the peers' groups, or stands anywhere in a network.
+
+    Args:
+        ports: first and last; `EVERYTHING`: any protocol, as EFA wants it.
+        network: a CIDR block, all of which a rule in CIDR form has to hold.
+    """
+    carried = set(peers)
+    for name in names:
+        group = cloud.store.get("ec2.DefaultSecurityGroup", name) or cloud.need("ec2.SecurityGroup", name)
+        for rule in open_to(cloud, group, direction=direction):
+            if covers(rule, ports) and (rule.get("group") in carried or (network and _holds(rule.get("cidr"), network))):
+                return True
+    return False
+
+
+def covers(rule: Mapping[str, Any], ports: tuple[int, int]) -> bool:
+    if rule["protocol"] in ("-1", "all"):
+        return True
+    return ports != EVERYTHING and rule["protocol"] in ("tcp", "6") and rule["fromPort"] <= ports[0] and ports[1] <= rule["toPort"]
+
+
+def _holds(cidr: str | None, network: str) -> bool:
+    """Say whether a rule's CIDR block holds all of an IPv4 network."""
+    return cidr is not None and ":" not in cidr and ipaddress.IPv4Network(network).subnet_of(ipaddress.IPv4Network(cidr))
 
 
 def _check_inline(cloud: Cloud, rule: Mapping[str, Any], vpc: str) -> None:

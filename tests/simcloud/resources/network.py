@@ -17,6 +17,8 @@ SHORTEST, LONGEST = 16, 28
 FIRST_FREE = 4  # network, router, DNS and one for later use; the broadcast address is the fifth
 PUBLIC = int(ipaddress.ip_address("198.18.0.0"))  # benchmarking addresses (RFC 2544): nobody's
 
+_ALL = {"protocol": "-1", "fromPort": 0, "toPort": 0}
+
 
 @of("ec2.Vpc")
 class Vpc(Rules):
@@ -31,7 +33,9 @@ class Vpc(Rules):
 
     def made(self, cloud: Cloud, thing: Thing) -> None:
         """Give the VPC what each comes with: a security group, a route table."""
-        group = _companion(cloud, thing, "ec2.SecurityGroup", "sg", name="default", description="default VPC security group", vpcId=thing.id)
+        # VPC User Guide, "Default security groups for your VPCs": all from the group itself may come in, and everything may go out.
+        rules = {"ingress": [{**_ALL, "self": True}], "egress": [{**_ALL, "cidrBlocks": ["0.0.0.0/0"]}]}
+        group = _companion(cloud, thing, "ec2.SecurityGroup", "sg", name="default", description="default VPC security group", vpcId=thing.id, **rules)
         table = _companion(cloud, thing, "ec2.RouteTable", "rtb", vpcId=thing.id, isMain=True)
         outputs = {
             "defaultSecurityGroupId": group.id,

@@ -12,7 +12,7 @@ from ..cloud import Cloud, same
 from ..failure import Refused
 from ..rules import Rules, Want, of
 from ..store import Interface, Thing
-from . import network
+from . import groups, network
 
 # MB/s a TiB that a deployment type offers, by storage type; none for scratch.
 THROUGHPUTS: Mapping[tuple[str, str], tuple[int, ...]] = {
@@ -23,6 +23,7 @@ HDD_STEPS_GIB = {12: 6000, 40: 1800}
 FIRST_GIB, STEP_GIB, SCRATCH_1_STEP_GIB = 1200, 2400, 3600
 METADATA_IOPS = (1500, 3000, 6000, 12000)
 METADATA_STEP, METADATA_MOST = 12000, 192000
+LUSTRE_PORTS = ((988, 988), (1018, 1023))
 EFA_LEAST_GIB = {125: 38400, 250: 19200, 500: 9600, 1000: 4800}  # FSx user guide, "EFA-enabled file systems": what a file system must have for it
 BUCKET = re.compile(r"(?!xn--)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 ASSOCIATIONS_MOST = 8  # of a file system: FSx user guide, "Quotas"
@@ -51,6 +52,8 @@ class LustreFileSystem(Rules):
         _check_fabric(want, deployment, storage, rate)
         vpc = network.vpc_of(cloud, want["subnetIds"])
         network.refuse_foreign_groups(cloud, want.get("securityGroupIds", ()), vpc, code="InvalidNetworkSettings")
+        if want.former is None:
+            _check_groups(cloud, want, vpc)
         if want.former and want["storageCapacity"] < want.former["storageCapacity"]:
             raise Refused("BadRequest", "Storage capacity can't be made smaller")
 
@@ -177,6 +180,23 @@ class BucketPart(Rules):
     def check(self, cloud: Cloud, want: Want) -> None:
         if want.former is None and same(want.get("bucket"), ""):
             raise Refused("InvalidRequest", "bucket is empty")
+
+
+def _check_groups(cloud: Cloud, want: Want, vpc: str) -> None:
+    """Refuse groups behind which servers can't speak with each other: FSx for Lustre User Guide, "Creating an FSx for Lustre file system fails"."""
+    names, home = list(want.get("securityGroupIds") or [cloud.need("ec2.Vpc", vpc)["defaultSecurityGroupId"]]), cloud.need("ec2.Subnet", want["subnetIds"])
+    for ports in LUSTRE_PORTS:
+        if not all(groups.lets(cloud, names, ports, direction=direction, peers=names, network=home["cidrBlock"]) for direction in groups.DIRECTIONS):
+            raise Refused(
+                "InvalidNetworkSettings",
+                "The file system cannot be created because the default security group in the subnet provided or the provided security groups "
+                f"do not permit Lustre LNET network traffic on port {ports[0]}",
+            )
+    if want.get("efaEnabled") and not all(groups.lets(cloud, names, groups.EVERYTHING, direction=direction, peers=names) for direction in groups.DIRECTIONS):
+        raise Refused(
+            "InvalidNetworkSettings",
+            "Insufficient security group permissions to create an EFA-enabled file system. Update security group to allow all internal inbound and outbound traffic.",
+        )
 
 
 def _check_capacity(want: Want, deployment: str, storage: str, rate: int | None) -> None:
