@@ -160,6 +160,7 @@ class Code(enum.StrEnum):
     PLACEMENT_TOO_LARGE = "CW520", "more nodes than can be placed together"
     PLACEMENT_AGAINST_FABRIC = "CW521", "nodes far apart with a fast network between them"
     DOMAIN_PARTIAL = "CW522", "a number of nodes that leaves an NVLink domain partly filled"
+    PLACEMENT_SPREAD = "CW523", "more nodes far apart than one group can hold"
     FABRIC_PARTIAL_NODE = "CW530", "parts of nodes, with a slower fabric than whole ones"
     FABRIC_ONE_NODE = "CW531", "a fabric between nodes, and only one node"
     FABRIC_MIXED = "CW532", "machines with different fabrics in one pool"

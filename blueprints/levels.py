@@ -36,6 +36,7 @@ _NOTES = (
 )
 _EITHER = {
     Code.FABRIC_UNAVAILABLE: (Level.ERROR, Level.WARNING),
+    Code.PLACEMENT_SPREAD: (Level.ERROR, Level.WARNING),
     Code.MIG_WITH_FABRIC: (Level.ERROR, Level.WARNING),
     Code.BLOCK_HOST: (Level.ERROR, Level.WARNING),
     Code.QUOTAS_NOT_ENFORCED: (Level.ERROR, Level.WARNING),

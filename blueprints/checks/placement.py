@@ -30,6 +30,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         for node_set in node_sets:
             yield from _domains(name, pool, node_set, cluster, source)
             yield from _groups(name, node_set, cluster, source)
+            yield from _spread(name, node_set, cluster, source)
 
 
 def _is_loose(node_set: spec.NodeSet, cluster: spec.ClusterSpec) -> bool:
@@ -74,3 +75,16 @@ def _groups(name: str, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source
         remedy = f"make pools of {machine.compact_nodes} nodes at most, or write `placement: none`"
         where = source.where_key("pools", name, "nodes")
         yield finding.Finding(_WARNING, Code.PLACEMENT_TOO_LARGE, where, what, why, remedy)
+
+
+def _spread(name: str, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+    """Hold the nodes that stand far apart against the most of them that run at one time: those that always stand must fit, and more than fit never start."""
+    target = lookup.target_of(cluster)
+    most = target.limits.get("spread_nodes_max") if target else None
+    if target is None or most is None or node_set.placement != "spread" or node_set.hosts.count <= most:
+        return
+    level = finding.Level.ERROR if node_set.always > most else _WARNING
+    what = f"of the {node_set.hosts.count} nodes of {node_set.hosts.name}, {most} can run at one time"
+    why = f"they are to stand far apart, and {target.title} lets {most} nodes of such a group run in one zone"
+    remedy = f"write {most} nodes at most, or `placement: none`"
+    yield finding.Finding(level, Code.PLACEMENT_SPREAD, source.where_key("pools", name, "nodes"), what, why, remedy)

@@ -22,6 +22,7 @@ VOLUMES: Mapping[str, tuple[tuple[int, int], tuple[int, int] | None, tuple[int, 
     "gp3": ((1, 65536), (3000, 80000), (125, 2000)), "gp2": ((1, 16384), None, None), "io1": ((4, 16384), (100, 64000), None), "io2": ((4, 65536), (100, 256000), None),
     "st1": ((125, 16384), None, None), "sc1": ((125, 16384), None, None), "standard": ((1, 1024), None, None),
 }  # fmt: skip
+SPREAD_MOST = 7
 GROUPS_OF_ONE_MACHINE = frozenset({"t2", "t3", "t3a", "t4g", "mac1", "mac2"})
 
 
@@ -94,6 +95,7 @@ def room(cloud: "Cloud", launch: Launch) -> tuple[int | None, Refused | None]:
         )
     else:
         stops += _capacity_stops(cloud, launch, running)
+    stops += _spread_stops(cloud, launch)
     if launch.lifecycle != "capacity-block" and (quota := quotas.of_machine(launch.machine, is_spot=launch.lifecycle == "spot")):
         used = sum(thing["vcpus"] for thing in cloud.store.all("ec2.Instance") if not thing.get("ended") and thing.get("quota") == quota.code)
         limit = quotas.value(cloud, quota.code)
@@ -255,6 +257,17 @@ def _check_cpus(options: Mapping[str, Any] | None, record: Mapping[str, Any], ma
         raise Refused("InvalidParameterValue", f"CoreCount {options['CoreCount']} is not valid for {machine}")
     if options.get("ThreadsPerCore") is not None and options["ThreadsPerCore"] not in cpus.get("ValidThreadsPerCore", [cpus["DefaultThreadsPerCore"]]):
         raise Refused("InvalidParameterValue", f"ThreadsPerCore {options['ThreadsPerCore']} is not valid for {machine}")
+
+
+def _spread_stops(cloud: "Cloud", launch: Launch) -> list[tuple[int, Refused]]:
+    """EC2 User Guide, "Placement strategies for your placement groups": seven running instances of a spread group in a zone."""
+    group = launch.request.get("Placement", {}).get("GroupName")
+    if not group or cloud.need("ec2.PlacementGroup", group)["strategy"] != "spread":
+        return []
+    places = [thing["api"]["Placement"] for thing in cloud.store.all("ec2.Instance") if not thing.get("ended")]
+    there = sum(1 for one in places if (one.get("GroupName"), one["AvailabilityZone"]) == (group, launch.zone))
+    message = f"The placement group {group} has {SPREAD_MOST} running instances in {launch.zone}, the most of a spread placement group in one zone."
+    return [(SPREAD_MOST - there, Refused("InsufficientInstanceCapacity", message))]
 
 
 def _capacity_stops(cloud: "Cloud", launch: Launch, running: Sequence[Thing]) -> list[tuple[int, Refused]]:
