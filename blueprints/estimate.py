@@ -210,7 +210,14 @@ def _file_system(entry: spec.FileSystem, found: catalog.StoragePrice | None) -> 
         return _part(entry.name, "storage", entry.product, least=1, most=1, price=None, note=note)
     by_month = f"{found.usd_per_gib_month:g} {CURRENCY} per GiB-month"
     if entry.size_gib is None:
-        return _part(entry.name, "storage", entry.product, least=1, most=1, price=None, note=f"paid by what is stored: {by_month}")
+        return _part(entry.name, "storage", entry.product, least=1, most=1, price=None, note=f"paid by what is stored: {by_month}{_traffic(found)}")
     hourly = found.usd_per_gib_month * entry.size_gib / HOURS_PER_MONTH
     method = f"{entry.size_gib:g} GiB at {by_month}"
     return Part(entry.name, "storage", entry.product, 1, 1, hourly, found.as_of, found.source, method, found.confidence, found.note)
+
+
+def _traffic(found: catalog.StoragePrice) -> str:
+    """Say what reading and writing costs on top, where the class is billed for it: with home folders on it, that can be more than what is stored."""
+    if found.usd_per_gb_read is None or found.usd_per_gb_written is None:
+        return ""
+    return f"; about {found.usd_per_gb_read:g} {CURRENCY} per GB read and {found.usd_per_gb_written:g} {CURRENCY} per GB written come on top"

@@ -41,6 +41,9 @@ class StoragePrice:
     source: str
     as_of: str
     note: str
+    usd_per_gb_read: float | None = None
+    """None: reading is not paid for, or no source tells."""
+    usd_per_gb_written: float | None = None
 
     @property
     def low(self) -> bool:
@@ -66,7 +69,7 @@ def price(target: str, machine: str, *, region: str, capacity: str) -> Price | N
 
 
 def storage_price(target: str, storage_class: str, *, region: str, mbs_per_tib: int | None = None) -> StoragePrice | None:
-    """Give what a GiB of storage costs by the month, without operations and traffic; None: unknown.
+    """Give what a GiB of storage costs by the month, and what goes in and out of it where that is paid for; None: unknown.
 
     Args:
         mbs_per_tib: the throughput tier of a class that has tiers.
@@ -75,7 +78,16 @@ def storage_price(target: str, storage_class: str, *, region: str, mbs_per_tib: 
     row = _find(target, storage_class, tier, region, unit="GiB-month")
     if row is None:
         return None
-    return StoragePrice(float(row["usd"]), confidence=row["confidence"], source=row["source"], as_of=row["as_of"], note=row["note"])
+    read, written = (_find(target, storage_class, way, region, unit="GB") for way in ("read", "write"))
+    return StoragePrice(
+        float(row["usd"]),
+        confidence=row["confidence"],
+        source=row["source"],
+        as_of=row["as_of"],
+        note=row["note"],
+        usd_per_gb_read=float(read["usd"]) if read else None,
+        usd_per_gb_written=float(written["usd"]) if written else None,
+    )
 
 
 def service_price(target: str, service: str, *, region: str) -> Price | None:

@@ -113,6 +113,7 @@ def test_a_file_system_costs_its_size_by_the_month() -> None:
     assert price is not None
     assert scratch.unit_usd_per_hour == pytest.approx(price.usd_per_gib_month * 14400 / 730)
     assert home.unit_usd_per_hour is None, "EFS is paid by what is stored, which nobody knows"
+    assert home.note == "paid by what is stored: 0.3 USD per GiB-month; about 0.03 USD per GB read and 0.06 USD per GB written come on top"
     assert "by what is stored" in home.note
 
 

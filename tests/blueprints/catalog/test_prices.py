@@ -201,6 +201,15 @@ def test_storage_prices(target: str, storage_class: str, region: str, tier: int 
     assert (price.usd_per_gib_month if price else None) == expected
 
 
+@pytest.mark.parametrize(
+    ("storage_class", "region", "expected"), [("efs", "us-east-1", (0.03, 0.06)), ("fsx-lustre-scratch-2", "us-east-1", (None, None)), ("ebs-gp3", "us-west-2", (None, None))]
+)
+def test_what_goes_in_and_out_is_paid_for_where_throughput_is_elastic(storage_class: str, region: str, expected: tuple[float | None, float | None]) -> None:
+    price = catalog.storage_price("aws", storage_class, region=region)
+    assert price is not None
+    assert (price.usd_per_gb_read, price.usd_per_gb_written) == expected
+
+
 def test_aws_and_google_ask_the_same_for_lustre() -> None:
     for tier in (125, 250, 500, 1000):
         aws = catalog.storage_price("aws", "fsx-lustre-persistent-2", region="us-east-1", mbs_per_tib=tier)
@@ -245,7 +254,8 @@ def test_each_kind_of_storage_and_service_is_priced_once() -> None:
     keys = [tuple(row[column] for column in ("target", "what", "tier", "region")) for row in files.table("prices/storage")]
     assert len(keys) == len(set(keys))
     for row in files.table("prices/storage"):
-        assert row["unit"] in ("hour", "GiB-month")
+        assert row["unit"] in ("hour", "GiB-month", "GB")
+        assert (row["unit"] == "GB") is (row["tier"] in ("read", "write"))
         assert row["region"] == "*" or any(row["region"] in machine.regions for machine in catalog.machines(row["target"]).values())
         assert row["what"] in SERVICES if row["unit"] == "hour" else row["what"] in {*files.mapping("storage")[row["target"]], *BOOT_DISKS}
         assert float(row["usd"]) > 0
