@@ -24,7 +24,7 @@ class BackupsArgs:
     """KMS key and days → what is kept for so long."""
     protect: bool
     keep: bool
-    """Backups stay when the stack goes; otherwise they go with it."""
+    """Backups stay when the stack goes, with what ends them in their time; otherwise they go with it."""
 
 
 class Backups(pulumi.ComponentResource):
@@ -49,17 +49,20 @@ class Backups(pulumi.ComponentResource):
             )
             for key in dict.fromkeys(key for key, _ in args.arns)
         }
+        # It outlives the stack with the backups: AWS Backup ends them as the role that made them, and without it they stay, and are paid for, for ever
+        # (AWS Backup Developer Guide, "Identity and access management in AWS Backup"). That the service says on whose behalf it comes is documented nowhere.
         role = iam.Role(
             "backups",
             name=args.names.name("iam_role", "backups"),
             force_detach_policies=True,
             assume_role_policy=policies.as_json(
-                policies.trust("backup.amazonaws.com", source=f"arn:{policies.partition(args.region)}:backup:{args.region}:*:*")
+                policies.trust("backup.amazonaws.com", source=f"arn:{policies.partition(args.region)}:backup:{args.region}:*:*", says_source=False)
             ),
             tags=tags,
-            opts=beneath(self, replace_first=True),
+            opts=beneath(self, replace_first=True, keep=args.keep),
         )
-        iam.RolePolicyAttachment("backups", role=role.name, policy_arn=f"arn:{policies.partition(args.region)}:iam::aws:policy/{_POLICY}", opts=beneath(self))
+        policy = f"arn:{policies.partition(args.region)}:iam::aws:policy/{_POLICY}"
+        iam.RolePolicyAttachment("backups", role=role.name, policy_arn=policy, opts=beneath(self, keep=args.keep))
         for (key, days), arns in args.arns.items():
             plan_name = args.names.name("backup", f"{days}-days", *_mark(key))
             kept = backup.PlanRuleLifecycleArgs(delete_after=days)

@@ -26,13 +26,14 @@ def as_json(statements: Iterable[Statement]) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [*statements]}, sort_keys=True)
 
 
-def trust(service: str, *, source: str | None = None) -> list[Statement]:
+def trust(service: str, *, source: str | None = None, says_source: bool = True) -> list[Statement]:
     """Let a service take a role.
 
     Args:
         source: on whose behalf, as an ARN pattern; without it a service could be talked into using the role for somebody else (the confused deputy).
+        says_source: the service is documented to say on whose behalf it comes; where it is not, only another source than this is refused.
     """
-    condition = {"Condition": {"ArnLike": {"aws:SourceArn": source}}} if source else {}
+    condition = {"Condition": {"ArnLike" if says_source else "ArnLikeIfExists": {"aws:SourceArn": source}}} if source else {}
     return [{"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole", **condition}]
 
 

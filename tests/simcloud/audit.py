@@ -3,6 +3,7 @@
 Each finding names the thing and says what would happen. A good stack has none.
 """
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +21,7 @@ FABRICS = ("efa", "efa-only")
 def findings(cloud: Cloud) -> list[str]:
     """Give what would not work, one sentence each."""
     found = []
-    for check in (_templates, _nat_gateways, _balancers, _lustre, _mount_targets, _fabric_groups, _open_to_the_world):
+    for check in (_templates, _nat_gateways, _balancers, _lustre, _mount_targets, _fabric_groups, _open_to_the_world, _backups):
         found += list(check(cloud))
     return found
 
@@ -109,6 +110,15 @@ def _open_to_the_world(cloud: Cloud) -> Iterator[str]:
         for rule in groups.open_to(cloud, group, direction="ingress"):
             if rule.get("cidr") in ("0.0.0.0/0", "::/0") and groups.covers(rule, (22, 22)):
                 yield f"{group.id} ({group['name']}) lets the whole world in at port 22"
+
+
+def _backups(cloud: Cloud) -> Iterator[str]:
+    """AWS Backup takes its role without saying on whose behalf: which condition keys it sends, its guide doesn't tell."""
+    for selection in cloud.store.all("backup.Selection"):
+        role = cloud.need("iam.Role", selection["iamRoleArn"])
+        statements = [one for one in json.loads(role["assumeRolePolicy"])["Statement"] if one["Principal"].get("Service") == "backup.amazonaws.com"]
+        if not any(all(operator.endswith("IfExists") for operator in one.get("Condition", {})) for one in statements):
+            yield f"{selection['name']} backs up nothing: {role['name']} does not let AWS Backup take it"
 
 
 def _lets_in(cloud: Cloud, names: Any, ports: tuple[int, int]) -> bool:

@@ -220,6 +220,8 @@ def test_backups_are_as_safe_as_what_they_are_of(keys: dict[str, Any], expected:
     found = programs.program("starter", storage__disk={"kind": "block", "mount": "/disk", "size": "1 TiB", "backup_days": 7, **keys})
     (vault,) = programs.of(found, "Vault")
     assert (vault.protect, vault.keep, vault.inputs["forceDestroy"]) == expected
+    ending = [one for one in programs.aws(found) if one.name == "backups" and one.type.startswith("aws:iam")]
+    assert [one.keep for one in ending] == [vault.keep, vault.keep], "AWS Backup ends them as the role that made them"
 
 
 # The accounting database
