@@ -17,8 +17,9 @@ from .options import beneath
 
 NFS_OPTIONS = ("nfsvers=4.1", "rsize=1048576", "wsize=1048576", "hard", "timeo=600", "retrans=2", "noresvport", "_netdev", "nofail")
 """EFS User Guide, "Recommended NFS mount options"; `nofail`: a host that misses a file system boots and says so."""
-LUSTRE_OPTIONS = ("relatime", "flock", "_netdev", "nofail", "x-systemd.requires=network.service")
-"""FSx for Lustre User Guide, "Mounting your file system automatically"."""
+LUSTRE_OPTIONS = ("relatime", "flock", "_netdev", "nofail")
+"""FSx for Lustre User Guide, "Mounting your file system automatically". The unit that it names beside these is another one on each system, and a mount that requires a missing one fails at
+every boot but the first, when cloud-init mounts; `_netdev` waits for the network on all of them (systemd.mount(5), "fstab")."""
 BUCKET_OPTIONS = ("_netdev", "nosuid", "nodev", "nofail", "rw", "allow-other", "allow-delete")
 
 
