@@ -80,10 +80,15 @@ class Database(pulumi.ComponentResource):
             deletion_protection=args.protect,
             # A protected database leaves a last snapshot when somebody lifts the protection and deletes it after all.
             skip_final_snapshot=not args.protect,
-            final_snapshot_identifier=names.name("database", "accounting", "final") if args.protect else None,
+            final_snapshot_identifier=_final_snapshot(names) if args.protect else None,
             enabled_cloudwatch_logs_exports=["error"],
             tags=tags,
             opts=beneath(self, protect=args.protect, replace_first=True, ignore=("allocatedStorage", "engineVersion")),
         )
         self.address = server.address
         self.register_outputs({})
+
+
+def _final_snapshot(names: Names) -> pulumi.Output[str]:
+    """Name the last snapshot with the stack's mark: it outlives the stack, and no other may have its name (RDS API Reference, DeleteDBInstance, DBSnapshotAlreadyExists)."""
+    return pulumi.Output.concat(names.name("database", "accounting", "final"), "-", names.owner)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import audit, facts, instances, temporary
 from .failure import NotSimulated, Refused
 from .faults import Fault
-from .store import Thing
+from .store import KEPT, SERVICE, Thing
 
 if TYPE_CHECKING:
     from .server import World
@@ -25,9 +25,9 @@ def answer(world: "World", asked: Mapping[str, Any]) -> Any:
 
 
 def _things(world: "World", asked: Mapping[str, Any]) -> Any:
-    """List what exists; what came with something else (a VPC's default group) is only listed when asked for by kind."""
+    """List what exists; what came with something else (a VPC's default group), or stays of it on purpose (a last snapshot), is only listed when asked for by kind."""
     kind, tags = asked.get("kind"), asked.get("tags") or {}
-    found = world.store.all(kind) if kind else (thing for thing in world.store.everything() if thing.door != "service")
+    found = world.store.all(kind) if kind else (thing for thing in world.store.everything() if thing.door not in (SERVICE, KEPT))
     return [_shown(thing) for thing in found if tags.items() <= thing.tags.items() and not (thing.get("ended") and not asked.get("ended"))]
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+SERVICE, KEPT = "service", "kept"
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Interface:
@@ -32,7 +34,7 @@ class Thing:
     Args:
         kind: as in the SDK (`ec2.Subnet`).
         properties: by Pulumi's names, inputs and outputs in one; for instances the form of DescribeInstances is under `api`.
-        door: who made it: `provider`, `api` or `hand`.
+        door: who made it: `provider`, `api` or `hand`; `service`: it came with something else, and `kept`: it stays on purpose when that goes.
         made_s: on the cloud's clock, seconds since 1970.
     """
 

@@ -104,6 +104,10 @@ def test_data_is_protected_as_the_service_does(account: Account) -> None:
     kept = account.make("rds.Instance", identifier="kept", deletionProtection=True, skipFinalSnapshot=True, **database)
     unsaved = account.make("rds.Instance", identifier="unsaved", **database)
     assert account.delete_refusal(kept).code == account.delete_refusal(unsaved).code == "InvalidParameterCombination"
+    last = {"identifier": "last", "finalSnapshotIdentifier": "last-one", **database}
+    account.cloud.delete(account.make("rds.Instance", **last))
+    assert account.delete_refusal(account.make("rds.Instance", **last)).code == "DBSnapshotAlreadyExists"
+    assert [one["dbInstanceIdentifier"] for one in account.cloud.store.all("rds.Snapshot")] == ["last"]
     host = account.make("ec2.Instance", ami="{image}", instanceType="m5.large", subnetId="{a}", disableApiTermination=True)
     assert account.delete_refusal(host).code == "OperationNotPermitted"
     account.cloud.delete(
@@ -111,6 +115,16 @@ def test_data_is_protected_as_the_service_does(account: Account) -> None:
             host, {**account.filled({"ami": "{image}", "subnetId": "{a}"}), "instanceType": "m5.large", "disableApiTermination": True, "forceDestroy": True}
         )
     )
+
+
+def test_a_spread_group_holds_seven_running_instances_of_a_zone(account: Account) -> None:
+    account.named("apart", "ec2.PlacementGroup", name="apart", strategy="spread")
+    host = {"ami": "{image}", "instanceType": "m5.large", "placementGroup": "{apart}"}
+    made = [account.make("ec2.Instance", subnetId="{a}", **host) for _ in range(7)]
+    assert account.refusal("ec2.Instance", subnetId="{a}", **host).code == "InsufficientInstanceCapacity"
+    account.make("ec2.Instance", subnetId="{b}", **host)
+    account.cloud.delete(made[0])
+    account.make("ec2.Instance", subnetId="{a}", **host)
 
 
 def test_what_only_a_new_object_can_have_is_not_changed(account: Account) -> None:

@@ -12,7 +12,7 @@ from .. import facts
 from ..cloud import Cloud
 from ..failure import Refused
 from ..rules import Rules, Want, of
-from ..store import Interface, Thing
+from ..store import KEPT, Interface, Thing
 from . import network
 
 IDENTIFIER = re.compile(r"[a-z](?:-?[a-z0-9])*")
@@ -84,6 +84,15 @@ class DatabaseInstance(Rules):
 
     def check_delete(self, cloud: Cloud, thing: Thing) -> None:
         _check_protected(thing)
+        last = thing.get("finalSnapshotIdentifier")
+        if not thing["skipFinalSnapshot"] and cloud.store.get("rds.Snapshot", last):
+            raise Refused("DBSnapshotAlreadyExists", f"Cannot create the snapshot because a snapshot with the identifier {last} already exists.")
+
+    def deleted(self, cloud: Cloud, thing: Thing) -> None:
+        if not thing["skipFinalSnapshot"]:
+            tags = thing.tags if thing.get("copyTagsToSnapshot") else {}
+            properties = {"dbSnapshotIdentifier": thing["finalSnapshotIdentifier"], "dbInstanceIdentifier": thing["identifier"], "tags": tags, "tagsAll": tags}
+            cloud.store.put(Thing("rds.Snapshot", thing["finalSnapshotIdentifier"], thing.region, properties, KEPT, cloud.store.clock.now_s()))
 
 
 @of("kms.Key")
