@@ -22,6 +22,7 @@ from blueprints import spec
 from blueprints.project import project_root
 
 from ..finish import content
+from ..provider.resource import OwnResource
 from . import policies, template
 from .names import OWNER_TAG, Names
 from .options import beneath
@@ -157,7 +158,9 @@ class Builder(pulumi.ComponentResource):
                 pulumi.ResourceOptions(depends_on=self.ready, custom_timeouts=pulumi.CustomTimeouts(create=_BUILD_TIMEOUT)),
             ),
         )
-        found: pulumi.Output[str] = image.output_resources.apply(_id)
+        inputs = {"region": args.region, "image": image.output_resources.apply(_id), "owner": args.names.owner}
+        built = OwnResource("clusterwright:aws:MachineImage", f"image-{arch}-ami", inputs=inputs, opts=beneath(self))
+        found: pulumi.Output[str] = built.output("image")
         return found
 
 

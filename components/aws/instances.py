@@ -22,6 +22,8 @@ TEMPLATE_TAG, TEMPLATE_VERSION_TAG = "aws:ec2launchtemplate:id", "aws:ec2launcht
 BUILDER_TAG = "CreatedBy"
 """Put there by Image Builder, on instances that build images."""
 
+_NO_IMAGE = ("InvalidAMIID.NotFound", "InvalidAMIID.Unavailable")
+
 WITHOUT_SDK = "the module {} is missing: AWS's SDK comes with `make setup EXTRAS=aws`"
 
 
@@ -107,6 +109,36 @@ class Ec2:
         for start in range(0, len(identities), END_AT_ONCE):
             with _answering():
                 self._client.terminate_instances(InstanceIds=[*identities[start : start + END_AT_ONCE]])
+
+    def templates_naming(self, image: str) -> Mapping[str, str]:
+        """Give the launch templates whose latest or default version starts instances of an image: name → mark of the stack that owns it, empty where none does.
+
+        Raises:
+            Unanswered: EC2 does not answer, or refuses.
+        """
+        wanted = {"Versions": ["$Latest", "$Default"], "Filters": [{"Name": "image-id", "Values": [image]}]}
+        with _answering():
+            pages = self._client.get_paginator("describe_launch_template_versions").paginate(**wanted)
+            named = {one["LaunchTemplateId"] for page in pages for one in page["LaunchTemplateVersions"]}
+            if not named:
+                return {}
+            found = self._client.describe_launch_templates(LaunchTemplateIds=sorted(named))["LaunchTemplates"]
+        return {one["LaunchTemplateName"]: {tag["Key"]: tag["Value"] for tag in one.get("Tags", ())}.get(OWNER_TAG, "") for one in found}
+
+    def end_image(self, image: str) -> None:
+        """Deregister an image and delete its snapshots. Instances that were started from it go on; one that is gone already is fine.
+
+        Raises:
+            Unanswered: EC2 does not answer, or refuses.
+        """
+        import botocore.exceptions
+
+        with _answering():
+            try:
+                self._client.deregister_image(ImageId=image, DeleteAssociatedSnapshots=True)
+            except botocore.exceptions.ClientError as error:
+                if error.response["Error"]["Code"] not in _NO_IMAGE:
+                    raise
 
 
 def is_ours(instance: Instance, *, owner: str, templates: Collection[str]) -> bool:

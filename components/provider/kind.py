@@ -92,6 +92,8 @@ class Kind(ABC, Generic[Inputs]):
     inputs: ClassVar[type[Any]]
     replace_on: ClassVar[frozenset[str]] = frozenset()
     """Inputs whose change makes a new resource."""
+    gone_first: ClassVar[bool] = True
+    """The old one is deleted before the new one is made, since both would have one name."""
     fixed: ClassVar[frozenset[str]] = frozenset()
     """Inputs that no update and no replacement may change."""
     secret_outputs: ClassVar[frozenset[str]] = frozenset()

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..aws.machine_image import MachineImage
 from ..aws.nodes import Nodes
 from ..aws.site import Site as AwsSite
 from ..finish.acceptance import Acceptance
@@ -18,4 +19,4 @@ from .kind import Kind
 
 
 def kinds() -> tuple[Kind[Any], ...]:
-    return (Site(), Network(), Folder(), Image(), HostPool(), ElasticPool(), Balancer(), AwsSite(), Nodes(), Secret(), Group(), Acceptance())
+    return (Site(), Network(), Folder(), Image(), HostPool(), ElasticPool(), Balancer(), AwsSite(), MachineImage(), Nodes(), Secret(), Group(), Acceptance())

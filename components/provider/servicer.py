@@ -86,7 +86,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.DiffResponse(
             changes=provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE,
             replaces=replaces,
-            deleteBeforeReplace=bool(replaces),  # names are deterministic: the old one must be gone first
+            deleteBeforeReplace=bool(replaces) and kind.gone_first,
             diffs=sorted(changed),
             detailedDiff=detail,
             hasDetailedDiff=True,

@@ -37,7 +37,11 @@ def every(cloud: "Cloud", region: str) -> Iterator[Mapping[str, Any]]:
     for thing in cloud.store.all("ec2.Ami", region=region):
         architecture, root = thing.get("architecture", "x86_64"), thing.get("rootDeviceName", "/dev/xvda")
         tags = [{"Key": key, "Value": value} for key, value in thing.tags.items()]
-        yield {**_description(thing.id, thing.get("name", ""), architecture, facts.ACCOUNT, root), "Tags": tags, "Public": False}
+        shown = _description(thing.id, thing.get("name", ""), architecture, facts.ACCOUNT, root)
+        disks = [
+            {**disk, "Ebs": {**disk["Ebs"], "SnapshotId": thing["snapshotId"]}} if thing.get("snapshotId") else disk for disk in shown["BlockDeviceMappings"]
+        ]
+        yield {**shown, "BlockDeviceMappings": disks, "Tags": tags, "Public": False}
 
 
 def need(cloud: "Cloud", image: str, region: str) -> Mapping[str, Any]:

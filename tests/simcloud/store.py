@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-SERVICE, KEPT = "service", "kept"
+SERVICE, KEPT, LEFT = "service", "kept", "left"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class Thing:
     Args:
         kind: as in the SDK (`ec2.Subnet`).
         properties: by Pulumi's names, inputs and outputs in one; for instances the form of DescribeInstances is under `api`.
-        door: who made it: `provider`, `api` or `hand`; `service`: it came with something else, and `kept`: it stays on purpose when that goes.
+        door: who made it: `provider`, `api` or `hand`; `service`: it came with something else, and `kept`: it stays on purpose when that goes; `left`: nobody
+            has it any more, and it is paid for.
         made_s: on the cloud's clock, seconds since 1970.
     """
 

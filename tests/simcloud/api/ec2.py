@@ -232,18 +232,26 @@ def _template(thing: Thing) -> Values:
 
 
 def describe_template_versions(cloud: Cloud, asked: Values, region: str) -> Values:
-    shown = []
+    """Without a template: the latest or the default versions of all of them, and no others."""
     chosen = {key: asked[key] for key in ("LaunchTemplateId", "LaunchTemplateName") if key in asked}
-    everything = asked.get("Versions")
-    thing, _, _ = templates.versioned(cloud, chosen, region)
-    for version in everything or thing["versions"]:
-        _, number, data = templates.versioned(cloud, {**chosen, "Version": version}, region)
-        made = thing["versions"][number]
-        shown.append({
-            "LaunchTemplateId": thing.id, "LaunchTemplateName": thing["name"], "VersionNumber": int(number), "VersionDescription": made["description"], "CreateTime": made["made_s"],
-            "DefaultVersion": int(number) == thing["defaultVersion"], "LaunchTemplateData": data,
-        })  # fmt: skip
-    return listing.paged(asked, "LaunchTemplateVersions", shown, {})
+    wanted = asked.get("Versions")
+    if chosen:
+        things = [templates.versioned(cloud, chosen, region)[0]]
+    elif wanted and set(wanted) <= {"$Latest", "$Default"}:
+        things = list(cloud.store.all("ec2.LaunchTemplate", region=region))
+    else:
+        raise Refused("MissingParameter", "Either the launch template, or the versions $Latest and $Default of all must be given")
+    shown = {}
+    for thing in things:
+        for version in wanted or thing["versions"]:
+            _, number, data = templates.versioned(cloud, {"LaunchTemplateId": thing.id, "Version": version}, region)
+            made = thing["versions"][number]
+            shown[thing.id, number] = {
+                "LaunchTemplateId": thing.id, "LaunchTemplateName": thing["name"], "VersionNumber": int(number), "VersionDescription": made["description"], "CreateTime": made["made_s"],
+                "DefaultVersion": int(number) == thing["defaultVersion"], "LaunchTemplateData": data,
+            }  # fmt: skip
+    filters = {"image-id": lambda one: one["LaunchTemplateData"].get("ImageId")}
+    return listing.paged(asked, "LaunchTemplateVersions", [*shown.values()], filters)
 
 
 def describe_spot_requests(cloud: Cloud, asked: Values, region: str) -> Values:
@@ -278,6 +286,18 @@ def describe_images(cloud: Cloud, asked: Values, region: str) -> Values:
     filters = {"name": lambda one: one["Name"], "architecture": lambda one: one["Architecture"], "state": lambda one: one["State"], "owner-id": lambda one: one["OwnerId"],
                "image-id": lambda one: one["ImageId"], "root-device-type": lambda one: one["RootDeviceType"], "virtualization-type": lambda one: one["VirtualizationType"]}  # fmt: skip
     return listing.paged(asked, "Images", shown, filters)
+
+
+def deregister_image(cloud: Cloud, asked: Values, region: str) -> Values:
+    image = cloud.store.get("ec2.Ami", asked["ImageId"])
+    if image is None or image.region != region:
+        raise Refused("InvalidAMIID.NotFound", f"The image id '[{asked['ImageId']}]' does not exist")
+    cloud.store.remove(image)
+    results = []
+    if asked.get("DeleteAssociatedSnapshots") and image.get("snapshotId"):
+        cloud.store.remove(cloud.need("ebs.Snapshot", image["snapshotId"]))
+        results.append({"SnapshotId": image["snapshotId"], "ReturnCode": "success"})
+    return {"Return": True, "DeleteSnapshotResults": results}
 
 
 def describe_groups(cloud: Cloud, asked: Values, region: str) -> Values:
@@ -398,7 +418,7 @@ OPERATIONS = {
     "ec2.GetConsoleOutput": get_console_output, "ec2.DescribeSubnets": describe_subnets, "ec2.DescribeVpcs": describe_vpcs, "ec2.DescribeVpcAttribute": describe_vpc_attribute,
     "ec2.DescribeAvailabilityZones": describe_zones, "ec2.DescribeInstanceTypes": describe_instance_types, "ec2.DescribeInstanceTypeOfferings": describe_offerings,
     "ec2.DescribeCapacityReservations": describe_reservations, "ec2.DescribeLaunchTemplates": describe_templates,
-    "ec2.DescribeLaunchTemplateVersions": describe_template_versions, "ec2.DescribeSpotInstanceRequests": describe_spot_requests, "ec2.DescribeImages": describe_images,
+    "ec2.DescribeLaunchTemplateVersions": describe_template_versions, "ec2.DescribeSpotInstanceRequests": describe_spot_requests, "ec2.DescribeImages": describe_images, "ec2.DeregisterImage": deregister_image,
     "ec2.DescribeSecurityGroups": describe_groups, "ec2.DescribePlacementGroups": describe_placement_groups, "ec2.DescribeTags": describe_tags, "ec2.CreateTags": create_tags,
     "ec2.DeleteTags": delete_tags,
 }  # fmt: skip

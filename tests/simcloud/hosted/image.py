@@ -34,7 +34,7 @@ def variables(cloud: Cloud, image: str) -> Mapping[str, Any]:
         Unknown: Image Builder of this cloud did not build it from this project's roles.
     """
     ami = cloud.store.get("ec2.Ami", image)
-    built = cloud.store.get("imagebuilder.Image", str(ami.get("managedBy"))) if ami else None
+    built = cloud.store.get("imagebuilder.Image", str(ami.get("builtBy"))) if ami else None
     if built is None:
         raise Unknown(f"{image} is no image that Image Builder made here: hosts of this machine start from such images only")
     recipe = cloud.need("imagebuilder.ImageRecipe", built["imageRecipeArn"])

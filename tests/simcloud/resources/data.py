@@ -3,6 +3,7 @@
 Sources: RDS, KMS, CloudWatch Logs and Image Builder API references.
 """
 
+import dataclasses
 import re
 import uuid
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from .. import facts
 from ..cloud import Cloud
 from ..failure import Refused
 from ..rules import Rules, Want, of
-from ..store import KEPT, Interface, Thing
+from ..store import KEPT, LEFT, SERVICE, Interface, Thing
 from . import network
 
 IDENTIFIER = re.compile(r"[a-z](?:-?[a-z0-9])*")
@@ -146,17 +147,26 @@ class BuiltImage(Rules):
         if want.former:
             return {}
         recipe = cloud.need("imagebuilder.ImageRecipe", want["imageRecipeArn"])
-        image = f"ami-{cloud.store.new_hex()}"
+        image, snapshot = f"ami-{cloud.store.new_hex()}", f"snap-{cloud.store.new_hex()}"
         arm = any("arm64" in str(cloud.need("imagebuilder.Component", one["componentArn"]).tags) for one in recipe["components"])
         properties = {
             "name": f"{recipe['name']} {ident.rpartition('/')[2]}",
             "architecture": "arm64" if arm else "x86_64",
-            "tags": dict(want.get("tags", {})),
-            "managedBy": ident,
+            "tags": dict(recipe.get("amiTags", {})),
+            "builtBy": ident,
+            "snapshotId": snapshot,
         }
-        cloud.store.put(Thing("ec2.Ami", image, want.region, {**properties, "tagsAll": properties["tags"]}, "service", cloud.store.clock.now_s()))
+        cloud.store.put(Thing("ec2.Ami", image, want.region, {**properties, "tagsAll": properties["tags"]}, SERVICE, cloud.store.clock.now_s()))
+        disk = {"imageId": image, "tags": {}, "tagsAll": {}}
+        cloud.store.put(Thing("ebs.Snapshot", snapshot, want.region, disk, SERVICE, cloud.store.clock.now_s()))
         made = {"region": want.region, "image": image, "name": properties["name"], "accountId": facts.ACCOUNT}
         return {"name": recipe["name"], "version": f"{recipe['version']}/1", "outputResources": [{"amis": [made]}]}
+
+    def deleted(self, cloud: Cloud, thing: Thing) -> None:
+        """Leave what was built: DeleteImage deletes neither the AMI nor its snapshots (Image Builder API Reference)."""
+        for image in [one for one in cloud.store.all("ec2.Ami") if one.get("builtBy") == thing.id]:
+            for left in (image, cloud.need("ebs.Snapshot", image["snapshotId"])):
+                cloud.store.put(dataclasses.replace(left, door=LEFT))
 
 
 def _check_identifier(name: str) -> None:
