@@ -1,5 +1,6 @@
 """The program that waits for a host's file systems, with programs in the place of mount(8) and its kin that answer as they would."""
 
+import fcntl
 import os
 import subprocess
 from pathlib import Path
@@ -52,6 +53,7 @@ class Host:
             "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
             "FSTAB": str(self.folder / "fstab"),
             "CONSOLE": str(self.folder / "console"),
+            "LOCK": str(self.folder / "lock"),
         }
         return subprocess.run(["bash", PROGRAM, str(seconds)], env=environment, capture_output=True, text=True, timeout=60, check=False)
 
@@ -76,6 +78,18 @@ def test_what_is_mounted_is_left_alone(host: Host) -> None:
     host.answers("findmnt", "true")
     assert host.run(60).returncode == 0
     assert host.asked("mount") == host.asked("systemctl") == []
+
+
+def test_what_serves_a_bucket_does_not_hold_the_others_up(host: Host) -> None:
+    """Mountpoint goes on in the background, with what it inherited open."""
+    host.answers(
+        "mount",
+        f'mkdir -p "{host.folder}/mounted$(dirname $1)"; : > "{host.folder}/mounted$1"; tail -f --pid $PPID /dev/null >/dev/null 2>&1 & echo $! > {host.folder}/serving',
+    )
+    host.answers("findmnt", f'test -e "{host.folder}/mounted$2"; exit $?')
+    assert host.run(60).returncode == 0
+    with (host.folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_what_is_missing_is_named_with_its_source_and_the_reason_here_and_on_the_console(host: Host) -> None:

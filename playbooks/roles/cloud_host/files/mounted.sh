@@ -4,6 +4,7 @@
 seconds=${1:-300}
 table=${FSTAB:-/etc/fstab}
 console=${CONSOLE:-/dev/console}
+lock=${LOCK:-/run/clusterwright-mounted.lock}
 
 # Network file systems, and disks that are attached after the start; what the system itself brought is there by now.
 wanted() {
@@ -20,11 +21,15 @@ bring() {
 
 while true; do
     missing=
-    while read -r folder source; do
-        if ! findmnt --mountpoint "$folder" >/dev/null && ! said=$(bring "$folder" "$source" 2>&1); then
-            missing="$missing$folder ($source) is not mounted after $seconds s: ${said:-no answer}"$'\n'
-        fi
-    done < <(wanted)
+    # One at a time: the boot, slurmd and finishing all want the file systems, and a bucket would be mounted twice. What serves a bucket lives on, and must not hold the lock.
+    {
+        flock 9
+        while read -r folder source; do
+            if ! findmnt --mountpoint "$folder" >/dev/null && ! said=$(bring "$folder" "$source" 2>&1 9>&-); then
+                missing="$missing$folder ($source) is not mounted after $seconds s: ${said:-no answer}"$'\n'
+            fi
+        done < <(wanted)
+    } 9>"$lock"
     [ -n "$missing" ] || exit 0
     [ "$SECONDS" -lt "$seconds" ] || break
     sleep 2
