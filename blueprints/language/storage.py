@@ -26,7 +26,7 @@ class Storage(Section):
     """A file system that all hosts share, or a disk or bucket that they mount."""
 
     kind: Literal["lustre", "nfs", "block", "object", "existing"] = Field(
-        description="`lustre` (parallel, fast), `nfs` (homes), `block` (a disk of the controller, exported), `object` (a bucket, mounted), `existing` (one that is there)."
+        description="`lustre` (parallel, fast), `nfs` (homes), `block` (a disk of the controller, exported), `object` (a bucket, mounted: every user reads, writes and deletes all of its files), `existing` (one that is there)."
     )
     mount: MountPoint = Field(description="Where every host mounts it.")
     size: Size | None = Field(

@@ -20,7 +20,9 @@ NFS_OPTIONS = ("nfsvers=4.1", "rsize=1048576", "wsize=1048576", "hard", "timeo=6
 LUSTRE_OPTIONS = ("relatime", "flock", "_netdev", "nofail")
 """FSx for Lustre User Guide, "Mounting your file system automatically". The unit that it names beside these is another one on each system, and a mount that requires a missing one fails at
 every boot but the first, when cloud-init mounts; `_netdev` waits for the network on all of them (systemd.mount(5), "fstab")."""
-BUCKET_OPTIONS = ("_netdev", "nosuid", "nodev", "nofail", "rw", "allow-other", "allow-delete")
+BUCKET_OPTIONS = ("_netdev", "nosuid", "nodev", "nofail", "rw", "allow-other", "allow-delete", "dir-mode=0777", "file-mode=0666")
+"""All files of a bucket belong to who mounts it, whoever wrote them: `allow-other` alone lets users read, and the modes let them write (Mountpoint's CONFIGURATION.md, "File and directory
+permissions"). Users of a bucket can't be kept apart by them, and the host's role may write anyway."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

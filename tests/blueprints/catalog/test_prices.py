@@ -202,7 +202,8 @@ def test_storage_prices(target: str, storage_class: str, region: str, tier: int 
 
 
 @pytest.mark.parametrize(
-    ("storage_class", "region", "expected"), [("efs", "us-east-1", (0.03, 0.06)), ("fsx-lustre-scratch-2", "us-east-1", (None, None)), ("ebs-gp3", "us-west-2", (None, None))]
+    ("storage_class", "region", "expected"),
+    [("efs", "us-east-1", (0.03, 0.06)), ("fsx-lustre-scratch-2", "us-east-1", (None, None)), ("ebs-gp3", "us-west-2", (None, None))],
 )
 def test_what_goes_in_and_out_is_paid_for_where_throughput_is_elastic(storage_class: str, region: str, expected: tuple[float | None, float | None]) -> None:
     price = catalog.storage_price("aws", storage_class, region=region)

@@ -233,6 +233,7 @@ def test_a_managed_database_has_a_standby_backups_and_a_guard() -> None:
     told = database.inputs
     assert (told["multiAz"], told["storageEncrypted"], told["publiclyAccessible"], told["deletionProtection"]) == (True, True, False, True)
     assert database.protect
+    assert told["finalSnapshotIdentifier"].endswith("-owner of clusterwright:aws:Site"), "no other stack's last snapshot has its name"
     (parameters,) = programs.of(found, "ParameterGroup")
     assert {"name": "require_secure_transport", "value": "1"} in parameters.inputs["parameters"]
     assert "password" in database.secret_inputs
