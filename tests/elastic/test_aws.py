@@ -440,11 +440,11 @@ def test_instances_of_others_are_read_for_a_while_and_then_no_more(account: Make
 
 def test_what_was_ours_is_ours_still_when_one_answer_lacks_it() -> None:
     ours = {"i-1": known.Known(0.0, 0.0, is_ours=True, node="train-0", address="10.0.0.1")}
-    missed = known.with_read(ours, ["i-1"], ["i-1"], {}, 1000.0)
+    missed = known.with_read(ours, {"i-1": True}, ["i-1"], {}, 1000.0)
     assert (missed["i-1"].is_ours, missed["i-1"].node) == (True, "train-0")
     assert known.to_read(missed, {"i-1": True}, 1030.0) == ["i-1"], "it is asked for again at once"
-    assert known.with_read(missed, ["i-1"], ["i-1"], ours, 1030.0)["i-1"].missed_since == 0.0
-    assert not known.with_read(missed, ["i-1"], ["i-1"], {}, 1000.0 + SETTLED_AFTER_S)["i-1"].is_ours
+    assert known.with_read(missed, {"i-1": True}, ["i-1"], ours, 1030.0)["i-1"].missed_since == 0.0
+    assert not known.with_read(missed, {"i-1": True}, ["i-1"], {}, 1000.0 + SETTLED_AFTER_S)["i-1"].is_ours
 
 
 def test_tags_that_somebody_changed_are_seen_in_time(account: Make, tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_a_node(one: Node, more: dict[str, Any], wanted: Act) -> None:
         (SLURMS, "it does not answer"),
         ("", "it does not answer"),
         ("reboot timed out", "Slurm took it down: reboot timed out"),
-        (GUARDS, "start guard: 7 of 8 GPUs"),
+        (SHORT, "31 of 32 EFA devices"),
     ],
 )
 def test_a_node_that_is_down_is_replaced_with_the_reason_that_somebody_gave(reason: str, why: str) -> None:

@@ -161,8 +161,6 @@ def _starting(case: Case) -> Verdict:
 
 
 def _why_down(node: Node) -> str:
-    if node.guards_reason:
-        return node.guards_reason.removeprefix(OURS)
     return f"Slurm took it down: {node.reason}" if node.is_slurms and not node.reason.startswith("Not responding") else "it does not answer"
 
 

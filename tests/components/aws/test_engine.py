@@ -63,9 +63,10 @@ def _grow(stack: Standing) -> None:
 def _change_in_place(stack: Standing, cloud: SimulatedCloud) -> None:
     before = _made(cloud)
     stack.change(monitoring__retention_days=90)
-    assert stack.changes() == {"update": ["flow-logs"]}
+    of_database = ["accounting-errors"] if stack.spec.database.placement == "managed" else []
+    assert stack.changes() == {"update": [*of_database, "flow-logs", "image-logs"]}
     stack.up()
-    assert cloud.thing("cloudwatch.LogGroup")["retentionInDays"] == 90
+    assert {log["retentionInDays"] for log in cloud.things("cloudwatch.LogGroup")} == {90}
     assert _made(cloud) == before
 
 
