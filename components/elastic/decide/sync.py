@@ -304,10 +304,13 @@ def _counted(judged: tuple[_Judged, ...], memory: Memory, now: float) -> tuple[M
     nodes, launches, last = dict(memory.failed_boots), dict(memory.failed_launches), dict(memory.last_failures)
     failed: dict[str, Launch] = {}
     for one in judged:
-        if one.verdict.act is Act.FAILED_BOOT and one.case.launch:
-            nodes[one.case.node_set.name] = nodes.get(one.case.node_set.name, 0) + 1
+        if one.verdict.act is not Act.FAILED_BOOT or not (one.case.launch or one.case.node.shortage):
+            continue
+        name = one.case.node_set.name
+        nodes[name] = nodes.get(name, 0) + 1
+        last[name] = f"{one.case.node.name}: {one.verdict.why}"
+        if one.case.launch:
             failed[one.case.launch.token] = one.case.launch
-            last[one.case.node_set.name] = f"{one.case.node.name}: {one.verdict.why}"
     for launch in failed.values():
         launches[launch.node_set] = launches.get(launch.node_set, 0) + (not launch.has_failed)
         memory = memory.with_launch(dataclasses.replace(launch, has_failed=True))
