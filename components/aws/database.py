@@ -4,8 +4,9 @@ import dataclasses
 from collections.abc import Sequence
 
 import pulumi
-from pulumi_aws import rds
+from pulumi_aws import cloudwatch, rds
 
+from .logs import retention
 from .names import Names
 from .options import beneath
 
@@ -29,6 +30,7 @@ class DatabaseArgs:
     security_group: pulumi.Input[str]
     password: pulumi.Input[str]
     protect: bool
+    log_days: int
 
 
 class Database(pulumi.ComponentResource):
@@ -54,10 +56,21 @@ class Database(pulumi.ComponentResource):
             tags=tags,
             opts=beneath(self, replace_first=True),
         )
+        identifier = names.name("database", "accounting")
+        # RDS would make it itself, for ever (RDS User Guide, "Publishing database logs to Amazon CloudWatch Logs").
+        errors = cloudwatch.LogGroup(
+            "accounting-errors",
+            # accepted CKV_AWS_158: CloudWatch encrypts it with its own key; the server writes what went wrong there, and no rows
+            # accepted CKV_AWS_338: `monitoring.retention_days` says how long
+            name=f"/aws/rds/instance/{identifier}/error",
+            retention_in_days=retention(args.log_days),
+            tags=tags,
+            opts=beneath(self, replace_first=True),
+        )
         server = rds.Instance(
             "accounting-database",
             # accepted CKV_AWS_118, CKV_AWS_353: how its host and its queries do is watched through slurmdbd (sdiag, sacctmgr show stats), not in a console
-            identifier=names.name("database", "accounting"),
+            identifier=identifier,
             engine=_ENGINE,
             engine_version=_VERSION,
             instance_class=_CLASS,
@@ -83,7 +96,10 @@ class Database(pulumi.ComponentResource):
             final_snapshot_identifier=_final_snapshot(names) if args.protect else None,
             enabled_cloudwatch_logs_exports=["error"],
             tags=tags,
-            opts=beneath(self, protect=args.protect, replace_first=True, ignore=("allocatedStorage", "engineVersion")),
+            opts=pulumi.ResourceOptions.merge(
+                beneath(self, protect=args.protect, replace_first=True, ignore=("allocatedStorage", "engineVersion")),
+                pulumi.ResourceOptions(depends_on=[errors]),
+            ),
         )
         self.address = server.address
         self.register_outputs({})

@@ -16,7 +16,7 @@ from typing import Any
 
 import pulumi
 import yaml
-from pulumi_aws import iam, imagebuilder, s3
+from pulumi_aws import cloudwatch, iam, imagebuilder, s3
 
 from blueprints import spec
 from blueprints.project import project_root
@@ -24,6 +24,7 @@ from blueprints.project import project_root
 from ..finish import content
 from ..provider.resource import OwnResource
 from . import policies, template
+from .logs import retention
 from .names import OWNER_TAG, Names
 from .options import beneath
 from .storage import private_bucket
@@ -35,6 +36,8 @@ _BUILD_TIMEOUT = "2h"  # drivers and CUDA are large; a build without a GPU takes
 _FORM = "1.0.0"
 """Versions of components and recipes mean nothing here: their names hold what they are made from."""
 _BUILDER_POLICIES = ("EC2InstanceProfileForImageBuilder", "AmazonSSMManagedInstanceCore")
+_LOGS = "/aws/imagebuilder/"
+"""Below it the first of these policies lets a builder write (AWS managed policy reference)."""
 _FOLDER, _FETCHED = "/opt/clusterwright", "/opt/clusterwright/bundle.zip"
 
 
@@ -55,6 +58,7 @@ class BuilderArgs:
     region: str
     subnet: pulumi.Input[str]
     security_group: pulumi.Input[str]
+    log_days: int
 
 
 class Builder(pulumi.ComponentResource):
@@ -93,6 +97,16 @@ class Builder(pulumi.ComponentResource):
         )
         self.profile = iam.InstanceProfile(
             "image-profile", name=names.name("instance_profile", "image"), role=role.name, tags=tags, opts=beneath(self, replace_first=True)
+        )
+        # Image Builder would make one for each image, for ever (Image Builder API reference, ImageLoggingConfiguration).
+        self.logs = cloudwatch.LogGroup(
+            "image-logs",
+            # accepted CKV_AWS_158: CloudWatch encrypts it with its own key; what is said there is how public software was installed
+            # accepted CKV_AWS_338: `monitoring.retention_days` says how long
+            name=_LOGS + names.name("log_group", "image"),
+            retention_in_days=retention(args.log_days),
+            tags=tags,
+            opts=beneath(self, replace_first=True),
         )
         self.ready = [*attached, self.archive]
         self.register_outputs({})
@@ -150,11 +164,12 @@ class Builder(pulumi.ComponentResource):
             image_recipe_arn=recipe.arn,
             infrastructure_configuration_arn=place.arn,
             enhanced_image_metadata_enabled=True,
+            logging_configuration={"log_group_name": self.logs.name},
             image_tests_configuration={"image_tests_enabled": False},  # starting it once more proves less than the cluster's own acceptance
             tags=tags,
             opts=pulumi.ResourceOptions.merge(
-                # The builder is another one now and then, what it built is the same.
-                beneath(self, ignore=("infrastructureConfigurationArn",)),
+                # The builder is another one now and then, and so is where it told of it; what it built is the same.
+                beneath(self, ignore=("infrastructureConfigurationArn", "loggingConfiguration")),
                 pulumi.ResourceOptions(depends_on=self.ready, custom_timeouts=pulumi.CustomTimeouts(create=_BUILD_TIMEOUT)),
             ),
         )

@@ -8,13 +8,12 @@ from pulumi_aws import cloudwatch, ec2, iam
 from blueprints import spec
 
 from . import policies, zones
+from .logs import retention
 from .names import Names
 from .options import beneath
 
 _PRIVATE_SERVICES = ("ec2", "secretsmanager")
 """What hosts ask when they can't reach the Internet: the controller starts nodes, every host fetches its keys at boot. S3 has a gateway of its own."""
-_LOG_DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653)
-"""Retention that CloudWatch Logs offers (API model of botocore 1.44, PutRetentionPolicy)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -173,7 +172,7 @@ class Network(pulumi.ComponentResource):
             # accepted CKV_AWS_158: CloudWatch encrypts it with its own key; addresses and ports are all that it holds
             # accepted CKV_AWS_338: `monitoring.retention_days` says how long
             name=names.name("log_group", "flows"),
-            retention_in_days=_retention(self._args.log_days),
+            retention_in_days=retention(self._args.log_days),
             tags=self._tags("flows"),
             opts=beneath(self, replace_first=True),
         )
@@ -201,8 +200,3 @@ class Network(pulumi.ComponentResource):
 
     def _tags(self, shown: str) -> dict[str, pulumi.Input[str]]:
         return self._args.names.tags("network", shown)
-
-
-def _retention(days: int) -> int:
-    """Give the least retention on offer that keeps logs so long."""
-    return next((offered for offered in _LOG_DAYS if offered >= days), _LOG_DAYS[-1])

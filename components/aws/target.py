@@ -254,6 +254,7 @@ class Aws:
             security_group=self._security.database,
             password=self._keys.database,
             protect=self._spec.database.protect,
+            log_days=self._spec.monitoring.retention_days,
         )
         return Database("accounting", args, opts=self._opts).address
 
@@ -387,7 +388,13 @@ class Aws:
     def _image(self, machine: Machine) -> pulumi.Output[str]:
         """Give the software profile's image for a machine, built when it is first asked for."""
         if not self._images:
-            args = BuilderArgs(self._names, region=self._spec.network.region, subnet=self._network.cluster_subnet, security_group=self._security.hosts)
+            args = BuilderArgs(
+                self._names,
+                region=self._spec.network.region,
+                subnet=self._network.cluster_subnet,
+                security_group=self._security.hosts,
+                log_days=self._spec.monitoring.retention_days,
+            )
             self._builder = Builder("image", args, opts=pulumi.ResourceOptions.merge(self._opts, pulumi.ResourceOptions(depends_on=self._network.ready)))
         if machine.arch not in self._images:
             self._images[machine.arch] = self._builder.build(self._spec.software, machine.arch)

@@ -21,7 +21,7 @@ FABRICS = ("efa", "efa-only")
 def findings(cloud: Cloud) -> list[str]:
     """Give what would not work, one sentence each."""
     found = []
-    for check in (_templates, _nat_gateways, _balancers, _lustre, _mount_targets, _fabric_groups, _open_to_the_world, _backups):
+    for check in (_templates, _nat_gateways, _balancers, _lustre, _mount_targets, _fabric_groups, _open_to_the_world, _backups, _logs):
         found += list(check(cloud))
     return found
 
@@ -119,6 +119,12 @@ def _backups(cloud: Cloud) -> Iterator[str]:
         statements = [one for one in json.loads(role["assumeRolePolicy"])["Statement"] if one["Principal"].get("Service") == "backup.amazonaws.com"]
         if not any(all(operator.endswith("IfExists") for operator in one.get("Condition", {})) for one in statements):
             yield f"{selection['name']} backs up nothing: {role['name']} does not let AWS Backup take it"
+
+
+def _logs(cloud: Cloud) -> Iterator[str]:
+    for group in cloud.store.all("cloudwatch.LogGroup"):
+        if not group.get("retentionInDays"):
+            yield f"{group.id} never expires" + (", and goes with nothing: a service made it" if group.door == "stray" else "")
 
 
 def _lets_in(cloud: Cloud, names: Any, ports: tuple[int, int]) -> bool:

@@ -34,8 +34,8 @@ class Thing:
     Args:
         kind: as in the SDK (`ec2.Subnet`).
         properties: by Pulumi's names, inputs and outputs in one; for instances the form of DescribeInstances is under `api`.
-        door: who made it: `provider`, `api` or `hand`; `service`: it came with something else, and `kept`: it stays on purpose when that goes; `left`: nobody
-            has it any more, and it is paid for.
+        door: who made it: `provider`, `api` or `hand`; `service`: it came with something else, and goes with it; `kept`: it stays on purpose when that goes; `left`: nobody
+            has it any more, and it is paid for; `stray`: a service made it by itself, and leaves it behind.
         made_s: on the cloud's clock, seconds since 1970.
     """
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.simcloud import cases, facts
+from tests.simcloud import audit, cases, facts
 from tests.simcloud.cloud import GIVEN
 from tests.simcloud.landscape import Account
 
@@ -28,6 +28,34 @@ def make_needed(account: Account, needs: tuple[str, ...]) -> None:
         account.named(name, kind, **inputs)
 
 
+LOGGING = [
+    pytest.param("rds.Instance", {"enabledCloudwatchLogsExports": ["error"]}, "/aws/rds/instance/accounting/error", id="database"),
+    pytest.param("imagebuilder.Image", {}, "/aws/imagebuilder/base", id="build"),
+    pytest.param("imagebuilder.Image", {"loggingConfiguration": {"logGroupName": "/aws/imagebuilder/own"}}, "/aws/imagebuilder/own", id="named"),
+]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.parametrize(("kind", "more", "group"), LOGGING)
+def test_a_group_of_logs_that_nobody_made_stays_for_ever(account: Account, kind: str, more: dict[str, object], group: str, *, is_there: bool) -> None:
+    needs, inputs = next((needs, inputs) for name, needs, inputs, _ in cases.CASES if name == kind)
+    make_needed(account, tuple(needs))
+    if is_there:
+        account.make("cloudwatch.LogGroup", name=group, retentionInDays=30)
+    thing = account.make(kind, **inputs, **more)
+    account.cloud.delete(thing)
+    left = account.cloud.store.get("cloudwatch.LogGroup", group)
+    assert left is not None
+    assert (left.door == "stray") is not is_there
+    assert any(finding.startswith(f"{group} never expires") for finding in audit.findings(account.cloud)) is not is_there
+
+
+def test_a_builder_writes_its_logs_where_its_role_may(account: Account) -> None:
+    make_needed(account, ("component", "recipe", "builder"))
+    own = {"imageRecipeArn": "{recipe}", "infrastructureConfigurationArn": "{builder}", "loggingConfiguration": {"logGroupName": "/flow"}}
+    assert account.refusal("imagebuilder.Image", **own).code == "InvalidParameterValueException"
+
+
 @pytest.mark.parametrize(("kind", "needs", "inputs"), GOOD)
 def test_what_is_right_is_made_and_goes_again(account: Account, kind: str, needs: tuple[str, ...], inputs: dict[str, object]) -> None:
     make_needed(account, needs)
@@ -35,7 +63,8 @@ def test_what_is_right_is_made_and_goes_again(account: Account, kind: str, needs
     thing = account.make(kind, **inputs)
     assert account.cloud.store.get(kind, thing.id) == thing
     account.cloud.delete(thing)
-    after = {one.id for one in account.cloud.store.everything() if not one.get("ended") and one.kind not in LEFT.get(kind, ())}
+    ended = {one.id for one in account.cloud.store.everything() if one.get("ended") or one.door == "stray"}
+    after = {one.id for one in account.cloud.store.everything() if one.id not in ended and one.kind not in LEFT.get(kind, ())}
     assert after <= before
     if kind not in ("imagebuilder.Image", "autoscaling.Group"):
         assert not thing.interfaces or not any(interface.address in account.cloud.store.taken(interface.subnet) for interface in thing.interfaces)

@@ -8,6 +8,7 @@ import yaml
 
 from blueprints import catalog
 from components.aws import image
+from tests.components.aws import programs
 
 SOFTWARE = catalog.software("ubuntu-24.04-aws")
 
@@ -25,6 +26,14 @@ def test_the_roles_are_told_the_versions_and_what_proves_them() -> None:
     assert variables["cloud"] == "aws"
     assert dict(variables["software"]["versions"])["kernel"] == dict(SOFTWARE.versions)["kernel"]
     assert dict(variables["software"]["origins"]) == dict(SOFTWARE.origins)
+
+
+def test_what_a_build_says_is_kept_as_long_as_all_logs() -> None:
+    found = programs.program("starter", monitoring__retention_days=40)
+    logs, built = programs.one(found, "LogGroup", "image-logs"), programs.one(found, "Image", "image-x86_64")
+    assert logs.inputs["retentionInDays"] == 60
+    assert logs.inputs["name"].startswith("/aws/imagebuilder/"), "elsewhere the builder's role may not write"
+    assert built.inputs["loggingConfiguration"] == {"logGroupName": logs.inputs["name"]}
 
 
 def test_the_system_s_own_updates_end_before_anything_is_installed() -> None:

@@ -128,7 +128,7 @@ def test_private_endpoints_are_inside_and_for_hosts_only() -> None:
 
 def test_flows_are_logged_as_long_as_metrics() -> None:
     found = programs.program("starter", monitoring__retention_days=40)
-    (log,), (flows,) = programs.of(found, "LogGroup"), programs.of(found, "FlowLog")
+    log, (flows,) = programs.one(found, "LogGroup", "flow-logs"), programs.of(found, "FlowLog")
     assert log.inputs["retentionInDays"] == 60  # CloudWatch Logs offers 30 and 60
     assert (flows.inputs["trafficType"], flows.inputs["logDestination"]) == ("ALL", "arn:aws:service:us-east-1:123456789012:LogGroup/flow-logs")
 

@@ -239,6 +239,9 @@ def test_a_managed_database_has_a_standby_backups_and_a_guard() -> None:
     assert "password" in database.secret_inputs
     assert told["vpcSecurityGroupIds"] == ["SecurityGroup/database-security-group"]
     assert found.named("finish-control").inputs["provided"]["database"] == "accounting.rds"
+    errors = programs.one(found, "LogGroup", "accounting-errors")
+    assert (errors.inputs["name"], errors.inputs["retentionInDays"]) == (f"/aws/rds/instance/{told['identifier']}/error", 30)
+    assert errors.name in database.needs, "RDS makes the group itself, for ever, where it finds none"
     (subnets,) = programs.of(found, "SubnetGroup")
     zones = {programs.ident(one): one.inputs["availabilityZone"] for one in programs.of(found, "Subnet")}
     assert len({zones[subnet] for subnet in subnets.inputs["subnetIds"]}) == 2

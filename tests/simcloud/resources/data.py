@@ -21,6 +21,8 @@ IDENTIFIER_MOST = 63
 PASSWORD_LEAST, PASSWORD_FORBIDDEN = 8, re.compile(r'[/@" ]')
 ZONES_LEAST = 2  # RDS user guide, "Working with DB subnet groups"
 RETENTION_DAYS = (0, 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653)
+BUILDS = "/aws/imagebuilder/"
+STRAY = "stray"
 ALIAS = re.compile(r"alias/(?!aws/)[a-zA-Z0-9/_-]+")
 
 
@@ -95,6 +97,13 @@ class DatabaseInstance(Rules):
             properties = {"dbSnapshotIdentifier": thing["finalSnapshotIdentifier"], "dbInstanceIdentifier": thing["identifier"], "tags": tags, "tagsAll": tags}
             cloud.store.put(Thing("rds.Snapshot", thing["finalSnapshotIdentifier"], thing.region, properties, KEPT, cloud.store.clock.now_s()))
 
+    def made(self, cloud: Cloud, thing: Thing) -> None:
+        for log in thing.get("enabledCloudwatchLogsExports", ()):
+            _write_log(cloud, f"/aws/rds/instance/{thing.id}/{log}", thing.region)  # RDS user guide, "Publishing database logs to Amazon CloudWatch Logs"
+
+    def changed(self, cloud: Cloud, thing: Thing, former: Thing) -> None:
+        self.made(cloud, thing)
+
 
 @of("kms.Key")
 class Key(Rules):
@@ -167,6 +176,20 @@ class BuiltImage(Rules):
         for image in [one for one in cloud.store.all("ec2.Ami") if one.get("builtBy") == thing.id]:
             for left in (image, cloud.need("ebs.Snapshot", image["snapshotId"])):
                 cloud.store.put(dataclasses.replace(left, door=LEFT))
+
+    def made(self, cloud: Cloud, thing: Thing) -> None:
+        """Image Builder API reference, ImageLoggingConfiguration: without a name it is that of the image. The builder's role may write where AWS's policy for it says so."""
+        name = (thing.get("loggingConfiguration") or {}).get("logGroupName") or f"{BUILDS}{thing['name']}"
+        if not name.startswith(BUILDS):
+            raise Refused("InvalidParameterValueException", f"EC2InstanceProfileForImageBuilder lets no instance write logs to {name}: only below {BUILDS}")
+        _write_log(cloud, name, thing.region)
+
+
+def _write_log(cloud: Cloud, name: str, region: str) -> None:
+    """Have a service write into a group of logs: it makes one that isn't there, which then belongs to nobody and stays for ever."""
+    if cloud.store.get("cloudwatch.LogGroup", name) is None:
+        properties = {"name": name, "arn": f"arn:aws:logs:{region}:{facts.ACCOUNT}:log-group:{name}", "retentionInDays": 0, "tags": {}, "tagsAll": {}}
+        cloud.store.put(Thing("cloudwatch.LogGroup", name, region, properties, STRAY, cloud.store.clock.now_s()))
 
 
 def _check_identifier(name: str) -> None:
