@@ -183,7 +183,7 @@ SIZES = (
           ("warning CW702 aws:lb/loadBalancer:LoadBalancer login-balancer: enableCrossZoneLoadBalancing",)),
     Plant("health looked at elsewhere", changed("lb.TargetGroup", "", deregistrationDelay=5),
           ("warning CW702 aws:lb/targetGroup:TargetGroup login-targets: deregistrationDelay",)),
-    Plant("logs kept for a day", changed("cloudwatch.LogGroup", "", retentionInDays=1), ("warning CW702 aws:cloudwatch/logGroup:LogGroup flow-logs: retentionInDays",)),
+    Plant("logs kept for a day", changed("cloudwatch.LogGroup", "flows", retentionInDays=1), ("warning CW702 aws:cloudwatch/logGroup:LogGroup flow-logs: retentionInDays",)),
 )  # fmt: skip
 
 LOSSES = (
