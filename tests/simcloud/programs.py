@@ -26,8 +26,10 @@ inner = aws.ec2.RouteTable("private", vpc_id=vpc.id, routes=[{"cidr_block": "0.0
 aws.ec2.RouteTableAssociation("private", route_table_id=inner.id, subnet_id=private.id)
 
 group = aws.ec2.SecurityGroup("nodes", vpc_id=vpc.id, description="nodes", tags=tags)
-for kind, rule in (("in", aws.vpc.SecurityGroupIngressRule), ("out", aws.vpc.SecurityGroupEgressRule)):
+among_themselves = [
     rule(f"self-{kind}", security_group_id=group.id, referenced_security_group_id=group.id, ip_protocol="-1", tags=tags)
+    for kind, rule in (("in", aws.vpc.SecurityGroupIngressRule), ("out", aws.vpc.SecurityGroupEgressRule))
+]
 
 role = aws.iam.Role("node", assume_role_policy=json.dumps(trust), tags=tags)
 aws.iam.RolePolicy("node", role=role.id, policy=json.dumps(rights))
@@ -46,6 +48,7 @@ template = aws.ec2.LaunchTemplate(
 scratch = aws.fsx.LustreFileSystem(
     "scratch", subnet_ids=private.id, security_group_ids=[group.id], deployment_type="PERSISTENT_2", storage_capacity=settings["scratch_gib"],
     per_unit_storage_throughput=250, metadata_configuration={"mode": "AUTOMATIC"}, tags=tags,
+    opts=pulumi.ResourceOptions(depends_on=among_themselves),
 )
 balancer = aws.lb.LoadBalancer("login", load_balancer_type="network", subnets=[public.id], security_groups=[group.id], tags=tags)
 targets = aws.lb.TargetGroup("login", port=22, protocol="TCP", vpc_id=vpc.id, tags=tags)
