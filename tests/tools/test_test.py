@@ -27,10 +27,14 @@ PASSED, FAILED, INTERRUPTED, NONE_CHOSEN = 0, 1, 2, 5
     ],
 )
 def test_both_parts_run_and_the_worse_one_counts(tmp_path: Path, together: int, alone: int, status: int) -> None:
-    write_program(tmp_path / "python", f'echo "$*"; case "$*" in *numprocesses*) exit {together} ;; *) exit {alone} ;; esac')
+    write_program(tmp_path / "python", f'echo "$*"; case "$*" in *timing*) ;; *numprocesses*) exit {together} ;; *) exit {alone} ;; esac')
     answer = subprocess.run([TEST, "-k", "caret"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True, text=True, check=False)
     assert answer.returncode == status
-    assert [line.rsplit(" ", 2)[1:] for line in answer.stdout.splitlines()] == [["-k", "caret"]] * 2
+    *runs, timing = answer.stdout.splitlines()
+    assert [line.rsplit(" ", 2)[1:] for line in runs] == [["-k", "caret"]] * 2
+    reports = [word.partition("=")[2] for line in runs for word in line.split() if word.startswith("--junitxml=")]
+    assert timing.split() == ["-m", "tests.timing", *reports]
+    assert not any(Path(report).parent.exists() for report in reports), "the reports are the run's own"
 
 
 def test_an_interrupted_run_goes_no_further(tmp_path: Path) -> None:

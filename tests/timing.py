@@ -1,0 +1,88 @@
+"""Where the time of a test run went, and what the run left out: `python -m tests.timing REPORT...` reads the JUnit reports that pytest writes."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+SLOWEST_SHOWN = 20
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Case:
+    """One test of a report; its time includes its fixtures'."""
+
+    module: str
+    name: str
+    seconds: float
+    left_out: str = ""
+    """Why it was skipped; empty for a test that ran."""
+
+    @property
+    def folder(self) -> str:
+        return self.module.rpartition("/")[0]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """One run of pytest."""
+
+    name: str
+    elapsed_s: float
+    tests: tuple[Case, ...]
+
+
+def read(report: Path) -> Part:
+    """Read one JUnit report; its file name is the name of the part.
+
+    Raises:
+        ET.ParseError: the file is no report.
+    """
+    root = ET.parse(report).getroot()
+    suites = list(root.iter("testsuite"))
+    tests = tuple(_test(case) for suite in suites for case in suite.iter("testcase"))
+    return Part(report.stem, sum(float(suite.get("time", 0)) for suite in suites), tests)
+
+
+def summary(parts: Sequence[Part]) -> str:
+    """Describe all parts as one run: time by folder, slowest tests, what was left out and why, total."""
+    tests = [test for part in parts for test in part.tests]
+    by_folder: dict[str, list[Case]] = collections.defaultdict(list)
+    for test in tests:
+        if not test.left_out:
+            by_folder[test.folder].append(test)
+    folders = sorted(by_folder.items(), key=lambda item: -_seconds(item[1]))
+    slowest = sorted((test for test in tests if test.seconds and not test.left_out), key=lambda test: -test.seconds)
+    reasons = collections.Counter(test.left_out for test in tests if test.left_out)
+    lines = ["Time by folder, added up over all workers"]
+    lines += [f"{_seconds(those):9.1f} s  {len(those):5d} tests  {folder}" for folder, those in folders]
+    lines += ["", f"Slowest tests, with the fixtures that each was the first to need ({SLOWEST_SHOWN} at most)"]
+    lines += [f"{test.seconds:9.1f} s  {test.module}.py::{test.name}" for test in slowest[:SLOWEST_SHOWN]]
+    lines += ["", "Left out"]
+    lines += [f"{count:11d}  {reason}" for reason, count in reasons.most_common()]
+    lines += [f"{'all':>11}  long repetitions: make soak"]
+    lines += ["", f"Total {_minutes(sum(part.elapsed_s for part in parts))}: " + ", ".join(f"{part.name} {_minutes(part.elapsed_s)}" for part in parts)]
+    return "\n".join(lines)
+
+
+def _test(case: ET.Element) -> Case:
+    module = "/".join(part for part in case.get("classname", "").split(".") if not part[:1].isupper())
+    skipped = case.find("skipped")
+    left_out = "" if skipped is None else skipped.get("message") or "no reason given"
+    return Case(module, case.get("name", ""), float(case.get("time", 0)), left_out)
+
+
+def _seconds(tests: Iterable[Case]) -> float:
+    return sum(test.seconds for test in tests)
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"
+
+
+if __name__ == "__main__":
+    print(summary([read(Path(name)) for name in sys.argv[1:]]))

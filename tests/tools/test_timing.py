@@ -1,0 +1,65 @@
+"""A run's own report: where the time went and what was left out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests import timing
+from tests.timing import Case, Part
+
+TESTS = """
+import pytest
+
+def test_of_nothing():
+    pass
+
+@pytest.mark.skip(reason="real hosts need root")
+def test_of_hosts():
+    pass
+"""
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    """What pytest writes of tests in two folders."""
+    for folder in ("tests/here", "tests/there"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "test_this.py").write_text(TESTS)
+    written = tmp_path / "hosts.xml"
+    words = ["-q", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", "--import-mode=importlib", f"--junitxml={written}", "tests"]
+    subprocess.run([sys.executable, "-m", "pytest", *words], cwd=tmp_path, check=True, capture_output=True)
+    return written
+
+
+def test_a_report_of_pytest_is_read(report: Path) -> None:
+    part = timing.read(report)
+    assert part.name == "hosts"
+    assert {(test.folder, test.name, test.left_out) for test in part.tests} == {
+        (folder, name, why) for folder in ("tests/here", "tests/there") for name, why in (("test_of_nothing", ""), ("test_of_hosts", "real hosts need root"))
+    }
+    written = ET.parse(report).getroot()
+    assert {test.seconds for test in part.tests} == {float(case.get("time", "")) for case in written.iter("testcase")}
+    assert 0 < sum(test.seconds for test in part.tests) <= part.elapsed_s
+
+
+def test_parts_are_summed_by_folder_and_the_slowest_come_first() -> None:
+    parts = [
+        Part("without-hosts", 61, (Case("tests/a/test_x", "test_one", 2.0), Case("tests/b/test_y", "test_two", 5.0))),
+        Part("hosts", 59, (Case("tests/a/test_z", "test_three", 4.0), Case("tests/hosts/test_h", "test_four", 0.0, "real hosts need Linux"))),
+    ]
+    said = timing.summary(parts).splitlines()
+    assert [line.split() for line in said[1:3]] == [["6.0", "s", "2", "tests", "tests/a"], ["5.0", "s", "1", "tests", "tests/b"]]
+    assert [line.rpartition("::")[2] for line in said if "::" in line] == ["test_two", "test_three", "test_one"]
+    assert ["1", "real", "hosts", "need", "Linux"] in [line.split() for line in said]
+    assert said[-1] == "Total 2 min 00 s: without-hosts 1 min 01 s, hosts 0 min 59 s"
+
+
+def test_no_more_than_the_slowest_are_shown() -> None:
+    many = tuple(Case("tests/a/test_x", f"test_{number}", number + 1.0) for number in range(timing.SLOWEST_SHOWN + 5))
+    shown = [line.rpartition("::")[2] for line in timing.summary([Part("all", 1, many)]).splitlines() if "::" in line]
+    assert shown == [f"test_{number}" for number in range(timing.SLOWEST_SHOWN + 4, 4, -1)]
