@@ -15,9 +15,9 @@ from . import bars, machine
 BLUEPRINT = "scale-7500"
 CHECK = """
 import pathlib, sys
-from stacks.drift import check
-from stacks.drift.finding import Layer
-report = check.check("dev", layers=[Layer.CLOUD], folder=pathlib.Path(sys.argv[1])).report
+from stacks.drift import detect
+from stacks.drift.report import Layer
+report = detect.detect("dev", layers=[Layer.CLOUD], folder=pathlib.Path(sys.argv[1])).report
 sys.exit("\\n".join([*(f"{one.code} {one.where}" for one in report.findings), *(one.failure for one in report.failures)]) or 0)
 """
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from blueprints.finding import Level
 
-from ..drift import check, choice, history, ignore, notify, reports
-from ..drift.finding import LAYERS, Layer, Report, Result
+from ..drift import detect, filters, history, ignore, notifications, reports
+from ..drift.report import LAYERS, Layer, Report, Result
 from ..drift.reports import terminal
 from ..project import drift_folder, ignore_file
 from . import engine, fixing, options, scheduling
@@ -125,8 +125,8 @@ def _check(given: argparse.Namespace) -> int:
     folder = given.history or drift_folder(given.stack)
     runs = history.read(folder)
     before = runs[-1] if runs else None
-    wish = choice.Choice(entries, least=Level(given.at_least), confirm=given.confirm, since_last=given.since_last)
-    chosen = choice.choose(report, wish, before)
+    wish = filters.Choice(entries, least=Level(given.at_least), confirm=given.confirm, since_last=given.since_last)
+    chosen = filters.choose(report, wish, before)
     try:
         history.add(folder, chosen.run)
     except OSError as error:
@@ -141,7 +141,7 @@ def _check(given: argparse.Namespace) -> int:
     return status(chosen.report) if was_delivered and not unwritten else EXIT_UNCHECKED
 
 
-def _write(path: Path, chosen: choice.Chosen, runs: Sequence[history.Run], *, show_ignored: bool) -> bool:
+def _write(path: Path, chosen: filters.Chosen, runs: Sequence[history.Run], *, show_ignored: bool) -> bool:
     """Write a report, and say whether that went well: what was found is shown all the same."""
     try:
         reports.write(path, chosen.report, runs, show_ignored=show_ignored)
@@ -160,24 +160,24 @@ def _look(given: argparse.Namespace) -> tuple[Report, Sequence[ignore.Entry]]:
     """Check, and read the ignore file; one that can't be used is said in the report and covers nothing."""
     layers = tuple(Layer(name) for name in given.layer) if given.layer else LAYERS
     say: Callable[[str], None] = (lambda text: print(f"{text} …", file=sys.stderr)) if sys.stderr.isatty() else (lambda _: None)
-    report = check.check(given.stack, layers=layers, acceptance=given.acceptance, say=say).report
+    report = detect.detect(given.stack, layers=layers, acceptance=given.acceptance, say=say).report
     try:
         return report, ignore.read(given.ignore or ignore_file(given.stack))
     except ignore.BadIgnoreFile as error:
         return dataclasses.replace(report, results=(*report.results, Result(Layer.CHECK, failure=f"nothing is ignored: {error}"))), ()
 
 
-def _tell(given: argparse.Namespace, chosen: choice.Chosen, before: history.Run | None) -> bool:
+def _tell(given: argparse.Namespace, chosen: filters.Chosen, before: history.Run | None) -> bool:
     """Tell whoever wants to know what is new; say whether that went well."""
-    if not notify.is_worth(chosen.report, chosen.news, failed_before=frozenset(before.failed if before else ())):
+    if not notifications.is_worth(chosen.report, chosen.news, failed_before=frozenset(before.failed if before else ())):
         return True
     webhook = given.notify_webhook or os.environ.get(WEBHOOK_VARIABLE, "")
     went_well = True
-    for tell, address in ((notify.run_command, given.notify_command), (notify.post, webhook)):
+    for tell, address in ((notifications.run_command, given.notify_command), (notifications.post, webhook)):
         try:
             if address:
                 tell(address, chosen.report, chosen.news)
-        except notify.NotDelivered as error:
+        except notifications.NotDelivered as error:
             print(f"error: nobody was told: {error}", file=sys.stderr)
             went_well = False
     return went_well

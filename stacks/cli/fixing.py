@@ -5,8 +5,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ..drift import check, choice, fix, ignore, look, stack
-from ..drift.finding import LAYERS, Ignored, Layer
+from ..drift import detect, facts, filters, fix, ignore, record
+from ..drift.report import LAYERS, Ignored, Layer
 from ..drift.reports import terminal
 from ..project import ignore_file
 from .problem import Problem
@@ -37,7 +37,7 @@ def run(given: argparse.Namespace) -> int:
     except ignore.BadIgnoreFile as error:
         raise Problem("nothing is put right, since nobody can say what may stand", why=str(error), remedy="correct the ignore file") from error
     # Which nodes have jobs is the scheduler's to say, whatever shall be put right.
-    checked = check.check(given.stack, layers={*layers, Layer.SCHEDULER})
+    checked = detect.detect(given.stack, layers={*layers, Layer.SCHEDULER})
     if checked.known is None or checked.report.failures:
         why = "\n".join(dict.fromkeys(result.failure for result in checked.report.failures))
         raise Problem("nothing is put right, since not everything could be looked at", why=why, remedy="mend that first")
@@ -54,7 +54,7 @@ def run(given: argparse.Namespace) -> int:
         print("nothing was changed")
         return EXIT_DRIFT
     _carry_out(known, plan, compute, title=f"{given.stack} drift fix")
-    again = choice.choose(check.check(given.stack, layers=layers).report, choice.Choice(entries), None).report
+    again = filters.choose(detect.detect(given.stack, layers=layers).report, filters.Choice(entries), None).report
     print(terminal.write(again, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ), end="")
     return EXIT_FAILED if again.failures else EXIT_DRIFT if again.findings else 0
 
@@ -78,13 +78,13 @@ def _agreed() -> bool:
     return input(f"Do this? Only {AGREED!r} counts: ").strip() == AGREED
 
 
-def _carry_out(known: stack.Known, plan: fix.Plan, compute: set[str], *, title: str) -> None:
+def _carry_out(known: record.Known, plan: fix.Plan, compute: set[str], *, title: str) -> None:
     variables = {
         host: {"drift_steps": steps, "drift_is_compute": host.name in compute}
         for host in known.hosts
         if (steps := [list(step.argv) for step in plan.steps if step.host == host.name])
     }
-    outcome = look.play(known, PLAYBOOK, variables, title=title)
+    outcome = facts.play(known, PLAYBOOK, variables, title=title)
     if not outcome.ok:
         said = "\n".join([*map(str, outcome.failures), outcome.error]).strip()
         raise Problem("not everything was put right", why=said, remedy="`clusterwright drift` says what is left")

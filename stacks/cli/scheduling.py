@@ -9,7 +9,7 @@ from blueprints.project import project_root
 
 from .. import settings
 from ..drift import schedule
-from ..drift.finding import Layer
+from ..drift.report import Layer
 from . import options
 from .problem import Problem
 

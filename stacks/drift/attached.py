@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .codes import Code
-from .finding import Drift, Layer, Unchecked, drift
-from .stack import Known
-from .values import shown
+from .differences import shown
+from .record import Known
+from .report import Drift, Layer, Unchecked, drift
 
 if TYPE_CHECKING:
     from components.aws.attached import Seen, Things

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .codes import Code
-from .finding import Drift, Layer, Unchecked, drift
-from .stack import Known, KnownHost
+from .record import Known, KnownHost
+from .report import Drift, Layer, Unchecked, drift
 
 LEAST_FREE = 0.05
 """Share of a file system, in space and in numbers of files, below which it counts as nearly full."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from . import rules
 from .codes import Code
-from .finding import Drift, Layer, Unchecked, drift, in_order
-from .values import ABSENT, differences, is_secret, shown, told
+from .differences import ABSENT, differences, is_secret, shown, told
+from .report import Drift, Layer, Unchecked, drift, in_order
 
 Step = Mapping[str, Any]
 UNTOUCHED = frozenset({"same", "read", "refresh"})

@@ -7,10 +7,10 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from . import slurm, unrecorded
-from .finding import Layer, Unchecked
-from .scheduler import ASLEEP, states_of
-from .stack import Known, KnownHost
+from . import unrecorded
+from .record import Known, KnownHost
+from .report import Layer, Unchecked
+from .slurm import ASLEEP, parse, states_of
 
 if TYPE_CHECKING:
     from components.aws.instances import Instance
@@ -121,7 +121,7 @@ def on_their_way(before: Listing, after: Listing, answers: Mapping[str, Mapping[
         moment_s: when the check began, seconds since 1970.
     """
     left = {host.incarnation for host in after.hosts}
-    nodes = slurm.parse_records(answers.get("nodes", {}).get("text", ""), "NodeName")
+    nodes = parse.parse_records(answers.get("nodes", {}).get("text", ""), "NodeName")
     found = {}
     for host in before.hosts:
         state = nodes.get(host.name, {}).get("State", "")

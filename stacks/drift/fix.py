@@ -10,8 +10,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 from .codes import Code
-from .finding import Drift, Layer
-from .slurm import expand
+from .report import Drift, Layer
+from .slurm.parse import expand
 
 _DESCRIBED = re.compile(r"(?:file|folder), (?P<mode>[0-7]{4}) (?P<owner>[^:]+):(?P<group>.+)")
 _ENABLEMENT = {("enabled", "disabled"): "enable", ("disabled", "enabled"): "disable", ("plain", "masked"): "unmask", ("masked", "plain"): "mask"}

@@ -11,7 +11,7 @@ from typing import Any
 
 from blueprints.finding import Level
 
-from .finding import Drift, Layer, Report
+from .report import Drift, Layer, Report
 
 FILE = "history.jsonl"
 KEPT = 500

@@ -12,7 +12,7 @@ import yaml
 from blueprints import display
 
 from .codes import Code
-from .finding import Drift, Ignored, Layer, drift
+from .report import Drift, Ignored, Layer, drift
 
 KEYS = {"code", "where", "actual", "reason", "until"}
 EVERYTHING = "*"

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .codes import Code
-from .finding import Drift, Layer, Unchecked, drift
-from .stack import Known, groups
+from .record import Known, groups
+from .report import Drift, Layer, Unchecked, drift
 
 if TYPE_CHECKING:
     from components.aws.instances import Instance

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .codes import Code
-from .finding import Drift, Layer, Unchecked, drift
-from .stack import Known, KnownHost
+from .record import Known, KnownHost
+from .report import Drift, Layer, Unchecked, drift
 
 HARDWARE_ONLY = frozenset({"driver", "cuda", "nccl", "fabric_manager", "nvlsm", "efa_installer", "ofi_nccl", "gib", "dcgm", "doca_ofed", "gdrcopy"})
 """Versions that a host without the hardware has no use for."""

@@ -5,9 +5,9 @@ import dataclasses
 import datetime as dt
 from typing import Any
 
-from stacks.drift import stack
+from stacks.drift import record
 from stacks.drift.codes import Code
-from stacks.drift.finding import Drift, Layer, Report, Result, Unchecked, drift
+from stacks.drift.report import Drift, Layer, Report, Result, Unchecked, drift
 from tests.playbooks import clusters
 
 ADMIN_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOwn"
@@ -16,15 +16,15 @@ NOW_S = 1_800_000_000.0
 MOMENT = dt.datetime(2026, 11, 21, 20, 0, tzinfo=dt.UTC)
 
 
-def hosts() -> tuple[stack.KnownHost, ...]:
+def hosts() -> tuple[record.KnownHost, ...]:
     named = (("control-0", "control", "control"), ("login-0", "access", "access"), ("train-0", "train", "compute"), ("train-1", "train", "compute"))
     return tuple(
-        stack.KnownHost(name, group, role, f"10.80.0.{number}", f"disk-{number}", "ssh-ed25519 AAAA") for number, (name, group, role) in enumerate(named)
+        record.KnownHost(name, group, role, f"10.80.0.{number}", f"disk-{number}", "ssh-ed25519 AAAA") for number, (name, group, role) in enumerate(named)
     )
 
 
-def known(**changes: Any) -> stack.Known:
-    whole = stack.Known(
+def known(**changes: Any) -> record.Known:
+    whole = record.Known(
         spec=clusters.cluster(),
         hosts=hosts(),
         private_key="a key",
@@ -73,7 +73,7 @@ def unit(**changes: str) -> dict[str, str]:
     return {**whole, "Type": "forking", "Result": "success", **changes}
 
 
-def all_facts(**of_host: dict[str, Any]) -> dict[stack.KnownHost, dict[str, Any]]:
+def all_facts(**of_host: dict[str, Any]) -> dict[record.KnownHost, dict[str, Any]]:
     """Facts of all hosts; of a host given by name (`train_0`), with changes."""
     return {host: facts(host.role, **of_host.get(host.name.replace("-", "_"), {})) for host in hosts()}
 

@@ -7,7 +7,7 @@ import pytest
 
 from components.aws.attached import Attached, Seen, Things
 from stacks.drift import attached
-from stacks.drift.stack import Known
+from stacks.drift.record import Known
 from tests.drift.examples import known, told
 
 OURS: tuple[dict[str, Any], ...] = (

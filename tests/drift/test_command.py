@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stacks.cli import drift, engine, main
-from stacks.drift.finding import Layer
+from stacks.drift.report import Layer
 from tests.drift.examples import finding, report
 
 pytestmark = pytest.mark.engine

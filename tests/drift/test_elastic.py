@@ -9,7 +9,7 @@ import pytest
 from components.aws.instances import Instance
 from stacks.drift import elastic
 from stacks.drift.elastic import Listing
-from stacks.drift.stack import Known, KnownHost
+from stacks.drift.record import Known, KnownHost
 from tests.drift.examples import hosts, known
 
 BEGUN_S = 1_800_000_000.0

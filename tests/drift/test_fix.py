@@ -4,7 +4,7 @@ import pytest
 
 from stacks.drift import fix
 from stacks.drift.codes import Code
-from stacks.drift.finding import Drift, Layer
+from stacks.drift.report import Drift, Layer
 from tests.drift.examples import finding
 
 COMPUTE = {"train-0", "train-1"}

@@ -9,24 +9,24 @@ from typing import Any
 
 import pytest
 
-from stacks.drift import choice, ignore, reports
+from stacks.drift import filters, ignore, reports
 from stacks.drift.codes import Code
-from stacks.drift.finding import Layer, Report
-from stacks.drift.reports import document, junit, markdown, sarif, terminal, words
+from stacks.drift.report import Layer, Report
+from stacks.drift.reports import document, junit, markdown, sarif, summary, terminal
 from tests.drift.examples import finding, report
 
 NASTY = "train-0: /etc/<b>|`x`*_[a](b)&\x1b[31m\x00\n# \ud800"
 
 
-def chosen(*, failed: tuple[Layer, ...] = (), nasty: bool = False) -> choice.Chosen:
+def chosen(*, failed: tuple[Layer, ...] = (), nasty: bool = False) -> filters.Chosen:
     covered, new, old = (
         finding("login-0: /etc/motd"),
         finding(NASTY if nasty else "train-0: /etc/new"),
         finding("train-0: /etc/old", code=Code.FILE_GONE, actual=None),
     )
     entries = ignore.parse('ignore: [{code: CW721, where: "login-0: *", reason: ours, until: 2027-01-01}]', "it")
-    before = choice.choose(report(covered, old, finding("train-1: gone")), choice.Choice(entries), None)
-    return choice.choose(report(covered, new, old, failed=failed), choice.Choice(entries), before.run)
+    before = filters.choose(report(covered, old, finding("train-1: gone")), filters.Choice(entries), None)
+    return filters.choose(report(covered, new, old, failed=failed), filters.Choice(entries), before.run)
 
 
 def whole(**options: Any) -> Report:
@@ -166,16 +166,16 @@ def test_a_file_is_written_in_the_form_of_its_ending(tmp_path: Path) -> None:
 
 
 def test_the_verdict_names_what_could_not_be_checked_first() -> None:
-    assert words.verdict(report()) == "no drift"
-    assert words.verdict(report(failed=(Layer.CLOUD,))) == "could not be checked: cloud; no drift in the other layers"
-    assert words.verdict(report(finding(), failed=(Layer.CLOUD,))) == "could not be checked: cloud; drift in what could be: 1 warning"
-    assert words.verdict(report(failed=(Layer.CLOUD, Layer.HOSTS))) == "could not be checked: cloud, hosts"
+    assert summary.verdict(report()) == "no drift"
+    assert summary.verdict(report(failed=(Layer.CLOUD,))) == "could not be checked: cloud; no drift in the other layers"
+    assert summary.verdict(report(finding(), failed=(Layer.CLOUD,))) == "could not be checked: cloud; drift in what could be: 1 warning"
+    assert summary.verdict(report(failed=(Layer.CLOUD, Layer.HOSTS))) == "could not be checked: cloud, hosts"
 
 
 def test_a_layer_that_was_checked_in_part_shows_what_was_found_and_why_the_rest_was_not() -> None:
     [cloud] = report(finding(layer=Layer.CLOUD), failed=(), layers=(Layer.CLOUD,)).results
     part = dataclasses.replace(cloud, failure="3 resources could not be looked at")
-    assert words.of_layer(part) == "could not be checked in full, 1 finding in what could"
+    assert summary.of_layer(part) == "could not be checked in full, 1 finding in what could"
     whole = dataclasses.replace(report(layers=(Layer.CLOUD,)), results=(part,))
     for form in (".txt", ".md", ".html"):
         text = reports.text(form, whole, ())

@@ -12,8 +12,8 @@ from components.elastic import model
 from components.elastic.fleets.aws import Aws
 from components.elastic.memory import Launch
 from stacks.cli.drift import status
-from stacks.drift import check
-from stacks.drift.finding import Layer, Report, Result
+from stacks.drift import detect
+from stacks.drift.report import Layer, Report, Result
 from tests.components.aws.standing import Standing
 from tests.drift import planted_in_cloud
 from tests.drift.simulated import PROGRAM
@@ -86,7 +86,7 @@ def cloud(stack: Standing) -> SimulatedCloud:
 
 
 def look(stack: Standing) -> Report:
-    return check.check(STACK, layers=[Layer.CLOUD], folder=stack.folder).report
+    return detect.detect(STACK, layers=[Layer.CLOUD], folder=stack.folder).report
 
 
 def lines(report: Report) -> list[str]:
@@ -227,7 +227,7 @@ def test_what_may_not_be_read_hides_nothing_else(stack: Standing, cloud: Simulat
 
 
 def test_a_wrong_passphrase_and_a_stack_that_is_not_there_are_told_apart(stack: Standing, monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = check.check("nosuch", folder=stack.folder).report
+    missing = detect.detect("nosuch", folder=stack.folder).report
     assert {("no stack named 'nosuch'" in result.failure, "`pulumi stack ls`" in result.failure) for result in missing.results} == {(True, True)}
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "wrong")
     wrong = look(stack)

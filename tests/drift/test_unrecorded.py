@@ -10,8 +10,8 @@ from blueprints.finding import Level
 from components.aws import attached
 from components.aws.instances import Instance
 from stacks.drift import unrecorded
-from stacks.drift.finding import Unchecked
-from stacks.drift.stack import Known
+from stacks.drift.record import Known
+from stacks.drift.report import Unchecked
 from tests.drift.examples import MOMENT, known, told
 
 TEMPLATE = {

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .. import history
-from ..finding import Report
+from ..report import Report
 
 ENDINGS = {".json": "JSON", ".md": "Markdown", ".xml": "JUnit", ".sarif": "SARIF", ".html": "HTML", ".txt": "text"}
 

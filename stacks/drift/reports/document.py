@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from ..finding import FORMAT, Report, finding_record
-from . import words
+from ..report import FORMAT, Report, finding_record
+from . import summary
 
 
 def write(report: Report) -> str:
@@ -20,7 +20,7 @@ def as_record(report: Report) -> dict[str, Any]:
         "target": report.target or None,
         "moment": report.moment.isoformat(),
         "seconds": round(report.seconds, 1),
-        "verdict": words.verdict(report),
+        "verdict": summary.verdict(report),
         "layers": [
             {"layer": str(result.layer), "findings": len(result.findings), "failure": result.failure or None, "seconds": round(result.seconds, 1)}
             for result in report.results

@@ -8,8 +8,8 @@ from blueprints.finding import Level
 from ...report.head import head
 from ...report.svg import text as safe
 from .. import history
-from ..finding import Drift, Report
-from . import words
+from ..report import Drift, Report
+from . import summary
 
 STYLE = (Path(__file__).parents[2] / "report" / "page.css").read_text() + (Path(__file__).parent / "drift.css").read_text()
 RUNS_SHOWN = 30
@@ -24,7 +24,7 @@ def write(report: Report, runs: Sequence[history.Run]) -> str:
     return (
         "\n".join(
             [
-                *head(f"Drift of {words.title(report)}", style=STYLE),
+                *head(f"Drift of {summary.title(report)}", style=STYLE),
                 *_opening(report),
                 *_layers(report),
                 *_findings(report),
@@ -47,9 +47,9 @@ def _opening(report: Report) -> Iterator[str]:
     yield "<body>"
     yield '<a class="skip" href="#main">Skip to the report</a>'
     yield "<header>"
-    yield f'<p class="where">{text(words.title(report))}</p>'
-    yield f"<h1>{text(words.verdict(report).capitalize())}</h1>"
-    yield f'<p class="lead">{text(report.moment.strftime("%Y-%m-%d %H:%M UTC"))}: {text(", ".join(words.figures(report)))}</p>'
+    yield f'<p class="where">{text(summary.title(report))}</p>'
+    yield f"<h1>{text(summary.verdict(report).capitalize())}</h1>"
+    yield f'<p class="lead">{text(report.moment.strftime("%Y-%m-%d %H:%M UTC"))}: {text(", ".join(summary.figures(report)))}</p>'
     yield '<dl class="figures">'
     for level in Level:
         yield f'<div><dt>{level}s</dt><dd class="value">{report.count(level)}</dd></div>'
@@ -62,7 +62,7 @@ def _layers(report: Report) -> Iterator[str]:
     rows = [
         (
             str(result.layer),
-            f"{words.of_layer(result)}: {result.failure}" if result.failure else str(len(result.findings)) if result.findings else "clean",
+            f"{summary.of_layer(result)}: {result.failure}" if result.failure else str(len(result.findings)) if result.findings else "clean",
             f"{result.seconds:.1f} s",
         )
         for result in report.results
@@ -82,7 +82,7 @@ def _card(finding: Drift, *, is_new: bool) -> Iterator[str]:
     new = ' <strong class="new">new</strong>' if is_new else ""
     yield f'<h3>{text(finding.where)}</h3><p><strong class="level">{finding.level}</strong> {text(finding.what)} <span class="code">{finding.code}</span>{new}</p>'
     yield "<dl>"
-    for label, value in words.sides(finding):
+    for label, value in summary.sides(finding):
         yield f"<div><dt>{label}</dt><dd><code>{text(value)}</code></dd></div>"
     yield f"<div><dt>do</dt><dd>{text(finding.remedy)}</dd></div>"
     yield "</dl>"

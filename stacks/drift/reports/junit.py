@@ -2,8 +2,8 @@
 
 import xml.etree.ElementTree as ET
 
-from ..finding import Report, Result
-from . import words
+from ..report import Report, Result
+from . import summary
 
 
 def write(report: Report) -> str:
@@ -28,7 +28,7 @@ def _suite(suites: ET.Element, result: Result, report: Report) -> dict[str, int]
     for finding in result.findings:
         case = _case(suite, result, f"{finding.code} {finding.where}")
         said = "\n".join(
-            [finding.what, *(f"{label}: {value}" for label, value in words.sides(finding)), f"do: {finding.remedy}", f"fingerprint: {finding.fingerprint}"]
+            [finding.what, *(f"{label}: {value}" for label, value in summary.sides(finding)), f"do: {finding.remedy}", f"fingerprint: {finding.fingerprint}"]
         )
         ET.SubElement(case, "failure", message=_clean(finding.what), type=str(finding.level)).text = _clean(said)
     skipped = [(f"{one.finding.code} {one.finding.where}", f"ignored: {one.reason}") for one in report.ignored if one.finding.layer is result.layer]

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 
 from blueprints import display
 
-from ..finding import Drift, Report, Result
-from . import words
+from ..report import Drift, Report, Result
+from . import summary
 
 SIGNS = {"error": "🔴", "warning": "🟡", "note": "🔵"}
 
 
 def write(report: Report, *, show_ignored: bool = False) -> str:
     """Write the report."""
-    lines = [f"# Drift of {_text(words.title(report))}", "", f"**{_text(words.verdict(report)).capitalize()}** ({', '.join(words.figures(report))})", ""]
+    lines = [f"# Drift of {_text(summary.title(report))}", "", f"**{_text(summary.verdict(report)).capitalize()}** ({', '.join(summary.figures(report))})", ""]
     lines += _table(("layer", "result"), [(str(result.layer), _result(result)) for result in report.results])
     for result in report.results:
         if result.findings:
@@ -29,7 +29,7 @@ def write(report: Report, *, show_ignored: bool = False) -> str:
 
 
 def _result(result: Result) -> str:
-    return f"{words.of_layer(result)}: {result.failure}" if result.failure else words.of_layer(result)
+    return f"{summary.of_layer(result)}: {result.failure}" if result.failure else summary.of_layer(result)
 
 
 def _row(finding: Drift, report: Report) -> tuple[str, ...]:

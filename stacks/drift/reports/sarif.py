@@ -7,8 +7,8 @@ from typing import Any
 from blueprints.finding import Level
 
 from ..codes import Code
-from ..finding import Drift, Report
-from . import words
+from ..report import Drift, Report
+from . import summary
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 FINGERPRINT = "clusterwrightDrift/v1"
@@ -57,7 +57,7 @@ def _rule(code: Code) -> dict[str, Any]:
 
 
 def _result(finding: Drift, report: Report, used: list[Code]) -> dict[str, Any]:
-    said = ". ".join([f"{finding.where}: {finding.what}", *(f"{label}: {value}" for label, value in words.sides(finding)), f"Do: {finding.remedy}"])
+    said = ". ".join([f"{finding.where}: {finding.what}", *(f"{label}: {value}" for label, value in summary.sides(finding)), f"Do: {finding.remedy}"])
     result: dict[str, Any] = {
         "ruleId": str(finding.code),
         "ruleIndex": used.index(finding.code),

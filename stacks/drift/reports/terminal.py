@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from blueprints import display
 from blueprints.finding import Level
 
-from ..finding import Drift, Report, Result
-from . import words
+from ..report import Drift, Report, Result
+from . import summary
 
 COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "cyan"}
 
@@ -18,7 +18,7 @@ def write(report: Report, *, colour: bool = False, show_ignored: bool = False) -
         colour: use ANSI colours; for a terminal only.
     """
     paint = display.Paint(colour)
-    lines = [paint(f"Drift of {words.title(report)}: {words.verdict(report)}", "bold"), f"  {', '.join(words.figures(report))}"]
+    lines = [paint(f"Drift of {summary.title(report)}: {summary.verdict(report)}", "bold"), f"  {', '.join(summary.figures(report))}"]
     said: set[str] = set()
     for result in report.results:
         lines += _layer(result, report, paint, said)
@@ -39,7 +39,7 @@ def write(report: Report, *, colour: bool = False, show_ignored: bool = False) -
 def _layer(result: Result, report: Report, paint: display.Paint, told: set[str]) -> Iterator[str]:
     """Write a layer; a reason for which several could not be checked stands with the first of them."""
     yield ""
-    yield f"{paint(str(result.layer).capitalize(), 'bold')}: {words.of_layer(result)}"
+    yield f"{paint(str(result.layer).capitalize(), 'bold')}: {summary.of_layer(result)}"
     if result.failure and result.failure in told:
         yield "  for the same reason"
     else:
@@ -53,6 +53,6 @@ def _layer(result: Result, report: Report, paint: display.Paint, told: set[str])
 def _finding(finding: Drift, paint: display.Paint, *, is_new: bool) -> Iterator[str]:
     new = " (new)" if is_new else ""
     yield f"  {paint(f'{finding.level}:', COLOURS[finding.level])} {paint(display.printable(finding.where), 'bold')}: {display.printable(finding.what)} [{finding.code}]{new}"
-    for label, value in words.sides(finding):
+    for label, value in summary.sides(finding):
         yield f"    {label}: {display.printable(value)}"
     yield f"    do: {display.printable(finding.remedy)}"

@@ -3,9 +3,10 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from . import roles, slurm
-from .codes import Code
-from .finding import Drift, Layer, drift
+from .. import role_defaults
+from ..codes import Code
+from ..report import Drift, Layer, drift
+from . import parse
 
 BUILT_IN_ACCOUNT, BUILT_IN_QOS = "root", "normal"
 """What every cluster has (sacctmgr(1))."""
@@ -25,20 +26,20 @@ UP = "`clusterwright up` sets it when the controller is finished anew; `sacctmgr
 
 def findings(answers: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Drift]:
     """Compare accounts, members, limits, rights and QOS."""
-    rows = [row for row in slurm.parse_rows(answers["associations"]["text"], *ASSOCIATION) if row["cluster"] == spec["name"]]
-    described = {row["account"]: row for row in slurm.parse_rows(answers["accounts"]["text"], "account", "description", "organization")}
-    users = {row["user"]: row for row in slurm.parse_rows(answers["users"]["text"], "user", "default", "admin")}
+    rows = [row for row in parse.parse_rows(answers["associations"]["text"], *ASSOCIATION) if row["cluster"] == spec["name"]]
+    described = {row["account"]: row for row in parse.parse_rows(answers["accounts"]["text"], "account", "description", "organization")}
+    users = {row["user"]: row for row in parse.parse_rows(answers["users"]["text"], "user", "default", "admin")}
     yield from _accounts(rows, described, spec)
     yield from _members(rows, spec)
     yield from _limits(rows, spec)
     yield from _users(users, spec)
-    yield from _qos({row["name"]: row for row in slurm.parse_rows(answers["qos"]["text"], *QOS)}, spec)
+    yield from _qos({row["name"]: row for row in parse.parse_rows(answers["qos"]["text"], *QOS)}, spec)
 
 
 def _accounts(rows: list[dict[str, str]], described: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Drift]:
     wanted = {account["name"]: account for account in spec["accounts"]}
     present = {row["account"] for row in rows} - {BUILT_IN_ACCOUNT}
-    organization = roles.defaults("accounting")["accounting_organization"]
+    organization = role_defaults.defaults("accounting")["accounting_organization"]
     for name in sorted({*wanted, *present}):
         where = f"account {name}"
         if name not in present:
@@ -150,7 +151,7 @@ def _same(field: str, desired: str, actual: str) -> bool:
         case "qos" | "preempt" | "flags":
             return set(desired.split(",")) == set(actual.split(","))
         case "maxwall":
-            return slurm.minutes(desired) == slurm.minutes(actual)
+            return parse.minutes(desired) == parse.minutes(actual)
         case _:
             return desired == actual
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from blueprints.finding import Level
-from stacks.drift import choice, history, ignore
+from stacks.drift import filters, history, ignore
 from stacks.drift.codes import Code
-from stacks.drift.finding import Layer
+from stacks.drift.report import Layer
 from tests.drift.examples import MOMENT, finding, report, told
 
 FILE = """\
@@ -29,9 +29,9 @@ def test_entries_cover_by_code_place_and_value_until_they_end() -> None:
 
 
 def test_an_entry_that_ended_comes_back_with_what_it_covered() -> None:
-    chosen = choice.choose(report(finding()), choice.Choice(ignore.parse(FILE, "it")), None)
+    chosen = filters.choose(report(finding()), filters.Choice(ignore.parse(FILE, "it")), None)
     assert told(chosen.report.findings) == []
-    later = choice.choose(report(finding(), moment=MOMENT.replace(year=2027)), choice.Choice(ignore.parse(FILE, "it")), None)
+    later = filters.choose(report(finding(), moment=MOMENT.replace(year=2027)), filters.Choice(ignore.parse(FILE, "it")), None)
     assert told(later.report.findings) == [("CW721", "train-0: /etc/motd"), ("CW790", "ignore CW721 train-*: /etc/motd")]
 
 
@@ -75,11 +75,11 @@ def test_a_fingerprint_is_of_the_place_and_not_of_the_value() -> None:
     assert len({finding().fingerprint, finding("train-1: /etc/motd").fingerprint, finding(code=Code.FILE_GONE).fingerprint}) == 3
 
 
-def runs(*reports: object, **wishes: object) -> list[choice.Chosen]:
+def runs(*reports: object, **wishes: object) -> list[filters.Chosen]:
     """Choose from reports one after the other, each knowing the one before."""
-    found: list[choice.Chosen] = []
+    found: list[filters.Chosen] = []
     for one in reports:
-        found.append(choice.choose(one, choice.Choice(**wishes), found[-1].run if found else None))  # type: ignore[arg-type]
+        found.append(filters.choose(one, filters.Choice(**wishes), found[-1].run if found else None))  # type: ignore[arg-type]
     return found
 
 
@@ -120,20 +120,20 @@ def test_a_layer_that_fails_neither_clears_nor_renews_what_is_known_of_it() -> N
 
 def test_what_matters_less_is_left_out() -> None:
     levels = [finding(f"train-0: {level}", level=level) for level in Level]
-    chosen = choice.choose(report(*levels), choice.Choice(least=Level.WARNING), None)
+    chosen = filters.choose(report(*levels), filters.Choice(least=Level.WARNING), None)
     assert [one.level for one in chosen.report.findings] == [Level.ERROR, Level.WARNING]
 
 
 def test_history_is_kept_read_and_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "KEPT", 3)
-    made = [choice.choose(report(finding(), moment=MOMENT.replace(minute=minute)), choice.Choice(), None).run for minute in range(5)]
+    made = [filters.choose(report(finding(), moment=MOMENT.replace(minute=minute)), filters.Choice(), None).run for minute in range(5)]
     for one in made:
         history.add(tmp_path / "deep" / "folder", one)
     assert history.read(tmp_path / "deep" / "folder") == tuple(made[-3:])
 
 
 def test_a_broken_line_of_the_history_is_passed_over(tmp_path: Path) -> None:
-    run = choice.choose(report(finding()), choice.Choice(), None).run
+    run = filters.choose(report(finding()), filters.Choice(), None).run
     history.add(tmp_path, run)
     path = tmp_path / history.FILE
     path.write_text("{cut off\n[]\n" + path.read_text() + '{"moment": 5}\n')

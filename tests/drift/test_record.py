@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from stacks.drift import stack
+from stacks.drift import record
 from tests.playbooks import clusters
 
 PRIVATE = "-----BEGIN OPENSSH PRIVATE KEY-----"
 
 
 def secret(value: Any) -> dict[str, str]:
-    return {stack.SECRET_SIGNATURE: "1b47061264138c4ac30d75fd1eb44270", "plaintext": json.dumps(value)}
+    return {record.SECRET_SIGNATURE: "1b47061264138c4ac30d75fd1eb44270", "plaintext": json.dumps(value)}
 
 
 def resource(kind: str, name: str, **more: Any) -> dict[str, Any]:
@@ -31,13 +31,13 @@ def exported(*resources: dict[str, Any], **outputs: Any) -> dict[str, Any]:
     }
     whole = {"spec": clusters.cluster(), "inventory": {"control": [host]}, **outputs}
     return {
-        "deployment": {"manifest": {"time": "2026-11-21T20:00:00Z"}, "resources": [resource(stack.STACK_TYPE, "it", outputs=whole, custom=False), *resources]}
+        "deployment": {"manifest": {"time": "2026-11-21T20:00:00Z"}, "resources": [resource(record.STACK_TYPE, "it", outputs=whole, custom=False), *resources]}
     }
 
 
 def test_hosts_and_keys_are_read_and_secrets_unwrapped() -> None:
-    admin = resource(stack.SECRET_TYPE, "admin-key", outputs={"value": secret(PRIVATE), "public": "ssh-ed25519 CCCC"})
-    known = stack.read(exported(admin))
+    admin = resource(record.SECRET_TYPE, "admin-key", outputs={"value": secret(PRIVATE), "public": "ssh-ed25519 CCCC"})
+    known = record.read(exported(admin))
     [host] = known.hosts
     assert (host.name, host.role, host.jump, host.jump_key) == ("control-0", "control", "nlb.example", "ssh-ed25519 BBBB")
     assert (known.private_key, known.admin_public) == (PRIVATE, "ssh-ed25519 CCCC")
@@ -46,14 +46,14 @@ def test_hosts_and_keys_are_read_and_secrets_unwrapped() -> None:
 
 def test_the_host_key_of_compute_nodes_is_read_with_the_moment_since_when_there_is_one() -> None:
     key = resource(
-        stack.SECRET_TYPE, stack.NODE_KEY, outputs={"value": secret(PRIVATE), "public": "ssh-ed25519 DDDD"}, created="2026-11-21T19:00:00.123456789Z"
+        record.SECRET_TYPE, record.NODE_KEY, outputs={"value": secret(PRIVATE), "public": "ssh-ed25519 DDDD"}, created="2026-11-21T19:00:00.123456789Z"
     )
-    known = stack.read(exported(key))
+    known = record.read(exported(key))
     assert (known.node_key, known.node_key_since) == ("ssh-ed25519 DDDD", dt.datetime(2026, 11, 21, 19, 0, 0, 123456, tzinfo=dt.UTC))
-    without = stack.read(exported())
+    without = record.read(exported())
     assert (without.node_key, without.node_key_since) == ("", None)
 
 
 def test_a_stack_whose_first_up_has_not_ended_has_no_cluster_to_check() -> None:
-    with pytest.raises(stack.NotUp, match="no `up` of it has come to its end"):
-        stack.read(exported(inventory=None))
+    with pytest.raises(record.NotUp, match="no `up` of it has come to its end"):
+        record.read(exported(inventory=None))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import yaml
 
-from .finding import Layer
+from ..report import Layer
 
 KEEP_DAYS = 30
 SETTLE_S = 600

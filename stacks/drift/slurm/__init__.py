@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from . import accounting, slurm
-from .codes import Code
-from .finding import Drift, Layer, Unchecked, drift
+from ..codes import Code
+from ..report import Drift, Layer, Unchecked, drift
+from . import accounting, parse
 
 CONF = "/etc/slurm/slurm.conf"
 TOPOLOGY_CONF = "/etc/slurm/topology.conf"
@@ -44,18 +44,18 @@ def findings(answers: Mapping[str, Mapping[str, str]], configuration: Mapping[st
     found: list[Drift] = [*_waiting(answers["ping"]["text"])]
     unchecked: list[Unchecked] = []
     if CONF in configuration:
-        conf = slurm.parse_conf(configuration[CONF])
-        found += _config(conf, slurm.parse_config(answers["config"].get("text", "")))
-        nodes = slurm.parse_records(answers["nodes"].get("text", ""), "NodeName")
+        conf = parse.parse_conf(configuration[CONF])
+        found += _config(conf, parse.parse_config(answers["config"].get("text", "")))
+        nodes = parse.parse_records(answers["nodes"].get("text", ""), "NodeName")
         found += _nodes(conf, nodes)
         unchecked += _kept_out(nodes)
-        found += _partitions(conf, slurm.parse_records(answers["partitions"].get("text", ""), "PartitionName"))
+        found += _partitions(conf, parse.parse_records(answers["partitions"].get("text", ""), "PartitionName"))
     else:
         unchecked.append(
             Unchecked(Layer.SCHEDULER, "configuration, nodes, partitions", "the controller's host has no record of the slurm.conf that was written")
         )
     found += _topology(configuration.get(TOPOLOGY_CONF, ""), answers.get("topology", {}).get("text", ""))
-    reserved = slurm.parse_records(answers["reservations"].get("text", ""), "ReservationName")
+    reserved = parse.parse_records(answers["reservations"].get("text", ""), "ReservationName")
     found += _reservations(reserved)
     if "text" in answers["reservations"]:
         found += _leases(spec, reserved)
@@ -108,12 +108,12 @@ def _silent(daemon: str, reason: str) -> Drift:
     )
 
 
-def _config(conf: slurm.Conf, live: Mapping[str, str]) -> Iterator[Drift]:
-    configured = {**slurm.RUNTIME_DEFAULTS, **{name: value for name, value in conf.parameters.items() if name not in slurm.NOT_SHOWN}}
+def _config(conf: parse.Conf, live: Mapping[str, str]) -> Iterator[Drift]:
+    configured = {**parse.RUNTIME_DEFAULTS, **{name: value for name, value in conf.parameters.items() if name not in parse.NOT_SHOWN}}
     names = {name.casefold(): name for name in live}
     for name, value in sorted(configured.items()):
         actual = live.get(names.get(name.casefold(), name))
-        if actual is not None and not slurm.same(name, value, actual):
+        if actual is not None and not parse.same(name, value, actual):
             yield drift(
                 Layer.SCHEDULER,
                 Code.CONFIG_VALUE,
@@ -126,7 +126,7 @@ def _config(conf: slurm.Conf, live: Mapping[str, str]) -> Iterator[Drift]:
             )
 
 
-def _nodes(conf: slurm.Conf, live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:
+def _nodes(conf: parse.Conf, live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:
     for name in sorted({*conf.nodes, *live}):
         where = f"node {name}"
         if name not in live and conf.nodes[name].get("State", "").upper() == CLOUD:
@@ -145,11 +145,11 @@ def _nodes(conf: slurm.Conf, live: Mapping[str, Mapping[str, str]]) -> Iterator[
 
 
 def _node_fields(where: str, configured: Mapping[str, str], live: Mapping[str, str]) -> Iterator[Drift]:
-    for field, default in slurm.NODE_FIELDS.items():
-        wanted, actual = configured.get(field, default), live.get(slurm.LIVE_NAMES.get(field, field))
+    for field, default in parse.NODE_FIELDS.items():
+        wanted, actual = configured.get(field, default), live.get(parse.LIVE_NAMES.get(field, field))
         if actual is None or (not wanted and field not in ("Gres", "Feature")):
             continue
-        if not slurm.same(field, wanted, re.sub(r"\(S:[^)]*\)", "", actual)):
+        if not parse.same(field, wanted, re.sub(r"\(S:[^)]*\)", "", actual)):
             yield drift(
                 Layer.SCHEDULER,
                 Code.NODE_CHANGED,
@@ -207,7 +207,7 @@ def states_of(text: str) -> frozenset[str]:
     return frozenset(re.split(r"[+*~#!%$@^-]+", text))
 
 
-def _partitions(conf: slurm.Conf, live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:
+def _partitions(conf: parse.Conf, live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:
     for name in sorted({*conf.partitions, *live}):
         where = f"partition {name}"
         if name not in live:
@@ -222,12 +222,12 @@ def _partitions(conf: slurm.Conf, live: Mapping[str, Mapping[str, str]]) -> Iter
 
 
 def _partition_fields(where: str, configured: Mapping[str, str], live: Mapping[str, str]) -> Iterator[Drift]:
-    defaults = {field: value for field, value in slurm.PARTITION_DEFAULTS.items() if field not in slurm.FOLLOWS_CONFIG}
+    defaults = {field: value for field, value in parse.PARTITION_DEFAULTS.items() if field not in parse.FOLLOWS_CONFIG}
     for field, wanted in {**defaults, **configured}.items():
         actual = live.get(field)
         if actual is None:
             continue
-        equal = sorted(slurm.expand(wanted)) == sorted(slurm.expand(actual)) if field == "Nodes" else slurm.same(field, wanted, actual)
+        equal = sorted(parse.expand(wanted)) == sorted(parse.expand(actual)) if field == "Nodes" else parse.same(field, wanted, actual)
         if not equal:
             yield drift(
                 Layer.SCHEDULER,
@@ -244,7 +244,7 @@ def _partition_fields(where: str, configured: Mapping[str, str], live: Mapping[s
 def _topology(configured: str, answer: str) -> Iterator[Drift]:
     """Compare switches (or blocks) with topology.conf(5); without one, the controller is to know none."""
     for kind in ("Switch", "Block"):
-        wanted, live = (slurm.parse_records(text, f"{kind}Name") for text in (configured, answer))
+        wanted, live = (parse.parse_records(text, f"{kind}Name") for text in (configured, answer))
         for name in sorted({*wanted, *live}):
             sides = [_members(records.get(name)) for records in (wanted, live)]
             if sides[0] != sides[1]:
@@ -266,7 +266,7 @@ def _members(fields: Mapping[str, str] | None) -> str | None:
         return None
     switches = fields.get("Switches", "")
     named = switches if switches not in ("", "(null)") else fields.get("Nodes", "")
-    return ", ".join(sorted(slurm.expand(named)))
+    return ", ".join(sorted(parse.expand(named)))
 
 
 def _reservations(live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stacks.drift import choice, notify
-from stacks.drift.finding import Layer
+from stacks.drift import filters, notifications
+from stacks.drift.report import Layer
 from tests.drift.examples import finding, report
 
 A, B = finding("train-0: a"), finding("train-0: b")
@@ -39,7 +39,7 @@ def webhook() -> Iterator[tuple[str, list[bytes]]]:
 
 def test_a_webhook_gets_what_slack_reads(webhook: tuple[str, list[bytes]]) -> None:
     url, got = webhook
-    notify.post(url, report(A, B), [B])
+    notifications.post(url, report(A, B), [B])
     [body] = got
     assert set(json.loads(body)) == {"text"}
     text = json.loads(body)["text"]
@@ -49,39 +49,39 @@ def test_a_webhook_gets_what_slack_reads(webhook: tuple[str, list[bytes]]) -> No
 
 
 def test_a_webhook_that_refuses_is_an_error_without_its_address(webhook: tuple[str, list[bytes]]) -> None:
-    with pytest.raises(notify.NotDelivered) as raised:
-        notify.post(f"{webhook[0]}/broken", report(A), [A])
+    with pytest.raises(notifications.NotDelivered) as raised:
+        notifications.post(f"{webhook[0]}/broken", report(A), [A])
     assert "500" in str(raised.value)
     assert webhook[0] not in str(raised.value)
     for url in ("http://127.0.0.1:1/", "file:///etc/passwd", "slack"):
-        with pytest.raises(notify.NotDelivered):
-            notify.post(url, report(A), [A])
+        with pytest.raises(notifications.NotDelivered):
+            notifications.post(url, report(A), [A])
 
 
 def test_a_command_gets_the_report_and_the_message(tmp_path: Path) -> None:
-    notify.run_command(f'cat > {tmp_path}/report; printf %s "$CLUSTERWRIGHT_DRIFT_MESSAGE" > {tmp_path}/message', report(A), [A])
+    notifications.run_command(f'cat > {tmp_path}/report; printf %s "$CLUSTERWRIGHT_DRIFT_MESSAGE" > {tmp_path}/message', report(A), [A])
     assert json.loads((tmp_path / "report").read_text())["findings"][0]["where"] == "train-0: a"
     assert "train-0: a" in (tmp_path / "message").read_text()
-    with pytest.raises(notify.NotDelivered, match="status 3: oh"):
-        notify.run_command("echo oh >&2; exit 3", report(A), [A])
+    with pytest.raises(notifications.NotDelivered, match="status 3: oh"):
+        notifications.run_command("echo oh >&2; exit 3", report(A), [A])
 
 
 def test_a_message_is_worth_sending_when_something_came_went_or_failed_anew() -> None:
-    first = choice.choose(report(A), choice.Choice(), None)
-    again = choice.choose(report(A), choice.Choice(), first.run)
-    gone = choice.choose(report(), choice.Choice(), again.run)
-    failed = choice.choose(report(failed=(Layer.HOSTS,)), choice.Choice(), gone.run)
-    still = choice.choose(report(failed=(Layer.HOSTS,)), choice.Choice(), failed.run)
+    first = filters.choose(report(A), filters.Choice(), None)
+    again = filters.choose(report(A), filters.Choice(), first.run)
+    gone = filters.choose(report(), filters.Choice(), again.run)
+    failed = filters.choose(report(failed=(Layer.HOSTS,)), filters.Choice(), gone.run)
+    still = filters.choose(report(failed=(Layer.HOSTS,)), filters.Choice(), failed.run)
     worth = []
     before: frozenset[str] = frozenset()
     for chosen in (first, again, gone, failed, still):
-        worth.append(notify.is_worth(chosen.report, chosen.news, failed_before=before))
+        worth.append(notifications.is_worth(chosen.report, chosen.news, failed_before=before))
         before = frozenset(chosen.run.failed)
     assert worth == [True, False, True, True, False]
 
 
 def test_a_long_list_is_cut() -> None:
     many = [finding(f"train-0: {number}") for number in range(50)]
-    text = notify.message(report(*many), many)
-    assert text.count("•") == notify.LINES
+    text = notifications.message(report(*many), many)
+    assert text.count("•") == notifications.LINES
     assert "and 30 more" in text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stacks.drift import advice
+from stacks.drift import hints
 
 SAID = [
     ("validating provider credentials: api error ExpiredToken: The security token included in the request is expired", "log in"),
@@ -20,10 +20,10 @@ SAID = [
 
 @pytest.mark.parametrize(("said", "does"), SAID)
 def test_what_is_known_to_help_is_said_on_a_line_of_its_own(said: str, does: str) -> None:
-    first, _, second = advice.with_advice(said).partition("\n")
+    first, _, second = hints.with_advice(said).partition("\n")
     assert first == said
     assert does in second
 
 
 def test_of_what_is_unknown_nothing_is_said() -> None:
-    assert advice.with_advice("the moon fell down") == "the moon fell down"
+    assert hints.with_advice("the moon fell down") == "the moon fell down"

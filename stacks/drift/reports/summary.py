@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from blueprints.finding import Level
 
-from ..finding import Drift, Report, Result
+from ..report import Drift, Report, Result
 
 
 def verdict(report: Report) -> str:

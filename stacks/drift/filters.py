@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from blueprints.finding import Level
 
 from . import history, ignore
-from .finding import Drift, Ignored, Layer, Report, Result, in_order
+from .report import Drift, Ignored, Layer, Report, Result, in_order
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Sequence
 
-from .finding import Drift, Report
-from .reports import document, words
+from .report import Drift, Report
+from .reports import document, summary
 
 WITHIN_S = 30
 LINES = 20
@@ -27,7 +27,7 @@ def is_worth(report: Report, news: Sequence[Drift], *, failed_before: frozenset[
 
 def message(report: Report, news: Sequence[Drift]) -> str:
     """Write the message. Pure."""
-    lines = [f"Drift of {words.title(report)}: {words.verdict(report)}"]
+    lines = [f"Drift of {summary.title(report)}: {summary.verdict(report)}"]
     lines += [f"• {finding.level} {finding.code} {finding.where}: {finding.what}" for finding in news[:LINES]]
     if len(news) > LINES:
         lines.append(f"… and {len(news) - LINES} more new ones")

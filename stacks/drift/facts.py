@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import capability, hosts
-from .stack import Known, KnownHost
+from .record import Known, KnownHost
 
 if TYPE_CHECKING:
     from components.finish import playbook
@@ -47,7 +47,7 @@ def _finished(host: KnownHost) -> Any:
     return inventory.FinishedHost(**values)
 
 
-def look(known: Known, *, title: str) -> Seen:
+def collect(known: Known, *, title: str) -> Seen:
     """Run the playbook that only looks."""
     begun = time.time()
     variables = {host: {"drift_mounts": list(capability.mounts(known.spec, host.role)), "drift_homes": _homes(known, host)} for host in known.hosts}

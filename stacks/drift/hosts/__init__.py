@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import places, roles
-from .codes import Code
-from .finding import Drift, Layer, Unchecked, drift
-from .stack import Known, KnownHost
+from .. import role_defaults
+from ..codes import Code
+from ..record import Known, KnownHost
+from ..report import Drift, Layer, Unchecked, drift
+from . import files
 
 RUNNING = frozenset({"active", "activating", "reloading"})
 NOT_STEADY = frozenset({"oneshot"})
@@ -28,7 +29,7 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
         moment_s: when it was asked, seconds since 1970.
     """
     name = host.name
-    yield from places.findings(name, facts["places"])
+    yield from files.findings(name, facts["places"])
     yield from _packages(name, facts)
     yield from _units(name, facts["units"])
     yield from _kernel(name, facts)
@@ -167,7 +168,7 @@ def _kernel(host: str, facts: Mapping[str, Any]) -> Iterator[Drift]:
 
 
 def _users(host: str, present: Mapping[str, str], known: Known) -> Iterator[Drift]:
-    home, shell = roles.defaults("users")["users_home"], roles.defaults("users")["users_shell"]
+    home, shell = role_defaults.defaults("users")["users_home"], role_defaults.defaults("users")["users_shell"]
     wanted = {user["name"]: f"{user['name']}:x:{int(user['uid'])}:{int(user['uid'])}::{home}/{user['name']}:{shell}" for user in known.spec["users"]}
     back = "`clusterwright up` writes the cluster's users again when the controller is finished anew; the table lies in the folder that all hosts mount"
     for name in sorted({*wanted, *present}):
@@ -183,7 +184,7 @@ def _users(host: str, present: Mapping[str, str], known: Known) -> Iterator[Drif
 
 
 def _admins(host: str, groups: Mapping[str, str], known: Known) -> Iterator[Drift]:
-    line = groups.get(roles.defaults("users")["users_admin_group"]["name"], "")
+    line = groups.get(role_defaults.defaults("users")["users_admin_group"]["name"], "")
     wanted = {user["name"] for user in known.spec["users"] if user.get("admin")}
     present = {name for name in line.rpartition(":")[2].split(",") if name}
     back = "`clusterwright up` writes the cluster's groups again when the controller is finished anew; the table lies in the folder that all hosts mount"
@@ -221,7 +222,7 @@ def asked_for_keys(known: Known) -> KnownHost | None:
 
 
 def home(user: Mapping[str, Any]) -> str:
-    return f"{roles.defaults('users')['users_home']}/{user['name']}"
+    return f"{role_defaults.defaults('users')['users_home']}/{user['name']}"
 
 
 def _user_keys(blocks: Mapping[str, list[str] | None], known: Known) -> Iterator[Drift]:
@@ -254,7 +255,7 @@ def _key(line: str) -> str:
 
 
 def _clock(host: str, epoch_s: float, moment_s: float) -> Iterator[Drift]:
-    most = float(roles.defaults("time")["time_max_skew_s"])
+    most = float(role_defaults.defaults("time")["time_max_skew_s"])
     skew = epoch_s - moment_s
     if abs(skew) > most:
         remedy = f"`chronyc tracking` on {host} says what its clock follows"

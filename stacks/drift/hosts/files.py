@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import rules
-from .codes import Code
-from .finding import Drift, Layer, drift
-from .values import shown
+from .. import rules
+from ..codes import Code
+from ..differences import shown
+from ..report import Drift, Layer, drift
 
 WANTED_UNIT = re.compile(r"/etc/systemd/(?:system|user)/[^/]+\.(?:wants|requires)/(?P<unit>[^/]+)")
 UNIT_LINK = re.compile(r"/etc/systemd/system/(?P<unit>[^/]+\.(?:service|timer|socket|mount|automount|target|path))")

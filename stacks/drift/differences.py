@@ -6,7 +6,7 @@ from typing import Any
 
 from blueprints import display
 
-from .stack import SECRET_SIGNATURE
+from .record import SECRET_SIGNATURE
 
 LONGEST = 200
 """Characters of a value in a report."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import advice, attached, capability, cloud, elastic, engine, hosts, look, scheduler, stack, unrecorded, versions
+from . import attached, capability, cloud, elastic, engine, facts, hints, hosts, record, slurm, unrecorded, versions
 from .codes import Code
-from .finding import LAYERS, Drift, Layer, Report, Result, Unchecked, drift, in_order
+from .report import LAYERS, Drift, Layer, Report, Result, Unchecked, drift, in_order
 
 ON_HOSTS = frozenset({Layer.HOSTS, Layer.SCHEDULER, Layer.VERSIONS, Layer.CAPABILITY})
 
@@ -19,7 +19,7 @@ class Checked:
     """A report, and what somebody who wants to put things right has to know beside it."""
 
     report: Report
-    known: stack.Known | None
+    known: record.Known | None
     """With the hosts that come and go and were looked at. None: the stack's record could not be read."""
     answers: Mapping[str, Mapping[str, str]]
     """What the scheduler answered; empty when it wasn't asked or said nothing."""
@@ -27,7 +27,7 @@ class Checked:
     """Whom it answered: the host on which it can be told something; empty when nobody got an answer."""
 
 
-def check(
+def detect(
     stack_name: str,
     *,
     layers: Collection[Layer] = LAYERS,
@@ -45,9 +45,9 @@ def check(
     begun, moment = time.monotonic(), dt.datetime.now(dt.UTC).replace(microsecond=0)
     say("reading the stack's record")
     try:
-        known = stack.read(engine.record(stack_name, folder))
-    except (engine.Unanswered, stack.NotUp) as error:
-        failure = advice.with_advice(f"the record of stack {stack_name} could not be read: {error}")
+        known = record.read(engine.record(stack_name, folder))
+    except (engine.Unanswered, record.NotUp) as error:
+        failure = hints.with_advice(f"the record of stack {stack_name} could not be read: {error}")
         results = tuple(Result(layer, failure=failure) for layer in LAYERS if layer in layers)
         return Checked(Report(stack_name, "", "", moment, time.monotonic() - begun, results), None, {})
     say("looking at resources and hosts")
@@ -61,7 +61,7 @@ def check(
     return Checked(report, dataclasses.replace(known, hosts=known_hosts), answers, controller)
 
 
-def _cloud(stack_name: str, known: stack.Known, folder: Path | None) -> list[Result]:
+def _cloud(stack_name: str, known: record.Known, folder: Path | None) -> list[Result]:
     begun = time.monotonic()
     with ThreadPoolExecutor(4) as pool:
         world, program = pool.submit(engine.world, stack_name, folder), pool.submit(engine.program, stack_name, folder)
@@ -101,21 +101,21 @@ def _cloud(stack_name: str, known: stack.Known, folder: Path | None) -> list[Res
             failures.append(
                 f"what is attached to the stack's resources could not be listed ({', '.join(others.refused)}): {next(iter(others.refused.values()))}"
             )
-    return [Result(Layer.CLOUD, in_order(findings), tuple(unchecked), advice.with_advice("\n".join(failures)), time.monotonic() - begun)]
+    return [Result(Layer.CLOUD, in_order(findings), tuple(unchecked), hints.with_advice("\n".join(failures)), time.monotonic() - begun)]
 
 
 def _hosts(
-    stack_name: str, known: stack.Known, layers: Collection[Layer], acceptance: bool
-) -> tuple[list[Result], tuple[stack.KnownHost, ...], Mapping[str, Mapping[str, str]], str]:
+    stack_name: str, known: record.Known, layers: Collection[Layer], acceptance: bool
+) -> tuple[list[Result], tuple[record.KnownHost, ...], Mapping[str, Mapping[str, str]], str]:
     begun, begun_s = time.monotonic(), time.time()
     chosen = [layer for layer in LAYERS if layer in ON_HOSTS and layer in layers]
     up = elastic.look(stack_name, known)
     everybody = dataclasses.replace(known, hosts=(*known.hosts, *up.hosts))
-    seen = look.look(everybody, title=f"{stack_name} drift") if everybody.hosts else look.Seen({}, None, {}, {}, time.time())
+    seen = facts.collect(everybody, title=f"{stack_name} drift") if everybody.hosts else facts.Seen({}, None, {}, {}, time.time())
     answers = (seen.scheduler or {}).get("answers", {})
     after = elastic.look(stack_name, known) if up.hosts else up
     arriving = elastic.on_their_way(up, up if after.failure else after, answers, moment_s=begun_s)
-    seen = look.without(seen, arriving)
+    seen = facts.without(seen, arriving)
     seconds = time.monotonic() - begun
     if seen.error:
         return [Result(layer, failure=f"the hosts could not be looked at: {seen.error}", seconds=seconds) for layer in chosen], known.hosts, {}, ""
@@ -134,7 +134,7 @@ def _hosts(
 
 
 def _both(failure: str, more: str) -> str:
-    return advice.with_advice("\n".join(one for one in (failure, more) if one))
+    return hints.with_advice("\n".join(one for one in (failure, more) if one))
 
 
 def _judged(layer: Layer, judge: Callable[[], Result], seconds: float) -> Result:
@@ -146,42 +146,42 @@ def _judged(layer: Layer, judge: Callable[[], Result], seconds: float) -> Result
     return Result(layer, in_order(result.findings), result.unchecked, result.failure, seconds)
 
 
-def _silent(layer: Layer, seen: look.Seen) -> Iterator[Unchecked]:
+def _silent(layer: Layer, seen: facts.Seen) -> Iterator[Unchecked]:
     for host in seen.unreachable:
         yield Unchecked(layer, host.name, "the host does not answer")
     for host, reason in seen.failed.items():
         yield Unchecked(layer, host.name, f"it could not be looked at: {reason}")
 
 
-def _hosts_layer(known: stack.Known, seen: look.Seen) -> Result:
+def _hosts_layer(known: record.Known, seen: facts.Seen) -> Result:
     findings: list[Drift] = [hosts.unreachable(host, message) for host, message in seen.unreachable.items()]
     unchecked = [*_silent(Layer.HOSTS, seen), *(Unchecked(Layer.HOSTS, where, why) for where, why in hosts.NOT_COMPARED)]
-    for host, facts in seen.facts.items():
-        findings += hosts.findings(host, facts, known, moment_s=seen.moment_s)
-        unchecked += hosts.unchecked(host, facts)
+    for host, of_host in seen.facts.items():
+        findings += hosts.findings(host, of_host, known, moment_s=seen.moment_s)
+        unchecked += hosts.unchecked(host, of_host)
     return Result(Layer.HOSTS, tuple(findings), tuple(unchecked))
 
 
-def _scheduler_layer(known: stack.Known, seen: look.Seen) -> Result:
+def _scheduler_layer(known: record.Known, seen: facts.Seen) -> Result:
     if known.spec["scheduler"] == "kubernetes":
         return Result(Layer.SCHEDULER, (), (Unchecked(Layer.SCHEDULER, "Kubernetes", "its objects are not compared yet"),))
-    if not scheduler.daemons_of(known.spec):
+    if not slurm.daemons_of(known.spec):
         return Result(Layer.SCHEDULER, (), (Unchecked(Layer.SCHEDULER, "Slurm", "the cloud runs it; its resources are the cloud layer's"),))
     if seen.scheduler is None:
-        names = ", ".join(scheduler.daemons_of(known.spec))
+        names = ", ".join(slurm.daemons_of(known.spec))
         what = "no controller's host could be asked"
         silent = drift(Layer.SCHEDULER, Code.SCHEDULER_SILENT, "slurmctld", what, remedy=f"see to {names} first", desired="answers", recorded="answers")
         return Result(Layer.SCHEDULER, (silent,), (Unchecked(Layer.SCHEDULER, "everything", f"{names} could not be asked"),))
-    findings, unchecked = scheduler.findings(seen.scheduler["answers"], seen.scheduler["configuration"], known.spec)
-    return Result(Layer.SCHEDULER, tuple(findings), (*unchecked, *scheduler.taken_over(known.spec, seen.serving)))
+    findings, unchecked = slurm.findings(seen.scheduler["answers"], seen.scheduler["configuration"], known.spec)
+    return Result(Layer.SCHEDULER, tuple(findings), (*unchecked, *slurm.taken_over(known.spec, seen.serving)))
 
 
-def _versions_layer(known: stack.Known, seen: look.Seen) -> Result:
+def _versions_layer(known: record.Known, seen: facts.Seen) -> Result:
     unchecked = [*_silent(Layer.VERSIONS, seen), *versions.unchecked(known, seen.facts)]
     return Result(Layer.VERSIONS, tuple(versions.findings(known, seen.facts)), tuple(unchecked))
 
 
-def _capability_layer(known: stack.Known, seen: look.Seen, *, acceptance: bool) -> Result:
+def _capability_layer(known: record.Known, seen: facts.Seen, *, acceptance: bool) -> Result:
     judged = capability.acceptance(known) if acceptance else ()
     unchecked = [*_silent(Layer.CAPABILITY, seen), *capability.unchecked(known)]
     return Result(Layer.CAPABILITY, (*capability.findings(known, seen.facts), *judged), tuple(unchecked))
