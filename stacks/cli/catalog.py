@@ -6,7 +6,7 @@ from typing import get_args
 
 from blueprints.language import TargetName
 
-from .. import stock, tables
+from ..render import catalog_tables, tables
 from . import options
 
 FORMAT = 1
@@ -14,7 +14,7 @@ FORMAT = 1
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=[*stock.SHELVES], help="what to list")
+    parser.add_argument("kind", choices=[*catalog_tables.SHELVES], help="what to list")
     options.target(parser, default="all of them")
     parser.add_argument("--json", action="store_true", help="print one JSON document (docs/json.md)")
 
@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     targets = (given.target,) if given.target else get_args(TargetName)
     if given.json:
-        print(json.dumps({"format": FORMAT, "kind": given.kind, "entries": stock.SHELVES[given.kind].entries(targets)}, indent=2, ensure_ascii=False))
+        print(json.dumps({"format": FORMAT, "kind": given.kind, "entries": catalog_tables.SHELVES[given.kind].entries(targets)}, indent=2, ensure_ascii=False))
     else:
-        tables.show(stock.sections(given.kind, targets))
+        tables.show(catalog_tables.sections(given.kind, targets))
     return 0

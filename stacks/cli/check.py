@@ -13,8 +13,10 @@ from blueprints.language import TargetName
 from blueprints.load import Loaded
 
 from .. import settings
-from . import account, options
-from .problem import EXIT_USAGE, Problem
+from ..engine import account
+from ..problem import EXIT_USAGE, Problem
+from ..render import finding_list
+from . import options
 
 FORMAT = 1
 """Of the JSON documents (docs/json.md)."""
@@ -82,7 +84,7 @@ def _on_one(given: argparse.Namespace) -> int:
         }
         print(json.dumps(document, indent=2))
     else:
-        options.show(findings)
+        finding_list.show(findings)
         asked = f", account {answers.account} in {loaded.spec.network.region} asked as {answers.who}" if answers else ""
         print(f"{loaded.spec.name}: {_verdict(result)} (target {loaded.spec.target}{asked}){_accepted(suppressed)}")
         if others:
@@ -105,7 +107,7 @@ def _on_all(given: argparse.Namespace) -> int:
         shown = {result.target: [found for found in result.findings if found.code not in PLANNED_ONLY] for result in results}
         for targets, findings in grouped(shown).items():
             print(f"On {_several(targets)}\n", file=sys.stderr)
-            options.show(findings)
+            finding_list.show(findings)
             print(file=sys.stderr)
         for result in results:
             planned = ", planned only" if result.is_planned_only else ""

@@ -8,7 +8,8 @@ from typing import get_args
 from blueprints import compare
 from blueprints.language import TargetName
 
-from .. import lookup, sides, tables
+from .. import lookup
+from ..render import comparison, tables
 from . import options
 
 FORMAT = 1
@@ -31,7 +32,7 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps({"format": FORMAT, **compare.as_record(settled.blueprint, found)}, indent=2))
     else:
-        tables.show(sides.sections(settled.blueprint, found))
+        tables.show(comparison.sections(settled.blueprint, found))
     return 0 if any(one.cluster for one in found) else EXIT_INVALID
 
 

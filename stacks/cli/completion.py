@@ -16,8 +16,8 @@ from blueprints.catalog import files
 from blueprints.codes import Code
 from blueprints.finding import Invalid
 
+from ..problem import Problem
 from ..project import stack_file
-from .problem import Problem
 
 SHELLS = ("bash", "zsh", "fish")
 PROGRAM = "clusterwright"

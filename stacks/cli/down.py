@@ -14,8 +14,9 @@ from components.local.machine.names import StackNames
 from components.provider.kind import Work
 
 from .. import project
-from . import account, engine, leaving, options, recover
-from .problem import Problem
+from ..engine import account, commands, recovery
+from ..problem import Problem
+from . import leaving, options
 
 SITE = "clusterwright:local:Site"
 PROVIDERS = "pulumi:providers:"
@@ -26,29 +27,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    engine.require()
-    engine.prepare(given.stack)
+    commands.require()
+    commands.prepare(given.stack)
     names = StackNames(given.stack)
-    existed = engine.exists(given.stack)
+    existed = commands.exists(given.stack)
     recorded: list[dict[str, Any]] = []
     staying: list[str] = []
     if existed:
-        looks = ["--refresh"] if recover.settle(given.stack) else []
-        record = engine.record(given.stack)
-        recorded = engine.resources_of(record)
+        looks = ["--refresh"] if recovery.settle(given.stack) else []
+        record = commands.record(given.stack)
+        recorded = commands.resources_of(record)
         _refuse_foreign(names, recorded)
         _refuse_protected(given.stack, recorded)
         leaving.refuse_older(given.stack, recorded)
         for target, region in _accounts(recorded):
             account.require_credentials(target, region)
-        if status := engine.operate("destroy", *looks, "--yes", "--skip-preview", "--suppress-outputs", stack=given.stack):
+        if status := commands.operate("destroy", *looks, "--yes", "--skip-preview", "--suppress-outputs", stack=given.stack):
             raise Problem(
                 f"stack {given.stack} is not gone",
                 why=f"the engine ended with status {status}; what it said is above",
                 remedy="mend the cause and run the same command again",
             )
-        staying = recover.keep(record)
-    is_elsewhere = recover.is_elsewhere(recorded)
+        staying = recovery.keep(record)
+    is_elsewhere = recovery.is_elsewhere(recorded)
     left = False if is_elsewhere else _sweep(names)
     if not existed and not left:
         print(f"there is no stack {given.stack} here; nothing was to be removed")

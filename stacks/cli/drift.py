@@ -16,9 +16,10 @@ from blueprints.finding import Level
 from ..drift import detect, filters, history, ignore, notifications, reports
 from ..drift.report import LAYERS, Layer, Report, Result
 from ..drift.reports import terminal
+from ..engine import commands
+from ..problem import Problem
 from ..project import drift_folder, ignore_file
-from . import engine, fixing, options, scheduling
-from .problem import Problem
+from . import fixing, options, scheduling
 
 EXIT_DRIFT = 7  # Pulumi's own number for it
 EXIT_UNCHECKED = 1
@@ -97,7 +98,7 @@ def _report_file(word: str) -> Path:
 def run(given: argparse.Namespace) -> int:
     if given.action == "schedule":
         return scheduling.run(given)
-    engine.require()
+    commands.require()
     if busy := _not_now(given):
         print(f"no check now: {busy}", file=sys.stderr)
         return EXIT_NOT_NOW
@@ -112,9 +113,9 @@ def run(given: argparse.Namespace) -> int:
 
 def _not_now(given: argparse.Namespace) -> str:
     """Say why this is no moment for a check; empty when it is one."""
-    if holder := engine.under_way(given.stack):
+    if holder := commands.under_way(given.stack):
         return f"stack {given.stack} is being updated by {holder}"
-    age_s = engine.state_age_s(given.stack) if given.settle else None
+    age_s = commands.state_age_s(given.stack) if given.settle else None
     if age_s is not None and age_s < given.settle:
         return f"the last update of stack {given.stack} was {age_s:.0f} s ago; {given.settle} s are left for it to settle"
     return ""

@@ -10,10 +10,11 @@ from blueprints import display, levels, load
 from blueprints.codes import Code
 from blueprints.finding import Level
 
-from .. import settings, tables
+from .. import settings
 from ..drift import codes as drift
-from ..tables import Column, Facts, Section, Table
-from .problem import EXIT_USAGE, Problem
+from ..problem import EXIT_USAGE, Problem
+from ..render import tables
+from ..render.tables import Column, Facts, Section, Table
 
 ACCEPTED_DAYS = 90
 """Of the example; a blueprint names any day."""

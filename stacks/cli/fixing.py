@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from ..drift import detect, facts, filters, fix, ignore, record
 from ..drift.report import LAYERS, Ignored, Layer
 from ..drift.reports import terminal
+from ..problem import Problem
 from ..project import ignore_file
-from .problem import Problem
 
 EXIT_DRIFT = 7
 EXIT_FAILED = 1

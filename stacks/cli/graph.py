@@ -9,8 +9,9 @@ from pathlib import Path
 
 from blueprints.load import Loaded
 
+from ..problem import EXIT_USAGE, Problem
+from ..render import finding_list
 from . import options
-from .problem import EXIT_USAGE, Problem
 
 FORMS = ("svg", "html", "text")
 ENDINGS = {".svg": "svg", ".html": "html", ".htm": "html", ".txt": "text"}
@@ -38,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     form = _form(given.form, given.output)
     loaded = options.loaded(given)
-    options.show(loaded.findings)
+    finding_list.show(loaded.findings)
     content = _content(loaded, form, to_file=given.output is not None)
     if given.output is None:
         sys.stdout.flush()
@@ -65,7 +66,7 @@ def _form(asked: str | None, output: Path | None) -> str:
 
 
 def _content(loaded: Loaded, form: str, *, to_file: bool) -> bytes:
-    from ..report import make  # not every command needs it, and all import this module's neighbours
+    from ..render.report import make  # not every command needs it, and all import this module's neighbours
 
     if form == "html":
         return make.as_html(loaded).encode()

@@ -5,7 +5,7 @@ from typing import Any
 
 from components.interrupted import Creation
 
-from .problem import Problem
+from ..problem import Problem
 
 CONTROLLER, CONTROL = "aws:ec2/instance:Instance", "control"
 NODES = "clusterwright:aws:Nodes"

@@ -10,9 +10,10 @@ from blueprints import finding, library, load
 from blueprints.facts import Facts
 from blueprints.language import TargetName
 
-from .. import lookup, tables
-from ..report import nodes, words
-from ..tables import Cell, Column, Section, Shown, Table
+from .. import lookup
+from ..render import tables, words
+from ..render.picture import pools
+from ..render.tables import Cell, Column, Section, Shown, Table
 from . import options
 
 FORMAT = 1
@@ -62,7 +63,7 @@ def volume(name: str, facts: Facts) -> Volume:
             cluster = load.from_document(source, target=target, stack=options.DEFAULT_STACK, facts=facts).spec
         except finding.Invalid:
             continue
-        sizes.append(Size(target, nodes.nodes(cluster), nodes.gpus(cluster)))
+        sizes.append(Size(target, pools.nodes(cluster), pools.gpus(cluster)))
     audience, description, scheduler = (str(source.at(key) or "") for key in ("audience", "description", "scheduler"))
     return Volume(name, audience, description, scheduler, tuple(sizes))
 

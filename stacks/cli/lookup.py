@@ -10,10 +10,10 @@ from typing import Any
 
 from blueprints import catalog
 
-from .. import tables
-from ..tables import Column, Facts, Section, Table
-from . import account
-from .problem import EXIT_USAGE, Problem
+from ..engine import account
+from ..problem import EXIT_USAGE, Problem
+from ..render import tables
+from ..render.tables import Column, Facts, Section, Table
 
 FORMAT = 1
 """Of the JSON document (docs/json.md)."""

@@ -3,22 +3,20 @@
 import argparse
 import dataclasses
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 from blueprints import read
 from blueprints.codes import Code
-from blueprints.finding import Finding, Invalid, Level, Position, render
+from blueprints.finding import Finding, Invalid, Level, Position
 from blueprints.language import TargetName
 from blueprints.language.overrides import Given
 from blueprints.load import Loaded, examine, require_decided
 from blueprints.project import project_root
-from blueprints.spec import ClusterSpec
 from components.local.machine.names import StackNames
 
-from .. import folding, lookup, settings
+from .. import lookup, settings
 from ..project import stack_file
 
 DEFAULT_STACK = "local"
@@ -157,13 +155,6 @@ def placed(findings: Sequence[Finding], origin: str) -> tuple[Finding, ...]:
     return tuple(dataclasses.replace(found, where=Position(origin)) if found.code in _OF_TARGET else found for found in findings)
 
 
-def spec(options: argparse.Namespace) -> ClusterSpec:
-    """Do as `loaded`, and show on standard error what is worth knowing but forbids nothing."""
-    found = loaded(options)
-    show(found.findings)
-    return found.spec
-
-
 def to_stand_up(options: argparse.Namespace) -> Loaded:
     """Do as `loaded`, and refuse what can be planned and not stood up.
 
@@ -173,9 +164,3 @@ def to_stand_up(options: argparse.Namespace) -> Loaded:
     found = loaded(options)
     require_decided(found)
     return found
-
-
-def show(findings: Sequence[Finding]) -> None:
-    """Write findings to standard error, if there are any."""
-    if findings:
-        print(render(folding.folded(findings), colour=sys.stderr.isatty()), end="", file=sys.stderr)

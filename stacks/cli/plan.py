@@ -13,9 +13,9 @@ from blueprints.effects import Effect
 from blueprints.load import Loaded
 from blueprints.spec import ClusterSpec, as_record
 
-from .. import cost, difference, page, tables
+from ..problem import EXIT_FAILED, EXIT_USAGE, Problem
+from ..render import change_table, cost, finding_list, plan_text, tables
 from . import options
-from .problem import EXIT_FAILED, EXIT_USAGE, Problem
 
 SAID_BY_PAGE = frozenset({Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT, Code.QUOTA_NEEDED})
 """Findings that the page's head and tables say."""
@@ -59,14 +59,14 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps(document(loaded, compared), indent=2))
     else:
-        options.show([found for found in loaded.findings if found.code not in SAID_BY_PAGE])
+        finding_list.show([found for found in loaded.findings if found.code not in SAID_BY_PAGE])
         tables.show(_changes(loaded.spec, compared) if compared else sections(loaded.spec))
     return EXIT_FAILED if compared and given.fail_on and _costs_at_least(Effect(given.fail_on), compared) else 0
 
 
 def sections(cluster: ClusterSpec) -> list[tables.Section]:
     """Write the plan of a cluster for people."""
-    return [*page.sections(cluster, estimate.estimate(cluster), quotas.needed(cluster), quotas.unknown(cluster))]
+    return [*plan_text.sections(cluster, estimate.estimate(cluster), quotas.needed(cluster), quotas.unknown(cluster))]
 
 
 def document(loaded: Loaded, compared: Compared | None = None) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def document(loaded: Loaded, compared: Compared | None = None) -> dict[str, Any]
         "spec": as_record(cluster),
         "estimate": estimate.as_record(estimate.estimate(cluster)),
         "quotas": quotas.as_record(quotas.needed(cluster), quotas.unknown(cluster)),
-        "late": list(page.late(cluster)),
+        "late": list(plan_text.late(cluster)),
         "findings": [finding.as_record(one) for one in loaded.findings],
     }
     if compared:
@@ -88,8 +88,8 @@ def document(loaded: Loaded, compared: Compared | None = None) -> dict[str, Any]
 
 def _changes(cluster: ClusterSpec, compared: Compared) -> list[tables.Section]:
     costs = cost.difference(compared.costs, estimate.estimate(cluster)) if compared.costs else ""
-    more = [words for words in (page.planned_only(cluster), costs) if words]
-    return [*difference.sections(compared.changes, title=_title(cluster, compared), note=compared.note, more=more)]
+    more = [words for words in (plan_text.planned_only(cluster), costs) if words]
+    return [*change_table.sections(compared.changes, title=_title(cluster, compared), note=compared.note, more=more)]
 
 
 def _compared(given: argparse.Namespace, cluster: ClusterSpec) -> Compared:
@@ -117,10 +117,10 @@ def _named(given: argparse.Namespace, target: str) -> Mapping[str, Any]:
 
 
 def _from_stack(stack: str) -> Mapping[str, Any]:
-    from . import engine
+    from ..engine import commands
 
-    engine.require()
-    outputs = engine.outputs(stack) if engine.exists(stack) else {}
+    commands.require()
+    outputs = commands.outputs(stack) if commands.exists(stack) else {}
     if not isinstance(outputs.get("spec"), Mapping):
         raise Problem(
             f"stack {stack} has nothing to compare with",

@@ -10,8 +10,8 @@ from blueprints.project import project_root
 from .. import settings
 from ..drift import schedule
 from ..drift.report import Layer
+from ..problem import Problem
 from . import options
-from .problem import Problem
 
 ON_A_MACHINE = ("systemd", "cron")
 

@@ -3,9 +3,9 @@
 import argparse
 import os
 
-from .. import login
-from . import engine, options
-from .problem import Problem
+from ..engine import commands, login
+from ..problem import Problem
+from . import options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,8 +15,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    engine.require()
-    outputs = engine.outputs(given.stack) if engine.exists(given.stack) else {}
+    commands.require()
+    outputs = commands.outputs(given.stack) if commands.exists(given.stack) else {}
     if "spec" not in outputs:
         raise Problem(f"stack {given.stack} is not up", why="it has no login node", remedy=f"make up STACK={given.stack}")
     users = [user["name"] for user in outputs["spec"]["users"]]

@@ -6,9 +6,9 @@ from typing import Any
 
 from blueprints.project import project_root
 
-from .. import login
-from . import engine, options
-from .problem import Problem
+from ..engine import commands, login
+from ..problem import Problem
+from . import options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,14 +16,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    engine.require()
+    commands.require()
     show(given.stack)
     return 0
 
 
 def show(stack: str) -> None:
     """Print the summary from the stack's outputs."""
-    found = engine.outputs(stack) if engine.exists(stack) else {}
+    found = commands.outputs(stack) if commands.exists(stack) else {}
     if "spec" not in found:
         raise Problem(f"stack {stack} has nothing to show", why="no `up` of it has ended yet", remedy=f"make up STACK={stack}")
     login.write_keys(stack, found)

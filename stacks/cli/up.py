@@ -9,8 +9,10 @@ from blueprints.finding import Invalid, Level
 from blueprints.load import Loaded
 from components import extras
 
-from . import account, changing, engine, options, recover, summary
-from .problem import Problem
+from ..engine import account, commands, preflight, recovery
+from ..problem import Problem
+from ..render import finding_list
+from . import options, summary
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,22 +25,22 @@ def run(given: argparse.Namespace) -> int:
     loaded = options.to_stand_up(given)  # one page of findings now, rather than from inside the engine
     target, region = loaded.spec.target, loaded.spec.network.region
     _require_sdk(target)
-    engine.require()
-    engine.prepare(given.stack)
-    changing.examine(given.stack, loaded.spec)
+    commands.require()
+    commands.prepare(given.stack)
+    preflight.examine(given.stack, loaded.spec)
     if account.has_account(target) and not given.unasked:
         hold_against_account(loaded, given.stack, stands=_stands(given.stack))
     else:
-        options.show(loaded.findings)
+        finding_list.show(loaded.findings)
         if whose := account.require_credentials(target, region):
             print(f"the account is {whose}")
-    engine.make_if_missing(given.stack)
+    commands.make_if_missing(given.stack)
     config = ["--config", f"clusterwright:blueprint={given.blueprint}"] if given.blueprint else []
-    recover.settle(given.stack, *config)
-    if interrupted := engine.pending_creates(given.stack):
+    recovery.settle(given.stack, *config)
+    if interrupted := commands.pending_creates(given.stack):
         print(f"an earlier run was killed while making {len(interrupted)} resources; they are adopted or made anew")
-        engine.operate("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--suppress-outputs", stack=given.stack)
-    if status := engine.operate("up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs", *config, stack=given.stack):
+        commands.operate("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--suppress-outputs", stack=given.stack)
+    if status := commands.operate("up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs", *config, stack=given.stack):
         raise Problem(
             f"stack {given.stack} is not up",
             why=f"the engine ended with status {status}; what it said is above",
@@ -62,7 +64,7 @@ def hold_against_account(loaded: Loaded, stack: str, *, stands: bool) -> None:
     findings = [_as_warning(found) if stands or found.code == Code.ACCOUNT_SILENT else found for found in held.findings]
     if any(found.level is Level.ERROR for found in findings):
         raise Invalid(finding.in_order(findings))
-    options.show(findings)
+    finding_list.show(findings)
 
 
 def _as_warning(found: finding.Finding) -> finding.Finding:
@@ -71,7 +73,7 @@ def _as_warning(found: finding.Finding) -> finding.Finding:
 
 def _stands(stack: str) -> bool:
     """Say whether something of the stack is in an account already."""
-    return engine.exists(stack) and recover.is_elsewhere(engine.resources(stack))
+    return commands.exists(stack) and recovery.is_elsewhere(commands.resources(stack))
 
 
 def _require_sdk(target: str) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import attached, capability, cloud, elastic, engine, facts, hints, hosts, record, slurm, unrecorded, versions
+from ..engine import preview
+from . import attached, capability, cloud, elastic, facts, hints, hosts, record, slurm, unrecorded, versions
 from .codes import Code
 from .report import LAYERS, Drift, Layer, Report, Result, Unchecked, drift, in_order
 
@@ -45,8 +46,8 @@ def detect(
     begun, moment = time.monotonic(), dt.datetime.now(dt.UTC).replace(microsecond=0)
     say("reading the stack's record")
     try:
-        known = record.read(engine.record(stack_name, folder))
-    except (engine.Unanswered, record.NotUp) as error:
+        known = record.read(preview.record(stack_name, folder))
+    except (preview.Unanswered, record.NotUp) as error:
         failure = hints.with_advice(f"the record of stack {stack_name} could not be read: {error}")
         results = tuple(Result(layer, failure=failure) for layer in LAYERS if layer in layers)
         return Checked(Report(stack_name, "", "", moment, time.monotonic() - begun, results), None, {})
@@ -64,22 +65,22 @@ def detect(
 def _cloud(stack_name: str, known: record.Known, folder: Path | None) -> list[Result]:
     begun = time.monotonic()
     with ThreadPoolExecutor(4) as pool:
-        world, program = pool.submit(engine.world, stack_name, folder), pool.submit(engine.program, stack_name, folder)
+        world, program = pool.submit(preview.world, stack_name, folder), pool.submit(preview.program, stack_name, folder)
         instances, beside = pool.submit(unrecorded.look, stack_name, known.spec), pool.submit(attached.look, known)
     findings: list[Drift] = []
     unchecked: list[Unchecked] = []
     failures: list[str] = []
     try:
         asked = program.result().steps
-    except engine.Unanswered as error:
+    except preview.Unanswered as error:
         # The world was looked at all the same: what is wrong with the program is no reason to hide that.
         unchecked.append(Unchecked(Layer.CLOUD, "changes of the program and the blueprint", f"the preview failed: {error}"))
         asked = None
     try:
         seen = world.result()
-    except engine.Unanswered as error:
+    except preview.Unanswered as error:
         failures.append(f"the resources could not be looked at: {error}")
-        seen = engine.World(())
+        seen = preview.World(())
     if seen.error:
         few = "1 resource" if len(seen.unread) == 1 else f"{len(seen.unread) or 'some'} resources"
         failures.append(f"{few} could not be looked at: {seen.error}")

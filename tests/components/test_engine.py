@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from stacks.cli import engine
-from stacks.cli.problem import Problem
+from stacks.engine import commands
+from stacks.problem import Problem
 from tests import processes
 from tests.components.project import STACK, Project
 from tests.processes import Watched
@@ -71,11 +71,11 @@ def test_an_engine_killed_in_a_silent_create_leaves_no_process_and_the_next_run_
     run = project.start("up", "--yes", "--skip-preview")
     processes.wait_until(lambda: (folder / "a").exists(), awaiting="the create to begin")
     started = processes.below(run.pid)
-    commands = [processes.command_line(pid) for pid in started]
-    assert all(any(part in command for command in commands) for part in ("pulumi-language-python ", "tests.components.plugin", "language-python-exec"))
+    lines = [processes.command_line(pid) for pid in started]
+    assert all(any(part in line for line in lines) for part in ("pulumi-language-python ", "tests.components.plugin", "language-python-exec"))
 
     with pytest.raises(Problem) as held:
-        engine.clear_stale_lock(STACK)
+        commands.clear_stale_lock(STACK)
     assert str(run.pid) in held.value.why
 
     with Watched(started) as watched:
@@ -84,12 +84,12 @@ def test_an_engine_killed_in_a_silent_create_leaves_no_process_and_the_next_run_
     run.wait()
 
     (folder / "pipe").unlink()
-    engine.clear_stale_lock(STACK)
-    (urn,) = engine.pending_creates(STACK)
+    commands.clear_stale_lock(STACK)
+    (urn,) = commands.pending_creates(STACK)
     assert urn.endswith("::notes")
     project.succeed("refresh", "--yes", "--skip-preview", "--clear-pending-creates")
     project.up()
-    assert engine.pending_creates(STACK) == []
+    assert commands.pending_creates(STACK) == []
     assert sorted(path.name for path in folder.iterdir()) == ["a", "pipe", "z"]
     assert all(path.read_text() == "hello" for path in folder.iterdir())
 
@@ -109,7 +109,7 @@ def test_an_interrupted_create_stops_and_is_recorded(project: Project) -> None:
 
 def test_a_stack_that_was_removed_is_not_there_any_more(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PULUMI_BACKEND_URL", project.state_folder.as_uri())
-    assert engine.exists(STACK)
-    assert engine.pending_creates(STACK) == []
+    assert commands.exists(STACK)
+    assert commands.pending_creates(STACK) == []
     project.succeed("stack", "rm", "--yes")
-    assert not engine.exists(STACK)
+    assert not commands.exists(STACK)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from stacks.cli import drift, engine, main
+from stacks.cli import drift, main
 from stacks.drift.report import Layer
+from stacks.engine import commands
 from tests.drift.examples import finding, report
 
 pytestmark = pytest.mark.engine
@@ -101,18 +102,18 @@ LISTED: list[dict[str, Any]] = [{"name": "acme/prod", "updateInProgress": True},
 
 
 def test_a_backend_that_lists_updates_is_believed() -> None:
-    assert engine.entry_of(LISTED, "prod").get("updateInProgress") is True
-    assert engine.entry_of(LISTED, "old-prod").get("updateInProgress") is None
-    assert engine.entry_of(LISTED, "nosuch") == {}
+    assert commands.entry_of(LISTED, "prod").get("updateInProgress") is True
+    assert commands.entry_of(LISTED, "old-prod").get("updateInProgress") is None
+    assert commands.entry_of(LISTED, "nosuch") == {}
 
 
 def test_what_the_backend_lists_of_a_stack_is_found(backend: Path) -> None:
     (backend / "Pulumi.yaml").write_text("name: clusterwright\nruntime: yaml\n")
     made = subprocess.run(["pulumi", "stack", "init", "made", "--no-select"], cwd=backend, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
-    assert engine.listed("made")["name"] == "made"
-    assert "lastUpdate" in engine.listed("made")
-    assert engine.listed("nosuch") == {}
+    assert commands.listed("made")["name"] == "made"
+    assert "lastUpdate" in commands.listed("made")
+    assert commands.listed("nosuch") == {}
 
 
 def test_no_baseline_is_made_of_a_check_with_holes(backend: Path, capsys: pytest.CaptureFixture[str]) -> None:

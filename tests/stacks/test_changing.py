@@ -9,7 +9,8 @@ import pytest
 from blueprints import load
 from blueprints.spec import ClusterSpec, as_record
 from stacks import lookup
-from stacks.cli import changing, main, options
+from stacks.cli import main, options
+from stacks.engine import preflight
 from tests.components.project import STACK, Project, project
 from tests.simcloud import client
 
@@ -101,7 +102,7 @@ def test_up_refuses_before_anything_is_done(
 
 def test_what_is_lost_and_not_protected_is_said_and_done(stack: Project, capsys: pytest.CaptureFixture[str]) -> None:
     stands(stack, **PLAIN)
-    changing.examine(STACK, written(stack, **PLAIN | MANAGED))
+    preflight.examine(STACK, written(stack, **PLAIN | MANAGED))
     said = capsys.readouterr().out
     assert "data of stack dev that isn't protected is lost" in said
     assert "accounting.database, embedded → managed: a new database is made, and the records of the old one are not carried over" in said
@@ -110,10 +111,10 @@ def test_what_is_lost_and_not_protected_is_said_and_done(stack: Project, capsys:
 def test_what_keeps_all_data_is_said_nothing_of(stack: Project, capsys: pytest.CaptureFixture[str]) -> None:
     stands(stack)
     for after in ({}, {"max: 4": "max: 8"}, PLAIN):
-        changing.examine(STACK, written(stack, **after))
+        preflight.examine(STACK, written(stack, **after))
         assert capsys.readouterr().out == ""
 
 
 def test_a_stack_that_has_no_record_is_not_compared(stack: Project) -> None:
-    changing.examine(STACK, written(stack))
-    changing.examine("nobody", written(stack))
+    preflight.examine(STACK, written(stack))
+    preflight.examine("nobody", written(stack))

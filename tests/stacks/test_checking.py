@@ -8,8 +8,8 @@ import pytest
 
 from blueprints import finding
 from blueprints.codes import Code
-from stacks import folding
 from stacks.cli import check, main, options
+from stacks.render import finding_list
 
 MACHINE = "name: mine\npools: {train: {machine: p5.48xlarge, nodes: 2}}\n"
 
@@ -84,8 +84,8 @@ def test_one_key_that_is_left_out_stays_as_it_is_and_several_are_listed_once() -
 
     other = finding.Finding(finding.Level.NOTE, Code.ACCESS_CLOSED, None, "other", "why", "do")
     alone = (other, left_out("pools", "a", "mig"))
-    assert folding.folded(alone) == alone
-    several = folding.folded((left_out("pools", "a", "mig"), other, left_out("pools", "b", "mig"), left_out("monitoring")))
+    assert finding_list.folded(alone) == alone
+    several = finding_list.folded((left_out("pools", "a", "mig"), other, left_out("pools", "b", "mig"), left_out("monitoring")))
     assert [one.what for one in several] == ["2 keys are not built yet for this target: `pools.mig` and `monitoring`", "other"]
     assert several[0].where == finding.Position("a.yaml")
 

@@ -10,8 +10,8 @@ from blueprints import catalog, library
 from blueprints.codes import Code
 from blueprints.language import TargetName
 from blueprints.project import project_root
-from stacks import stock
 from stacks.cli import main
+from stacks.render import catalog_tables
 
 
 def document(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def test_the_library_is_listed_with_whom_it_is_for_and_where_it_stands(capsys: p
 # The catalogue
 
 
-@pytest.mark.parametrize("kind", stock.SHELVES)
+@pytest.mark.parametrize("kind", catalog_tables.SHELVES)
 def test_every_kind_is_listed_with_its_sources_and_dates(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, "catalog", kind)
     assert (found["format"], found["kind"]) == (1, kind)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from stacks.cli import leaving
-from stacks.cli.problem import Problem
+from stacks.problem import Problem
 
 
 def resource(kind: str, name: str, **tags: str) -> dict[str, Any]:

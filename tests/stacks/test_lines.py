@@ -10,8 +10,8 @@ from blueprints import load
 from blueprints.facts import Facts
 from blueprints.project import project_root
 from blueprints.spec import ClusterSpec, as_record
-from stacks import login
 from stacks.cli import summary
+from stacks.engine import login
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 CHECKS = [

@@ -18,8 +18,8 @@ import pytest
 from blueprints import changes, estimate, load, quotas, spec
 from blueprints.facts import Facts
 from blueprints.project import project_root
-from stacks import amounts, cost, difference, page, tables
 from stacks.cli import main, plan
+from stacks.render import change_table, cost, formatting, plan_text, tables
 from tests.blueprints import hand_made
 from tests.blueprints.hand_made import changed
 
@@ -151,9 +151,11 @@ def test_costs_are_dated_and_unknown_is_said() -> None:
     assert f"Cost in USD, prices of {first} to {last}" in text(AWS)
     known = dataclasses.replace(AWS, storage=AWS.storage[:1])
     costs = estimate.estimate(known)
-    assert rows(known, "Cost in USD")["together"] == [f"~{amounts.money(low, high)}" for low, high in (_sums(costs, 1), _sums(costs, 730))]
+    assert rows(known, "Cost in USD")["together"] == [f"~{formatting.money(low, high)}" for low, high in (_sums(costs, 1), _sums(costs, 730))]
     together = rows(AWS, "Cost in USD")["together"]
-    assert together[0] == f"unknown (known parts: ~{amounts.money(*_sums(costs, 1))})", "EFS has no size, so no price, and the rest would look like the whole"
+    assert together[0] == f"unknown (known parts: ~{formatting.money(*_sums(costs, 1))})", (
+        "EFS has no size, so no price, and the rest would look like the whole"
+    )
     assert rows(AWS, "Cost in USD")["storage"][0].startswith("unknown (known parts: ")
     assert section(LOCAL, "Cost") == ["owned  nothing here is paid for by the hour: the machines are there already"]
 
@@ -204,8 +206,8 @@ def test_a_plan_says_in_its_head_what_this_version_stands_up_and_in_no_finding()
 
 
 def test_one_of_something_is_no_plural() -> None:
-    assert [amounts.counted(number, "gpus") for number in (0, 1, 2)] == ["0 gpus", "1 gpu", "2 gpus"]
-    assert amounts.counted(1, "GiB") == "1 GiB"
+    assert [formatting.counted(number, "gpus") for number in (0, 1, 2)] == ["0 gpus", "1 gpu", "2 gpus"]
+    assert formatting.counted(1, "GiB") == "1 GiB"
     one = changed(AWS, "node_sets.0.fabric.nics", 1)
     assert ", 1 interface " in " ".join(section(one, "Interfaces and fabric"))
 
@@ -224,22 +226,22 @@ def test_a_plan_s_length_grows_with_pools_and_not_with_nodes() -> None:
     [(0.5, "512 MiB"), (1.5, "1.5 GiB"), (1024, "1 TiB"), (1152, "1.12 TiB"), (14745.6, "14.4 TiB"), (28312.21, "27.65 TiB"), (5 * 1024**2, "5 PiB")],
 )
 def test_sizes(gib: float, shown: str) -> None:
-    assert amounts.size(gib) == shown
+    assert formatting.size(gib) == shown
 
 
 def test_many_names_are_cut_and_counted() -> None:
-    assert amounts.named("abcd") == "a, b, c, d"
-    assert amounts.named("abcde") == "a, b, c and 2 more"
+    assert formatting.named("abcd") == "a, b, c, d"
+    assert formatting.named("abcde") == "a, b, c and 2 more"
 
 
 def test_money_is_a_range_only_where_it_differs() -> None:
-    assert [amounts.money(1234.5, 1234.5), amounts.money(0.001, 0.002), amounts.money(1, 2), amounts.money(None, 2)] == [
+    assert [formatting.money(1234.5, 1234.5), formatting.money(0.001, 0.002), formatting.money(1, 2), formatting.money(None, 2)] == [
         "1,234.50",
         "0.00",
         "1.00 to 2.00",
         "unknown",
     ]
-    assert [amounts.unit_price(usd) for usd in (0.00123, 0.5, 1, 1234.567)] == ["0.0012", "0.5000", "1.00", "1,234.57"]
+    assert [formatting.unit_price(usd) for usd in (0.00123, 0.5, 1, 1234.567)] == ["0.0012", "0.5000", "1.00", "1,234.57"]
 
 
 # On a terminal and elsewhere
@@ -429,17 +431,17 @@ def test_a_record_of_another_form_is_compared_and_said(before: Path) -> None:
 
 def test_refused_changes_are_marked() -> None:
     found = changes.compare(spec.as_record(AWS), changed(AWS, "storage.0.kind", "nfs"))
-    shown = tables.text(difference.sections(found, title="t", note=None))
+    shown = tables.text(change_table.sections(found, title="t", note=None))
     assert "`up` refuses 1 of them" in shown
     assert "refused: storage.scratch is protected" in shown
 
 
 def test_long_values_of_changes_are_cut() -> None:
     keys = tuple(f"ssh-ed25519 {letter * 68} someone@example.org" for letter in "ABC")
-    shown = tables.text(difference.sections(changes.compare(spec.as_record(AWS), changed(AWS, "users.0.ssh_keys", keys)), title="t", note=None))
+    shown = tables.text(change_table.sections(changes.compare(spec.as_record(AWS), changed(AWS, "users.0.ssh_keys", keys)), title="t", note=None))
     (row,) = [line for line in shown.splitlines() if "ssh_keys" in line]
     (cut,) = [cell for cell in re.split(r" {2,}", row) if cell.startswith("ssh-ed25519")]
-    assert len(cut) <= difference.LONGEST
+    assert len(cut) <= change_table.LONGEST
     assert cut.endswith("…")
 
 
@@ -518,4 +520,4 @@ def test_a_plan_loads_no_engine_no_playbooks_and_no_cloud() -> None:
 
 
 def test_sections_need_nothing_but_the_spec() -> None:
-    assert [*page.sections(AWS, estimate.estimate(AWS), quotas.needed(AWS), quotas.unknown(AWS))] == plan.sections(AWS)
+    assert [*plan_text.sections(AWS, estimate.estimate(AWS), quotas.needed(AWS), quotas.unknown(AWS))] == plan.sections(AWS)

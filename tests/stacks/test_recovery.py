@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.interrupted import ABSENT, AGAIN, Certainty, Trace
-from stacks import recovery
+from stacks.engine import deployment
 
 PREFIX = "urn:pulumi:dev::clusterwright::"
 PROVIDER = f"{PREFIX}pulumi:providers:aws::aws"
@@ -35,14 +35,14 @@ def found(*identities: str) -> Trace:
 
 def after(given: dict[str, Any], **traces: Trace) -> list[tuple[str, str, bool]]:
     """Mend a record; give name, id and whether it is to be deleted of what it holds then, the provider left out."""
-    mended = recovery.mended(given, {urn(name): trace for name, trace in traces.items()})["deployment"]
+    mended = deployment.mended(given, {urn(name): trace for name, trace in traces.items()})["deployment"]
     assert mended["pending_operations"] == []
     return [(one["urn"].rpartition("::")[2], one.get("id", ""), one.get("delete", False)) for one in mended["resources"][1:]]
 
 
 def test_what_exists_is_recorded_with_what_was_asked_for() -> None:
     given = record(pending=[resource("net")])
-    mended = recovery.mended(given, {urn("net"): found("vpc-1")})
+    mended = deployment.mended(given, {urn("net"): found("vpc-1")})
     assert mended["deployment"]["resources"][1] == {**resource("net"), "id": "vpc-1", "outputs": {"tags": {"Name": "net"}}}
     assert given["deployment"]["resources"] == [BASE], "what was given stays as it is"
 
@@ -71,8 +71,8 @@ def test_what_a_failed_run_may_have_made_is_what_the_next_one_would_make() -> No
         step({**resource("component"), "custom": False}),
         {"op": "delete", "oldState": resource("gone")},
     ]
-    supposed = recovery.supposed(record(resource("there", "vpc-1"), pending=[]), steps)
-    asked = {one.name: one.inputs for one in recovery.creations(supposed)}
+    supposed = deployment.supposed(record(resource("there", "vpc-1"), pending=[]), steps)
+    asked = {one.name: one.inputs for one in deployment.creations(supposed)}
     assert asked == {
         "made": {"tags": {"Name": "made"}},
         "partly": {"tags": {"Name": "a"}, "count": 1},
@@ -112,39 +112,39 @@ def test_what_was_made_twice_is_once_to_be_deleted() -> None:
 
 
 def test_only_creations_are_looked_for() -> None:
-    assert recovery.creations(record(resource("net", "vpc-1"), pending=[resource("net", "vpc-1")], kind="updating")) == ()
+    assert deployment.creations(record(resource("net", "vpc-1"), pending=[resource("net", "vpc-1")], kind="updating")) == ()
 
 
 def test_what_the_killed_run_had_learnt_is_known() -> None:
     given = record(pending=[resource("net", "vpc-1"), resource("other")])
-    assert recovery.told(given) == {urn("net"): "vpc-1"}
+    assert deployment.told(given) == {urn("net"): "vpc-1"}
 
 
 def test_a_resource_is_in_the_region_of_its_provider() -> None:
     given = record(pending=[resource("net")])
-    assert recovery.region(given, recovery.creations(given)[0]) == "eu-west-1"
+    assert deployment.region(given, deployment.creations(given)[0]) == "eu-west-1"
 
 
 def test_a_provider_that_was_just_made_says_the_region_too() -> None:
     given = {"deployment": {"resources": [], "pending_operations": [{"type": "creating", "resource": one} for one in (resource("net"), BASE)]}}
-    assert recovery.region(given, recovery.creations(given)[0]) == "eu-west-1"
+    assert deployment.region(given, deployment.creations(given)[0]) == "eu-west-1"
 
 
 def test_the_age_of_a_record_is_that_of_its_last_write() -> None:
     given = {"deployment": {"manifest": {"time": "2026-11-21T10:00:00.123456789Z"}}}
-    assert recovery.age_s(given, dt.datetime(2026, 11, 21, 10, 1, tzinfo=dt.UTC)) == pytest.approx(59.9, abs=0.1)
+    assert deployment.age_s(given, dt.datetime(2026, 11, 21, 10, 1, tzinfo=dt.UTC)) == pytest.approx(59.9, abs=0.1)
 
 
 def test_identities_are_those_of_one_kind_that_live() -> None:
     given = record(resource("net", "vpc-1"), resource("gone", "vpc-2", pendingReplacement=True), pending=[])
-    assert recovery.identities(given, "aws:ec2/vpc:Vpc") == {"vpc-1"}
-    assert recovery.identities(given, "aws:iam/role:Role") == frozenset()
+    assert deployment.identities(given, "aws:ec2/vpc:Vpc") == {"vpc-1"}
+    assert deployment.identities(given, "aws:iam/role:Role") == frozenset()
 
 
 def test_one_line_about_each() -> None:
     given = record(pending=[resource(name) for name in "abcd"])
     traces = {urn("a"): found("vpc-1", "vpc-2"), urn("b"): Trace(Certainty.LIKELY, ("x",)), urn("c"): ABSENT, urn("d"): AGAIN}
-    assert list(recovery.lines(recovery.creations(given), traces)) == [
+    assert list(deployment.lines(deployment.creations(given), traces)) == [
         "Vpc a: it exists (vpc-1) and is recorded",
         "Vpc a: it exists a second time (vpc-2), which is removed",
         "Vpc b: it is recorded if the refresh finds it",
@@ -155,4 +155,4 @@ def test_one_line_about_each() -> None:
 
 def test_what_stays_is_known_before_the_stack_goes() -> None:
     given = record(resource("net", "vpc-1", retainOnDelete=True), resource("other", "vpc-2"), pending=[])
-    assert recovery.kept(given) == (recovery.Kept("Vpc net", "aws:ec2/vpc:Vpc", "vpc-1", "arn", "eu-west-1"),)
+    assert deployment.kept(given) == (deployment.Kept("Vpc net", "aws:ec2/vpc:Vpc", "vpc-1", "arn", "eu-west-1"),)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from blueprints.finding import Level
 
-from ...report.head import head
-from ...report.svg import text as safe
+from ...render.html_head import head
+from ...render.picture.svg import text as safe
 from .. import history
 from ..report import Drift, Report
 from . import summary
 
-STYLE = (Path(__file__).parents[2] / "report" / "page.css").read_text() + (Path(__file__).parent / "drift.css").read_text()
+STYLE = (Path(__file__).parents[2] / "render" / "page.css").read_text() + (Path(__file__).parent / "drift.css").read_text()
 RUNS_SHOWN = 30
 
 

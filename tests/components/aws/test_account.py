@@ -13,8 +13,9 @@ from blueprints.facts import Facts
 from blueprints.finding import Invalid
 from blueprints.live import account as live_account
 from components.aws.account import read
-from stacks.cli import account, main, options, up
-from stacks.cli.problem import EXIT_FAILED, EXIT_USAGE, Problem
+from stacks.cli import main, options, up
+from stacks.engine import account
+from stacks.problem import EXIT_FAILED, EXIT_USAGE, Problem
 from tests.simcloud import client, images
 from tests.simcloud.client import REGION, SimulatedCloud
 

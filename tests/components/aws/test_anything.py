@@ -8,7 +8,7 @@ import pytest
 
 from blueprints import finding, load
 from blueprints.facts import Facts
-from stacks.cli import account
+from stacks.engine import account
 from tests.components.aws.anything import BUCKET, Writer
 from tests.components.aws.standing import MACHINE, Standing
 from tests.simcloud import client

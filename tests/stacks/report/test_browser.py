@@ -8,8 +8,9 @@ import pytest
 from blueprints import load
 from blueprints.facts import Facts
 from blueprints.finding import Finding, Level, Position
-from stacks.report import html, make, svg
-from stacks.report.measure import PICTURE, Face, Style, ems
+from stacks.render.picture import svg
+from stacks.render.picture.text_metrics import PICTURE, Face, Style, ems
+from stacks.render.report import html, make
 from tests import browser
 from tests.stacks.report import clusters
 from tests.stacks.report.test_report import report

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stacks.report import layout
-from stacks.report.drawing import Box, Drawing, Kind, Line
-from stacks.report.items import Domain, Item, Place, Rails, Role, Topology
-from stacks.report.measure import PICTURE, TERMINAL, Metrics, Style, ems, wrap
-from stacks.report.topology import topology
+from stacks.render.picture import layout
+from stacks.render.picture.parts import Domain, Item, Place, Rails, Role, Topology
+from stacks.render.picture.shapes import Box, Drawing, Kind, Line
+from stacks.render.picture.text_metrics import PICTURE, TERMINAL, Metrics, Style, ems, wrap
+from stacks.render.picture.topology import topology
 from tests.stacks.report import clusters
 
 SIZES = [(PICTURE, 328), (PICTURE, 720), (PICTURE, 1040), (TERMINAL, 40), (TERMINAL, 80), (TERMINAL, 120)]

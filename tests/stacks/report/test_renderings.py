@@ -8,7 +8,7 @@ import pytest
 from blueprints import load
 from blueprints.facts import Facts
 from blueprints.project import project_root
-from stacks.report import make
+from stacks.render.report import make
 from tests.stacks.report import clusters
 
 SVG = "{http://www.w3.org/2000/svg}"

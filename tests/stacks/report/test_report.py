@@ -11,8 +11,8 @@ import pytest
 from blueprints import estimate, quotas
 from blueprints.finding import Finding, Level, Position
 from blueprints.spec import ClusterSpec
-from stacks.report import html, make, sections
-from stacks.report.contents import Report, Section
+from stacks.render.report import html, make, sections
+from stacks.render.report.contents import Report, Section
 from tests.stacks.report import clusters
 
 FINDING = Finding(

@@ -1,0 +1,37 @@
+"""How a person gets into a stack: keys on this machine, and the command that uses them."""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from components.local.machine import record
+
+from ..project import private_folder
+
+
+def write_keys(stack: str, outputs: Mapping[str, Any]) -> dict[str, Path]:
+    """Write the keys that the stack made for its users, and the login nodes' host key; give user → key file."""
+    folder = private_folder(stack)
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    login = outputs["login"]
+    record.write_text(folder / "known_hosts", f"{login['address']} {login['host_key']}\n", mode=0o600)
+    keys = {}
+    for user, key in outputs["user_keys"].items():
+        keys[user] = folder / f"{user}.key"
+        record.write_text(keys[user], key, mode=0o600)
+    return keys
+
+
+def command(stack: str, outputs: Mapping[str, Any], user: str) -> list[str]:
+    """Give the ssh command that logs `user` in, host key verified."""
+    folder, login = private_folder(stack), outputs["login"]
+    key = folder / f"{user}.key"
+    identity = ["-i", str(key)] if key.exists() else []
+    return ["ssh", *identity, "-o", f"UserKnownHostsFile={folder / 'known_hosts'}", f"{user}@{login['address']}"]
+
+
+def shown(argv: list[str], *, relative_to: Path) -> str:
+    """Write a command as one types it in the project folder."""
+    return shlex.join(word.replace(f"{relative_to}/", "") for word in argv)

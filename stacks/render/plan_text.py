@@ -1,0 +1,348 @@
+"""What a plan says, as a person reads it: sections of tables and lines, as long as the pools are many, however many nodes they have. Pure."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from blueprints import catalog, display
+from blueprints.estimate import CURRENCY, Estimate, Part
+from blueprints.quotas import QuotaNeed
+from blueprints.spec import ClusterSpec, Expectation, FileSystem, HostGroup, Late, Machine, NodeSet, Software
+
+from . import cost, formatting
+from .tables import Cell, Column, Facts, Section, Shown, Table
+
+MIB_PER_GIB = 1024
+UNLIMITED = "UNLIMITED"  # as scontrol(1) writes it
+SITE = "site"
+"""Where hosts and their network are there already (`catalog.Target.hosts`)."""
+ANY = "any"
+"""Of an architecture: whichever the machine has."""
+VERSION_NAMES = {
+    "cuda": "CUDA",
+    "nccl": "NCCL",
+    "efa_installer": "EFA installer",
+    "ofi_nccl": "OFI NCCL",
+    "gib": "gIB",
+    "dcgm": "DCGM",
+    "doca_ofed": "DOCA-OFED",
+    "lustre_client": "Lustre client",
+    "mountpoint": "Mountpoint for S3",
+}
+"""Versions whose names in the catalogue are not how one writes them."""
+
+
+def sections(cluster: ClusterSpec, costs: Estimate, needs: Sequence[QuotaNeed], uncounted: Sequence[str]) -> Iterator[Section]:
+    """Write the plan of a cluster."""
+    yield Section(_title(cluster), (Facts(tuple(_about(cluster))),))
+    yield Section("Hosts", (_hosts(cluster, costs),))
+    yield Section("Pools", (_pools(cluster), Facts(tuple(_chosen(cluster)))))
+    yield Section("Interfaces and fabric", (_fabric(cluster),))
+    yield Section("Network", (Facts(tuple(_network(cluster))), _subnets(cluster)))
+    yield Section("Storage", (_storage(cluster, costs),))
+    yield Section("People", (Facts(tuple(_people(cluster))),))
+    yield Section("Quotas needed", (cost.quotas_needed(needs), Facts(tuple(("unknown", f"no known quota counts {name}") for name in uncounted))))
+    yield Section(cost.title(costs), (cost.sums(costs), Facts(tuple(cost.remarks(costs)))))
+    yield Section("Known later", (Facts(tuple(("", what) for what in late(cluster))),))
+    yield Section("Simulated", (Facts(tuple(("", sentence) for sentence in cluster.simulated)),))
+
+
+def late(cluster: ClusterSpec) -> tuple[str, ...]:
+    """Name what only the account or the running cluster can tell, each thing once."""
+    return tuple(dict.fromkeys(_late_in(cluster)))
+
+
+def _late_in(value: Any) -> Iterator[str]:
+    if isinstance(value, Late):
+        yield value.what
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield from _late_in(getattr(value, field.name))
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _late_in(part)
+
+
+def _title(cluster: ClusterSpec) -> str:
+    place = cluster.network.region and f" in {cluster.network.region}"
+    return f"{cluster.name} on {catalog.target(cluster.target).title}{place}" + (f": {cluster.description}" if cluster.description else "")
+
+
+def _about(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
+    software = cluster.software
+    if planned := planned_only(cluster):
+        yield "", Cell(planned, "care")
+    versions = [f"{VERSION_NAMES.get(name, name.replace('_', ' '))} {version}" for name, version in software.versions if name not in ("slurm", "kubernetes")]
+    yield "software", ", ".join([" ".join([software.profile, *_beside(software)]), *_schedulers(cluster), *versions])
+    yield "", _tested(software.tested_on)
+    yield "control", _control(cluster)
+    if cluster.kubernetes:
+        hosts = cluster.kubernetes.hosts
+        yield "kubernetes", f"{cluster.kubernetes.product} {cluster.kubernetes.version}".strip() + (f" on {hosts.hostlist}" if hosts else "")
+    yield "access", _access(cluster)
+    if cluster.services:
+        yield "services", ", ".join(service.product if service.count == 1 else f"{service.count} × {service.product}" for service in cluster.services)
+    if cluster.maintenance:
+        windows = [f"{window.week} {window.weekday} from {window.start} UTC for {window.hours} h" for window in cluster.maintenance]
+        yield "maintenance", "; ".join(windows)
+    if cluster.monitoring.metrics:
+        yield "monitoring", f"metrics for {cluster.monitoring.retention_days} days" + (", with dashboards" if cluster.monitoring.dashboards else "")
+
+
+def planned_only(cluster: ClusterSpec) -> str:
+    """Name what this version stands up, where that isn't this cluster: other targets, or other schedulers on this one; empty where it is."""
+    known = catalog.target(cluster.target)
+    if not known.is_built:
+        built = display.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
+        return f"planned only: this version stands up {built}"
+    wanted = ("slurm", "kubernetes") if cluster.scheduler == "both" else (cluster.scheduler,)
+    if all(one in known.built_schedulers for one in wanted):
+        if cluster.software.profile in known.built_software:
+            return ""
+        profiles = display.listed(f"`{name}`" for name in known.built_software)
+        return f"planned only: this version stands up software profiles {profiles} on {known.title}"
+    return f"planned only: this version stands up {display.listed(name.capitalize() for name in known.built_schedulers)} on {known.title}"
+
+
+def _beside(software: Software) -> Iterator[str]:
+    """Say of a profile what its name doesn't."""
+    beside = [word for word in (software.os, "" if software.arch == ANY else software.arch) if word and word not in software.profile]
+    if beside:
+        yield f"({', '.join(beside)})"
+
+
+def _tested(tested_on: str) -> Shown:
+    if not tested_on:
+        return Cell("untested: this set of versions has never run", "care")
+    return Cell("has run on simulated hosts" if tested_on == "simulated" else f"has run on {tested_on}", "soft")
+
+
+def _schedulers(cluster: ClusterSpec) -> Iterator[str]:
+    if cluster.scheduler in ("slurm", "both") and cluster.software.slurm:
+        yield f"Slurm {cluster.software.slurm}"
+    if cluster.scheduler in ("kubernetes", "both") and cluster.software.kubernetes:
+        yield f"Kubernetes {cluster.software.kubernetes}"
+
+
+def _control(cluster: ClusterSpec) -> str:
+    if cluster.scheduler == "kubernetes":
+        return "no Slurm"
+    kind = f"{'protected ' if cluster.database.protect else ''}{cluster.database.placement}"
+    database = f"accounting in {'an' if kind.startswith('e') else 'a'} {kind} database"
+    product = f" ({cluster.database.product})" if cluster.database.product else ""
+    who = cluster.managed_scheduler or f"Slurm on {cluster.control.hostlist}"
+    return f"{who}, {database}{product}"
+
+
+def _access(cluster: ClusterSpec) -> str:
+    if not cluster.access.count:
+        return "no login nodes"
+    nodes = f"{cluster.access.count} login node{'' if cluster.access.count == 1 else 's'}"
+    address = f" at {cluster.network.balancer_address}" if cluster.network.balancer_address else ""
+    front = f" behind a load balancer{address}" if cluster.login.load_balancer else ""
+    allowed = f"from {formatting.named(cluster.login.allowed_cidrs)}" if cluster.login.allowed_cidrs else "from the cluster's own network only"
+    directory = f"; users of {cluster.login.ldap_uri} too" if cluster.login.ldap_uri else ""
+    return f"{nodes}{front}, {allowed}{directory}"
+
+
+_HOST_COLUMNS = (
+    Column("hosts"),
+    Column("nodes", right=True),
+    Column("machine"),
+    Column("CPUs", right=True),
+    Column("memory", right=True),
+    Column("GPUs each"),
+    Column(f"{CURRENCY}/h", right=True),
+)
+
+
+def _hosts(cluster: ClusterSpec, costs: Estimate) -> Table:
+    sets = {node_set.hosts.name: node_set for node_set in cluster.node_sets}
+    rows = [_host_row(group, sets.get(group.name) if group.role == "compute" else None, costs) for group in cluster.host_groups]
+    return Table(_HOST_COLUMNS, tuple(rows))
+
+
+def _host_row(group: HostGroup, node_set: NodeSet | None, costs: Estimate) -> tuple[Shown, ...]:
+    machine = group.machine
+    part = costs.part("compute" if node_set else "access" if group.role == "access" else "control", group.name)
+    nodes = f"{node_set.always}–{group.count}" if node_set and node_set.is_elastic else str(group.count)
+    return (group.hostlist, nodes, machine.name, str(machine.cpus or ""), _memory(machine), _gpus(machine), cost.price(part))
+
+
+def _memory(machine: Machine) -> str:
+    return formatting.size(machine.memory_mib / MIB_PER_GIB) if machine.memory_mib else ""
+
+
+def _gpus(machine: Machine) -> str:
+    gpus = machine.gpus
+    if gpus is None:
+        return ""
+    memory = f" {formatting.gpu_memory(gpus)}".rstrip()
+    slices = f", each {', '.join(f'{cut.per_gpu} × {cut.profile}' for cut in gpus.mig)}" if gpus.mig else ""
+    return f"{gpus.count} × {gpus.type}{memory}{slices}{' (simulated)' if gpus.simulated else ''}"
+
+
+_POOL_COLUMNS = (Column("pool"), Column("scheduler"), Column("jobs"), Column("bought"), Column("placement"), Column("scratch"))
+
+
+def _pools(cluster: ClusterSpec) -> Table:
+    """Write one row for all node sets that are bought, placed and used alike."""
+    return Table(_POOL_COLUMNS, _alike((node_set.hosts.name, _pool_row(node_set, cluster.scheduler)) for node_set in cluster.node_sets))
+
+
+def _pool_row(node_set: NodeSet, scheduler: str) -> tuple[Shown, ...]:
+    machine, capacity, partition = node_set.hosts.machine, node_set.capacity, node_set.partition
+    longest = "" if partition is None else "unlimited" if partition.max_time == UNLIMITED else f"up to {partition.max_time}"
+    jobs = longest + (", default" if partition and partition.default else "")
+    whose = "" if scheduler == "slurm" else node_set.scheduler.capitalize()  # where there is only Slurm, nobody asks
+    bought = "" if capacity.kind == "owned" else f"{capacity.kind} {capacity.id or ''}".strip()
+    size = f"{formatting.size(machine.scratch_gib)} at " if machine.scratch_gib else ""
+    scratch = f"{size}{node_set.scratch_mount}" if node_set.scratch_mount else ""
+    return (whose, jobs, bought, "" if node_set.placement == "none" else node_set.placement, scratch)
+
+
+def _chosen(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
+    """Say why each machine was taken, once for all node sets with the same reason."""
+    sets = (one for one in cluster.node_sets if one.chosen and one.hosts.machine.name != cluster.target)  # where the target is the machine, there was no choice
+    for names, reason in _alike((one.hosts.name, (one.chosen,)) for one in sets):
+        yield _text(names), Cell(_text(reason), "soft")
+
+
+def _text(shown: Shown) -> str:
+    return shown.text if isinstance(shown, Cell) else shown
+
+
+def _alike(rows: Iterable[tuple[str, tuple[Shown, ...]]]) -> tuple[tuple[Shown, ...], ...]:
+    """Put the names of equal rows into one."""
+    names: dict[tuple[Shown, ...], list[str]] = {}
+    for name, row in rows:
+        names.setdefault(row, []).append(name)
+    return tuple((formatting.named(several), *row) for row, several in names.items())
+
+
+_FABRIC_COLUMNS = (
+    Column("group"),
+    Column("interfaces each"),
+    Column("IPs", right=True),
+    Column("fabric"),
+    Column("Gb/s per GPU", right=True),
+    Column("expected busbw"),
+    Column("warns below", right=True),
+    Column("fails below", right=True),
+)
+
+
+def _fabric(cluster: ClusterSpec) -> Table:
+    """Write one row for all node sets whose interfaces and fabric are the same."""
+    shown = (node_set for node_set in cluster.node_sets if node_set.fabric or node_set.hosts.machine.nics)
+    return Table(_FABRIC_COLUMNS, _alike((node_set.hosts.name, _fabric_row(node_set)) for node_set in shown))
+
+
+def _fabric_row(node_set: NodeSet) -> tuple[Shown, ...]:
+    nics, fabric = node_set.hosts.machine.nics, node_set.fabric
+    kinds = {nic.kind: sum(other.kind == nic.kind for other in nics) for nic in nics}
+    interfaces = " + ".join(f"{count} × {kind}" for kind, count in kinds.items())
+    addresses = str(sum(nic.addresses for nic in nics)) if nics else ""
+    if fabric is None:
+        return (interfaces, addresses, "none", "", "", "", "")
+    expected = _expected(fabric.expected) if fabric.expected else ("no figure is known", "", "")
+    title = f"{fabric.title}, {'required' if fabric.required else 'preferred'}, {formatting.counted(fabric.nics, 'interfaces')}"
+    return (interfaces, addresses, title, f"{fabric.gbps_per_gpu:g}", *expected)
+
+
+def _expected(expected: Expectation) -> tuple[Shown, ...]:
+    what = f"{formatting.collective(expected.collective)} of {formatting.size(expected.size_bytes / 2**30)}, {expected.nodes} nodes"
+    typical = f": {expected.typical_gbs:g} GB/s" if expected.typical_gbs is not None else ""
+    warn = f"{expected.warn_gbs:g} GB/s" if expected.warn_gbs is not None else ""
+    measured = f"measured on {expected.measured_nodes} nodes" if expected.measured_nodes not in (None, expected.nodes) else ""
+    marks = ", ".join(mark for mark in ("provisional" if expected.provisional else "", measured) if mark)
+    return (f"{what}{typical}{f' ({marks})' if marks else ''}", warn, f"{expected.floor_gbs:g} GB/s")
+
+
+def _network(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
+    network = cluster.network
+    zones = f", {'zone' if len(network.zones) == 1 else 'zones'} {formatting.named(network.zones)}" if network.zones else ""
+    if not network.cidr and not network.existing:
+        yield "hosts", f"in the site's own network{zones}, names in {network.domain}"
+        return
+    if catalog.target(cluster.target).hosts == SITE:
+        yield network.cidr, f"the site's own network, names in {network.domain}"
+        return
+    kind = f"existing {network.existing}" if network.existing else "made by the stack"
+    out = {"nat": "out through address translation", "none": "no way out"}.get(network.egress, network.egress)
+    endpoints = ", private endpoints" if network.private_endpoints else ""
+    yield network.cidr or "hosts", f"{kind}{zones}, {out}{endpoints}, names in {network.domain}"
+    if given := [f"{group.prefix} {group.first_address}" for group in cluster.host_groups if group.first_address]:
+        yield "first addresses", formatting.named(given)
+
+
+def _subnets(cluster: ClusterSpec) -> Table:
+    columns = (Column("subnet"), Column("for"), Column("addresses"), Column("zone"), Column("needed", right=True), Column("usable", right=True))
+    rows = [
+        (
+            subnet.name,
+            subnet.role,
+            _or_late(subnet.cidr),
+            _or_late(subnet.zone),
+            f"{subnet.needed:,}",
+            "unknown" if subnet.usable is None else f"{subnet.usable:,}",
+        )
+        for subnet in cluster.network.subnets
+    ]
+    return Table(columns, tuple(rows))
+
+
+_STORAGE_COLUMNS = (
+    Column("name"),
+    Column("mount"),
+    Column("what"),
+    Column("size", right=True),
+    Column("throughput", right=True),
+    Column("backups"),
+    Column("when removed"),
+    Column(f"{CURRENCY}/h", right=True),
+)
+
+
+def _storage(cluster: ClusterSpec, costs: Estimate) -> Table:
+    return Table(_STORAGE_COLUMNS, tuple(_storage_row(entry, costs.part("storage", entry.name)) for entry in cluster.storage))
+
+
+def _storage_row(entry: FileSystem, part: Part | None) -> tuple[Shown, ...]:
+    what = f"{entry.kind}: {entry.product}" if entry.product else entry.kind
+    what += f" {entry.source}" if entry.source else ""
+    what += f", files of {entry.exchange.bucket}" if entry.exchange else ""
+    speed = "" if entry.throughput_mbs is None else f"{entry.throughput_mbs:,.0f} MB/s"
+    tier = f" ({entry.throughput_mbs_per_tib} MB/s/TiB)" if entry.throughput_mbs_per_tib else ""
+    backups = f"{entry.backup_days} daily" if entry.backup_days else ""
+    size = "" if entry.size_gib is None else formatting.size(entry.size_gib)
+    return (entry.name, entry.mount, what, size, f"{speed}{tier}", backups, _removed(entry), cost.price(part))
+
+
+def _removed(entry: FileSystem) -> Shown:
+    """Say what becomes of the files when the entry or the stack is removed."""
+    if entry.source and not entry.simulated:
+        return "stays: not the stack's"
+    if entry.protect:
+        return Cell("refused: protected", "good")
+    if entry.simulated:  # the folder goes with the stack, whatever the blueprint says
+        return Cell("files are deleted", "care")
+    if entry.on_delete == "delete":
+        return Cell("files are deleted", "care")
+    return "a snapshot stays" if entry.on_delete == "snapshot" else "files stay"
+
+
+def _people(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
+    if cluster.accounts:
+        yield (
+            "accounts",
+            formatting.named([f"{account.name} ({len(account.users)} user{'' if len(account.users) == 1 else 's'})" for account in cluster.accounts]),
+        )
+    if cluster.users:
+        yield "users", formatting.named([f"{user.name}{' (administrator)' if user.admin else ''}" for user in cluster.users])
+    if cluster.qos:
+        yield "qos", formatting.named([f"{qos.name} (priority {qos.priority})" for qos in cluster.qos])
+
+
+def _or_late(value: str | Late) -> str:
+    return "known later" if isinstance(value, Late) else value
