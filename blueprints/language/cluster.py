@@ -31,105 +31,105 @@ TargetName = Literal["aws", "gcp", "metal", "local"]
 class Control(Section):
     """The scheduler's own hosts."""
 
-    size: Literal["auto", "small", "medium", "large"] = Field(default="auto", description="How large they are; `auto` goes by the number of nodes.")
-    machine: Identifier | None = Field(default=None, description="One machine of the target's catalogue, instead of a size.")
-    highly_available: bool = Field(default=False, description="A second host takes over when the first is lost.")
-    managed: bool = Field(default=False, description="The scheduler is the cloud's service, where the target has one, and no host of yours.")
+    size: Literal["auto", "small", "medium", "large"] = Field(default="auto", description="Size of the controllers; `auto` follows the number of nodes.")
+    machine: Identifier | None = Field(default=None, description="A machine type of the target's catalogue, instead of a size.")
+    highly_available: bool = Field(default=False, description="Add a second host that takes over when the first fails.")
+    managed: bool = Field(default=False, description="Use the cloud's scheduler service, where the target has one, instead of hosts.")
 
 
 class Ldap(Section):
     """A directory that users come from, read by SSSD."""
 
-    uri: Text = Field(description="Where it answers (`ldaps://ldap.example.org`).")
-    base: Text = Field(description="Where people are in it (`dc=example,dc=org`).")
+    uri: Text = Field(description="URI of the server (`ldaps://ldap.example.org`).")
+    base: Text = Field(description="Base DN of the users (`dc=example,dc=org`).")
 
 
 class Access(Section):
-    """Where people log in."""
+    """Login nodes, and who may reach them."""
 
     login_nodes: int = Field(default=1, ge=0, le=32, description="Login nodes behind the load balancer; 0 for clusters that only Kubernetes schedules.")
-    machine: Identifier | None = Field(default=None, description="One machine of the target's catalogue; left out, the target's usual one.")
-    load_balancer: bool = Field(default=True, description="One address in front of all login nodes.")
+    machine: Identifier | None = Field(default=None, description="A machine type of the target's catalogue. Default: the target's usual one.")
+    load_balancer: bool = Field(default=True, description="Put a load balancer with one address in front of all login nodes.")
     allowed_cidrs: tuple[Cidr, ...] = Field(
-        default=(), strict=False, max_length=1_000, description="Networks from which logging in is allowed; with none, the cluster's own network only."
+        default=(), strict=False, max_length=1_000, description="Networks that may log in. Empty: the cluster's own network only."
     )
-    ldap: Ldap | None = Field(default=None, description="A directory that further users come from; left out, users are those of the blueprint.")
+    ldap: Ldap | None = Field(default=None, description="A directory with further users. Default: the users of the blueprint only.")
 
 
 class Accounting(Section):
     """The scheduler's record of jobs, accounts and users."""
 
     database: Literal["embedded", "managed"] = Field(
-        default="embedded", description="Where its database runs: on the controller (`embedded`) or as the cloud's service (`managed`)."
+        default="embedded", description="Where the database runs: on the controller (`embedded`) or as the cloud's service (`managed`)."
     )
     protect: bool = Field(default=True, description="Refuse changes that would delete or replace the database.")
 
 
 class Network(Section):
-    """The addresses of the hosts, and where in the world they are."""
+    """Region, zones and addresses of the hosts."""
 
-    cidr: Cidr | None = Field(default=None, description="The hosts' private IPv4 network. Left out, it is chosen from the stack's name.")
-    region: Identifier | None = Field(default=None, description="The cloud's region; left out, the target's usual one. Belongs under `targets`.")
+    cidr: Cidr | None = Field(default=None, description="The hosts' private IPv4 network. Default: derived from the stack's name.")
+    region: Identifier | None = Field(default=None, description="The cloud's region. Default: the target's usual one. Write it under `targets`.")
     zones: tuple[Identifier, ...] = Field(
         default=(),
         strict=False,
         max_length=10,
-        description="Zones of the region, the compute nodes' first. Left out, the first that offers the pools' machines, or that of the capacity bought.",
+        description="Zones of the region, the compute nodes' zone first. Default: the first zone that offers the pools' machines, or the zone of the reservation.",
     )
-    existing: Identifier | None = Field(default=None, description="A network that is there (a VPC's identifier); left out, one is made.")
+    existing: Identifier | None = Field(default=None, description="The id of an existing network (a VPC). Default: the stack creates one.")
     subnets: tuple[Identifier, ...] = Field(
-        default=(), strict=False, max_length=100, description="Subnets of the existing network for the hosts, the compute nodes' first."
+        default=(), strict=False, max_length=100, description="Subnets of the existing network for the hosts, the compute nodes' subnet first."
     )
-    egress: Literal["nat", "none"] = Field(default="nat", description="How hosts reach the Internet: through address translation, or not at all.")
-    private_endpoints: bool = Field(default=False, description="Reach the cloud's own services inside the network; needed with `egress: none`.")
+    egress: Literal["nat", "none"] = Field(default="nat", description="How hosts reach the Internet: through NAT, or not at all.")
+    private_endpoints: bool = Field(default=False, description="Reach the cloud's services through private endpoints; required with `egress: none`.")
 
 
 class Maintenance(Section):
     """A time when hosts may be updated; the scheduler keeps it free of jobs."""
 
-    weekday: Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] = Field(description="The day it begins on.")
-    start: ClockTime = Field(description="When it begins, in UTC (`02:00`).")
-    hours: int = Field(ge=1, le=48, description="How long it lasts.")
-    week: Literal["every", "first", "second", "third", "fourth", "last"] = Field(default="every", description="Which such day of the month.")
+    weekday: Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] = Field(description="The day it starts.")
+    start: ClockTime = Field(description="The time it starts, in UTC (`02:00`).")
+    hours: int = Field(ge=1, le=48, description="Its duration.")
+    week: Literal["every", "first", "second", "third", "fourth", "last"] = Field(default="every", description="Which week of the month.")
 
 
 class Monitoring(Section):
-    """What watches the cluster."""
+    """Metrics and dashboards."""
 
-    metrics: bool = Field(default=False, description="Collect figures of hosts, GPUs and the scheduler.")
-    retention_days: int = Field(default=30, ge=1, le=3650, description="How long they are kept.")
-    dashboards: bool = Field(default=True, description="Show them on pages, where metrics are collected.")
+    metrics: bool = Field(default=False, description="Collect metrics of hosts, GPUs and the scheduler.")
+    retention_days: int = Field(default=30, ge=1, le=3650, description="Days that metrics and logs are kept.")
+    dashboards: bool = Field(default=True, description="Provide dashboards where metrics are collected.")
 
 
 class Acceptance(Section):
-    """What a cluster must prove before `up` ends well."""
+    """What a cluster must prove before `up` succeeds."""
 
     gate: tuple[Literal["nodes", "gpus", "jobs", "accounting", "collectives", "storage"], ...] = Field(
         default=("nodes", "gpus", "jobs", "accounting", "collectives", "storage"),
         strict=False,
         max_length=100,
-        description="Tests that must pass; others run and are reported.",
+        description="Tests that must pass. The others run and are reported.",
     )
 
 
 class Suppression(Section):
-    """A warning that is known and accepted for a time."""
+    """A warning that is accepted until a date."""
 
     code: FindingCode = Field(description="The finding's code (`CW520`).")
-    at: DottedPath = Field(description="Where in the blueprint it is accepted, with all below (`pools.train`).")
+    at: DottedPath = Field(description="The key where it is accepted, including all keys below (`pools.train`).")
     reason: Text = Field(description="Why it is accepted.")
-    until: Date = Field(description="The last day it is (`2027-03-31`); after that the warning comes back.")
+    until: Date = Field(description="The last day (`2027-03-31`). After that the warning is reported again.")
 
 
 class Blueprint(Section):
-    """What a cluster should be, in words that hold on every target."""
+    """A cluster, described in terms that are valid on every target."""
 
     name: ClusterName = Field(description="The cluster's name.")
-    description: Text = Field(default="", description="One line that says what it is.")
-    audience: Text = Field(default="", description="One line that says for whom.")
-    extends: Text | None = Field(default=None, description="The blueprint that this one is a variant of: of the library, or a .yaml file in this folder.")
-    scheduler: Literal["slurm", "kubernetes", "both"] = Field(default="slurm", description="What places work on nodes.")
-    software: Identifier | None = Field(default=None, description="The software profile: one tested set of versions. Left out, the target's usual one.")
+    description: Text = Field(default="", description="One line that describes it.")
+    audience: Text = Field(default="", description="One line that names its users.")
+    extends: Text | None = Field(default=None, description="The blueprint that this one extends: a name of the library, or a .yaml file in this folder.")
+    scheduler: Literal["slurm", "kubernetes", "both"] = Field(default="slurm", description="What schedules work on the nodes.")
+    software: Identifier | None = Field(default=None, description="The software profile: a tested set of versions. Default: the target's usual one.")
     control: Control = Field(default=Control())
     access: Access = Field(default=Access())
     accounting: Accounting = Field(default=Accounting())
@@ -138,15 +138,15 @@ class Blueprint(Section):
     pools: dict[PoolName, Pool] = Field(min_length=1, max_length=1_000, description="Compute nodes, by name.")
     accounts: dict[AccountName, Account] = Field(default={}, max_length=2_000, description="Accounts of the scheduler, by name.")
     qos: dict[QosName, Qos] = Field(default={}, max_length=200, description="Qualities of service, by name.")
-    users: dict[UserName, User] = Field(default={}, max_length=10_000, description="People, by name.")
+    users: dict[UserName, User] = Field(default={}, max_length=10_000, description="Users, by name.")
     maintenance: tuple[Maintenance, ...] = Field(default=(), strict=False, max_length=100, description="Times when hosts may be updated.")
     monitoring: Monitoring = Field(default=Monitoring())
     acceptance: Acceptance = Field(default=Acceptance())
-    tags: dict[TagKey, Text] = Field(default={}, max_length=100, description="Put on everything in the cloud that can carry tags (labels on Google Cloud).")
+    tags: dict[TagKey, Text] = Field(default={}, max_length=100, description="Tags of every cloud resource that can have tags (labels on Google Cloud).")
     targets: dict[TargetName, dict[str, Any]] = Field(
-        default={}, description="What is different on one target: the same keys as above, put over them when the stack lands there."
+        default={}, description="Values for one target: the same keys as above, which override them on that target."
     )
-    suppress: tuple[Suppression, ...] = Field(default=(), strict=False, max_length=1_000, description="Warnings that are known and accepted for a time.")
+    suppress: tuple[Suppression, ...] = Field(default=(), strict=False, max_length=1_000, description="Warnings that are accepted until a date.")
 
     def scheduler_of(self, pool: Pool) -> str:
         """Say which scheduler has a pool's nodes: one of two where the pool says so, and Slurm where it doesn't."""

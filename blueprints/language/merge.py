@@ -1,12 +1,12 @@
 """How values of several sources become one blueprint.
 
-Later ones are put over earlier ones: the blueprint that is extended with its part `targets.<target>` for the target where the stack lands, the blueprint itself, its own
-part for that target, and the stack's setting `clusterwright:set`. So a value of the blueprint counts more than anything that it extends.
+Later sources override earlier ones: the extended blueprint with its values for the target (`targets.<target>`), the blueprint itself, its own values for the
+target, and the stack's setting `clusterwright:set`. A value of the blueprint always overrides everything that it extends.
 
-- A mapping is put over a mapping key by key. Any other value, lists included, takes the place of the earlier one as a whole.
-- `capacity` is taken as a whole too, since its keys mean nothing without each other.
-- `machine` and `machines` exclude each other: the later one takes the place of the earlier.
-- A pool, file system, account, quality of service or user that is left empty in a later source (`train:`) is taken out.
+- Mappings are merged key by key. Any other value, lists included, replaces the earlier value.
+- `capacity` is replaced as a whole.
+- `machine` and `machines` exclude each other: the later one replaces the earlier one.
+- An empty entry in a later source (`train:`) removes a pool, file system, account, QOS or user.
 - `name`, `extends`, `targets` and `suppress` can't differ between targets.
 """
 

@@ -6,55 +6,55 @@ from .section import AccountReference, PublicKey, QosReference, Section, Text, T
 
 
 class Limits(Section):
-    """What an account may use at one time."""
+    """What the running jobs of an account may use."""
 
-    gpus: int | None = Field(default=None, ge=0, le=1_000_000, description="GPUs of all its running jobs together.")
-    nodes: int | None = Field(default=None, ge=0, le=1_000_000, description="Nodes of all its running jobs together.")
-    jobs: int | None = Field(default=None, ge=0, le=1_000_000, description="Jobs that run at one time.")
+    gpus: int | None = Field(default=None, ge=0, le=1_000_000, description="GPUs of all running jobs.")
+    nodes: int | None = Field(default=None, ge=0, le=1_000_000, description="Nodes of all running jobs.")
+    jobs: int | None = Field(default=None, ge=0, le=1_000_000, description="Jobs running at the same time.")
 
 
 class Account(Section):
-    """An account of the scheduler: who is charged and limited together."""
+    """An account of the scheduler: users who share charges and limits."""
 
     description: Text = Field(default="", description="One line for reports.")
-    parent: str | None = Field(default=None, description="The account that this one is part of.")
+    parent: str | None = Field(default=None, description="The parent account.")
     share: int = Field(
         default=1,
         ge=1,
         le=1_000_000,
-        description="Its part of the cluster beside accounts of the same parent (Slurm's fair share). What was used lately decides who comes first: it adds up to 1000 to a job's priority.",
+        description="Its share of the cluster among the accounts of the same parent (Slurm's Fairshare). Recent use compared with the share adds up to 1000 to a job's priority.",
     )
     limits: Limits = Field(default=Limits())
     qos: tuple[QosReference, ...] = Field(
         default=(),
         strict=False,
         max_length=200,
-        description="Qualities of service that its jobs may have; one that names none has the first. Left out, they are those of the account it is part of, or else all, `normal` first.",
+        description="QOS that its jobs may use; the first one is the default. Without a list, those of the parent account, or else all QOS with `normal` as the default.",
     )
 
 
 class Qos(Section):
-    """A quality of service: priority and limits that a job chooses by name."""
+    """A quality of service (QOS): priority and limits that a job chooses by name."""
 
     priority: int = Field(default=0, ge=0, le=1_000_000, description="Added to the priority of its jobs.")
-    max_time: TimeLimit = Field(default="UNLIMITED", description="The longest one of its jobs may run.")
+    max_time: TimeLimit = Field(default="UNLIMITED", description="The maximum run time of a job.")
     gpus_per_user: int | None = Field(default=None, ge=1, le=1_000_000, description="GPUs of one user's running jobs.")
-    jobs_per_user: int | None = Field(default=None, ge=1, le=1_000_000, description="Jobs of one user that run at one time.")
+    jobs_per_user: int | None = Field(default=None, ge=1, le=1_000_000, description="Running jobs of one user.")
     preempts: tuple[QosReference, ...] = Field(
         default=(),
         strict=False,
         max_length=200,
-        description="Qualities of service whose jobs are stopped when one of these needs the place: batch jobs start over later, others are cancelled.",
+        description="QOS whose jobs this one preempts: batch jobs are requeued, others are cancelled.",
     )
 
 
 class User(Section):
-    """A person with the same user number on every host."""
+    """A user with the same UID on every host."""
 
-    uid: Uid = Field(description="The user's and the user's group's number.")
-    account: str = Field(description="The account that jobs are charged to unless they name another.")
-    accounts: tuple[AccountReference, ...] = Field(default=(), strict=False, max_length=2_000, description="Further accounts that jobs may name.")
+    uid: Uid = Field(description="UID, and GID of the user's own group.")
+    account: str = Field(description="The default account of the user's jobs.")
+    accounts: tuple[AccountReference, ...] = Field(default=(), strict=False, max_length=2_000, description="Further accounts that the user's jobs may name.")
     admin: bool = Field(default=False, description="May administer the scheduler and become root (`sudo`) on all hosts.")
     ssh_keys: tuple[PublicKey, ...] = Field(
-        default=(), strict=False, max_length=100, description="OpenSSH public keys, one line each. With none, the stack makes a key pair."
+        default=(), strict=False, max_length=100, description="OpenSSH public keys, one line each. Without any, the stack creates a key pair."
     )

@@ -28,111 +28,119 @@ CapacityKind = Literal["on-demand", "spot", "reserved", "block", "flex"]
 
 
 class NodeRange(Section):
-    """A pool that grows and shrinks with its queue."""
+    """An elastic pool, which grows and shrinks with its queue."""
 
-    min: int = Field(ge=0, le=MOST_NODES, description="Nodes that stand even when no job wants them.")
-    max: int = Field(ge=1, le=MOST_NODES, description="Nodes that stand at most.")
+    min: int = Field(ge=0, le=MOST_NODES, description="Nodes that always run.")
+    max: int = Field(ge=1, le=MOST_NODES, description="The maximum number of nodes.")
 
 
 class Capacity(Section):
-    """How nodes are bought."""
+    """The purchase option of the nodes."""
 
     kind: CapacityKind = Field(
-        description="`on-demand`; `spot` (cheap, taken back at short notice); `reserved` (a reservation of yours); `block` (bought for some days ahead); "
+        description="`on-demand`; `spot` (cheap, reclaimed at short notice); `reserved` (your reservation); `block` (bought ahead for a number of days); "
         "`flex` (given when the cloud has it, for a limited time)."
     )
-    id: Identifier | None = Field(default=None, description="The reservation's or block's identifier, from the cloud's console.")
-    max_run: TimeLimit | None = Field(default=None, description="The longest that `flex` nodes may run.")
+    id: Identifier | None = Field(default=None, description="The id of the reservation or block.")
+    max_run: TimeLimit | None = Field(default=None, description="The maximum run time of `flex` nodes.")
 
 
 class Partition(Section):
     """The Slurm partition that holds a pool's nodes; it has the pool's name."""
 
     default: bool | None = Field(
-        default=None, description="Jobs that name no partition go here. If no pool says so, the first pool that doesn't say `false` is it."
+        default=None, description="Jobs that name no partition use this one. If no pool says `true`, the first pool that does not say `false` is the default."
     )
-    max_time: TimeLimit = Field(default="UNLIMITED", description="The longest a job may run, in Slurm's words: `1-00:00:00` is one day, `60` an hour.")
-    priority: int = Field(default=1, ge=1, le=65_533, description="Jobs of a partition with a higher number are considered first.")
-    exclusive: bool = Field(default=False, description="A job gets whole nodes, whatever it asks for.")
+    max_time: TimeLimit = Field(default="UNLIMITED", description="The maximum run time of a job in Slurm's format: `1-00:00:00` is one day, `60` is an hour.")
+    priority: int = Field(default=1, ge=1, le=65_533, description="Jobs of a partition with a higher number are scheduled first.")
+    exclusive: bool = Field(default=False, description="A job always gets whole nodes.")
     accounts: tuple[AccountReference, ...] = Field(
-        default=(), strict=False, max_length=2_000, description="Accounts that may use it, with those that are part of them; with none, all may."
+        default=(), strict=False, max_length=2_000, description="Accounts that may use it, including their child accounts. Empty: all accounts."
     )
     qos: tuple[QosReference, ...] = Field(
         default=(),
         strict=False,
         max_length=200,
-        description="Qualities of service that jobs may have here, `normal` among them where it is meant; with none, all may.",
+        description="QOS that jobs may use here. To allow jobs without a QOS, include `normal`. Empty: all QOS.",
     )
 
 
 class Scratch(Section):
-    """The nodes' own fast disks as one file system, empty after every start."""
+    """The nodes' local NVMe disks as one file system, empty after every boot."""
 
     mount: MountPoint = Field(default="/scratch", description="Where nodes mount it.")
-    size: Size | None = Field(default=None, description="The least it must hold (`5 TiB`); left out, whatever the machine has.")
+    size: Size | None = Field(default=None, description="The minimum size (`5 TiB`). Default: whatever the machine has.")
 
 
 class Health(Section):
-    """What is done about nodes that don't do their work."""
+    """Health checks of the nodes, and what happens when one fails."""
 
     check: Literal["none", "basic", "full"] = Field(
         default="basic",
-        description="`basic`: when a node starts, its GPUs, EFA devices and mounts are counted before it takes jobs. `full`: the vendor's diagnostics too, also between jobs.",
+        description="`basic`: a node counts its GPUs, EFA devices and mounts at boot, before it takes jobs. `full`: also the vendor's diagnostics, also between jobs.",
     )
-    on_failure: Literal["drain", "reboot", "replace"] = Field(default="drain", description="What happens to a node that fails; never while a job runs on it.")
+    on_failure: Literal["drain", "reboot", "replace"] = Field(
+        default="drain", description="What happens to a node that fails a check, never while a job runs on it."
+    )
 
 
 class Taint(Section):
-    """A Kubernetes taint: pods that don't tolerate it stay away."""
+    """A Kubernetes taint: pods that do not tolerate it are not scheduled on the node."""
 
     key: LabelKey = Field(description="Its key.")
     value: LabelValue = Field(default="", description="Its value.")
-    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = Field(default="NoSchedule", description="What happens to other pods.")
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = Field(default="NoSchedule", description="What happens to pods that do not tolerate it.")
 
 
 class Pool(Section):
     """Compute nodes of one kind."""
 
-    accelerator: str | None = Field(default=None, description="The GPU, by its name in the catalogue (`h100`). Left out, nodes have none.")
+    accelerator: str | None = Field(default=None, description="The GPU, by its name in the catalogue (`h100`). Default: no GPUs.")
     gpus_per_node: int | None = Field(default=None, ge=1, le=16, description="GPUs in each node.")
-    machine: CatalogName | None = Field(default=None, description="One machine of the target's catalogue (`p5.48xlarge`). Left out, the accelerator decides.")
+    machine: CatalogName | None = Field(
+        default=None, description="A machine type of the target's catalogue (`p5.48xlarge`). Default: chosen by the accelerator."
+    )
     machines: tuple[CatalogName, ...] = Field(
-        default=(), strict=False, max_length=8, description="Machines in order of preference; jobs go to the next when the cloud has none of the first."
+        default=(),
+        strict=False,
+        max_length=8,
+        description="Machine types in order of preference. Jobs use the next one when the cloud has no capacity for the first.",
     )
     nodes: Annotated[
         Annotated[int, Short, Field(ge=1, le=MOST_NODES)] | Annotated[NodeRange, Long],
         ShortOrLong,
-    ] = Field(description="How many nodes: a number, or `{min, max}` for a pool that grows and shrinks.")
+    ] = Field(description="Number of nodes, or `{min, max}` for an elastic pool.")
     capacity: Annotated[Annotated[CapacityKind, Short] | Annotated[Capacity, Long], ShortOrLong] = Field(
-        default="on-demand", description="How nodes are bought: a word, or a mapping with the reservation's `id`."
+        default="on-demand", description="The purchase option: a word, or a mapping with the `id` of the reservation."
     )
     fabric: Literal["required", "preferred", "none"] = Field(
         default="preferred",
-        description="The fast network between GPUs of different nodes: without it the blueprint is refused (`required`) or warned about (`preferred`).",
+        description="The fast network between GPUs of different nodes. If the machine has none, the blueprint is refused (`required`) or gets a warning (`preferred`).",
     )
     placement: Literal["auto", "packed", "spread", "none"] = Field(
-        default="auto", description="How near nodes stand: `packed` for low latency. `auto` packs where a fabric is used and the capacity brings no placement."
+        default="auto",
+        description="Placement of the nodes: `packed` for low latency, `spread` for fault tolerance. `auto` packs nodes that use a fabric unless the reservation has its own placement.",
     )
-    scratch: Scratch | None = Field(default=None, description="The nodes' own fast disks; left out, they aren't used.")
-    scheduler: Literal["slurm", "kubernetes"] | None = Field(default=None, description="With `scheduler: both`, which of the two has these nodes.")
+    scratch: Scratch | None = Field(default=None, description="The nodes' local NVMe disks. Default: not used.")
+    scheduler: Literal["slurm", "kubernetes"] | None = Field(default=None, description="With `scheduler: both`: the scheduler of these nodes.")
     partition: Partition = Field(default=Partition())
     mig: dict[MigProfile, Annotated[int, Field(ge=1, le=7)]] = Field(
-        default={}, max_length=20, description="Slices that each GPU is cut into, by profile: `{1g.10gb: 7}`. Left out, GPUs stay whole."
+        default={}, max_length=20, description="MIG instances of each GPU, by profile: `{1g.10gb: 7}`. Default: whole GPUs."
     )
     health: Health = Field(default=Health())
     labels: dict[LabelKey, LabelValue] = Field(
         default={}, max_length=100, description="Labels of the nodes: Kubernetes labels, and Slurm features `key=value`."
     )
     taints: tuple[Taint, ...] = Field(default=(), strict=False, max_length=100, description="Kubernetes taints of the nodes.")
-    image: Identifier | None = Field(default=None, description="An image of your own, by its identifier; left out, the software profile's image is built.")
+    image: Identifier | None = Field(default=None, description="The id of your own image. Default: the image of the software profile.")
     cpus_per_node: int | None = Field(
         default=None,
         ge=1,
         le=4096,
-        description="Logical processors of each node: in a cloud the least that it must have, by which machines without GPUs are chosen; on bare metal what hosts have that the catalogue "
-        "doesn't know; on the target `local` what they declare, to rehearse other machines.",
+        description="Logical processors of each node. In a cloud: the minimum, by which machines without GPUs are chosen. On bare metal: what hosts have that the catalogue "
+        "does not know. On the target `local`: what nodes declare, to rehearse other machines.",
     )
-    memory: Memory | None = Field(default=None, description="Memory of each node (`2 TiB`); where it counts is said at `cpus_per_node`.")
+    memory: Memory | None = Field(default=None, description="Memory of each node (`2 TiB`); used like `cpus_per_node`.")
 
     @property
     def range(self) -> NodeRange:

@@ -14,18 +14,19 @@ _TOP = """\
 
 <!-- Made by `clusterwright schema --reference`. -->
 
-A blueprint is one YAML file that says what a cluster should be, in words that hold on every target. This page lists every key; `blueprints/library` has blueprints
-to start from. Editors that know JSON Schema complete and check the keys with [blueprint.schema.json](blueprint.schema.json): a first line
-`# yaml-language-server: $schema=PATH/blueprint.schema.json` names it to many of them, and `clusterwright schema --output FILE` writes it anywhere.
+A blueprint is one YAML file that describes a cluster in terms that are valid on every target. This page lists every key;
+`blueprints/library` has blueprints to start from. Editors with JSON Schema support complete and validate the keys with
+[blueprint.schema.json](blueprint.schema.json). Most of them read this first line:
+`# yaml-language-server: $schema=PATH/blueprint.schema.json`. `clusterwright schema --output FILE` writes the schema.
 
-The file is plain YAML: no anchors, aliases, merge keys or tags. `yes`, `no`, `on` and `off` are text, and so are days and times. A key that the language doesn't
-have is refused, types are never converted, and a section left empty (`control:`) is the section with its defaults.
+The file is plain YAML: no anchors, aliases, merge keys or tags. `yes`, `no`, `on`, `off`, dates and times are text. Unknown
+keys are refused, types are never converted, and an empty section (`control:`) has all its defaults.
 """
 
 _FORMS = """\
-## Forms of texts and numbers
+## Formats of texts and numbers
 
-What a regular expression can say of them; the check may know more (whether a day is in the calendar, whether a public key is whole).
+Regular expressions and limits. `check` validates more, such as whether a date exists or a public key is complete.
 """
 
 
@@ -162,15 +163,15 @@ def _lines(form: Schema) -> Iterator[str]:
     for way in form.get("anyOf", ()):
         yield from _lines(way)
     if "pattern" in form:
-        yield f"Looks like `{form['pattern'].removeprefix('^(?:').removesuffix(')$')}`."
+        yield f"Matches `{form['pattern'].removeprefix('^(?:').removesuffix(')$')}`."
     if "maxLength" in form:
-        yield f"Has {form['maxLength']} characters at most."
+        yield f"At most {form['maxLength']} characters."
     if "minimum" in form:
         yield f"A number from {form['minimum']} to {form['maximum']}."
     if "enum" in form.get("not", {}):
-        yield f"These are taken: {', '.join(f'`{word}`' for word in form['not']['enum'])}."
+        yield f"Reserved: {', '.join(f'`{word}`' for word in form['not']['enum'])}."
     if "pattern" in form.get("not", {}):
-        yield f"Doesn't look like `{form['not']['pattern']}`."
+        yield f"Does not match `{form['not']['pattern']}`."
     if "examples" in form:
         yield f"For example {', '.join(f'`{word}`' for word in form['examples'])}."
 

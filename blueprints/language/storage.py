@@ -8,7 +8,7 @@ from .section import Bucket, Identifier, MountPoint, Section, Size, Throughput
 
 
 class Exchange(Section):
-    """Files that come from or go to object storage."""
+    """Import from and export to object storage."""
 
     bucket: Bucket = Field(description="The bucket and a prefix in it (`s3://name/prefix`, `gs://name`).")
     import_files: bool = Field(default=True, description="Show the bucket's objects as files.")
@@ -16,35 +16,35 @@ class Exchange(Section):
 
 
 class Quotas(Section):
-    """What one user or group may store."""
+    """Storage quotas of users and groups."""
 
-    user: Size | None = Field(default=None, description="The most each user may store (`500 GiB`).")
-    group: Size | None = Field(default=None, description="The most each account's group may store.")
+    user: Size | None = Field(default=None, description="Limit of each user (`500 GiB`).")
+    group: Size | None = Field(default=None, description="Limit of each account's group.")
 
 
 class Storage(Section):
-    """A file system that all hosts share, or a disk or bucket that they mount."""
+    """A shared file system, or a disk or bucket that all hosts mount."""
 
     kind: Literal["lustre", "nfs", "block", "object", "existing"] = Field(
-        description="`lustre` (parallel, fast), `nfs` (homes), `block` (a disk of the controller, exported), `object` (a bucket, mounted: every user reads, writes and deletes all of its files), `existing` (one that is there)."
+        description="`lustre` (parallel, fast), `nfs` (homes), `block` (a disk of the controller, exported), `object` (a mounted bucket: every user can read, write and delete all files), `existing` (a file system that exists already)."
     )
     mount: MountPoint = Field(description="Where every host mounts it.")
     size: Size | None = Field(
         default=None,
-        description="How much it holds (`14400 GiB`, `2 TiB`); what is not sold is rounded up, and left out it is the least that the target offers.",
+        description="Size (`14400 GiB`, `2 TiB`), rounded up to what the cloud sells. Default: the smallest that the target offers.",
     )
-    throughput: Throughput | None = Field(default=None, description="For `lustre`: speed for each TiB of size (`250 MB/s/TiB`).")
+    throughput: Throughput | None = Field(default=None, description="For `lustre`: throughput per TiB of size (`250 MB/s/TiB`).")
     durability: Literal["persistent", "scratch"] = Field(
-        default="persistent", description="`scratch` is cheaper, and its files are lost when a server of the file system is."
+        default="persistent", description="`scratch` is cheaper and loses files when a server of the file system fails."
     )
     protect: bool = Field(default=True, description="Refuse changes that would delete or replace it.")
     on_delete: Literal["keep", "snapshot", "delete"] = Field(
         default="keep",
-        description="What happens to the data when the stack is removed: it stays, a last snapshot stays, or nothing does. For `protect: false`.",
+        description="What happens to the data when the stack is deleted: keep it, keep a final snapshot, or delete it. For `protect: false`.",
     )
-    backup_days: int = Field(default=0, ge=0, le=90, description="How many daily backups are kept; 0 for none.")
+    backup_days: int = Field(default=0, ge=0, le=90, description="Daily backups to keep; 0 for none.")
     encrypted: bool = Field(default=True, description="Encrypt it at rest.")
-    key: Identifier | None = Field(default=None, description="Your own encryption key, by its identifier; left out, the cloud's.")
-    source: Identifier | None = Field(default=None, description="For `existing`: what is mounted (`fs-0123456789abcdef0`, `10.0.0.5:/export`).")
-    exchange: Exchange | None = Field(default=None, description="For `lustre`: a bucket whose objects it shows or keeps.")
+    key: Identifier | None = Field(default=None, description="The id of your own encryption key. Default: the cloud's key.")
+    source: Identifier | None = Field(default=None, description="For `existing`: the file system to mount (`fs-0123456789abcdef0`, `10.0.0.5:/export`).")
+    exchange: Exchange | None = Field(default=None, description="For `lustre`: a bucket to import from or export to.")
     quotas: Quotas = Field(default=Quotas())

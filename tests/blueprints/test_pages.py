@@ -54,7 +54,7 @@ mine.yaml:6:5: error: pools.train has no key `acelerator` [CW201]
 mine.yaml:8:12: error: pools.train.nodes can't be `0` [CW205]
     8 |     nodes: 0
       |            ^
-  why: nodes means: how many nodes: a number, or `{min, max}` for a pool that grows and shrinks
+  why: nodes means: number of nodes, or `{min, max}` for an elastic pool
   do:  write a number from 1 to 50000
 
 mine.yaml:9:32: error: the catalogue knows no accelerator `h10` [CW305]
