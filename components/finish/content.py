@@ -1,7 +1,7 @@
 """List the files that a playbook reads, and fingerprint them: what a playbook makes changes when one of these files changes, and only then.
 
-Playbooks and roles declare what they read: `playbooks/reads.yml` explains the form, `meta/reads.yml` of a role declares the role. The granularity is the task file, so that a change of how a role configures
-hosts doesn't rebuild images. Images are baked from a copy that holds these files alone (`copy`).
+Playbooks and roles declare what they read, each in its `meta/reads.yml`; `playbooks/meta/reads.yml` explains the form. The granularity is the task file, so that a change of how a role configures
+hosts rebuilds no images. Images are baked from a copy that holds these files alone (`copy`).
 """
 
 import functools
@@ -18,7 +18,7 @@ EVERY_PLAYBOOK = ("ansible.cfg", "filter_plugins", "group_vars", "host_vars")
 """What Ansible reads beside every playbook."""
 EVERY_USE = ("meta", "defaults", "vars", "handlers", "library", "module_utils", "filter_plugins")
 """Folders of a role that Ansible reads whichever of the role's task files runs."""
-DECLARATION = "reads.yml"
+DECLARATION = "meta/reads.yml"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast
 
 FOLDERS = {"modules": "library", "project": ".."}
@@ -77,7 +77,7 @@ class _Reading:
     def take(self, path: Path) -> None:
         """Add a file, or all files of a folder."""
         files = [path] if path.is_file() else path.rglob("*")
-        self.found.update(file for file in files if file.is_file() and file.name != DECLARATION and "__pycache__" not in file.parts)
+        self.found.update(file for file in files if file.is_file() and not file.match(DECLARATION) and "__pycache__" not in file.parts)
 
     def follow(self, kind: str, name: str) -> None:
         """Add a declared file and what is declared for it."""
@@ -97,7 +97,7 @@ class _Reading:
         self.take(_existing(role / "tasks" / f"{tasks}.yml"))
         for folder in EVERY_USE:
             self.take(role / folder)
-        self._follow_all(_load(role / "meta" / DECLARATION), tasks, role)
+        self._follow_all(_load(role / DECLARATION), tasks, role)
 
     def _follow_all(self, declared: dict[str, Any], name: str, role: Path | None = None) -> None:
         if name not in declared:

@@ -33,7 +33,7 @@ def changed(playbooks: Path, playbook: str, *, by: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("playbook", "by", "changes"),
+    ("playbook", "file", "is_read"),
     [
         ("site.yml", "site.yml", True),
         ("site.yml", "ansible.cfg", True),
@@ -75,8 +75,13 @@ def changed(playbooks: Path, playbook: str, *, by: str) -> bool:
         ("image.yml", "site.yml", False),
     ],
 )
-def test_a_changed_file_shows_where_it_is_used(playbooks: Path, playbook: str, by: str, changes: bool) -> None:
-    assert changed(playbooks, playbook, by=by) is changes
+def test_a_playbook_reads_what_it_uses(playbook: str, file: str, is_read: bool) -> None:
+    assert (PLAYBOOKS / file in files(playbook)) is is_read
+
+
+def test_the_fingerprint_changes_with_a_file_that_is_read_and_with_no_other(playbooks: Path) -> None:
+    assert changed(playbooks, "image.yml", by="roles/munge/tasks/main.yml")
+    assert not changed(playbooks, "image.yml", by="roles/munge/tasks/configure.yml")
 
 
 def test_a_copy_elsewhere_has_the_same_fingerprint(playbooks: Path) -> None:
@@ -116,7 +121,7 @@ def test_a_copy_of_what_a_playbook_reads_is_a_playbook_of_its_own(playbooks: Pat
 
 def test_a_task_file_that_is_not_declared_is_an_error(playbooks: Path) -> None:
     (playbooks / "roles/munge/meta/reads.yml").write_text("configure: {}\n")
-    with pytest.raises(FileNotFoundError, match=r"main of .*roles/munge is not declared in reads\.yml"):
+    with pytest.raises(FileNotFoundError, match=r"main of .*roles/munge is not declared in meta/reads\.yml"):
         now("image.yml", playbooks)
 
 

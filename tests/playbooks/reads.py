@@ -12,7 +12,7 @@ from jinja2 import meta, nodes
 from components.finish import content
 
 Read = tuple[str, str]
-"""A kind as in playbooks/reads.yml, and a name."""
+"""A kind as in playbooks/meta/reads.yml, and a name."""
 
 COMPUTED = "computed"
 """Kind of a name that only a run computes: then a whole folder has to be declared."""
@@ -38,18 +38,18 @@ def problems(playbooks: pathlib.Path) -> list[str]:
             found += _differences(f"{folder}/{name}.py", set(_of_python(playbooks / folder / f"{name}.py", playbooks)), declared, playbooks)
         found += _undeclared(folder, {path.stem for path in (playbooks / folder).glob("*.py")}, shared[kind])
     found += _undeclared("tasks", {path.stem for path in (playbooks / "tasks").glob("*.yml")}, shared["tasks"])
-    found += _undeclared("playbooks", {path.name for path in playbooks.glob("*.yml")} - {content.DECLARATION}, shared["playbooks"])
+    found += _undeclared("playbooks", {path.name for path in playbooks.glob("*.yml")}, shared["playbooks"])
     for role in sorted((playbooks / "roles").iterdir()):
         found += _of_role(role, playbooks)
     return found
 
 
 def _of_role(role: pathlib.Path, playbooks: pathlib.Path) -> list[str]:
-    declared = _yaml(role / "meta" / content.DECLARATION)
+    declared = _yaml(role / content.DECLARATION)
     every = set[Read]()
     for folder in ("defaults", "vars", "handlers", "meta"):
         for file in (role / folder).glob("*.yml"):
-            every |= set(_of_yaml(file, playbooks, role)) if file.name != content.DECLARATION else set()
+            every |= set(_of_yaml(file, playbooks, role)) if not file.match(content.DECLARATION) else set()
     for file in (role / "library").glob("*.py"):
         every |= set(_of_python(file, playbooks))
     found = _undeclared(role.name, {path.stem for path in (role / "tasks").glob("*.yml")}, declared)

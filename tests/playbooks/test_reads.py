@@ -50,9 +50,9 @@ MISTAKES = {
     "a copy": (BOOT, "\n- ansible.builtin.copy: {src: boot.sh, dest: /x}\n", "boot/main names a file in a way that only a run computes"),
     "a pattern": (BOOT, "\n- debug: {msg: x}\n  with_fileglob: ['*.sh']\n", "boot/main names a file in a way that only a run computes"),
     "a file that nothing reads": ("roles/boot/files/never.sh", "exit 0\n", "boot: nothing reads files/never.sh"),
-    "a task file without a declaration": ("roles/boot/tasks/more.yml", "[]\n", "boot: more is in one of the folder and reads.yml only"),
-    "a module without a declaration": ("library/more.py", "", "library: more is in one of the folder and reads.yml only"),
-    "a playbook without a declaration": ("more.yml", "[]\n", "playbooks: more.yml is in one of the folder and reads.yml only"),
+    "a task file without a declaration": ("roles/boot/tasks/more.yml", "[]\n", "boot: more is in one of the folder and meta/reads.yml only"),
+    "a module without a declaration": ("library/more.py", "", "library: more is in one of the folder and meta/reads.yml only"),
+    "a playbook without a declaration": ("more.yml", "[]\n", "playbooks: more.yml is in one of the folder and meta/reads.yml only"),
     "a declaration of something else": ("roles/users/meta/reads.yml", "  files: [x]\n", "users/main declares files x, which it does not name"),
     "a folder without need": ("roles/users/meta/reads.yml", "  project: [components]\n", "users/main declares a folder"),
 }  # fmt: skip
