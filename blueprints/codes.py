@@ -36,6 +36,7 @@ class Code(enum.StrEnum):
     SEVERAL_DOCUMENTS = "CW115", "more than one document in the file"
     KEY_NOT_TEXT = "CW116", "a key that is a mapping or a list"
     TOO_DEEP = "CW117", "values nested deeper than any blueprint needs"
+    LOOK_ALIKE = "CW118", "a character that only looks like one of the language"
     BLUEPRINT_UNKNOWN = "CW120", "no blueprint of this name in the library"
     OVERRIDE_PATH = "CW121", "a stack setting names a place that the blueprint doesn't have"
     OVERRIDE_VALUE = "CW122", "a stack setting holds a value that no blueprint could hold"

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from . import content, display, document, finding, project, syntax
+from . import content, display, document, finding, lookalikes, project, syntax
 from .codes import Code
 from .document import Mark, Path, Place
 
@@ -133,6 +133,10 @@ class _Reader:
         if name == "<<" and event.implicit[0]:
             why = "a blueprint is plain data: what a pool is stands in the pool"
             self._refuse(Code.ALIAS, mark, "merge keys are not part of the language", why, "write the values out")
+        odd = lookalikes.first_of_structure(name) if event.implicit[0] else None
+        if odd is not None:
+            place = Mark(mark.line, mark.column + odd, 1)
+            self.findings.append(lookalikes.refusal(document.position(self.source.file, self.source.lines, place), name[odd]))
         frame.key, frame.key_mark = name, mark
 
     def _open(self, event: yaml.CollectionStartEvent, container: Any) -> None:

@@ -4,7 +4,7 @@ import re
 
 import yaml
 
-from . import document, finding
+from . import document, finding, lookalikes
 from .codes import Code
 
 VARIABLE = re.compile(r"\$\{|\$\(|\$[A-Za-z_]|\{\{|<%")
@@ -13,6 +13,8 @@ VARIABLE_WHY = "variables aren't part of the language, so that a blueprint says 
 VARIABLE_REMEDY = "write the value; what differs from stack to stack is set there (`clusterwright:set`), and a variant `extends` a blueprint"
 _TAB_WHY = "YAML indents with spaces only"
 _TAB_REMEDY = "replace the tab with spaces"
+_CLOSING = {"{": "}", "[": "]"}
+_IN_BRACKETS = ("while parsing a flow mapping", "while parsing a flow sequence")
 
 _MEANINGS = {
     "mapping values are not allowed in this context": (
@@ -51,11 +53,15 @@ _MEANINGS = {
         "@ and ` are reserved in YAML, and % begins a directive",
         "put the value in quotes",
     ),
-    "did not find expected ',' or ']'": ("a list in brackets goes wrong here", "its items are separated by commas and end with ]", "write the comma or the ]"),
+    "did not find expected ',' or ']'": (
+        "this list in brackets lacks a comma or its `]`",
+        "commas separate its items, and `]` closes it",
+        "write the comma or the `]`",
+    ),
     "did not find expected ',' or '}'": (
-        "a mapping in braces goes wrong here",
-        "its entries are separated by commas and end with }",
-        "write the comma or the }",
+        "this mapping in braces lacks a comma or its `}`",
+        "commas separate its entries, and `}` closes it",
+        "write the comma or the `}`",
     ),
 }
 
@@ -67,6 +73,16 @@ def explain(error: yaml.MarkedYAMLError, *, file: str, lines: tuple[str, ...]) -
     if error.problem == "found unexpected end of stream" and error.context_mark:
         line, column = error.context_mark.line, error.context_mark.column
     line = min(line, len(lines) - 1)
+    odd = _look_alike(lines, line)
+    if odd is not None:
+        return lookalikes.refusal(document.position(file, lines, odd), lines[odd.line][odd.column])
+    opening = _unclosed(error, lines)
+    if opening is not None:
+        bracket = lines[opening.line][opening.column]
+        what = f"nothing closes this `{bracket}`"
+        why = f"line {line + 1} goes on with something else, and what stands in brackets ends with `{_CLOSING[bracket]}`"
+        where = document.position(file, lines, opening)
+        return finding.Finding(finding.Level.ERROR, Code.YAML_SYNTAX, where, what, why, f"write `{_CLOSING[bracket]}` where it ends")
     where = document.position(file, lines, document.Mark(line, column, 1))
     if _is_tab(error, lines[line], column):
         return finding.Finding(finding.Level.ERROR, Code.TAB, where, "a tab where YAML wants spaces", _TAB_WHY, _TAB_REMEDY)
@@ -76,6 +92,30 @@ def explain(error: yaml.MarkedYAMLError, *, file: str, lines: tuple[str, ...]) -
     fallback = ("this is not YAML", f"the YAML parser says: {problem}", "check the indentation, quotes, brackets and colons around this place")
     what, why, remedy = _MEANINGS.get(problem, fallback)
     return finding.Finding(finding.Level.ERROR, Code.YAML_SYNTAX, where, what, why, remedy)
+
+
+def _look_alike(lines: tuple[str, ...], line: int) -> document.Mark | None:
+    """Find a character that looks like one of YAML's marks, in the line that can't be understood or the one before."""
+    for number in (line, line - 1):
+        bare = lines[number].partition(" #")[0] if number >= 0 else ""
+        odd = lookalikes.first_of_structure(bare)
+        if odd is not None and not bare.lstrip().startswith("#"):
+            return document.Mark(number, odd, 1)
+    return None
+
+
+def _unclosed(error: yaml.MarkedYAMLError, lines: tuple[str, ...]) -> document.Mark | None:
+    """Find the bracket that is still open where a line begins that belongs to something else, or where the file ends."""
+    begun, problem = error.context_mark, error.problem_mark
+    if begun is None or problem is None or (error.context or "") not in _IN_BRACKETS or problem.line <= begun.line:
+        return None
+    later = lines[problem.line] if problem.line < len(lines) else ""
+    is_outside = not later.strip() or _indentation(later) <= _indentation(lines[begun.line])
+    return document.Mark(begun.line, begun.column, 1) if is_outside and later.strip()[:1] not in tuple(_CLOSING.values()) else None
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _is_tab(error: yaml.MarkedYAMLError, line: str, column: int) -> bool:

@@ -17,6 +17,7 @@ from .section import (
     Identifier,
     PoolName,
     QosName,
+    Reason,
     Section,
     StorageName,
     TagKey,
@@ -117,7 +118,7 @@ class Suppression(Section):
 
     code: FindingCode = Field(description="The finding's code (`CW520`).")
     at: DottedPath = Field(description="The key where it is accepted, including all keys below (`pools.train`).")
-    reason: Text = Field(description="Why it is accepted.")
+    reason: Reason = Field(description="Why it is accepted.")
     until: Date = Field(description="The last day (`2027-03-31`). After that the warning is reported again.")
 
 

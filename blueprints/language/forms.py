@@ -37,6 +37,11 @@ def _but_for(pattern: str) -> dict[str, Any]:
 
 
 TEXT = _form("line of text", rf"[^\u0000-\u001f\u007f]{{0,{values.TEXT_LENGTH}}}")
+REASON = _form(
+    "reason",
+    rf"(?=[^\u0000-\u001f\u007f]*[^\u0000-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f])[^\u0000-\u001f\u007f]{{1,{values.TEXT_LENGTH}}}",
+    "two nodes until the reservation grows",
+)
 SIZE = _form("size", values.SIZE, "14400 GiB")
 MEMORY = _form("size of memory", values.SIZE, "64 GiB")
 THROUGHPUT = _form("throughput", values.THROUGHPUT, "250 MB/s/TiB")

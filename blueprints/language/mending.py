@@ -104,7 +104,7 @@ class Mending:
         if one.is_key:
             self._rename(path)
             return Scope.NAME, one.meant is None
-        if one.finding.code == Code.KEY_UNKNOWN:
+        if one.finding.code == Code.KEY_UNKNOWN or (one.finding.code == Code.LOOK_ALIKE and one.belongs is not None):
             self._move(path, one.belongs)
             return Scope.NOTHING, True
         if one.meant is not None and one.meant != self._at(path):

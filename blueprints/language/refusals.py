@@ -6,7 +6,7 @@ from typing import Any
 
 import pydantic
 
-from .. import display, finding, syntax
+from .. import display, finding, lookalikes, syntax
 from ..codes import Code
 from ..document import Document, Path
 from . import conversions, outline, synonyms
@@ -61,7 +61,33 @@ def _refusal(fault: Any, language: Model, source: Document) -> Refusal:
     words = _words(kind, path, fault["input"], fault.get("ctx", {}), language, is_key=is_key)
     where = source.where_key(*path) if is_key or kind in (_UNKNOWN, _MISSING) else source.where(*path)
     found = finding.Finding(finding.Level.ERROR, words.code, where, words.what, words.why, words.remedy)
+    meant = _look_alike(path, fault["input"], language, is_key=is_key, is_unknown=kind == _UNKNOWN)
+    if meant is not None:
+        text = str(path[-1] if is_key or kind == _UNKNOWN else fault["input"])
+        found = lookalikes.refusal(_of_character(where, text), text[lookalikes.first(text) or 0])
+        return Refusal(found, path, is_key=is_key, meant=meant, belongs=(*path[:-1], str(meant)) if kind == _UNKNOWN else None)
     return Refusal(found, path, is_key=is_key, is_missing=kind == _MISSING, meant=words.meant, belongs=words.belongs)
+
+
+def _look_alike(path: Path, given: Any, language: Model, *, is_key: bool, is_unknown: bool) -> Any:
+    """Give what a key or value would be if its characters were those that they look like; None where that wouldn't do either."""
+    text = path[-1] if path and (is_key or is_unknown) else given
+    if not isinstance(text, str) or lookalikes.first(text) is None:
+        return None
+    folded = lookalikes.folded(text).strip("\"' ")
+    if is_unknown:
+        return folded if folded in outline.keys(path[:-1], language) else None
+    if is_key:
+        return folded if folded.isascii() else None
+    candidates = (int(folded) if folded.isdecimal() else folded, folded)
+    return next((value for value in candidates if outline.takes(path, value, language)), None)
+
+
+def _of_character(where: finding.Position, text: str) -> finding.Position:
+    """Point at the first odd character of a text that stands on one line."""
+    odd = lookalikes.first(text) or 0
+    column = where.text.find(text[odd], where.column - 1)
+    return dataclasses.replace(where, column=column + 1, width=1) if column >= 0 else where
 
 
 def _words(kind: str, path: Path, given: Any, context: dict[str, Any], language: Model, *, is_key: bool) -> _Words:

@@ -51,6 +51,7 @@ def _checked(check: Any) -> pydantic.AfterValidator:
 
 
 Text = Annotated[str, pydantic.AfterValidator(values.plain_text), forms.TEXT]
+Reason = Annotated[str, pydantic.AfterValidator(values.reason), forms.REASON]
 TimeLimit = Annotated[str, pydantic.BeforeValidator(_number_as_text), pydantic.AfterValidator(values.time_limit), forms.TIME_LIMIT]
 Memory = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.memory_mib), forms.MEMORY]
 Size = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.size_gib), forms.SIZE]

@@ -22,6 +22,7 @@ MIG = re.compile(r"[1-7]g\.[0-9]{1,3}gb(\+me|\+gfx)?")
 CODE = re.compile(r"CW[0-9]{3}")
 DOTTED = dotted.FORM
 NETWORK = re.compile(r"([0-9]{1,3}\.){3}[0-9]{1,3}/([0-9]{1,2}|([0-9]{1,3}\.){3}[0-9]{1,3})")
+ADDRESS = re.compile(r"(0|[1-9][0-9]{0,2})(\.(0|[1-9][0-9]{0,2})){3}")
 MOUNT = re.compile(r"(/[A-Za-z0-9._-]+)+")
 TIME_LIMIT = re.compile(r"[Uu]nlimited|UNLIMITED|[Ii]nfinite|INFINITE|([0-9]{1,5}-)?[0-9]{1,8}(:[0-9]{1,2}){0,2}")
 
@@ -218,6 +219,8 @@ def network(text: str) -> str:
         return str(ipaddress.IPv4Network(text, strict=True))
     except ValueError:
         pass
+    if ADDRESS.fullmatch(text):
+        raise _without_prefix(text)
     try:
         meant = str(ipaddress.IPv4Network(text, strict=False)) if "/" in text else None
     except ValueError:
@@ -225,6 +228,22 @@ def network(text: str) -> str:
     remedy = f"write `{meant}`" if meant else "write it like `10.80.0.0/20`"
     why = "a network is an IPv4 address and the length of its prefix, with all bits after the prefix zero"
     raise Unfit(Code.CIDR_FORM, f"{display.quoted(text)} is not a network", why=why, remedy=remedy, meant=meant)
+
+
+def _without_prefix(text: str) -> Unfit:
+    """Say of an address alone how a network is written: one host where its last number says so."""
+    what = f"{display.quoted(text)} is an address without the length of its prefix"
+    why = "a network is an address and a prefix: `/32` is one host, `/24` has 256 addresses, `/16` 65,536"
+    numbers = text.split(".")
+    if any(int(number) > 255 for number in numbers):
+        return Unfit(
+            Code.CIDR_FORM, f"{display.quoted(text)} is no IPv4 address", why="each of its four numbers is 255 at most", remedy="write it like `10.80.0.0/20`"
+        )
+    if numbers[-1] != "0":
+        meant = f"{ipaddress.IPv4Address(text)}/32"
+        return Unfit(Code.CIDR_FORM, what, why=why, remedy=f"write `{meant}` for this host alone, or its network", meant=meant)
+    prefix = 24 if numbers[-2] != "0" else 16
+    return Unfit(Code.CIDR_FORM, what, why=why, remedy=f"write `{text}/{prefix}`, or the prefix that the network has")
 
 
 def public_key(text: str) -> str:
@@ -253,6 +272,16 @@ def _key_fault(fields: list[str]) -> str | None:
     if len(blob) < 4 + len(name) + 16 or blob[: 4 + len(name)] != len(name).to_bytes(4) + name:
         return "the key inside is cut off or of another type than its first word says"
     return None
+
+
+def reason(text: str) -> str:
+    """Check a text that says why: it must hold a word."""
+    if not any(character.isalnum() for character in text):
+        why = "whoever reads it later must see why the warning is accepted"
+        raise Unfit(
+            Code.EMPTY, "this suppression gives no reason", why=why, remedy="write why the warning is accepted, such as `two nodes until the reservation grows`"
+        )
+    return plain_text(text)
 
 
 def plain_text(text: str) -> str:

@@ -180,3 +180,30 @@ def test_every_key_in_every_other_place_is_answered() -> None:
         for word in sorted(words - {*outline.keys(section, Blueprint)}):
             meaning = synonyms.of_key((*section, word), None, Blueprint)
             assert meaning is None or meaning.belongs != section, (section, word)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "what", "remedy"),
+    [
+        ("name: t\npoоls: {a: {nodes: 1}}\n", (2, 3), "Cyrillic small letter o", "type `o`"),
+        ("name: t\npools: {a: {nodes： 1}}\n", (2, 18), "Fullwidth colon", "type `:`"),
+        ("name： t\npools: {a: {nodes: 1}}\n", (1, 5), "Fullwidth colon", "type `:`"),
+        ("name: t\npools: {a: {nodes: 1， fabric: none}}\n", (2, 21), "Fullwidth comma", "type `,`"),
+        ("name: t\npools: {a: {nodes: 1, capacity: on–demand}}\n", (2, 35), "En dash", "type `-`"),
+        ("name: t\npools: {a: {nodes: 1, capacity: 'on–demand'}}\n", (2, 36), "En dash", "type `-`"),
+        ("name: t\npools: {a: {nodes: １２}}\n", (2, 20), "Fullwidth digit one", "type `1`"),
+        ("name: t\npools:\n\u00a0 a: {nodes: 1}\n", (3, 1), "No-break space", "type a space"),
+        ("name: t\naccess: {login_nodes: 1\npools: {a: {nodes: 1}}\n", (2, 9), "nothing closes this `{`", "write `}`"),
+        ("name: t\naccess: {allowed_cidrs: [10.0.0.0/8\npools: {a: {nodes: 1}}\n", (2, 25), "nothing closes this `[`", "write `]`"),
+        ("name: t\npools: {a: {nodes: 1}\n", (2, 8), "nothing closes this `{`", "write `}`"),
+        ("name: t\npools: {a: {nodes: 1}}\naccess: {allowed_cidrs: [203.0.113.7]}\n", (3, 26), "without the length of its prefix", "write `203.0.113.7/32`"),
+        ("name: t\npools: {a: {nodes: 1}}\nnetwork: {cidr: 10.80.0.0}\n", (3, 17), "without the length of its prefix", "write `10.80.0.0/16`"),
+        ("name: t\npools: {a: {nodes: 1}}\nnetwork: {cidr: 10.80.300.0}\n", (3, 17), "no IPv4 address", "write it like"),
+    ],
+)
+def test_a_fault_of_typing_is_one_finding_at_the_very_character(text: str, place: tuple[int, int], what: str, remedy: str) -> None:
+    (only,) = errors(text)
+    assert only.where is not None
+    assert (only.where.line, only.where.column) == place
+    assert what in only.what
+    assert only.remedy.startswith(remedy)
