@@ -6,6 +6,8 @@ Values are plain (str, int, float, bool, None, tuples, nested dataclasses), so t
 import dataclasses
 from typing import Any
 
+from . import hostlist
+
 SPEC_VERSION = 2
 """Raised when a recorded spec of an older shape can no longer be read."""
 
@@ -105,7 +107,7 @@ class HostGroup:
     @property
     def hostlist(self) -> str:
         """Slurm's bracket form (`train-[0-63]`); one host is written plain."""
-        return self.hostname(0) if self.count == 1 else f"{self.prefix}-[0-{self.count - 1}]"
+        return hostlist.counted(f"{self.prefix}-", self.count)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import Protocol
 
-from . import decide, hostlist
+from blueprints import hostlist
+
+from . import decide
 from .decide import steps as kinds
 from .decide.resume import Answer, Refusal
 from .memory import Launch, Memory, Store
@@ -148,7 +150,7 @@ class Actor:
     def _follow(self, launch: Launch, answer: Answer) -> None:
         made = _listed(f"{instance.node}={instance.id}" for instance in answer.instances)
         if answer.refusal:
-            log.warning("%s of %s: %s: %s", hostlist.fold(launch.nodes), launch.node_set, answer.refusal.value, answer.detail)
+            log.warning("%s of %s: %s: %s", hostlist.compress(launch.nodes), launch.node_set, answer.refusal.value, answer.detail)
         if made:
             log.info("launched %s", made)
         # Only a refusal asks what the scheduler could choose next.
@@ -216,10 +218,10 @@ def told(step: kinds.Step) -> str:
     """Write a step as a line of the log."""
     match step:
         case kinds.SetDown(nodes, reason) | kinds.Drain(nodes, reason):
-            return f"{'down' if isinstance(step, kinds.SetDown) else 'drain'} {hostlist.fold(nodes)}: {reason.removeprefix(OURS)}"
+            return f"{'down' if isinstance(step, kinds.SetDown) else 'drain'} {hostlist.compress(nodes)}: {reason.removeprefix(OURS)}"
         case kinds.PowerDown(nodes, why) | kinds.PowerUp(nodes, why) | kinds.Release(nodes, why):
             words = {kinds.PowerDown: "switch off", kinds.PowerUp: "switch on", kinds.Release: "release"}
-            return f"{words[type(step)]} {hostlist.fold(nodes)}: {why}"
+            return f"{words[type(step)]} {hostlist.compress(nodes)}: {why}"
         case kinds.SetAddress(addresses):
             return "address " + _listed(f"{node}={address}" for node, address in addresses)
         case kinds.Requeue(jobs, why):
@@ -230,11 +232,11 @@ def told(step: kinds.Step) -> str:
             return f"terminate {_listed(instances)}: {why}"
         case kinds.Ask(launch, why):
             wanted = f" for job {_listed(map(str, launch.jobs))}" if launch.jobs else ""
-            return f"launch {hostlist.fold(launch.nodes)}{wanted}{', all or none' if launch.is_whole else ''}: {why}"
+            return f"launch {hostlist.compress(launch.nodes)}{wanted}{', all or none' if launch.is_whole else ''}: {why}"
         case kinds.Keep(instance, node):
             return f"console of {instance} ({node}), before it goes"
         case kinds.Reserve(name, nodes, _, why, is_there):
-            return f"{'move the reservation of' if is_there else 'reserve'} {hostlist.fold(nodes)} as {name}: {why}"
+            return f"{'move the reservation of' if is_there else 'reserve'} {hostlist.compress(nodes)} as {name}: {why}"
         case kinds.Unreserve(name, why):
             return f"delete reservation {name}: {why}"
 

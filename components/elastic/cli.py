@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import act, decide, hostlist, model, names, report, slurm
+from blueprints import hostlist
+
+from . import act, decide, model, names, report, slurm
 from .decide import holds
 from .fleets import fleet
 from .memory import Busy, Store

@@ -5,7 +5,8 @@ import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from . import hostlist
+from blueprints import hostlist
+
 from .model import Job, Node, Reservation, Slurm
 
 ANSWER_WITHIN_S = 60
@@ -85,7 +86,7 @@ class Commands:
         Slurm changes none of a list in which one can't be changed, so the others of such a list are asked for one by one.
         """
         told = [f"state={state}", *([f"reason={reason}"] if reason else [])]
-        return self._each(nodes, lambda some: ["scontrol", "update", f"nodename={hostlist.fold(some)}", *told])
+        return self._each(nodes, lambda some: ["scontrol", "update", f"nodename={hostlist.compress(some)}", *told])
 
     def set_addresses(self, addresses: Sequence[tuple[str, str]]) -> list[str]:
         known = dict(addresses)
@@ -99,7 +100,7 @@ class Commands:
 
     def reserve(self, name: str, nodes: Sequence[str], start: float, *, is_there: bool) -> None:
         """Make a reservation, or move the one that is there."""
-        which, when = [f"reservationname={name}", f"nodes={hostlist.fold(nodes)}"], [f"starttime=uts{start:.0f}", "duration=UNLIMITED"]
+        which, when = [f"reservationname={name}", f"nodes={hostlist.compress(nodes)}"], [f"starttime=uts{start:.0f}", "duration=UNLIMITED"]
         if is_there:
             self._run(["scontrol", "update", *which, *when])
         else:

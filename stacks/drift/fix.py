@@ -9,9 +9,10 @@ import fnmatch
 import re
 from collections.abc import Collection, Iterable, Mapping
 
+from blueprints import hostlist
+
 from .codes import Code
 from .report import Drift, Layer
-from .slurm.parse import expand
 
 _DESCRIBED = re.compile(r"(?:file|folder), (?P<mode>[0-7]{4}) (?P<owner>[^:]+):(?P<group>.+)")
 _ENABLEMENT = {("enabled", "disabled"): "enable", ("disabled", "enabled"): "disable", ("plain", "masked"): "unmask", ("masked", "plain"): "mask"}
@@ -97,7 +98,7 @@ def plan(findings: Iterable[Drift], *, kinds: Collection[Kind], controller: str,
 def busy_nodes(answers: Mapping[str, Mapping[str, str]]) -> frozenset[str] | None:
     """Read which nodes have jobs; None when the scheduler didn't say."""
     text = answers.get("jobs", {}).get("text")
-    return None if text is None else frozenset(name for line in text.splitlines() if line.strip() for name in expand(line.strip()))
+    return None if text is None else frozenset(name for line in text.splitlines() if line.strip() for name in hostlist.expand(line.strip()))
 
 
 def _step(finding: Drift, controller: str) -> Step | None:

@@ -16,6 +16,9 @@ from components.finish.playbook import PLAYBOOKS
 def playbooks(tmp_path: Path) -> Path:
     program = Path("components", "elastic")  # what a role ships lies beside the playbooks
     shutil.copytree(PLAYBOOKS.parent / program, tmp_path / program, ignore=shutil.ignore_patterns("__pycache__"))
+    shared = Path("blueprints", "hostlist.py")
+    (tmp_path / shared.parent).mkdir()
+    shutil.copy(PLAYBOOKS.parent / shared, tmp_path / shared)
     return Path(shutil.copytree(PLAYBOOKS, tmp_path / "playbooks", ignore=shutil.ignore_patterns("__pycache__")))
 
 
@@ -39,6 +42,9 @@ def changed(playbooks: Path, playbook: str, *, by: str) -> bool:
         ("site.yml", "ansible.cfg", True),
         ("site.yml", "library/host_facts.py", True),
         ("site.yml", "../components/elastic/act.py", True),
+        ("site.yml", "../blueprints/hostlist.py", True),
+        ("accept.yml", "../blueprints/hostlist.py", True),
+        ("image.yml", "../blueprints/hostlist.py", False),
         ("site.yml", "validate.yml", True),  # import_playbook
         ("site.yml", "vars/contract.yml", True),  # vars_files of an imported playbook
         ("site.yml", "templates/contract-problems.j2", True),  # a lookup inside of an expression

@@ -230,18 +230,6 @@ def test_an_account_has_the_qualities_of_service_of_the_one_above_it() -> None:
     assert found({**PEOPLE, "accounts": accounts}, **{**OF_PEOPLE, "associations": rows}) == []
 
 
-def test_hostlists_are_written_out() -> None:
-    cases = {
-        "a": ["a"],
-        "a-[0-2]": ["a-0", "a-1", "a-2"],
-        "a-[0,2-3],b": ["a-0", "a-2", "a-3", "b"],
-        "a[01-02]": ["a01", "a02"],
-        "r[0-1]n[0-1]": ["r0n0", "r0n1", "r1n0", "r1n1"],
-    }
-    for hostlist, names in cases.items():
-        assert parse.expand(hostlist) == names
-
-
 def test_slurm_conf_is_read_with_defaults_comments_and_continued_lines() -> None:
     conf = parse.parse_conf(
         "# c\nA=1 # why\nSlurmctldHost=x\nSlurmctldHost=y\nNodeName=DEFAULT Sockets=2\nNodeName=n[0-1] \\\n RealMemory=5\nNodeName=f State=FUTURE\n"

@@ -9,41 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from blueprints import hostlist
 from blueprints.project import project_root
-from components.elastic import hostlist, memory, model, slurm
+from components.elastic import memory, model, slurm
 from components.elastic.memory import Busy, Hold, Memory, Store
 from tests.elastic.values import NOW, launch
-
-# Host lists
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("train-0", ("train-0",)),
-        ("train-[0-2,7]", ("train-0", "train-1", "train-2", "train-7")),
-        ("gpu-a-[1-2],login-0", ("gpu-a-1", "gpu-a-2", "login-0")),
-        ("n-[08-10]", ("n-08", "n-09", "n-10")),
-        ("", ()),
-    ],
-)
-def test_a_host_list_stands_for_names(text: str, names: tuple[str, ...]) -> None:
-    assert hostlist.expand(text) == names
-
-
-@settings(deadline=None, derandomize=True)
-@given(st.sets(st.integers(0, 300)), st.sampled_from(["train", "gpu-a"]))
-def test_what_is_folded_expands_to_the_same(numbers: set[int], prefix: str) -> None:
-    names = {f"{prefix}-{number}" for number in numbers}
-    assert set(hostlist.expand(hostlist.fold(names))) == names
-
-
-def test_thousands_of_names_fold_into_one_range() -> None:
-    assert hostlist.fold(f"train-{number}" for number in range(7500)) == "train-[0-7499]"
-
 
 # Fleet table
 

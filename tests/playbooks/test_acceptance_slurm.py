@@ -3,10 +3,15 @@
 import concurrent.futures
 import importlib
 import socket
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
+import yaml
 
+from blueprints.project import project_root
 from tests.playbooks import clusters
 
 slurm = importlib.import_module("acceptance.slurm")
@@ -14,6 +19,7 @@ expectation = importlib.import_module("acceptance.expectation")
 probe = importlib.import_module("acceptance.probe")
 steps = importlib.import_module("acceptance.steps")
 
+ROLE = project_root() / "playbooks" / "roles" / "acceptance"
 SHOWN = (
     "NodeName=train-0 Arch=x86_64 CPUAlloc=0 Gres=gpu:h100:8 OS=Linux 6.1 #1 SMP Debian  State=IDLE+DRAIN Partitions=train  Reason=gres/gpu count reported lower"
     " than configured (7 < 8) [slurm@2026-01-01T00:00:00]\nNodeName=nonesuch Gres=(null) State=FUTURE\n\n"
@@ -49,20 +55,6 @@ def test_a_job_that_accounting_does_not_know_yet_is_none() -> None:
     assert slurm.parse_accounted("CANCELLED by 2001|ada|research|2|cpu=4\n").state == "CANCELLED"
 
 
-@pytest.mark.parametrize(
-    ("nodes", "written"),
-    [
-        (("train-0",), "train-0"),
-        (("train-0", "train-1"), "train-[0-1]"),
-        (("train-0", "train-2", "train-3", "train-10"), "train-[0,2-3,10]"),
-        (("train-0", "debug-0"), "train-0,debug-0"),
-        ((), ""),
-    ],
-)
-def test_nodes_are_written_as_slurm_writes_them(nodes: tuple[str, ...], written: str) -> None:
-    assert expectation.hostlist(nodes) == written
-
-
 def test_empty_pools_expect_nothing() -> None:
     assert expectation.expect(clusters.cluster(clusters.node_set(nodes=0))).node_sets == ()
 
@@ -95,3 +87,19 @@ def test_a_process_whose_peer_never_comes_gives_up_in_time_and_says_who_came() -
 def test_a_name_that_nobody_knows_is_reported() -> None:
     seen = probe.meet(["localhost", "nobody.invalid"], 1, "node-1", port=_free_port(), deadline_s=0.2)
     assert seen["unresolved"] == ["nobody.invalid"]
+
+
+def test_what_the_role_ships_starts_where_there_is_nothing_but_python(tmp_path: Path) -> None:
+    role = yaml.safe_load((ROLE / "tasks" / "main.yml").read_text())
+    for module in role[0]["vars"]["acceptance_modules"]:
+        _ship(ROLE / "files" / "acceptance" / f"{module}.py", tmp_path / "acceptance" / f"{module}.py")
+    _ship(project_root() / "blueprints" / "hostlist.py", tmp_path / "blueprints" / "hostlist.py")
+    # -S leaves out every installed package, -I the project.
+    program = "import sys; sys.path.insert(0, sys.argv[1]); import acceptance.__main__"
+    ended = subprocess.run([sys.executable, "-I", "-S", "-c", program, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def _ship(source: Path, to: Path) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_bytes(source.read_bytes())

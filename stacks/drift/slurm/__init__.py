@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from blueprints import hostlist
+
 from ..codes import Code
 from ..report import Drift, Layer, Unchecked, drift
 from . import accounting, parse
@@ -227,7 +229,7 @@ def _partition_fields(where: str, configured: Mapping[str, str], live: Mapping[s
         actual = live.get(field)
         if actual is None:
             continue
-        equal = sorted(parse.expand(wanted)) == sorted(parse.expand(actual)) if field == "Nodes" else parse.same(field, wanted, actual)
+        equal = sorted(hostlist.expand(wanted)) == sorted(hostlist.expand(actual)) if field == "Nodes" else parse.same(field, wanted, actual)
         if not equal:
             yield drift(
                 Layer.SCHEDULER,
@@ -266,7 +268,7 @@ def _members(fields: Mapping[str, str] | None) -> str | None:
         return None
     switches = fields.get("Switches", "")
     named = switches if switches not in ("", "(null)") else fields.get("Nodes", "")
-    return ", ".join(sorted(parse.expand(named)))
+    return ", ".join(sorted(hostlist.expand(named)))
 
 
 def _reservations(live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:

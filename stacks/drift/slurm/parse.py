@@ -4,8 +4,9 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping
 
+from blueprints import hostlist
+
 _FIELD = re.compile(r"(\w[\w/]*)=(.*?)(?=\s+\w[\w/]*=|$)")
-_RANGE = re.compile(r"(?P<start>\d+)(?:-(?P<end>\d+))?")
 _UNITS = re.compile(r" (sec|min|usec|percent|nodes/min|ms)$")
 NOTHING = frozenset({"", "(null)", "n/a", "none"})
 
@@ -33,7 +34,7 @@ def parse_conf(text: str) -> Conf:
             if names == "DEFAULT":
                 node_defaults |= fields
             elif fields.get("State") != "FUTURE":
-                nodes |= {name: {**node_defaults, **fields} for name in expand(names)}
+                nodes |= {name: {**node_defaults, **fields} for name in hostlist.expand(names)}
         elif "PartitionName" in fields:
             name = fields.pop("PartitionName")
             if name == "DEFAULT":
@@ -55,25 +56,9 @@ def _lines(text: str) -> Iterator[str]:
             yield kept
 
 
-def expand(hostlist: str) -> list[str]:
-    """Write out Slurm's bracket form (`train-[0-3,7],login-0`)."""
-    found = []
-    for part in _split(hostlist):
-        head, bracket, rest = part.partition("[")
-        if not bracket:
-            found.append(part)
-            continue
-        inside, _, tail = rest.partition("]")
-        for matched in _RANGE.finditer(inside):
-            start, end = matched["start"], matched["end"] or matched["start"]
-            width = len(start) if start.startswith("0") else 0
-            numbers = [f"{head}{number:0{width}d}" for number in range(int(start), int(end) + 1)]
-            found += [name for number in numbers for name in expand(f"{number}{tail}")]
-    return found
-
-
-def _split(hostlist: str) -> list[str]:
-    return [part for part in re.split(r",(?![^\[]*\])", hostlist) if part]
+def _split(value: str) -> list[str]:
+    """Split a list of values at its commas, but for those within brackets."""
+    return [part for part in re.split(r",(?![^\[]*\])", value) if part]
 
 
 def parse_config(text: str) -> dict[str, str]:

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from blueprints import hostlist
+
 from . import document, expectation, judge, slurm
 from .applicant import Applicant
 from .document import Check, Verdict
@@ -164,7 +166,7 @@ def _node_set(
 def _not_run(tested: list[str], measured: str, verdict: Verdict, detail: str) -> Check:
     return Check(
         name="job over all nodes",
-        node=expectation.hostlist(tuple(tested)),
+        node=hostlist.compress(tested),
         expected="runs",
         measured=measured,
         verdict=verdict,

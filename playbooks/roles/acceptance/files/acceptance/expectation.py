@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from blueprints import hostlist
+
 from .applicant import Applicant, Demand, choose
 
 
@@ -25,7 +27,7 @@ class NodeSet:
 
     @property
     def hostlist(self) -> str:
-        return hostlist(self.nodes)
+        return hostlist.compress(self.nodes)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,7 +51,9 @@ def expect(spec: Mapping[str, Any]) -> Expectation:
         cluster=spec["name"],
         node_sets=tuple(_node_set(node_set, choose(spec, node_set["partition"], alone=_demand(node_set), together=together)) for node_set in standing),
         on_demand=tuple(
-            hostlist(_names(node_set, node_set["hosts"]["count"])) for node_set in spec["node_sets"] if _standing(node_set) == 0 < node_set["hosts"]["count"]
+            hostlist.compress(_names(node_set, node_set["hosts"]["count"]))
+            for node_set in spec["node_sets"]
+            if _standing(node_set) == 0 < node_set["hosts"]["count"]
         ),
     )
 
@@ -83,21 +87,3 @@ def _node_set(node_set: Mapping[str, Any], applicant: Applicant | None) -> NodeS
         machines_exist=machine["exists"],
         applicant=applicant,
     )
-
-
-def hostlist(nodes: tuple[str, ...]) -> str:
-    """Write nodes of one prefix in Slurm's bracket form; others are listed."""
-    if len(nodes) < 2:
-        return ",".join(nodes)
-    split = [node.rpartition("-") for node in nodes]
-    if len({prefix for prefix, _, _ in split}) > 1 or not all(number.isdigit() for _, _, number in split):
-        return ",".join(nodes)
-    numbers = sorted(int(number) for _, _, number in split)
-    ranges: list[list[int]] = []
-    for number in numbers:
-        if ranges and number == ranges[-1][1] + 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    written = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
-    return f"{split[0][0]}-[{written}]"

@@ -4,9 +4,11 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from blueprints import hostlist
+
 from .applicant import Applicant
 from .document import Check, Verdict
-from .expectation import NodeSet, hostlist
+from .expectation import NodeSet
 from .slurm import AccountedJob, Node, gres_gpus
 
 SERVING = frozenset({"idle", "allocated", "mixed"})
@@ -61,7 +63,7 @@ def node_states(node_set: NodeSet, seen: Seen) -> list[Check]:
         checks.append(_check("node state", name, "idle", measured, Verdict.FAIL, f"{reason}waited {seen.waited_s:.0f} s", look_at))
     idle = tuple(name for name in node_set.nodes if seen.is_free(name))
     if idle:
-        checks.append(_check("node state", hostlist(idle), "idle", "idle", Verdict.PASS, ""))
+        checks.append(_check("node state", hostlist.compress(idle), "idle", "idle", Verdict.PASS, ""))
     return checks
 
 
@@ -115,9 +117,9 @@ def rendezvous(tested: Sequence[str], whole: Mapping[str, Any]) -> list[Check]:
             return f"no answer: {whole['error']}", Verdict.FAIL
         line = seen[name]
         if line.get("unresolved"):
-            return f"does not resolve {hostlist(tuple(line['unresolved']))}", Verdict.FAIL
+            return f"does not resolve {hostlist.compress(line['unresolved'])}", Verdict.FAIL
         if sorted(line.get("met", [])) != everyone:
-            return line.get("meeting") or f"met {hostlist(tuple(line.get('met', []))) or 'nobody'}", Verdict.FAIL
+            return line.get("meeting") or f"met {hostlist.compress(line.get('met', [])) or 'nobody'}", Verdict.FAIL
         return f"met {len(everyone)}", Verdict.PASS
 
     return _per_node("rendezvous by node name", tested, f"met {len(everyone)}", measure, look_at="on {}: `getent hosts`, `ip address`")
@@ -170,7 +172,7 @@ def core_confinement(node_set: NodeSet, tested: Sequence[str], share: Mapping[st
 
 def all_reduce(tested: Sequence[str], outcome: Mapping[str, Any]) -> list[Check]:
     """Values are judged; the rate is reported, as no floor is known for what runs here."""
-    where = hostlist(tuple(tested))
+    where = hostlist.compress(tested)
     expected = f"0 wrong values over {len(tested)} processes"
     look_at = f"as a user: `srun --mpi=pmix -w {where} …`; `srun --mpi=list`"
     if not outcome["lines"]:
@@ -200,7 +202,7 @@ def accounting(applicant: Applicant, node_set: NodeSet, tested: Sequence[str], j
     gpus = node_set.gpu_count * len(tested)
     expected = f"COMPLETED, {applicant.user} of {applicant.account}, {len(tested)} nodes, {gpus} GPUs"
     look_at = f"`sacct -j {job}`; on the controller: `journalctl -u slurmdbd -u slurmctld`"
-    where = hostlist(tuple(tested))
+    where = hostlist.compress(tested)
     if found is None:
         return _check("accounting", where, expected, f"job {job} is not there", Verdict.FAIL, f"waited {waited_s:.0f} s", look_at)
     measured = f"{found.state}, {found.user} of {found.account}, {found.node_count} nodes, {found.gpu_count} GPUs"
@@ -217,7 +219,7 @@ def _per_node(name: str, nodes: Sequence[str], expected: str, measure: Callable[
     for node in nodes:
         alike.setdefault(measure(node), []).append(node)
     return [
-        _check(name, hostlist(tuple(same)), expected, measured, verdict, "", look_at.format(same[0]) if verdict in (Verdict.FAIL, Verdict.ERROR) else "")
+        _check(name, hostlist.compress(same), expected, measured, verdict, "", look_at.format(same[0]) if verdict in (Verdict.FAIL, Verdict.ERROR) else "")
         for (measured, verdict), same in alike.items()
     ]
 

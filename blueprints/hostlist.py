@@ -1,0 +1,76 @@
+"""Slurm's bracket form of host names (`train-[0-3,7],rack[0-1]node[01-16]`).
+
+The standard library only: controllers and login nodes run this file, too.
+Source: scontrol(1), `show hostnames` and `show hostlist`.
+"""
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+
+_NUMBERED = re.compile(r"(.*?)([0-9]+)", re.DOTALL)
+_ENTRY = re.compile(r"(?:[^\[\],]|\[[^\[\]]*\])+")
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+
+
+def expand(text: str) -> tuple[str, ...]:
+    """Give the names of a host list, in its order; of several brackets in one name, the last one counts fastest.
+
+    Raises:
+        ValueError: the brackets don't match, or hold something else than ranges of numbers.
+    """
+    if _ENTRY.sub("", text).strip(","):
+        raise ValueError(f"{text!r} is no host list: its brackets don't match")
+    return tuple(name for entry in _ENTRY.findall(text) for name in _names(entry))
+
+
+def compress(names: Iterable[str]) -> str:
+    """Write each name once: numbered names as ranges, by prefix and number, and then the others."""
+    numbers: dict[tuple[str, int], list[int]] = {}
+    others = []
+    for name in dict.fromkeys(names):
+        matched = _NUMBERED.fullmatch(name)
+        if matched:
+            digits = matched[2]
+            width = len(digits) if digits.startswith("0") and len(digits) > 1 else 0  # 0: no leading zeros
+            numbers.setdefault((matched[1], width), []).append(int(digits))
+        else:
+            others.append(name)
+    return ",".join([*(_ranges(prefix, width, sorted(found)) for (prefix, width), found in sorted(numbers.items())), *sorted(others)])
+
+
+def counted(prefix: str, count: int) -> str:
+    """Write the names `<prefix>0` to `<prefix><count - 1>` without making them: a host group has thousands."""
+    return _range(prefix, 0, [(0, count - 1)]) if count else ""
+
+
+def _names(entry: str) -> Iterator[str]:
+    parts = _BRACKETS.split(entry)  # text, inside of brackets, text, …
+    choices = [(part,) if place % 2 == 0 else tuple(_numbers(part)) for place, part in enumerate(parts)]
+    return ("".join(chosen) for chosen in itertools.product(*choices))
+
+
+def _numbers(inside: str) -> Iterator[str]:
+    for part in inside.split(","):
+        matched = _RANGE.fullmatch(part.strip())
+        if not matched:
+            raise ValueError(f"{part!r} in the brackets of a host list is no range of numbers")
+        first, last = matched[1], matched[2] or matched[1]
+        for number in range(int(first), int(last) + 1):
+            yield f"{number:0{len(first)}d}"
+
+
+def _ranges(prefix: str, width: int, numbers: list[int]) -> str:
+    ranges: list[tuple[int, int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], number)
+        else:
+            ranges.append((number, number))
+    return _range(prefix, width, ranges)
+
+
+def _range(prefix: str, width: int, ranges: list[tuple[int, int]]) -> str:
+    written = ",".join(f"{first:0{width}d}" if first == last else f"{first:0{width}d}-{last:0{width}d}" for first, last in ranges)
+    return f"{prefix}[{written}]" if len(ranges) > 1 or ranges[0][0] != ranges[0][1] else f"{prefix}{written}"
