@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.components.aws.standing import Standing
-from tests.simcloud import client
+from tests.simcloud.aws import client
 
 from . import bars, machine
 

@@ -8,7 +8,7 @@ from typing import Any
 from blueprints.project import project_root
 from tests.components.aws.standing import Standing
 from tests.drift.simulated import PROGRAM
-from tests.simcloud import client
+from tests.simcloud.aws import client
 
 from . import bars, machine
 

@@ -12,7 +12,7 @@ import boto3
 from components.elastic.fleets.aws import Aws
 from components.elastic.fleets.known import Shelf
 from tests.elastic import ec2, values
-from tests.simcloud import client
+from tests.simcloud.aws import client
 
 from . import bars
 

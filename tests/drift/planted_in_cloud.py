@@ -7,7 +7,7 @@ from typing import Any
 
 import boto3
 
-from tests.simcloud.client import REGION, Seen, SimulatedCloud
+from tests.simcloud.aws.client import REGION, Seen, SimulatedCloud
 
 ANYBODY = "0.0.0.0/0"
 EVERYTHING = json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]})

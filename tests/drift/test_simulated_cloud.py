@@ -17,9 +17,9 @@ from stacks.drift.report import Layer, Report, Result
 from tests.components.aws.standing import Standing
 from tests.drift import planted_in_cloud
 from tests.drift.simulated import PROGRAM
-from tests.simcloud import client
-from tests.simcloud.client import SimulatedCloud
-from tests.simcloud.deployment import STACK
+from tests.simcloud.aws import client
+from tests.simcloud.aws.client import SimulatedCloud
+from tests.simcloud.aws.deployment import STACK
 
 pytestmark = pytest.mark.engine
 

@@ -4,7 +4,7 @@ from typing import Any
 import boto3
 import pytest
 
-from tests.simcloud import client
+from tests.simcloud.aws import client
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ from components.elastic.memory import Launch, Store
 from components.elastic.model import Cloud, NodeSet, Table
 from tests.elastic.values import node_set, table
 from tests.elastic.world import Machine, World
-from tests.simcloud import images
-from tests.simcloud.client import REGION, Seen, SimulatedCloud
+from tests.simcloud.aws import images
+from tests.simcloud.aws.client import REGION, Seen, SimulatedCloud
 
 BIG, SMALL = "g6.48xlarge", "g6.12xlarge"
 MARKETS = {"spot": "spot", "block": "capacity-block"}

@@ -21,8 +21,8 @@ from components.elastic.fleets.known import AGAIN_AFTER_S, AGAIN_AT_ONCE, ENDED_
 from components.elastic.memory import Launch
 from components.elastic.model import Lease, Life, NodeSet, Table
 from tests.elastic.values import NOW, launch, node_set, table
-from tests.simcloud import images
-from tests.simcloud.client import REGION, SimulatedCloud
+from tests.simcloud.aws import images
+from tests.simcloud.aws.client import REGION, SimulatedCloud
 
 MACHINE = "g6.48xlarge"
 

@@ -16,7 +16,7 @@ from components.elastic.model import NodeSet
 from tests.elastic import ec2
 from tests.elastic.ec2 import BIG, SMALL, TAGS, Ec2World
 from tests.elastic.world import IDLE_S, JOB_S
-from tests.simcloud.client import REGION, SimulatedCloud
+from tests.simcloud.aws.client import REGION, SimulatedCloud
 
 Make = Callable[..., Ec2World]
 

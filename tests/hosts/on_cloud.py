@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Self
 
 from tests.hosts.deployment import Deployment, deployment
-from tests.simcloud import client
-from tests.simcloud.client import SimulatedCloud
+from tests.simcloud.aws import client
+from tests.simcloud.aws.client import SimulatedCloud
 from tests.simcloud.hosted import hosts, place
 
 NAME = "aws"

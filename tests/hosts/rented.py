@@ -14,7 +14,7 @@ from blueprints import catalog
 from components.aws import image, policies, user_data
 from components.local.machine import command
 from tests.hosts.deployment import wait_until
-from tests.simcloud import client
+from tests.simcloud.aws import client
 from tests.simcloud.hosted import hosts, place
 
 REGION, ZONE = client.REGION, "us-east-1a"

@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
-from tests.simcloud import client, landscape
+from tests.simcloud.aws import client, landscape
 
 
 @pytest.fixture(scope="session")

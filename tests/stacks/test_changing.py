@@ -12,7 +12,7 @@ from stacks import lookup
 from stacks.cli import main, options
 from stacks.engine import preflight
 from tests.components.project import STACK, Project, project
-from tests.simcloud import client
+from tests.simcloud.aws import client
 
 pytestmark = pytest.mark.engine
 

@@ -17,9 +17,9 @@ from blueprints.spec import ClusterSpec
 from components.elastic import model
 from components.elastic.fleets.aws import Aws
 from components.elastic.memory import Launch
-from tests.simcloud import client
-from tests.simcloud.client import REGION, SimulatedCloud
-from tests.simcloud.deployment import STACK, Deployment
+from tests.simcloud.aws import client
+from tests.simcloud.aws.client import REGION, SimulatedCloud
+from tests.simcloud.aws.deployment import STACK, Deployment
 
 MACHINE = {"sockets": 1, "cores_per_socket": 2, "threads_per_core": 1, "memory_mib": 24_000}
 """What the program takes this machine for, so that it is the same everywhere."""

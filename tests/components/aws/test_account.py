@@ -16,8 +16,8 @@ from components.aws.account import read
 from stacks.cli import main, options, up
 from stacks.engine import account
 from stacks.problem import EXIT_FAILED, EXIT_USAGE, Problem
-from tests.simcloud import client, images
-from tests.simcloud.client import REGION, SimulatedCloud
+from tests.simcloud.aws import client, images
+from tests.simcloud.aws.client import REGION, SimulatedCloud
 
 EXIT_INVALID = 2
 MACHINE = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)

@@ -11,9 +11,9 @@ from blueprints.facts import Facts
 from stacks.engine import account
 from tests.components.aws.anything import BUCKET, Writer
 from tests.components.aws.standing import MACHINE, Standing
-from tests.simcloud import client
-from tests.simcloud.client import SimulatedCloud
-from tests.simcloud.deployment import STACK
+from tests.simcloud.aws import client
+from tests.simcloud.aws.client import SimulatedCloud
+from tests.simcloud.aws.deployment import STACK
 
 pytestmark = [pytest.mark.engine, pytest.mark.soak]
 

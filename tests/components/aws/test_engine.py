@@ -8,8 +8,8 @@ import pytest
 
 from tests.components.aws import programs
 from tests.components.aws.standing import Standing
-from tests.simcloud import client, images
-from tests.simcloud.client import REGION, SimulatedCloud
+from tests.simcloud.aws import client, images
+from tests.simcloud.aws.client import REGION, SimulatedCloud
 
 pytestmark = pytest.mark.engine
 

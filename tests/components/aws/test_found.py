@@ -10,9 +10,9 @@ from components.aws import found
 from components.aws.found import KEPT_TAG, Account
 from components.interrupted import ABSENT, Ambiguous, Certainty, Creation, NotAsked, Trace
 from tests.components.aws import programs
-from tests.simcloud import client
-from tests.simcloud.client import REGION, SimulatedCloud
-from tests.simcloud.landscape import TRUST
+from tests.simcloud.aws import client
+from tests.simcloud.aws.client import REGION, SimulatedCloud
+from tests.simcloud.aws.landscape import TRUST
 
 TAGS = {
     "clusterwright:stack": "dev",

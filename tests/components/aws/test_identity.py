@@ -18,7 +18,7 @@ from components.aws import policies
 from components.aws.guest import first_boot
 from tests.components.aws import programs
 from tests.components.registered import Program
-from tests.simcloud import rights
+from tests.simcloud.aws import rights
 
 NO_CONDITION = {
     "logs:CreateLogStream": "the group's ARN is its resource",

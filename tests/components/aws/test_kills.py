@@ -14,9 +14,9 @@ from tests.components.aws import programs
 from tests.components.aws.standing import Standing
 from tests.hosts import deployment as hosts
 from tests.processes import wait_until
-from tests.simcloud import client
-from tests.simcloud.client import SimulatedCloud
-from tests.simcloud.deployment import STACK
+from tests.simcloud.aws import client
+from tests.simcloud.aws.client import SimulatedCloud
+from tests.simcloud.aws.deployment import STACK
 
 pytestmark = pytest.mark.engine
 

@@ -11,8 +11,8 @@ from components.aws.found import Account
 from components.interrupted import ABSENT, Creation
 from tests.components.aws.standing import Standing
 from tests.processes import wait_until
-from tests.simcloud import client
-from tests.simcloud.client import REGION, SimulatedCloud
+from tests.simcloud.aws import client
+from tests.simcloud.aws.client import REGION, SimulatedCloud
 
 pytestmark = pytest.mark.engine
 

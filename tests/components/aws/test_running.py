@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.components.aws.standing import Standing
-from tests.simcloud import client
-from tests.simcloud.client import REGION, SimulatedCloud
+from tests.simcloud.aws import client
+from tests.simcloud.aws.client import REGION, SimulatedCloud
 
 pytestmark = pytest.mark.engine
 

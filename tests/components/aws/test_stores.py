@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.components.aws.standing import PROGRAM, Standing
-from tests.simcloud import client
-from tests.simcloud.client import SimulatedCloud
+from tests.simcloud.aws import client
+from tests.simcloud.aws.client import SimulatedCloud
 
 pytestmark = pytest.mark.engine
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from components.local.machine import disk
 from components.local.machine.names import StackNames
 
-from .. import instances
+from ..aws import instances
 from . import certificates, databases, hosts, image, place
 from .databases import Database
 from .doors import Doors
@@ -23,7 +23,7 @@ from .place import Place
 from .wanted import Disk, Front, Guest, Wanted, wanted
 
 if TYPE_CHECKING:
-    from ..server import World
+    from ..aws.world import World
 
 REGION = "us-east-1"
 LOOK_EVERY_S = 1.0

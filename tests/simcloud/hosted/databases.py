@@ -15,8 +15,8 @@ from components.local.machine import command, disk, record
 from components.local.machine import host as hosts
 from components.local.machine.names import HostNames, StackNames
 
-from ..cloud import Cloud
-from ..store import Thing
+from ..aws.cloud import Cloud
+from ..core.store import Thing
 from . import certificates, shares, wanted
 from . import hosts as bodies
 from .place import Place

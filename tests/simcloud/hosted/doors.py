@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from components.local.machine import command
 
-from .. import listening
-from ..api import door as api_door
-from ..api.protocol import Answer, Request
+from ..aws.api import door as api_door
+from ..core import listening
+from ..core.listening import Answer, Request
 from . import certificates, databases, hosts, metadata, resolver, shares, wanted
 from .place import Place
 
 if TYPE_CHECKING:
-    from ..server import World
+    from ..aws.world import World
 
 HTTP, HTTPS = 80, 443
 OURS = (".amazonaws.com", ".api.aws")

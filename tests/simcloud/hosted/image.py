@@ -15,7 +15,7 @@ from components.finish import content
 from components.local import image as local_image
 from components.provider.kind import Work
 
-from ..cloud import Cloud
+from ..aws.cloud import Cloud
 
 PLAYBOOK = "image.yml"
 OF_A_KERNEL = ("kernel", "driver", "efa_installer", "lustre_client", "mountpoint")

@@ -14,10 +14,10 @@ from typing import Any
 
 from components.local.machine import host
 
-from .. import facts, temporary
-from ..api.protocol import Answer, Request
-from ..cloud import Cloud
-from ..store import Thing
+from ..aws import facts, temporary
+from ..aws.cloud import Cloud
+from ..core.listening import Answer, Request
+from ..core.store import Thing
 from . import wanted
 
 TTL_MOST_S = 21600

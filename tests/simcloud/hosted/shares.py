@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..cloud import Cloud
-from ..resources import groups
-from ..store import Thing
+from ..aws.cloud import Cloud
+from ..aws.resources import groups
+from ..core.store import Thing
 from . import wanted
 
 NFS_PORT, LUSTRE_PORT = 2049, 988

@@ -3,9 +3,9 @@
 import dataclasses
 from collections.abc import Mapping
 
-from .. import instances, layout, machines
-from ..cloud import Cloud
-from ..store import Thing
+from ..aws import instances, layout, machines
+from ..aws.cloud import Cloud
+from ..core.store import Thing
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
