@@ -68,7 +68,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         ]
         if not codec.holds_unknown(news):
             try:
-                failures += [provider_pb2.CheckFailure(property=name, reason=reason) for name, reason in kind.check(_typed(kind, news))]
+                failures += [provider_pb2.CheckFailure(property=name, reason=reason) for name, reason in kind.check(typed(kind, news))]
             except (Refused, pydantic.ValidationError) as error:
                 failures += [provider_pb2.CheckFailure(property="", reason=_reason(error))]
             except Exception as error:
@@ -96,7 +96,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         kind, news = self._kind(request.urn), codec.decode(request.properties)
         if request.preview:
             return provider_pb2.CreateResponse(id="", properties=_planned(kind, request.properties))
-        inputs = _typed(kind, news)
+        inputs = typed(kind, news)
         state = self._attempt(context, request, lambda work: kind.create(inputs, work), kind=kind, wanted=request.properties, recorded=struct_pb2.Struct())
         return provider_pb2.CreateResponse(id=kind.identity(inputs), properties=state)
 
@@ -104,7 +104,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         kind, olds, news = self._kind(request.urn), codec.decode(request.olds), codec.decode(request.news)
         if request.preview:
             return provider_pb2.UpdateResponse(properties=_planned(kind, request.news))
-        inputs = _typed(kind, news)
+        inputs = typed(kind, news)
         state = self._attempt(context, request, lambda work: kind.update(inputs, olds, work), kind=kind, wanted=request.news, recorded=request.olds)
         return provider_pb2.UpdateResponse(properties=state)
 
@@ -112,7 +112,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         kind, state = self._kind(request.urn), codec.decode(request.properties)
         hidden = kind.secret_outputs | codec.secret_names(request.properties)
         try:
-            observed = kind.read(_typed(kind, state), state)
+            observed = kind.read(typed(kind, state), state)
         except Exception as error:
             context.abort(grpc.StatusCode.UNKNOWN, f"cannot be observed: {_reason(error)}")
         if observed is None:
@@ -122,7 +122,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Delete(self, request: Any, context: grpc.ServicerContext) -> Any:
         kind, state = self._kind(request.urn), codec.decode(request.properties)
         try:
-            kind.delete(_typed(kind, state), state, self._work(request, kind))
+            kind.delete(typed(kind, state), state, self._work(request, kind))
         except Exception as error:
             context.abort(grpc.StatusCode.UNKNOWN, _reason(error))
         return empty_pb2.Empty()
@@ -156,7 +156,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         try:
             return codec.encode({**news, **operation(self._work(request, kind)), "complete": True}, secrets=hidden)
         except Exception as error:
-            inputs = _typed(kind, news)
+            inputs = typed(kind, news)
             if isinstance(error, PartlyMade):
                 exists: Values | None = error.outputs
                 reasons: tuple[str, ...] = error.reasons
@@ -176,7 +176,7 @@ def difference(kind: Kind[Any], olds: Values, news: Values) -> dict[str, bool]:
     changed = {name: True for name in _input_names(kind) if olds.get(name) != news.get(name)}
     if codec.holds_unknown(news):
         return changed
-    for name, value in {**dict(kind.expected(_typed(kind, news))), "complete": True}.items():
+    for name, value in {**dict(kind.expected(typed(kind, news))), "complete": True}.items():
         if value is not codec.UNKNOWN and _as_wire(value) != olds.get(name):
             changed.setdefault(name, False)
     return changed
@@ -186,7 +186,7 @@ def _as_wire(value: Any) -> Any:
     return codec.decode(codec.encode({"value": value}))["value"]
 
 
-def _typed(kind: Kind[Any], values: Mapping[str, Any]) -> Any:
+def typed(kind: Kind[Any], values: Mapping[str, Any]) -> Any:
     """Turn plain values into the kind's inputs, a frozen dataclass; other names (outputs in a state) are left aside."""
     names = _input_names(kind)
     return pydantic.TypeAdapter(kind.inputs).validate_python({name: value for name, value in values.items() if name in names})
@@ -198,7 +198,7 @@ def _input_names(kind: Kind[Any]) -> list[str]:
 
 def _planned(kind: Kind[Any], wanted: struct_pb2.Struct) -> struct_pb2.Struct:
     news = codec.decode(wanted)
-    expected: Values = {} if codec.holds_unknown(news) else kind.expected(_typed(kind, news))
+    expected: Values = {} if codec.holds_unknown(news) else kind.expected(typed(kind, news))
     return codec.encode({**news, **expected}, secrets=kind.secret_outputs | codec.secret_names(wanted))
 
 

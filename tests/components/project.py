@@ -33,8 +33,8 @@ for one in json.loads(pathlib.Path("resources.json").read_text()):
 class Project:
     """A project with one stack, driven by the real engine."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, *, stack: str = STACK):
+        self.folder, self.stack = folder, stack
         self.state_folder = folder / "state"
         self._started: list[subprocess.Popen[str]] = []
         self._provider()
@@ -44,7 +44,7 @@ class Project:
         )
         self._write("__main__.py", PROGRAM)
         self.state_folder.mkdir()
-        self.succeed("stack", "init", STACK)
+        self.succeed("stack", "init", stack)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -77,7 +77,7 @@ class Project:
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Start the engine in a process group of its own."""
         process = subprocess.Popen(
-            ["pulumi", *words, "--non-interactive", *([] if words[:2] == ("stack", "init") else ["--stack", STACK])],
+            ["pulumi", *words, "--non-interactive", *([] if words[:2] == ("stack", "init") else ["--stack", self.stack])],
             cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
         self._started.append(process)
@@ -85,7 +85,7 @@ class Project:
 
     def state(self) -> str:
         """The recorded state, as it lies in its file."""
-        return (self.state_folder / ".pulumi" / "stacks" / "clusterwright" / f"{STACK}.json").read_text()
+        return (self.state_folder / ".pulumi" / "stacks" / "clusterwright" / f"{self.stack}.json").read_text()
 
     def recorded(self, name: str) -> Mapping[str, Any] | None:
         """What the state says of a resource."""
