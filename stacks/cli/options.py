@@ -152,7 +152,7 @@ def examined(stack_name: str, settled: settings.Settings, *, target: str, origin
 
 def placed(findings: Sequence[Finding], origin: str) -> tuple[Finding, ...]:
     """Say of findings about the choice of a target what chose it."""
-    return tuple(dataclasses.replace(found, where=Position(origin)) if found.code in _OF_TARGET else found for found in findings)
+    return tuple(dataclasses.replace(found, subject=Position(origin)) if found.code in _OF_TARGET else found for found in findings)
 
 
 def to_stand_up(options: argparse.Namespace) -> Loaded:

@@ -6,6 +6,7 @@ import pytest
 
 from blueprints import display, finding, load
 from blueprints.facts import Facts
+from blueprints.finding import page as page_of_findings
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 
@@ -187,7 +188,7 @@ def test_the_last_line_says_where_the_errors_are_among_others(found: list[findin
 
 
 def test_a_page_that_is_too_long_shows_its_errors() -> None:
-    warnings = [finding_at(WARNING, line) for line in range(1, finding.SHOWN_AT_MOST + 50)]
+    warnings = [finding_at(WARNING, line) for line in range(1, page_of_findings.SHOWN_AT_MOST + 50)]
     page = finding.render([*warnings, finding_at(ERROR, 900)])
     assert "what 900" in page
     assert "what 99 " in page.replace("\n", " ")
