@@ -10,6 +10,7 @@ import pulumi_aws as aws
 from blueprints.spec import ClusterSpec, FileSystem, HostGroup, Machine, NodeSet
 
 from .. import contract
+from ..bootstrap.config import FstabEntry, HostConfig
 from ..expected import expected
 from ..provider.resource import OwnResource
 from . import policies, zones
@@ -28,7 +29,7 @@ from .network import Network, NetworkArgs
 from .secrets import HostKeys, HostKeysArgs
 from .security import Security, SecurityArgs, is_public
 from .template import names_group
-from .user_data import Birth, FsTab, cloud_config
+from .user_data import user_data
 
 _STATE, _CLUSTER_FOLDER = "_state", "_cluster"  # no file system of a blueprint can have these names
 
@@ -366,22 +367,20 @@ class Aws:
         )
 
         def write(values: Mapping[str, Any]) -> str:
-            rows = [FsTab(source, mount.target, kind=mount.kind, options=mount.options) for source, mount in zip(values["sources"], mounts, strict=True)]
-            birth = Birth(
+            rows = [FstabEntry(source, mount.target, kind=mount.kind, options=mount.options) for source, mount in zip(values["sources"], mounts, strict=True)]
+            config = HostConfig(
                 role=group.role,
                 cluster=spec.name,
                 group=group.name,
-                region=spec.network.region,
                 controllers=tuple(values["controllers"]),
                 admin_key=values["admin_key"],
-                secret_arn=values["secret"],
                 mounts=tuple(rows),
                 scratch=scratch,
                 exports=exports,
                 clients=spec.network.cidr,
                 expected=has_to_have,
             )
-            return encoded(cloud_config(birth))
+            return encoded(user_data(config, region=spec.network.region, secret_arn=values["secret"]))
 
         return known.apply(write)
 

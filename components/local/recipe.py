@@ -1,10 +1,10 @@
 """What a host of a pool boots with, from the pool's inputs. Pure, and without the engine, as the service that starts elastic hosts needs it too."""
 
-import base64
 import dataclasses
 import ipaddress
 
-from ..expected import PLACE as EXPECTED
+from ..bootstrap import files
+from ..bootstrap.config import HostConfig, HostKeys
 from .machine import host as hosts
 from .machine.names import StackNames
 
@@ -70,23 +70,16 @@ def boot(inputs: HostPoolInputs, number: int) -> hosts.Boot:
     )
 
 
-def seeds(inputs: HostPoolInputs) -> tuple[hosts.Seed, ...]:
-    """Give the files that are on every host's disk before its first boot."""
-    settings = {
-        "CLUSTERWRIGHT_ROLE": inputs.role,
-        "CLUSTERWRIGHT_CLUSTER": inputs.cluster,
-        "CLUSTERWRIGHT_GROUP": inputs.group,
-        "CLUSTERWRIGHT_CONTROLLERS": ",".join(inputs.controllers),
-    }
-    if inputs.simulated_gpus:
-        settings |= {"CLUSTERWRIGHT_SIMULATED_GPUS": str(inputs.simulated_gpus), "CLUSTERWRIGHT_GPU_MAJOR": str(SIMULATED_GPU_MAJOR)}
-    files = [
-        hosts.Seed("/etc/clusterwright/secrets/munge.key", base64.b64decode(inputs.munge_key), mode=0o400),
-        hosts.Seed("/etc/clusterwright/node.env", "".join(f"{name}={value}\n" for name, value in settings.items()).encode()),
-        hosts.Seed("/root/.ssh/authorized_keys", f"{inputs.admin_public_key}\n".encode(), mode=0o600),
-    ]
-    if inputs.expected:
-        files.append(hosts.Seed(EXPECTED, inputs.expected.encode()))
-    if inputs.host_key:
-        files.append(hosts.Seed("/etc/ssh/ssh_host_ed25519_key", inputs.host_key.encode(), mode=0o600))
-    return tuple(files)
+def seeds(inputs: HostPoolInputs) -> tuple[files.File, ...]:
+    """List the files that are on every host's disk before its first boot."""
+    gpus = {"CLUSTERWRIGHT_SIMULATED_GPUS": str(inputs.simulated_gpus), "CLUSTERWRIGHT_GPU_MAJOR": str(SIMULATED_GPU_MAJOR)} if inputs.simulated_gpus else {}
+    config = HostConfig(
+        role=inputs.role,
+        cluster=inputs.cluster,
+        group=inputs.group,
+        controllers=inputs.controllers,
+        admin_key=inputs.admin_public_key,
+        expected=inputs.expected,
+        settings=gpus,
+    )
+    return files.complete(config, HostKeys(inputs.munge_key, inputs.host_key))

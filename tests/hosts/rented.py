@@ -12,6 +12,7 @@ import boto3
 
 from blueprints import catalog
 from components.aws import image, policies, user_data
+from components.bootstrap.config import HostConfig
 from components.local.machine import command
 from tests.hosts.deployment import wait_until
 from tests.simcloud.aws import client
@@ -42,10 +43,9 @@ class Rented:
     def birth(self, **changed: Any) -> str:
         """Write user data as the project does."""
         values: dict[str, Any] = {
-            "role": "access", "cluster": "small", "group": "node", "region": REGION, "controllers": ("192.0.2.1",), "admin_key": self.key.with_suffix(".pub").read_text().strip(),
-            "secret_arn": self.ids["secret"],
+            "role": "access", "cluster": "small", "group": "node", "controllers": ("192.0.2.1",), "admin_key": self.key.with_suffix(".pub").read_text().strip(),
         }  # fmt: skip
-        return user_data.cloud_config(user_data.Birth(**(values | changed)))
+        return user_data.user_data(HostConfig(**(values | changed)), region=REGION, secret_arn=self.ids["secret"])
 
     def run(self, name: str, *, text: str | None = None, subnet: str = "near", groups: Sequence[str] = ("hosts",), **more: Any) -> str:
         """Start an instance by the API and give its id."""

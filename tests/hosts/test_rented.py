@@ -11,7 +11,7 @@ import pytest
 
 from blueprints.project import project_root
 from components.aws import policies, storage
-from components.aws.user_data import FsTab
+from components.bootstrap.config import FstabEntry
 from components.local.machine import command
 from components.local.machine import host as hosts
 from tests.hosts import rented
@@ -37,13 +37,13 @@ def file_system(account: Rented, *, subnet: str = "near", group: str = "storage"
     return f"{made}.efs.{rented.REGION}.amazonaws.com"
 
 
-def nfs(name: str, target: str, *options: str) -> FsTab:
-    return FsTab(f"{name}:/", target, "nfs4", (*storage.NFS_OPTIONS, *options))
+def nfs(name: str, target: str, *options: str) -> FstabEntry:
+    return FstabEntry(f"{name}:/", target, "nfs4", (*storage.NFS_OPTIONS, *options))
 
 
-def disk(volume: str, target: str) -> FsTab:
+def disk(volume: str, target: str) -> FstabEntry:
     source = f"/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_{volume.replace('-', '')}"
-    return FsTab(source, target, "xfs", ("nofail", "noatime", "x-systemd.makefs", "x-systemd.device-timeout=600"))
+    return FstabEntry(source, target, "xfs", ("nofail", "noatime", "x-systemd.makefs", "x-systemd.device-timeout=600"))
 
 
 @pytest.fixture(scope="module")

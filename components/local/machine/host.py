@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ...bootstrap.files import File
 from . import cgroup, command, disk, record
 from .names import HostNames
 
@@ -27,15 +28,6 @@ NSPAWN_FOLDERS = (disk.NSPAWN_ROOT / "unix-export", disk.NSPAWN_ROOT / "propagat
 HOST_KEY = "etc/ssh/ssh_host_ed25519_key"
 PRIVATE_FOLDERS = frozenset({"root", "secrets"})
 """Names of folders that only root may look into; a folder on the host's own disk takes the place of the image's, mode included."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Seed:
-    """A file that is on the disk before the first boot, as a cloud's user data would put it there."""
-
-    path: str
-    content: bytes
-    mode: int = 0o644
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,7 +56,7 @@ class Boot:
     """Its uptime counts from its own boot, not from the machine's: Slurm takes no node that it asked for and that booted before."""
 
 
-def fingerprint(seeds: Sequence[Seed], boot: Boot) -> str:
+def fingerprint(seeds: Sequence[File], boot: Boot) -> str:
     """Give a hash of all that a host boots with; a running host with another one has to boot again."""
     total = hashlib.sha256(json.dumps(dataclasses.asdict(boot), sort_keys=True).encode())
     for seed in seeds:
@@ -84,7 +76,7 @@ def make_disk(host: HostNames, *, image: str) -> str:
     return incarnation
 
 
-def write_seeds(host: HostNames, seeds: Sequence[Seed]) -> None:
+def write_seeds(host: HostNames, seeds: Sequence[File]) -> None:
     """Write the seeds on the disk of a host that does not run."""
     for seed in seeds:
         path = host.upper / seed.path.lstrip("/")

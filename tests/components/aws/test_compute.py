@@ -14,6 +14,7 @@ from pulumi_aws import ec2
 from blueprints import catalog, spec
 from components.aws import template, user_data
 from components.aws.storage import NFS_OPTIONS
+from components.bootstrap.config import FstabEntry, HostConfig
 from components.elastic import model
 from tests.components.aws import programs
 from tests.components.registered import Program
@@ -184,12 +185,10 @@ def told(rows: int, letters: int) -> str:
     """Write the user data of a host with so many mounts, whose names are random and have so many letters each."""
     words = random.Random(0)
     names = ["".join(words.choices(string.ascii_letters + string.digits, k=letters)) for _ in range(2 * rows)]
-    mounts = tuple(user_data.FsTab(f"{one}:/", f"/{other}", "nfs4", NFS_OPTIONS) for one, other in zip(names[:rows], names[rows:], strict=True))
+    mounts = tuple(FstabEntry(f"{one}:/", f"/{other}", "nfs4", NFS_OPTIONS) for one, other in zip(names[:rows], names[rows:], strict=True))
     expected = json.dumps({"mounts": [mount.target for mount in mounts]})
-    birth = user_data.Birth(
-        "compute", "a", group="train", region="us-east-1", controllers=("10.0.0.1",), admin_key="key", secret_arn="arn", mounts=mounts, expected=expected
-    )
-    return user_data.cloud_config(birth)
+    config = HostConfig("compute", "a", group="train", controllers=("10.0.0.1",), admin_key="key", mounts=mounts, expected=expected)
+    return user_data.user_data(config, region="us-east-1", secret_arn="arn")
 
 
 def test_a_first_boot_leaves_the_sources_of_packages_and_installs_nothing() -> None:

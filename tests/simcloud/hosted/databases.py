@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from components.bootstrap.files import File
 from components.local.machine import command, disk, record
 from components.local.machine import host as hosts
 from components.local.machine.names import HostNames, StackNames
@@ -114,7 +115,7 @@ def serve(place: Place, one: Database, *, lowers: tuple[str, ...], folder: Path)
     bodies.remove(host)
     hosts.make_disk(host, image=bodies.IMAGE)
     # The image's own is a link into a folder that databases don't have, and MariaDB's installer wants to find its host there.
-    hosts.write_seeds(host, [hosts.Seed("/etc/hosts", f"127.0.0.1 localhost\n{one.address} {host.hostname}\n".encode())])
+    hosts.write_seeds(host, [File("/etc/hosts", f"127.0.0.1 localhost\n{one.address} {host.hostname}\n".encode())])
     settings = host.state / "settings"
     record.write_text(settings / "server.cnf", configuration(one))
     record.write_text(settings / "first.sql", first_words(one), mode=0o600)

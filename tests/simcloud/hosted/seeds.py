@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from components.bootstrap.files import File
 from components.local.machine import command
-from components.local.machine.host import Seed
 from components.local.recipe import SIMULATED_GPU_MAJOR
 
 FILES = Path(__file__).parent / "guest"
@@ -16,7 +16,7 @@ EARLY = "/etc/systemd/system/systemd-tmpfiles-setup.service.d"
 """Of a unit that every host runs before anything that could look for hardware."""
 
 
-def seeds(*, hostname: str, gateway: str, authority: str, lowers: Sequence[str], gpus: int, efa: int) -> tuple[Seed, ...]:
+def seeds(*, hostname: str, gateway: str, authority: str, lowers: Sequence[str], gpus: int, efa: int) -> tuple[File, ...]:
     """Give the files.
 
     Args:
@@ -25,22 +25,22 @@ def seeds(*, hostname: str, gateway: str, authority: str, lowers: Sequence[str],
         gpus, efa: how many GPUs and EFA devices the host is to see.
     """
     bundle = next((path.read_text() for lower in lowers if (path := Path(lower) / BUNDLE).is_file()), "")
-    programs = [Seed(f"/usr/sbin/{name}", _file("mount-nfs", gateway), mode=0o755) for name in MOUNTS]
+    programs = [File(f"/usr/sbin/{name}", _file("mount-nfs", gateway), mode=0o755) for name in MOUNTS]
     hardware = _file("hardware.conf", gateway).replace(b"GPUS EFA MAJOR", f"{gpus} {efa} {SIMULATED_GPU_MAJOR}".encode())
     return (
         *programs,
-        Seed("/usr/sbin/simulated-hardware", _file("hardware", gateway), mode=0o755),
-        Seed(f"{EARLY}/simulated-hardware.conf", hardware),
-        Seed("/etc/systemd/system/clusterwright-guard.service.d/simulated.conf", _file("guard.conf", gateway)),
-        Seed("/usr/sbin/mount.awaited-xfs", _file("mount-disk", gateway), mode=0o755),
-        Seed("/etc/systemd/system-generators/simulated-disks", _file("disk-generator", gateway), mode=0o755),
-        *(Seed(f"/etc/systemd/system/{unit}.service.d/simulated.conf", _file("platform.conf", gateway)) for unit in NETWORK_STAGE),
-        Seed("/etc/cloud/cloud.cfg.d/95_simulated.cfg", _file("cloud.cfg", gateway)),
-        Seed("/etc/systemd/system/run-rpc_pipefs.mount", b""),  # the kernel has no NFS; an empty unit is one that never starts
-        Seed("/etc/hostname", f"{hostname}\n".encode()),
-        Seed(f"/{BUNDLE}", f"{bundle}{authority}".encode()),
+        File("/usr/sbin/simulated-hardware", _file("hardware", gateway), mode=0o755),
+        File(f"{EARLY}/simulated-hardware.conf", hardware),
+        File("/etc/systemd/system/clusterwright-guard.service.d/simulated.conf", _file("guard.conf", gateway)),
+        File("/usr/sbin/mount.awaited-xfs", _file("mount-disk", gateway), mode=0o755),
+        File("/etc/systemd/system-generators/simulated-disks", _file("disk-generator", gateway), mode=0o755),
+        *(File(f"/etc/systemd/system/{unit}.service.d/simulated.conf", _file("platform.conf", gateway)) for unit in NETWORK_STAGE),
+        File("/etc/cloud/cloud.cfg.d/95_simulated.cfg", _file("cloud.cfg", gateway)),
+        File("/etc/systemd/system/run-rpc_pipefs.mount", b""),  # the kernel has no NFS; an empty unit is one that never starts
+        File("/etc/hostname", f"{hostname}\n".encode()),
+        File(f"/{BUNDLE}", f"{bundle}{authority}".encode()),
         # Programs that use OpenSSL's own way look up one file, named by a hash.
-        Seed(f"/etc/ssl/certs/{_hash(authority)}.0", authority.encode()),
+        File(f"/etc/ssl/certs/{_hash(authority)}.0", authority.encode()),
     )
 
 
