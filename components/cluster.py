@@ -1,18 +1,14 @@
 """The composition root: site → network → storage → control → compute → access → finish → accept."""
 
-import importlib
 from typing import Any
 
 import pulumi
 
 from blueprints.spec import ClusterSpec, as_record
 
-from . import contract, extras
+from . import contract, errors, registry
 from .finish import content
 from .provider.resource import OwnResource
-
-TARGETS = {"aws": "components.aws.target:Aws", "local": "components.local.target:Local"}
-"""Where clusters can land. A target's module is imported only when it is chosen, so that its cloud's SDK is needed by its users only."""
 
 
 class Cluster(pulumi.ComponentResource):
@@ -132,9 +128,8 @@ def _provided(control: contract.Control, fleet: pulumi.Output[dict[str, Any]] | 
 
 def _target(name: str) -> type[contract.Target]:
     try:
-        extras.require(name)
-    except extras.Missing as missing:
-        raise pulumi.RunError(str(missing)) from None
-    module, _, cls = TARGETS[name].partition(":")
-    found: type[contract.Target] = getattr(importlib.import_module(module), cls)
+        registry.require_sdk(name)
+    except errors.SdkMissing as missing:
+        raise pulumi.RunError(missing.page().removeprefix("error: ")) from None
+    found: type[contract.Target] = registry.load(registry.TARGETS[name].cluster)
     return found

@@ -12,13 +12,6 @@ import pulumi
 
 from blueprints.spec import ClusterSpec, FileSystem, HostGroup, NodeSet
 
-STATE_MOUNT = "/var/lib/clusterwright/state"
-"""Where controllers keep what must survive their disks: accounting database and Slurm's saved state."""
-CLUSTER_FOLDER = "/var/lib/clusterwright/cluster"
-"""What all hosts read and a controller writes: the table of users, the table of hosts."""
-NAMES = "names/hosts"
-"""The table of hosts in it, where finishing and the elastic program write it: in a folder of Slurm's user, which that program runs as."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Hosts:

@@ -1,11 +1,13 @@
 """What stops a command, as the one page that a user reads."""
 
+from components import errors
+
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 """What was asked for can't be meant, or what was named can't be read."""
 
 
-class Problem(Exception):
+class Problem(errors.Refusal):
     """A command can't go on.
 
     Args:
@@ -16,8 +18,5 @@ class Problem(Exception):
     """
 
     def __init__(self, what: str, *, why: str, remedy: str, status: int = EXIT_FAILED):
-        super().__init__(what)
-        self.what, self.why, self.remedy, self.status = what, why, remedy, status
-
-    def page(self) -> str:
-        return f"error: {self.what}\n  why: {self.why}\n  do:  {self.remedy}"
+        super().__init__(what, why=why, remedy=remedy)
+        self.status = status

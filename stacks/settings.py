@@ -8,10 +8,10 @@ from typing import Any, Self
 
 from blueprints.display import near, quoted
 from blueprints.finding import Finding, Invalid, Level, Position
+from components import registry
 
 NAMESPACE = "clusterwright"
 DEFAULT_BLUEPRINT = "starter"
-DEFAULT_TARGET = "local"
 
 
 class Code(enum.StrEnum):
@@ -35,7 +35,7 @@ class Settings:
     """What a stack chooses: the blueprint, where it lands, and its own values."""
 
     blueprint: str = DEFAULT_BLUEPRINT
-    target: str = DEFAULT_TARGET
+    target: str = registry.DEFAULT
     overrides: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 

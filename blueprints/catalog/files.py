@@ -38,6 +38,11 @@ def table(name: str) -> Sequence[Mapping[str, str]]:
         return list(csv.DictReader(file, strict=True))
 
 
+def has_table(name: str) -> bool:
+    """Say whether there is a CSV file of this name."""
+    return (FOLDER / f"{name}.csv").is_file()
+
+
 @functools.cache
 def mapping(name: str) -> Mapping[str, Any]:
     """Give what a YAML file maps.

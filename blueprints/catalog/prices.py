@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from . import files
 
-TARGETS = ("aws", "gcp")
-
 _ANYWHERE = "*"
 """Stands for every region of a target."""
 
@@ -54,7 +52,7 @@ class StoragePrice:
 @functools.cache
 def prices(target: str) -> Mapping[tuple[str, str, str], Price]:
     """Give a target's prices of machines by machine, region and capacity; none for a target without a table."""
-    if target not in TARGETS:
+    if not files.has_table(f"prices/{target}"):
         return {}
     return {(row["machine"], row["region"], row["capacity"]): _price(row) for row in files.table(f"prices/{target}")}
 

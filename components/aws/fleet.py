@@ -7,7 +7,7 @@ import pulumi
 
 from blueprints.spec import ClusterSpec, NodeSet
 
-from .. import contract
+from .. import host_folders
 from .compute import NodeTemplate
 
 VERSION = 1
@@ -40,7 +40,7 @@ def table(cluster: ClusterSpec, rows: list[Row], *, stack: str, owner: pulumi.In
             "owner": mark,
             "region": cluster.network.region,
             "domain": cluster.network.domain,
-            "names": f"{contract.CLUSTER_FOLDER}/{contract.NAMES}",
+            "names": f"{host_folders.CLUSTER}/{host_folders.NAMES}",
             "node_sets": [_row(row.node_set, one, subnet_id) for row, one in zip(rows, given, strict=True)],
         }
 

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..discovery import Unanswered
 from .names import CLUSTER_TAG, NODE_SET_TAG, NODE_TAG, OWNER_TAG, PART_TAG, STACK_TAG
 
 COMPUTE = "compute"
@@ -25,10 +26,6 @@ BUILDER_TAG = "CreatedBy"
 _NO_IMAGE = ("InvalidAMIID.NotFound", "InvalidAMIID.Unavailable")
 
 WITHOUT_SDK = "the module {} is missing: AWS's SDK comes with `make setup EXTRAS=aws`"
-
-
-class Unanswered(Exception):
-    """EC2 could not be asked; the text says why."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ another. What starts hosts takes the AMI's id from this resource, so that it goe
 import dataclasses
 from typing import ClassVar
 
+from .. import discovery
 from ..provider.kind import Kind, Refused, Values, Work
 from . import instances
 
@@ -51,5 +52,5 @@ class MachineImage(Kind[MachineImageInputs]):
                 work.tell(f"{inputs.image} and its snapshots stay, and are paid for: {', '.join(sorted(templates))}, not of this stack, starts instances of it")
                 return
             ec2.end_image(inputs.image)
-        except instances.Unanswered as error:
+        except discovery.Unanswered as error:
             raise Refused(f"{inputs.image} can't be deregistered: {error}") from error

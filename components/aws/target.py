@@ -9,7 +9,7 @@ import pulumi_aws as aws
 
 from blueprints.spec import ClusterSpec, FileSystem, HostGroup, Machine, NodeSet
 
-from .. import contract
+from .. import contract, host_folders
 from ..bootstrap.config import FstabEntry, HostConfig
 from ..expected import expected
 from ..provider.resource import OwnResource
@@ -99,7 +99,7 @@ class Aws:
             further_subnets=self._controllers_subnets[1:],
         )
         # What finishing writes for all hosts (users, names of hosts): made again by the next `up`, so nothing to protect.
-        folder = files.NfsArgs(place, name="cluster", mount=contract.CLUSTER_FOLDER, protect=False, keep=False, part="control")
+        folder = files.NfsArgs(place, name="cluster", mount=host_folders.CLUSTER, protect=False, keep=False, part="control")
         self._cluster_folder = files.Nfs(_CLUSTER_FOLDER, folder, opts=self._opts)
         # A zone that only its owner knows is read off the mount target, which stands in it.
         self._place = dataclasses.replace(place, zone=self._network.cluster_zone or self._cluster_folder.zone)
@@ -235,11 +235,11 @@ class Aws:
         volumes, mounts = [], []
         if shared and self._security.state is not None:
             place = dataclasses.replace(self._place, security_group=self._security.state)
-            args = files.NfsArgs(place, name="state", mount=f"{contract.STATE_MOUNT}/slurmctld", protect=protect, keep=False, part="control")
+            args = files.NfsArgs(place, name="state", mount=f"{host_folders.STATE}/slurmctld", protect=protect, keep=False, part="control")
             mounts.append(files.Nfs(_STATE, args, opts=self._opts).mount)
         if group.count and (embedded or not shared):
             # Two disks of different use have different names: what one holds is not where the other has it, and a protected one is not taken for the other.
-            name, where = ("accounting", f"{contract.STATE_MOUNT}/mysql") if shared else ("state", contract.STATE_MOUNT)
+            name, where = ("accounting", f"{host_folders.STATE}/mysql") if shared else ("state", host_folders.STATE)
             disk = VolumeArgs(self._names, name=name, part="control", zone=self._place.zone, size_gib=STATE_GIB, mount=where, protect=protect, snapshot=protect)
             volumes.append(Volume(name, disk, opts=self._opts))
         return volumes, mounts

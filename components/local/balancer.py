@@ -4,8 +4,9 @@ import dataclasses
 import ipaddress
 from pathlib import Path
 
+from .. import atomic_files
 from ..provider.kind import Kind, Values, Work
-from .machine import claim, record
+from .machine import claim
 from .machine import host as hosts
 from .machine.names import HostNames, StackNames
 
@@ -57,7 +58,7 @@ class Balancer(Kind[BalancerInputs]):
         hosts.kill(host)
         work.wait_until(lambda: hosts.is_gone(host), awaiting="the previous balancer to end", within_s=STOP_WITHIN_S)
         hosts.make_disk(host, image=inputs.image)
-        record.write_text(_file(host), configuration(inputs))
+        atomic_files.write_text(_file(host), configuration(inputs))
         boot = hosts.Boot(
             address=inputs.address,
             prefix=ipaddress.ip_network(inputs.cidr).prefixlen,

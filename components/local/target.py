@@ -8,15 +8,13 @@ import pulumi
 from blueprints.project import project_root
 from blueprints.spec import ClusterSpec, FileSystem, HostGroup, NodeSet
 
-from .. import contract
+from .. import contract, host_folders
 from ..expected import expected
 from ..finish import content
 from ..provider.resource import OwnResource, plain
 from .machine.host import GUEST_DOOR
 from .machine.names import SERVICE_SOCKET, STATE_VOLUME
 
-STATE_MOUNT = "/var/lib/clusterwright/state"
-"""Where the controller keeps what must survive its disk: accounting database and Slurm's saved state."""
 BOOT_TIMEOUT_S = 300
 """From the call to a node that answers the scheduler. Seconds on an idle machine; many hosts on few cores take longer."""
 IDLE_S = 60
@@ -67,7 +65,7 @@ class Local:
         return [self._folder(one.name, target=one.mount, protect=one.protect) for one in file_systems]
 
     def control(self, group: HostGroup, *, mounts: Sequence[contract.Mount]) -> contract.Control:
-        state = self._folder(STATE_VOLUME, target=STATE_MOUNT, protect=self._spec.database.protect)
+        state = self._folder(STATE_VOLUME, target=host_folders.STATE, protect=self._spec.database.protect)
         return contract.SlurmHosts(self._pool(group, mounts=[*mounts, state]))
 
     def compute(self, node_set: NodeSet, *, mounts: Sequence[contract.Mount], control: contract.Control) -> contract.Hosts:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from blueprints.finding import Invalid, as_record, render
+from components import errors
 
 from ..problem import EXIT_FAILED, Problem
 
@@ -71,9 +72,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             print(render(invalid.findings, colour=sys.stderr.isatty()), end="", file=sys.stderr)
         return EXIT_INVALID
-    except Problem as problem:
-        print(problem.page(), file=sys.stderr)
-        return problem.status
+    except errors.Refusal as refusal:
+        print(refusal.page(), file=sys.stderr)
+        return refusal.status if isinstance(refusal, Problem) else EXIT_FAILED
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:

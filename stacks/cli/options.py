@@ -14,12 +14,13 @@ from blueprints.language import TargetName
 from blueprints.language.overrides import Given
 from blueprints.load import Loaded, examine, require_decided
 from blueprints.project import project_root
-from components.local.machine.names import StackNames
+from components import registry, stack_name
 
 from .. import lookup, settings
 from ..project import stack_file
 
-DEFAULT_STACK = "local"
+DEFAULT_STACK = registry.DEFAULT
+"""The stack that a user has without naming one has the name of the target that needs no account."""
 _OF_TARGET = (Code.TARGET_NOT_BUILT, Code.TARGET_UNKNOWN)
 """Findings about the choice of the target itself."""
 
@@ -30,7 +31,7 @@ def stack(parser: argparse.ArgumentParser) -> None:
 
 def _stack_name(word: str) -> str:
     try:
-        return StackNames(word).stack
+        return stack_name.require(word)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

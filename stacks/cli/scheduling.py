@@ -5,6 +5,7 @@ import getpass
 import sys
 from pathlib import Path
 
+from blueprints import catalog
 from blueprints.project import project_root
 
 from .. import settings
@@ -57,9 +58,9 @@ def run(given: argparse.Namespace) -> int:
         target=settings.parse(options.recorded_settings(given.stack), stack=given.stack).target,
     )
     files = schedule.files(given.kind, wanted)
-    if wanted.target == "local" and given.kind not in ON_A_MACHINE:
+    if wanted.target in catalog.target_names() and catalog.target(wanted.target).hosts == "here" and given.kind not in ON_A_MACHINE:
         print(
-            f"warning: the hosts of stack {given.stack} are on one machine (target local), and only that machine's own systemd or cron can look at them",
+            f"warning: the hosts of stack {given.stack} are on one machine (target {wanted.target}), and only that machine's own systemd or cron can look at them",
             file=sys.stderr,
         )
     if given.to is None:

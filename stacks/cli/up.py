@@ -7,7 +7,7 @@ from blueprints import finding
 from blueprints.codes import Code
 from blueprints.finding import Invalid, Level
 from blueprints.load import Loaded
-from components import extras
+from components import registry
 
 from ..engine import account, commands, preflight, recovery
 from ..problem import Problem
@@ -24,11 +24,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     loaded = options.to_stand_up(given)  # one page of findings now, rather than from inside the engine
     target, region = loaded.spec.target, loaded.spec.network.region
-    _require_sdk(target)
+    registry.require_sdk(target)
     commands.require()
     commands.prepare(given.stack)
     preflight.examine(given.stack, loaded.spec)
-    if account.has_account(target) and not given.unasked:
+    if registry.has_account(target) and not given.unasked:
         hold_against_account(loaded, given.stack, stands=_stands(given.stack))
     else:
         finding_list.show(loaded.findings)
@@ -74,10 +74,3 @@ def _as_warning(found: finding.Finding) -> finding.Finding:
 def _stands(stack: str) -> bool:
     """Say whether something of the stack is in an account already."""
     return commands.exists(stack) and recovery.is_elsewhere(commands.resources(stack))
-
-
-def _require_sdk(target: str) -> None:
-    try:
-        extras.require(target)
-    except extras.Missing as missing:
-        raise Problem(missing.what, why=missing.why, remedy=missing.remedy) from None

@@ -5,24 +5,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from components import host_folders, registry
+
 from .codes import Code
 from .record import Known, KnownHost
 from .report import Drift, Layer, Unchecked, drift
 
 LEAST_FREE = 0.05
 """Share of a file system, in space and in numbers of files, below which it counts as nearly full."""
-CLUSTER_FOLDER = "/var/lib/clusterwright/cluster"
-STATE_FOLDER = "/var/lib/clusterwright/state"
 RDMA_ACTIVE = "ACTIVE"
 
 
 def mounts(spec: Mapping[str, Any], role: str) -> tuple[str, ...]:
     """Name what a host of a role has mounted."""
-    own = [CLUSTER_FOLDER] if spec["target"] == "local" else []
-    # Of two controllers each mounts the state that they share; on this machine it is in the folder that one has.
-    of_control = f"{STATE_FOLDER}/slurmctld" if spec["control"]["count"] > 1 and spec["target"] != "local" else STATE_FOLDER
-    state = [of_control] if role == "control" else []
-    return (*(entry["mount"] for entry in spec["storage"]), *own, *state)
+    target = registry.discovery(spec["target"])
+    own = target.mounts(role, controllers=spec["control"]["count"]) if target else ()
+    return (*(entry["mount"] for entry in spec["storage"]), *own)
 
 
 def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Drift]:
@@ -79,7 +77,7 @@ def _mounts(host: KnownHost, present: Mapping[str, Mapping[str, Any]], spec: Map
                 Layer.CAPABILITY, Code.MOUNT_MISSING, where, what, remedy="look at its server", desired="mounted", recorded="mounted", actual=mounted["error"]
             )
         is_read_only = "ro" in mounted["options"]
-        if is_read_only and not (target == CLUSTER_FOLDER and host.role != "control"):
+        if is_read_only and not (target == host_folders.CLUSTER and host.role != "control"):
             remedy = f"`mount -o remount,rw {target}` on {host.name}; look at the kernel's log first: a failing disk is mounted so by itself"
             what = "the file system is mounted read-only"
             yield drift(Layer.CAPABILITY, Code.MOUNT_CHANGED, where, what, remedy=remedy, desired="rw", recorded="rw", actual="ro")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from components import discovery, registry
+
 from ..engine import preview
 from . import attached, capability, cloud, elastic, facts, hints, hosts, record, slurm, unrecorded, versions
 from .codes import Code
@@ -66,7 +68,9 @@ def _cloud(stack_name: str, known: record.Known, folder: Path | None) -> list[Re
     begun = time.monotonic()
     with ThreadPoolExecutor(4) as pool:
         world, program = pool.submit(preview.world, stack_name, folder), pool.submit(preview.program, stack_name, folder)
-        instances, beside = pool.submit(unrecorded.look, stack_name, known.spec), pool.submit(attached.look, known)
+        target, described = registry.discovery(known.spec["target"]), elastic.discovered(stack_name, known)
+        instances = pool.submit(target.instances, described) if target else None
+        beside = pool.submit(target.attachments, described) if target else None
     findings: list[Drift] = []
     unchecked: list[Unchecked] = []
     failures: list[str] = []
@@ -87,16 +91,16 @@ def _cloud(stack_name: str, known: record.Known, folder: Path | None) -> list[Re
     findings += cloud.findings(seen.steps, asked, pending=known.pending, recorded=known.resources)
     unchecked += [*cloud.left_out(seen.steps), *cloud.unread(seen.unread)]
     try:
-        differing, not_compared = unrecorded.findings(instances.result(), known, moment=dt.datetime.now(dt.UTC))
+        differing, not_compared = unrecorded.findings(instances.result() if instances else discovery.Instances())
         findings += differing
         unchecked += not_compared
         is_answered = True
-    except unrecorded.Unanswered as error:
+    except discovery.Unanswered as error:
         failures.append(f"the instances under the stack's name could not be listed: {error}")
         is_answered = False
-    others = beside.result()
+    others = beside.result() if beside else None
     if others is not None:
-        findings += attached.findings(others, known)
+        findings += attached.findings(others)
         if others.refused and (is_answered or others.answered):  # else the account says nothing to anybody, which is said already
             unchecked += attached.unchecked(others)
             failures.append(

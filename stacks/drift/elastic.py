@@ -4,25 +4,18 @@ No record names them. Those that are up are checked as all hosts of their group 
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
 
-from . import unrecorded
+from components import registry
+from components.discovery import RunningNodes, Stack
+
 from .record import Known, KnownHost
 from .report import Layer, Unchecked
 from .slurm import ASLEEP, parse, states_of
 
-if TYPE_CHECKING:
-    from components.aws.instances import Instance
-
 YOUNG_S = 60.0
 """A host so young may still be starting its daemons, whatever the scheduler says of it."""
-BOOT_S = 600.0
-"""So long may the boot of a cloud's host take, while only the scheduler can say whether it is over."""
 ELSEWHERE = "its hosts come and go with the work, are made anew each time, and answer with keys that the stack doesn't know"
-KEYLESS = "the stack gives its nodes no SSH key of its own yet, by which one could know them; the next `up` does"
-BORN_BEFORE = "it was started before the stack gave its nodes an SSH key of its own, and has it when it is made anew"
-JUST_ASKED_FOR = "it is starting or ending"
 NAMES_SHOWN = 5
 
 
@@ -45,59 +38,39 @@ class Listing:
 
 def look(stack_name: str, known: Known) -> Listing:
     """List the hosts of elastic groups that are up now."""
-    if not groups(known):
-        return Listing()
-    ask = LISTS.get(known.spec["target"])
-    return ask(stack_name, known) if ask else Listing(why=ELSEWHERE)
-
-
-def _on_this_machine(stack_name: str, known: Known) -> Listing:
-    from components.local import instances
-
-    try:
-        found = [one for one in instances.look(stack_name) if one.node_set in groups(known) and one.host_key]
-    except instances.Unanswered as error:
-        return Listing(why=str(error))
-    hosts = tuple(KnownHost(one.node, one.node_set, "compute", one.address, one.id, one.host_key) for one in sorted(found, key=lambda one: one.node))
-    return Listing(hosts, {one.id: one.launched_s for one in found})
-
-
-def _on_aws(stack_name: str, known: Known) -> Listing:
-    from components.aws import instances
-
-    if not known.node_key:
-        return Listing(why=KEYLESS)
-    try:
-        return of_instances(instances.look(region=known.spec["network"]["region"], stack=stack_name), known)
-    except instances.Unanswered as error:
-        return Listing(failure=f"the hosts that come and go could not be listed: {error}", why="they could not be listed")
-
-
-LISTS: Mapping[str, Callable[[str, Known], Listing]] = {"local": _on_this_machine, "aws": _on_aws}
-"""Target → what lists the hosts of elastic pools with their SSH keys."""
-
-
-def of_instances(instances: "Iterable[Instance]", known: Known) -> Listing:
-    """Tell which instances are hosts of elastic groups that can be looked at: through the same host as the controllers, and by the key that the stack gives to all of them. Pure."""
     members = groups(known)
-    nodes = {
-        one.node: one
-        for one in sorted(instances, key=lambda one: (one.launched, one.id))
-        if one.part == "compute" and one.node in members.get(one.node_set, ()) and not unrecorded.is_anothers(one, known)
-    }
+    if not members:
+        return Listing()
+    target = registry.discovery(known.spec["target"])
+    return listing(target.running_nodes(discovered(stack_name, known, nodes=members)), known) if target else Listing(why=ELSEWHERE)
+
+
+def listing(running: RunningNodes, known: Known) -> Listing:
+    """Give what runs as hosts that can be looked at, through the same host as the controllers. Pure."""
     through = next((host for host in known.hosts if host.role == "control"), None)
-    hosts: list[KnownHost] = []
-    passed_over: dict[str, str] = {}
-    for name, one in sorted(nodes.items()):
-        if one.state != "running" or not one.address:
-            passed_over[name] = JUST_ASKED_FOR
-        elif known.node_key_since and one.launched < known.node_key_since:
-            passed_over[name] = BORN_BEFORE
-        else:
-            way = {"jump": through.jump, "jump_key": through.jump_key} if through else {}
-            hosts.append(KnownHost(name, one.node_set, "compute", one.address, one.id, known.node_key, **way))
-    launched = {host.incarnation: nodes[host.name].launched.timestamp() for host in hosts}
-    return Listing(tuple(hosts), launched, passed_over, boot_s=BOOT_S)
+    way = {"jump": through.jump, "jump_key": through.jump_key} if through else {}
+    hosts = tuple(KnownHost(one.name, one.node_set, "compute", one.address, one.id, one.host_key, **way) for one in running.nodes)
+    launched = {one.id: one.launched.timestamp() for one in running.nodes}
+    return Listing(hosts, launched, running.skipped, running.reason, running.failure, boot_s=max(running.boot_s, YOUNG_S))
+
+
+def discovered(stack_name: str, known: Known, *, nodes: Mapping[str, tuple[str, ...]] | None = None) -> Stack:
+    """Give a target's discovery what it needs to know of a recorded stack.
+
+    Args:
+        nodes: node set → its hostnames; None: all node sets.
+    """
+    every = {
+        one["hosts"]["name"]: tuple(f"{one['hosts']['prefix']}-{number}" for number in range(int(one["hosts"]["count"]))) for one in known.spec["node_sets"]
+    }
+    return Stack(
+        name=stack_name,
+        region=known.spec["network"]["region"],
+        resources=known.resources,
+        nodes=every if nodes is None else nodes,
+        node_key=known.node_key,
+        node_key_since=known.node_key_since,
+    )
 
 
 def groups(known: Known) -> Mapping[str, tuple[str, ...]]:

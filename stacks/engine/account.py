@@ -2,18 +2,15 @@
 
 import dataclasses
 import datetime as dt
-import importlib
 from collections.abc import Callable, Collection
 from typing import Any
 
 from blueprints import catalog, finding, live, suppression
 from blueprints.codes import Code
 from blueprints.load import Loaded
+from components import registry
 
 from ..problem import EXIT_USAGE, Problem
-
-_ASKED_BY = {"aws": "components.aws.account"}
-"""Target → the package that asks its account; its SDK is imported only then."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,11 +24,6 @@ class Held:
     """Those that the blueprint accepts."""
 
 
-def has_account(target: str) -> bool:
-    """Say whether a target has an account that can be asked."""
-    return target in _ASKED_BY
-
-
 def held(loaded: Loaded, *, stack: str) -> Held:
     """Hold a blueprint against its target's account.
 
@@ -39,7 +31,7 @@ def held(loaded: Loaded, *, stack: str) -> Held:
         Problem: there is no account to ask, or it can't be asked.
     """
     asked = live.questions(loaded.spec, stack=stack)
-    answers: live.Answers = ask(asked.target, asked.region, lambda session: _module(asked.target, "ask").answers(asked, session=session))
+    answers: live.Answers = ask(asked.target, asked.region, lambda session: registry.account(asked.target, "ask").answers(asked, session=session))
     of_account = live.check(loaded.spec, loaded.document, answers)
     kept, accepted = suppression.apply(of_account, loaded.blueprint.suppress, loaded.document, today=dt.datetime.now(tz=dt.UTC).date())
     codes = {found.code for found in accepted}
@@ -63,9 +55,9 @@ def require_credentials(target: str, region: str) -> str:
     Returns:
         the account and who it is asked as; empty where a target has no account.
     Raises:
-        Problem: there are no keys, or they aren't valid.
+        AccountUnavailable: there are no keys, or they aren't valid.
     """
-    if not has_account(target):
+    if not registry.has_account(target):
         return ""
     who = ask(target, region, lambda session: session.identity())
     return f"{who.account} as {who.who}"
@@ -75,18 +67,11 @@ def ask(target: str, region: str, question: Callable[[Any], Any]) -> Any:
     """Ask the account of a target through a session.
 
     Raises:
-        Problem: there is no account, its SDK isn't installed, there are no keys or they aren't valid, or nobody answers.
+        Problem: the target has no account.
+        AccountUnavailable: its SDK isn't installed, there are no valid credentials, or nobody answers.
     """
-    if not has_account(target):
-        able = ", ".join(name for name in catalog.target_names() if name in _ASKED_BY)
+    if not registry.has_account(target):
+        able = ", ".join(name for name in catalog.target_names() if registry.has_account(name))
         has = "this version can't ask its account" if catalog.target(target).hosts == "cloud" else "there is no account to ask"
         raise Problem(f"nothing can be looked up on the target {target}", why=has, remedy=f"choose one of: {able} (`--target`)", status=EXIT_USAGE)
-    session = _module(target, "session")
-    try:
-        return question(session.Session(region))
-    except session.Unasked as unasked:
-        raise Problem(unasked.what, why=unasked.why, remedy=unasked.remedy) from unasked
-
-
-def _module(target: str, name: str) -> Any:
-    return importlib.import_module(f"{_ASKED_BY[target]}.{name}")
+    return question(registry.account(target, "session").Session(region))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from components.local.machine import record
+from components import atomic_files
 
 from ..project import private_folder
 
@@ -16,11 +16,11 @@ def write_keys(stack: str, outputs: Mapping[str, Any]) -> dict[str, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     login = outputs["login"]
-    record.write_text(folder / "known_hosts", f"{login['address']} {login['host_key']}\n", mode=0o600)
+    atomic_files.write_text(folder / "known_hosts", f"{login['address']} {login['host_key']}\n", mode=0o600)
     keys = {}
     for user, key in outputs["user_keys"].items():
         keys[user] = folder / f"{user}.key"
-        record.write_text(keys[user], key, mode=0o600)
+        atomic_files.write_text(keys[user], key, mode=0o600)
     return keys
 
 

@@ -1,18 +1,15 @@
 """Before a stack is touched: what an earlier run made before it was killed is looked for where it would be, and recorded."""
 
 import datetime as dt
-import importlib
 import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from components import registry
 from components.interrupted import ABSENT, AGAIN, Account, Ambiguous, Certainty, Creation, NotAsked, Trace
 
 from ..problem import Problem
 from . import commands, deployment
-
-ACCOUNTS = {"aws": "components.aws.found:Account"}
-"""Package of the resources → where they are. A cloud's SDK is imported only when something of it was cut off."""
 
 PROVIDERS = "pulumi:providers:"
 LAG_S = 20.0
@@ -28,7 +25,7 @@ def settle(stack: str, *words: str, lag_s: float = LAG_S) -> bool:
         words: what the program is run with.
         lag_s: for so long after the kill, what is not there may still come.
     Raises:
-        Problem: the account can't be asked, or only a person can tell; nothing was changed then.
+        Refusal: the account can't be asked, or only a person can tell; nothing was changed then.
     """
     was_killed = _settle_killed(stack, lag_s=lag_s)
     return _settle_failed(stack, *words) or was_killed
@@ -39,7 +36,7 @@ def _settle_killed(stack: str, *, lag_s: float) -> bool:
         return False  # other backends can only be asked through the engine
     record = commands.record(stack)
     pending = deployment.creations(record)
-    if not any(_package(one.kind) in ACCOUNTS for one in pending):
+    if not any(registry.target_of(one.kind) for one in pending):
         return False  # the project's own kinds adopt what they find
     print(f"an earlier run of stack {stack} was killed while it made {len(pending)} resources")
     traces = _traces(record, pending)
@@ -59,13 +56,13 @@ def _settle_failed(stack: str, *words: str) -> bool:
     if not commands.has_failed(stack):
         return False
     record = commands.record(stack)
-    if not any(one["type"].removeprefix(PROVIDERS) in ACCOUNTS for one in commands.resources_of(record)):
+    if not any(registry.target_of(one["type"].removeprefix(PROVIDERS)) for one in commands.resources_of(record)):
         return False  # the project's own kinds tell of what they made, and adopt what they find
     steps = commands.planned(stack, *words)
     if steps is None:
         print(f"the last run of stack {stack} failed; what it may have made without recording it is looked for when the program can be run again")
         return False
-    supposed = deployment.supposed(record, [step for step in steps if _package(step.get("newState", {}).get("type", "")) in ACCOUNTS])
+    supposed = deployment.supposed(record, [step for step in steps if registry.target_of(step.get("newState", {}).get("type", ""))])
     traces = _traces(supposed, deployment.creations(supposed))
     found = {urn: trace if trace.certainty is Certainty.FOUND else ABSENT for urn, trace in traces.items()}
     there = [one for one in deployment.creations(supposed) if found[one.urn].identities]
@@ -80,7 +77,7 @@ def _settle_failed(stack: str, *words: str) -> bool:
 
 def is_elsewhere(resources: Iterable[Mapping[str, Any]]) -> bool:
     """Say whether a stack has resources in some account rather than on this machine."""
-    return any(_package(one["type"]) in ACCOUNTS for one in resources)
+    return any(registry.target_of(one["type"]) for one in resources)
 
 
 def keep(record: deployment.Record) -> list[str]:
@@ -91,18 +88,18 @@ def keep(record: deployment.Record) -> list[str]:
     Raises:
         Problem: the account can't be asked; what stays is not marked then.
     """
-    staying = [one for one in deployment.kept(record) if _package(one.kind) in ACCOUNTS and one.name]
-    for package, region in sorted({(_package(one.kind), one.region) for one in staying}):
-        names = [one.name for one in staying if (_package(one.kind), one.region) == (package, region)]
+    staying = [(target, one) for one in deployment.kept(record) if one.name and (target := registry.target_of(one.kind))]
+    for place in sorted({(target, one.region) for target, one in staying}):
+        names = [one.name for target, one in staying if (target, one.region) == place]
         try:
-            imported(ACCOUNTS[package])(region).keep(names)
+            registry.adopter(*place).keep(names)
         except NotAsked as error:
             raise Problem(
                 "the stack is gone, and what it leaves on purpose is not marked as kept",
                 why=str(error),
                 remedy=f"see to credentials and rights, then give these the tag clusterwright:kept: {', '.join(names)}",
             ) from error
-    return [f"{one.shown} ({one.identity})" for one in staying]
+    return [f"{one.shown} ({one.identity})" for _, one in staying]
 
 
 def _traces(record: deployment.Record, pending: Iterable[Creation]) -> dict[str, Trace]:
@@ -111,34 +108,17 @@ def _traces(record: deployment.Record, pending: Iterable[Creation]) -> dict[str,
     accounts: dict[tuple[str, str], Account] = {}
     found: dict[str, Trace] = {}
     for one in pending:
-        package = _package(one.kind)
+        target = registry.target_of(one.kind)
         if one.urn in told:
             found[one.urn] = Trace(Certainty.FOUND, (told[one.urn],))
-        elif package not in ACCOUNTS:
+        elif target is None:
             found[one.urn] = AGAIN
         else:
-            place = package, deployment.region(record, one)
+            place = target, deployment.region(record, one)
             if place not in accounts:
-                accounts[place] = imported(ACCOUNTS[package])(place[1])
+                accounts[place] = registry.adopter(*place)
             found[one.urn] = _asked(accounts[place], one, recorded=deployment.identities(record, one.kind))
     return found
-
-
-def imported(place: str) -> Any:
-    """Import what knows a cloud (`module:name`), which needs the cloud's SDK.
-
-    Raises:
-        Problem: the SDK is not installed.
-    """
-    module, _, name = place.partition(":")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except ImportError as error:
-        raise Problem(
-            "the account of the stack can't be asked",
-            why=f"there is no Python package {error.name}: SDKs of clouds are installed only where they are used",
-            remedy=f"run `make setup EXTRAS={module.split('.')[1]}`, then the same command again",
-        ) from error
 
 
 def _asked(account: Account, creation: Creation, *, recorded: Collection[str]) -> Trace:
@@ -157,7 +137,3 @@ def _asked(account: Account, creation: Creation, *, recorded: Collection[str]) -
             why=f"{', '.join(error.identities)} carry its tags, hold data, and are not recorded",
             remedy=f"`pulumi refresh --clear-pending-creates` forgets that run; then record the right one (`{example}`) or remove what is not wanted by hand",
         ) from error
-
-
-def _package(kind: str) -> str:
-    return kind.partition(":")[0]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components import extras
+from components import registry
 from stacks.cli import down, main, options
 
 BLUEPRINT = """\
@@ -57,10 +57,10 @@ def test_up_without_keys_is_one_page(stack: Path, capsys: pytest.CaptureFixture[
 
 
 def test_up_without_the_targets_sdk_is_one_page(stack: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "NEEDED", {"aws": "an_sdk_that_is_not_there"})
+    monkeypatch.setattr(registry.Target, "sdk", "an_sdk_that_is_not_there")
     assert said(capsys).endswith(
         "error: the target aws needs Pulumi's SDK for it, which is not installed\n"
-        "  why: there is no Python package an_sdk_that_is_not_there: SDKs of clouds are installed only where they are used\n"
+        "  why: there is no Python package an_sdk_that_is_not_there: `make setup` installs the SDK of a cloud only when you ask for it\n"
         "  do:  run `make setup EXTRAS=aws`, then the same command again\n"
     )
 
@@ -84,8 +84,8 @@ def test_up_refuses_what_is_planned_only_at_its_place(stack: Path, capsys: pytes
 
 
 def test_targets_without_an_sdk_of_their_own_need_none() -> None:
-    extras.require("local")
-    extras.require("metal")
+    registry.require_sdk("local")
+    registry.require_sdk("metal")
 
 
 def test_down_asks_the_accounts_that_its_stack_has_something_in() -> None:

@@ -25,7 +25,7 @@ def answers(asked: account.Questions, *, session: Session | None = None) -> acco
     """Ask all questions.
 
     Raises:
-        Unasked: the account can't be asked at all.
+        AccountUnavailable: the account can't be asked at all.
     """
     session = session or Session(asked.region)
     who = session.identity()

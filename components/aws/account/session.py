@@ -1,8 +1,10 @@
 """A session with the account: whose keys they are, and what to do when there are none."""
 
-import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from ... import account
+from ...errors import AccountUnavailable
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
@@ -25,25 +27,11 @@ _HOME_REGION = "us-east-1"
 """A region that every account of its partition has."""
 
 
-class Unasked(Exception):
-    """The account can't be asked at all; the text is for the one who gave the keys."""
-
-    def __init__(self, what: str, *, why: str, remedy: str):
-        super().__init__(what)
-        self.what, self.why, self.remedy = what, why, remedy
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Identity:
-    account: str
-    who: str
-
-
 class Session:
     """Clients of one region, each made once.
 
     Raises:
-        Unasked: boto3 is not installed, or a profile that is named is not there.
+        AccountUnavailable: boto3 is not installed, or a profile that is named is not there.
     """
 
     def __init__(self, region: str):
@@ -52,7 +40,7 @@ class Session:
             import botocore.config
         except ImportError as missing:
             why = f"the module {missing.name} is missing: AWS's SDK comes with the extra `aws` only"
-            raise Unasked("AWS can't be asked from here", why=why, remedy="run `make setup EXTRAS=aws`, then the same command again") from missing
+            raise AccountUnavailable("AWS can't be asked from here", why=why, remedy="run `make setup EXTRAS=aws`, then the same command again") from missing
         self.region = region
         self._config = botocore.config.Config(connect_timeout=_WAIT_S, read_timeout=3 * _WAIT_S, user_agent_extra="clusterwright")
         try:
@@ -61,20 +49,20 @@ class Session:
             raise translated(error) or error from error
         self._clients: dict[tuple[str, str], Any] = {}
 
-    def identity(self) -> Identity:
+    def identity(self) -> account.Identity:
         """Say whose keys these are.
 
         Raises:
-            Unasked: there are none, they are no longer valid, or nobody answers.
+            AccountUnavailable: there are none, they are no longer valid, or nobody answers.
         """
         said = self.call("sts", "get_caller_identity", region=home_region(self.region))
-        return Identity(str(said["Account"]), str(said["Arn"]))
+        return account.Identity(str(said["Account"]), str(said["Arn"]))
 
     def call(self, service: str, operation: str, *, region: str = "", **parameters: Any) -> Any:
         """Call one operation.
 
         Raises:
-            Unasked: the account can't be asked at all.
+            AccountUnavailable: the account can't be asked at all.
             botocore.exceptions.ClientError: this can't be asked.
         """
         try:
@@ -86,7 +74,7 @@ class Session:
         """Give all entries of a list.
 
         Raises:
-            Unasked, botocore.exceptions.ClientError: as `call`.
+            AccountUnavailable, botocore.exceptions.ClientError: as `call`.
         """
         try:
             for page in self._client(service, "").get_paginator(operation).paginate(**parameters):
@@ -115,32 +103,32 @@ def code(error: "ClientError") -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
-def translated(error: Exception) -> Unasked | None:
+def translated(error: Exception) -> AccountUnavailable | None:
     """Turn what means that the account can't be asked at all into one page; None: it is about the one question."""
     import botocore.exceptions
 
     kind = type(error).__name__
     if isinstance(error, botocore.exceptions.ClientError) and code(error) in _EXPIRED:
-        return Unasked(
+        return AccountUnavailable(
             "the AWS credentials have expired",
             why=_message(error),
             remedy="log in again (`aws sso login`, or get new temporary keys), then run the command again",
         )
     if isinstance(error, botocore.exceptions.ClientError) and code(error) in _REFUSED:
-        return Unasked(
+        return AccountUnavailable(
             "AWS refuses the credentials",
             why=_message(error),
             remedy="see which keys count here: `aws sts get-caller-identity`, and AWS_PROFILE or AWS_ACCESS_KEY_ID",
         )
     if kind in _NO_CREDENTIALS:
         remedy = "log in (`aws configure sso`, `aws configure`), choose a profile with AWS_PROFILE, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-        return Unasked("there are no AWS credentials here", why=str(error), remedy=remedy)
+        return AccountUnavailable("there are no AWS credentials here", why=str(error), remedy=remedy)
     if isinstance(error, (botocore.exceptions.HTTPClientError, botocore.exceptions.ConnectionError)):
-        return Unasked(
+        return AccountUnavailable(
             "AWS does not answer", why=str(error), remedy="see to the network, a proxy (HTTPS_PROXY) or AWS_ENDPOINT_URL, then run the command again"
         )
     if isinstance(error, botocore.exceptions.BotoCoreError) and not isinstance(error, botocore.exceptions.ParamValidationError):
-        return Unasked(
+        return AccountUnavailable(
             "AWS can't be asked from here", why=str(error), remedy="see to the profile and to what it asks for (`aws sts get-caller-identity` shows the same)"
         )
     return None

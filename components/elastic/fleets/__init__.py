@@ -1,9 +1,14 @@
-"""The fleets that nodes are started in, one adapter for each target."""
+"""The fleets that nodes are started in, one adapter for each target: the module of the target's name."""
 
+import importlib
+import pkgutil
 from pathlib import Path
 
 from ..act import Fleet
 from ..model import Table, Unreadable
+
+SHARED = frozenset({"known"})
+"""Modules that adapters use and that are none."""
 
 
 def fleet(table: Table, folder: Path | None = None, *, keeps: bool = True) -> Fleet:
@@ -15,14 +20,8 @@ def fleet(table: Table, folder: Path | None = None, *, keeps: bool = True) -> Fl
     Raises:
         Unreadable: the program knows no such target.
     """
-    match table.target:
-        case "aws":
-            from . import aws, known
-
-            return aws.Aws(table, shelf=known.Shelf(folder, f"{table.region}/{table.stack}", keeps=keeps))
-        case "local":
-            from . import local
-
-            return local.Local(table)
-        case _:
-            raise Unreadable(f"the fleet table is of target {table.target}, whose nodes this program can't start")
+    adapters = {module.name for module in pkgutil.iter_modules(__path__)} - SHARED
+    if table.target not in adapters:
+        raise Unreadable(f"the fleet table is of target {table.target}, whose nodes this program can't start")
+    found: Fleet = importlib.import_module(f".{table.target}", __name__).fleet(table, folder, keeps=keeps)
+    return found

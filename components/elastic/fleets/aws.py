@@ -8,6 +8,7 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -314,6 +315,10 @@ class Aws:
                 if pause_s is None or _code(error) != "InvalidInstanceID.NotFound":
                     raise
                 self._pause(pause_s)
+
+
+def fleet(table: Table, folder: Path | None, *, keeps: bool) -> Aws:
+    return Aws(table, shelf=Shelf(folder, f"{table.region}/{table.stack}", keeps=keeps))
 
 
 def _code(error: botocore.exceptions.ClientError) -> str:

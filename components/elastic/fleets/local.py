@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..act import Unreachable
@@ -50,6 +51,10 @@ class Local:
         if "error" in answer:
             raise Unreachable(f"the service that has this stack's hosts refused: {answer['error']}")
         return answer
+
+
+def fleet(table: Table, folder: Path | None, *, keeps: bool) -> Local:  # noqa: ARG001 - this machine answers at once, so nothing is kept
+    return Local(table)
 
 
 def _instance(record: Mapping[str, Any], templates: Mapping[str, str]) -> Instance:

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ... import atomic_files
 from ...bootstrap.files import File
 from . import cgroup, command, disk, record
 from .names import HostNames
@@ -84,7 +85,7 @@ def write_seeds(host: HostNames, seeds: Sequence[File]) -> None:
             made = host.upper / folder
             if not made.exists():
                 made.mkdir(mode=0o700 if PRIVATE_FOLDERS & set(folder.parts) else 0o755)
-        record.write_bytes(path, seed.content, mode=seed.mode)
+        atomic_files.write_bytes(path, seed.content, mode=seed.mode)
 
 
 def host_key(host: HostNames) -> str:
@@ -103,7 +104,7 @@ def make_host_key(host: HostNames) -> None:
         private.parent.mkdir(parents=True, exist_ok=True)
         command.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", host.hostname, "-f", str(private))
     else:
-        record.write_text(public, command.run("ssh-keygen", "-y", "-f", str(private)))
+        atomic_files.write_text(public, command.run("ssh-keygen", "-y", "-f", str(private)))
 
 
 def start(host: HostNames, boot: Boot, *, fingerprint: str) -> None:

@@ -3,8 +3,9 @@
 import dataclasses
 import hashlib
 import os
-import re
 from pathlib import Path
+
+from ... import stack_name
 
 STATE_ROOT = Path("/var/lib/clusterwright")
 RUN_ROOT = Path("/run/clusterwright")
@@ -12,7 +13,6 @@ STATE_VOLUME = "_state"
 """The controllers' data volume; no file system of a blueprint can have this name."""
 SERVICE_SOCKET = "socket"
 """In the stack's `door`: of the service that starts hosts of elastic pools."""
-STACK_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
 INTERFACE_NAME_LIMIT = 15  # IFNAMSIZ - 1, <linux/if.h>
 PLAIN_TAG_LIMIT = 8  # "cw" + tag + "." + 4 hexadecimal digits fill an interface name
 
@@ -40,8 +40,7 @@ class StackNames:
     stack: str
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(STACK_NAME, self.stack):
-            raise ValueError(f"{self.stack!r} can't be a stack's name: letters, digits, dots, hyphens and underscores, a letter or digit first, at most 100")
+        stack_name.require(self.stack)
 
     @property
     def tag(self) -> str:

@@ -16,7 +16,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import command, record, sysctl
+from ... import atomic_files
+from . import command, sysctl
 from .names import StackNames
 
 SHORTEST_ROUTE = 8
@@ -99,7 +100,7 @@ def write_host_names(names: StackNames, entries: Iterator[tuple[str, str]], doma
     # Slurm's daemons look up the name of 0.0.0.0 at start; unanswered, that costs ten seconds each.
     lines = ["127.0.0.1 localhost", "::1 localhost ip6-localhost ip6-loopback", "0.0.0.0 any-address"]
     lines += [f"{address} {hostname}.{domain} {hostname}" for hostname, address in entries]
-    record.write_text(names.cluster_folder / "hosts", "\n".join(lines) + "\n")
+    atomic_files.write_text(names.cluster_folder / "hosts", "\n".join(lines) + "\n")
 
 
 def conflict(names: StackNames, cidr: str) -> str | None:

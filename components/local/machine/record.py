@@ -3,33 +3,15 @@
 import contextlib
 import fcntl
 import json
-import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ... import atomic_files
+
 
 def write(path: Path, value: Any, *, mode: int = 0o600) -> None:
-    write_text(path, json.dumps(value, indent=1, sort_keys=True) + "\n", mode=mode)
-
-
-def write_text(path: Path, text: str, *, mode: int = 0o644) -> None:
-    write_bytes(path, text.encode(), mode=mode)
-
-
-def write_bytes(path: Path, content: bytes, *, mode: int) -> None:
-    """Replace a file in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            os.fchmod(file.fileno(), mode)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    atomic_files.write_text(path, json.dumps(value, indent=1, sort_keys=True) + "\n", mode=mode)
 
 
 def read(path: Path) -> Any | None:

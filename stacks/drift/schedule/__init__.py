@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import yaml
 
+from components import registry
+
 from ..report import Layer
 
 KEEP_DAYS = 30
@@ -23,8 +25,6 @@ EXPECTED_STATUSES = (7, NOT_NOW)
 NAME_LIMIT = 52
 """Of a CronJob, whose jobs' names are longer by eleven (Kubernetes documentation, "CronJob")."""
 SECRETS_FILE = "/etc/clusterwright/drift.env"
-EXTRAS = {"aws": "aws", "gcp": "gcp"}
-"""Target → what `make setup` has to install more to ask its cloud."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Schedule:
     image: str = ""
     """Kubernetes only: an image with a set-up checkout in `folder`."""
     user: str = "root"
-    target: str = "local"
+    target: str = registry.DEFAULT
     """Where the stack is: what asks its cloud has to be set up where the checks run."""
 
     @property
@@ -59,7 +59,7 @@ class Schedule:
     @property
     def setup(self) -> str:
         """What sets a fresh checkout up."""
-        return f"make setup EXTRAS={EXTRAS[self.target]}" if self.target in EXTRAS else "make setup"
+        return registry.setup_command(self.target)
 
     def command(self, *more: str) -> list[str]:
         chosen = [word for layer in self.layers for word in ("--layer", str(layer))]
@@ -178,16 +178,12 @@ def _github(schedule: Schedule) -> Mapping[str, str]:
     # No --since-last: code scanning takes an alert that isn't in the latest upload for mended.
     check = f". ./activate && {{ {shlex.join(schedule.command(*REPORTS))} || status=$?; }}"
     secrets = {name: f"${{{{ secrets.{name} }}}}" for name in ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "CLUSTERWRIGHT_DRIFT_WEBHOOK")}
-    login = {
-        "name": "Log in to AWS",
-        "uses": "aws-actions/configure-aws-credentials@v4",
-        "with": {"role-to-assume": "${{ vars.CLUSTERWRIGHT_DRIFT_ROLE }}", "aws-region": "${{ vars.CLUSTERWRIGHT_DRIFT_REGION }}"},
-    }
+    login = registry.account(schedule.target, "pipeline") if registry.has_account(schedule.target) else None
     steps = [
         {"uses": "actions/checkout@v4"},
         {"uses": "actions/setup-python@v5", "with": {"python-version": "3.12"}},
         {"name": "Set up", "run": schedule.setup},
-        *([login] if schedule.target == "aws" else []),
+        *(login.GITHUB_STEPS if login else ()),
         # A cache entry is never written twice under one name; the latest one is found by the beginning of its name.
         {"name": "What earlier checks found", "uses": "actions/cache/restore@v4", "with": {"path": keep, "key": cache, "restore-keys": f"{schedule.name}-"}},
         {"name": "Check", "env": secrets, "run": f'status=0\n{check}\n# {NOT_NOW}: an update runs, or has just ended; the next check says how it stands.\n'
@@ -211,14 +207,14 @@ def _github(schedule: Schedule) -> Mapping[str, str]:
     workflow = {
         "name": f"Drift of {schedule.stack}",
         "on": {"schedule": [{"cron": _cron_time(schedule.every_s)}], "workflow_dispatch": {}},
-        "permissions": {"contents": "read", "security-events": "write", **({"id-token": "write"} if schedule.target == "aws" else {})},
+        "permissions": {"contents": "read", "security-events": "write", **(login.GITHUB_PERMISSIONS if login else {})},
         "concurrency": {"group": schedule.name, "cancel-in-progress": False},
         "jobs": {"drift": {"runs-on": "ubuntu-latest", "timeout-minutes": DEADLINE_MIN, "steps": steps}},
     }
     head = "# Give the secrets PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE, and commit the stack's settings. Where login nodes let only known networks in, hosts are reached\n"
     head += "# from a runner of your own there (runs-on).\n"
-    if schedule.target == "aws":
-        head += "# The variables CLUSTERWRIGHT_DRIFT_ROLE and CLUSTERWRIGHT_DRIFT_REGION: a role with ReadOnlyAccess that trusts this repository, and the stack's region.\n"
+    if login:
+        head += login.GITHUB_COMMENT
     return {f".github/workflows/{schedule.name}.yml": _yaml(workflow, "github", head)}
 
 

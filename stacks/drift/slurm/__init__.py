@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from blueprints import hostlist
+from components import registry
 
 from ..codes import Code
 from ..report import Drift, Layer, Unchecked, drift
@@ -28,8 +29,6 @@ GUARD = "clusterwright: start guard: "
 """How a node's own word begins that it lacks something and takes no jobs (playbooks/roles/guard)."""
 OWN_RESERVATIONS = "clusterwright-lease-"
 """With which the elastic program keeps jobs off nodes whose capacity ends."""
-LEASING = ("aws",)
-"""Targets whose elastic program knows when capacity ends; a rehearsal of theirs buys none."""
 PINGED = re.compile(r"^Slurmctld\(\S+\) at (\S+) is DOWN", re.MULTILINE)
 WHO = re.compile(r"(?P<reason>.*?)\s*\[(?P<who>[^@\]]+)@(?P<when>[^\]]+)\]$")
 
@@ -282,10 +281,13 @@ def _reservations(live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:
 
 def _leases(spec: Mapping[str, Any], live: Mapping[str, Mapping[str, str]]) -> Iterator[Drift]:
     """Find blocks of capacity whose end no reservation keeps free; the elastic program makes one with its first look."""
+    target = registry.discovery(spec["target"])
+    if target is None or not target.leases_end:
+        return
     for node_set in spec["node_sets"]:
         name = f"{OWN_RESERVATIONS}{node_set['hosts']['name']}"
         is_leased = node_set["capacity"]["kind"] == "block" and node_set["capacity"].get("id") and node_set["hosts"]["count"]
-        if is_leased and node_set["partition"] and spec["target"] in LEASING and name not in live:
+        if is_leased and node_set["partition"] and name not in live:
             what = f"jobs may start that outlive the capacity {node_set['capacity']['id']}, and end with it: Slurm has no reservation {name}"
             remedy = "`journalctl -t clusterwright-elastic` on the controller says why it could not be made"
             yield drift(Layer.SCHEDULER, Code.LEASE_UNRESERVED, f"reservation {name}", what, remedy=remedy, desired="from the end of the capacity on")

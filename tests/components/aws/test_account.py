@@ -13,9 +13,10 @@ from blueprints.facts import Facts
 from blueprints.finding import Invalid
 from blueprints.live import account as live_account
 from components.aws.account import read
+from components.errors import AccountUnavailable
 from stacks.cli import main, options, up
 from stacks.engine import account
-from stacks.problem import EXIT_FAILED, EXIT_USAGE, Problem
+from stacks.problem import EXIT_FAILED, EXIT_USAGE
 from tests.simcloud.aws import client, images
 from tests.simcloud.aws.client import REGION, SimulatedCloud
 
@@ -300,9 +301,8 @@ def test_up_says_whose_account_it_will_change_or_gives_the_page(cloud: Simulated
     assert account.require_credentials("aws", REGION) == "123456789012 as arn:aws:iam::123456789012:user/simulated"
     assert account.require_credentials("local", "") == ""
     cloud.expire_credentials()
-    with pytest.raises(Problem) as expired:
+    with pytest.raises(AccountUnavailable):
         account.require_credentials("aws", REGION)
-    assert expired.value.status == EXIT_FAILED
 
 
 @pytest.mark.parametrize(

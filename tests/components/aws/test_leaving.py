@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.aws.found import Account
+from components.aws.adopt import Account
 from components.interrupted import ABSENT, Creation
 from tests.components.aws.standing import Standing
 from tests.processes import wait_until

@@ -11,6 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from components import atomic_files
 from components.local.machine import record
 
 LASTS = dt.timedelta(days=30)
@@ -45,7 +46,7 @@ def _authority_of_databases(folder: Path) -> tuple[x509.Certificate, ec.Elliptic
         if not file.exists():
             own = ec.generate_private_key(ec.SECP256R1())
             root = _root(own, "Authority of a simulated cloud's databases")
-            record.write_bytes(file, _private(own) + root.public_bytes(serialization.Encoding.PEM), mode=0o600)
+            atomic_files.write_bytes(file, _private(own) + root.public_bytes(serialization.Encoding.PEM), mode=0o600)
     content = file.read_bytes()
     key = serialization.load_pem_private_key(content, password=None)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
@@ -58,7 +59,7 @@ def _make(authority: Path, chain: Path, *, names: tuple[str, ...]) -> None:
     root = _root(own, "Authority of a simulated cloud")
     authority.write_bytes(root.public_bytes(serialization.Encoding.PEM))
     # Whole or not there: it is what says that both exist.
-    record.write_bytes(chain, _vouched_for(own, root.subject, "Simulated services", names), mode=0o600)
+    atomic_files.write_bytes(chain, _vouched_for(own, root.subject, "Simulated services", names), mode=0o600)
 
 
 def _root(own: ec.EllipticCurvePrivateKey, name: str) -> x509.Certificate:

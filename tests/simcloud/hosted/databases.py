@@ -11,8 +11,9 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from components import atomic_files
 from components.bootstrap.files import File
-from components.local.machine import command, disk, record
+from components.local.machine import command, disk
 from components.local.machine import host as hosts
 from components.local.machine.names import HostNames, StackNames
 
@@ -117,9 +118,9 @@ def serve(place: Place, one: Database, *, lowers: tuple[str, ...], folder: Path)
     # The image's own is a link into a folder that databases don't have, and MariaDB's installer wants to find its host there.
     hosts.write_seeds(host, [File("/etc/hosts", f"127.0.0.1 localhost\n{one.address} {host.hostname}\n".encode())])
     settings = host.state / "settings"
-    record.write_text(settings / "server.cnf", configuration(one))
-    record.write_text(settings / "first.sql", first_words(one), mode=0o600)
-    record.write_bytes(settings / "server.pem", certificates.of_database(folder, one.name), mode=0o600)
+    atomic_files.write_text(settings / "server.cnf", configuration(one))
+    atomic_files.write_text(settings / "first.sql", first_words(one), mode=0o600)
+    atomic_files.write_bytes(settings / "server.pem", certificates.of_database(folder, one.name), mode=0o600)
     tables(place.names, one.id).mkdir(parents=True, exist_ok=True)
     boot = hosts.Boot(
         address=one.address,

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from blueprints.project import project_root
+from components import atomic_files
 from components.local.elastic import fleet
 from components.local.machine import command, record
 from components.local.machine import host as hosts
@@ -78,7 +79,7 @@ def remove(host: HostNames) -> None:
         time.sleep(0.02)
     hosts.remove(host)
     if said:
-        record.write_text(_last_words(host), said)
+        atomic_files.write_text(_last_words(host), said)
 
 
 def console(host: HostNames) -> str:
@@ -91,7 +92,7 @@ def console(host: HostNames) -> str:
 
 def say(host: HostNames, text: str) -> None:
     """Write a line on the console of a host that may have never been."""
-    record.write_text(_last_words(host), f"{console(host)}simulated: {text}\n")
+    atomic_files.write_text(_last_words(host), f"{console(host)}simulated: {text}\n")
 
 
 def _last_words(host: HostNames) -> Path:
@@ -189,7 +190,7 @@ def serve(place: Place, front: Front, *, lowers: tuple[str, ...]) -> None:
     host = front_host(place.names, front.name)
     remove(host)
     hosts.make_disk(host, image=IMAGE)
-    record.write_text(host.state / "haproxy" / "haproxy.cfg", configuration(front))
+    atomic_files.write_text(host.state / "haproxy" / "haproxy.cfg", configuration(front))
     binds = (hosts.Bind(str(host.state / "haproxy"), FRONT_FOLDER, read_only=True),)
     program = ("/usr/sbin/haproxy", "-W", "-db", "-f", f"{FRONT_FOLDER}/haproxy.cfg")
     boot = dataclasses.replace(_boot(place, front.address, lowers), binds=binds, program=program)

@@ -1,11 +1,15 @@
-"""What is attached to things of a stack without being recorded, by looking only: listeners, targets, mount targets, a file system's own policy, peerings of the network."""
+"""What is attached to a stack's resources without being recorded: listeners, targets, mount targets, policies of file systems, peerings of the network. The module only reads."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from .. import discovery
 from .instances import WITHOUT_SDK
 
+BALANCER, GROUP, FILE_SYSTEM, NETWORK = "aws:lb/loadBalancer:LoadBalancer", "aws:lb/targetGroup:TargetGroup", "aws:efs/fileSystem:FileSystem", "aws:ec2/vpc:Vpc"
+ATTACHABLE = (BALANCER, GROUP, FILE_SYSTEM, NETWORK)
+"""Types of resources that something can be attached to."""
 LISTENER, TARGET, MOUNT_TARGET, FILE_SYSTEM_POLICY, PEERING = "listener", "target", "mount target", "file system policy", "peering"
 _PEERS = ("requester", "accepter")
 _STANDING_PEERINGS = ("active", "pending-acceptance", "provisioning")
@@ -14,8 +18,27 @@ _NO_POLICY = "PolicyNotFound"  # Amazon EFS API Reference, DescribeFileSystemPol
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Things:
-    """Ids of the things of a stack that something can be attached to."""
+class Kind:
+    """One kind of attachment, as the stack records its own."""
+
+    type: str
+    outputs: tuple[str, str]
+    """The resource's outputs with the id of what is attached, and of what it is attached to; an empty name: the resource's own id."""
+    effect: str
+
+
+KINDS = {
+    LISTENER: Kind("aws:lb/listener:Listener", ("", "loadBalancerArn"), "people come in through it"),
+    TARGET: Kind("aws:lb/targetGroupAttachment:TargetGroupAttachment", ("targetId", "targetGroupArn"), "people who log in may land there"),
+    MOUNT_TARGET: Kind("aws:efs/mountTarget:MountTarget", ("", "fileSystemId"), "the data is reached through it"),
+    FILE_SYSTEM_POLICY: Kind("aws:efs/fileSystemPolicy:FileSystemPolicy", ("fileSystemId", "fileSystemId"), "it decides who reads the data"),
+    PEERING: Kind("aws:ec2/vpcPeeringConnection:VpcPeeringConnection", ("", ""), "another network reaches the hosts through it"),
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Attachable:
+    """Ids of the stack's resources that something can be attached to."""
 
     balancers: tuple[str, ...] = ()
     target_groups: tuple[str, ...] = ()
@@ -26,35 +49,53 @@ class Things:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Attached:
-    """One thing that is attached."""
+    """One attachment, as the account lists it."""
 
     kind: str
     id: str
     to: str
-    """Id of the stack's thing."""
-    shown: str
-    """What it is, in a few words."""
+    """Id of the stack's resource."""
+    description: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Seen:
-    """What the account says."""
+class Listing:
+    """What the account lists."""
 
     attached: tuple[Attached, ...]
     refused: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Kind → why nobody could say."""
+    """Kind → why the account did not list it."""
     answered: bool = True
-    """Whether any question was answered, or none was asked."""
+    """Whether the account answered any question, or none was asked."""
 
 
-def look(things: Things, *, region: str) -> Seen:
-    """List what is attached to things of a stack. A question that is refused hides no other."""
+def attachable(stack: discovery.Stack) -> Attachable:
+    """Select the ids of resources that something can be attached to. Pure."""
+    ids = {kind: tuple(str(one["id"]) for one in stack.resources if one["type"] == kind and one["id"]) for kind in ATTACHABLE}
+    return Attachable(balancers=ids[BALANCER], target_groups=ids[GROUP], file_systems=ids[FILE_SYSTEM], networks=ids[NETWORK])
+
+
+def unrecorded(listing: Listing, stack: discovery.Stack) -> discovery.Attachments:
+    """Leave out what the stack itself attached. Pure."""
+    names = {str(one["id"]): f"{one['type']} {one['name']}" for one in stack.resources if one["type"] in ATTACHABLE}
+    found = []
+    for one in listing.attached:
+        kind, recorded = KINDS[one.kind], _recorded(KINDS[one.kind], stack)
+        if (one.id, one.to) in recorded or (not kind.outputs[1] and one.id in {own for own, _ in recorded}):
+            continue
+        what = one.kind if one.id == one.to else f"{one.kind} {one.id}"
+        found.append(discovery.Attachment(names.get(one.to, one.to), what, kind.effect, one.description))
+    return discovery.Attachments(tuple(found), listing.refused, answered=listing.answered)
+
+
+def look(things: Attachable, *, region: str) -> Listing:
+    """List what is attached to resources of a stack. A question that is refused hides no other."""
     try:
         import boto3
         import botocore.config
         import botocore.exceptions
     except ImportError as missing:
-        return Seen((), dict.fromkeys((LISTENER, TARGET, MOUNT_TARGET, FILE_SYSTEM_POLICY, PEERING), WITHOUT_SDK.format(missing.name)), answered=False)
+        return Listing((), dict.fromkeys((LISTENER, TARGET, MOUNT_TARGET, FILE_SYSTEM_POLICY, PEERING), WITHOUT_SDK.format(missing.name)), answered=False)
 
     settings = botocore.config.Config(retries={"mode": "standard", "max_attempts": 5}, connect_timeout=10, read_timeout=60)
     questions: tuple[tuple[str, str, Sequence[str], Callable[[Any, str], Iterator[Attached]]], ...] = (
@@ -77,7 +118,12 @@ def look(things: Things, *, region: str) -> Seen:
                 found += question(clients[service], one)
         except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
             refused[kind] = str(error)
-    return Seen(tuple(dict.fromkeys(found)), refused, answered=len(refused) < len(asked) or not asked)
+    return Listing(tuple(dict.fromkeys(found)), refused, answered=len(refused) < len(asked) or not asked)
+
+
+def _recorded(kind: Kind, stack: discovery.Stack) -> set[tuple[Any, Any]]:
+    own, to = kind.outputs
+    return {(one["outputs"].get(own) if own else one["id"], one["outputs"].get(to) if to else "") for one in stack.resources if one["type"] == kind.type}
 
 
 def _listeners(client: Any, balancer: str) -> Iterator[Attached]:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from components.aws import found
-from components.aws.found import KEPT_TAG, Account
+from components.aws import adopt
+from components.aws.adopt import KEPT_TAG, Account
 from components.interrupted import ABSENT, Ambiguous, Certainty, Creation, NotAsked, Trace
 from tests.components.aws import programs
 from tests.simcloud.aws import client
@@ -118,7 +118,7 @@ def test_parts_are_found_by_what_they_are_part_of(cloud: SimulatedCloud) -> None
         "secretsmanager/secretVersion:SecretVersion": {"secretId": secret, "secretString": "one"},
         "backup/selection:Selection": {"planId": plan, "name": "all", "iamRoleArn": role},
     }
-    assert {f"aws:{kind}" for kind in asked} == found.ASKED.keys()
+    assert {f"aws:{kind}" for kind in asked} == adopt.ASKED.keys()
     for kind, inputs in asked.items():
         assert trace(f"aws:{kind}", inputs) == ABSENT
         made = cloud.make(f"{kind.partition('/')[0]}.{kind.rpartition(':')[2]}", **inputs)
@@ -129,7 +129,7 @@ def test_parts_are_found_by_what_they_are_part_of(cloud: SimulatedCloud) -> None
 def test_what_has_the_name_and_the_tags_is_it(cloud: SimulatedCloud) -> None:
     role = cloud.make("iam.Role", name="starter-dev-one", assumeRolePolicy=json.dumps(TRUST), tags=TAGS)
     cloud.make("iam.InstanceProfile", name="starter-dev-one", role=role.id, tags=TAGS)
-    for kind in found.NAMED:
+    for kind in adopt.NAMED:
         assert trace(kind, {"name": "starter-dev-one", "tags": TAGS}) == Trace(Certainty.FOUND, ("starter-dev-one",))
         assert trace(kind, {"name": "starter-dev-two", "tags": TAGS}) == ABSENT
 
@@ -149,4 +149,4 @@ def test_what_is_kept_is_not_found_again(cloud: SimulatedCloud) -> None:
 def test_every_kind_that_the_target_makes_can_be_looked_for() -> None:
     ran = [*(programs.library(blueprint) for blueprint in programs.BLUEPRINTS), programs.program("starter", **ALL_STORAGE)]
     registered = {one.type for program in ran for one in programs.aws(program)}
-    assert registered - found.KINDS == set()
+    assert registered - adopt.KINDS == set()

@@ -1,0 +1,149 @@
+"""The table of targets: where the code of each target is, as dotted names that Python imports when somebody needs them.
+
+A target's name appears in code only here and in the target's own folder (tests/tools/test_target_names.py). A new target is a folder, a line in `TARGETS` and data of the catalogue.
+"""
+
+import dataclasses
+import importlib
+import importlib.util
+from collections.abc import Mapping
+from typing import Any, cast
+
+from . import errors
+from .discovery import Discovery
+from .interrupted import Account
+from .removal import Removal
+
+DEFAULT = "local"
+"""The target of a stack that chooses none. It needs no account, and rehearses every other target."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Target:
+    """Where the code of one target is. Each name is `module` or `module:attribute`; empty: the target has no such thing."""
+
+    cluster: str
+    """The class that provisions a cluster (`contract.Target`)."""
+    discovery: str
+    """The class that lists what runs (`discovery.Discovery`)."""
+    kinds: tuple[str, ...]
+    """The target's own kinds of resources (`provider.kind.Kind`)."""
+    removal: str
+    """The class that knows which stacks `down` can't remove and what the engine leaves (`removal.Removal`)."""
+    package: str = ""
+    """The cloud's package of Pulumi. Resources of this package are in an account."""
+    account: str = ""
+    """The package that answers questions about an account, with the modules `session`, `ask`, `lookup` and `pipeline`."""
+    adopt: str = ""
+    """The class that finds resources that an interrupted run left unrecorded (`interrupted.Account`)."""
+
+    @property
+    def sdk(self) -> str:
+        """Name the Python package of the cloud's SDK for Pulumi. The extra that installs it has the target's name."""
+        return f"pulumi_{self.package}" if self.package else ""
+
+
+TARGETS: Mapping[str, Target] = {
+    "aws": Target(
+        cluster="components.aws.target:Aws",
+        discovery="components.aws.discovery:Discovery",
+        removal="components.aws.removal:Removal",
+        kinds=("components.aws.site:Site", "components.aws.machine_image:MachineImage", "components.aws.nodes:Nodes"),
+        package="aws",
+        account="components.aws.account",
+        adopt="components.aws.adopt:Account",
+    ),
+    "local": Target(
+        cluster="components.local.target:Local",
+        discovery="components.local.discovery:Discovery",
+        removal="components.local.removal:Removal",
+        kinds=(
+            "components.local.site:Site",
+            "components.local.network:Network",
+            "components.local.folder:Folder",
+            "components.local.image:Image",
+            "components.local.pool:HostPool",
+            "components.local.elastic.pool:ElasticPool",
+            "components.local.balancer:Balancer",
+        ),
+    ),
+}
+
+
+def load(place: str) -> Any:
+    """Import `module` or `module:attribute`.
+
+    Raises:
+        ImportError: a package that the module imports is not installed.
+    """
+    module, _, attribute = place.partition(":")
+    imported = importlib.import_module(module)
+    return getattr(imported, attribute) if attribute else imported
+
+
+def require_sdk(target: str) -> None:
+    """Return where everything that a target's components import is installed.
+
+    Raises:
+        SdkMissing: a package is missing.
+    """
+    sdk = TARGETS[target].sdk if target in TARGETS else ""
+    if sdk and importlib.util.find_spec(sdk) is None:
+        raise errors.SdkMissing(
+            f"the target {target} needs Pulumi's SDK for it, which is not installed",
+            why=f"there is no Python package {sdk}: `make setup` installs the SDK of a cloud only when you ask for it",
+            remedy=f"run `{setup_command(target)}`, then the same command again",
+        )
+
+
+def setup_command(target: str) -> str:
+    """Give the command that installs what a target needs."""
+    return f"make setup EXTRAS={target}" if target in TARGETS and TARGETS[target].package else "make setup"
+
+
+def discovery(target: str) -> Discovery | None:
+    """Give what lists a target's hosts and instances; None: this version can't list any there."""
+    return cast(Discovery, load(TARGETS[target].discovery)()) if target in TARGETS else None
+
+
+def removals() -> tuple[Removal, ...]:
+    """Give what every target knows of removing a stack."""
+    return tuple(cast(Removal, load(target.removal)()) for target in TARGETS.values())
+
+
+def adopter(target: str, region: str) -> Account:
+    """Give what finds unrecorded resources in a region of a target's account.
+
+    Raises:
+        SdkMissing: the cloud's SDK is not installed.
+    """
+    try:
+        found: Account = load(TARGETS[target].adopt)(region)
+    except ImportError as error:
+        raise errors.SdkMissing(
+            "the account of the stack can't be asked",
+            why=f"there is no Python package {error.name}: `make setup` installs the SDK of a cloud only when you ask for it",
+            remedy=f"run `{setup_command(target)}`, then the same command again",
+        ) from error
+    return found
+
+
+def account(target: str, module: str) -> Any:
+    """Give a module of what answers questions about a target's account."""
+    return load(f"{TARGETS[target].account}.{module}")
+
+
+def has_account(target: str) -> bool:
+    """Say whether a target has an account that can be asked."""
+    return target in TARGETS and bool(TARGETS[target].account)
+
+
+def target_of(kind: str) -> str | None:
+    """Name the target whose account holds resources of a type (`aws:ec2/vpc:Vpc`); None: the type belongs to no cloud."""
+    package = kind.partition(":")[0]
+    return next((name for name, target in TARGETS.items() if target.package and target.package == package), None)
+
+
+def kinds() -> tuple[Any, ...]:
+    """Give all targets' own kinds of resources."""
+    return tuple(load(kind)() for target in TARGETS.values() for kind in target.kinds)

@@ -1,0 +1,27 @@
+"""What `down` has to know of a target: which stacks it can't remove, and what the engine leaves behind there."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+
+class Removal(Protocol):
+    """What a target implements."""
+
+    def check(self, stack: str, recorded: Sequence[Mapping[str, Any]]) -> None:
+        """Refuse a stack whose resources the engine could delete only in part.
+
+        Args:
+            recorded: the stack's resources.
+        Raises:
+            RemovalRefused: nothing was changed.
+        """
+
+    def sweep(self, stack: str, *, say: Callable[[str], None]) -> bool:
+        """Remove what the engine left of the stack, and say whether there was anything.
+
+        Raises:
+            RemovalRefused: it can't be seen or removed, or is somebody else's.
+        """
+
+    def kept(self, stack: str) -> tuple[str, ...]:
+        """Name what stays because it is protected."""
