@@ -7,9 +7,6 @@ another image and nothing else does.
 import base64
 import dataclasses
 import functools
-import hashlib
-import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,9 +16,8 @@ import yaml
 from pulumi_aws import cloudwatch, iam, imagebuilder, s3
 
 from blueprints import spec
-from blueprints.project import project_root
 
-from ..finish import content
+from .. import bake
 from ..provider.resource import OwnResource
 from . import policies, template
 from .logs import retention
@@ -29,16 +25,15 @@ from .names import OWNER_TAG, Names
 from .options import beneath
 from .storage import private_bucket
 
-PLAYBOOK = "image.yml"
 CLOUD = "aws"
-"""What the roles are told that the image is for."""
-_BUILD_TIMEOUT = "2h"  # drivers and CUDA are large; a build without a GPU takes half an hour
+"""The roles' word for this target."""
+_BAKE_TIMEOUT_S = 7200  # drivers and CUDA are large; a build without a GPU takes half an hour
+_BUILD_TIMEOUT = "2h"
 _FORM = "1.0.0"
 """Versions of components and recipes mean nothing here: their names hold what they are made from."""
 _BUILDER_POLICIES = ("EC2InstanceProfileForImageBuilder", "AmazonSSMManagedInstanceCore")
 _LOGS = "/aws/imagebuilder/"
 """Below it the first of these policies lets a builder write (AWS managed policy reference)."""
-_FOLDER, _FETCHED = "/opt/clusterwright", "/opt/clusterwright/bundle.zip"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,8 +67,8 @@ class Builder(pulumi.ComponentResource):
         self.archive = s3.BucketObjectv2(
             "image-bundle",
             bucket=bucket.id,
-            key=_archive(),
-            source=_bundle(),
+            key=bake.archive_name(),
+            source=pulumi.AssetArchive({name: pulumi.FileAsset(str(path)) for name, path in bake.archive_files().items()}),
             tags=tags,
             opts=beneath(self),
         )
@@ -184,31 +179,21 @@ def _id(made: Sequence[imagebuilder.outputs.ImageOutputResource]) -> str:
 
 
 def fingerprint(software: spec.Software, arch: str) -> str:
-    """Name what an image is made from: the roles, the versions, what is done with them, the processor."""
-    return hashlib.sha256(f"{base_image(software.os, arch)} {document(software, bucket='')}".encode()).hexdigest()[:12]
+    """Hash what an image is made from: the base image and the component, which names roles and versions."""
+    return bake.fingerprint(base_image(software.os, arch), document(software, bucket=""))
 
 
 def document(software: spec.Software, *, bucket: str) -> str:
-    """Write the component: fetch the roles, run them on this very machine, leave nothing of it behind."""
-    variables = json.dumps({"cloud": CLOUD, "software": dataclasses.asdict(software)}, sort_keys=True)
-    run = [
-        "set -eu",
-        "export DEBIAN_FRONTEND=noninteractive",
-        # The first minutes of a fresh system belong to its own updates: the one that runs ends in order, and no other begins.
-        "systemctl stop apt-daily.timer apt-daily-upgrade.timer apt-daily.service apt-daily-upgrade.service",
-        "apt-get -o DPkg::Lock::Timeout=600 update",
-        "apt-get -o DPkg::Lock::Timeout=600 install -y python3-venv",
-        f"python3 -m zipfile -e {_FETCHED} {_FOLDER}",
-        f"python3 -m venv {_FOLDER}/venv",
-        f"{_FOLDER}/venv/bin/pip install --quiet 'ansible-core>=2.19.14,<2.20'",
-        f"cat > {_FOLDER}/variables.json <<'END'\n{variables}\nEND",
-        f"printf '[image]\\nlocalhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\\n' > {_FOLDER}/inventory",
-        f"ANSIBLE_CONFIG={_FOLDER}/playbooks/ansible.cfg {_FOLDER}/venv/bin/ansible-playbook -i {_FOLDER}/inventory -e @{_FOLDER}/variables.json {_FOLDER}/playbooks/{PLAYBOOK}",
-        f"rm -rf {_FOLDER} /etc/ssh/ssh_host_*",
-    ]
+    """Write the component: fetch the archive, run the bake script."""
+    fetch = {"source": f"s3://{bucket}/{bake.archive_name()}", "destination": bake.ARCHIVE}
     steps = [
-        {"name": "Fetch", "action": "S3Download", "inputs": [{"source": f"s3://{bucket}/{_archive()}", "destination": _FETCHED}]},
-        {"name": "Install", "action": "ExecuteBash", "timeoutSeconds": 7200, "inputs": {"commands": ["\n".join(run)]}},
+        {"name": "Fetch", "action": "S3Download", "inputs": [fetch]},
+        {
+            "name": "Install",
+            "action": "ExecuteBash",
+            "timeoutSeconds": _BAKE_TIMEOUT_S,
+            "inputs": {"commands": [bake.script(dataclasses.asdict(software), cloud=CLOUD)]},
+        },
     ]
     written = {"name": "clusterwright", "schemaVersion": 1.0, "phases": [{"name": "build", "steps": steps}]}
     return yaml.safe_dump(written, sort_keys=False, width=1000)
@@ -245,12 +230,3 @@ def _brings_agent(base: Base, region: str) -> str:
 def _known() -> dict[str, Any]:
     found: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "base_images.yaml").read_text())
     return found
-
-
-def _archive() -> str:
-    return f"bundle-{content.fingerprint(PLAYBOOK)}.zip"
-
-
-def _bundle() -> pulumi.AssetArchive:
-    """Pack what the playbook reads and nothing else: what Python and editors leave beside it would make another archive every day."""
-    return pulumi.AssetArchive({os.path.relpath(path, project_root()): pulumi.FileAsset(str(path)) for path in content.files(PLAYBOOK)})

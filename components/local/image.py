@@ -8,11 +8,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from .. import bake
 from ..finish import content, playbook
 from ..provider.kind import Kind, Refused, Values, Work, step
 from .machine import command, rootfs
 
-PLAYBOOK = "image.yml"
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 BASE_ESTIMATE = "the base root file system takes about a minute"
 LAYER_ESTIMATE = "baking the software profile takes about two minutes"
@@ -73,7 +73,7 @@ def layer_key(inputs: ImageInputs) -> str:
 
 def _bake(inputs: ImageInputs, root: Path, work: Work) -> None:
     """Run the image playbook in `root`, which is entered by an SSH server on standard input: no network, no running system, the same roles and connection as everywhere."""
-    # From a copy of what the fingerprint is of: a file that it missed would be missing here, and not only in the name of the layer.
+    # From a copy of the declared files: a file that a role reads without declaring it is missing here.
     scratch, sources = root.parent, root.parent / "sources"
     for name in ("client", "server"):
         command.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bake", "-f", str(scratch / name))
@@ -83,10 +83,10 @@ def _bake(inputs: ImageInputs, root: Path, work: Work) -> None:
     try:
         outcome = playbook.run(
             playbook.Run(
-                playbook=PLAYBOOK,
+                playbook=bake.PLAYBOOK,
                 inventory={"image": {"hosts": {"layer": {"ansible_user": "root", "ansible_ssh_common_args": f"-o ProxyCommand={shlex.quote(str(enter))}"}}}},
-                variables={"software": inputs.software, "cloud": inputs.cloud},
-                playbooks=str(content.copy(PLAYBOOK, sources)),
+                variables=bake.variables(inputs.software, cloud=inputs.cloud),
+                playbooks=str(content.copy(bake.PLAYBOOK, sources)),
                 secrets={},
                 private_key=(scratch / "client").read_text(),
                 known_hosts=[f"layer {(scratch / 'server.pub').read_text().strip()}"],

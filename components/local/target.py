@@ -8,7 +8,7 @@ import pulumi
 from blueprints.project import project_root
 from blueprints.spec import ClusterSpec, FileSystem, HostGroup, NodeSet
 
-from .. import contract, host_folders
+from .. import bake, contract, host_folders
 from ..expected import expected
 from ..finish import content
 from ..provider.resource import OwnResource, plain
@@ -38,7 +38,7 @@ class Local:
         self._image = OwnResource(
             "clusterwright:local:Image",
             "image",
-            inputs={"profile": spec.software.profile, "suite": spec.software.suite, "content": content.fingerprint("image.yml"), "software": software},
+            inputs={"profile": spec.software.profile, "suite": spec.software.suite, "content": content.fingerprint(bake.PLAYBOOK), "software": software},
             outputs=("name", "lowers"),
             opts=self._after(),
         )

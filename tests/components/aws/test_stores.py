@@ -15,9 +15,9 @@ pytestmark = pytest.mark.engine
 LUSTRE: dict[str, Any] = {"kind": "lustre", "mount": "/data", "size": "1200 GiB", "protect": False, "on_delete": "delete"}
 
 OTHER_ROLES = """
-from components.aws import image
+from components import bake
 
-image._archive = lambda: "bundle-of-other-roles.zip"
+bake.archive_name = lambda: "bundle-of-other-roles.zip"
 """
 """What a change of a role comes to: another archive."""
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import yaml
 
+from components import bake
 from components.finish import content
 from components.local import image as local_image
 from components.provider.kind import Work
 
 from ..aws.cloud import Cloud
 
-PLAYBOOK = "image.yml"
 OF_A_KERNEL = ("kernel", "driver", "efa_installer", "lustre_client", "mountpoint")
 """Parts of a profile that are left out: a host of this machine runs this machine's kernel, and what goes with another one has nothing to do there."""
 VARIABLES = re.compile(r"variables\.json <<'END'\n(.*?)\nEND\n", re.DOTALL)
@@ -44,7 +44,7 @@ def variables(cloud: Cloud, image: str) -> Mapping[str, Any]:
             if found := VARIABLES.search(command):
                 told: Mapping[str, Any] = json.loads(found[1])
                 return told
-    raise Unknown(f"the components of {image} do not run this project's {PLAYBOOK}")
+    raise Unknown(f"the components of {image} do not run this project's {bake.PLAYBOOK}")
 
 
 def lowers(told: Mapping[str, Any], *, say: Callable[[str], None]) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def lowers(told: Mapping[str, Any], *, say: Callable[[str], None]) -> tuple[str,
 def inputs(told: Mapping[str, Any]) -> local_image.ImageInputs:
     """Give what the local target bakes the layer from."""
     software = {**told["software"], "versions": [[name, version] for name, version in told["software"]["versions"] if name not in OF_A_KERNEL]}
-    return local_image.ImageInputs(software["profile"], software["suite"], content.fingerprint(PLAYBOOK), software, told["cloud"])
+    return local_image.ImageInputs(software["profile"], software["suite"], content.fingerprint(bake.PLAYBOOK), software, told["cloud"])
 
 
 def _commands(document: str) -> list[str]:
