@@ -1,10 +1,10 @@
-"""What stops a command, as the one page that a user reads."""
+"""The errors that stop a command, each as the one page that a user reads."""
 
 from components import errors
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
-"""What was asked for can't be meant, or what was named can't be read."""
+"""The command line asks for something impossible, or names something that can't be read."""
 
 
 class Problem(errors.Refusal):
@@ -20,3 +20,7 @@ class Problem(errors.Refusal):
     def __init__(self, what: str, *, why: str, remedy: str, status: int = EXIT_FAILED):
         super().__init__(what, why=why, remedy=remedy)
         self.status = status
+
+
+class EngineFailed(Problem):
+    """Pulumi's engine refused or failed; `why` is what it said."""

@@ -66,7 +66,7 @@ def run(given: argparse.Namespace) -> int:
 def _on_one(given: argparse.Namespace) -> int:
     loaded = options.loaded(given)
     others = described(loaded)
-    held = account.held(loaded, stack=given.stack) if given.live else None
+    held = account.validate(loaded, stack=given.stack) if given.live else None
     answers = held.answers if held else None
     findings, suppressed = (held.findings, held.suppressed) if held else (loaded.findings, loaded.suppressed)
     result = Checked(loaded.spec.target, findings, suppressed)

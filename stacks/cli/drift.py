@@ -16,7 +16,7 @@ from blueprints.finding import Level
 from ..drift import detect, filters, history, ignore, notifications, reports
 from ..drift.report import LAYERS, Layer, Report, Result
 from ..drift.reports import terminal
-from ..engine import commands
+from ..engine import commands, locks, state
 from ..problem import Problem
 from ..project import drift_folder, ignore_file
 from . import fixing, options, scheduling
@@ -113,9 +113,9 @@ def run(given: argparse.Namespace) -> int:
 
 def _not_now(given: argparse.Namespace) -> str:
     """Say why this is no moment for a check; empty when it is one."""
-    if holder := commands.under_way(given.stack):
+    if holder := locks.holder(given.stack):
         return f"stack {given.stack} is being updated by {holder}"
-    age_s = commands.state_age_s(given.stack) if given.settle else None
+    age_s = state.age_s(given.stack) if given.settle else None
     if age_s is not None and age_s < given.settle:
         return f"the last update of stack {given.stack} was {age_s:.0f} s ago; {given.settle} s are left for it to settle"
     return ""

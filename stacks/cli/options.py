@@ -156,8 +156,8 @@ def placed(findings: Sequence[Finding], origin: str) -> tuple[Finding, ...]:
     return tuple(dataclasses.replace(found, subject=Position(origin)) if found.code in _OF_TARGET else found for found in findings)
 
 
-def to_stand_up(options: argparse.Namespace) -> Loaded:
-    """Do as `loaded`, and refuse what can be planned and not stood up.
+def to_provision(options: argparse.Namespace) -> Loaded:
+    """Do as `loaded`, and refuse what this version plans and can't provision.
 
     Raises:
         Invalid: the blueprint is not usable, or leaves something open that has to be decided first.

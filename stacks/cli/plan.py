@@ -117,17 +117,16 @@ def _named(given: argparse.Namespace, target: str) -> Mapping[str, Any]:
 
 
 def _from_stack(stack: str) -> Mapping[str, Any]:
-    from ..engine import commands
+    from ..engine import commands, state
 
     commands.require()
-    outputs = commands.outputs(stack) if commands.exists(stack) else {}
-    if not isinstance(outputs.get("spec"), Mapping):
+    spec = state.spec(stack)
+    if spec is None:
         raise Problem(
             f"stack {stack} has nothing to compare with",
             why="no `up` of it has ended yet, so that no spec is recorded",
             remedy="`clusterwright plan` shows what it will be; `--against FILE` compares with a document of `plan --json`",
         )
-    spec: Mapping[str, Any] = outputs["spec"]
     return spec
 
 

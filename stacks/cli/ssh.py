@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from ..engine import commands, login
+from ..engine import commands, login, state
 from ..problem import Problem
 from . import options
 
@@ -16,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     commands.require()
-    outputs = commands.outputs(given.stack) if commands.exists(given.stack) else {}
+    outputs = commands.outputs(given.stack) if state.exists(given.stack) else {}
     if "spec" not in outputs:
         raise Problem(f"stack {given.stack} is not up", why="it has no login node", remedy=f"make up STACK={given.stack}")
     users = [user["name"] for user in outputs["spec"]["users"]]

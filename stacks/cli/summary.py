@@ -1,13 +1,12 @@
-"""`clusterwright summary`: what a stack has, how to log in, what was checked and measured, and what is simulated."""
+"""`clusterwright summary`: what a stack has, how to log in, what acceptance checked and measured, and what is simulated."""
 
 import argparse
-from collections.abc import Iterator, Mapping
-from typing import Any
 
 from blueprints.project import project_root
 
-from ..engine import commands, login
+from ..engine import commands, login, state
 from ..problem import Problem
+from ..render import summary
 from . import options
 
 
@@ -23,73 +22,9 @@ def run(given: argparse.Namespace) -> int:
 
 def show(stack: str) -> None:
     """Print the summary from the stack's outputs."""
-    found = commands.outputs(stack) if commands.exists(stack) else {}
+    found = commands.outputs(stack) if state.exists(stack) else {}
     if "spec" not in found:
-        raise Problem(f"stack {stack} has nothing to show", why="no `up` of it has ended yet", remedy=f"make up STACK={stack}")
+        raise Problem(f"stack {stack} has nothing to show", why="no `up` of it has finished yet", remedy=f"make up STACK={stack}")
     login.write_keys(stack, found)
-    print("\n".join(lines(stack, found)))
-
-
-def lines(stack: str, outputs: Mapping[str, Any]) -> Iterator[str]:
-    """Write the summary line by line."""
-    spec = outputs["spec"]
-    software = spec["software"]
-    yield ""
-    yield f"Cluster {spec['name']} is up (stack {stack} on {spec['target']}, {software['profile']} with {_schedulers(spec)})"
-    yield ""
-    if spec["access"]["count"]:
-        yield "Log in"
-        for user in spec["users"]:
-            yield f"  {login.shown(login.command(stack, outputs, user['name']), relative_to=project_root())}"
-        yield ""
-    if spec["control"]["count"] > 1:
-        prefix = spec["control"]["prefix"]
-        yield "Controllers"
-        yield f"  {prefix}-0 serves, and {prefix}-1 takes over when it is lost; `scontrol ping` says which of them answer"
-        yield ""
-    for title, node_sets in _by_scheduler(spec).items():
-        yield title
-        for node_set in node_sets:
-            yield f"  {_node_set(node_set)}"
-        yield ""
-    yield "Checked"
-    for check in outputs["acceptance"] or ():
-        yield f"  {_check(check)}"
-    if spec["simulated"]:
-        yield ""
-        yield "Simulated"
-        for sentence in spec["simulated"]:
-            yield f"  {sentence}"
-
-
-def _schedulers(spec: Mapping[str, Any]) -> str:
-    """Name the schedulers with their versions; where a service runs one, the version can be unknown."""
-    wanted = ("slurm", "kubernetes") if spec["scheduler"] == "both" else (spec["scheduler"],)
-    return " and ".join(f"{name.capitalize()} {spec['software'].get(name) or ''}".strip() for name in wanted)
-
-
-def _by_scheduler(spec: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
-    """Put node sets below a title for each scheduler that has any."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for node_set in spec["node_sets"]:
-        found.setdefault("Partitions" if node_set["partition"] else "Kubernetes nodes", []).append(node_set)
-    return found
-
-
-def _node_set(node_set: Mapping[str, Any]) -> str:
-    partition, hosts, machine = node_set["partition"], node_set["hosts"], node_set["hosts"]["machine"]
-    cpus = machine["sockets"] * machine["cores_per_socket"] * machine["threads_per_core"]
-    nodes = f"{hosts['count']} node{'s' if hosts['count'] != 1 else ''} {hosts['prefix']}-0" + (f"…{hosts['count'] - 1}" if hosts["count"] > 1 else "")
-    gpus = machine["gpus"]
-    each = f"each {cpus} CPUs, {machine['memory_mib']} MiB" + (
-        f", {gpus['count']} × {gpus['type']}" + (" (simulated)" if gpus["simulated"] else "") if gpus else ""
-    )
-    if partition is None:
-        return f"{node_set['pool']}: {nodes}, {each}"
-    return f"{partition['name']}{' (default)' if partition['default'] else ''}: {nodes}, {each}; at most {partition['max_time']} a job"
-
-
-def _check(check: Mapping[str, Any]) -> str:
-    unit = f" {check['unit']}" if check.get("unit") else ""
-    verdict = {"pass": "ok", "reported": "measured, not judged"}.get(check["verdict"], check["verdict"])
-    return f"{check['name']} ({check['node']}): {check['measured']}{unit}, {verdict}"
+    logins = [login.shown(login.command(stack, found, user["name"]), relative_to=project_root()) for user in found["spec"]["users"]]
+    print("\n".join(summary.lines(stack, found, logins=logins)))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from components import discovery, registry
 
-from ..engine import preview
+from ..engine import commands, preview
+from ..problem import EngineFailed
 from . import attached, capability, cloud, elastic, facts, hints, hosts, record, slurm, unrecorded, versions
 from .codes import Code
 from .report import LAYERS, Drift, Layer, Report, Result, Unchecked, drift, in_order
@@ -48,9 +49,10 @@ def detect(
     begun, moment = time.monotonic(), dt.datetime.now(dt.UTC).replace(microsecond=0)
     say("reading the stack's record")
     try:
-        known = record.read(preview.record(stack_name, folder))
-    except (preview.Unanswered, record.NotUp) as error:
-        failure = hints.with_advice(f"the record of stack {stack_name} could not be read: {error}")
+        known = record.read(commands.record(stack_name, folder=folder, show_secrets=True))
+    except (EngineFailed, record.NotUp) as error:
+        why = error.why if isinstance(error, EngineFailed) else error
+        failure = hints.with_advice(f"the record of stack {stack_name} could not be read: {why}")
         results = tuple(Result(layer, failure=failure) for layer in LAYERS if layer in layers)
         return Checked(Report(stack_name, "", "", moment, time.monotonic() - begun, results), None, {})
     say("looking at resources and hosts")
@@ -67,7 +69,7 @@ def detect(
 def _cloud(stack_name: str, known: record.Known, folder: Path | None) -> list[Result]:
     begun = time.monotonic()
     with ThreadPoolExecutor(4) as pool:
-        world, program = pool.submit(preview.world, stack_name, folder), pool.submit(preview.program, stack_name, folder)
+        world, program = pool.submit(preview.of_resources, stack_name, folder), pool.submit(preview.of_program, stack_name, folder)
         target, described = registry.discovery(known.spec["target"]), elastic.discovered(stack_name, known)
         instances = pool.submit(target.instances, described) if target else None
         beside = pool.submit(target.attachments, described) if target else None
@@ -76,15 +78,15 @@ def _cloud(stack_name: str, known: record.Known, folder: Path | None) -> list[Re
     failures: list[str] = []
     try:
         asked = program.result().steps
-    except preview.Unanswered as error:
+    except EngineFailed as error:
         # The world was looked at all the same: what is wrong with the program is no reason to hide that.
-        unchecked.append(Unchecked(Layer.CLOUD, "changes of the program and the blueprint", f"the preview failed: {error}"))
+        unchecked.append(Unchecked(Layer.CLOUD, "changes of the program and the blueprint", f"the preview failed: {error.why}"))
         asked = None
     try:
         seen = world.result()
-    except preview.Unanswered as error:
-        failures.append(f"the resources could not be looked at: {error}")
-        seen = preview.World(())
+    except EngineFailed as error:
+        failures.append(f"the resources could not be looked at: {error.why}")
+        seen = preview.Preview(())
     if seen.error:
         few = "1 resource" if len(seen.unread) == 1 else f"{len(seen.unread) or 'some'} resources"
         failures.append(f"{few} could not be looked at: {seen.error}")

@@ -1,4 +1,4 @@
-"""The account where a cluster will stand: asked for `check --live`, `lookup` and `up`, and for nothing else. Nothing in it is changed."""
+"""Ask the account where a cluster is provisioned, for `check --live`, `lookup` and `up`; nothing in it is changed."""
 
 import dataclasses
 import datetime as dt
@@ -14,8 +14,8 @@ from ..problem import EXIT_USAGE, Problem
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Held:
-    """A blueprint that was held against its target's account."""
+class Validated:
+    """A blueprint that was validated against its target's account."""
 
     answers: live.Answers
     findings: tuple[finding.Finding, ...]
@@ -24,8 +24,8 @@ class Held:
     """Those that the blueprint accepts."""
 
 
-def held(loaded: Loaded, *, stack: str) -> Held:
-    """Hold a blueprint against its target's account.
+def validate(loaded: Loaded, *, stack: str) -> Validated:
+    """Validate a blueprint against its target's account.
 
     Raises:
         Problem: there is no account to ask, or it can't be asked.
@@ -40,7 +40,7 @@ def held(loaded: Loaded, *, stack: str) -> Held:
     of_file = (found for found in loaded.findings if found.code not in guessed and not _is_about(found, loaded, codes))
     about_file = (Code.SUPPRESSION_UNUSED,)  # these the file's own findings may use
     findings = finding.in_order((*of_file, *(found for found in kept if found.code not in about_file)))
-    return Held(answers, findings, (*loaded.suppressed, *accepted))
+    return Validated(answers, findings, (*loaded.suppressed, *accepted))
 
 
 def _is_about(found: finding.Finding, loaded: Loaded, codes: Collection[str]) -> bool:

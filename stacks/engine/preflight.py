@@ -1,59 +1,87 @@
-"""What `up` says of a blueprint that was changed, before it changes anything of the cluster that stands: which data goes, and what can't be done."""
+"""What `up` and `down` refuse or announce before the engine changes anything: lost data, impossible changes, an account that has no place for the cluster."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from blueprints import changes, display
+from blueprints import changes, display, finding
 from blueprints.changes import Change
+from blueprints.codes import Code
 from blueprints.effects import Effect
+from blueprints.finding import Invalid, Level
+from blueprints.load import Loaded
 from blueprints.spec import ClusterSpec
 
 from ..problem import Problem
-from ..render import change_table
-from . import commands
+from ..render import change_table, finding_list
+from . import account, state
 
-_OWN_WORDS = {"database": "accounting", "state": "accounting"}
+_PROTECTED_BY = {"database": "accounting", "state": "accounting"}
 """Data → the section of a blueprint whose `protect` protects it, where it has another name."""
 _PAGE_LINE = "\n       "
-"""Where a page goes on with what it says."""
+"""Continues a line of an error page."""
 
 
-def examine(stack: str, cluster: ClusterSpec) -> None:
-    """Compare what is wanted with what the last `up` recorded.
+def validate_against_account(loaded: Loaded, stack: str, *, has_resources: bool) -> None:
+    """Ask the account whether it has a place for the cluster, and show the findings.
 
-    The engine refuses to delete what is protected, too, but only when it comes to it, after all that is made or changed before.
+    Findings don't stop the change of a stack that has resources already: an expired reservation, for example, is no reason to refuse a new user.
+
+    Args:
+        has_resources: the account has resources of the stack already.
+    Raises:
+        Invalid: the account has no place for the cluster, and the stack has no resources yet.
+        Problem: the account can't be asked.
+    """
+    answered = account.validate(loaded, stack=stack)
+    print(f"the account is {answered.answers.account} as {answered.answers.who}")
+    findings = [_as_warning(found) if has_resources or found.code == Code.ACCOUNT_SILENT else found for found in answered.findings]
+    if any(found.level is Level.ERROR for found in findings):
+        raise Invalid(finding.in_order(findings))
+    finding_list.show(findings)
+
+
+def _as_warning(found: finding.Finding) -> finding.Finding:
+    return dataclasses.replace(found, level=Level.WARNING) if found.level is Level.ERROR else found
+
+
+def refuse_changes(stack: str, cluster: ClusterSpec) -> None:
+    """Compare the blueprint with what the last `up` recorded.
+
+    The engine refuses to delete protected data too, but only after it has created and changed other resources.
 
     Raises:
-        Problem: data that is protected would be lost, or the cluster can't be changed so while it stands. Nothing was done.
+        Problem: protected data would be lost, or the running cluster can't be changed like this. Nothing was changed.
     """
-    recorded = commands.outputs(stack).get("spec") if commands.exists(stack) else None
-    if not isinstance(recorded, Mapping):
-        return  # no `up` has come to its end yet
+    recorded = state.spec(stack)
+    if recorded is None:
+        return  # no `up` has finished yet
     try:
         found = changes.compare(recorded, cluster)
     except changes.Unreadable as error:
-        print(f"what stands can't be compared with what is wanted, since its record is of another form: {error}")
+        print(f"the running cluster can't be compared with the blueprint, because its record has another form: {error}")
         return
     refused = [change for change in found if change.is_refused]
     if refused:
         raise Problem(_refusal(stack, refused), why=_lines(refused), remedy=_remedy(stack, refused))
     if lost := [change for change in found if change.effect is Effect.DESTROYS_DATA]:
-        print(f"data of stack {stack} that isn't protected is lost with this change:{_PAGE_LINE}{_lines(lost)}", flush=True)
+        print(f"this change deletes unprotected data of stack {stack}:{_PAGE_LINE}{_lines(lost)}", flush=True)
 
 
 def _refusal(stack: str, refused: Sequence[Change]) -> str:
     protected = _protected(refused)
     if not protected:
-        return f"stack {stack} can't be changed so while it stands; nothing was changed"
-    return f"stack {stack} would lose data that is protected: {', '.join(protected)}; nothing was changed"
+        return f"stack {stack} can't be changed like this while it runs; nothing was changed"
+    return f"stack {stack} would lose protected data: {', '.join(protected)}; nothing was changed"
 
 
 def _remedy(stack: str, refused: Sequence[Change]) -> str:
-    remedies = ["take the change back"]
+    remedies = ["undo the change in the blueprint"]
     if protected := _protected(refused):
-        words = display.listed(dict.fromkeys(f"{_OWN_WORDS.get(name, name)}.protect" for name in protected))
-        remedies.append(f"or, if that data may go, set {words} to false and run this command with that alone first")
+        words = display.listed(dict.fromkeys(f"{_PROTECTED_BY.get(name, name)}.protect" for name in protected))
+        remedies.append(f"or, to delete that data, set {words} to false and first run this command with that change alone")
     if any(change.anew for change in refused):
-        remedies.append(f"or take the cluster down (`clusterwright down --stack {stack}`), with all that isn't kept, and stand it up as it shall be")
+        remedies.append(f"or delete the cluster and all data that isn't kept (`clusterwright down --stack {stack}`), then create it as the blueprint says")
     return _PAGE_LINE.join(remedies)
 
 
@@ -63,3 +91,17 @@ def _protected(refused: Sequence[Change]) -> tuple[str, ...]:
 
 def _lines(several: Sequence[Change]) -> str:
     return _PAGE_LINE.join(f"{change.key or change.path}, {' → '.join(change_table.values(change))}: {change.why}" for change in several)
+
+
+def refuse_protected(stack: str, recorded: Sequence[Mapping[str, Any]]) -> None:
+    """Stop before anything is deleted: the engine would delete every host first and only then refuse to delete the data.
+
+    Raises:
+        Problem: a recorded resource is protected.
+    """
+    if protected := [resource["urn"].rpartition("::")[2] for resource in recorded if resource.get("protect")]:
+        raise Problem(
+            f"stack {stack} has protected data: {', '.join(protected)}",
+            why="the blueprint protects it (storage.<name>.protect, accounting.protect); nothing was deleted",
+            remedy="set protect to false there and run `make up`, then `make down`, which deletes the data with the stack",
+        )

@@ -1,165 +1,120 @@
-"""Ask Pulumi's engine, without a lock and without a change: the stack's record, the world, and what the program would change.
+"""Ask the engine, without a lock and without a change, what differs: between the record and the real resources, and between the record and the program.
 
-World and program are asked through the Automation API, event by event: its events hold what each property was and is, and they come for all other resources even if one can't be read.
+Both are asked through the engine's event log: its events hold what each property was and is, and they come for all other resources even when one can't be read.
 """
 
 import dataclasses
-import functools
 import json
-import os
 import re
-import subprocess
-from collections.abc import Callable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from blueprints.project import project_root
+from ..problem import EngineFailed
+from . import commands
 
-if TYPE_CHECKING:
-    from pulumi import automation
-    from pulumi.automation import events
-
-QUIET = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
-LONGEST = 2000
-"""Letters of what the engine said that are shown."""
+_EVENTS = {"PULUMI_DEBUG_COMMANDS": "true"}
+"""Makes the engine accept `--event-log`, as the Automation API does."""
 _PREFIX = re.compile(r"^(?:error: )?(?:Preview failed: )?(?:preview failed)?")
 _FROM_PROVIDER = re.compile(r"^reading \S+ \([^)]*\): ")
 
-
-class Unanswered(Exception):
-    """The engine could not answer; the text is what it said."""
+Event = Mapping[str, Any]
+Step = Mapping[str, Any]
+"""In the form of the engine's JSON: `op`, `urn`, `type`, `oldState`, `newState`, `diffReasons`, `detailedDiff`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class World:
-    """What the engine answered: steps in the form of its JSON (`op`, `urn`, `oldState`, `newState`, `diffReasons`)."""
+class Preview:
+    """What the engine answered."""
 
-    steps: tuple[Mapping[str, Any], ...]
+    steps: tuple[Step, ...]
     unread: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """URN → why this resource could not be looked at."""
+    """URN → why this resource could not be read."""
     error: str = ""
-    """Why the engine did not come to its end; empty when it did."""
+    """Why the engine did not finish; empty when it did."""
 
 
-def record(stack: str, folder: Path | None = None) -> Mapping[str, Any]:
-    """Give the stack's record, secrets included.
-
-    Args:
-        folder: the project's; this one's when it isn't given.
+def of_resources(stack: str, folder: Path | None = None) -> Preview:
+    """Read all resources: a refresh that is only previewed.
 
     Raises:
-        Unanswered: no such stack, a wrong passphrase, a backend that doesn't answer.
+        EngineFailed: nothing could be read.
     """
-    words = ["pulumi", "stack", "export", "--show-secrets", "--stack", stack]
-    environment = {**os.environ, **QUIET}
-    ended = subprocess.run(words, cwd=folder or project_root(), env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
-    if ended.returncode:
-        raise Unanswered(ended.stderr.strip()[-LONGEST:] or f"`pulumi stack export` ended with status {ended.returncode} and said nothing")
-    try:
-        document: Mapping[str, Any] = json.loads(ended.stdout)
-    except ValueError as error:
-        raise Unanswered(f"`pulumi stack export` gave no JSON: {error}") from error
-    return document
+    return _ask(["refresh", "--preview-only"], stack, folder, lambda event: event.get("resOutputsEvent"))
 
 
-def world(stack: str, folder: Path | None = None) -> World:
-    """Look at all resources: a refresh that is only previewed.
+def of_program(stack: str, folder: Path | None = None) -> Preview:
+    """Compare the program with the record.
 
     Raises:
-        Unanswered: nothing could be looked at.
+        EngineFailed: the program can't be run, or the engine refuses it.
     """
-    return _ask(stack, folder, lambda chosen, hear: chosen.preview_refresh(on_event=hear), _seen)
-
-
-def program(stack: str, folder: Path | None = None) -> World:
-    """Give what the program asks for against what is recorded: a preview.
-
-    Raises:
-        Unanswered: the program can't be run, or the engine refuses what it asks for.
-    """
-    asked = _ask(stack, folder, lambda chosen, hear: chosen.preview(on_event=hear), _planned)
+    asked = _ask(["preview"], stack, folder, lambda event: event.get("resourcePreEvent"))
     if asked.error:
-        raise Unanswered(asked.error)
+        raise _failed(asked.error)
     return asked
 
 
-def _ask(
-    stack: str,
-    folder: Path | None,
-    look: Callable[["automation.Stack", Callable[["events.EngineEvent"], None]], object],
-    step: Callable[["events.EngineEvent"], Mapping[str, Any] | None],
-) -> World:
-    from pulumi import automation
+def creations(stack: str, *words: str) -> list[dict[str, Any]] | None:
+    """Give the steps of the next `up` with the whole `newState` of each resource, as only the preview's JSON document has it; without secrets.
 
-    class Workspace(automation.LocalWorkspace):
-        """A workspace that leaves alone which stack the user has selected."""
+    Returns:
+        None when the program can't be run; `up` itself reports that better.
+    """
+    done = commands.run("preview", "--json", *words, "--stack", stack)
+    if done.returncode:
+        return None
+    found: list[dict[str, Any]] = json.loads(done.stdout).get("steps") or []
+    return found
 
-        def select_stack(self, stack_name: str) -> None:
-            pass
 
-    heard: list[events.EngineEvent] = []
-    error = ""
-    try:
-        workspace = Workspace(work_dir=str(folder or project_root()), env_vars=QUIET, pulumi_command=_command())
-        look(automation.Stack.select(stack, workspace), heard.append)
-    except (automation.CommandError, automation.InvalidVersionError, RuntimeError, OSError) as raised:  # RuntimeError: the engine ended before it said anything
-        error = _said(heard) or _complaint(str(raised))
-    steps = tuple(found for event in heard if (found := step(event)) is not None)
-    unread = {one.urn: _plain(one.message) for one in _complaints(heard) if one.urn}
+def _ask(words: Sequence[str], stack: str, folder: Path | None, of_interest: Callable[[Event], Mapping[str, Any] | None]) -> Preview:
+    with tempfile.TemporaryDirectory(prefix="clusterwright-events-") as place:
+        log = Path(place) / "events.jsonl"
+        options = ["--non-interactive", "--stack", stack, "--event-log", str(log)]
+        done = commands.run(*words, *options, folder=folder, environment=_EVENTS)
+        events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
+    steps = tuple(_step(found["metadata"]) for event in events if (found := of_interest(event)))
+    unread = {one["urn"]: _plain(one["message"]) for one in _complaints(events) if one.get("urn")}
+    error = (_said(events) or done.stderr.strip()[-commands.LONGEST :] or f"it ended with status {done.returncode}") if done.returncode else ""
     if error and not any(one["oldState"].get("id") for one in steps):
-        raise Unanswered(error)
-    return World(steps, unread, error)
+        raise _failed(error)
+    return Preview(steps, unread, error)
 
 
-@functools.cache
-def _command() -> "automation.PulumiCommand":
-    """Give the engine's command, whose version is asked for once."""
-    from pulumi import automation
-
-    return automation.PulumiCommand()
+def _failed(said: str) -> EngineFailed:
+    return EngineFailed("the engine could not compare the stack", why=said, remedy="correct what it names and run the command again")
 
 
-def _seen(event: "events.EngineEvent") -> Mapping[str, Any] | None:
-    return _step(event.res_outputs_event.metadata) if event.res_outputs_event else None
-
-
-def _planned(event: "events.EngineEvent") -> Mapping[str, Any] | None:
-    return _step(event.resource_pre_event.metadata) if event.resource_pre_event else None
-
-
-def _step(metadata: "events.StepEventMetadata") -> Mapping[str, Any]:
+def _step(metadata: Mapping[str, Any]) -> Step:
     return {
-        "op": str(metadata.op.value),
-        "urn": metadata.urn,
-        "type": metadata.type,
-        "oldState": _state(metadata.old),
-        "newState": _state(metadata.new),
-        "diffReasons": list(metadata.diffs or ()),
-        "detailedDiff": dict(metadata.detailed_diff or {}),
+        "op": metadata["op"],
+        "urn": metadata["urn"],
+        "type": metadata["type"],
+        "oldState": _state(metadata.get("old")),
+        "newState": _state(metadata.get("new")),
+        "diffReasons": metadata.get("diffs") or [],
+        "detailedDiff": metadata.get("detailedDiff") or {},
     }
 
 
-def _state(state: "events.StepEventStateMetadata | None") -> Mapping[str, Any]:
+def _state(state: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if state is None:
         return {}
-    return {"type": state.type, "id": state.id, "inputs": dict(state.inputs or {}), "outputs": dict(state.outputs or {})}
+    return {"type": state["type"], "id": state.get("id", ""), "inputs": state.get("inputs") or {}, "outputs": state.get("outputs") or {}}
 
 
-def _complaints(heard: list["events.EngineEvent"]) -> Iterator["events.DiagnosticEvent"]:
-    for event in heard:
-        if event.diagnostic_event and event.diagnostic_event.severity == "error" and _plain(event.diagnostic_event.message):
-            yield event.diagnostic_event
+def _complaints(events: Sequence[Event]) -> Iterator[Mapping[str, Any]]:
+    for event in events:
+        found = event.get("diagnosticEvent")
+        if found and found.get("severity") == "error" and _plain(found["message"]):
+            yield found
 
 
-def _said(heard: list["events.EngineEvent"]) -> str:
-    """Give what the engine complained of, equal complaints of several resources once."""
-    return "\n".join(dict.fromkeys(_FROM_PROVIDER.sub("", _plain(one.message)) for one in _complaints(heard)))[-LONGEST:]
-
-
-def _complaint(text: str) -> str:
-    """Give the engine's own words of what the Automation API raises around them (`code: …`, `stdout: …`, `stderr: …`)."""
-    _, _, said = text.partition("stderr: ")
-    return "\n".join(line for line in (said or text).strip().splitlines() if line.strip())[-LONGEST:]
+def _said(events: Sequence[Event]) -> str:
+    """Give the engine's errors, equal errors of several resources once."""
+    return "\n".join(dict.fromkeys(_FROM_PROVIDER.sub("", _plain(one["message"])) for one in _complaints(events)))[-commands.LONGEST :]
 
 
 def _plain(message: str) -> str:

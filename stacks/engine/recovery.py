@@ -9,7 +9,7 @@ from components import registry
 from components.interrupted import ABSENT, AGAIN, Account, Ambiguous, Certainty, Creation, NotAsked, Trace
 
 from ..problem import Problem
-from . import commands, deployment
+from . import backend, commands, deployment, preview, state
 
 PROVIDERS = "pulumi:providers:"
 LAG_S = 20.0
@@ -32,7 +32,7 @@ def settle(stack: str, *words: str, lag_s: float = LAG_S) -> bool:
 
 
 def _settle_killed(stack: str, *, lag_s: float) -> bool:
-    if commands.has_file_backend() and not commands.pending_creates(stack):
+    if backend.folder() is not None and not state.pending_creates(stack):
         return False  # other backends can only be asked through the engine
     record = commands.record(stack)
     pending = deployment.creations(record)
@@ -45,7 +45,7 @@ def _settle_killed(stack: str, *, lag_s: float) -> bool:
         print(f"  waiting {wait_s:.0f} s: what was asked for in the last moments may not be listed yet")
         time.sleep(wait_s)
         traces = _traces(record, pending)
-    commands.put_record(stack, deployment.mended(record, traces), instead_of=record)
+    state.replace_record(stack, deployment.mended(record, traces), instead_of=record)
     for line in deployment.lines(pending, traces):
         print(f"  {line}")
     return True
@@ -53,12 +53,12 @@ def _settle_killed(stack: str, *, lag_s: float) -> bool:
 
 def _settle_failed(stack: str, *words: str) -> bool:
     """Find what a provider made and then failed to tell of."""
-    if not commands.has_failed(stack):
+    if not state.has_failed(stack):
         return False
     record = commands.record(stack)
     if not any(registry.target_of(one["type"].removeprefix(PROVIDERS)) for one in commands.resources_of(record)):
         return False  # the project's own kinds tell of what they made, and adopt what they find
-    steps = commands.planned(stack, *words)
+    steps = preview.creations(stack, *words)
     if steps is None:
         print(f"the last run of stack {stack} failed; what it may have made without recording it is looked for when the program can be run again")
         return False
@@ -69,7 +69,7 @@ def _settle_failed(stack: str, *words: str) -> bool:
     if not there:
         return False
     print(f"the last run of stack {stack} failed after it had made {len(there)} resources of which it knew nothing")
-    commands.put_record(stack, deployment.mended(supposed, found), instead_of=record)
+    state.replace_record(stack, deployment.mended(supposed, found), instead_of=record)
     for line in deployment.lines(there, found):
         print(f"  {line}")
     return True

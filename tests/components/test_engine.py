@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from stacks.engine import commands
+from stacks.engine import locks, state
 from stacks.problem import Problem
 from tests import processes
 from tests.components.project import STACK, Project
@@ -75,7 +75,7 @@ def test_an_engine_killed_in_a_silent_create_leaves_no_process_and_the_next_run_
     assert all(any(part in line for line in lines) for part in ("pulumi-language-python ", "tests.components.plugin", "language-python-exec"))
 
     with pytest.raises(Problem) as held:
-        commands.clear_stale_lock(STACK)
+        locks.clear_stale(STACK)
     assert str(run.pid) in held.value.why
 
     with Watched(started) as watched:
@@ -84,12 +84,12 @@ def test_an_engine_killed_in_a_silent_create_leaves_no_process_and_the_next_run_
     run.wait()
 
     (folder / "pipe").unlink()
-    commands.clear_stale_lock(STACK)
-    (urn,) = commands.pending_creates(STACK)
+    locks.clear_stale(STACK)
+    (urn,) = state.pending_creates(STACK)
     assert urn.endswith("::notes")
     project.succeed("refresh", "--yes", "--skip-preview", "--clear-pending-creates")
     project.up()
-    assert commands.pending_creates(STACK) == []
+    assert state.pending_creates(STACK) == []
     assert sorted(path.name for path in folder.iterdir()) == ["a", "pipe", "z"]
     assert all(path.read_text() == "hello" for path in folder.iterdir())
 
@@ -109,7 +109,7 @@ def test_an_interrupted_create_stops_and_is_recorded(project: Project) -> None:
 
 def test_a_stack_that_was_removed_is_not_there_any_more(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PULUMI_BACKEND_URL", project.state_folder.as_uri())
-    assert commands.exists(STACK)
-    assert commands.pending_creates(STACK) == []
+    assert state.exists(STACK)
+    assert state.pending_creates(STACK) == []
     project.succeed("stack", "rm", "--yes")
-    assert not commands.exists(STACK)
+    assert not state.exists(STACK)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stacks.engine import commands
+from stacks.engine import locks, state
 from stacks.problem import Problem
 
 STACK = "dev"
@@ -49,19 +49,19 @@ def gone() -> int:
 
 
 def test_without_a_lock_there_is_nothing_to_do(backend: Path) -> None:
-    commands.clear_stale_lock(STACK)
+    locks.clear_stale(STACK)
     assert list(backend.iterdir()) == []
 
 
 def test_the_lock_of_a_process_that_is_gone_is_cleared(backend: Path) -> None:
-    locks = [locked(backend, pid=gone()), locked(backend, pid=gone(), name="two")]
-    commands.clear_stale_lock(STACK)
-    assert not any(lock.exists() for lock in locks)
+    files = [locked(backend, pid=gone()), locked(backend, pid=gone(), name="two")]
+    locks.clear_stale(STACK)
+    assert not any(lock.exists() for lock in files)
 
 
 def test_a_number_that_a_later_process_has_is_stale(backend: Path, another_engine: subprocess.Popen[bytes]) -> None:
     lock = locked(backend, pid=another_engine.pid, since=LONG_AGO)
-    commands.clear_stale_lock(STACK)
+    locks.clear_stale(STACK)
     assert not lock.exists()
 
 
@@ -69,7 +69,7 @@ def test_a_live_lock_names_its_holder_and_stays(backend: Path, another_engine: s
     taken = dt.datetime.now(tz=dt.UTC).isoformat()
     lock = locked(backend, pid=another_engine.pid, since=taken)
     with pytest.raises(Problem) as problem:
-        commands.clear_stale_lock(STACK)
+        locks.clear_stale(STACK)
     assert str(another_engine.pid) in problem.value.why
     assert "ada" in problem.value.why
     assert taken in problem.value.why
@@ -79,7 +79,7 @@ def test_a_live_lock_names_its_holder_and_stays(backend: Path, another_engine: s
 def test_a_lock_of_another_machine_is_never_judged_by_this_one_s_processes(backend: Path) -> None:
     lock = locked(backend, pid=gone(), host="elsewhere")
     with pytest.raises(Problem) as problem:
-        commands.clear_stale_lock(STACK)
+        locks.clear_stale(STACK)
     assert "elsewhere" in problem.value.why
     assert f"pulumi cancel --stack {STACK}" in problem.value.remedy
     assert lock.exists()
@@ -87,7 +87,7 @@ def test_a_lock_of_another_machine_is_never_judged_by_this_one_s_processes(backe
 
 def test_locks_of_other_stacks_are_left_alone(backend: Path) -> None:
     other = locked(backend, pid=gone(), stack="other")
-    commands.clear_stale_lock(STACK)
+    locks.clear_stale(STACK)
     assert other.exists()
 
 
@@ -97,13 +97,13 @@ def test_a_folder_is_found_however_it_is_written(written: str, backend: Path, mo
     folder = backend / "state"
     monkeypatch.setenv("PULUMI_BACKEND_URL", written.format(folder=folder))
     lock = locked(folder, pid=gone())
-    commands.clear_stale_lock(STACK)
+    locks.clear_stale(STACK)
     assert not lock.exists()
 
 
 def test_backends_that_are_no_folder_keep_their_own_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PULUMI_BACKEND_URL", "s3://bucket")
-    commands.clear_stale_lock(STACK)
+    locks.clear_stale(STACK)
 
 
 # The same folder's state
@@ -121,11 +121,11 @@ def recorded(backend: Path, state: Any, *, file: str = f"{STACK}.json") -> None:
 )
 def test_a_stack_is_there_when_its_state_is_and_not_when_only_a_copy_is(backend: Path, file: str, exists: bool) -> None:
     recorded(backend, {}, file=file)
-    assert commands.exists(STACK) is exists
+    assert state.exists(STACK) is exists
 
 
 @pytest.mark.parametrize(
-    ("state", "pending"),
+    ("record", "pending"),
     [
         ({"version": 3, "checkpoint": {"stack": "dev"}}, []),
         ({"version": 3, "checkpoint": {"stack": "dev", "latest": None}}, []),
@@ -143,10 +143,10 @@ def test_a_stack_is_there_when_its_state_is_and_not_when_only_a_copy_is(backend:
     ],
     ids=["new", "empty", "no operation", "a create and a delete"],
 )
-def test_interrupted_creates_are_read_from_the_state(backend: Path, state: Any, pending: list[str]) -> None:
-    recorded(backend, state)
-    assert commands.pending_creates(STACK) == pending
+def test_interrupted_creates_are_read_from_the_state(backend: Path, record: Any, pending: list[str]) -> None:
+    recorded(backend, record)
+    assert state.pending_creates(STACK) == pending
 
 
 def test_a_stack_without_state_has_no_interrupted_creates(backend: Path) -> None:
-    assert commands.pending_creates(STACK) == []
+    assert state.pending_creates(STACK) == []

@@ -14,8 +14,8 @@ from blueprints.finding import Invalid
 from blueprints.live import account as live_account
 from components.aws.account import read
 from components.errors import AccountUnavailable
-from stacks.cli import main, options, up
-from stacks.engine import account
+from stacks.cli import main, options
+from stacks.engine import account, preflight
 from stacks.problem import EXIT_FAILED, EXIT_USAGE
 from tests.simcloud.aws import client, images
 from tests.simcloud.aws.client import REGION, SimulatedCloud
@@ -340,22 +340,22 @@ def test_up_makes_nothing_where_the_account_has_no_place(
     assert not (tmp_path / ".pulumi").exists(), "the engine has not begun"
 
 
-def test_a_cluster_that_stands_is_told_and_not_held(cloud: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_do_not_stop_the_change_of_a_running_cluster(cloud: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(json.dumps(in_a_zone_without_the_machine(cloud), indent=1))
     loaded = load.examine(str(file), target="aws", stack="mine", facts=MACHINE, overrides={})
     with pytest.raises(Invalid):
-        up.hold_against_account(loaded, "mine", stands=False)
-    up.hold_against_account(loaded, "mine", stands=True)
+        preflight.validate_against_account(loaded, "mine", has_resources=False)
+    preflight.validate_against_account(loaded, "mine", has_resources=True)
     assert "warning: this account is not offered p4de.24xlarge in us-east-1a" in capsys.readouterr().err
 
 
-def test_rights_that_are_missing_hold_nobody(cloud: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_rights_to_ask_stop_nobody(cloud: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(json.dumps(Site(cloud).blueprint(), indent=1))
     loaded = load.examine(str(file), target="aws", stack="mine", facts=MACHINE, overrides={})
     cloud.fault("ec2.DescribeInstanceTypeOfferings", code="UnauthorizedOperation", times=None)
-    up.hold_against_account(loaded, "mine", stands=False)
+    preflight.validate_against_account(loaded, "mine", has_resources=False)
     assert "warning: the account did not say: offers" in capsys.readouterr().err
 
 

@@ -38,7 +38,7 @@ def is_right(file: Path) -> bool:
         loaded = load.examine(str(file), target="aws", stack=STACK, facts=Facts(**MACHINE), overrides={})
     except finding.Invalid:
         return False
-    return all(found.level is not finding.Level.ERROR for found in account.held(loaded, stack=STACK).findings)
+    return all(found.level is not finding.Level.ERROR for found in account.validate(loaded, stack=STACK).findings)
 
 
 def right_ones(folder: Path, start: int, cloud: SimulatedCloud) -> Iterator[Path]:

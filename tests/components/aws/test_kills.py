@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.engine import commands, recovery
+from stacks.engine import commands, locks, operations, recovery, state
 from stacks.problem import Problem
 from tests.components.aws import programs
 from tests.components.aws.standing import Standing
@@ -65,7 +65,7 @@ def kill(stack: Standing, cloud: SimulatedCloud, *words: str, at: str = "create 
 
 def recovered(stack: Standing) -> bool:
     """Do as `clusterwright up` and `down` do before they run the engine."""
-    commands.prepare(STACK)
+    operations.prepare(STACK)
     return recovery.settle(STACK, lag_s=0)  # the simulated cloud forgets nothing and lists at once
 
 
@@ -172,20 +172,20 @@ def test_what_a_failed_run_left_is_in_the_way_of_plain_pulumi(stack: Standing, c
     stack.fails("up", "--yes", "--skip-preview")
     cloud.clear_faults()
     assert "EntityAlreadyExists" in stack.fails("up", "--yes", "--skip-preview")
-    assert commands.has_failed(STACK)
+    assert state.has_failed(STACK)
 
 
 def test_two_at_once_are_kept_apart(stack: Standing, cloud: SimulatedCloud) -> None:
     kill(stack, cloud, passing=1, after=True)
-    commands.prepare(STACK)
+    operations.prepare(STACK)
     record = commands.record(STACK)
     cloud.fault("create *", "slow", delay_s=5, times=None)
     theirs = stack.start("up", "--yes", "--skip-preview")
-    wait_until(lambda: commands.under_way(STACK) != "", awaiting="the other run to hold the stack", within_s=SOON_S)
+    wait_until(lambda: locks.holder(STACK) != "", awaiting="the other run to hold the stack", within_s=SOON_S)
     with pytest.raises(Problem, match="locked"):
         recovered(stack)
     with pytest.raises(Problem, match=r"locked|changed"):
-        commands.put_record(STACK, record, instead_of=record)
+        state.replace_record(STACK, record, instead_of=record)
     assert theirs.poll() is None, "the other run has not ended yet"
 
 

@@ -68,18 +68,18 @@ def stands(stack: Project, **replaced: str) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (MANAGED, {}, ("would lose data that is protected: database", "accounting.database, managed → embedded", "accounting.protect")),
+        (MANAGED, {}, ("would lose protected data: database", "accounting.database, managed → embedded", "accounting.protect")),
         (
             {},
             {"highly_available: true": "highly_available: false"},
-            ("data that is protected: state, database", "control.count, 2 → 1", "set accounting.protect to false"),
+            ("would lose protected data: state, database", "control.count, 2 → 1", "set accounting.protect to false"),
         ),
-        ({}, {", sets: {kind: nfs, mount: /sets, protect: true}": ""}, ("data that is protected: storage.sets", "storage.sets", "storage.sets.protect")),
-        ({}, PLAIN | MANAGED, ("would lose data that is protected: database", "accounting.database", "with that alone first")),
+        ({}, {", sets: {kind: nfs, mount: /sets, protect: true}": ""}, ("would lose protected data: storage.sets", "storage.sets", "storage.sets.protect")),
+        ({}, PLAIN | MANAGED, ("would lose protected data: database", "accounting.database", "with that change alone")),
         (
             PLAIN,
             PLAIN | {"10.80.0.0/16": "10.81.0.0/16"},
-            ("can't be changed so while it stands", "network.cidr, 10.80.0.0/16 → 10.81.0.0/16", "clusterwright down"),
+            ("can't be changed like this while it runs", "network.cidr, 10.80.0.0/16 → 10.81.0.0/16", "clusterwright down"),
         ),
     ],
 )
@@ -102,19 +102,19 @@ def test_up_refuses_before_anything_is_done(
 
 def test_what_is_lost_and_not_protected_is_said_and_done(stack: Project, capsys: pytest.CaptureFixture[str]) -> None:
     stands(stack, **PLAIN)
-    preflight.examine(STACK, written(stack, **PLAIN | MANAGED))
+    preflight.refuse_changes(STACK, written(stack, **PLAIN | MANAGED))
     said = capsys.readouterr().out
-    assert "data of stack dev that isn't protected is lost" in said
+    assert "this change deletes unprotected data of stack dev" in said
     assert "accounting.database, embedded → managed: a new database is made, and the records of the old one are not carried over" in said
 
 
 def test_what_keeps_all_data_is_said_nothing_of(stack: Project, capsys: pytest.CaptureFixture[str]) -> None:
     stands(stack)
     for after in ({}, {"max: 4": "max: 8"}, PLAIN):
-        preflight.examine(STACK, written(stack, **after))
+        preflight.refuse_changes(STACK, written(stack, **after))
         assert capsys.readouterr().out == ""
 
 
 def test_a_stack_that_has_no_record_is_not_compared(stack: Project) -> None:
-    preflight.examine(STACK, written(stack))
-    preflight.examine("nobody", written(stack))
+    preflight.refuse_changes(STACK, written(stack))
+    preflight.refuse_changes("nobody", written(stack))

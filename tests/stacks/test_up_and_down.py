@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from components import registry
-from stacks.cli import down, main, options
+from stacks.cli import main, options
+from stacks.engine import down
 
 BLUEPRINT = """\
 name: sweep
@@ -95,4 +96,4 @@ def test_down_asks_the_accounts_that_its_stack_has_something_in() -> None:
         {"type": "pulumi:providers:clusterwright"},
         {"type": "aws:ec2/vpc:Vpc", "inputs": {}},
     ]
-    assert down._accounts(recorded) == {("aws", "eu-west-1"), ("clusterwright", "")}
+    assert down.accounts(recorded) == {("aws", "eu-west-1"), ("clusterwright", "")}

@@ -10,8 +10,8 @@ from blueprints import load
 from blueprints.facts import Facts
 from blueprints.project import project_root
 from blueprints.spec import ClusterSpec, as_record
-from stacks.cli import summary
 from stacks.engine import login
+from stacks.render import summary
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 CHECKS = [
@@ -30,6 +30,10 @@ def outputs(resolved: ClusterSpec) -> dict[str, Any]:
     return {"spec": as_record(resolved), "login": login_node, "user_keys": {}, "acceptance": CHECKS}
 
 
+def summarized(found: Mapping[str, Any]) -> list[str]:
+    return list(summary.lines("dev", found, logins=[f"ssh {user['name']}@10.80.0.2" for user in found["spec"]["users"]]))
+
+
 def section(lines: list[str], title: str) -> list[str]:
     """The indented lines below a title."""
     start = lines.index(title) + 1
@@ -39,16 +43,16 @@ def section(lines: list[str], title: str) -> list[str]:
 
 def test_a_summary_has_one_login_a_user_and_one_line_a_partition() -> None:
     resolved = spec(pools__dev={"nodes": 1}, users__grace={"uid": 2002, "account": "research"})
-    lines = list(summary.lines("test-summary", outputs(resolved)))
+    lines = summarized(outputs(resolved))
     assert [line.rpartition(" ")[2] for line in section(lines, "Log in")] == ["ada@10.80.0.2", "grace@10.80.0.2"]
     assert [line.partition(",")[0] for line in section(lines, "Partitions")] == ["train (default): 2 nodes train-0…1", "dev: 1 node dev-0"]
     assert section(lines, "Simulated") == list(resolved.simulated)
 
 
 def test_a_summary_names_the_controller_that_takes_over_where_there_is_one() -> None:
-    assert "Controllers" not in list(summary.lines("test-summary", outputs(spec())))
-    (line,) = section(list(summary.lines("test-summary", outputs(spec(control__highly_available=True)))), "Controllers")
-    assert line.startswith("control-0 serves, and control-1 takes over")
+    assert "Controllers" not in summarized(outputs(spec()))
+    (line,) = section(summarized(outputs(spec(control__highly_available=True))), "Controllers")
+    assert line.startswith("control-0 is active, and control-1 takes over")
 
 
 def examined(name: str) -> ClusterSpec:
@@ -56,7 +60,7 @@ def examined(name: str) -> ClusterSpec:
 
 
 def test_a_summary_of_both_schedulers_has_the_nodes_of_each() -> None:
-    lines = list(summary.lines("test-summary", outputs(examined("train-and-serve"))))
+    lines = summarized(outputs(examined("train-and-serve")))
     software = examined("train-and-serve").software
     assert f"with Slurm {software.slurm} and Kubernetes {software.kubernetes})" in lines[1]
     assert [line.partition(":")[0] for line in section(lines, "Partitions")] == ["train (default)"]
@@ -66,14 +70,14 @@ def test_a_summary_of_both_schedulers_has_the_nodes_of_each() -> None:
 
 
 def test_a_summary_of_kubernetes_alone_names_no_slurm_and_no_login() -> None:
-    lines = list(summary.lines("test-summary", outputs(examined("llm-pretraining-kubernetes"))))
+    lines = summarized(outputs(examined("llm-pretraining-kubernetes")))
     assert not {"Log in", "Partitions"} & set(lines)
     assert "Slurm" not in lines[1]
     assert len(section(lines, "Kubernetes nodes")) == 2
 
 
 def test_a_summary_says_what_was_checked_and_what_was_only_measured() -> None:
-    lines = list(summary.lines("test-summary", outputs(spec())))
+    lines = summarized(outputs(spec()))
     assert section(lines, "Checked") == [
         "nodes idle (train-0): idle, ok",
         "all-reduce (train-[0-1]): 1.5 GB/s, measured, not judged",
@@ -82,7 +86,7 @@ def test_a_summary_says_what_was_checked_and_what_was_only_measured() -> None:
 
 
 def test_a_summary_before_any_acceptance_claims_nothing() -> None:
-    lines = list(summary.lines("test-summary", {**outputs(spec()), "acceptance": None}))
+    lines = summarized({**outputs(spec()), "acceptance": None})
     assert section(lines, "Checked") == []
 
 

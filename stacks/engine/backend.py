@@ -1,0 +1,28 @@
+"""The folder of a file backend, which can be read without starting the engine."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from blueprints.project import project_root
+
+FILE_SCHEME = "file://"
+
+
+def folder() -> Path | None:
+    """Give the folder of a `file://` backend as Pulumi reads it: `~` is the home folder, a relative path starts where the engine runs."""
+    url = os.environ["PULUMI_BACKEND_URL"]
+    if not url.startswith(FILE_SCHEME):
+        return None
+    return project_root() / Path(unquote(url.removeprefix(FILE_SCHEME).partition("?")[0])).expanduser()
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """Read a JSON object; None when there is no such file or a kill cut it off."""
+    try:
+        found: dict[str, Any] = json.loads(path.read_text())
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+    return found

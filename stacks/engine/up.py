@@ -1,0 +1,48 @@
+"""Create or change a stack: ask every question first, recover what an interrupted run left, then run the engine."""
+
+from blueprints.load import Loaded
+from components import registry
+
+from ..problem import EngineFailed
+from ..render import finding_list
+from . import account, commands, operations, preflight, recovery, state
+
+
+def up(loaded: Loaded, stack: str, *, blueprint: str | None = None, ask_account: bool = True) -> None:
+    """Make the stack what its blueprint says.
+
+    Args:
+        blueprint: recorded as the stack's setting, when the command line names one.
+        ask_account: validate the blueprint against the target's account first.
+    Raises:
+        Invalid: the account has no place for the cluster.
+        Problem: the engine failed, or can't start.
+    """
+    target, region = loaded.spec.target, loaded.spec.network.region
+    registry.require_sdk(target)
+    commands.require()
+    operations.prepare(stack)
+    preflight.refuse_changes(stack, loaded.spec)
+    if registry.has_account(target) and ask_account:
+        preflight.validate_against_account(loaded, stack, has_resources=_has_resources(stack))
+    else:
+        finding_list.show(loaded.findings)
+        if whose := account.require_credentials(target, region):
+            print(f"the account is {whose}")
+    state.create_if_missing(stack)
+    config = ["--config", f"clusterwright:blueprint={blueprint}"] if blueprint else []
+    recovery.settle(stack, *config)
+    if interrupted := state.pending_creates(stack):
+        print(f"a killed run was creating {len(interrupted)} resources; they are adopted or created again")
+        operations.operate("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--suppress-outputs", stack=stack)
+    if status := operations.operate("up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs", *config, stack=stack):
+        raise EngineFailed(
+            f"stack {stack} is not up",
+            why=f"the engine ended with status {status}; its output is above",
+            remedy="correct the cause and run the same command again: it continues with what is recorded; `make down` deletes that",
+        )
+
+
+def _has_resources(stack: str) -> bool:
+    """Say whether an account has resources of the stack already."""
+    return state.exists(stack) and recovery.is_elsewhere(commands.resources_of(commands.record(stack)))
