@@ -10,7 +10,8 @@ from pathlib import Path
 from blueprints.load import Loaded
 
 from ..problem import EXIT_USAGE, Problem
-from ..render import finding_list
+from ..render import finding_list, plan_html
+from ..render.picture import render as picture
 from . import options
 
 FORMS = ("svg", "html", "text")
@@ -66,15 +67,13 @@ def _form(asked: str | None, output: Path | None) -> str:
 
 
 def _content(loaded: Loaded, form: str, *, to_file: bool) -> bytes:
-    from ..render.report import make  # not every command needs it, and all import this module's neighbours
-
     if form == "html":
-        return make.as_html(loaded).encode()
+        return plan_html.of_blueprint(loaded).encode()
     if form == "svg":
-        return make.as_svg(loaded.spec).encode()
+        return picture.as_svg(loaded.spec).encode()
     columns = FILE_COLUMNS if to_file else min(WIDEST_COLUMNS, shutil.get_terminal_size((FILE_COLUMNS, 24)).columns)
     encoding = "utf-8" if to_file else sys.stdout.encoding or "utf-8"
-    return make.as_text(loaded.spec, columns=columns, ascii_only=not to_file and not shows_boxes(encoding)).encode(encoding, "replace")
+    return picture.as_text(loaded.spec, columns=columns, ascii_only=not to_file and not shows_boxes(encoding)).encode(encoding, "replace")
 
 
 def shows_boxes(encoding: str) -> bool:

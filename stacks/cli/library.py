@@ -11,8 +11,7 @@ from blueprints.facts import Facts
 from blueprints.language import TargetName
 
 from .. import lookup
-from ..render import tables, words
-from ..render.picture import pools
+from ..render import formatting, pool_sizes, tables
 from ..render.tables import Cell, Column, Section, Shown, Table
 from . import options
 
@@ -63,7 +62,7 @@ def volume(name: str, facts: Facts) -> Volume:
             cluster = load.from_document(source, target=target, stack=options.DEFAULT_STACK, facts=facts).spec
         except finding.Invalid:
             continue
-        sizes.append(Size(target, pools.nodes(cluster), pools.gpus(cluster)))
+        sizes.append(Size(target, pool_sizes.nodes(cluster), pool_sizes.gpus(cluster)))
     audience, description, scheduler = (str(source.at(key) or "") for key in ("audience", "description", "scheduler"))
     return Volume(name, audience, description, scheduler, tuple(sizes))
 
@@ -80,7 +79,7 @@ def _row(one: Volume) -> tuple[Shown, ...]:
 
 
 def _between(numbers: Sequence[int]) -> str:
-    return words.between(min(numbers), max(numbers)) if numbers else ""
+    return formatting.between(min(numbers), max(numbers)) if numbers else ""
 
 
 def as_record(one: Volume) -> dict[str, Any]:

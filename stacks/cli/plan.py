@@ -7,20 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blueprints import changes, estimate, finding, library, quotas, recorded
+from blueprints import changes, estimate, library, recorded
 from blueprints.codes import Code
 from blueprints.effects import Effect
 from blueprints.load import Loaded
 from blueprints.spec import ClusterSpec, as_record
 
 from ..problem import EXIT_FAILED, EXIT_USAGE, Problem
-from ..render import change_table, cost, finding_list, plan_text, tables
+from ..render import change_table, cost, finding_list, plan_json, plan_view, tables
 from . import options
 
 SAID_BY_PAGE = frozenset({Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT, Code.QUOTA_NEEDED})
 """Findings that the page's head and tables say."""
-FORMAT = 1
-"""Of the JSON document; raised when a key goes or changes its meaning (docs/json.md)."""
 _REMEDY = "name a document that `clusterwright plan --json` wrote, or a blueprint"
 
 
@@ -60,26 +58,13 @@ def run(given: argparse.Namespace) -> int:
         print(json.dumps(document(loaded, compared), indent=2))
     else:
         finding_list.show([found for found in loaded.findings if found.code not in SAID_BY_PAGE])
-        tables.show(_changes(loaded.spec, compared) if compared else sections(loaded.spec))
+        tables.show(_changes(loaded.spec, compared) if compared else plan_view.view(loaded.spec).sections)
     return EXIT_FAILED if compared and given.fail_on and _costs_at_least(Effect(given.fail_on), compared) else 0
 
 
-def sections(cluster: ClusterSpec) -> list[tables.Section]:
-    """Write the plan of a cluster for people."""
-    return [*plan_text.sections(cluster, estimate.estimate(cluster), quotas.needed(cluster), quotas.unknown(cluster))]
-
-
 def document(loaded: Loaded, compared: Compared | None = None) -> dict[str, Any]:
-    """Give the plan as plain JSON values."""
-    cluster = loaded.spec
-    plan: dict[str, Any] = {
-        "format": FORMAT,
-        "spec": as_record(cluster),
-        "estimate": estimate.as_record(estimate.estimate(cluster)),
-        "quotas": quotas.as_record(quotas.needed(cluster), quotas.unknown(cluster)),
-        "late": list(plan_text.late(cluster)),
-        "findings": [finding.as_record(one) for one in loaded.findings],
-    }
+    """Give the plan as plain JSON values, with the changes when something is compared."""
+    plan = plan_json.document(plan_view.view(loaded.spec), loaded.findings)
     if compared:
         plan["against"] = {"what": compared.against, "note": compared.note, "estimate": estimate.as_record(compared.costs) if compared.costs else None}
         plan["changes"] = [changes.as_record(change) for change in compared.changes]
@@ -88,7 +73,7 @@ def document(loaded: Loaded, compared: Compared | None = None) -> dict[str, Any]
 
 def _changes(cluster: ClusterSpec, compared: Compared) -> list[tables.Section]:
     costs = cost.difference(compared.costs, estimate.estimate(cluster)) if compared.costs else ""
-    more = [words for words in (plan_text.planned_only(cluster), costs) if words]
+    more = [words for words in (plan_view.planned_only(cluster), costs) if words]
     return [*change_table.sections(compared.changes, title=_title(cluster, compared), note=compared.note, more=more)]
 
 

@@ -1,31 +1,20 @@
-"""What a plan says of money and quotas. Pure."""
+"""What a plan says of money. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from blueprints import display
+from blueprints import catalog, display
 from blueprints.estimate import CURRENCY, HOURS_PER_MONTH, NOT_COUNTED, Estimate, Part
-from blueprints.quotas import QuotaNeed
 
 from . import formatting
-from .tables import Cell, Column, Shown, Table
+from .tables import Cell, Column, Facts, Shown, Table
 
 MAIN = ("compute", "storage")
 """Kinds of parts without whose prices a sum says nothing of the whole."""
 KINDS = {"compute": "compute nodes", "control": "control", "access": "login nodes", "storage": "storage", "service": "services"}
 """The parts of an estimate, in the order in which they are shown."""
+SIGN = "$"
 LISTED = ("listed", "lowest zone")
 """Methods of prices that somebody states."""
-
-
-def quotas_needed(needs: Sequence[QuotaNeed]) -> Table:
-    """Write what of which quota is needed, and for what."""
-    columns = (Column("quota"), Column("code"), Column("needed", right=True), Column("new accounts have", right=True), Column("for"))
-    return Table(columns, tuple(_quota_row(need) for need in needs))
-
-
-def _quota_row(need: QuotaNeed) -> tuple[Shown, ...]:
-    needed = Cell(formatting.counted(need.needed, need.unit), "care" if need.to_raise else "")
-    return (need.name, need.code, needed, "unknown" if need.default is None else f"{need.default:,}", formatting.named(need.takers))
 
 
 def title(costs: Estimate) -> str:
@@ -49,18 +38,61 @@ def sums(costs: Estimate) -> Table:
     return Table(columns, tuple(rows))
 
 
-def total(costs: Estimate, *, kind: str | None = None, hours: int = 1, sign: str = "", mark: str = formatting.DOUBTFUL) -> str:
-    """Write what everything costs together, or one kind of part: `unknown` where a main part has no price, since the rest would look like the whole.
+def figure(costs: Estimate) -> tuple[str, str, str] | None:
+    """Give the sum for the top of a page: value, label and note; None when nothing is paid for by the hour."""
+    if costs.owned:
+        return None
+    hourly, monthly = (formatting.money(costs.hourly_min * hours, costs.hourly_max * hours, sign=SIGN) for hours in (1, HOURS_PER_MONTH))
+    if costs.complete:
+        return hourly, "per hour", f"{monthly} per month"
+    missing = f"without {', '.join(part.name for part in costs.unknown)}"
+    if all(part.kind not in MAIN for part in costs.unknown):
+        return hourly, "per hour, at least", f"{monthly} per month, {missing}"
+    known = f"known parts: {hourly} per hour, {monthly} per month, " if costs.hourly_max else ""
+    return "unknown", "per hour", f"{known}{missing}"
 
-    Args:
-        sign: of the currency, before each amount.
-        mark: stands before amounts that doubtful prices are in.
-    """
+
+_PART_COLUMNS = (
+    Column("part"),
+    Column("what"),
+    Column("number", right=True),
+    Column("each, an hour", right=True),
+    Column("an hour", right=True),
+    Column(f"a month ({HOURS_PER_MONTH} h)", right=True),
+    Column("price of"),
+    Column("note"),
+)
+
+
+def parts(costs: Estimate) -> Table:
+    """Write what each part costs."""
+    return Table(_PART_COLUMNS, tuple(_part_row(part) for part in costs.parts), caption="Cost by part", detail=True)
+
+
+def _part_row(part: Part) -> tuple[Shown, ...]:
+    head = (part.name, f"{part.what} ({part.kind})", formatting.between(part.count_min, part.count_max))
+    if part.unit_usd_per_hour is None or part.hourly_min is None or part.hourly_max is None:
+        return (*head, "unknown", "unknown", "unknown", "", part.note)
+    monthly = formatting.money(part.hourly_min * HOURS_PER_MONTH, part.hourly_max * HOURS_PER_MONTH)
+    doubt = f"{part.confidence} confidence" if is_doubtful(part) else ""
+    note = "; ".join(word for word in (part.note, doubt) if word)
+    return (*head, formatting.unit_price(part.unit_usd_per_hour), price(part), monthly, part.as_of, note)
+
+
+def sources(costs: Estimate) -> Facts:
+    """Name the sources of the prices."""
+    names = dict.fromkeys(part.source for part in costs.parts if part.source)
+    priced = {name: formatting.some((part.name for part in costs.parts if part.source == name), most=6) for name in names}
+    return Facts(tuple((f"prices of {parts}", catalog.source(name).title) for name, parts in priced.items()), detail=True)
+
+
+def total(costs: Estimate, *, kind: str | None = None, hours: int = 1) -> str:
+    """Write what everything costs together, or one kind of part: `unknown` where a main part has no price, since the rest would look like the whole.."""
     parts = [part for part in costs.parts if kind in (None, part.kind)]
     missing = [part for part in costs.unknown if kind in (None, part.kind)]
     known = [part for part in parts if part.unit_usd_per_hour is not None]
     low, high = costs.of(kind)
-    amount = f"{mark if any(is_doubtful(part) for part in known) else ''}{formatting.money(low * hours, high * hours, sign=sign)}"
+    amount = f"{formatting.DOUBTFUL if any(is_doubtful(part) for part in known) else ''}{formatting.money(low * hours, high * hours)}"
     if not missing:
         return amount
     if not known:

@@ -1,10 +1,11 @@
-"""How amounts, names and recorded values are written for people. Pure."""
+"""How amounts, hardware, names and recorded values are written for people. Pure."""
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Any
 
 from blueprints import catalog, display
-from blueprints.spec import Gpus
+from blueprints.spec import Expectation, Fabric, Gpus, Late, Machine, NodeSet
 
 NAMED_AT_MOST = 4
 """Names in one place; of more, the first ones and how many more."""
@@ -14,6 +15,20 @@ DOUBTFUL = "~"
 """Stands before a price of medium or low confidence."""
 NAMING = ("name", "profile", "product", "type", "what", "hosts")
 """Fields of a recorded thing that say which one it is."""
+
+_NIC_KINDS = {
+    "efa": "EFA",
+    "efa-only": "EFA",
+    "ena": "ENA",
+    "gvnic": "gVNIC",
+    "idpf": "IDPF",
+    "irdma": "iRDMA",
+    "mrdma": "RDMA",
+    "infiniband": "InfiniBand",
+    "roce": "RoCE",
+    "ethernet": "Ethernet",
+}
+"""Kinds of network interfaces, as their makers write them."""
 
 
 def size(gib: float) -> str:
@@ -62,9 +77,7 @@ def unit_price(usd: float, *, sign: str = "") -> str:
 def named(names: Iterable[str]) -> str:
     """List names, of many the first ones and how many more."""
     known = list(names)
-    if len(known) <= NAMED_AT_MOST:
-        return ", ".join(known)
-    return f"{', '.join(known[: NAMED_AT_MOST - 1])} and {len(known) - NAMED_AT_MOST + 1} more"
+    return some(known, most=NAMED_AT_MOST if len(known) <= NAMED_AT_MOST else NAMED_AT_MOST - 1)
 
 
 def brief(value: Any) -> str:
@@ -81,3 +94,102 @@ def brief(value: Any) -> str:
     if isinstance(value, list | tuple):
         return named([brief(one) for one in value]) if value else "none"
     return display.quoted(value)[1:-1]
+
+
+# --- Hardware ---------------------------------------------------------------------------------------------------------------
+
+
+def count(number: float) -> str:
+    return f"{number:,}"
+
+
+def titled(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
+def plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def between(least: int, most: int) -> str:
+    return count(most) if least == most else f"{least:,} to {most:,}"
+
+
+def message(size_bytes: int) -> str:
+    return size(size_bytes / (1 << 30))
+
+
+def throughput(mbs: float) -> str:
+    """Write MB/s (powers of 1000), as clouds state them."""
+    return f"{mbs:,.0f} MB/s"
+
+
+def bandwidth(gbs: float) -> str:
+    return f"{gbs:g} GB/s"
+
+
+def rate(gbps: float) -> str:
+    return f"{_rate(gbps / 1000)} Tb/s" if gbps >= 1000 else f"{_rate(gbps)} Gb/s"
+
+
+def _rate(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:.1f}".removesuffix(".0")
+
+
+def gpu(gpus: Gpus) -> str:
+    return f"{gpus.type.upper()} {gpu_memory(gpus)}".rstrip()
+
+
+def machine(entry: Machine) -> str:
+    """Say what one host has beside GPUs."""
+    return f"{plural(entry.cpus, 'CPU')}, {size(entry.memory_mib / 1024)}"
+
+
+def mig(gpus: Gpus) -> str:
+    return ", ".join(f"{one.per_gpu} × {one.profile}" for one in gpus.mig)
+
+
+def interfaces(entry: Machine) -> str:
+    """Count the network interfaces of one host by kind; empty when none are known."""
+    kinds = sorted(_NIC_KINDS.get(nic.kind, nic.kind) for nic in entry.nics)
+    counted = [(len(list(same)), kind) for kind, same in groupby(kinds)]
+    return " + ".join(f"{number} × {kind}" for number, kind in sorted(counted))
+
+
+def capacity(node_set: NodeSet) -> str:
+    bought = node_set.capacity
+    words = [bought.kind, bought.id or "", f"at most {bought.max_run}" if bought.max_run else ""]
+    return " ".join(word for word in words if word)
+
+
+def placement(node_set: NodeSet) -> str:
+    return {"packed": "packed closely", "spread": "spread", "given": "placed by the capacity"}.get(node_set.placement, "")
+
+
+def fabric(entry: Fabric) -> str:
+    return f"{rate(entry.gbps_per_gpu)} per GPU, {plural(entry.nics, 'interface')} a node"
+
+
+def expectation(expected: Expectation) -> str:
+    """Say what a collective must reach."""
+    typical = f"{bandwidth(expected.typical_gbs)} typical{measured(expected)}, " if expected.typical_gbs is not None else ""
+    doubt = " (provisional)" if expected.provisional else ""
+    return f"{typical}{bandwidth(expected.floor_gbs)} at least{doubt}"
+
+
+def measured(expected: Expectation) -> str:
+    """Say on how many nodes a typical rate was measured, where these are others than it is expected of."""
+    nodes = expected.measured_nodes
+    return "" if nodes is None or nodes == expected.nodes else f" (measured on {plural(nodes, 'node')})"
+
+
+def known(value: str | Late) -> str:
+    """Write a value, or that it is not known yet."""
+    return "known later" if isinstance(value, Late) else value
+
+
+def some(words: Iterable[str], *, most: int) -> str:
+    """List words with commas; of a long list the first ones and how many more there are."""
+    given = list(words)
+    more = len(given) - most
+    return ", ".join(given) if more <= 0 else f"{', '.join(given[:most])} and {more} more"

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from blueprints import display
 
+from . import formatting
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
@@ -40,7 +42,9 @@ Shown: TypeAlias = str | Cell
 class Column:
     title: str
     right: bool = False
-    """Numbers stand at the right edge and are never broken."""
+    """Numbers are aligned to the right and never broken."""
+    detail: bool = False
+    """Shown on a page, where there is room, and not on a terminal."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,6 +53,24 @@ class Table:
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Shown, ...], ...]
+    caption: str = ""
+    """For readers of a page who can't see it; empty: the section's title."""
+    merges: bool = False
+    """Rows that differ in their first cell only are shown as one, with a list of names."""
+    detail: bool = False
+
+    def shown(self, *, detailed: bool) -> "Table":
+        """Give what is shown of it: columns that have content, and equal rows as one."""
+        kept = [place for place, column in enumerate(self.columns) if (detailed or not column.detail) and any(plain(row[place]) for row in self.rows)]
+        rows = tuple(tuple(row[place] for place in kept) for row in self.rows)
+        return dataclasses.replace(self, columns=tuple(self.columns[place] for place in kept), rows=_merged(rows) if self.merges else rows)
+
+
+def _merged(rows: Sequence[tuple[Shown, ...]]) -> tuple[tuple[Shown, ...], ...]:
+    names: dict[tuple[Shown, ...], list[str]] = {}
+    for first, *rest in rows:
+        names.setdefault(tuple(rest), []).append(plain(first))
+    return tuple((formatting.named(several), *rest) for rest, several in names.items())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,16 +78,31 @@ class Facts:
     """Lines that each begin with what they are about; with no such words at all, lines alone."""
 
     lines: tuple[tuple[str, Shown], ...]
+    detail: bool = False
+
+    @property
+    def is_labelled(self) -> bool:
+        return any(label for label, _ in self.lines)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Section:
     title: str
     parts: tuple[Table | Facts, ...]
+    lead: str = ""
+    """A sentence that a page begins the section with."""
 
-    @property
-    def is_empty(self) -> bool:
-        return not any(part.rows if isinstance(part, Table) else part.lines for part in self.parts)
+    def shown(self, *, detailed: bool) -> tuple[Table | Facts, ...]:
+        """Give the parts that have content."""
+        chosen = (part for part in self.parts if detailed or not part.detail)
+        return tuple(
+            part.shown(detailed=detailed) if isinstance(part, Table) else part for part in chosen if (part.rows if isinstance(part, Table) else part.lines)
+        )
+
+
+def plain(cell: Shown) -> str:
+    """Give the text of a cell."""
+    return cell.text if isinstance(cell, Cell) else cell
 
 
 def show(sections: Iterable[Section], *, stream: TextIO | None = None) -> None:
@@ -103,25 +140,22 @@ def _console(stream: TextIO) -> "Console":
 def _write(sections: Iterable[Section], console: "Console") -> None:
     from rich.text import Text
 
-    wanted = [section for section in sections if not section.is_empty]
-    for number, section in enumerate(wanted):
+    wanted = [(section.title, parts) for section in sections if (parts := section.shown(detailed=False))]
+    for number, (title, parts) in enumerate(wanted):
         if number:
             console.print()
-        if section.title:
-            console.print(Text(display.printable(section.title), style="bold"))
-        for part in section.parts:
-            if part.rows if isinstance(part, Table) else part.lines:
-                console.print(_table(part) if isinstance(part, Table) else _facts(part))
+        if title:
+            console.print(Text(display.printable(title), style="bold"))
+        for part in parts:
+            console.print(_table(part) if isinstance(part, Table) else _facts(part))
 
 
 def _table(table: Table) -> "RichTable":
     grid = _grid(header=True)
-    kept = [place for place in range(len(table.columns)) if any(_text(row[place]) for row in table.rows)]
-    for place in kept:
-        column = table.columns[place]
+    for place, column in enumerate(table.columns):
         least = _longest_word(column.title, *(_text(row[place]) for row in table.rows))
         grid.add_column(column.title, justify="right" if column.right else "left", no_wrap=column.right, overflow="fold", header_style="dim", min_width=least)
-    _add(grid, [[row[place] for place in kept] for row in table.rows])
+    _add(grid, table.rows)
     return grid
 
 
@@ -131,11 +165,10 @@ def _longest_word(*texts: str) -> int:
 
 def _facts(facts: Facts) -> "RichTable":
     grid = _grid(header=False)
-    labelled = any(label for label, _ in facts.lines)
-    if labelled:
+    if facts.is_labelled:
         grid.add_column(style="dim", no_wrap=True, overflow="fold")
     grid.add_column(overflow="fold")
-    _add(grid, facts.lines if labelled else [(line,) for _, line in facts.lines])
+    _add(grid, facts.lines if facts.is_labelled else [(line,) for _, line in facts.lines])
     return grid
 
 
@@ -154,4 +187,4 @@ def _add(grid: "RichTable", rows: Iterable[Sequence[Shown]]) -> None:
 
 
 def _text(cell: Shown) -> str:
-    return display.printable(cell.text if isinstance(cell, Cell) else cell)
+    return display.printable(plain(cell))

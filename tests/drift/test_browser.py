@@ -8,7 +8,7 @@ import pytest
 from stacks.drift import reports
 from tests import browser
 from tests.drift.test_reports import chosen
-from tests.stacks.report.test_browser import problems
+from tests.stacks.render.test_browser import problems
 
 pytestmark = pytest.mark.browser
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from blueprints import changes, estimate, load, quotas, spec
+from blueprints import changes, estimate, load, spec
 from blueprints.facts import Facts
 from blueprints.project import project_root
 from stacks.cli import main, plan
-from stacks.render import change_table, cost, formatting, plan_text, tables
+from stacks.render import change_table, cost, formatting, plan_json, plan_view, tables
 from tests.blueprints import hand_made
 from tests.blueprints.hand_made import changed
 
@@ -29,7 +29,7 @@ STARTER_LINES = 45
 
 
 def text(cluster: spec.ClusterSpec) -> str:
-    return tables.text(plan.sections(cluster))
+    return tables.text(plan_view.view(cluster).sections)
 
 
 def section(cluster: spec.ClusterSpec, title: str) -> list[str]:
@@ -326,7 +326,7 @@ def document(*words: str) -> dict[str, Any]:
 def test_the_document_has_the_keys_that_are_documented() -> None:
     found = document()
     described = (project_root() / "docs" / "json.md").read_text()
-    assert found["format"] == plan.FORMAT
+    assert found["format"] == plan_json.FORMAT
     assert list(found) == ["format", "spec", "estimate", "quotas", "late", "findings"]
     with_changes = plan.document(_Loaded(AWS), plan.Compared("x", None, changes.compare(spec.as_record(AWS), changed(AWS, "users", ()))))  # type: ignore[arg-type]
     keys = {*with_changes, *with_changes["estimate"], *with_changes["estimate"]["parts"][0], *with_changes["quotas"], *with_changes["quotas"]["needed"][0], *with_changes["changes"][0], *with_changes["against"]}  # fmt: skip
@@ -517,7 +517,3 @@ def test_a_plan_loads_no_engine_no_playbooks_and_no_cloud() -> None:
     assert not {"pulumi", "ansible", "ansible_runner", "boto3", "botocore", "google", "kubernetes", "grpc"} & loaded
     assert ESCAPE not in done.stdout
     assert "starter" in done.stdout
-
-
-def test_sections_need_nothing_but_the_spec() -> None:
-    assert [*plan_text.sections(AWS, estimate.estimate(AWS), quotas.needed(AWS), quotas.unknown(AWS))] == plan.sections(AWS)

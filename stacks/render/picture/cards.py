@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from .. import words
+from .. import formatting
 from .parts import Domain, Item, Role
 from .shapes import Box, Card, Chips, Text
 from .text_metrics import Metrics, Style, wrap
@@ -94,7 +94,7 @@ def _times(domain: Domain, frame: Box, column: _Column) -> None:
     x = frame.right + max(metrics.cell_pad, 1)
     column.y = frame.bottom
     if domain.named:
-        column.add(f"{domain.times} NVLink domain{'' if domain.times == '1' else 's'} of {words.plural(domain.nodes * domain.gpus, 'GPU')}", Style.LINE)
+        column.add(f"{domain.times} NVLink domain{'' if domain.times == '1' else 's'} of {formatting.plural(domain.nodes * domain.gpus, 'GPU')}", Style.LINE)
     elif x + width <= column.x + column.width:
         column.texts.append(Text(Box(x, frame.y + (frame.height - height) // 2, width, height), times, Style.LINE))
     else:

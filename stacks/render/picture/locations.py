@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from blueprints import catalog
 from blueprints.spec import ClusterSpec, Late, Subnet
 
-from .. import words
+from .. import formatting
 from .parts import Place
 
 MOST_LISTED = 3
@@ -14,7 +14,7 @@ MOST_LISTED = 3
 def site(spec: ClusterSpec) -> Place:
     """Say where everything stands: the region, the data centre, this machine."""
     target = catalog.target(spec.target)
-    name = words.titled(target.title)
+    name = formatting.titled(target.title)
     title = f"{name}, {spec.network.region}" if spec.network.region else name
     public = _listed_subnets([subnet for subnet in spec.network.subnets if subnet.role == "public"])
     elsewhere = _listed_subnets(_zoned_subnets(spec)[1])
@@ -58,10 +58,10 @@ def _beside_rails(spec: ClusterSpec) -> list[Subnet]:
 
 
 def _addresses(subnet: Subnet) -> str:
-    room = f" of {words.count(subnet.usable)}" if subnet.usable is not None else ""
-    return f"subnet {subnet.name} {words.known(subnet.cidr)}: {words.count(subnet.needed)}{room} addresses"
+    room = f" of {formatting.count(subnet.usable)}" if subnet.usable is not None else ""
+    return f"subnet {subnet.name} {formatting.known(subnet.cidr)}: {formatting.count(subnet.needed)}{room} addresses"
 
 
 def _listed_subnets(subnets: Sequence[Subnet]) -> str:
     zones = [f" ({subnet.zone})" if isinstance(subnet.zone, str) else "" for subnet in subnets]
-    return words.some((f"{words.known(subnet.cidr)}{zone}" for subnet, zone in zip(subnets, zones, strict=True)), most=MOST_LISTED)
+    return formatting.some((f"{formatting.known(subnet.cidr)}{zone}" for subnet, zone in zip(subnets, zones, strict=True)), most=MOST_LISTED)

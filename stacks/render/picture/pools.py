@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from blueprints.spec import ClusterSpec, NodeSet
 
-from .. import formatting, words
+from .. import formatting, pool_sizes
 from . import locations
 from .parts import Domain, Item, Rails, Role
 
@@ -12,32 +12,9 @@ MOST_LISTED = 3
 """Machines of a pool."""
 
 
-def nodes(spec: ClusterSpec) -> int:
-    """Count the compute nodes that there can be at most; of a pool with several machines its maximum once."""
-    return sum(max(one.hosts.count for one in sets) for sets in by_pool(spec).values())
-
-
-def gpus(spec: ClusterSpec) -> int:
-    """Count the GPUs that there can be at most."""
-    return sum(max(gpus_of(one) for one in sets) for sets in by_pool(spec).values())
-
-
-def gpus_of(node_set: NodeSet) -> int:
-    machine = node_set.hosts.machine
-    return machine.gpus.count * node_set.hosts.count if machine.gpus else 0
-
-
-def by_pool(spec: ClusterSpec) -> dict[str, list[NodeSet]]:
-    """Group the node sets by the pool that they come from."""
-    grouped: dict[str, list[NodeSet]] = {}
-    for node_set in spec.node_sets:
-        grouped.setdefault(node_set.pool, []).append(node_set)
-    return grouped
-
-
 def pools(spec: ClusterSpec) -> tuple[Item, ...]:
     """Make one card for each pool, those on the same fabric side by side, those without one last."""
-    items = [_pool(name, sets) for name, sets in by_pool(spec).items()]
+    items = [_pool(name, sets) for name, sets in pool_sizes.by_pool(spec).items()]
     order = [entry.key for entry in rails(spec)]
     return tuple(sorted(items, key=lambda item: order.index(item.rails) if item.rails else len(order)))
 
@@ -47,7 +24,7 @@ def _pool(name: str, sets: Sequence[NodeSet]) -> Item:
     machine = first.hosts.machine
     always = min(sum(one.always for one in sets), first.hosts.count)
     elastic = any(one.is_elastic for one in sets)
-    head = f"{words.between(always, first.hosts.count)} × {machine.name}"
+    head = f"{formatting.between(always, first.hosts.count)} × {machine.name}"
     lines = [head, *(f"or {one.hosts.machine.name}" for one in sets[1:MOST_LISTED]), *_hardware(first), *_purchase(first)]
     return Item(
         key=f"pool-{name}",
@@ -64,23 +41,23 @@ def _pool(name: str, sets: Sequence[NodeSet]) -> Item:
 
 def _hardware(node_set: NodeSet) -> list[str]:
     machine = node_set.hosts.machine
-    each = f"each {words.machine(machine)}"
+    each = f"each {formatting.machine(machine)}"
     if machine.gpus is None:
         return [each, _interfaces(node_set)]
-    total = f"{words.plural(gpus_of(node_set), 'GPU')}: {words.gpu(machine.gpus)}"
-    slices = f"each GPU cut into {words.mig(machine.gpus)}" if machine.gpus.mig else ""
+    total = f"{formatting.plural(pool_sizes.gpus_of(node_set), 'GPU')}: {formatting.gpu(machine.gpus)}"
+    slices = f"each GPU cut into {formatting.mig(machine.gpus)}" if machine.gpus.mig else ""
     return [total, each, _interfaces(node_set), slices]
 
 
 def _interfaces(node_set: NodeSet) -> str:
     machine = node_set.hosts.machine
-    rate = words.rate(machine.network_gbps) if machine.network_gbps else ""
-    return ", ".join(part for part in (words.interfaces(machine), rate) if part)
+    rate = formatting.rate(machine.network_gbps) if machine.network_gbps else ""
+    return ", ".join(part for part in (formatting.interfaces(machine), rate) if part)
 
 
 def _purchase(node_set: NodeSet) -> list[str]:
-    bought = "" if node_set.capacity.kind == "owned" else words.capacity(node_set)
-    return [", ".join(word for word in (bought, words.placement(node_set)) if word)]
+    bought = "" if node_set.capacity.kind == "owned" else formatting.capacity(node_set)
+    return [", ".join(word for word in (bought, formatting.placement(node_set)) if word)]
 
 
 def _domain(node_set: NodeSet, always: int) -> Domain | None:
@@ -88,17 +65,17 @@ def _domain(node_set: NodeSet, always: int) -> Domain | None:
     if machine.gpus is None:
         return None
     width = min(machine.domain_nodes or 1, most)
-    times = words.between(-(-always // width), -(-most // width))
+    times = formatting.between(-(-always // width), -(-most // width))
     return Domain(width, machine.gpus.count, times, named=machine.domain_nodes is not None)
 
 
 def more(spec: ClusterSpec, left: Sequence[Item]) -> Item:
     """Make one card for all pools that have none of their own."""
     names = {item.title for item in left}
-    sets = [sets for name, sets in by_pool(spec).items() if name in names]
+    sets = [sets for name, sets in pool_sizes.by_pool(spec).items() if name in names]
     most = sum(max(one.hosts.count for one in several) for several in sets)
-    total = sum(max(gpus_of(one) for one in several) for several in sets)
-    return Item("more-pools", Role.COMPUTE, "Pools", f"{len(left)} more", (words.plural(most, "node"), words.plural(total, "GPU")))
+    total = sum(max(pool_sizes.gpus_of(one) for one in several) for several in sets)
+    return Item("more-pools", Role.COMPUTE, "Pools", f"{len(left)} more", (formatting.plural(most, "node"), formatting.plural(total, "GPU")))
 
 
 def rails(spec: ClusterSpec) -> tuple[Rails, ...]:
@@ -112,9 +89,13 @@ def rails(spec: ClusterSpec) -> tuple[Rails, ...]:
         per_node = node_set.hosts.machine.gpus.count if node_set.hosts.machine.gpus else 1
         expected = fabric.expected
         lines = [
-            words.fabric(fabric),
-            f"{formatting.collective(expected.collective)} over {words.plural(expected.nodes, 'node')}: {words.expectation(expected)}" if expected else "",
-            f"{words.plural(len(subnets), 'subnet')}: {words.known(subnets[0].cidr)} to {words.known(subnets[-1].cidr)}" if len(subnets) > 1 else "",
+            formatting.fabric(fabric),
+            f"{formatting.collective(expected.collective)} over {formatting.plural(expected.nodes, 'node')}: {formatting.expectation(expected)}"
+            if expected
+            else "",
+            f"{formatting.plural(len(subnets), 'subnet')}: {formatting.known(subnets[0].cidr)} to {formatting.known(subnets[-1].cidr)}"
+            if len(subnets) > 1
+            else "",
         ]
         found[fabric.name] = Rails(fabric.name, fabric.title, max(1, min(fabric.nics, per_node)), tuple(line for line in lines if line))
     return tuple(found.values())

@@ -9,7 +9,7 @@ from blueprints.display import printable
 from .shapes import Box, Card, Chips, Drawing, Frame, Kind, Line, Sample, Text
 from .text_metrics import PICTURE
 
-STYLE = (Path(__file__).parent / "picture.css").read_text()
+STYLE = (Path(__file__).parents[1] / "templates" / "picture.css").read_text(encoding="utf-8")
 _ARROW = 6
 """Pixels: length and half the width of an arrow's head."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from blueprints import catalog
 from blueprints.spec import ClusterSpec, FileSystem, HostGroup
 
-from .. import formatting, words
+from .. import formatting, pool_sizes
 from . import locations, pools
 from .parts import Item, Role, Topology
 
@@ -49,7 +49,9 @@ def summary(spec: ClusterSpec) -> str:
     most = "At most " if any(one.is_elastic for one in spec.node_sets) else ""
     scheduler = {"slurm": f"Slurm {spec.software.slurm}", "kubernetes": f"Kubernetes {spec.software.kubernetes}"}
     both = f"Slurm {spec.software.slurm} and Kubernetes {spec.software.kubernetes}"
-    return most + ", ".join([words.plural(pools.nodes(spec), "node"), words.plural(pools.gpus(spec), "GPU"), scheduler.get(spec.scheduler, both).strip()])
+    return most + ", ".join(
+        [formatting.plural(pool_sizes.nodes(spec), "node"), formatting.plural(pool_sizes.gpus(spec), "GPU"), scheduler.get(spec.scheduler, both).strip()]
+    )
 
 
 # --- Around the cluster ------------------------------------------------------------------------------------------------
@@ -60,7 +62,7 @@ def _people(spec: ClusterSpec) -> Item:
     lines = [f"{reach} from {allowed(spec)}"]
     if spec.login.ldap_uri:
         lines.append(f"known to {spec.login.ldap_uri}")
-    title = words.plural(len(spec.users), "user") if spec.users else "Users"
+    title = formatting.plural(len(spec.users), "user") if spec.users else "Users"
     return Item("people", Role.OUTSIDE, "Outside", title, tuple(lines))
 
 
@@ -69,7 +71,7 @@ def allowed(spec: ClusterSpec) -> str:
     cidrs = spec.login.allowed_cidrs
     if any(cidr in ("0.0.0.0/0", "::/0") for cidr in cidrs):
         return "anywhere in the world"
-    return words.some(cidrs, most=MOST_LISTED) or "the cluster's own network only"
+    return formatting.some(cidrs, most=MOST_LISTED) or "the cluster's own network only"
 
 
 # --- Hosts and services --------------------------------------------------------------------------------------------------
@@ -95,7 +97,7 @@ def _edge(spec: ClusterSpec) -> tuple[Item, ...]:
         if service.name not in _ONE_CARD and service.product not in shown:
             times = f"{service.count} × " if service.count > 1 else ""
             purpose = (_PURPOSES[service.name],) if service.name in _PURPOSES else ()
-            found.append(Item(f"service-{service.name}", Role.SERVICE, "Service", f"{times}{words.titled(service.product)}", purpose))
+            found.append(Item(f"service-{service.name}", Role.SERVICE, "Service", f"{times}{formatting.titled(service.product)}", purpose))
     return tuple(found)
 
 
@@ -112,7 +114,7 @@ def _hosts(spec: ClusterSpec) -> tuple[Item, ...]:
 
 
 def _group(key: str, role: Role, kind: str, group: HostGroup, more: Sequence[str]) -> Item:
-    lines = [f"{group.count} × {group.machine.name}, {words.machine(group.machine)}", *more, group.first_address]
+    lines = [f"{group.count} × {group.machine.name}, {formatting.machine(group.machine)}", *more, group.first_address]
     return Item(key, role, kind, group.hostlist, tuple(line for line in lines if line))
 
 
@@ -124,8 +126,8 @@ def _stores(spec: ClusterSpec) -> tuple[Item, ...]:
 
 
 def _store(entry: FileSystem) -> Item:
-    held = [formatting.size(entry.size_gib) if entry.size_gib else "", words.throughput(entry.throughput_mbs) if entry.throughput_mbs else ""]
-    kept = ["protected" if entry.protect else "", words.plural(entry.backup_days, "daily backup") if entry.backup_days else ""]
+    held = [formatting.size(entry.size_gib) if entry.size_gib else "", formatting.throughput(entry.throughput_mbs) if entry.throughput_mbs else ""]
+    kept = ["protected" if entry.protect else "", formatting.plural(entry.backup_days, "daily backup") if entry.backup_days else ""]
     lines = [entry.product or entry.source or "", ", ".join(word for word in held if word), ", ".join(word for word in kept if word)]
     return Item(f"storage-{entry.name}", Role.STORAGE, entry.kind, entry.mount, tuple(line for line in lines if line), simulated=entry.simulated)
 
@@ -138,6 +140,6 @@ def _bounded(items: tuple[Item, ...], *, most: int, more: Callable[[tuple[Item, 
 
 
 def _description(spec: ClusterSpec) -> str:
-    parts = [f"{name}: {words.plural(sets[0].hosts.count, 'node')} of {sets[0].hosts.machine.name}" for name, sets in pools.by_pool(spec).items()]
-    mounts = words.some((entry.mount for entry in spec.storage), most=MOST_STORES)
-    return f"{summary(spec)}. Pools: {words.some(parts, most=MOST_POOLS)}." + (f" Shared storage: {mounts}." if mounts else "")
+    parts = [f"{name}: {formatting.plural(sets[0].hosts.count, 'node')} of {sets[0].hosts.machine.name}" for name, sets in pool_sizes.by_pool(spec).items()]
+    mounts = formatting.some((entry.mount for entry in spec.storage), most=MOST_STORES)
+    return f"{summary(spec)}. Pools: {formatting.some(parts, most=MOST_POOLS)}." + (f" Shared storage: {mounts}." if mounts else "")

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from blueprints.spec import ClusterSpec
-from stacks.render.picture import pools
+from stacks.render import pool_sizes
 from stacks.render.picture.parts import Domain, Item, Topology
 from stacks.render.picture.topology import MOST_POOLS, MOST_STORES, topology
-from tests.stacks.report import clusters
+from tests.stacks.render import clusters
 
 
 def item(shown: Topology, key: str) -> Item:
@@ -64,7 +64,7 @@ def test_the_number_of_cards_is_bounded_and_the_last_one_counts_the_rest() -> No
     assert (len(shown.pools), len(shown.storage)) == (MOST_POOLS, MOST_STORES)
     shown_nodes = sum(range(1, MOST_POOLS))
     assert item(shown, "more-pools").title == "85 more"
-    assert item(shown, "more-pools").lines == (f"{pools.nodes(spec) - shown_nodes:,} nodes", f"{16 * (pools.nodes(spec) - shown_nodes):,} GPUs")
+    assert item(shown, "more-pools").lines == (f"{pool_sizes.nodes(spec) - shown_nodes:,} nodes", f"{16 * (pool_sizes.nodes(spec) - shown_nodes):,} GPUs")
     assert item(shown, "more-storage").title == "13 more"
 
 
@@ -90,7 +90,7 @@ def test_a_pool_with_several_machines_is_one_card_and_counted_once() -> None:
         first, hosts=dataclasses.replace(first.hosts, name="train-b", machine=clusters.machine("p5e.48xlarge", gpus=first.hosts.machine.gpus))
     )
     both = dataclasses.replace(spec, node_sets=(first, other))
-    assert pools.nodes(both) == 16
+    assert pool_sizes.nodes(both) == 16
     (card,) = topology(both).pools
     assert card.lines[:2] == ("16 × p5.48xlarge", "or p5e.48xlarge")
 

@@ -12,7 +12,7 @@ from stacks.render.picture.parts import Domain, Item, Place, Rails, Role, Topolo
 from stacks.render.picture.shapes import Box, Drawing, Kind, Line
 from stacks.render.picture.text_metrics import PICTURE, TERMINAL, Metrics, Style, ems, wrap
 from stacks.render.picture.topology import topology
-from tests.stacks.report import clusters
+from tests.stacks.render import clusters
 
 SIZES = [(PICTURE, 328), (PICTURE, 720), (PICTURE, 1040), (TERMINAL, 40), (TERMINAL, 80), (TERMINAL, 120)]
 

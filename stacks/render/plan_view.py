@@ -1,21 +1,24 @@
-"""What a plan says, as a person reads it: sections of tables and lines, as long as the pools are many, however many nodes they have. Pure."""
+"""All that a plan shows of a cluster, described once for every renderer: terminal, page and JSON. Pure.
+
+Its length grows with the pools, not with the nodes.
+"""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from blueprints import catalog, display
+from blueprints import catalog, display, estimate, quotas
 from blueprints.estimate import CURRENCY, Estimate, Part
 from blueprints.quotas import QuotaNeed
-from blueprints.spec import ClusterSpec, Expectation, FileSystem, HostGroup, Late, Machine, NodeSet, Software
+from blueprints.spec import Account, ClusterSpec, Expectation, FileSystem, HostGroup, Late, Machine, NodeSet, Software
 
-from . import cost, formatting
+from . import cost, formatting, pool_sizes
 from .tables import Cell, Column, Facts, Section, Shown, Table
 
 MIB_PER_GIB = 1024
 UNLIMITED = "UNLIMITED"  # as scontrol(1) writes it
 SITE = "site"
-"""Where hosts and their network are there already (`catalog.Target.hosts`)."""
+"""Where hosts and their network exist before the stack (`catalog.Target.hosts`)."""
 ANY = "any"
 """Of an architecture: whichever the machine has."""
 VERSION_NAMES = {
@@ -32,24 +35,91 @@ VERSION_NAMES = {
 """Versions whose names in the catalogue are not how one writes them."""
 
 
-def sections(cluster: ClusterSpec, costs: Estimate, needs: Sequence[QuotaNeed], uncounted: Sequence[str]) -> Iterator[Section]:
-    """Write the plan of a cluster."""
-    yield Section(_title(cluster), (Facts(tuple(_about(cluster))),))
-    yield Section("Hosts", (_hosts(cluster, costs),))
-    yield Section("Pools", (_pools(cluster), Facts(tuple(_chosen(cluster)))))
-    yield Section("Interfaces and fabric", (_fabric(cluster),))
-    yield Section("Network", (Facts(tuple(_network(cluster))), _subnets(cluster)))
-    yield Section("Storage", (_storage(cluster, costs),))
-    yield Section("People", (Facts(tuple(_people(cluster))),))
-    yield Section("Quotas needed", (cost.quotas_needed(needs), Facts(tuple(("unknown", f"no known quota counts {name}") for name in uncounted))))
-    yield Section(cost.title(costs), (cost.sums(costs), Facts(tuple(cost.remarks(costs)))))
-    yield Section("Known later", (Facts(tuple(("", what) for what in late(cluster))),))
-    yield Section("Simulated", (Facts(tuple(("", sentence) for sentence in cluster.simulated)),))
+@dataclasses.dataclass(frozen=True, slots=True)
+class Figure:
+    """One of the few numbers at the top of a page."""
+
+    value: str
+    label: str
+    note: str = ""
 
 
-def late(cluster: ClusterSpec) -> tuple[str, ...]:
-    """Name what only the account or the running cluster can tell, each thing once."""
-    return tuple(dict.fromkeys(_late_in(cluster)))
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlanView:
+    """What a plan shows. Sections without content are shown by no renderer."""
+
+    title: str
+    place: str
+    description: str
+    figures: tuple[Figure, ...]
+    about: Section
+    hosts: Section
+    pools: Section
+    fabric: Section
+    network: Section
+    storage: Section
+    people: Section
+    quotas: Section
+    cost: Section
+    late: Section
+    simulated: Section
+    cluster: ClusterSpec
+    estimate: Estimate
+    needs: tuple[QuotaNeed, ...]
+    uncounted: tuple[str, ...]
+    """Machines that no known quota counts."""
+    known_later: tuple[str, ...]
+    """What only the account or the running cluster can tell."""
+
+    @property
+    def sections(self) -> tuple[Section, ...]:
+        """The sections in the order in which they are read."""
+        return (
+            self.about, self.hosts, self.pools, self.fabric, self.network, self.storage, self.people, self.quotas, self.cost, self.late, self.simulated,
+        )  # fmt: skip
+
+
+def view(cluster: ClusterSpec) -> PlanView:
+    """Describe the plan of a cluster."""
+    costs = estimate.estimate(cluster)
+    known_later = tuple(dict.fromkeys(_late_in(cluster)))
+    needs, uncounted = quotas.needed(cluster), quotas.unknown(cluster)
+    return PlanView(
+        title=cluster.name,
+        place=catalog.target(cluster.target).title + (f" in {cluster.network.region}" if cluster.network.region else ""),
+        description=cluster.description,
+        figures=tuple(_figures(cluster, costs)),
+        about=Section(_title(cluster), (Facts(tuple(_about(cluster))),)),
+        hosts=Section("Hosts", (_hosts(cluster, costs),)),
+        pools=Section("Pools", (_pools(cluster), Facts(tuple(_chosen(cluster))))),
+        fabric=Section("Interfaces and fabric", (_fabric(cluster),), lead=_BANDWIDTH if any(one.fabric for one in cluster.node_sets) else ""),
+        network=Section("Network", (Facts(tuple(_network(cluster))), _subnets(cluster))),
+        storage=Section("Storage", (_storage(cluster, costs),)),
+        people=Section("People", (Facts(tuple(_people(cluster))), _accounts(cluster))),
+        quotas=Section("Quotas needed", (quota_table(needs), Facts(tuple(("unknown", f"no known quota counts {name}") for name in uncounted))), lead=_QUOTAS),
+        cost=Section(cost.title(costs), (cost.sums(costs), cost.parts(costs), Facts(tuple(cost.remarks(costs))), cost.sources(costs))),
+        late=Section("Known later", (Facts(tuple(("", what) for what in known_later)),)),
+        simulated=Section("Simulated", (Facts(tuple(("", sentence) for sentence in cluster.simulated)),)),
+        cluster=cluster,
+        estimate=costs,
+        needs=needs,
+        uncounted=uncounted,
+        known_later=known_later,
+    )
+
+
+_BANDWIDTH = "Acceptance measures the bus bandwidth of each collective as nccl-tests count it, and fails below the floor."
+_QUOTAS = "The account needs these quotas. Ask for them early: an answer can take days."
+
+
+def _figures(cluster: ClusterSpec, costs: Estimate) -> Iterator[Figure]:
+    kinds = {f"{formatting.gpu(gpus)}{', simulated' if gpus.simulated else ''}" for one in cluster.node_sets if (gpus := one.hosts.machine.gpus)}
+    yield Figure(formatting.count(pool_sizes.nodes(cluster)), "nodes", "at most" if any(one.is_elastic for one in cluster.node_sets) else "")
+    yield Figure(formatting.count(pool_sizes.gpus(cluster)), "GPUs", formatting.some(sorted(kinds), most=3))
+    if figure := cost.figure(costs):
+        yield Figure(*figure)
+    if size := sum(entry.size_gib or 0 for entry in cluster.storage):
+        yield Figure(formatting.size(size), "shared storage", formatting.plural(len(cluster.storage), "file system"))
 
 
 def _late_in(value: Any) -> Iterator[str]:
@@ -182,12 +252,20 @@ def _gpus(machine: Machine) -> str:
     return f"{gpus.count} × {gpus.type}{memory}{slices}{' (simulated)' if gpus.simulated else ''}"
 
 
-_POOL_COLUMNS = (Column("pool"), Column("scheduler"), Column("jobs"), Column("bought"), Column("placement"), Column("scratch"))
+_POOL_COLUMNS = (
+    Column("pool"),
+    Column("scheduler"),
+    Column("jobs"),
+    Column("bought"),
+    Column("placement"),
+    Column("scratch"),
+    Column("open to", detail=True),
+    Column("NVLink domain", detail=True),
+)
 
 
 def _pools(cluster: ClusterSpec) -> Table:
-    """Write one row for all node sets that are bought, placed and used alike."""
-    return Table(_POOL_COLUMNS, _alike((node_set.hosts.name, _pool_row(node_set, cluster.scheduler)) for node_set in cluster.node_sets))
+    return Table(_POOL_COLUMNS, tuple((node_set.hosts.name, *_pool_row(node_set, cluster.scheduler)) for node_set in cluster.node_sets), merges=True)
 
 
 def _pool_row(node_set: NodeSet, scheduler: str) -> tuple[Shown, ...]:
@@ -198,26 +276,20 @@ def _pool_row(node_set: NodeSet, scheduler: str) -> tuple[Shown, ...]:
     bought = "" if capacity.kind == "owned" else f"{capacity.kind} {capacity.id or ''}".strip()
     size = f"{formatting.size(machine.scratch_gib)} at " if machine.scratch_gib else ""
     scratch = f"{size}{node_set.scratch_mount}" if node_set.scratch_mount else ""
-    return (whose, jobs, bought, "" if node_set.placement == "none" else node_set.placement, scratch)
+    taints = [f"{taint.key}={taint.value}:{taint.effect}" for taint in node_set.taints]
+    open_to = formatting.some(partition.accounts if partition else taints, most=5)
+    domain = f"{machine.domain_nodes} nodes" if machine.domain_nodes else ""
+    return (whose, jobs, bought, "" if node_set.placement == "none" else node_set.placement, scratch, open_to, domain)
 
 
 def _chosen(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
-    """Say why each machine was taken, once for all node sets with the same reason."""
-    sets = (one for one in cluster.node_sets if one.chosen and one.hosts.machine.name != cluster.target)  # where the target is the machine, there was no choice
-    for names, reason in _alike((one.hosts.name, (one.chosen,)) for one in sets):
-        yield _text(names), Cell(_text(reason), "soft")
-
-
-def _text(shown: Shown) -> str:
-    return shown.text if isinstance(shown, Cell) else shown
-
-
-def _alike(rows: Iterable[tuple[str, tuple[Shown, ...]]]) -> tuple[tuple[Shown, ...], ...]:
-    """Put the names of equal rows into one."""
-    names: dict[tuple[Shown, ...], list[str]] = {}
-    for name, row in rows:
-        names.setdefault(row, []).append(name)
-    return tuple((formatting.named(several), *row) for row, several in names.items())
+    """Say why each machine was chosen, once for all node sets with the same reason; a target that is the machine left no choice."""
+    names: dict[str, list[str]] = {}
+    for one in cluster.node_sets:
+        if one.chosen and one.hosts.machine.name != cluster.target:
+            names.setdefault(one.chosen, []).append(one.hosts.name)
+    for reason, several in names.items():
+        yield formatting.named(several), Cell(reason, "soft")
 
 
 _FABRIC_COLUMNS = (
@@ -233,9 +305,8 @@ _FABRIC_COLUMNS = (
 
 
 def _fabric(cluster: ClusterSpec) -> Table:
-    """Write one row for all node sets whose interfaces and fabric are the same."""
     shown = (node_set for node_set in cluster.node_sets if node_set.fabric or node_set.hosts.machine.nics)
-    return Table(_FABRIC_COLUMNS, _alike((node_set.hosts.name, _fabric_row(node_set)) for node_set in shown))
+    return Table(_FABRIC_COLUMNS, tuple((node_set.hosts.name, *_fabric_row(node_set)) for node_set in shown), merges=True)
 
 
 def _fabric_row(node_set: NodeSet) -> tuple[Shown, ...]:
@@ -299,6 +370,7 @@ _STORAGE_COLUMNS = (
     Column("size", right=True),
     Column("throughput", right=True),
     Column("backups"),
+    Column("encrypted", detail=True),
     Column("when removed"),
     Column(f"{CURRENCY}/h", right=True),
 )
@@ -316,7 +388,16 @@ def _storage_row(entry: FileSystem, part: Part | None) -> tuple[Shown, ...]:
     tier = f" ({entry.throughput_mbs_per_tib} MB/s/TiB)" if entry.throughput_mbs_per_tib else ""
     backups = f"{entry.backup_days} daily" if entry.backup_days else ""
     size = "" if entry.size_gib is None else formatting.size(entry.size_gib)
-    return (entry.name, entry.mount, what, size, f"{speed}{tier}", backups, _removed(entry), cost.price(part))
+    return (entry.name, entry.mount, what, size, f"{speed}{tier}", backups, _encrypted(entry), _removed(entry), cost.price(part))
+
+
+def _encrypted(entry: FileSystem) -> Shown:
+    """Say whether the stack encrypts the files; of what is not the stack's, only its owner knows."""
+    if entry.simulated:
+        return Cell("no: simulated", "care")
+    if entry.source:
+        return "unknown"
+    return "yes" if entry.encrypted else Cell("no", "care")
 
 
 def _removed(entry: FileSystem) -> Shown:
@@ -342,6 +423,39 @@ def _people(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
         yield "users", formatting.named([f"{user.name}{' (administrator)' if user.admin else ''}" for user in cluster.users])
     if cluster.qos:
         yield "qos", formatting.named([f"{qos.name} (priority {qos.priority})" for qos in cluster.qos])
+
+
+def _accounts(cluster: ClusterSpec) -> Table:
+    columns = (Column("account"), Column("purpose"), Column("users"), Column("share", right=True), Column("limits"))
+    return Table(columns, tuple(_account_row(one) for one in cluster.accounts), caption="Accounts", detail=True)
+
+
+def _account_row(account: Account) -> tuple[Shown, ...]:
+    limits = [
+        formatting.plural(account.most_gpus, "GPU") if account.most_gpus is not None else "",
+        formatting.plural(account.most_nodes, "node") if account.most_nodes is not None else "",
+    ]
+    return (account.name, account.description, formatting.some(account.users, most=6), str(account.share), ", ".join(filter(None, limits)) or "none")
+
+
+_QUOTA_COLUMNS = (
+    Column("quota"),
+    Column("code"),
+    Column("needed", right=True),
+    Column("new accounts have", right=True),
+    Column("to ask for", detail=True),
+    Column("for"),
+)
+
+
+def quota_table(needs: Sequence[QuotaNeed]) -> Table:
+    return Table(_QUOTA_COLUMNS, tuple(_quota_row(need) for need in needs))
+
+
+def _quota_row(need: QuotaNeed) -> tuple[Shown, ...]:
+    needed = Cell(formatting.counted(need.needed, need.unit), "care" if need.to_raise else "")
+    default = "unknown" if need.default is None else f"{need.default:,}"
+    return (need.name, need.code, needed, default, {True: "yes", False: "no", None: "unknown"}[need.to_raise], formatting.named(need.takers))
 
 
 def _or_late(value: str | Late) -> str:

@@ -8,12 +8,13 @@ import pytest
 from blueprints import load
 from blueprints.facts import Facts
 from blueprints.finding import Finding, Level, Position
+from stacks.render import plan_html
+from stacks.render.picture import render as picture
 from stacks.render.picture import svg
 from stacks.render.picture.text_metrics import PICTURE, Face, Style, ems
-from stacks.render.report import html, make
 from tests import browser
-from tests.stacks.report import clusters
-from tests.stacks.report.test_report import report
+from tests.stacks.render import clusters
+from tests.stacks.render.test_plan_html import page as written
 
 pytestmark = pytest.mark.browser
 
@@ -48,32 +49,31 @@ def problems(page: browser.Page, text: str, folder: Path, *, name: str = "page.h
 @pytest.mark.parametrize("name", clusters.CLUSTERS)
 def test_a_report_can_be_read_everywhere(name: str, page: browser.Page, tmp_path: Path) -> None:
     spec = clusters.CLUSTERS[name]()
-    told = report(spec, audience="Teams that train", findings=FINDINGS)
-    assert problems(page, html.page(told, make.pictures(spec)), tmp_path) == []
+    assert problems(page, written(spec, audience="Teams that train", findings=FINDINGS), tmp_path) == []
 
 
 @pytest.mark.parametrize(("blueprint", "target"), [("starter", "local"), ("llm-pretraining", "gcp"), ("scale-7500", "aws")])
 def test_reports_of_the_library_can_be_read_everywhere(blueprint: str, target: str, page: browser.Page, tmp_path: Path) -> None:
     loaded = load.examine(blueprint, target=target, stack="test", facts=FACTS)
-    assert problems(page, make.as_html(loaded), tmp_path) == []
+    assert problems(page, plan_html.of_blueprint(loaded), tmp_path) == []
 
 
 def test_only_one_of_the_pictures_is_shown_and_its_text_is_as_large_as_it_should_be(page: browser.Page, tmp_path: Path) -> None:
     spec = clusters.pretrain()
-    (tmp_path / "page.html").write_text(html.page(report(spec), make.pictures(spec)))
+    (tmp_path / "page.html").write_text(written(spec))
     page.look(width=WIDTHS[0])
     page.open(tmp_path / "page.html")
     for width, name in zip(WIDTHS, ("narrow", "medium", "wide"), strict=True):
         page.look(width=width)
         shown = page.evaluate("[...document.querySelectorAll('svg')].filter((one) => one.getBoundingClientRect().width).map((one) => one.classList[1])")
         assert shown == [name]
-        shrunk = page.evaluate(f"document.querySelector('svg.{name}').getBoundingClientRect().width") / html.PICTURE_WIDTHS[name]
+        shrunk = page.evaluate(f"document.querySelector('svg.{name}').getBoundingClientRect().width") / plan_html.PICTURE_WIDTHS[name]
         assert shrunk >= 0.99
 
 
 def test_every_link_and_scrolling_part_is_reached_by_the_keyboard(page: browser.Page, tmp_path: Path) -> None:
     spec = clusters.pretrain()
-    (tmp_path / "page.html").write_text(html.page(report(spec), make.pictures(spec)))
+    (tmp_path / "page.html").write_text(written(spec))
     page.look(width=1280)
     page.open(tmp_path / "page.html")
     number = page.evaluate("document.querySelectorAll('a[href], [tabindex=\"0\"]').length")
@@ -87,7 +87,7 @@ def test_every_link_and_scrolling_part_is_reached_by_the_keyboard(page: browser.
 
 def test_a_picture_of_its_own_can_be_read(page: browser.Page, tmp_path: Path) -> None:
     for name, made in clusters.CLUSTERS.items():
-        drawn = make.as_svg(made())
+        drawn = picture.as_svg(made())
         (tmp_path / f"{name}.svg").write_text(drawn)
         page.look(width=1280)
         page.open(tmp_path / f"{name}.svg")
@@ -103,7 +103,7 @@ def test_a_picture_of_its_own_can_be_read(page: browser.Page, tmp_path: Path) ->
 
 def test_words_of_a_blueprint_do_nothing_in_a_browser(page: browser.Page, tmp_path: Path) -> None:
     spec = clusters.crowd()
-    (tmp_path / "page.html").write_text(html.page(report(spec, audience="<img src=x onerror=alert(1)>"), make.pictures(spec)))
+    (tmp_path / "page.html").write_text(written(spec, audience="<img src=x onerror=alert(1)>"))
     page.open(tmp_path / "page.html")
     assert page.evaluate("document.querySelectorAll('script, img').length") == 0
     assert (page.requests(), page.complaints()) == ([], [])

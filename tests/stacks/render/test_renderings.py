@@ -8,8 +8,8 @@ import pytest
 from blueprints import load
 from blueprints.facts import Facts
 from blueprints.project import project_root
-from stacks.render.report import make
-from tests.stacks.report import clusters
+from stacks.render.picture import render
+from tests.stacks.render import clusters
 
 SVG = "{http://www.w3.org/2000/svg}"
 DRAWN = {"svg", "title", "desc", "style", "g", "rect", "path", "text"}
@@ -17,7 +17,7 @@ DRAWN = {"svg", "title", "desc", "style", "g", "rect", "path", "text"}
 
 @pytest.mark.parametrize("name", clusters.CLUSTERS)
 def test_a_picture_is_plain_svg_that_asks_for_nothing(name: str) -> None:
-    drawn = make.as_svg(clusters.CLUSTERS[name]())
+    drawn = render.as_svg(clusters.CLUSTERS[name]())
     root = ET.fromstring(drawn)
     assert {element.tag.removeprefix(SVG) for element in root.iter()} == DRAWN
     attributes = {attribute for element in root.iter() for attribute in element.attrib}
@@ -26,11 +26,11 @@ def test_a_picture_is_plain_svg_that_asks_for_nothing(name: str) -> None:
     assert style is not None
     assert style.text is not None
     assert not any(word in style.text for word in ("url(", "@import", "@font-face"))
-    assert drawn == make.as_svg(clusters.CLUSTERS[name]())
+    assert drawn == render.as_svg(clusters.CLUSTERS[name]())
 
 
 def test_a_picture_tells_those_who_cannot_see_it_what_it_shows() -> None:
-    root = ET.fromstring(make.as_svg(clusters.pretrain()))
+    root = ET.fromstring(render.as_svg(clusters.pretrain()))
     named = [root.find(f"{SVG}{tag}") for tag in ("title", "desc")]
     assert root.get("aria-labelledby") == " ".join(element.get("id", "") for element in named if element is not None)
     assert [element.text for element in named if element is not None] == [
@@ -41,14 +41,14 @@ def test_a_picture_tells_those_who_cannot_see_it_what_it_shows() -> None:
 
 
 def test_words_of_a_blueprint_are_text_in_a_picture_and_nothing_else() -> None:
-    root = ET.fromstring(make.as_svg(clusters.crowd()))
+    root = ET.fromstring(render.as_svg(clusters.crowd()))
     shown = [element.text for element in root.iter(f"{SVG}text")]
     assert "<script>alert(1)</script>&\"'�[2J�" in shown
 
 
 def test_the_picture_of_the_readme_is_what_the_command_draws() -> None:
     spec = load.load("starter", target="local", stack="local", facts=Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000))
-    assert make.as_svg(spec) == (project_root() / "docs/starter.svg").read_text(), "renew it: clusterwright graph --output docs/starter.svg"
+    assert render.as_svg(spec) == (project_root() / "docs/starter.svg").read_text(), "renew it: clusterwright graph --output docs/starter.svg"
 
 
 STARTER = """\
@@ -84,7 +84,7 @@ starter on this machine
 
 
 def test_a_terminal_shows_boxes_joined_by_lines() -> None:
-    drawn = make.as_text(clusters.starter(), columns=80, ascii_only=False)
+    drawn = render.as_text(clusters.starter(), columns=80, ascii_only=False)
     assert "[■■■■■■■■] × 2" in drawn
     assert "(simulated)" in drawn
     assert "▶" in drawn
@@ -97,7 +97,7 @@ def test_a_terminal_shows_boxes_joined_by_lines() -> None:
 @pytest.mark.parametrize("columns", [40, 80, 132])
 def test_no_line_is_wider_than_the_terminal_and_none_steers_it(name: str, columns: int) -> None:
     for ascii_only in (False, True):
-        lines = make.as_text(clusters.CLUSTERS[name](), columns=columns, ascii_only=ascii_only).splitlines()
+        lines = render.as_text(clusters.CLUSTERS[name](), columns=columns, ascii_only=ascii_only).splitlines()
         assert max(map(width, lines)) <= columns
         assert all(line.isprintable() for line in lines)
         assert not ascii_only or all(line.isascii() for line in lines)
@@ -108,7 +108,7 @@ def width(line: str) -> int:
 
 
 def test_where_only_ascii_is_shown_borders_rails_and_arrows_still_are() -> None:
-    drawn = make.as_text(clusters.pretrain(), columns=110, ascii_only=True)
+    drawn = render.as_text(clusters.pretrain(), columns=110, ascii_only=True)
     assert "[########] x 16" in drawn
     assert "#====" in drawn
     assert "-->| SCHEDULER" in drawn
@@ -117,5 +117,5 @@ def test_where_only_ascii_is_shown_borders_rails_and_arrows_still_are() -> None:
 
 def test_wide_letters_take_two_cells() -> None:
     spec = clusters.cluster("wide", target="local", node_sets=(clusters.pool("p", 1, clusters.machine("名名名")),))
-    (line,) = [line for line in make.as_text(spec, columns=80, ascii_only=False).splitlines() if "名名名" in line]
+    (line,) = [line for line in render.as_text(spec, columns=80, ascii_only=False).splitlines() if "名名名" in line]
     assert width(line) == 80
