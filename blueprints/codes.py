@@ -118,6 +118,9 @@ class Code(enum.StrEnum):
     SUBNETS_MISSING = "CW343", "fewer subnets of an existing network than the cluster needs"
     HOSTS_DECLARED = "CW344", "hosts that are as the blueprint declares them, since the catalogue doesn't know them"
     MACHINE_SMALLEST = "CW345", "nodes of which the blueprint says nothing, so that they are the smallest machine"
+    IDENTIFIER_UNFIT = "CW346", "an identifier that the target's services don't give"
+    IDENTIFIER_ELSEWHERE = "CW347", "an identifier of another partition, region or zone"
+    IDENTIFIER_OWNERS = "CW348", "identifiers of several accounts or projects"
 
     # Checking the parts against each other: people, mount points, names.
     ACCOUNT_UNKNOWN = "CW401", "an account is named that the blueprint doesn't have"

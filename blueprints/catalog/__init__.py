@@ -2,6 +2,7 @@
 
 from .accelerators import Accelerator, MigProfile, accelerators, is_other_gpu
 from .fabrics import Expectation, Fabric, expected_busbw, fabrics
+from .identifiers import IdentifierForm, identifier_forms, partition_of, partitions
 from .layouts import Interface, Layout, Nic, expand, layout, layouts
 from .machines import Machine, machine, machines
 from .matrix import Condition, Fault, Rule, SlurmFeature, faults, rules, slurm_features, slurm_has
@@ -19,6 +20,7 @@ __all__ = [
     "Expectation",
     "Fabric",
     "Fault",
+    "IdentifierForm",
     "Interface",
     "Layout",
     "Machine",
@@ -43,11 +45,14 @@ __all__ = [
     "expected_busbw",
     "fabrics",
     "faults",
+    "identifier_forms",
     "is_other_gpu",
     "layout",
     "layouts",
     "machine",
     "machines",
+    "partition_of",
+    "partitions",
     "price",
     "prices",
     "profile",

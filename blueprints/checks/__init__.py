@@ -12,6 +12,7 @@ from . import (
     fabric,
     features,
     hosts,
+    identifiers,
     keeping,
     lists,
     maintenance,
@@ -37,7 +38,7 @@ _CHECKS: tuple[Check, ...] = (
     *(hosts.check, names.check, lists.check),
     *(references.check, users.check, accounts.check, qos.check, partitions.check, schedulers.check, maintenance.check),
     *(pools.check, capacity.check, placement.check, fabric.check, software.check, mig.check),
-    *(network.check, access.check, mounts.check, storage.check, keeping.check),
+    *(identifiers.check, network.check, access.check, mounts.check, storage.check, keeping.check),
     *(control.check, quotas.check, features.check),
 )
 

@@ -6,7 +6,7 @@ from .. import finding, language, spec
 from ..codes import Code
 from ..document import Document
 from ..language import values
-from . import lookup
+from . import identifiers, lookup
 
 _ERROR = finding.Level.ERROR
 _WITH_ID = {"reserved": "a reservation", "block": "a block"}
@@ -55,7 +55,7 @@ def _zone(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Doc
     """Find capacity that stands in a zone which nobody told; subnets that are there already are in zones of their own."""
     bought, network = pool.bought, cluster.network
     is_given = network.existing is not None and source.at("network", "subnets") is not None
-    if bought.kind not in _WITH_ID or bought.id is None or network.zones or is_given:
+    if bought.kind not in _WITH_ID or bought.id is None or network.zones or is_given or identifiers.zone_of(cluster, bought.id):
         return
     what = f"nothing says in which zone `{bought.id}` is, from which the pool {name} gets its nodes"
     why = "a reservation or a block lies in one zone, and nodes that are started in another never get any of it"

@@ -10,6 +10,8 @@ from .case import Case
 
 _HELD = ("reserved", "block")
 """Capacity that is bought in one zone beforehand."""
+_LIKE_A_REGION = 0.8
+"""Likeness of names (`difflib`) from which on one region may be meant by another word; all regions of a continent are alike."""
 
 
 def region(blueprint: language.Blueprint, target: catalog.Target) -> str:
@@ -35,21 +37,57 @@ def check(case: Case) -> None:
         _blame_region(case, known)
     for number, zone in enumerate(asked.zones):
         if case.target.region_of(zone) != case.region:
-            what = f"{display.quoted(zone)} is no zone of {case.region}"
-            why = "all hosts of a cluster are in one region, and a zone's name begins with the region's"
-            case.error(Code.ZONE_UNKNOWN, "network", "zones", number, what=what, why=why, remedy="name zones of this region, or the region they are in")
+            _blame_zone(case, number, zone)
+
+
+def _blame_zone(case: Case, number: int, zone: str) -> None:
+    what = f"{display.quoted(zone)} is no zone of {case.region}"
+    why = "all hosts of a cluster are in one region, and a zone's name begins with the region's"
+    remedy = "name zones of this region, or the region they are in"
+    own, owner = case.target.region_of(zone), _cloud_of(case, zone)
+    if owner is not None:
+        what = f"{display.quoted(zone)} is a zone of {owner.title}, and this target is {case.target.title}"
+        why = "zones of one cloud mean nothing in another"
+        remedy = f"write it as `targets.{owner.name}.network.zones`, and here zones of {case.region}"
+    elif zone in capacity.regions(case.target.name):
+        what = f"{display.quoted(zone)} is a region, and `zones` names zones in it"
+        remedy = f"write `region: {zone}`, and as zones names that begin with it, or none"
+    elif own is not None:
+        why = f"it is a zone of {own}, and all hosts of a cluster are in one region"
+        remedy = f"write `region: {own}`, or zones of {case.region}"
+    case.error(Code.ZONE_UNKNOWN, "network", "zones", number, what=what, why=why, remedy=remedy)
+
+
+def _cloud_of(case: Case, zone: str) -> catalog.Target | None:
+    """Find the other target that has a zone of this name."""
+    others = (catalog.target(name) for name in catalog.target_names() if name != case.target.name)
+    return next((one for one in others if case.target.region_of(zone) is None and one.region_of(zone) in capacity.regions(one.name)), None)
 
 
 def _blame_region(case: Case, known: Collection[str]) -> None:
+    """Refuse a region that no cloud would take: another cloud's, one of another form, a slip. One that is new to the catalogue is a warning."""
     key = "region" if case.blueprint.network.region else "zones"
-    what = f"the catalogue knows no region {display.quoted(case.region)} of {case.target.title}"
-    why = "what is offered there and what it costs is unknown; machines count as offered"
-    remedy = display.did_you_mean(case.region, known, allowed="known regions")
     owner = next((name for name in catalog.target_names() if name != case.target.name and case.region in capacity.regions(name)), None)
+    look = f"`clusterwright catalog regions --target {case.target.name}` lists those that the catalogue knows"
+    slip = next((name for name in sorted(known) if display.is_slip(case.region, name)), None)
     if owner is not None:
-        why = f"it is a region of {catalog.target(owner).title}"
-        remedy = f"write it as `targets.{owner}.network.{key}`, and here one of {', '.join(sorted(known))}"
-    case.warning(Code.REGION_UNKNOWN, "network", key, what=what, why=why, remedy=remedy)
+        what = f"{display.quoted(case.region)} is a region of {catalog.target(owner).title}, and this target is {case.target.title}"
+        why = "regions of one cloud mean nothing in another"
+        remedy = f"write it as `targets.{owner}.network.{key}`, and here a region such as `{case.target.default_region}`; {look}"
+    elif slip is not None:
+        what = f"{case.target.title} has no region {display.quoted(case.region)}"
+        why, remedy = f"{slip} is nearly the same name", f"did you mean `{slip}`? {look}"
+    elif catalog.partition_of(case.target.name, case.region) is None:
+        what = f"{display.quoted(case.region)} is no name of a region of {case.target.title}"
+        why = f"names of its regions look like `{case.target.default_region}`"
+        meant = display.near(case.region, known, likeness=_LIKE_A_REGION)
+        remedy = f"did you mean `{meant}`? {look}" if meant else f"write one of that form; {look}"
+    else:
+        what = f"the catalogue knows no region {display.quoted(case.region)} of {case.target.title}"
+        why = "what is offered there and what it costs is unknown; machines count as offered"
+        case.warning(Code.REGION_UNKNOWN, "network", key, what=what, why=why, remedy=f"check the name; {look}")
+        return
+    case.error(Code.REGION_UNKNOWN, "network", key, what=what, why=why, remedy=remedy)
 
 
 def _of_network(case: Case) -> finding.Position | None:

@@ -33,18 +33,26 @@ BAD: dict[str, tuple[str, Code, finding.Level, str]] = {
     ),
     "a way of buying that the machine isn't sold in": (pool("machine: p6e-gb200.36xlarge, nodes: 9, capacity: spot"), Code.MACHINE_NOT_SOLD, ERROR, "train"),
     "a reservation for several machines": (
-        pool("machines: [p5.48xlarge, p5en.48xlarge], nodes: {min: 0, max: 2}, capacity: {kind: reserved, id: cr-1}", "network: {zones: [us-east-1a]}"),
+        pool(
+            "machines: [p5.48xlarge, p5en.48xlarge], nodes: {min: 0, max: 2}, capacity: {kind: reserved, id: cr-0123456789abcdef0}",
+            "network: {zones: [us-east-1a]}",
+        ),
         *(Code.CAPACITY_MACHINES, ERROR, "machines"),
     ),
-    "a reservation for spot": (pool(f"{P5}, capacity: {{kind: spot, id: cr-1}}"), Code.CAPACITY_ID_UNUSED, ERROR, "cr-1"),
+    "a reservation for spot": (pool(f"{P5}, capacity: {{kind: spot, id: cr-0123456789abcdef0}}"), Code.CAPACITY_ID_UNUSED, ERROR, "cr-0123456789abcdef0"),
     "a block that grows": (
-        pool("machine: p5.48xlarge, nodes: {min: 1, max: 2}, capacity: {kind: block, id: cr-1}", "network: {zones: [us-east-1a]}"),
+        pool("machine: p5.48xlarge, nodes: {min: 1, max: 2}, capacity: {kind: block, id: cr-0123456789abcdef0}", "network: {zones: [us-east-1a]}"),
         *(Code.BLOCK_ELASTIC, ERROR, "nodes"),
     ),
     "a block without its name": (pool(f"{P5}, capacity: block"), Code.CAPACITY_ID_MISSING, WARNING, "capacity"),
-    "bought capacity without its zone": (pool(f"{P5}, capacity: {{kind: block, id: cr-1}}"), Code.CAPACITY_ZONE_MISSING, WARNING, "cr-1"),
+    "bought capacity without its zone": (
+        pool(f"{P5}, capacity: {{kind: block, id: cr-0123456789abcdef0}}"),
+        Code.CAPACITY_ZONE_MISSING,
+        WARNING,
+        "cr-0123456789abcdef0",
+    ),
     "a placement beside a reservation's own": (
-        pool(f"{P5}, placement: packed, capacity: {{kind: reserved, id: cr-1}}", "network: {zones: [us-east-1a]}"),
+        pool(f"{P5}, placement: packed, capacity: {{kind: reserved, id: cr-0123456789abcdef0}}", "network: {zones: [us-east-1a]}"),
         *(Code.PLACEMENT_GIVEN, ERROR, "packed"),
     ),
     "EFA without a placement": (pool(f"{P5}, fabric: required, placement: none"), Code.PLACEMENT_AGAINST_FABRIC, WARNING, "placement: none"),

@@ -12,7 +12,7 @@ from blueprints.live import account
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 ERROR, WARNING, NOTE = finding.Level.ERROR, finding.Level.WARNING, finding.Level.NOTE
-KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
+KEY = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000001"
 BLUEPRINT = f"""\
 name: tiny
 access: {{login_nodes: 1, allowed_cidrs: [192.0.2.0/24]}}
@@ -179,12 +179,15 @@ def test_a_subnet_in_another_zone_than_the_blueprint_names_is_found_with_what_ha
 
 def test_two_reservations_in_different_zones_never_serve_one_cluster() -> None:
     text = NEW.replace(
-        "nodes: 2}", "nodes: 2, capacity: {kind: reserved, id: cr-1}}\n  more: {machine: p5.48xlarge, nodes: 2, capacity: {kind: reserved, id: cr-2}}"
+        "nodes: 2}",
+        "nodes: 2, capacity: {kind: reserved, id: cr-0000000000000000a}}\n  more: {machine: p5.48xlarge, nodes: 2, capacity: {kind: reserved, id: cr-0000000000000000b}}",
     )
-    first, second = (dataclasses.replace(RESERVATION, id=name, zone=zone) for name, zone in (("cr-1", "us-east-1a"), ("cr-2", "us-east-1b")))
-    answers = dataclasses.replace(GOOD, reservations={"cr-1": first, "cr-2": second})
+    first, second = (
+        dataclasses.replace(RESERVATION, id=name, zone=zone) for name, zone in (("cr-0000000000000000a", "us-east-1a"), ("cr-0000000000000000b", "us-east-1b"))
+    )
+    answers = dataclasses.replace(GOOD, reservations={"cr-0000000000000000a": first, "cr-0000000000000000b": second})
     code = str(Code.RESERVATION_UNFIT)
-    assert found(answers, text=text) == {(code, WARNING, line("cr-1", text=text)), (code, ERROR, line("cr-2", text=text))}
+    assert found(answers, text=text) == {(code, WARNING, line("cr-0000000000000000a", text=text)), (code, ERROR, line("cr-0000000000000000b", text=text))}
 
 
 def test_machines_that_no_zone_has_together_are_found() -> None:

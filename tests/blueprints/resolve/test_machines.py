@@ -240,7 +240,7 @@ def test_machine_and_machines_contradict_each_other() -> None:
         # Where it is offered is not known, so it counts as offered.
         ("eu-west-1", {"machine": "p6e-gb200.36xlarge", "nodes": 18, "capacity": "block"}, set()),
         # Nobody knows the region: everything counts as offered there.
-        ("xx-west-1", {**asked.TRAIN}, {("warning", Code.REGION_UNKNOWN)}),
+        ("eu-west-9", {**asked.TRAIN}, {("warning", Code.REGION_UNKNOWN)}),
     ],
 )
 def test_a_machine_is_to_be_had_in_the_region(region: str, pool: dict[str, Any], codes: set[tuple[str, str]]) -> None:

@@ -35,7 +35,10 @@ def network_of(subnet: spec.Subnet) -> ipaddress.IPv4Network:
         ("aws", {"region": "us-west-2", "zones": ["us-east-1b"]}, "us-west-2", {(ERROR, Code.ZONE_UNKNOWN)}),
         ("aws", {"zones": ["us-west-2b", "us-east-1a"]}, "us-west-2", {(ERROR, Code.ZONE_UNKNOWN)}),
         ("aws", {"zones": ["nonsense"]}, "us-east-1", {(ERROR, Code.ZONE_UNKNOWN)}),
-        ("aws", {"region": "us-wets-2"}, "us-wets-2", {("warning", Code.REGION_UNKNOWN)}),
+        ("aws", {"region": "us-wets-2"}, "us-wets-2", {(ERROR, Code.REGION_UNKNOWN)}),
+        ("aws", {"region": "us-west-9"}, "us-west-9", {("warning", Code.REGION_UNKNOWN)}),
+        ("aws", {"region": "virginia"}, "virginia", {(ERROR, Code.REGION_UNKNOWN)}),
+        ("gcp", {"region": "us-central-1"}, "us-central-1", {(ERROR, Code.REGION_UNKNOWN)}),
         ("metal", {}, "", set()),
         ("metal", {"region": "us-west-2"}, "", set()),
         ("local", {"region": "us-west-2", "zones": ["us-west-2b"]}, "", set()),
@@ -48,18 +51,46 @@ def test_the_region(target: str, network: dict[str, Any], region: str, codes: se
 
 
 @pytest.mark.parametrize(
-    ("target", "region", "why", "remedy"),
+    ("target", "region", "what", "remedy"),
     [
-        ("gcp", "eu-west-1", "it is a region of AWS", "write it as `targets.aws.network.region`, and here one of asia-northeast1,"),
-        ("aws", "us-west1", "it is a region of Google Cloud", "write it as `targets.gcp.network.region`, and here one of af-south-1,"),
-        ("aws", "us-wets-2", "what is offered there and what it costs is unknown; machines count as offered", "did you mean `us-west-2`?"),
+        (
+            "gcp",
+            "eu-west-1",
+            "`eu-west-1` is a region of AWS, and this target is Google Cloud",
+            "write it as `targets.aws.network.region`, and here a region such as",
+        ),
+        (
+            "aws",
+            "us-west1",
+            "`us-west1` is a region of Google Cloud, and this target is AWS",
+            "write it as `targets.gcp.network.region`, and here a region such as",
+        ),
+        ("aws", "us-wets-2", "AWS has no region `us-wets-2`", "did you mean `us-west-2`?"),
+        ("aws", "us-est-1", "AWS has no region `us-est-1`", "did you mean `us-east-1`?"),
+        ("aws", "useast1", "`useast1` is no name of a region of AWS", "did you mean `us-east-1`?"),
+        ("aws", "virginia", "`virginia` is no name of a region of AWS", "write one of that form; `clusterwright catalog regions --target aws`"),
+        ("aws", "us-east-9", "the catalogue knows no region `us-east-9` of AWS", "check the name; `clusterwright catalog regions --target aws`"),
     ],
 )
-def test_a_region_of_another_cloud_is_said_to_be_one(target: str, region: str, why: str, remedy: str) -> None:
+def test_a_region_that_is_none_is_said_to_be_what_it_is(target: str, region: str, what: str, remedy: str) -> None:
     (found,) = [one for one in asked.attempt(target=target, network={"region": region}).findings if one.code == Code.REGION_UNKNOWN]
-    assert found.why == why
+    assert found.what == what
     assert found.remedy.startswith(remedy)
-    assert why.startswith("what") or "did you mean" not in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("target", "network", "what", "remedy"),
+    [
+        ("aws", {"zones": ["us-central1-a"]}, "`us-central1-a` is a zone of Google Cloud, and this target is AWS", "write it as `targets.gcp.network.zones`"),
+        ("gcp", {"zones": ["us-east-1a"]}, "`us-east-1a` is a zone of AWS, and this target is Google Cloud", "write it as `targets.aws.network.zones`"),
+        ("aws", {"region": "us-east-1", "zones": ["us-east-1"]}, "`us-east-1` is a region, and `zones` names zones in it", "write `region: us-east-1`"),
+        ("aws", {"region": "us-east-1", "zones": ["us-west-2a"]}, "`us-west-2a` is no zone of us-east-1", "write `region: us-west-2`"),
+    ],
+)
+def test_a_zone_that_is_none_of_the_region_is_said_to_be_what_it_is(target: str, network: dict[str, Any], what: str, remedy: str) -> None:
+    (found,) = [one for one in asked.attempt(target=target, network=network).findings if one.code == Code.ZONE_UNKNOWN]
+    assert found.what == what
+    assert found.remedy.startswith(remedy)
 
 
 @pytest.mark.parametrize(

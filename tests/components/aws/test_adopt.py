@@ -23,7 +23,12 @@ TAGS = {
 }
 ALL_STORAGE: dict[str, Any] = {
     "storage__home__backup_days": 14,
-    "storage__sets": {"kind": "object", "mount": "/sets", "on_delete": "snapshot", "key": "arn:aws:kms:us-east-1:123456789012:key/1"},
+    "storage__sets": {
+        "kind": "object",
+        "mount": "/sets",
+        "on_delete": "snapshot",
+        "key": "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000001",
+    },
     "storage__data": {"kind": "lustre", "mount": "/data", "size": "4800 GiB", "throughput": "250 MB/s/TiB", "exchange": {"bucket": "s3://sets/imagenet"}},
 }
 """What no blueprint of the library has."""

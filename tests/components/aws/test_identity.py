@@ -140,8 +140,8 @@ def test_hosts_use_the_buckets_that_they_mount_and_no_other() -> None:
 
 def test_hosts_use_the_keys_of_their_buckets_through_s3_alone() -> None:
     keys = {
-        "sets": "arn:aws:kms:us-east-1:123456789012:key/1",
-        "more": "1234-abcd",
+        "sets": "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000001",
+        "more": "00000000-0000-0000-0000-00001234abcd",
         "rest": "alias/research",
         "last": "arn:aws:kms:us-east-1:123456789012:alias/data",
     }
@@ -152,7 +152,7 @@ def test_hosts_use_the_keys_of_their_buckets_through_s3_alone() -> None:
         of_keys = statements_of(found, f"{part}-policy")
         by_id, by_alias = of_keys["UseKeysOfBuckets"], of_keys["UseKeysOfBucketsByAlias"]
         assert by_id["Action"] == by_alias["Action"] == ["kms:Decrypt", "kms:GenerateDataKey"]
-        assert set(by_id["Resource"]) == {keys["sets"], "arn:aws:kms:us-east-1:*:key/1234-abcd"}
+        assert set(by_id["Resource"]) == {keys["sets"], "arn:aws:kms:us-east-1:*:key/00000000-0000-0000-0000-00001234abcd"}
         assert by_id["Condition"] == {"StringEquals": via}
         assert by_alias["Resource"] == ["arn:aws:kms:us-east-1:*:key/*"], "an alias can't be named there"
         assert set(by_alias["Condition"]["ForAnyValue:StringEquals"]["kms:ResourceAliases"]) == {"alias/research", "alias/data"}

@@ -159,14 +159,19 @@ def test_a_disk_is_attached_to_the_first_controller_which_exports_it() -> None:
 
 
 def test_a_bucket_is_private_and_mounted() -> None:
-    found = programs.program("starter", storage__sets={"kind": "object", "mount": "/sets", "key": "arn:aws:kms:us-east-1:123456789012:key/1"})
+    found = programs.program(
+        "starter", storage__sets={"kind": "object", "mount": "/sets", "key": "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000001"}
+    )
     (block,) = [one for one in programs.of(found, "BucketPublicAccessBlock") if one.name == "sets-bucket"]
     assert all(block.inputs[name] for name in ("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrictPublicBuckets"))
     (policy,) = [one for one in programs.of(found, "BucketPolicy") if one.name == "sets-bucket"]
     (statement,) = programs.statements(policy.inputs["policy"])
     assert (statement["Effect"], statement["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
     (by_key,) = programs.of(found, "BucketServerSideEncryptionConfiguration")
-    assert by_key.inputs["rules"][0]["applyServerSideEncryptionByDefault"]["kmsMasterKeyId"] == "arn:aws:kms:us-east-1:123456789012:key/1"
+    assert (
+        by_key.inputs["rules"][0]["applyServerSideEncryptionByDefault"]["kmsMasterKeyId"]
+        == "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000001"
+    )
     (template,) = programs.of(found, "LaunchTemplate")
     assert ("s3://Bucket/sets-bucket", "/sets", "mount-s3") in [tuple(row[:3]) for row in programs.user_data(template)["mounts"]]
 
@@ -202,7 +207,7 @@ def test_backups_are_kept_as_many_days_as_asked() -> None:
 
 
 def test_backups_are_encrypted_with_the_key_of_what_they_are_of() -> None:
-    key = "arn:aws:kms:us-east-1:123456789012:key/1"
+    key = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000001"
     found = programs.program("starter", storage__home={"backup_days": 14, "key": key}, storage__more={"kind": "nfs", "mount": "/more", "backup_days": 14})
     vaults = {one.inputs["name"]: one.inputs.get("kmsKeyArn") for one in programs.of(found, "Vault")}
     assert sorted(vaults.values(), key=str) == [None, key]

@@ -14,7 +14,7 @@ from tests.components.aws.scan import accepted, scanner, terraform
 from tests.components.registered import Registered
 
 COMPONENTS = project_root() / "components/aws"
-KEY = "arn:aws:kms:us-east-1:123456789012:key/1"
+KEY = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000001"
 LUSTRE = {"kind": "lustre", "size": "4800 GiB", "throughput": "250 MB/s/TiB"}
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     # The library has neither buckets, nor disks of the controller, nor backups, nor keys of one's own.
