@@ -11,6 +11,11 @@ from .parse import NAMED
 
 SETTING = "clusterwright:set"
 _SETTING = f"stack setting {SETTING}"
+_SETTLED = {
+    "targets": "leave out `targets.<target>.`: a value that is set counts for the target that is chosen",
+    "extends": "write `extends` in the blueprint, or name the other blueprint",
+}
+"""Sections that are merged into the blueprint before anything is set over it, with what to do instead."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,6 +50,8 @@ def apply(source: document.Document, overrides: Mapping[str, Any]) -> document.D
 
 
 def _fault(source: document.Document, path: document.Path, value: Any, where: finding.Position) -> finding.Finding | None:
+    if path[0] in _SETTLED:
+        return _path_fault(where, f"{display.quoted(dotted.joined(path))} can't be set", _SETTLED[str(path[0])])
     for length in range(1, len(path)):
         parent = source.at(*path[:length])
         if parent is not None and not isinstance(parent, dict):

@@ -100,6 +100,7 @@ def described(loaded: Loaded) -> tuple[str, ...]:
 
 def _on_all(given: argparse.Namespace) -> int:
     settled = options.chosen(given)
+    options.announce(given)
     results = [_checked(given.stack, settled, target) for target in get_args(TargetName)]
     if given.json:
         print(json.dumps({"format": FORMAT, "blueprint": settled.blueprint, **as_record(results)}, indent=2))

@@ -27,6 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     settled = options.chosen(given)
+    options.announce(given)
     found = compare.compare(settled.blueprint, targets=given.targets, stack=given.stack, facts=lookup.this_machine(), overrides=settled.overrides)
     found = tuple(dataclasses.replace(side, findings=options.placed(side.findings, f"option --targets {side.target}")) for side in found)
     if given.json:

@@ -123,7 +123,7 @@ def places(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     from . import options, values
 
     try:
-        known = values.paths(options.loaded(parsed_args))
+        known = values.paths(options.loaded(parsed_args, quiet=True))
     except (Invalid, Problem):
         return []
     return [path for path in known if path.startswith(prefix) and path.count(".") <= prefix.count(".") + 1]

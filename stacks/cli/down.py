@@ -7,7 +7,7 @@ from . import options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    options.stack(parser)
+    options.stack(parser, applies=True)
 
 
 def run(given: argparse.Namespace) -> int:

@@ -35,7 +35,7 @@ ACTIONS = {
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    options.stack(parser)
+    options.stack(parser, applies=True)
     described = "; ".join(f"{name}: {what}" for name, what in ACTIONS.items())
     parser.add_argument("action", nargs="?", choices=[*ACTIONS], default="check", metavar="ACTION", help=described)
     layers = ", ".join(LAYERS)

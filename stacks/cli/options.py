@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -25,8 +26,21 @@ _OF_TARGET = (Code.TARGET_NOT_BUILT, Code.TARGET_UNKNOWN)
 """Findings about the choice of the target itself."""
 
 
-def stack(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--stack", default=DEFAULT_STACK, type=_stack_name, help="the stack's name (default: %(default)s)")
+def stack(parser: argparse.ArgumentParser, *, applies: bool = False) -> None:
+    """Take the stack.
+
+    Args:
+        applies: its settings apply to a blueprint that the command line names, too; otherwise only when somebody names the stack.
+    """
+    parser.add_argument("--stack", default=DEFAULT_STACK, action=_Stack, type=_stack_name, help="the stack's name (default: %(default)s)")
+    parser.set_defaults(applies=applies)
+
+
+class _Stack(argparse.Action):
+    """Remember that somebody named the stack."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: str | None = None) -> None:
+        namespace.stack, namespace.applies = values, True
 
 
 def _stack_name(word: str) -> str:
@@ -64,12 +78,12 @@ def _is_path(word: str) -> bool:
 
 
 def chosen(options: argparse.Namespace) -> settings.Settings:
-    """Give the stack's settings, with the command line's blueprint over them.
+    """Give the stack's settings, with the command line's blueprint over them; no settings when the command line names a blueprint and no stack.
 
     Raises:
         Invalid: a setting is unknown or of the wrong type.
     """
-    recorded = settings.parse(recorded_settings(options.stack), stack=options.stack)
+    recorded = settings.parse(recorded_settings(options.stack), stack=options.stack) if applies(options) else settings.Settings()
     name = getattr(options, "blueprint", None) or recorded.blueprint
     blueprint = os.path.relpath(project_root() / name) if _is_path(name) else name  # settings are read from the project's folder
     tried = dict(getattr(options, "tried", None) or ())
@@ -77,6 +91,20 @@ def chosen(options: argparse.Namespace) -> settings.Settings:
     return settings.Settings(
         blueprint=blueprint if "/" in blueprint or blueprint == name else f"./{blueprint}", target=recorded.target, overrides={**kept, **tried}
     )
+
+
+def applies(options: argparse.Namespace) -> bool:
+    """Say whether the settings of the stack apply to the blueprint."""
+    return not getattr(options, "blueprint", None) or getattr(options, "applies", True)
+
+
+def announce(options: argparse.Namespace) -> None:
+    """Write one line to standard error when a stack's settings apply to a blueprint that the command line names."""
+    if not getattr(options, "blueprint", None) or not applies(options):
+        return
+    recorded = settings.parse(recorded_settings(options.stack), stack=options.stack)
+    if applied := [*(["target"] if recorded.target != registry.DEFAULT and not getattr(options, "target", None) else []), *recorded.overrides]:
+        print(f"the settings of stack {options.stack} apply to {options.blueprint}: {', '.join(applied)}", file=sys.stderr)
 
 
 def recorded_settings(stack_name: str) -> dict[str, Any]:
@@ -124,14 +152,19 @@ def _tried(word: str) -> tuple[str, Given]:
     return path, Given(document.at("value"), "option --set")
 
 
-def loaded(options: argparse.Namespace) -> Loaded:
+def loaded(options: argparse.Namespace, *, quiet: bool = False) -> Loaded:
     """Resolve what the stack will be, with the findings.
+
+    Args:
+        quiet: write nothing, not even whose settings apply.
 
     Raises:
         Invalid: the blueprint is not usable.
     """
     asked = getattr(options, "target", None)
     settled = chosen(options)
+    if not quiet:
+        announce(options)
     origin = f"option --target {asked}" if asked else f"stacks/Pulumi.{options.stack}.yaml, setting {settings.NAMESPACE}:target"
     return examined(options.stack, settled, target=asked or settled.target, origin=origin)
 

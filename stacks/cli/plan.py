@@ -52,6 +52,7 @@ def run(given: argparse.Namespace) -> int:
     if given.fail_on and not (given.diff or given.against):
         why = "it says which changes are too dear, and nothing is compared without --diff"
         raise Problem("--fail-on has nothing to judge", why=why, remedy="add --diff or --against FILE", status=EXIT_USAGE)
+    given.applies = given.applies or given.diff  # a stack is compared with what its next `up` would make of it
     loaded = options.loaded(given)
     compared = _compared(given, loaded.spec) if given.diff or given.against else None
     if given.json:
@@ -97,7 +98,7 @@ def _named(given: argparse.Namespace, target: str) -> Mapping[str, Any]:
     """Read the document that `--against` names; or plan the blueprint in the same stack and on the same target, without what `--set` tries on this one."""
     if not given.against.endswith((".yaml", ".yml")) and (given.against not in library.names() or Path(given.against).exists()):
         return _from_file(given.against)
-    settled = dataclasses.replace(options.chosen(argparse.Namespace(stack=given.stack)), blueprint=given.against)
+    settled = dataclasses.replace(options.chosen(argparse.Namespace(**{**vars(given), "tried": None})), blueprint=given.against)
     return as_record(options.examined(given.stack, settled, target=target, origin=f"option --target {target}").spec)
 
 

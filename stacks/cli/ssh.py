@@ -9,7 +9,7 @@ from . import options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    options.stack(parser)
+    options.stack(parser, applies=True)
     parser.add_argument("--user", help="who logs in (default: the blueprint's first user)")
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="run this there instead of a shell")
 

@@ -7,7 +7,7 @@ from . import options, summary
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    options.stack(parser)
+    options.stack(parser, applies=True)
     options.blueprint(parser)
     parser.add_argument("--unasked", action="store_true", help="don't validate the blueprint against the target's account first")
 

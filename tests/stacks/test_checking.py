@@ -68,6 +68,58 @@ def test_a_target_that_a_setting_names_is_blamed_on_the_setting(
     assert "stacks/Pulumi.other.yaml, setting clusterwright:target: note: the target `metal`" in said(capsys, "check", "starter", "--stack", "other")[1]
 
 
+@pytest.fixture
+def configured(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A file, beside a stack whose settings name a target and set a value of another blueprint."""
+    settings = tmp_path / "Pulumi.other.yaml"
+    settings.write_text("config: {clusterwright:target: aws, clusterwright:set: {pools.train.nodes: 3}}\n")
+    monkeypatch.setattr(options, "stack_file", lambda stack: settings)
+    blueprint = tmp_path / "alone.yaml"
+    blueprint.write_text("name: alone\npools: {train: {nodes: 1}}\n")
+    return str(blueprint)
+
+
+@pytest.mark.parametrize("words", [["check"], ["plan"], ["values"], ["graph", "--as", "svg"]], ids=lambda words: words[0])
+def test_a_stacks_settings_apply_to_a_named_blueprint_only_when_the_stack_is_named(
+    configured: str, capsysbinary: pytest.CaptureFixture[bytes], words: list[str]
+) -> None:
+    def run(*more: str) -> tuple[bytes, bytes]:
+        assert main.main([*words, configured, *more]) == 0
+        captured = capsysbinary.readouterr()
+        return captured.out, captured.err
+
+    plain, silence = run()
+    assert b"settings of stack" not in silence
+    assert run("--target", "local")[0] == plain, "without a stack the target is the default one"
+    line = b"the settings of stack other apply to %s: target, pools.train.nodes\n" % configured.encode()
+    changed, said = run("--stack", "other")
+    assert line in said
+    assert changed != plain
+
+
+def test_json_has_nothing_of_the_settings_that_do_not_apply(configured: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = document(capsys, "plan", configured)["spec"]
+    assert (found["target"], found["node_sets"][0]["hosts"]["count"]) == ("local", 1)
+    assert main.main(["plan", configured, "--stack", "other", "--target", "local", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["spec"]["node_sets"][0]["hosts"]["count"] == 3
+    assert "settings of stack other apply" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("word", "remedy"),
+    [
+        ("targets.aws.pools.train.nodes=8", "leave out `targets.<target>.`"),
+        ("targets={}", "leave out `targets.<target>.`"),
+        ("extends=starter", "write `extends` in the blueprint"),
+    ],
+)
+def test_sections_that_are_merged_first_cannot_be_set(word: str, remedy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _, err = said(capsys, "check", "llm-pretraining", "--set", word, status=2)
+    assert f"option --set: error: `{word.partition('=')[0]}` can't be set [CW121]" in err
+    assert f"  do:  {remedy}" in err
+
+
 def test_what_is_left_out_is_one_finding_for_people_and_has_its_places_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     _, err = said(capsys, "check", "llm-pretraining")
     (line,) = [line for line in err.splitlines() if "[CW620]" in line]
