@@ -41,6 +41,8 @@ class Unit(HostSubject):
     """A unit of systemd."""
 
     name: str
+    is_of_users: bool = False
+    """Each user's own manager runs it, not the system's."""
 
     def __str__(self) -> str:
         return f"{self.host}: unit {self.name}"
@@ -254,14 +256,12 @@ class PendingResource:
 class Attachment:
     """What is attached to a resource of the stack."""
 
-    to: CloudResource | str
-    """The resource, or its identity in the cloud where the stack records none."""
-    kind: str
-    id: str = ""
-    """Empty: the resource can have only one of this kind."""
+    resource: str
+    """`type name` of the resource, or its identity in the cloud where the stack records none."""
+    what: str
 
     def __str__(self) -> str:
-        return f"{self.to}: {self.kind}{f' {self.id}' if self.id else ''}"
+        return f"{self.resource}: {self.what}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from pathlib import Path
 from blueprints.finding import Level
 
 from ..drift import detect, filters, history, ignore, notifications, reports
-from ..drift.report import LAYERS, Layer, Report, Result
+from ..drift.layer import LAYERS, Layer
+from ..drift.report import Report, Result
 from ..drift.reports import terminal
 from ..engine import commands, locks, state
 from ..problem import Problem

@@ -10,7 +10,7 @@ from blueprints.project import project_root
 
 from .. import settings
 from ..drift import schedule
-from ..drift.report import Layer
+from ..drift.layer import Layer
 from ..problem import Problem
 from . import options
 

@@ -2,22 +2,24 @@
 
 from collections.abc import Iterator
 
+from blueprints.finding import Finding
+from blueprints.finding.subject import Attachment
 from components.discovery import Attachments
 
 from .codes import Code
 from .differences import shown
-from .report import Drift, Layer, Unchecked, drift
+from .layer import Layer
+from .report import Unchecked, drift
 
 
-def findings(seen: Attachments) -> Iterator[Drift]:
+def findings(seen: Attachments) -> Iterator[Finding]:
     """Report each attachment that no record names."""
     for one in seen.found:
         yield drift(
-            Layer.CLOUD,
             Code.ATTACHED,
-            f"{one.resource}: {one.what}",
+            Attachment(one.resource, one.what),
             f"somebody attached it; {one.effect}",
-            remedy="take it away, and find out who made it; if it shall stay, put it into the program",
+            remedy="detach it, and find out who attached it; to keep it, put it into the program",
             actual=shown(one.description),
         )
 

@@ -5,11 +5,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from blueprints.finding import Finding
+from blueprints.finding.subject import AcceptanceCheck, FileSystem, Gpu, HostPart, Mount, Port
 from components import host_folders, registry
 
 from .codes import Code
+from .layer import Layer
 from .record import Known, KnownHost
-from .report import Drift, Layer, Unchecked, drift
+from .report import Unchecked, drift
 
 LEAST_FREE = 0.05
 """Share of a file system, in space and in numbers of files, below which it counts as nearly full."""
@@ -23,7 +26,7 @@ def mounts(spec: Mapping[str, Any], role: str) -> tuple[str, ...]:
     return (*(entry["mount"] for entry in spec["storage"]), *own)
 
 
-def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Drift]:
+def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
     """Compare what hosts have with what the cluster was resolved to."""
     sets = {node_set["hosts"]["name"]: node_set for node_set in known.spec["node_sets"]}
     yield from _kinds(facts)
@@ -48,15 +51,14 @@ def unchecked(known: Known) -> Iterator[Unchecked]:
             yield Unchecked(Layer.CAPABILITY, f"{node_set['hosts']['name']}: link rates", "there is no fabric between these nodes")
 
 
-def acceptance(known: Known) -> Iterator[Drift]:
+def acceptance(known: Known) -> Iterator[Finding]:
     """Say what the last acceptance did not reach."""
     for check in known.acceptance:
         if check["verdict"] in ("fail", "error", "warn"):
             unit = f" {check['unit']}" if check.get("unit") else ""
             yield drift(
-                Layer.CAPABILITY,
                 Code.ACCEPTANCE,
-                f"{check['node']}: {check['name']}",
+                AcceptanceCheck(check["node"], check["name"]),
                 "the last acceptance did not reach what is expected",
                 remedy=check.get("look_at") or "`clusterwright up` runs acceptance again",
                 desired=f"{check['expected']}{unit}",
@@ -64,28 +66,26 @@ def acceptance(known: Known) -> Iterator[Drift]:
             )
 
 
-def _mounts(host: KnownHost, present: Mapping[str, Mapping[str, Any]], spec: Mapping[str, Any]) -> Iterator[Drift]:
+def _mounts(host: KnownHost, present: Mapping[str, Mapping[str, Any]], spec: Mapping[str, Any]) -> Iterator[Finding]:
     for target in mounts(spec, host.role):
-        where, mounted = f"{host.name}: mount {target}", present.get(target)
+        subject, mounted = Mount(host.name, target), present.get(target)
         if mounted is None:
             remedy = f"`mount {target}` on {host.name}, or restart the host"
-            yield drift(Layer.CAPABILITY, Code.MOUNT_MISSING, where, "the file system is not mounted", remedy=remedy, desired="mounted", recorded="mounted")
+            yield drift(Code.MOUNT_MISSING, subject, "the file system is not mounted", remedy=remedy, desired="mounted", recorded="mounted")
             continue
         if "error" in mounted:
             what = "the file system doesn't answer"
-            yield drift(
-                Layer.CAPABILITY, Code.MOUNT_MISSING, where, what, remedy="look at its server", desired="mounted", recorded="mounted", actual=mounted["error"]
-            )
+            yield drift(Code.MOUNT_MISSING, subject, what, remedy="look at its server", desired="mounted", recorded="mounted", actual=mounted["error"])
         is_read_only = "ro" in mounted["options"]
         if is_read_only and not (target == host_folders.CLUSTER and host.role != "control"):
             remedy = f"`mount -o remount,rw {target}` on {host.name}; look at the kernel's log first: a failing disk is mounted so by itself"
             what = "the file system is mounted read-only"
-            yield drift(Layer.CAPABILITY, Code.MOUNT_CHANGED, where, what, remedy=remedy, desired="rw", recorded="rw", actual="ro")
+            yield drift(Code.MOUNT_CHANGED, subject, what, remedy=remedy, desired="rw", recorded="rw", actual="ro")
     for target, mounted in sorted(present.items()):
         yield from _space(host, target, mounted)
 
 
-def _kinds(facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Drift]:
+def _kinds(facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
     """Compare the kind of each file system among all hosts that mount it: one that has something else there is not part of the cluster's storage."""
     for target in sorted({target for of_host in facts.values() for target in of_host["mounts"]}):
         kinds = {host: of_host["mounts"][target]["kind"] for host, of_host in facts.items() if target in of_host["mounts"]}
@@ -94,16 +94,15 @@ def _kinds(facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Drift]:
             if kind != most:
                 remedy = f"`umount {target}` on {host.name} shows what is below it; restart the host"
                 what = "another kind of file system is mounted there than on the other hosts"
-                yield drift(Layer.CAPABILITY, Code.MOUNT_CHANGED, f"{host.name}: mount {target}", what, remedy=remedy, desired=most, recorded=most, actual=kind)
+                yield drift(Code.MOUNT_CHANGED, Mount(host.name, target), what, remedy=remedy, desired=most, recorded=most, actual=kind)
 
 
-def _space(host: KnownHost, target: str, mounted: Mapping[str, Any]) -> Iterator[Drift]:
+def _space(host: KnownHost, target: str, mounted: Mapping[str, Any]) -> Iterator[Finding]:
     for what, size, free in (("space", "size_bytes", "free_bytes"), ("files", "inodes", "free_inodes")):
         if mounted.get(size) and mounted[free] < LEAST_FREE * mounted[size]:
             yield drift(
-                Layer.CAPABILITY,
                 Code.SPACE,
-                f"{host.name}: {what} of {target}",
+                FileSystem(host.name, target, what),
                 f"the file system is nearly full ({what})",
                 remedy=f"free some of it, or make it larger; `du -xsh {target}/*` says what takes it",
                 desired=f"at least {LEAST_FREE:.0%} free",
@@ -111,18 +110,17 @@ def _space(host: KnownHost, target: str, mounted: Mapping[str, Any]) -> Iterator
             )
 
 
-def _gpus(host: KnownHost, gpus: Mapping[str, Any], machine: Mapping[str, Any]) -> Iterator[Drift]:
+def _gpus(host: KnownHost, gpus: Mapping[str, Any], machine: Mapping[str, Any]) -> Iterator[Finding]:
     wanted = machine["gpus"]["count"] if machine["gpus"] else 0
     minors = {device["minor"] for device in gpus["devices"]}
     remedy = f"look at the kernel's log of {host.name}; restart or replace the host"
     for number in range(int(wanted)):
-        where = f"{host.name}: GPU {number}"
+        subject = Gpu(host.name, number)
         device = next((one for one in gpus["devices"] if one["path"] == f"/dev/nvidia{number}"), None)
         if device is None:
             yield drift(
-                Layer.CAPABILITY,
                 Code.GPU_MISSING,
-                where,
+                subject,
                 "the GPU has no device node",
                 remedy=remedy,
                 desired=f"/dev/nvidia{number}",
@@ -131,14 +129,13 @@ def _gpus(host: KnownHost, gpus: Mapping[str, Any], machine: Mapping[str, Any]) 
         elif device["minor"] != number or int(device["mode"], 8) & 0o006 != 0o006:
             actual = f"{device['major']}:{device['minor']}, {device['mode']}"
             what = "the GPU's device node has another number or mode"
-            yield drift(Layer.CAPABILITY, Code.GPU_DEVICE, where, what, remedy=remedy, desired=f"minor {number}, 0666", actual=actual)
+            yield drift(Code.GPU_DEVICE, subject, what, remedy=remedy, desired=f"minor {number}, 0666", actual=actual)
     for minor in sorted(minors):
         if minor >= wanted:
             what = "the host has a GPU that the blueprint doesn't"
             yield drift(
-                Layer.CAPABILITY,
                 Code.GPU_ADDED,
-                f"{host.name}: GPU {minor}",
+                Gpu(host.name, minor),
                 what,
                 remedy="correct the pool's accelerator in the blueprint",
                 actual=f"/dev/nvidia{minor}",
@@ -146,19 +143,18 @@ def _gpus(host: KnownHost, gpus: Mapping[str, Any], machine: Mapping[str, Any]) 
     counted = gpus["driver_count"]
     if counted is not None and counted < wanted:
         what = "the driver sees fewer GPUs"
-        yield drift(Layer.CAPABILITY, Code.GPU_MISSING, f"{host.name}: GPUs of the driver", what, remedy=remedy, desired=str(wanted), actual=str(counted))
+        yield drift(Code.GPU_MISSING, HostPart(host.name, "GPUs of the driver"), what, remedy=remedy, desired=str(wanted), actual=str(counted))
 
 
-def _hardware(host: KnownHost, hardware: Mapping[str, int], machine: Mapping[str, Any]) -> Iterator[Drift]:
+def _hardware(host: KnownHost, hardware: Mapping[str, int], machine: Mapping[str, Any]) -> Iterator[Finding]:
     if not machine["exists"]:
         return
     cpus = machine["sockets"] * machine["cores_per_socket"] * machine["threads_per_core"]
     for what, wanted, actual, unit in (("processors", cpus, hardware["cpus"], ""), ("memory", machine["memory_mib"], hardware["memory_mib"], " MiB")):
         if actual < wanted:
             yield drift(
-                Layer.CAPABILITY,
                 Code.HARDWARE,
-                f"{host.name}: {what}",
+                HostPart(host.name, what),
                 f"the host has less {what} than Slurm is told",
                 remedy="look for a failed part (`dmesg`), or correct the catalogue's entry of this machine",
                 desired=f"{wanted}{unit}",
@@ -166,7 +162,7 @@ def _hardware(host: KnownHost, hardware: Mapping[str, int], machine: Mapping[str
             )
 
 
-def _fabric(host: KnownHost, nics: Mapping[str, Mapping[str, str]], fabric: Mapping[str, Any] | None) -> Iterator[Drift]:
+def _fabric(host: KnownHost, nics: Mapping[str, Mapping[str, str]], fabric: Mapping[str, Any] | None) -> Iterator[Finding]:
     if not fabric:
         return
     ports = {name: nic for name, nic in nics.items() if nic["kind"] == "rdma"}
@@ -174,19 +170,18 @@ def _fabric(host: KnownHost, nics: Mapping[str, Mapping[str, str]], fabric: Mapp
     remedy = f"look at `ibstat` or `rdma link` on {host.name}; restart or replace the host"
     for name, nic in sorted(ports.items()):
         if name not in active:
-            yield drift(Layer.CAPABILITY, Code.NIC, f"{host.name}: port {name}", "the port is not active", remedy=remedy, desired="ACTIVE", actual=nic["state"])
+            yield drift(Code.NIC, Port(host.name, name), "the port is not active", remedy=remedy, desired="ACTIVE", actual=nic["state"])
     if len(ports) < fabric["nics"]:
         what = "interfaces of the fabric are missing"
-        yield drift(Layer.CAPABILITY, Code.NIC, f"{host.name}: fabric", what, remedy=remedy, desired=str(fabric["nics"]), actual=str(len(ports)))
+        yield drift(Code.NIC, HostPart(host.name, "fabric"), what, remedy=remedy, desired=str(fabric["nics"]), actual=str(len(ports)))
     rates = {name: rate_gbps(nic["rate"]) for name, nic in active.items() if rate_gbps(nic["rate"])}
     fastest = max(rates.values(), default=0.0)
     for name, rate in sorted(rates.items()):
         if rate < fastest:
             what = "the port runs slower than the others"
             yield drift(
-                Layer.CAPABILITY,
                 Code.NIC,
-                f"{host.name}: rate of {name}",
+                Port(host.name, name, "rate"),
                 what,
                 remedy="reseat or replace its cable",
                 desired=f"{fastest:g} Gb/s",

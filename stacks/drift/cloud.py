@@ -7,10 +7,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from blueprints.finding import Finding
+from blueprints.finding.subject import CloudResource, PendingResource
+
 from . import rules
 from .codes import Code
-from .differences import ABSENT, differences, is_secret, shown, told
-from .report import Drift, Layer, Unchecked, drift, in_order
+from .differences import ABSENT, change, differences, is_secret, shown
+from .layer import Layer
+from .report import Unchecked, drift, in_order
 
 Step = Mapping[str, Any]
 UNTOUCHED = frozenset({"same", "read", "refresh"})
@@ -25,20 +29,20 @@ OWN_PREFIX = "clusterwright:"
 """Of the resources that this project's own provider serves: each version of it records all of its outputs."""
 _READING = re.compile(r"^reading \S+ \([^)]*\): ")
 """What the provider puts before the cloud's words."""
-UP = "`clusterwright up` brings it back; if the change is wanted, put it into the blueprint"
+UP = "`clusterwright up` restores it; to keep the change, put it into the blueprint"
 SHOWN_PROPERTIES = 6
 """Properties that one finding about changed code names, and resources that can't be read for one reason and are named."""
 
 
 def findings(
     world: Iterable[Step], program: Iterable[Step] | None, *, pending: Sequence[str] = (), recorded: Sequence[Mapping[str, Any]] = ()
-) -> tuple[Drift, ...]:
-    """Tell what the world changed from what the code changed.
+) -> tuple[Finding, ...]:
+    """Distinguish what the world changed from what the code changed.
 
     Args:
         world: steps of a refresh that is only previewed.
         program: steps of a preview; None when it wasn't asked for or failed.
-        pending: names of resources that an interrupted update was making.
+        pending: names of resources that an interrupted update was creating or changing.
         recorded: the stack's resources (`stack.Known.resources`).
     """
     asked = {step["urn"]: step for step in _changed(program or ())}
@@ -54,10 +58,10 @@ def left_out(world: Iterable[Step]) -> tuple[Unchecked, ...]:
         for path, old, _ in _properties(step) if _counts(step) and step["op"] != GONE else ():
             rule = rules.rule(step_type(step), path)
             if rule and rule.leave_out:
-                found.append(Unchecked(Layer.CLOUD, f"{place(step)}: {path}", f"left out: {rule.leave_out}"))
+                found.append(Unchecked(Layer.CLOUD, str(resource(step, path)), f"left out: {rule.leave_out}"))
             elif _is_not_recorded_yet(step, path, old):
                 found.append(
-                    Unchecked(Layer.CLOUD, f"{place(step)}: {path}", "the stack was brought up by a version that did not record it; the next `up` does")
+                    Unchecked(Layer.CLOUD, str(resource(step, path)), "the stack was brought up by a version that did not record it; the next `up` does")
                 )
     return tuple(dict.fromkeys(found))
 
@@ -78,9 +82,9 @@ def unread(errors: Mapping[str, str]) -> tuple[Unchecked, ...]:
     return tuple(found)
 
 
-def place(step: Step) -> str:
-    """Name the resource of a step as people know it."""
-    return f"{step_type(step)} {_name_of(step['urn'])}"
+def resource(step: Step, part: str = "") -> CloudResource:
+    """Name the resource of a step, or a property of it."""
+    return CloudResource(step_type(step), _name_of(step["urn"]), part)
 
 
 def step_type(step: Step) -> str:
@@ -105,13 +109,11 @@ def _changed(steps: Iterable[Step]) -> Iterator[Step]:
     return (step for step in steps if _counts(step) and step["op"] not in UNTOUCHED)
 
 
-def _world(world: Iterable[Step], asked: Mapping[str, Step]) -> Iterator[Drift]:
+def _world(world: Iterable[Step], asked: Mapping[str, Step]) -> Iterator[Finding]:
     for step in world:
         if step["op"] == GONE:
             identity = str((step.get("oldState") or {}).get("id", ""))
-            yield drift(
-                Layer.CLOUD, Code.RESOURCE_GONE, place(step), "the resource no longer exists", remedy=UP, desired="exists", recorded=identity or "exists"
-            )
+            yield drift(Code.RESOURCE_GONE, resource(step), "the resource no longer exists", remedy=UP, desired="exists", recorded=identity or "exists")
             continue
         wanted = {path: new for path, _, new in _inputs(asked[step["urn"]])} if step["urn"] in asked else {}
         for path, old, new in _properties(step):
@@ -119,10 +121,9 @@ def _world(world: Iterable[Step], asked: Mapping[str, Step]) -> Iterator[Drift]:
             if (rule and rule.leave_out) or _is_not_recorded_yet(step, path, old):
                 continue
             yield drift(
-                Layer.CLOUD,
                 Code.PROPERTY_CHANGED,
-                f"{place(step)}: {path}",
-                f"{path} {told(old, new)}" + (f"; {rule.why}" if rule else ""),
+                resource(step, path),
+                f"{path} {change(old, new)}" + (f"; {rule.why}" if rule else ""),
                 remedy=UP,
                 desired=shown(wanted.get(path, old)),
                 recorded=shown(old),
@@ -139,13 +140,13 @@ def _properties(step: Step) -> Iterator[tuple[str, Any, Any]]:
     old, new = (step.get("oldState") or {}), (step.get("newState") or {})
     before, now = old.get("outputs") or old.get("inputs") or {}, new.get("outputs") or new.get("inputs") or {}
     named = {_top(path) for path in (*(step.get("detailedDiff") or {}), *(step.get("diffReasons") or ()))}
-    is_changed, told_of = step["op"] not in UNTOUCHED, set()
+    is_changed, given = step["op"] not in UNTOUCHED, set()
     for path, recorded, actual in differences(before, now):
         rule = rules.rule(step_type(step), path)
         if path != NOTES_OF_THE_ENGINE and ((rule is not None and rule.output) or (is_changed and (not named or _top(path) in named))):
-            told_of.add(_top(path))
+            given.add(_top(path))
             yield path, recorded, actual
-    for top in sorted(named - told_of):
+    for top in sorted(named - given):
         if is_changed and (is_secret(before.get(top)) or is_secret(now.get(top))):
             yield top, before.get(top), now.get(top)  # the engine shows neither side
 
@@ -156,7 +157,7 @@ def _is_not_recorded_yet(step: Step, path: str, recorded: Any) -> bool:
     return recorded is ABSENT and bool(before) and step_type(step).startswith(OWN_PREFIX) and path not in before and path == _top(path)
 
 
-def _rights(world: Iterable[Step], recorded: Sequence[Mapping[str, Any]]) -> Iterator[Drift]:
+def _rights(world: Iterable[Step], recorded: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     """Find policies that somebody gave a role beside those that the stack gives it: no resource names them, so none is missing or changed."""
     attached = {(one["outputs"].get("role"), one["outputs"].get("policyArn")) for one in recorded if one["type"] == ATTACHMENT_TYPE}
     inline = {(one["outputs"].get("role"), one["outputs"].get("name")) for one in recorded if one["type"] == POLICY_TYPE}
@@ -169,25 +170,23 @@ def _rights(world: Iterable[Step], recorded: Sequence[Mapping[str, Any]]) -> Ite
         more += [one["name"] for one in now.get("inlinePolicies") or () if one.get("name") and (role, one["name"]) not in inline]
         for policy in sorted(more):
             yield drift(
-                Layer.CLOUD,
                 Code.RIGHTS_ADDED,
-                f"{place(step)}: policy {policy}",
+                resource(step, f"policy {policy}"),
                 "somebody gave the role another policy",
-                remedy=f"take it from the role {role}, and find out who gave it; if it shall stay, put it into the program",
+                remedy=f"detach it from the role {role}, and find out who attached it; to keep it, put it into the program",
                 actual=policy,
             )
 
 
-def _code(steps: Iterable[Step]) -> Iterator[Drift]:
+def _code(steps: Iterable[Step]) -> Iterator[Finding]:
     for step in steps:
         names = [path for path, _, _ in _inputs(step)] or [str(reason) for reason in step.get("diffReasons") or ()]
         tops = list(dict.fromkeys(_top(name) for name in names))
         changed = ", ".join(tops[:SHOWN_PROPERTIES]) + (f" and {len(tops) - SHOWN_PROPERTIES} more" if len(tops) > SHOWN_PROPERTIES else "")
         first = next(_inputs(step), None)
         yield drift(
-            Layer.CLOUD,
             Code.CODE_CHANGED,
-            place(step),
+            resource(step),
             f"`up` would {_verb(step['op'])} it" + (f" because of {changed}" if changed else ""),
             remedy="run `clusterwright up` if the change is wanted; `clusterwright plan --diff` shows it",
             desired=shown(first[2]) if first and len(names) == 1 else changed or None,
@@ -202,13 +201,13 @@ def _inputs(step: Step) -> Iterator[tuple[str, Any, Any]]:
         yield from differences(old, new)
 
 
-def _half_made(name: str) -> Drift:
-    what = "an update was cut off while it made or changed this resource"
-    return drift(Layer.CLOUD, Code.HALF_MADE, f"pending {name}", what, remedy="run `clusterwright up`, which adopts what there is")
+def _half_made(name: str) -> Finding:
+    what = "an update was interrupted while it created or changed this resource"
+    return drift(Code.HALF_MADE, PendingResource(name), what, remedy="run `clusterwright up`, which adopts what there is")
 
 
 def _verb(operation: str) -> str:
-    return {"create": "make", "delete": "remove", "update": "change", "replace": "replace"}.get(operation.partition("-")[0], operation)
+    return {"create": "create", "delete": "delete", "update": "change", "replace": "replace"}.get(operation.partition("-")[0], operation)
 
 
 def _top(path: str) -> str:

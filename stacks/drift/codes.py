@@ -8,6 +8,11 @@ from typing import Self
 
 from blueprints.finding import Level
 
+from .layer import Layer
+
+_FIRST_NUMBERS = ((790, Layer.CHECK), (780, Layer.CAPABILITY), (770, Layer.VERSIONS), (748, Layer.SCHEDULER), (720, Layer.HOSTS), (700, Layer.CLOUD))
+"""Codes of a layer begin here."""
+
 
 class Code(enum.StrEnum):
     """One code; its text is the value (`CW701`), `level` says how much it matters unless a rule says otherwise, `meaning` what it stands for."""
@@ -21,6 +26,12 @@ class Code(enum.StrEnum):
         member.level = level
         member.meaning = meaning
         return member
+
+    @property
+    def layer(self) -> Layer:
+        """The layer that finds it."""
+        number = int(self.removeprefix("CW"))
+        return next(layer for first, layer in _FIRST_NUMBERS if number >= first)
 
     RESOURCE_GONE = "CW701", Level.ERROR, "a resource of the stack no longer exists"
     PROPERTY_CHANGED = "CW702", Level.WARNING, "a property of a resource is not as recorded"
@@ -94,3 +105,15 @@ class Code(enum.StrEnum):
     ACCEPTANCE = "CW788", Level.ERROR, "the last acceptance did not reach what is expected"
 
     IGNORE_EXPIRED = "CW790", Level.WARNING, "an entry of the ignore file has expired"
+
+
+_CODES = {str(code): code for code in Code}
+
+
+def code_of(text: str) -> Code:
+    """Give the code of a text.
+
+    Raises:
+        KeyError: drift has no such code.
+    """
+    return _CODES[text]

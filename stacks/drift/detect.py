@@ -7,13 +7,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from blueprints.finding import Finding
+from blueprints.finding.subject import Daemon
 from components import discovery, registry
 
 from ..engine import commands, preview
 from ..problem import EngineFailed
 from . import attached, capability, cloud, elastic, facts, hints, hosts, record, slurm, unrecorded, versions
 from .codes import Code
-from .report import LAYERS, Drift, Layer, Report, Result, Unchecked, drift, in_order
+from .layer import LAYERS, Layer
+from .report import Report, Result, Unchecked, drift, in_order
+from .slurm import daemons
 
 ON_HOSTS = frozenset({Layer.HOSTS, Layer.SCHEDULER, Layer.VERSIONS, Layer.CAPABILITY})
 
@@ -73,7 +77,7 @@ def _cloud(stack_name: str, known: record.Known, folder: Path | None) -> list[Re
         target, described = registry.discovery(known.spec["target"]), elastic.discovered(stack_name, known)
         instances = pool.submit(target.instances, described) if target else None
         beside = pool.submit(target.attachments, described) if target else None
-    findings: list[Drift] = []
+    findings: list[Finding] = []
     unchecked: list[Unchecked] = []
     failures: list[str] = []
     try:
@@ -161,7 +165,7 @@ def _silent(layer: Layer, seen: facts.Seen) -> Iterator[Unchecked]:
 
 
 def _hosts_layer(known: record.Known, seen: facts.Seen) -> Result:
-    findings: list[Drift] = [hosts.unreachable(host, message) for host, message in seen.unreachable.items()]
+    findings: list[Finding] = [hosts.unreachable(host, message) for host, message in seen.unreachable.items()]
     unchecked = [*_silent(Layer.HOSTS, seen), *(Unchecked(Layer.HOSTS, where, why) for where, why in hosts.NOT_COMPARED)]
     for host, of_host in seen.facts.items():
         findings += hosts.findings(host, of_host, known, moment_s=seen.moment_s)
@@ -172,15 +176,22 @@ def _hosts_layer(known: record.Known, seen: facts.Seen) -> Result:
 def _scheduler_layer(known: record.Known, seen: facts.Seen) -> Result:
     if known.spec["scheduler"] == "kubernetes":
         return Result(Layer.SCHEDULER, (), (Unchecked(Layer.SCHEDULER, "Kubernetes", "its objects are not compared yet"),))
-    if not slurm.daemons_of(known.spec):
+    if not daemons.controllers(known.spec):
         return Result(Layer.SCHEDULER, (), (Unchecked(Layer.SCHEDULER, "Slurm", "the cloud runs it; its resources are the cloud layer's"),))
     if seen.scheduler is None:
-        names = ", ".join(slurm.daemons_of(known.spec))
+        names = ", ".join(daemons.controllers(known.spec))
         what = "no controller's host could be asked"
-        silent = drift(Layer.SCHEDULER, Code.SCHEDULER_SILENT, "slurmctld", what, remedy=f"see to {names} first", desired="answers", recorded="answers")
+        silent = drift(
+            Code.SCHEDULER_SILENT,
+            Daemon("slurmctld"),
+            what,
+            remedy=f"bring {names} back first, or run `clusterwright up`",
+            desired="answers",
+            recorded="answers",
+        )
         return Result(Layer.SCHEDULER, (silent,), (Unchecked(Layer.SCHEDULER, "everything", f"{names} could not be asked"),))
     findings, unchecked = slurm.findings(seen.scheduler["answers"], seen.scheduler["configuration"], known.spec)
-    return Result(Layer.SCHEDULER, tuple(findings), (*unchecked, *slurm.taken_over(known.spec, seen.serving)))
+    return Result(Layer.SCHEDULER, tuple(findings), (*unchecked, *daemons.taken_over(known.spec, seen.serving)))
 
 
 def _versions_layer(known: record.Known, seen: facts.Seen) -> Result:

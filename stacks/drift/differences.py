@@ -61,10 +61,10 @@ def _hidden(value: Any) -> Any:
     return value if value is ABSENT or value is None else HIDDEN
 
 
-def told(old: Any, new: Any) -> str:
-    """Say in a few words what became of a value: what a list lost and got, or that it changed."""
+def change(old: Any, new: Any) -> str:
+    """Describe how a value changed: the entries that a list lost and got, or that it is another one."""
     if old is ABSENT or old is None:
-        return "is there and was not recorded"
+        return "was added"
     if new is ABSENT or new is None:
         return "is gone"
     if isinstance(old, list) and isinstance(new, list):

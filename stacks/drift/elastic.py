@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from components import registry
 from components.discovery import RunningNodes, Stack
 
+from .layer import Layer
 from .record import Known, KnownHost
-from .report import Layer, Unchecked
-from .slurm import ASLEEP, parse, states_of
+from .report import Unchecked
+from .slurm import nodes as slurm_nodes
+from .slurm import parse
 
 YOUNG_S = 60.0
 """A host so young may still be starting its daemons, whatever the scheduler says of it."""
@@ -100,7 +102,7 @@ def on_their_way(before: Listing, after: Listing, answers: Mapping[str, Mapping[
         state = nodes.get(host.name, {}).get("State", "")
         if host.incarnation not in left:
             found[host] = "it went while the check ran"
-        elif states_of(state) & ASLEEP:
+        elif slurm_nodes.states_of(state) & slurm_nodes.ASLEEP:
             found[host] = f"it is on its way in or out (Slurm says {state})"
         elif moment_s - before.launched_s.get(host.incarnation, 0.0) < (YOUNG_S if state else max(before.boot_s, YOUNG_S)):
             found[host] = "it has just been started"

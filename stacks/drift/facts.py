@@ -6,7 +6,8 @@ import time
 from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import capability, hosts
+from . import capability
+from .hosts import ssh_keys
 from .record import Known, KnownHost
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ def teller_of(told: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _homes(known: Known, host: KnownHost) -> dict[str, dict[str, Any]]:
     """Name the users whose keys this host is asked for: homes are the same on all hosts, so one is asked."""
-    users, asked = known.spec["users"], hosts.asked_for_keys(known)
-    return {user["name"]: {"uid": int(user["uid"]), "home": hosts.home(user)} for user in users} if host == asked else {}
+    users, asked = known.spec["users"], ssh_keys.asked_host(known)
+    return {user["name"]: {"uid": int(user["uid"]), "home": ssh_keys.home(user)} for user in users} if host == asked else {}
 
 
 def without(seen: Seen, left_out: Container[KnownHost]) -> Seen:

@@ -1,28 +1,50 @@
-"""Put right what can be put right safely: which commands on which hosts, and what is left to a person. Pure.
+"""Decide which findings to fix, with which command on which host, and which to leave to a person. Pure.
 
-Nothing that is decided here removes anything, restarts a daemon that runs, or touches data. Hosts with jobs on them are left alone.
+A command is built from a finding's typed subject and values, never from text that was written for people. The commands remove nothing, restart no daemon that runs, and touch no data; hosts with jobs are
+left alone. A name that is not in the form of its kind is left to a person: systemctl, apt-mark and scontrol would read some such names as patterns or lists.
 """
 
+import base64
 import dataclasses
 import enum
 import fnmatch
+import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from blueprints import hostlist
+from blueprints.finding import Finding
+from blueprints.finding.subject import HostFile, HostSubject, ObjectKind, Package, SchedulerObject, Sysctl, Unit
+from blueprints.finding.values import FileState, PackageState, Setting, UnitState, Values
 
 from .codes import Code
-from .report import Drift, Layer
+from .hosts import files
 
-_DESCRIBED = re.compile(r"(?:file|folder), (?P<mode>[0-7]{4}) (?P<owner>[^:]+):(?P<group>.+)")
-_ENABLEMENT = {("enabled", "disabled"): "enable", ("disabled", "enabled"): "disable", ("plain", "masked"): "unmask", ("masked", "plain"): "mask"}
+_UNIT_NAME = re.compile(r"(?=.{1,255}\Z)[A-Za-z0-9:_.\\@-]+\.(?:service|socket|device|mount|automount|swap|target|path|timer|slice|scope)")
+"""systemd.unit(5)."""
+_SYSCTL_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:-]*")
+_SYSCTL_VALUE = re.compile(r"[\x20-\x7e]*")
+_PACKAGE_NAME = re.compile(r"[a-z0-9][a-z0-9+.-]+(?::[a-z0-9-]+)?")
+"""deb-src-control(5), Package; dpkg(1) for the architecture."""
+_ACCOUNT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\$?")
+"""A user or group by name or number (useradd(8))."""
+_MODE = re.compile(r"[0-7]{4}")
+_OBJECT_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+"""A node or partition. scontrol expands brackets and commas."""
+_FIELD = re.compile(r"[A-Za-z]+")
+_FIELD_VALUE = re.compile(r"[\x21-\x7e]+")
 _NODE_FIELDS = {"Feature": "availablefeatures", "Weight": "weight"}
+"""What scontrol calls a field of slurm.conf that it can change."""
 _HOLDING_DATA = ("mariadb.service", "mysql.service", "*.mount", "*.automount", "*.swap")
-"""Units that data is in or behind: whether it is well is for a person to see before they start again."""
+"""Units with data in or behind them: a person decides whether they may start again."""
+_OWNER_AND_MODE = 'chown -h -- "$1" "$3" && chmod -- "$2" "$3"'
+"""One command for both: the mode follows the owner, as chown(2) clears bits of it."""
+
+Argv = tuple[str, ...]
 
 
 class Kind(enum.StrEnum):
-    """What a person lets be put right; each is asked for by name."""
+    """What a person allows to be fixed; each is asked for by name."""
 
     UNITS = "units"
     ENABLEMENT = "enablement"
@@ -33,7 +55,7 @@ class Kind(enum.StrEnum):
     NODES = "nodes"
 
 
-KIND_OF = {
+KIND_OF: Mapping[str, Kind] = {
     Code.UNIT_STOPPED: Kind.UNITS,
     Code.UNIT_FAILED: Kind.UNITS,
     Code.UNIT_ENABLEMENT: Kind.ENABLEMENT,
@@ -43,7 +65,7 @@ KIND_OF = {
     Code.PARTITION_CHANGED: Kind.PARTITIONS,
     Code.NODE_CHANGED: Kind.NODES,
 }
-"""Codes that something can be done about; all others are left to a person."""
+"""Codes that can be fixed; all others are left to a person."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,15 +73,15 @@ class Step:
     """One command on one host."""
 
     host: str
-    argv: tuple[str, ...]
-    finding: Drift
+    argv: Argv
+    finding: Finding
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Left:
     """A finding that is left to a person."""
 
-    finding: Drift
+    finding: Finding
     why: str
 
 
@@ -69,12 +91,12 @@ class Plan:
     left: tuple[Left, ...]
 
 
-def plan(findings: Iterable[Drift], *, kinds: Collection[Kind], controller: str, busy: Collection[str] | None, compute: Collection[str]) -> Plan:
+def plan(findings: Iterable[Finding], *, kinds: Collection[Kind], controller: str, busy: Collection[str] | None, compute: Collection[str]) -> Plan:
     """Decide what to do.
 
     Args:
-        controller: the host on which the scheduler is told; empty: there is none that it answers.
-        busy: nodes with jobs on them; None when nobody could say, which counts as all of them.
+        controller: the host that runs scontrol; empty: no controller answers.
+        busy: nodes with jobs; None when nobody could say, which counts as all of them.
         compute: hosts that run jobs.
     """
     steps: list[Step] = []
@@ -85,58 +107,78 @@ def plan(findings: Iterable[Drift], *, kinds: Collection[Kind], controller: str,
         if kind is None:
             left.append(Left(finding, finding.remedy))
         elif kind not in kinds:
-            left.append(Left(finding, f"add --kind {kind} to put it right"))
+            left.append(Left(finding, f"add --kind {kind} to fix it"))
         elif step is None:
             left.append(Left(finding, finding.remedy))
         elif step.host in compute and (busy is None or step.host in busy):
-            left.append(Left(finding, "nobody can say whether jobs run there" if busy is None else "jobs run there"))
+            left.append(Left(finding, "no controller says whether jobs run there" if busy is None else "jobs run there"))
         else:
             steps.append(step)
     return Plan(tuple(steps), tuple(left))
 
 
 def busy_nodes(answers: Mapping[str, Mapping[str, str]]) -> frozenset[str] | None:
-    """Read which nodes have jobs; None when the scheduler didn't say."""
+    """Read which nodes have jobs; None when the scheduler did not answer."""
     text = answers.get("jobs", {}).get("text")
     return None if text is None else frozenset(name for line in text.splitlines() if line.strip() for name in hostlist.expand(line.strip()))
 
 
-def _step(finding: Drift, controller: str) -> Step | None:
-    """Give the command that puts a finding right; None when there is none."""
-    argv = _scheduler(finding) if finding.layer is Layer.SCHEDULER else _host(finding)
-    host = controller if finding.layer is Layer.SCHEDULER else finding.where.partition(": ")[0]
+def encode(commands: Iterable[Sequence[str]]) -> str:
+    """Write commands as the playbook takes them: Ansible would expand braces in a file's name as a template, on this machine."""
+    return base64.b64encode(json.dumps([list(command) for command in commands]).encode()).decode()
+
+
+def _step(finding: Finding, controller: str) -> Step | None:
+    """Give the command that fixes a finding; None when there is none."""
+    argv = _argv(finding)
+    host = finding.subject.host if isinstance(finding.subject, HostSubject) else controller
     return Step(host, argv, finding) if argv and host else None
 
 
-def _host(finding: Drift) -> tuple[str, ...] | None:
-    place = finding.where.partition(": ")[2]
-    name = place.rpartition(" ")[2]
-    match finding.code:
-        case Code.UNIT_STOPPED | Code.UNIT_FAILED if any(fnmatch.fnmatchcase(name, unit) for unit in _HOLDING_DATA):
-            return None
-        case Code.UNIT_STOPPED:
-            return ("systemctl", "start", name)
-        case Code.UNIT_FAILED:
-            return ("systemctl", "restart", name)
-        case Code.UNIT_ENABLEMENT:
-            return ("systemctl", _ENABLEMENT[finding.recorded or "", finding.actual or ""], name)
-        case Code.SYSCTL if finding.desired is not None:
-            return ("sysctl", "-w", f"{name}={finding.desired}")
-        case Code.PACKAGE_HOLD:
-            return ("apt-mark", "hold" if (finding.recorded or "").endswith("held") else "unhold", name)
-        case Code.FILE_ATTRIBUTES if matched := _DESCRIBED.fullmatch(finding.recorded or ""):
-            # One command for both: the mode follows the owner, as chown(2) clears bits of it.
-            owner = f"{matched['owner']}:{matched['group']}"
-            return ("sh", "-c", 'chown -h -- "$1" "$3" && chmod -- "$2" "$3"', "sh", owner, matched["mode"], place)
+def _argv(finding: Finding) -> Argv | None:
+    values = finding.values or Values()
+    match finding.subject, values.recorded:
+        case Unit() as unit, recorded if _UNIT_NAME.fullmatch(unit.name):
+            return _of_unit(finding.code, unit, recorded, values.actual)
+        case Sysctl(name=name), Setting(value) if _SYSCTL_NAME.fullmatch(name) and _SYSCTL_VALUE.fullmatch(value):
+            return ("sysctl", "-w", "--", f"{name}={value}")
+        case Package(name=name), PackageState(is_held=is_held) if _PACKAGE_NAME.fullmatch(name):
+            return ("apt-mark", "hold" if is_held else "unhold", "--", name)
+        case HostFile(path=path), FileState() as state:
+            return _owner_and_mode(path, state)
+        case SchedulerObject() as subject, Setting(value) if _FIELD_VALUE.fullmatch(value):
+            return _scontrol(subject, value)
         case _:
             return None
 
 
-def _scheduler(finding: Drift) -> tuple[str, ...] | None:
-    subject, _, field = finding.where.partition(": ")
-    name = subject.partition(" ")[2]
-    if finding.code is Code.PARTITION_CHANGED and finding.desired is not None:
-        return ("scontrol", "update", f"partitionname={name}", f"{field}={finding.desired}")
-    if finding.code is Code.NODE_CHANGED and field in _NODE_FIELDS and finding.desired is not None:
-        return ("scontrol", "update", f"nodename={name}", f"{_NODE_FIELDS[field]}={finding.desired}")
+def _of_unit(code: str, unit: Unit, recorded: object, actual: object) -> Argv | None:
+    if code == Code.UNIT_ENABLEMENT and isinstance(recorded, UnitState) and isinstance(actual, UnitState):
+        return files.systemctl(unit, recorded, actual)
+    if unit.is_of_users or any(fnmatch.fnmatchcase(unit.name, pattern) for pattern in _HOLDING_DATA):
+        return None
+    verbs = {Code.UNIT_STOPPED: "start", Code.UNIT_FAILED: "restart"}
+    verb = next((verb for one, verb in verbs.items() if one == code), None)
+    return ("systemctl", verb, "--", unit.name) if verb else None
+
+
+def _owner_and_mode(path: str, state: FileState) -> Argv | None:
+    is_named = path.startswith("/") and "\0" not in path and not _has_surrogates(path)
+    if not (is_named and _MODE.fullmatch(state.mode) and _ACCOUNT_NAME.fullmatch(state.owner) and _ACCOUNT_NAME.fullmatch(state.group)):
+        return None
+    return ("sh", "-c", _OWNER_AND_MODE, "sh", f"{state.owner}:{state.group}", state.mode, path)
+
+
+def _has_surrogates(text: str) -> bool:
+    """Say whether a name holds bytes that are not UTF-8: they would not reach the host as they are."""
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _scontrol(subject: SchedulerObject, value: str) -> Argv | None:
+    if not (_OBJECT_NAME.fullmatch(subject.name) and _FIELD.fullmatch(subject.field)):
+        return None
+    if subject.kind is ObjectKind.PARTITION:
+        return ("scontrol", "update", f"partitionname={subject.name}", f"{subject.field}={value}")
+    if subject.kind is ObjectKind.NODE and subject.field in _NODE_FIELDS:
+        return ("scontrol", "update", f"nodename={subject.name}", f"{_NODE_FIELDS[subject.field]}={value}")
     return None

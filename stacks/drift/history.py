@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blueprints.finding import Level
+from blueprints.finding import Finding, Level
 
-from .report import Drift, Layer, Report
+from .layer import Layer
+from .report import Report, fingerprint, layer_of
 
 FILE = "history.jsonl"
 KEPT = 500
@@ -42,11 +43,11 @@ class Run:
         return layer in self.layers and layer not in self.failed
 
 
-def streaks(findings: Iterator[Drift] | tuple[Drift, ...], checked: frozenset[str], before: Run | None) -> dict[str, int]:
+def streaks(findings: Iterator[Finding] | tuple[Finding, ...], checked: frozenset[str], before: Run | None) -> dict[str, int]:
     """Count in how many runs in a row each finding was found, this one included. Of layers that this run could not check, the counts stay. Pure."""
     earlier = dict(before.streaks) if before else {}
     kept = {name: count for name, count in earlier.items() if before and before.layer_of.get(name, "") not in checked}
-    return kept | {finding.fingerprint: earlier.get(finding.fingerprint, 0) + 1 for finding in findings}
+    return kept | {fingerprint(finding): earlier.get(fingerprint(finding), 0) + 1 for finding in findings}
 
 
 def as_run(report: Report, counted: Mapping[str, int], before: Run | None) -> Run:
@@ -54,11 +55,11 @@ def as_run(report: Report, counted: Mapping[str, int], before: Run | None) -> Ru
     layers = {str(result.layer) for result in report.results}
     failed = {str(result.layer) for result in report.results if result.failure}
     checked = layers - failed
-    shown = {finding.fingerprint: f"{finding.code} {finding.where}" for finding in report.findings}
-    layer_of = {finding.fingerprint: str(finding.layer) for finding in (*report.findings, *(one for one, _ in report.waiting))}
+    shown = {fingerprint(finding): f"{finding.code} {finding.place}" for finding in report.findings}
+    layer_names = {fingerprint(finding): str(layer_of(finding)) for finding in (*report.findings, *(one for one, _ in report.waiting))}
     if before:
         shown |= {name: told for name, told in before.shown.items() if before.layer_of.get(name, "") not in checked}
-        layer_of |= {name: layer for name, layer in before.layer_of.items() if layer not in checked}
+        layer_names |= {name: layer for name, layer in before.layer_of.items() if layer not in checked}
     return Run(
         moment=report.moment,
         seconds=round(report.seconds, 1),
@@ -68,7 +69,7 @@ def as_run(report: Report, counted: Mapping[str, int], before: Run | None) -> Ru
         layers=tuple(layer for layer in Layer if layer in layers),
         shown=shown,
         streaks=dict(counted),
-        layer_of=layer_of,
+        layer_of=layer_names,
     )
 
 

@@ -10,9 +10,11 @@ from typing import Any
 import yaml
 
 from blueprints import display
+from blueprints.finding import Finding
+from blueprints.finding.subject import IgnoreEntry
 
 from .codes import Code
-from .report import Drift, Ignored, Layer, drift
+from .report import Ignored, drift, texts
 
 KEYS = {"code", "where", "actual", "reason", "until"}
 EVERYTHING = "*"
@@ -39,9 +41,9 @@ class Entry:
     actual: str = EVERYTHING
     """A pattern of what is there now."""
 
-    def covers(self, finding: Drift) -> bool:
-        places = fnmatch.fnmatchcase(finding.code, self.code) and (self.where == finding.where or fnmatch.fnmatchcase(finding.where, self.where))
-        return places and (self.actual == EVERYTHING or fnmatch.fnmatchcase(finding.actual or "", self.actual))
+    def covers(self, finding: Finding) -> bool:
+        places = fnmatch.fnmatchcase(finding.code, self.code) and (self.where == finding.place or fnmatch.fnmatchcase(finding.place, self.where))
+        return places and (self.actual == EVERYTHING or fnmatch.fnmatchcase(texts(finding).actual or "", self.actual))
 
     def has_ended(self, day: dt.date) -> bool:
         return self.until is not None and self.until < day
@@ -113,7 +115,7 @@ def _problems(entry: Any) -> Iterable[str]:
         yield f"`until` is no date like 2027-01-31 but {display.quoted(entry['until'])}"
 
 
-def apply(findings: Iterable[Drift], entries: Sequence[Entry], day: dt.date) -> tuple[tuple[Drift, ...], tuple[Ignored, ...]]:
+def apply(findings: Iterable[Finding], entries: Sequence[Entry], day: dt.date) -> tuple[tuple[Finding, ...], tuple[Ignored, ...]]:
     """Divide findings into those that count and those that an entry covers."""
     counting, ignored = [], []
     for finding in findings:
@@ -125,13 +127,12 @@ def apply(findings: Iterable[Drift], entries: Sequence[Entry], day: dt.date) -> 
     return tuple(counting), tuple(ignored)
 
 
-def expired(entries: Iterable[Entry], day: dt.date) -> tuple[Drift, ...]:
+def expired(entries: Iterable[Entry], day: dt.date) -> tuple[Finding, ...]:
     """Say which entries have ended."""
     return tuple(
         drift(
-            Layer.CHECK,
             Code.IGNORE_EXPIRED,
-            f"ignore {entry.code} {entry.where}",
+            IgnoreEntry(entry.code, entry.where),
             f"the entry ended on {entry.until}: {entry.reason}",
             remedy="look at it again: put right what it covers, or give it another date in the ignore file",
         )
@@ -140,10 +141,10 @@ def expired(entries: Iterable[Entry], day: dt.date) -> tuple[Drift, ...]:
     )
 
 
-def baseline(findings: Iterable[Drift], kept: Iterable[Entry] = (), *, reason: str, until: dt.date | None) -> str:
+def baseline(findings: Iterable[Finding], kept: Iterable[Entry] = (), *, reason: str, until: dt.date | None) -> str:
     """Write an ignore file that covers these findings, after the entries that stay."""
     entries = [_written(entry) for entry in kept]
-    entries += [_written(Entry(str(finding.code), _escaped(finding.where), reason, until)) for finding in findings]
+    entries += [_written(Entry(str(finding.code), _escaped(finding.place), reason, until)) for finding in findings]
     return HEAD + yaml.safe_dump({"ignore": entries}, sort_keys=False, allow_unicode=True, width=160)
 
 

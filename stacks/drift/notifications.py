@@ -7,7 +7,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Sequence
 
-from .report import Drift, Report
+from blueprints.finding import Finding
+
+from .report import Report
 from .reports import document, summary
 
 WITHIN_S = 30
@@ -19,16 +21,16 @@ class NotDelivered(Exception):
     """The message did not arrive; the text says why."""
 
 
-def is_worth(report: Report, news: Sequence[Drift], *, failed_before: frozenset[str]) -> bool:
+def is_worth(report: Report, news: Sequence[Finding], *, failed_before: frozenset[str]) -> bool:
     """Say whether there is anything that the last message didn't say: new findings, ones that are gone, a layer that fails anew. Pure."""
     failed = {str(result.layer) for result in report.failures}
     return bool(news or report.gone or failed - failed_before)
 
 
-def message(report: Report, news: Sequence[Drift]) -> str:
+def message(report: Report, news: Sequence[Finding]) -> str:
     """Write the message. Pure."""
     lines = [f"Drift of {summary.title(report)}: {summary.verdict(report)}"]
-    lines += [f"• {finding.level} {finding.code} {finding.where}: {finding.what}" for finding in news[:LINES]]
+    lines += [f"• {finding.level} {finding.code} {finding.place}: {finding.what}" for finding in news[:LINES]]
     if len(news) > LINES:
         lines.append(f"… and {len(news) - LINES} more new ones")
     lines += [f"• gone: {told}" for told in report.gone[:LINES]]
@@ -36,7 +38,7 @@ def message(report: Report, news: Sequence[Drift]) -> str:
     return "\n".join(lines)
 
 
-def run_command(command: str, report: Report, news: Sequence[Drift]) -> None:
+def run_command(command: str, report: Report, news: Sequence[Finding]) -> None:
     """Run a command of the user's with the report as JSON on its standard input and the message in its environment.
 
     Raises:
@@ -54,7 +56,7 @@ def run_command(command: str, report: Report, news: Sequence[Drift]) -> None:
         raise NotDelivered(f"the notification command ended with status {ended.returncode}: {ended.stderr.strip()}")
 
 
-def post(url: str, report: Report, news: Sequence[Drift]) -> None:
+def post(url: str, report: Report, news: Sequence[Finding]) -> None:
     """Send a message to a webhook, in the JSON that Slack and what is like it take.
 
     Raises:

@@ -1,72 +1,59 @@
-"""What a drift check finds: findings, what could not be compared, and the report of all layers."""
+"""What a drift check gives: findings, what could not be compared, and the report of all layers."""
 
 import dataclasses
 import datetime as dt
-import enum
 import hashlib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
-from blueprints.finding import Level
+from blueprints.finding import Finding, Level
+from blueprints.finding.subject import Subject
+from blueprints.finding.values import Value, Values
 
-from .codes import Code
+from .codes import Code, code_of
+from .layer import Layer
 
 FORMAT = 1
 """Of the JSON document; raised when a key goes or changes its meaning (docs/json.md)."""
 
 
-class Layer(enum.StrEnum):
-    CLOUD = "cloud"
-    HOSTS = "hosts"
-    SCHEDULER = "scheduler"
-    VERSIONS = "versions"
-    CAPABILITY = "capability"
-    CHECK = "check"
-    """The check's own files; no layer that one can choose."""
-
-
-LAYERS = tuple(layer for layer in Layer if layer is not Layer.CHECK)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Drift:
-    """One difference between what should be and what is."""
-
-    layer: Layer
-    code: Code
-    where: str
-    """Host, resource or scheduler object, and the place in it: `train-0: /etc/motd`, `partition train: MaxTime`. The same in every run."""
-    what: str
-    """One sentence without a full stop."""
-    remedy: str
-    desired: str | None = None
-    """What the blueprint or the roles ask for; None where they say nothing of it."""
-    recorded: str | None = None
-    """What was there when the stack was last brought up; None where nothing was recorded."""
-    actual: str | None = None
-    """What is there now; None: nothing."""
-    level: Level = Level.NOTE
-
-    @property
-    def fingerprint(self) -> str:
-        """Name the finding: equal from run to run as long as the same thing is wrong in the same place, whatever value it has."""
-        return hashlib.sha256(f"{self.layer}\0{self.code}\0{self.where}".encode(errors="surrogatepass")).hexdigest()[:16]
-
-
 def drift(
-    layer: Layer,
     code: Code,
-    where: str,
+    subject: Subject,
     what: str,
     *,
     remedy: str,
-    desired: str | None = None,
-    recorded: str | None = None,
-    actual: str | None = None,
+    desired: Value | None = None,
+    recorded: Value | None = None,
+    actual: Value | None = None,
     level: Level | None = None,
-) -> Drift:
+) -> Finding:
     """Make a finding with the level of its code, or another one that a rule gives."""
-    return Drift(layer, code, where, what, remedy, desired, recorded, actual, code.level if level is None else level)
+    return Finding(code.level if level is None else level, code, subject, what, "", remedy, Values(desired, recorded, actual))
+
+
+def layer_of(finding: Finding) -> Layer:
+    """Give the layer that made a finding."""
+    return code_of(finding.code).layer
+
+
+def fingerprint(finding: Finding) -> str:
+    """Name a finding: equal from run to run as long as the same thing is wrong in the same place, whatever value it has."""
+    return hashlib.sha256(f"{layer_of(finding)}\0{finding.code}\0{finding.place}".encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+class Texts(NamedTuple):
+    """The values of a finding as reports write them."""
+
+    desired: str | None
+    recorded: str | None
+    actual: str | None
+
+
+def texts(finding: Finding) -> Texts:
+    """Give the values of a finding as text."""
+    values = finding.values or Values()
+    return Texts(*(None if value is None else str(value) for value in (values.desired, values.recorded, values.actual)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,7 +70,7 @@ class Result:
     """What one layer gave."""
 
     layer: Layer
-    findings: tuple[Drift, ...] = ()
+    findings: tuple[Finding, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
     failure: str = ""
     """Why the layer could not be checked, or not in full; empty when it could."""
@@ -94,7 +81,7 @@ class Result:
 class Ignored:
     """A finding that an entry of the ignore file covers."""
 
-    finding: Drift
+    finding: Finding
     reason: str
     until: dt.date | None
 
@@ -111,7 +98,7 @@ class Report:
     results: tuple[Result, ...]
     """In the order of the layers."""
     ignored: tuple[Ignored, ...] = ()
-    waiting: tuple[tuple[Drift, int], ...] = ()
+    waiting: tuple[tuple[Finding, int], ...] = ()
     """Findings that were not yet seen as often in a row as was asked for, and how often they were."""
     fresh: frozenset[str] | None = None
     """Fingerprints that the run before didn't have; None when there is no run to compare with."""
@@ -119,7 +106,7 @@ class Report:
     """What the run before had and this one hasn't, as `code where`."""
 
     @property
-    def findings(self) -> tuple[Drift, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         return tuple(finding for result in self.results for finding in result.findings)
 
     @property
@@ -134,23 +121,21 @@ class Report:
         return sum(finding.level is level for finding in self.findings)
 
 
-def in_order(findings: Iterable[Drift]) -> tuple[Drift, ...]:
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Sort findings: what matters most first, then by place; equal ones once."""
     levels = list(Level)
-    return tuple(sorted(dict.fromkeys(findings), key=lambda one: (levels.index(one.level), one.where, one.code)))
+    return tuple(sorted(dict.fromkeys(findings), key=lambda one: (levels.index(one.level), one.place, one.code)))
 
 
-def finding_record(finding: Drift) -> dict[str, Any]:
+def finding_record(finding: Finding) -> dict[str, Any]:
     """Turn a finding into plain JSON values."""
     return {
-        "layer": str(finding.layer),
+        "layer": str(layer_of(finding)),
         "level": str(finding.level),
         "code": str(finding.code),
-        "where": finding.where,
+        "where": finding.place,
         "what": finding.what,
-        "desired": finding.desired,
-        "recorded": finding.recorded,
-        "actual": finding.actual,
+        **texts(finding)._asdict(),
         "remedy": finding.remedy,
-        "fingerprint": finding.fingerprint,
+        "fingerprint": fingerprint(finding),
     }

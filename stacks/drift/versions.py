@@ -4,9 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from blueprints.finding import Finding
+from blueprints.finding.subject import SoftwareVersion
+
 from .codes import Code
+from .layer import Layer
 from .record import Known, KnownHost
-from .report import Drift, Layer, Unchecked, drift
+from .report import Unchecked, drift
 
 HARDWARE_ONLY = frozenset({"driver", "cuda", "nccl", "fabric_manager", "nvlsm", "efa_installer", "ofi_nccl", "gib", "dcgm", "doca_ofed", "gdrcopy"})
 """Versions that a host without the hardware has no use for."""
@@ -25,7 +29,7 @@ def wanted(spec: Mapping[str, Any]) -> dict[str, str]:
     return {**named, **{name: version for name, version in own.items() if version and version != ANY}}
 
 
-def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Drift]:
+def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
     """Compare each host with the profile; what the profile doesn't name is compared among the hosts of a group."""
     asked = wanted(known.spec)
     told: set[tuple[str, str]] = set()
@@ -35,11 +39,10 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
             if actual is not None and not matches(actual, version):
                 told.add((host.group, name))
                 yield drift(
-                    Layer.VERSIONS,
                     Code.VERSION,
-                    f"{host.name}: {name}",
+                    SoftwareVersion(host.name, name),
                     f"{name} is not the software profile's",
-                    remedy=f"build the host anew from the image of {known.spec['software']['profile']}, or change the profile and run `clusterwright up`",
+                    remedy=f"rebuild the host from the image of {known.spec['software']['profile']}, or change the profile and run `clusterwright up`",
                     desired=version,
                     recorded=version,
                     actual=actual,
@@ -70,7 +73,7 @@ def matches(actual: str, asked: str) -> bool:
     return actual == asked or (actual.startswith(asked) and not actual[len(asked)].isalnum())
 
 
-def _skew(name: str, versions: Mapping[KnownHost, str | None], everywhere: Mapping[str | None, int]) -> Iterator[Drift]:
+def _skew(name: str, versions: Mapping[KnownHost, str | None], everywhere: Mapping[str | None, int]) -> Iterator[Finding]:
     """Name the hosts that differ from most of their group; where two versions are as frequent, the whole cluster decides."""
     counted = Counter(versions.values())
     if len(counted) == 1:
@@ -79,11 +82,10 @@ def _skew(name: str, versions: Mapping[KnownHost, str | None], everywhere: Mappi
     for host, version in versions.items():
         if version != most:
             yield drift(
-                Layer.VERSIONS,
                 Code.SKEW,
-                f"{host.name}: {name}",
+                SoftwareVersion(host.name, name),
                 f"{name} differs from the group's other hosts",
-                remedy="build the host anew, or bring the others to the same version",
+                remedy="rebuild the host, or install the same version on the others",
                 recorded=most,
                 actual=version,
             )

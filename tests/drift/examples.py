@@ -5,9 +5,13 @@ import dataclasses
 import datetime as dt
 from typing import Any
 
+from blueprints.finding import Finding, Level, subject
+from blueprints.finding.subject import Subject
+from blueprints.finding.values import Value
 from stacks.drift import record
 from stacks.drift.codes import Code
-from stacks.drift.report import Drift, Layer, Report, Result, Unchecked, drift
+from stacks.drift.layer import Layer
+from stacks.drift.report import Report, Result, Unchecked, drift, layer_of, texts
 from tests.playbooks import clusters
 
 ADMIN_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOwn"
@@ -78,20 +82,36 @@ def all_facts(**of_host: dict[str, Any]) -> dict[record.KnownHost, dict[str, Any
     return {host: facts(host.role, **of_host.get(host.name.replace("-", "_"), {})) for host in hosts()}
 
 
-def finding(where: str = "train-0: /etc/motd", *, code: Code = Code.FILE_CHANGED, layer: Layer = Layer.HOSTS, **changes: Any) -> Drift:
-    made = drift(layer, code, where, "the file has another content", remedy="put it back", desired="a", recorded="a", actual="b")
+def finding(
+    place: str | Subject = "train-0: /etc/motd",
+    *,
+    code: Code = Code.FILE_CHANGED,
+    desired: Value | None = "a",
+    recorded: Value | None = "a",
+    actual: Value | None = "b",
+    level: Level | None = None,
+    **changes: Any,
+) -> Finding:
+    """Make a finding; a place given as text is a file on a host."""
+    of_file = subject.HostFile(*place.split(": ", 1)) if isinstance(place, str) else place
+    made = drift(code, of_file, "the file has another content", remedy="put it back", desired=desired, recorded=recorded, actual=actual, level=level)
     return dataclasses.replace(made, **changes)
 
 
-def report(*findings: Drift, failed: tuple[Layer, ...] = (), moment: dt.datetime = MOMENT, layers: tuple[Layer, ...] = (Layer.CLOUD, Layer.HOSTS)) -> Report:
+def report(*findings: Finding, failed: tuple[Layer, ...] = (), moment: dt.datetime = MOMENT, layers: tuple[Layer, ...] = (Layer.CLOUD, Layer.HOSTS)) -> Report:
     results = tuple(
         Result(layer, failure="the credentials have expired\nlog in again", seconds=1.5)
         if layer in failed
-        else Result(layer, tuple(one for one in findings if one.layer is layer), (Unchecked(layer, "somewhere", "nobody looked"),), seconds=1.5)
+        else Result(layer, tuple(one for one in findings if layer_of(one) is layer), (Unchecked(layer, "somewhere", "nobody looked"),), seconds=1.5)
         for layer in layers
     )
     return Report("prod", "starter", "local", moment, 3.2, results)
 
 
+def sides(found: Finding) -> tuple[str | None, ...]:
+    """Give the texts of what is desired, recorded and actual."""
+    return tuple(texts(found))
+
+
 def told(findings: Any) -> list[tuple[str, str]]:
-    return [(str(one.code), one.where) for one in findings]
+    return [(str(one.code), one.place) for one in findings]

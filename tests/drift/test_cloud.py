@@ -7,7 +7,8 @@ import pytest
 from blueprints.finding import Level
 from stacks.drift import cloud, rules
 from stacks.drift.codes import Code
-from tests.drift.examples import told
+from stacks.drift.report import texts
+from tests.drift.examples import sides, told
 
 GROUP = "aws:ec2/securityGroup:SecurityGroup"
 
@@ -39,9 +40,9 @@ def test_each_changed_property_is_a_finding_with_three_sides() -> None:
     old = {"ingress": [{"port": 22, "cidr": "10.0.0.0/8"}], "tags": {"owner": "ada"}, "name": "login"}
     new = {"ingress": [{"port": 22, "cidr": "0.0.0.0/0"}], "tags": {}, "name": "login"}
     rule, tag = cloud.findings(document(step("update", GROUP, "login", old, new, diffReasons=["ingress", "tags"])), None)
-    assert (rule.where, rule.level) == (f"{GROUP} login: ingress[0].cidr", Level.ERROR)
-    assert (rule.desired, rule.recorded, rule.actual) == ("10.0.0.0/8", "10.0.0.0/8", "0.0.0.0/0")
-    assert (tag.where, tag.level, tag.recorded, tag.actual) == (f"{GROUP} login: tags.owner", Level.NOTE, "ada", None)
+    assert (rule.place, rule.level) == (f"{GROUP} login: ingress[0].cidr", Level.ERROR)
+    assert sides(rule) == ("10.0.0.0/8", "10.0.0.0/8", "0.0.0.0/0")
+    assert (tag.place, tag.level, texts(tag).recorded, texts(tag).actual) == (f"{GROUP} login: tags.owner", Level.NOTE, "ada", None)
 
 
 def test_properties_that_the_provider_does_not_call_changed_are_no_findings() -> None:
@@ -52,7 +53,7 @@ def test_properties_that_the_provider_does_not_call_changed_are_no_findings() ->
 def test_a_resource_that_is_gone_is_one_finding() -> None:
     kind = "aws:ec2/placementGroup:PlacementGroup"
     [gone] = cloud.findings(document(step("delete", kind, "train")), None)
-    assert (gone.code, gone.where, gone.recorded, gone.actual, gone.level) == (Code.RESOURCE_GONE, f"{kind} train", "id-train", None, Level.ERROR)
+    assert (gone.code, gone.place, texts(gone).recorded, texts(gone).actual, gone.level) == (Code.RESOURCE_GONE, f"{kind} train", "id-train", None, Level.ERROR)
 
 
 def test_changed_code_and_a_changed_world_are_told_apart_and_meet_in_one_property() -> None:
@@ -64,12 +65,12 @@ def test_changed_code_and_a_changed_world_are_told_apart_and_meet_in_one_propert
     )
     found = cloud.findings(world, program)
     seen = next(one for one in found if one.code is Code.PROPERTY_CHANGED)
-    assert (seen.desired, seen.recorded, seen.actual) == ("wanted", "was", "is")
-    asked = {one.where: one for one in found if one.code is Code.CODE_CHANGED}
+    assert sides(seen) == ("wanted", "was", "is")
+    asked = {one.place: one for one in found if one.code is Code.CODE_CHANGED}
     assert {one.level for one in asked.values()} == {Level.NOTE}
     assert asked[f"{GROUP} login"].what == "`up` would change it because of name"
-    assert (asked[f"{GROUP} login"].desired, asked[f"{GROUP} login"].recorded) == ("wanted", "was")
-    assert asked[f"{GROUP} extra"].what == "`up` would make it"
+    assert (texts(asked[f"{GROUP} login"]).desired, texts(asked[f"{GROUP} login"]).recorded) == ("wanted", "was")
+    assert asked[f"{GROUP} extra"].what == "`up` would create it"
     assert asked[f"{GROUP} other"].what == "`up` would replace it because of name, vpc"
 
 
@@ -125,7 +126,7 @@ def test_outputs_that_no_input_names_count_only_where_a_rule_says_so() -> None:
     host = "aws:ec2/instance:Instance"
     assert cloud.findings(outputs_only(host, {"publicIp": "192.0.2.1", "__defaults": []}, {"publicIp": "192.0.2.2"}), None) == ()
     [stopped] = cloud.findings(outputs_only(host, {"instanceState": "running"}, {"instanceState": "stopped"}), None)
-    assert (stopped.where, stopped.level, stopped.actual) == (f"{host} it: instanceState", Level.ERROR, "stopped")
+    assert (stopped.place, stopped.level, texts(stopped).actual) == (f"{host} it: instanceState", Level.ERROR, "stopped")
 
 
 def test_an_output_that_the_record_does_not_have_yet_is_no_drift_of_our_own_resources_and_is_named() -> None:
@@ -146,7 +147,7 @@ def test_a_changed_secret_is_found_although_the_engine_shows_neither_side() -> N
         {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "[secret]"},
     )
     [found] = cloud.findings(document(step("update", kind, "keys", {"secretString": hidden}, {"secretString": hidden}, diffReasons=["secretString"])), None)
-    assert (found.where, found.recorded, found.actual) == (f"{kind} keys: secretString", "(a secret)", "(a secret)")
+    assert (found.place, texts(found).recorded, texts(found).actual) == (f"{kind} keys: secretString", "(a secret)", "(a secret)")
     same = document(step("same", kind, "keys", {"secretString": hidden}, {"secretString": hidden}))
     assert cloud.findings(same, None) == ()
 
@@ -154,7 +155,7 @@ def test_a_changed_secret_is_found_although_the_engine_shows_neither_side() -> N
 def test_a_secret_that_comes_back_in_the_clear_is_not_shown() -> None:
     hidden = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "[secret]"}
     [found] = cloud.findings(document(step("update", "aws:rds/instance:Instance", "it", {"password": hidden}, {"password": "hunter22"})), None)
-    assert (found.recorded, found.actual) == ("(a secret)", "(a secret)")
+    assert (texts(found).recorded, texts(found).actual) == ("(a secret)", "(a secret)")
     assert "hunter22" not in repr(found)
 
 
@@ -201,4 +202,4 @@ def test_an_update_that_was_cut_off_is_a_finding() -> None:
 def test_a_private_key_is_not_shown() -> None:
     key = "-----BEGIN OPENSSH PRIVATE KEY-----\nabc"
     [found] = cloud.findings(document(step("update", "aws:ec2/keyPair:KeyPair", "it", {"material": key}, {"material": "x"})), None)
-    assert "abc" not in f"{found.desired}{found.recorded}"
+    assert "abc" not in f"{texts(found).desired}{texts(found).recorded}"

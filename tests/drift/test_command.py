@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stacks.cli import drift, main
-from stacks.drift.report import Layer
+from stacks.drift.layer import Layer
 from stacks.engine import commands
 from tests.drift.examples import finding, report
 

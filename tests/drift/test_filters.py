@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from blueprints.finding import Level
+from blueprints.finding import Level, subject
 from stacks.drift import filters, history, ignore
 from stacks.drift.codes import Code
-from stacks.drift.report import Layer
+from stacks.drift.layer import Layer
+from stacks.drift.report import fingerprint
 from tests.drift.examples import MOMENT, finding, report, told
 
 FILE = """\
@@ -62,17 +63,17 @@ def test_no_file_and_an_empty_one_cover_nothing(tmp_path: Path) -> None:
 
 
 def test_a_baseline_covers_exactly_what_it_was_made_from_and_keeps_what_was_there() -> None:
-    findings = [finding("train-0: /etc/motd"), finding("fs x: ingress[0].cidr", layer=Layer.CLOUD, code=Code.PROPERTY_CHANGED)]
+    findings = [finding("train-0: /etc/motd"), finding(subject.CloudResource("fs", "x", "ingress[0].cidr"), code=Code.PROPERTY_CHANGED)]
     text = ignore.baseline(findings, ignore.parse(FILE, "it"), reason="known", until=dt.date(2027, 1, 1))
     entries = ignore.parse(text, "it")
     assert entries[:2] == ignore.parse(FILE, "it")
     assert ignore.apply(findings, entries[2:], MOMENT.date())[0] == ()
-    assert len(ignore.apply([finding("fs x: ingress0.cidr", layer=Layer.CLOUD, code=Code.PROPERTY_CHANGED)], entries[2:], MOMENT.date())[0]) == 1
+    assert len(ignore.apply([finding(subject.CloudResource("fs", "x", "ingress0.cidr"), code=Code.PROPERTY_CHANGED)], entries[2:], MOMENT.date())[0]) == 1
 
 
 def test_a_fingerprint_is_of_the_place_and_not_of_the_value() -> None:
-    assert finding(actual="x").fingerprint == finding(actual="y", what="other words").fingerprint
-    assert len({finding().fingerprint, finding("train-1: /etc/motd").fingerprint, finding(code=Code.FILE_GONE).fingerprint}) == 3
+    assert fingerprint(finding(actual="x")) == fingerprint(finding(actual="y", what="other words"))
+    assert len({fingerprint(finding()), fingerprint(finding("train-1: /etc/motd")), fingerprint(finding(code=Code.FILE_GONE))}) == 3
 
 
 def runs(*reports: object, **wishes: object) -> list[filters.Chosen]:
@@ -83,13 +84,18 @@ def runs(*reports: object, **wishes: object) -> list[filters.Chosen]:
     return found
 
 
+def test_a_fingerprint_is_the_same_in_every_version() -> None:
+    assert fingerprint(finding("train-0: /etc/motd")) == "397ad13fd5929e56"
+    assert fingerprint(finding(subject.CloudResource("fs", "x", "size"), code=Code.PROPERTY_CHANGED)) == "0317a1f539c5d068"
+
+
 def test_a_known_finding_is_news_once_and_again_when_it_came_back() -> None:
     a, b = finding("train-0: a"), finding("train-0: b")
     first, second, third, fourth = runs(report(a), report(a, b), report(b), report(a, b))
-    assert [[one.where for one in chosen.news] for chosen in (first, second, third, fourth)] == [["train-0: a"], ["train-0: b"], [], ["train-0: a"]]
+    assert [[one.place for one in chosen.news] for chosen in (first, second, third, fourth)] == [["train-0: a"], ["train-0: b"], [], ["train-0: a"]]
     assert third.report.gone == ("CW721 train-0: a",)
     assert first.report.fresh is None, "the first check has nothing to compare with"
-    assert second.report.fresh == frozenset({b.fingerprint})
+    assert second.report.fresh == frozenset({fingerprint(b)})
 
 
 def test_since_last_reports_only_what_is_new() -> None:
@@ -97,7 +103,7 @@ def test_since_last_reports_only_what_is_new() -> None:
     _, second, third = runs(report(a), report(a, b), report(a, b), since_last=True)
     assert told(second.report.findings) == [("CW721", "train-0: b")]
     assert told(third.report.findings) == []
-    assert third.run.shown.keys() == {a.fingerprint, b.fingerprint}
+    assert third.run.shown.keys() == {fingerprint(a), fingerprint(b)}
 
 
 def test_a_finding_counts_only_after_as_many_checks_in_a_row_as_asked_for() -> None:
@@ -115,7 +121,7 @@ def test_a_layer_that_fails_neither_clears_nor_renews_what_is_known_of_it() -> N
     assert second.report.gone == ()
     assert second.run.streaks == first.run.streaks
     assert third.news == ()
-    assert third.run.streaks[a.fingerprint] == 2
+    assert third.run.streaks[fingerprint(a)] == 2
 
 
 def test_what_matters_less_is_left_out() -> None:

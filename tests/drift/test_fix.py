@@ -1,75 +1,152 @@
-"""What is put right, with which command, and what is left to a person."""
+"""What is fixed, with which command, and what is left to a person."""
+
+from collections.abc import Callable
 
 import pytest
 
+from blueprints.finding import Finding
+from blueprints.finding.subject import HostFile, ObjectKind, Package, SchedulerObject, Subject, Sysctl, Unit
+from blueprints.finding.values import FileState, PackageState, Setting, UnitState, Value
 from stacks.drift import fix
 from stacks.drift.codes import Code
-from stacks.drift.report import Drift, Layer
 from tests.drift.examples import finding
 
 COMPUTE = {"train-0", "train-1"}
+LEFT_WITH_REMEDY = ((), ["put it back"])
+ENABLED, DISABLED, MASKED, PLAIN = UnitState.ENABLED, UnitState.DISABLED, UnitState.MASKED, UnitState.PLAIN
+MOTD = FileState("file", "0640", "root", "slurm")
 
 
-def plan(*findings: Drift, kinds: set[fix.Kind] | None = None, busy: frozenset[str] | None = frozenset()) -> fix.Plan:
+def plan(*findings: Finding, kinds: set[fix.Kind] | None = None, busy: frozenset[str] | None = frozenset()) -> fix.Plan:
     return fix.plan(findings, kinds=set(fix.Kind) if kinds is None else kinds, controller="control-0", busy=busy, compute=COMPUTE)
 
 
-def on_host(code: Code, place: str, recorded: str | None = None, actual: str | None = None, host: str = "train-0") -> Drift:
-    return finding(f"{host}: {place}", code=code, recorded=recorded, desired=recorded, actual=actual)
+def differs(code: Code, subject: Subject, recorded: Value | None = "active", actual: Value | None = "other") -> Finding:
+    return finding(subject, code=code, desired=recorded, recorded=recorded, actual=actual)
 
 
-COMMANDS = [
-    (on_host(Code.UNIT_STOPPED, "unit munge.service", "active"), "train-0: systemctl start munge.service"),
-    (on_host(Code.UNIT_FAILED, "unit x.service", "active"), "train-0: systemctl restart x.service"),
-    (on_host(Code.UNIT_ENABLEMENT, "unit x.service", "enabled", "disabled"), "train-0: systemctl enable x.service"),
-    (on_host(Code.UNIT_ENABLEMENT, "unit x.service", "disabled", "enabled"), "train-0: systemctl disable x.service"),
-    (on_host(Code.UNIT_ENABLEMENT, "unit x.service", "masked", "plain"), "train-0: systemctl mask x.service"),
-    (on_host(Code.UNIT_ENABLEMENT, "unit x.service", "plain", "masked"), "train-0: systemctl unmask x.service"),
-    (on_host(Code.SYSCTL, "sysctl net.ipv4.ip_forward", "0", "1"), "train-0: sysctl -w net.ipv4.ip_forward=0"),
-    (on_host(Code.PACKAGE_HOLD, "package slurmd", "24.11, held", "24.11"), "train-0: apt-mark hold slurmd"),
-    (on_host(Code.PACKAGE_HOLD, "package bash", "5.2", "5.2, held"), "train-0: apt-mark unhold bash"),
-    (finding("partition train: MaxTime", layer=Layer.SCHEDULER, code=Code.PARTITION_CHANGED, desired="1-00:00:00"), "control-0: scontrol update partitionname=train MaxTime=1-00:00:00"),
-    (finding("node train-0: Weight", layer=Layer.SCHEDULER, code=Code.NODE_CHANGED, desired="1"), "control-0: scontrol update nodename=train-0 weight=1"),
+def of_unit(name: str, *, code: Code = Code.UNIT_STOPPED, host: str = "train-0") -> Finding:
+    return differs(code, Unit(host, name))
+
+
+def of_file(path: str, state: FileState = MOTD) -> Finding:
+    return differs(Code.FILE_ATTRIBUTES, HostFile("train-0", path), state, FileState("file", "0666", "root", "slurm"))
+
+
+def enablement(was: UnitState, became: UnitState, unit: Unit | None = None) -> Finding:
+    return differs(Code.UNIT_ENABLEMENT, unit or Unit("train-0", "x.service"), was, became)
+
+
+def partition(name: str = "train", field: str = "MaxTime", value: str = "1-00:00:00") -> Finding:
+    return differs(Code.PARTITION_CHANGED, SchedulerObject(ObjectKind.PARTITION, name, field), Setting(value))
+
+
+def node(name: str = "train-0", field: str = "Weight", value: str = "1") -> Finding:
+    return differs(Code.NODE_CHANGED, SchedulerObject(ObjectKind.NODE, name, field), Setting(value))
+
+
+def left(*findings: Finding) -> tuple[tuple[fix.Step, ...], list[str]]:
+    made = plan(*findings)
+    return made.steps, [one.why for one in made.left]
+
+
+COMMANDS: list[tuple[Finding, str, tuple[str, ...]]] = [
+    (of_unit("munge.service"), "train-0", ("systemctl", "start", "--", "munge.service")),
+    (of_unit("x.service", code=Code.UNIT_FAILED), "train-0", ("systemctl", "restart", "--", "x.service")),
+    (enablement(ENABLED, DISABLED), "train-0", ("systemctl", "enable", "--", "x.service")),
+    (enablement(DISABLED, ENABLED), "train-0", ("systemctl", "disable", "--", "x.service")),
+    (enablement(MASKED, PLAIN), "train-0", ("systemctl", "mask", "--", "x.service")),
+    (enablement(PLAIN, MASKED), "train-0", ("systemctl", "unmask", "--", "x.service")),
+    (enablement(ENABLED, DISABLED, Unit("train-0", "x.service", is_of_users=True)), "train-0", ("systemctl", "--global", "enable", "--", "x.service")),
+    (differs(Code.SYSCTL, Sysctl("train-0", "net.ipv4.ip_forward"), Setting("0"), "1"), "train-0", ("sysctl", "-w", "--", "net.ipv4.ip_forward=0")),
+    (differs(Code.SYSCTL, Sysctl("train-0", "net.ipv4.tcp_rmem"), Setting("4096 87380 6291456")), "train-0", ("sysctl", "-w", "--", "net.ipv4.tcp_rmem=4096 87380 6291456")),
+    (differs(Code.PACKAGE_HOLD, Package("train-0", "slurmd"), PackageState("24.11", is_held=True)), "train-0", ("apt-mark", "hold", "--", "slurmd")),
+    (differs(Code.PACKAGE_HOLD, Package("train-0", "libc6:i386"), PackageState("5.2", is_held=False)), "train-0", ("apt-mark", "unhold", "--", "libc6:i386")),
+    (partition(), "control-0", ("scontrol", "update", "partitionname=train", "MaxTime=1-00:00:00")),
+    (node(), "control-0", ("scontrol", "update", "nodename=train-0", "weight=1")),
+    (node(field="Feature", value="a,b"), "control-0", ("scontrol", "update", "nodename=train-0", "availablefeatures=a,b")),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("found", "command"), COMMANDS)
-def test_the_command_for_each_kind(found: Drift, command: str) -> None:
+@pytest.mark.parametrize(("found", "host", "argv"), COMMANDS)
+def test_the_command_for_each_kind(found: Finding, host: str, argv: tuple[str, ...]) -> None:
     [step] = plan(found).steps
-    assert f"{step.host}: {' '.join(step.argv)}" == command
+    assert (step.host, step.argv) == (host, argv)
 
 
-def test_a_place_gets_owner_and_mode_back_whatever_its_name_is() -> None:
-    found = on_host(Code.FILE_ATTRIBUTES, "/etc/a $(reboot)", "file, 0640 root:slurm", "file, 0666 root:slurm")
-    [step] = plan(found).steps
-    assert step.argv[:2] == ("sh", "-c")
-    assert "reboot" not in step.argv[2]
-    assert step.argv[4:] == ("root:slurm", "0640", "/etc/a $(reboot)")
+@pytest.mark.parametrize("name", ["-.service", "--force.service", "getty@tty1.service", r"dev-disk-by\x2dlabel-a\x2db.service", "a:b_c.timer"])
+def test_unusual_names_of_units_are_taken_as_they_are(name: str) -> None:
+    [step] = plan(of_unit(name)).steps
+    assert step.argv == ("systemctl", "start", "--", name)
+
+
+@pytest.mark.parametrize("name", ["a b.service", "a'b.service", '"a".service', "a.service\nb.service", "*.service", "a[0-9].service", "a", "x: unit ssh.service", "--force", "", "a.service\n", "ä.service", f"{'a' * 250}.service"])  # fmt: skip
+@pytest.mark.parametrize("make", [of_unit, lambda name: enablement(DISABLED, ENABLED, Unit("train-0", name))])
+def test_what_is_no_name_of_a_unit_is_left_to_a_person(name: str, make: Callable[[str], Finding]) -> None:
+    assert left(make(name)) == LEFT_WITH_REMEDY
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/a $(reboot)", "/etc/it's", '/etc/"quoted"', "/etc/a: unit ssh.service", "/etc/-rf", "/etc/line\nbreak", "/etc/{{ 7 * 7 }}", "/etc/größe"]
+)
+def test_a_file_gets_owner_and_mode_back_whatever_its_name_is(path: str) -> None:
+    [step] = plan(of_file(path)).steps
+    assert step.argv == ("sh", "-c", 'chown -h -- "$1" "$3" && chmod -- "$2" "$3"', "sh", "root:slurm", "0640", path)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        of_file("etc/relative"),
+        of_file("/etc/not-utf-8-\udcff"),
+        of_file("/etc/x", FileState("file", "u+s", "root", "root")),
+        of_file("/etc/x", FileState("file", "0640", "--reference=/etc/passwd", "root")),
+        of_file("/etc/x", FileState("file", "0640", "root:root", "x y")),
+        differs(Code.FILE_ATTRIBUTES, HostFile("train-0", "/etc/x"), "file, 0640 root:root"),
+        differs(Code.SYSCTL, Sysctl("train-0", "-p"), Setting("1")),
+        differs(Code.SYSCTL, Sysctl("train-0", "net.ipv4.conf.*.rp_filter"), Setting("1")),
+        differs(Code.SYSCTL, Sysctl("train-0", "a=b"), Setting("1")),
+        differs(Code.SYSCTL, Sysctl("train-0", "kernel.core_pattern"), Setting("core\n|/tmp/x")),
+        differs(Code.SYSCTL, Sysctl("train-0", "net.ipv4.ip_forward"), "0"),
+        differs(Code.PACKAGE_HOLD, Package("train-0", "--root=/tmp"), PackageState("1", is_held=True)),
+        differs(Code.PACKAGE_HOLD, Package("train-0", "lib*"), PackageState("1", is_held=True)),
+        differs(Code.PACKAGE_HOLD, Package("train-0", "bash zsh"), PackageState("1", is_held=True)),
+        partition(name="train,debug"),
+        partition(name="train nodes=ALL"),
+        partition(field="MaxTime=1 State"),
+        partition(value="1 State=DOWN"),
+        node(name="train-[0-99]"),
+        node(name="ALL,train-0"),
+        node(field="RealMemory"),
+        node(value="1\nstate=down"),
+    ],
+    ids=lambda found: ascii(found.place),
+)
+def test_a_name_or_value_that_a_command_would_read_as_something_else_is_left_to_a_person(found: Finding) -> None:
+    assert left(found) == LEFT_WITH_REMEDY
 
 
 @pytest.mark.parametrize("code", [Code.UNIT_STOPPED, Code.UNIT_FAILED])
-@pytest.mark.parametrize("unit", ["mariadb.service", "home.mount", "data.automount"])
-def test_what_holds_data_is_left_to_a_person(code: Code, unit: str) -> None:
-    made = plan(on_host(code, f"unit {unit}", "active", host="control-0"))
-    assert (made.steps, [one.why for one in made.left]) == ((), ["put it back"])
+@pytest.mark.parametrize("unit", ["mariadb.service", "home.mount", "data.automount", "swapfile.swap"])
+def test_units_that_hold_data_are_left_to_a_person(code: Code, unit: str) -> None:
+    assert left(of_unit(unit, code=code, host="control-0")) == LEFT_WITH_REMEDY
 
 
-def test_nothing_is_done_unasked() -> None:
-    made = plan(*(found for found, _ in COMMANDS), kinds={fix.Kind.UNITS})
+def test_nothing_is_done_without_its_kind() -> None:
+    made = plan(*(found for found, _, _ in COMMANDS), kinds={fix.Kind.UNITS})
     assert {step.finding.code for step in made.steps} == {Code.UNIT_STOPPED, Code.UNIT_FAILED}
-    assert plan(COMMANDS[0][0], kinds=set()).left[0].why == "add --kind units to put it right"
+    assert plan(COMMANDS[0][0], kinds=set()).left[0].why == "add --kind units to fix it"
 
 
-def test_hosts_with_jobs_are_left_alone_and_all_of_them_when_nobody_knows() -> None:
-    found = [on_host(Code.UNIT_STOPPED, "unit a.service", "active", host=host) for host in ("login-0", "train-0", "train-1")]
+def test_hosts_with_jobs_are_left_alone_and_all_of_them_when_no_controller_answers() -> None:
+    found = [of_unit("a.service", host=host) for host in ("login-0", "train-0", "train-1")]
     assert [step.host for step in plan(*found, busy=frozenset({"train-1"})).steps] == ["login-0", "train-0"]
     assert [step.host for step in plan(*found, busy=None).steps] == ["login-0"]
 
 
-def test_without_a_controller_that_answers_nobody_is_told_anything() -> None:
-    found = finding("node train-0: Weight", layer=Layer.SCHEDULER, code=Code.NODE_CHANGED, desired="1")
-    made = fix.plan([found], kinds=set(fix.Kind), controller="", busy=frozenset(), compute=COMPUTE)
-    assert (made.steps, [one.why for one in made.left]) == ((), ["put it back"])
+def test_without_a_controller_that_answers_the_scheduler_is_left_alone() -> None:
+    made = fix.plan([node()], kinds=set(fix.Kind), controller="", busy=frozenset(), compute=COMPUTE)
+    assert (made.steps, [one.why for one in made.left]) == LEFT_WITH_REMEDY
 
 
 LEFT = (
@@ -79,12 +156,10 @@ LEFT = (
 
 @pytest.mark.parametrize("code", LEFT)
 def test_what_needs_a_person_is_left_with_its_remedy(code: Code) -> None:
-    made = plan(finding(code=code))
-    assert made.steps == ()
-    assert made.left[0].why == "put it back"
+    assert left(differs(code, HostFile("train-0", "/etc/motd"), MOTD)) == LEFT_WITH_REMEDY
 
 
-def test_who_has_jobs_is_read_from_the_scheduler_and_unknown_is_not_nobody() -> None:
+def test_busy_nodes_are_read_from_the_scheduler_and_no_answer_is_not_no_jobs() -> None:
     assert fix.busy_nodes({"jobs": {"text": "train-[0-1]\ntrain-7\n\n"}}) == frozenset({"train-0", "train-1", "train-7"})
     assert fix.busy_nodes({"jobs": {"text": ""}}) == frozenset()
     assert fix.busy_nodes({"jobs": {"error": "refused"}}) is None

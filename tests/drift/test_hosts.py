@@ -7,6 +7,8 @@ import pytest
 from blueprints.finding import Level
 from stacks.drift import capability, hosts, versions
 from stacks.drift.codes import Code
+from stacks.drift.hosts import ssh_keys
+from stacks.drift.report import texts
 from tests.drift import examples
 from tests.drift.examples import facts, known, told, unit
 
@@ -55,7 +57,7 @@ def test_what_became_of_a_place(path: str, recorded: dict[str, Any] | None, actu
 def test_lines_of_a_changed_text_are_shown_and_the_rest_is_not() -> None:
     recorded, actual = file(text="a\nsame\n"), file(text="same\nb\n", sha256="b" * 64)
     [one] = hosts.findings(TRAIN, facts(places=place("/etc/ssh/sshd_config", recorded, actual)), known(), moment_s=examples.NOW_S)
-    assert (one.recorded, one.actual) == ("a", "b")
+    assert (texts(one).recorded, texts(one).actual) == ("a", "b")
     assert one.level is Level.ERROR, "who may log in matters more than other files"
     assert "who may log in" in one.what
 
@@ -63,7 +65,7 @@ def test_lines_of_a_changed_text_are_shown_and_the_rest_is_not() -> None:
 def test_a_secret_file_shows_no_content() -> None:
     recorded, actual = file(mode="0600"), file(mode="0600", sha256="b" * 64, text="password")
     [one] = hosts.findings(TRAIN, facts(places=place("/etc/slurm/slurmdbd.conf", recorded, actual)), known(), moment_s=examples.NOW_S)
-    assert "password" not in f"{one.recorded}{one.actual}"
+    assert "password" not in f"{texts(one).recorded}{texts(one).actual}"
 
 
 HOLD = {"version": "1", "held": True}
@@ -108,7 +110,7 @@ def test_what_else_is_seen_of_a_host(changes: dict[str, Any], expected: list[str
 def test_an_administrator_who_may_not_become_root_is_found() -> None:
     spec = {**known().spec, "users": [{**known().spec["users"][0], "admin": True}]}
     [one] = hosts.findings(TRAIN, facts(), known(spec=spec), moment_s=examples.NOW_S)
-    assert (str(one.code), one.where, one.actual) == ("CW745", "train-0: administrator ada", "may not become root")
+    assert (str(one.code), one.place, texts(one).actual) == ("CW745", "train-0: administrator ada", "may not become root")
     there = facts(groups={"cluster-admin": "cluster-admin:x:61000:ada"})
     assert list(hosts.findings(TRAIN, there, known(spec=spec), moment_s=examples.NOW_S)) == []
 
@@ -116,8 +118,8 @@ def test_an_administrator_who_may_not_become_root_is_found() -> None:
 def test_a_strangers_key_is_named_without_showing_it() -> None:
     key = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQDstrangers eve@home"
     [one] = hosts.findings(TRAIN, facts(root_keys=[examples.ADMIN_KEY, key]), known(), moment_s=examples.NOW_S)
-    assert one.where == "train-0: root's key gQDstrangers"
-    assert one.actual == "ssh-rsa … eve@home"
+    assert one.place == "train-0: root's key gQDstrangers"
+    assert texts(one).actual == "ssh-rsa … eve@home"
 
 
 def test_a_host_without_a_record_is_said_to_be_unchecked() -> None:
@@ -241,18 +243,18 @@ BLOCKS = [
 @pytest.mark.parametrize(("blocks", "expected"), BLOCKS)
 def test_keys_that_the_stack_put_into_homes_are_compared_and_no_others(blocks: dict[str, list[str] | None], expected: list[str]) -> None:
     found = hosts.findings(TRAIN, facts(user_keys=blocks), known(user_keys={"ada": PAIR}), moment_s=examples.NOW_S)
-    assert [f"{one.code} {one.where}" for one in found] == [
+    assert [f"{one.code} {one.place}" for one in found] == [
         line.replace("TE5AAAAPair", PAIR[-12:]).replace("AAAAstranger", "AAAAstranger"[-12:]) for line in expected
     ]
 
 
 def test_one_host_is_asked_for_keys_a_login_node_where_there_is_one() -> None:
     whole = known()
-    asked = hosts.asked_for_keys(whole)
+    asked = ssh_keys.asked_host(whole)
     assert asked is not None
     assert asked.name == "login-0"
     without = [host for host in whole.hosts if host.role != "access"]
-    other = hosts.asked_for_keys(known(hosts=tuple(without)))
+    other = ssh_keys.asked_host(known(hosts=tuple(without)))
     assert other is not None
     assert other.name == "control-0"
-    assert hosts.asked_for_keys(known(hosts=())) is None
+    assert ssh_keys.asked_host(known(hosts=())) is None

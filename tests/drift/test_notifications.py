@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stacks.drift import filters, notifications
-from stacks.drift.report import Layer
+from stacks.drift.layer import Layer
 from tests.drift.examples import finding, report
 
 A, B = finding("train-0: a"), finding("train-0: b")

@@ -11,7 +11,8 @@ import pytest
 
 from stacks.drift import filters, ignore, reports
 from stacks.drift.codes import Code
-from stacks.drift.report import Layer, Report
+from stacks.drift.layer import Layer
+from stacks.drift.report import Report
 from stacks.drift.reports import document, junit, markdown, sarif, summary, terminal
 from tests.drift.examples import finding, report
 
@@ -173,11 +174,11 @@ def test_the_verdict_names_what_could_not_be_checked_first() -> None:
 
 
 def test_a_layer_that_was_checked_in_part_shows_what_was_found_and_why_the_rest_was_not() -> None:
-    [cloud] = report(finding(layer=Layer.CLOUD), failed=(), layers=(Layer.CLOUD,)).results
+    [cloud] = report(finding(code=Code.RESOURCE_GONE), failed=(), layers=(Layer.CLOUD,)).results
     part = dataclasses.replace(cloud, failure="3 resources could not be looked at")
     assert summary.of_layer(part) == "could not be checked in full, 1 finding in what could"
     whole = dataclasses.replace(report(layers=(Layer.CLOUD,)), results=(part,))
     for form in (".txt", ".md", ".html"):
         text = reports.text(form, whole, ())
         assert "3 resources could not be looked at" in text
-        assert "CW721" in text
+        assert "CW701" in text

@@ -12,7 +12,7 @@ import yaml
 
 from stacks.cli import main
 from stacks.drift import schedule
-from stacks.drift.report import Layer
+from stacks.drift.layer import Layer
 
 WORDS = ("--notify-command", "mail -s '100% \"done\" $HOME' ada")
 

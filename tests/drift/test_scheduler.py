@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from stacks.drift import facts, slurm
-from stacks.drift.slurm import parse
+from stacks.drift.report import texts
+from stacks.drift.slurm import daemons, parse
 from tests.drift.examples import known, told
 from tests.playbooks import templates
 
@@ -221,7 +222,7 @@ def test_who_takes_a_limit_back_is_said(by_hand: str, way: str) -> None:
     changed = OF_PEOPLE["associations"].replace("node=2,gres/gpu=12", by_hand)
     [one] = slurm.findings(answers(**{**OF_PEOPLE, "associations": changed}), {slurm.CONF: CONF}, PEOPLE)[0]
     assert way in one.remedy.split("`")[1]
-    assert (one.desired, one.actual) == ("gres/gpu=12,node=2", by_hand)
+    assert (texts(one).desired, texts(one).actual) == ("gres/gpu=12,node=2", by_hand)
 
 
 def test_an_account_has_the_qualities_of_service_of_the_one_above_it() -> None:
@@ -257,7 +258,7 @@ TOPOLOGIES = [
 def test_the_network_as_the_scheduler_sees_it_is_the_configured_one(configured: str, answer: str, expected: list[str]) -> None:
     configuration = {slurm.CONF: CONF, **({slurm.TOPOLOGY_CONF: configured} if configured else {})}
     found, _ = slurm.findings(answers(topology=answer), configuration, SPEC)
-    assert [f"{one.code} {one.where}" for one in found] == expected
+    assert [f"{one.code} {one.place}" for one in found] == expected
 
 
 HELD = "Reason=clusterwright: train is held until 21 Nov 23:00 UTC: no capacity [root@2026-11-21T22:50:00]"
@@ -344,5 +345,5 @@ def test_the_controller_that_serves_is_believed_and_else_one_that_answers(gave: 
 
 @pytest.mark.parametrize(("serving", "said"), [((), False), (("control-0",), False), (("control-1",), True)])
 def test_a_second_controller_that_serves_is_told_and_no_drift(serving: tuple[str, ...], said: bool) -> None:
-    told_of = [one.where for one in slurm.taken_over(TWO, serving)]
+    told_of = [one.where for one in daemons.taken_over(TWO, serving)]
     assert told_of == (["which controller serves"] if said else [])

@@ -13,7 +13,8 @@ from components.elastic.fleets.aws import Aws
 from components.elastic.memory import Launch
 from stacks.cli.drift import status
 from stacks.drift import detect
-from stacks.drift.report import Layer, Report, Result
+from stacks.drift.layer import Layer
+from stacks.drift.report import Report, Result, texts
 from tests.components.aws.standing import Standing
 from tests.drift import planted_in_cloud
 from tests.drift.simulated import PROGRAM
@@ -90,7 +91,7 @@ def look(stack: Standing) -> Report:
 
 
 def lines(report: Report) -> list[str]:
-    return [f"{one.level} {one.code} {one.where}" for one in report.findings]
+    return [f"{one.level} {one.code} {one.place}" for one in report.findings]
 
 
 def only(report: Report) -> Result:
@@ -185,8 +186,8 @@ def test_changed_code_and_a_changed_world_are_told_apart(stack: Standing, cloud:
     kind = "aws:fsx/lustreFileSystem:LustreFileSystem data-file-system"
     assert set(lines(report)) == {f"warning CW702 {kind}: storageCapacity", f"note CW703 {kind}"}
     world, code = report.findings
-    assert (world.desired, world.recorded, world.actual) == ("7200", "4800", "9600")
-    assert (code.desired, code.recorded) == ("7200", "4800")
+    assert texts(world) == ("7200", "4800", "9600")
+    assert (texts(code).desired, texts(code).recorded) == ("7200", "4800")
 
 
 def test_a_program_that_is_broken_hides_nothing_of_the_world(stack: Standing, cloud: SimulatedCloud) -> None:

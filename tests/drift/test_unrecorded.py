@@ -3,6 +3,7 @@
 from blueprints.finding import Level
 from components.discovery import Attachment, Attachments, Deviation, Instances, Stray
 from stacks.drift import attached, unrecorded
+from stacks.drift.report import texts
 from tests.drift.examples import told
 
 
@@ -11,7 +12,7 @@ def test_a_stray_is_a_warning_and_a_deviation_names_what_differs() -> None:
     found, unchecked = unrecorded.findings(seen)
     assert told(found) == [("CW706", "instance i-1"), ("CW707", "instance i-2 (train-0): security groups")]
     assert found[0].level is Level.WARNING
-    assert (found[1].desired, found[1].actual) == ("sg-hosts", "sg-open")
+    assert (texts(found[1]).desired, texts(found[1]).actual) == ("sg-hosts", "sg-open")
     assert [(one.where, one.why) for one in unchecked] == [("instance i-3", "it starts")]
 
 

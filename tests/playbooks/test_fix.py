@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from stacks.drift import fix
 from tests.playbooks import templates
 
 LOST = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
@@ -21,15 +22,19 @@ esac
 """
 
 
-def put_right(tmp_path: pathlib.Path, *, controllers: Mapping[str, Mapping[str, object]], **environment: str) -> set[str]:
-    """Run the playbook for two compute nodes and the second controller; give the hosts on which the command ran."""
+def put_right(tmp_path: pathlib.Path, *, controllers: Mapping[str, Mapping[str, object]], suffix: str = "", **environment: str) -> set[str]:
+    """Run the playbook for two compute nodes and the second controller; give the files that the commands made, one for each host.
+
+    Args:
+        suffix: ends the name of each file.
+    """
     programs, done = tmp_path / "bin", tmp_path / "done"
     programs.mkdir()
     done.mkdir()
     for name in ("squeue", "scontrol"):
         (programs / name).write_text(ANSWERS)
         (programs / name).chmod(0o755)
-    steps = {name: {"drift_steps": [["touch", str(done / name)]]} for name in ("train-0", "train-1", "control-1")}
+    steps = {name: {"drift_steps": fix.encode([["touch", str(done / f"{name}{suffix}")]])} for name in ("train-0", "train-1", "control-1")}
     here = {"ansible_connection": "local"}
     compute = {name: {**here, **steps[name], "drift_is_compute": True} for name in ("train-0", "train-1")}
     control = {name: {**here, **steps.get(name, {}), **one} for name, one in controllers.items()}
@@ -55,3 +60,10 @@ def test_a_node_with_jobs_is_left_alone_and_others_are_not(tmp_path: pathlib.Pat
 
 def test_where_no_controller_answers_no_node_is_touched(tmp_path: pathlib.Path) -> None:
     assert put_right(tmp_path, controllers={"control-0": {}, "control-1": {}}, SLURM_IS_SILENT="yes") == {"control-1"}
+
+
+@pytest.mark.parametrize(
+    "suffix", ["{{ lookup('pipe', 'touch harm') }}", "{% raw %}", "$(touch harm)", "'; touch harm; '", " with spaces", "-leading", ": colon", "line\nbreak"]
+)
+def test_a_file_name_is_neither_a_template_nor_a_shell_command(tmp_path: pathlib.Path, suffix: str) -> None:
+    assert put_right(tmp_path, controllers={"control-0": {}, "control-1": {}}, suffix=suffix) == {f"train-0{suffix}", f"control-1{suffix}"}

@@ -1,27 +1,46 @@
-"""Findings about files, folders, links and what they stand for: units that are enabled or masked. Pure."""
+"""Files, folders and links that differ from the host's record, and what links mean: units that are enabled or masked. Pure."""
 
 import difflib
 import re
+import shlex
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+from blueprints.finding import Finding
+from blueprints.finding.subject import HostFile, Unit
+from blueprints.finding.values import FileState, UnitState, Value
 
 from .. import rules
 from ..codes import Code
 from ..differences import shown
-from ..report import Drift, Layer, drift
+from ..report import drift
 
-WANTED_UNIT = re.compile(r"/etc/systemd/(?:system|user)/[^/]+\.(?:wants|requires)/(?P<unit>[^/]+)")
-UNIT_LINK = re.compile(r"/etc/systemd/system/(?P<unit>[^/]+\.(?:service|timer|socket|mount|automount|target|path))")
+WANTED_UNIT = re.compile(r"/etc/systemd/(?P<manager>system|user)/[^/]+\.(?:wants|requires)/(?P<unit>[^/]+)", re.DOTALL)
+UNIT_LINK = re.compile(r"/etc/systemd/system/(?P<unit>[^/]+\.(?:service|timer|socket|mount|automount|target|path))", re.DOTALL)
 MASK = "/dev/null"
-_BACK = {("enabled", "disabled"): "enable", ("disabled", "enabled"): "disable", ("plain", "masked"): "unmask", ("masked", "plain"): "mask"}
-"""State of a unit before and now → what `systemctl` is told to put it back."""
+VERBS = {
+    (UnitState.ENABLED, UnitState.DISABLED): "enable",
+    (UnitState.DISABLED, UnitState.ENABLED): "disable",
+    (UnitState.PLAIN, UnitState.MASKED): "unmask",
+    (UnitState.MASKED, UnitState.PLAIN): "mask",
+}
+"""State of a unit before and now → the verb of `systemctl` that restores the first."""
 LINES_SHOWN = 3
-BACK_IF_WRITTEN = "`clusterwright up` writes it where its host is finished anew; or put it back by hand, or build the host anew"
-BACK_IF_INSTALLED = "put it back as it was, or build the host anew; if it shall stay, put it into a role"
+RESTORED_BY_UP = "`clusterwright up` writes it again when it configures the host; or restore it by hand, or rebuild the host"
+RESTORED_BY_HAND = "restore it, or rebuild the host; to keep the change, put it into a role"
 
 
-def findings(host: str, differences: list[dict[str, Any]]) -> Iterator[Drift]:
-    """Say what became of recorded places.
+class Enablement(NamedTuple):
+    """What a link of systemd means."""
+
+    unit: Unit
+    what: str
+    recorded: UnitState
+    actual: UnitState
+
+
+def findings(host: str, differences: list[dict[str, Any]]) -> Iterator[Finding]:
+    """Describe the recorded paths that differ.
 
     Args:
         differences: as the module `drift_facts` gives them: path, recorded, actual, written.
@@ -30,20 +49,19 @@ def findings(host: str, differences: list[dict[str, Any]]) -> Iterator[Drift]:
         yield _finding(host, one["path"], one["recorded"], one["actual"], is_written=one["written"])
 
 
-def _finding(host: str, path: str, recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None, *, is_written: bool) -> Drift:
-    if enablement := _enablement(path, recorded, actual):
+def _finding(host: str, path: str, recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None, *, is_written: bool) -> Finding:
+    if enablement := _enablement(host, path, recorded, actual):
         unit, what, was, became = enablement
-        remedy = f"`systemctl {_BACK[was, became]} {unit}` on {host}"
-        return drift(Layer.HOSTS, Code.UNIT_ENABLEMENT, f"{host}: unit {unit}", what, remedy=remedy, desired=was, recorded=was, actual=became)
-    code, what = _told(recorded, actual)
+        remedy = f"`{shlex.join(systemctl(unit, was, became))}` on {host}"
+        return drift(Code.UNIT_ENABLEMENT, unit, what, remedy=remedy, desired=was, recorded=was, actual=became)
+    code, what = _difference(recorded, actual)
     rule = rules.place_rule(path)
     before, now = _sides(recorded, actual)
     return drift(
-        Layer.HOSTS,
         code,
-        f"{host}: {path}",
+        HostFile(host, path),
         what + (f"; {rule.why}" if rule else ""),
-        remedy=BACK_IF_WRITTEN if is_written else BACK_IF_INSTALLED,
+        remedy=RESTORED_BY_UP if is_written else RESTORED_BY_HAND,
         desired=before,
         recorded=before,
         actual=now,
@@ -51,33 +69,42 @@ def _finding(host: str, path: str, recorded: Mapping[str, Any] | None, actual: M
     )
 
 
-def _enablement(path: str, recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> tuple[str, str, str, str] | None:
-    """Read links of systemd as what they mean: unit, what happened, state before and now."""
+def systemctl(unit: Unit, recorded: UnitState, actual: UnitState) -> tuple[str, ...]:
+    """Give the command that restores whether a unit is enabled or masked."""
+    manager = ("--global",) if unit.is_of_users else ()
+    return ("systemctl", *manager, VERBS[recorded, actual], "--", unit.name)
+
+
+def _enablement(host: str, path: str, recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> Enablement | None:
+    """Read links of systemd as what they mean."""
     links = [place["link"] for place in (recorded, actual) if place and place["kind"] == "link"]
     if len(links) != (recorded is not None) + (actual is not None):
         return None
     if matched := WANTED_UNIT.fullmatch(path):
         if recorded and actual:
             return None
-        return (
-            (matched["unit"], "the unit was disabled", "enabled", "disabled") if recorded else (matched["unit"], "the unit was enabled", "disabled", "enabled")
-        )
+        unit = Unit(host, matched["unit"], is_of_users=matched["manager"] == "user")
+        if recorded:
+            return Enablement(unit, "the unit was disabled", UnitState.ENABLED, UnitState.DISABLED)
+        return Enablement(unit, "the unit was enabled", UnitState.DISABLED, UnitState.ENABLED)
     if (matched := UNIT_LINK.fullmatch(path)) and MASK in links:
-        masked = actual is not None and actual["link"] == MASK
-        return (matched["unit"], "the unit was masked", "plain", "masked") if masked else (matched["unit"], "the unit was unmasked", "masked", "plain")
+        unit = Unit(host, matched["unit"])
+        if actual is not None and actual["link"] == MASK:
+            return Enablement(unit, "the unit was masked", UnitState.PLAIN, UnitState.MASKED)
+        return Enablement(unit, "the unit was unmasked", UnitState.MASKED, UnitState.PLAIN)
     return None
 
 
-def _told(recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> tuple[Code, str]:
+def _difference(recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> tuple[Code, str]:
     if recorded is None:
         kind = (actual or {})["kind"]
-        return Code.FILE_ADDED, f"a {kind} is there that nothing recorded put there"
+        return Code.FILE_ADDED, f"a {kind} was added"
     if actual is None:
         return Code.FILE_GONE, f"the {recorded['kind']} is gone"
     if recorded["kind"] != actual["kind"]:
         return Code.FILE_KIND, f"a {actual['kind']} is in the place of a {recorded['kind']}"
     if recorded["kind"] == "link":
-        return Code.FILE_KIND, "the link leads elsewhere"
+        return Code.FILE_KIND, "the link points elsewhere"
     if recorded.get("sha256") != actual.get("sha256"):
         return Code.FILE_CHANGED, "the file has another content"
     return Code.FILE_ATTRIBUTES, f"the {recorded['kind']} has another {' and '.join(_attributes(recorded, actual))}"
@@ -87,8 +114,8 @@ def _attributes(recorded: Mapping[str, Any], actual: Mapping[str, Any]) -> list[
     return [name for name in ("mode", "owner", "group") if recorded.get(name) != actual.get(name)]
 
 
-def _sides(recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> tuple[str | None, str | None]:
-    """Write both sides: the lines that differ where both texts are known, else what describes the place."""
+def _sides(recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> tuple[Value | None, Value | None]:
+    """Give both sides: the lines that differ where both texts are known, else a description."""
     if recorded and actual and recorded["kind"] == actual["kind"] == "file" and recorded.get("sha256") != actual.get("sha256"):
         if "text" in recorded and "text" in actual:
             return changed_lines(recorded["text"], actual["text"])
@@ -113,9 +140,9 @@ def _joined(lines: list[str]) -> str:
     return shown((" ¶ ".join(kept[:LINES_SHOWN]) or "no such line") + more) or ""
 
 
-def _described(place: Mapping[str, Any] | None) -> str | None:
+def _described(place: Mapping[str, Any] | None) -> Value | None:
     if place is None:
         return None
     if place["kind"] == "link":
         return f"link to {place['link']}"
-    return f"{place['kind']}, {place['mode']} {place['owner']}:{place['group']}"
+    return FileState(place["kind"], place["mode"], place["owner"], place["group"])

@@ -7,7 +7,7 @@ from blueprints.finding import Level
 
 from ...render import html
 from .. import history
-from ..report import Report, Result
+from ..report import Report, Result, fingerprint
 from . import summary
 
 RUNS_SHOWN = 30
@@ -32,6 +32,7 @@ def write(report: Report, runs: Sequence[history.Run]) -> str:
         levels=tuple(Level),
         layers=[(result.layer, _found(result), f"{result.seconds:.1f} s") for result in report.results],
         sides=summary.sides,
+        fingerprint=fingerprint,
         rest=_rest(report),
         bars=[*_bars(latest)],
         bars_text=f"The last {len(latest)} checks found {', '.join(str(sum(run.counts.values())) for run in latest)}",
@@ -50,8 +51,8 @@ def _found(result: Result) -> str:
 
 def _rest(report: Report) -> tuple[tuple[str, str, str, tuple[str, ...], list[tuple[str, ...]]], ...]:
     """Give what is not drift now: key, title, caption, head and rows of each table."""
-    ignored = [(str(one.finding.code), one.finding.where, one.reason, str(one.until or "no end")) for one in report.ignored]
-    waiting = [(str(finding.code), finding.where, finding.what, str(count)) for finding, count in report.waiting]
+    ignored = [(str(one.finding.code), one.finding.place, one.reason, str(one.until or "no end")) for one in report.ignored]
+    waiting = [(str(finding.code), finding.place, finding.what, str(count)) for finding, count in report.waiting]
     unchecked = [(str(one.layer), one.where, one.why) for one in report.unchecked]
     return (
         ("ignored", "Ignored", "Findings that the ignore file covers", ("code", "where", "reason", "until"), [*ignored]),

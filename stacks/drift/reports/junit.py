@@ -2,7 +2,7 @@
 
 import xml.etree.ElementTree as ET
 
-from ..report import Report, Result
+from ..report import Report, Result, fingerprint, layer_of
 from . import summary
 
 
@@ -26,12 +26,12 @@ def _suite(suites: ET.Element, result: Result, report: Report) -> dict[str, int]
     if result.failure:
         ET.SubElement(whole, "error", message=_clean(result.failure.splitlines()[0]), type="unchecked").text = _clean(result.failure)
     for finding in result.findings:
-        case = _case(suite, result, f"{finding.code} {finding.where}")
+        case = _case(suite, result, f"{finding.code} {finding.place}")
         said = "\n".join(
-            [finding.what, *(f"{label}: {value}" for label, value in summary.sides(finding)), f"do: {finding.remedy}", f"fingerprint: {finding.fingerprint}"]
+            [finding.what, *(f"{label}: {value}" for label, value in summary.sides(finding)), f"do: {finding.remedy}", f"fingerprint: {fingerprint(finding)}"]
         )
         ET.SubElement(case, "failure", message=_clean(finding.what), type=str(finding.level)).text = _clean(said)
-    skipped = [(f"{one.finding.code} {one.finding.where}", f"ignored: {one.reason}") for one in report.ignored if one.finding.layer is result.layer]
+    skipped = [(f"{one.finding.code} {one.finding.place}", f"ignored: {one.reason}") for one in report.ignored if layer_of(one.finding) is result.layer]
     skipped += [(one.where, f"not checked: {one.why}") for one in result.unchecked]
     for name, reason in skipped:
         ET.SubElement(_case(suite, result, name), "skipped", message=_clean(reason))

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from blueprints import display
+from blueprints.finding import Finding
 
-from ..report import Drift, Report, Result
+from ..report import Report, Result, fingerprint, texts
 from . import summary
 
 SIGNS = {"error": "🔴", "warning": "🟡", "note": "🔵"}
@@ -20,7 +21,7 @@ def write(report: Report, *, show_ignored: bool = False) -> str:
             head = ("", "where", "what", "should be", "is", "do")
             lines += _table(head, [_row(finding, report) for finding in result.findings])
     if show_ignored and report.ignored:
-        rows = [(str(one.finding.code), one.finding.where, one.reason, str(one.until or "no end")) for one in report.ignored]
+        rows = [(str(one.finding.code), one.finding.place, one.reason, str(one.until or "no end")) for one in report.ignored]
         lines += ["", "## Ignored", "", *_table(("code", "where", "reason", "until"), rows)]
     if report.unchecked:
         unchecked = [(str(one.layer), one.where, one.why) for one in report.unchecked]
@@ -32,11 +33,12 @@ def _result(result: Result) -> str:
     return f"{summary.of_layer(result)}: {result.failure}" if result.failure else summary.of_layer(result)
 
 
-def _row(finding: Drift, report: Report) -> tuple[str, ...]:
-    new = " (new)" if report.fresh is not None and finding.fingerprint in report.fresh else ""
-    should = finding.desired if finding.desired is not None else finding.recorded
+def _row(finding: Finding, report: Report) -> tuple[str, ...]:
+    new = " (new)" if report.fresh is not None and fingerprint(finding) in report.fresh else ""
+    values = texts(finding)
+    should = values.desired if values.desired is not None else values.recorded
     sign = f"{SIGNS[finding.level]} {finding.level} {finding.code}{new}"
-    return (sign, finding.where, finding.what, should or "", finding.actual or "nothing", finding.remedy)
+    return (sign, finding.place, finding.what, should or "", values.actual or "nothing", finding.remedy)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -4,10 +4,10 @@ import importlib.metadata
 import json
 from typing import Any
 
-from blueprints.finding import Level
+from blueprints.finding import Finding, Level
 
-from ..codes import Code
-from ..report import Drift, Report
+from ..codes import Code, code_of
+from ..report import Report, fingerprint, layer_of, texts
 from . import summary
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -26,7 +26,7 @@ def write(report: Report) -> str:
 def as_record(report: Report) -> dict[str, Any]:
     """Turn the report into SARIF's object."""
     shown = [*report.findings, *(one.finding for one in report.ignored)]
-    used = sorted({finding.code for finding in shown})
+    used = sorted({code_of(finding.code) for finding in shown})
     results = [_result(finding, report, used) for finding in report.findings]
     results += [{**_result(one.finding, report, used), "suppressions": [{"kind": "external", "justification": one.reason}]} for one in report.ignored]
     run = {
@@ -56,25 +56,25 @@ def _rule(code: Code) -> dict[str, Any]:
     }
 
 
-def _result(finding: Drift, report: Report, used: list[Code]) -> dict[str, Any]:
-    said = ". ".join([f"{finding.where}: {finding.what}", *(f"{label}: {value}" for label, value in summary.sides(finding)), f"Do: {finding.remedy}"])
+def _result(finding: Finding, report: Report, used: list[Code]) -> dict[str, Any]:
+    said = ". ".join([f"{finding.place}: {finding.what}", *(f"{label}: {value}" for label, value in summary.sides(finding)), f"Do: {finding.remedy}"])
     result: dict[str, Any] = {
         "ruleId": str(finding.code),
-        "ruleIndex": used.index(finding.code),
+        "ruleIndex": used.index(code_of(finding.code)),
         "level": str(finding.level),
         "message": {"text": said},
         "locations": [
             {
                 # Code scanning wants a file; the stack's settings are where the cluster begins.
                 "physicalLocation": {"artifactLocation": {"uri": f"stacks/Pulumi.{report.stack}.yaml"}, "region": {"startLine": 1}},
-                "logicalLocations": [{"fullyQualifiedName": f"{finding.layer}/{finding.where}", "kind": "resource"}],
+                "logicalLocations": [{"fullyQualifiedName": f"{layer_of(finding)}/{finding.place}", "kind": "resource"}],
             }
         ],
-        "partialFingerprints": {FINGERPRINT: finding.fingerprint, CODE_SCANNING_FINGERPRINT: f"{finding.fingerprint}:1"},
-        "properties": {"layer": str(finding.layer), "desired": finding.desired, "recorded": finding.recorded, "actual": finding.actual},
+        "partialFingerprints": {FINGERPRINT: fingerprint(finding), CODE_SCANNING_FINGERPRINT: f"{fingerprint(finding)}:1"},
+        "properties": {"layer": str(layer_of(finding)), **texts(finding)._asdict()},
     }
     if report.fresh is not None:
-        result["baselineState"] = "new" if finding.fingerprint in report.fresh else "unchanged"
+        result["baselineState"] = "new" if fingerprint(finding) in report.fresh else "unchanged"
     return result
 
 

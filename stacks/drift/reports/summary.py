@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from blueprints.finding import Level
+from blueprints.finding import Finding, Level
 
-from ..report import Drift, Report, Result
+from ..report import Report, Result, texts
 
 
 def verdict(report: Report) -> str:
@@ -52,14 +52,15 @@ def figures(report: Report) -> Iterator[str]:
     yield f"{report.seconds:.1f} s"
 
 
-def sides(finding: Drift) -> Iterator[tuple[str, str]]:
-    """Give what should be, what was and what is, each once: where the first two are the same, as one."""
-    if finding.desired is not None and finding.desired == finding.recorded:
-        yield "desired and recorded", finding.desired
+def sides(finding: Finding) -> Iterator[tuple[str, str]]:
+    """Label what should be, what was recorded and what is; equal values come once, under both labels."""
+    desired, recorded, actual = texts(finding)
+    if desired is not None and desired == recorded:
+        yield "desired and recorded", desired
     else:
-        if finding.desired is not None:
-            yield "desired", finding.desired
-        if finding.recorded is not None:
-            yield "recorded", finding.recorded
-    if (finding.desired, finding.recorded, finding.actual) != (None, None, None):
-        yield "actual", "nothing" if finding.actual is None else finding.actual
+        if desired is not None:
+            yield "desired", desired
+        if recorded is not None:
+            yield "recorded", recorded
+    if (desired, recorded, actual) != (None, None, None):
+        yield "actual", "nothing" if actual is None else actual

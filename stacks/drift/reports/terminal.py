@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from blueprints import display
-from blueprints.finding import Level
+from blueprints.finding import Finding, Level
 
-from ..report import Drift, Report, Result
+from ..report import Report, Result, fingerprint
 from . import summary
 
 COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "cyan"}
@@ -26,10 +26,10 @@ def write(report: Report, *, colour: bool = False, show_ignored: bool = False) -
         lines += ["", paint("Ignored", "bold")]
         for one in report.ignored:
             until = f", until {one.until}" if one.until else ""
-            lines += [f"  {one.finding.code} {display.printable(one.finding.where)}: {display.printable(one.reason)}{until}"]
+            lines += [f"  {one.finding.code} {display.printable(one.finding.place)}: {display.printable(one.reason)}{until}"]
     if report.waiting:
         lines += ["", paint("Seen, not yet often enough", "bold")]
-        lines += [f"  {finding.code} {display.printable(finding.where)}: {display.printable(finding.what)} (run {count})" for finding, count in report.waiting]
+        lines += [f"  {finding.code} {display.printable(finding.place)}: {display.printable(finding.what)} (run {count})" for finding, count in report.waiting]
     if report.unchecked:
         lines += ["", paint("Not checked", "bold")]
         lines += [f"  {one.layer}: {display.printable(one.where)}: {display.printable(one.why)}" for one in report.unchecked]
@@ -47,12 +47,12 @@ def _layer(result: Result, report: Report, paint: display.Paint, told: set[str])
             yield f"  {paint(display.printable(line), 'red')}"
     told.add(result.failure)
     for finding in result.findings:
-        yield from _finding(finding, paint, is_new=report.fresh is not None and finding.fingerprint in report.fresh)
+        yield from _finding(finding, paint, is_new=report.fresh is not None and fingerprint(finding) in report.fresh)
 
 
-def _finding(finding: Drift, paint: display.Paint, *, is_new: bool) -> Iterator[str]:
+def _finding(finding: Finding, paint: display.Paint, *, is_new: bool) -> Iterator[str]:
     new = " (new)" if is_new else ""
-    yield f"  {paint(f'{finding.level}:', COLOURS[finding.level])} {paint(display.printable(finding.where), 'bold')}: {display.printable(finding.what)} [{finding.code}]{new}"
+    yield f"  {paint(f'{finding.level}:', COLOURS[finding.level])} {paint(display.printable(finding.place), 'bold')}: {display.printable(finding.what)} [{finding.code}]{new}"
     for label, value in summary.sides(finding):
         yield f"    {label}: {display.printable(value)}"
     yield f"    do: {display.printable(finding.remedy)}"

@@ -10,7 +10,7 @@ import yaml
 
 from components import registry
 
-from ..report import Layer
+from ..layer import Layer
 
 KEEP_DAYS = 30
 SETTLE_S = 600

@@ -1,11 +1,16 @@
-"""The part of the scheduler layer about accounts, users and QOS: the blueprint against what slurmdbd says. Pure."""
+"""Accounts, users and QOS of slurmdbd, compared with the blueprint. Pure."""
 
+import dataclasses
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from blueprints.finding import Finding
+from blueprints.finding.subject import Membership, ObjectKind, SchedulerObject
+
 from .. import role_defaults
 from ..codes import Code
-from ..report import Drift, Layer, drift
+from ..report import drift
 from . import parse
 
 BUILT_IN_ACCOUNT, BUILT_IN_QOS = "root", "normal"
@@ -21,10 +26,14 @@ QOS_FIELDS = frozenset({"priority", "maxwall", "maxtrespu", "maxjobspu", "preemp
 ACCOUNT_RESOURCES = frozenset({"gres/gpu", "node"})
 ADMINISTRATOR, NO_RIGHTS = "Administrator", "None"
 NOT_SET = "no limit"
-UP = "`clusterwright up` sets it when the controller is finished anew; `sacctmgr` on the controller sets it now"
+UP = "`clusterwright up` sets it when it configures the controller"
+NO_LIMIT = "-1"
+"""With which sacctmgr(1) clears a limit."""
+SET_NAMES = {"parentname": "parent"}
+"""What sacctmgr calls a field when it sets it, where it lists it under another name."""
 
 
-def findings(answers: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Drift]:
+def findings(answers: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Finding]:
     """Compare accounts, members, limits, rights and QOS."""
     rows = [row for row in parse.parse_rows(answers["associations"]["text"], *ASSOCIATION) if row["cluster"] == spec["name"]]
     described = {row["account"]: row for row in parse.parse_rows(answers["accounts"]["text"], "account", "description", "organization")}
@@ -36,30 +45,25 @@ def findings(answers: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) 
     yield from _qos({row["name"]: row for row in parse.parse_rows(answers["qos"]["text"], *QOS)}, spec)
 
 
-def _accounts(rows: list[dict[str, str]], described: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Drift]:
+def _accounts(rows: list[dict[str, str]], described: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Finding]:
     wanted = {account["name"]: account for account in spec["accounts"]}
     present = {row["account"] for row in rows} - {BUILT_IN_ACCOUNT}
     organization = role_defaults.defaults("accounting")["accounting_organization"]
     for name in sorted({*wanted, *present}):
-        where = f"account {name}"
         if name not in present:
-            yield drift(
-                Layer.SCHEDULER, Code.ACCOUNT_MISSING, where, "the account is gone: its users can't run jobs", remedy=UP, desired="there", recorded="there"
-            )
+            yield drift(Code.ACCOUNT_MISSING, _account(name), "the account is gone: its users can't run jobs", remedy=UP, desired="there", recorded="there")
         elif name not in wanted:
-            remedy = f"add it to the blueprint, or `sacctmgr delete account {name}`"
-            yield drift(
-                Layer.SCHEDULER, Code.ACCOUNT_ADDED, where, "the account was added by hand", remedy=remedy, actual=described.get(name, {}).get("description")
-            )
+            remedy = f"add it to the blueprint, or `{shlex.join(['sacctmgr', 'delete', 'account', 'where', f'name={name}'])}`"
+            yield drift(Code.ACCOUNT_ADDED, _account(name), "the account was added by hand", remedy=remedy, actual=described.get(name, {}).get("description"))
         else:
             for field, value in (("description", wanted[name]["description"].lower()), ("organization", organization.lower())):
                 actual = described.get(name, {}).get(field)
                 if actual is not None and actual.lower() != value:  # sacctmgr keeps text in lower case
                     what = f"the account has another {field}"
-                    yield drift(Layer.SCHEDULER, Code.ACCOUNT_CHANGED, f"{where}: {field}", what, remedy=UP, desired=value, recorded=value, actual=actual)
+                    yield drift(Code.ACCOUNT_CHANGED, _account(name, field), what, remedy=UP, desired=value, recorded=value, actual=actual)
 
 
-def _members(rows: list[dict[str, str]], spec: Mapping[str, Any]) -> Iterator[Drift]:
+def _members(rows: list[dict[str, str]], spec: Mapping[str, Any]) -> Iterator[Finding]:
     wanted = {(account["name"], user) for account in spec["accounts"] for user in account["users"]}
     listed = {account["name"] for account in spec["accounts"]}
     present = {(row["account"], row["user"]) for row in rows if row["user"] and row["account"] != BUILT_IN_ACCOUNT}
@@ -67,25 +71,30 @@ def _members(rows: list[dict[str, str]], spec: Mapping[str, Any]) -> Iterator[Dr
     for account, user in sorted(wanted - present):
         if account in accounts:  # of an account that is gone, that is said once
             what = "the user has lost the account: jobs are refused"
-            yield drift(Layer.SCHEDULER, Code.MEMBER_MISSING, f"account {account}: user {user}", what, remedy=UP, desired="member", recorded="member")
+            yield drift(Code.MEMBER_MISSING, Membership(account, user), what, remedy=UP, desired="member", recorded="member")
     for account, user in sorted(present - wanted):
         if account in listed:
-            remedy = f"add the user to the account in the blueprint, or `sacctmgr delete user {user} account={account}`"
-            yield drift(
-                Layer.SCHEDULER, Code.MEMBER_ADDED, f"account {account}: user {user}", "the user was given the account by hand", remedy=remedy, actual="member"
-            )
+            remedy = f"add the user to the account in the blueprint, or `{shlex.join(['sacctmgr', 'delete', 'user', 'where', f'name={user}', f'account={account}'])}`"
+            yield drift(Code.MEMBER_ADDED, Membership(account, user), "the user was given the account by hand", remedy=remedy, actual="member")
 
 
-def _limits(rows: list[dict[str, str]], spec: Mapping[str, Any]) -> Iterator[Drift]:
+def _account(name: str, field: str = "") -> SchedulerObject:
+    return SchedulerObject(ObjectKind.ACCOUNT, name, field)
+
+
+def _limits(rows: list[dict[str, str]], spec: Mapping[str, Any]) -> Iterator[Finding]:
     accounts = {account["name"]: account for account in spec["accounts"]}
     for row in rows:
         if row["account"] not in accounts:
             continue
         account, user = row["account"], row["user"]
-        whose = f"account {account}" + (f": user {user}" if user else "")
-        command = f"`sacctmgr modify {'user' if user else 'account'} where name={user or account} cluster={spec['name']}{f' account={account}' if user else ''} set …`"
-        wanted = NO_LIMITS if user else _wanted_of_account(accounts[account], spec)
-        yield from _differences(Code.ACCOUNT_CHANGED, whose, wanted, row, own=() if user else ACCOUNT_FIELDS, command=command)
+        if user:
+            command = ["sacctmgr", "modify", "user", "where", f"name={user}", f"account={account}", f"cluster={spec['name']}"]
+            yield from _differences(Code.ACCOUNT_CHANGED, Membership(account, user), NO_LIMITS, row, own=(), command=command)
+        else:
+            command = ["sacctmgr", "modify", "account", "where", f"name={account}", f"cluster={spec['name']}"]
+            wanted = _wanted_of_account(accounts[account], spec)
+            yield from _differences(Code.ACCOUNT_CHANGED, _account(account), wanted, row, own=ACCOUNT_FIELDS, command=command)
 
 
 def _wanted_of_account(account: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, str]:
@@ -103,7 +112,7 @@ def _wanted_of_account(account: Mapping[str, Any], spec: Mapping[str, Any]) -> d
 
 
 def _qualities(account: Mapping[str, Any], spec: Mapping[str, Any]) -> Sequence[str]:
-    """Give the QOS that jobs of an account may have, the usual one first: its own, those of the account it is part of, or all; none where the blueprint knows none."""
+    """Give the QOS that jobs of an account may have, the default first: its own, else those of the account above it, else all; none where the blueprint names none."""
     by_name = {one["name"]: one for one in spec["accounts"]}
     named = spec.get("qos") or ()
     if not named and not any(one.get("qos") for one in spec["accounts"]):
@@ -116,32 +125,42 @@ def _qualities(account: Mapping[str, Any], spec: Mapping[str, Any]) -> Sequence[
     return (BUILT_IN_QOS, *(qos["name"] for qos in named))
 
 
-def _differences(code: Code, whose: str, wanted: Mapping[str, str], row: Mapping[str, str], *, own: Collection[str], command: str) -> Iterator[Drift]:
+def _differences(
+    code: Code, subject: SchedulerObject | Membership, wanted: Mapping[str, str], row: Mapping[str, str], *, own: Collection[str], command: Sequence[str]
+) -> Iterator[Finding]:
     """Compare field by field.
 
     Args:
-        own: the fields that the roles set; what is set in others is taken back by hand.
-        command: with which that is done on the controller.
+        own: the fields that the roles set. A person clears what is set in others.
+        command: begins the command of sacctmgr that sets a field.
     """
     for field, desired in wanted.items():
         actual = row.get(field, desired)
         if field in ("qos", "defaultqos") and not desired and actual == BUILT_IN_QOS:
-            continue  # said of it, or come to it from above: the same
+            continue  # an association shows it whether it was set or inherited
         if _same(field, desired, actual):
             continue
         by_hand = field == "grptres" and all(_resources(desired).get(name) == _resources(actual).get(name) for name in ACCOUNT_RESOURCES)
-        remedy = UP if field in own and not by_hand else f"{command} on the controller takes it back"
-        what = f"{field} was set by hand"
+        typed = f"`{shlex.join([*command, 'set', _assignment(field, desired, actual)])}` on the controller"
         yield drift(
-            Layer.SCHEDULER,
             code,
-            f"{whose}: {field}",
-            what,
-            remedy=remedy,
+            dataclasses.replace(subject, field=field),
+            f"{field} was set by hand",
+            remedy=f"{UP}; {typed} sets it now" if field in own and not by_hand else f"{typed} restores it",
             desired=desired or NOT_SET,
             recorded=desired or NOT_SET,
             actual=actual or NOT_SET,
         )
+
+
+def _assignment(field: str, desired: str, actual: str) -> str:
+    """Write what `sacctmgr modify … set` takes to change a field to the desired value."""
+    name = SET_NAMES.get(field, field)
+    if field in ("grptres", "maxtres", "maxtrespu"):
+        limits = {**dict.fromkeys(_resources(actual), NO_LIMIT), **_resources(desired)}
+        return f"{name}={','.join(f'{resource}={limit}' for resource, limit in limits.items())}"
+    cleared = "" if field in ("qos", "preempt") else NO_LIMIT
+    return f"{name}={desired or cleared}"
 
 
 def _same(field: str, desired: str, actual: str) -> bool:
@@ -165,18 +184,17 @@ def _number(limit: int | None) -> str:
     return "" if limit is None else str(limit)
 
 
-def _users(present: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Drift]:
+def _users(present: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Finding]:
     for user in spec["users"]:
         row = present.get(user["name"])
         if row is None:
-            continue  # without an account there is no user either; that is said of the account
+            continue  # without an account there is no user either; the finding about the account covers it
         if row["default"] != user["default_account"]:
             what = "jobs of this user count for another account by default"
-            where = f"user {user['name']}: default account"
+            subject = SchedulerObject(ObjectKind.USER, user["name"], "default account")
             yield drift(
-                Layer.SCHEDULER,
                 Code.ACCOUNT_CHANGED,
-                where,
+                subject,
                 what,
                 remedy=UP,
                 desired=user["default_account"],
@@ -189,36 +207,35 @@ def _users(present: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) ->
         if name == BUILT_IN_ACCOUNT or actual == desired:
             continue
         what = "the user may not administer the scheduler" if desired == ADMINISTRATOR else "the user may change accounting"
-        by_hand = f"`sacctmgr modify user {name} set adminlevel={desired.lower()}` on the controller"
+        by_hand = f"`{shlex.join(['sacctmgr', 'modify', 'user', 'where', f'name={name}', 'set', f'adminlevel={desired}'])}` on the controller"
         own = name in {user["name"] for user in spec["users"]} and ADMINISTRATOR in (desired, actual)
         yield drift(
-            Layer.SCHEDULER,
             Code.ADMIN_LEVEL,
-            f"user {name}: admin level",
+            SchedulerObject(ObjectKind.USER, name, "admin level"),
             what,
-            remedy=f"{by_hand} sets it now; `clusterwright up` does when the controller is finished anew" if own else by_hand,
+            remedy=f"{UP}; {by_hand} sets it now" if own else by_hand,
             desired=desired,
             recorded=desired,
             actual=actual,
         )
 
 
-def _qos(present: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Drift]:
+def _qos(present: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Finding]:
     named = {qos["name"]: qos for qos in spec.get("qos") or ()}
     for name in sorted({BUILT_IN_QOS, *named, *present}):
-        where = f"QOS {name}"
-        command = f"`sacctmgr modify qos where name={name} set …`"
+        subject = SchedulerObject(ObjectKind.QOS, name)
+        command = ["sacctmgr", "modify", "qos", "where", f"name={name}"]
         if name not in present:
             what = "the QOS that every association has is gone" if name == BUILT_IN_QOS else "the QOS is gone: jobs that name it are refused"
-            yield drift(Layer.SCHEDULER, Code.QOS_MISSING, where, what, remedy=UP, desired="there", recorded="there")
+            yield drift(Code.QOS_MISSING, subject, what, remedy=UP, desired="there", recorded="there")
         elif name in named:
-            yield from _differences(Code.QOS_CHANGED, where, _wanted_of_qos(named[name]), present[name], own=QOS_FIELDS, command=command)
+            yield from _differences(Code.QOS_CHANGED, subject, _wanted_of_qos(named[name]), present[name], own=QOS_FIELDS, command=command)
         elif name == BUILT_IN_QOS:
-            yield from _differences(Code.QOS_CHANGED, where, NO_QOS_LIMITS, present[name], own=(), command=command)
+            yield from _differences(Code.QOS_CHANGED, subject, NO_QOS_LIMITS, present[name], own=(), command=command)
         else:
-            remedy = f"add it to the blueprint, or `sacctmgr delete qos {name}`"
+            remedy = f"add it to the blueprint, or `{shlex.join(['sacctmgr', 'delete', 'qos', 'where', f'name={name}'])}`"
             actual = f"priority {present[name].get('priority', '')}"
-            yield drift(Layer.SCHEDULER, Code.QOS_ADDED, where, "the QOS was added by hand", remedy=remedy, actual=actual)
+            yield drift(Code.QOS_ADDED, subject, "the QOS was added by hand", remedy=remedy, actual=actual)
 
 
 def _wanted_of_qos(qos: Mapping[str, Any]) -> dict[str, str]:

@@ -117,38 +117,6 @@ def same(name: str, configured: str, actual: str) -> bool:
 ADDED_TO = frozenset({"AccountingStorageTRES", "GresTypes"})
 """Lists to which Slurm adds entries of its own."""
 
-PARTITION_DEFAULTS = {
-    "AllowGroups": "ALL",
-    "AllowAccounts": "ALL",
-    "AllowQos": "ALL",
-    "AllocNodes": "ALL",
-    "Default": "NO",
-    "QoS": "N/A",
-    "DefaultTime": "NONE",
-    "DisableRootJobs": "NO",
-    "ExclusiveUser": "NO",
-    "GraceTime": "0",
-    "Hidden": "NO",
-    "LLN": "NO",
-    "MaxCPUsPerNode": "UNLIMITED",
-    "MaxNodes": "UNLIMITED",
-    "MaxTime": "UNLIMITED",
-    "OverSubscribe": "NO",
-    "PreemptMode": "OFF",
-    "PriorityJobFactor": "1",
-    "PriorityTier": "1",
-    "ReqResv": "NO",
-    "RootOnly": "NO",
-    "State": "UP",
-}
-"""What a partition has where slurm.conf says nothing (slurm.conf(5), partition configuration), in scontrol's words."""
-FOLLOWS_CONFIG = frozenset({"PreemptMode", "GraceTime", "DefaultTime"})
-"""Defaults that other parameters of the whole cluster can change; compared only where slurm.conf gives them for the partition."""
-
-NODE_FIELDS = {"Sockets": "", "CoresPerSocket": "", "ThreadsPerCore": "", "RealMemory": "", "Gres": "", "Feature": "", "Weight": "1"}
-"""Fields of a node that are compared, and what they are where slurm.conf says nothing."""
-LIVE_NAMES = {"Feature": "AvailableFeatures"}
-"""What scontrol calls a field of slurm.conf."""
 RUNTIME_DEFAULTS = {"SlurmctldDebug": "info", "DebugFlags": "(null)"}
 """Parameters that scontrol can set while the controller runs, and what they are where slurm.conf says nothing."""
 NOT_SHOWN = frozenset({"Include"})

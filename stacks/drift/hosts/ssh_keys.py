@@ -1,0 +1,72 @@
+"""SSH keys that may log in: as root, and as the cluster's users. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from blueprints.finding import Finding
+from blueprints.finding.subject import RootKey, UserKey
+
+from .. import role_defaults
+from ..codes import Code
+from ..record import Known, KnownHost
+from ..report import drift
+
+KEY_END_LENGTH = 12
+"""Characters of a key that a report shows."""
+
+
+def of_root(host: str, lines: list[str], known: Known) -> Iterator[Finding]:
+    """Compare root's keys with the stack's own."""
+    keys = {_key(line): line for line in lines if line.strip() and not line.lstrip().startswith("#")}
+    own = _key(known.admin_public)
+    for key, line in sorted(keys.items()):
+        if key != own:
+            comment = line.split()[-1] if len(line.split()) > 2 else key[:24]
+            remedy = f"remove the line from /root/.ssh/authorized_keys on {host}, and find out who wrote it"
+            what = "somebody else's key may log in as root"
+            yield drift(Code.ROOT_KEY, RootKey(host, _end(key)), what, remedy=remedy, actual=f"{key.split()[0]} … {comment}")
+    if own and own not in keys:
+        what = "the stack's own key may not log in as root any more"
+        remedy = "put the stack's key into /root/.ssh/authorized_keys, or rebuild the host"
+        yield drift(Code.ROOT_KEY, RootKey(host), what, remedy=remedy, desired="there", recorded="there")
+
+
+def of_users(blocks: Mapping[str, list[str] | None], known: Known) -> Iterator[Finding]:
+    """Compare the keys that the stack put into users' homes. A home that is missing shows as a missing mount."""
+    for user in known.spec["users"]:
+        lines = blocks.get(user["name"])
+        if lines is None:
+            continue
+        wanted = {_key(line) for line in (*user["ssh_keys"], known.user_keys.get(user["name"], "")) if line.strip()}
+        present = {_key(line) for line in lines}
+        path = f"{home(user)}/.ssh/authorized_keys"
+        for key in sorted(wanted - present):
+            remedy = "`clusterwright up` writes it again when it configures the controller"
+            what = "the stack's key of this user is gone: the user may not be able to log in"
+            yield drift(Code.USER_KEY, UserKey(user["name"], _end(key)), what, remedy=remedy, desired=f"in {path}", recorded=f"in {path}")
+        for key in sorted(present - wanted):
+            what = "a key that is not the stack's is in the stack's block: whoever has it may log in as this user"
+            yield drift(
+                Code.USER_KEY, UserKey(user["name"], _end(key)), what, remedy=f"remove the line from {path}, or add the key to the blueprint", actual=key
+            )
+
+
+def asked_host(known: Known) -> KnownHost | None:
+    """Give the host that is asked for users' keys: one that has their homes, login nodes first."""
+    in_order = sorted(known.hosts, key=lambda host: ("access", "control").index(host.role) if host.role in ("access", "control") else 2)
+    return next(iter(in_order), None)
+
+
+def home(user: Mapping[str, Any]) -> str:
+    return f"{role_defaults.defaults('users')['users_home']}/{user['name']}"
+
+
+def _end(key: str) -> str:
+    return key.split()[-1][-KEY_END_LENGTH:]
+
+
+def _key(line: str) -> str:
+    """Give type and body of a line of authorized_keys(5), without its options and comment."""
+    words = line.split()
+    start = next((place for place, word in enumerate(words) if word.startswith(("ssh-", "ecdsa-", "sk-"))), 0)
+    return " ".join(words[start : start + 2])
