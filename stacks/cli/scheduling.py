@@ -18,7 +18,7 @@ ON_A_MACHINE = ("systemd", "cron")
 
 
 def arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--as", dest="kind", choices=[*schedule.WRITERS], metavar="KIND", help=f"what runs the checks ({', '.join(schedule.WRITERS)})")
+    group.add_argument("--as", dest="kind", choices=[*schedule.KINDS], metavar="KIND", help=f"what runs the checks ({', '.join(schedule.KINDS)})")
     group.add_argument("--every", type=_every, default=schedule.HOUR_S, metavar="TIME", help="how often: 15m, 1h, 6h, 1d (default: 1h)")
     group.add_argument(
         "--to", type=Path, metavar="FOLDER", help="write the files below this folder (`/` puts them where they belong); without it they are shown"
@@ -37,7 +37,7 @@ def _every(word: str) -> int:
 def run(given: argparse.Namespace) -> int:
     if given.kind is None:
         raise Problem(
-            "nothing says what shall run the checks", why="each scheduler wants other files", remedy=f"add --as with one of {', '.join(schedule.WRITERS)}"
+            "nothing says what shall run the checks", why="each scheduler wants other files", remedy=f"add --as with one of {', '.join(schedule.KINDS)}"
         )
     if given.kind == "kubernetes" and not given.image:
         raise Problem(
