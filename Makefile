@@ -14,6 +14,8 @@ chosen = --stack $(STACK) $(if $(BLUEPRINT),--blueprint $(BLUEPRINT)) $(ARGS)
 pytest = $(activated) exec python -m pytest $(ARGS)
 # Tests that share nothing of the machine: as many at a time as it has processors; one after another with ARGS=-n0, which a debugger needs.
 together = $(activated) exec python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal $(ARGS)
+# Tests of hosts wait more than they compute: groups of them run side by side (tests/hosts/conftest.py).
+beside = $(activated) exec python -m pytest --numprocesses=3 --dist=loadgroup --no-loadscope-reorder --timeout=1200 $(ARGS)
 
 .PHONY: help
 help: ## list the targets
@@ -84,7 +86,7 @@ test-engine: ## tens of seconds: the real engine
 .PHONY: test-hosts
 test-hosts: ## minutes: real hosts on this machine (root)
 	@EXTRAS="aws $(EXTRAS)" tools/setup
-	@$(pytest) -m 'hosts and not soak'
+	@$(beside) -m 'hosts and not soak'
 
 .PHONY: soak
 soak: ## hours: the long repetitions (root)

@@ -6,12 +6,25 @@ import gc
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests import browser
 
+TESTS = Path(__file__).parent
+OF_HOSTS = TESTS / "hosts"
 SLOWER_TIERS = ("browser", "engine", "hosts", "soak")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Don't read folders whose tests the chosen markers leave out: each worker would import clouds' SDKs for nothing."""
+    chosen = str(config.option.markexpr)
+    if chosen.startswith("not hosts") and collection_path == OF_HOSTS:
+        return True
+    if chosen.startswith("hosts") and collection_path.parent == TESTS and collection_path.is_dir() and collection_path != OF_HOSTS:
+        return True
+    return None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,12 +1,11 @@
 """Drift checks while hosts come and go: those that are up are looked at as all hosts are, those on their way are not judged, and those that are off are named."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.hosts.deployment import Deployment, deployment, wait_until
+from tests.hosts.deployment import Deployment, wait_until
 
 pytestmark = pytest.mark.hosts
 
@@ -16,11 +15,9 @@ YOUNG_WITHIN_S = 90
 HOST_LAYERS = {"hosts", "versions", "capability"}
 
 
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    with deployment("test-come-and-go", tmp_path_factory.mktemp("come-and-go"), set={"pools.train.nodes": {"min": 0, "max": 2}}) as one:
-        one.up()
-        yield one
+@pytest.fixture
+def stack(elastic_pool: Deployment) -> Deployment:
+    return elastic_pool
 
 
 def report(stack: Deployment, *words: str, status: int) -> dict[str, Any]:

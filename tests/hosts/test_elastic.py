@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,11 +22,25 @@ IDLE_S = 10
 REPLACED_WITHIN_S = 300  # the program's look every 30 s, the stop, and the boot
 
 
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    with deployment("test-elastic", tmp_path_factory.mktemp("elastic"), set={"pools.train.nodes": {"min": 0, "max": 2}}) as one:
-        one.up()
-        yield one
+@pytest.fixture
+def stack(elastic_pool: Deployment) -> Deployment:
+    return elastic_pool
+
+
+@contextlib.contextmanager
+def idle_time(stack: Deployment, seconds: int) -> Iterator[None]:
+    """Let idle hosts go after seconds: waiting for the cluster's own minute would prove nothing more."""
+
+    def configure(value: int) -> None:
+        slurm(stack, "sed", "--in-place", f"s/^SuspendTime=.*/SuspendTime={value}/", "/etc/slurm/slurm.conf")
+        slurm(stack, "scontrol", "reconfigure")
+
+    before = int(slurm(stack, "sed", "--quiet", "s/^SuspendTime=//p", "/etc/slurm/slurm.conf"))
+    configure(seconds)
+    try:
+        yield
+    finally:
+        configure(before)
 
 
 def standing(stack: Deployment) -> set[str]:
@@ -65,10 +80,8 @@ def test_a_job_of_two_nodes_starts_two_hosts_which_go_when_idle(stack: Deploymen
     assert stack.ssh(f"sort slurm-{job}.out").split() == ["train-0", "train-1"]
     assert standing(stack) == {"train-0", "train-1"}
     assert "launch train-[0-1] for job" in log(stack)
-    # The cluster's own minute; nobody waits for it in a test.
-    slurm(stack, "sed", "--in-place", f"s/^SuspendTime=.*/SuspendTime={IDLE_S}/", "/etc/slurm/slurm.conf")
-    slurm(stack, "scontrol", "reconfigure")
-    wait_until(lambda: not standing(stack), awaiting="idle hosts to go", within_s=IDLE_WITHIN_S)
+    with idle_time(stack, IDLE_S):
+        wait_until(lambda: not standing(stack), awaiting="idle hosts to go", within_s=IDLE_WITHIN_S)
     assert stack.preview_changes() == {}, "hosts that come and go are no drift"
 
 
@@ -185,18 +198,18 @@ def test_a_dead_service_is_drift_and_mended(stack: Deployment) -> None:
 
 
 @pytest.mark.soak
-def test_nodes_that_always_run_stand_after_up_and_down_leaves_nothing(stack: Deployment) -> None:
-    stack.prepare(set={"pools.train.nodes": {"min": 1, "max": 3}})
-    stack.up()
-    assert "train-0" in standing(stack)
-    verdicts = {check["name"]: (check["node"], check["verdict"]) for check in stack.outputs()["acceptance"]}
-    assert verdicts["node state"] == ("train-0", "pass")
-    stack.cut_power("train-0")
-    wait_until(
-        lambda: "train-0" in stack.leaders() and slurm(stack, "sinfo", "--noheader", "--nodes=train-0", "--format=%T") == "idle",
-        awaiting="the minimum to stand again",
-        within_s=REPLACED_WITHIN_S,
-    )
-    stack.down()
-    assert sweep.left_behind(stack.names) == ()
-    assert "components.local.elastic" not in command.run("ps", "-eo", "args")
+def test_nodes_that_always_run_stand_after_up_and_down_leaves_nothing(tmp_path: Path) -> None:
+    with deployment("test-minimum", tmp_path, set={"pools.train.nodes": {"min": 1, "max": 3}}) as stack:
+        stack.up()
+        assert "train-0" in standing(stack)
+        verdicts = {check["name"]: (check["node"], check["verdict"]) for check in stack.outputs()["acceptance"]}
+        assert verdicts["node state"] == ("train-0", "pass")
+        stack.cut_power("train-0")
+        wait_until(
+            lambda: "train-0" in stack.leaders() and slurm(stack, "sinfo", "--noheader", "--nodes=train-0", "--format=%T") == "idle",
+            awaiting="the minimum to stand again",
+            within_s=REPLACED_WITHIN_S,
+        )
+        stack.down()
+        assert sweep.left_behind(stack.names) == ()
+        assert f"components.local.elastic {stack.stack}" not in command.run("ps", "-eo", "args")

@@ -3,13 +3,14 @@
 import contextlib
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from components.local.machine import host as hosts
-from components.local.machine import network, sysctl
+from components.local.machine import network
 from components.local.machine.command import CommandFailed, run
 from components.local.machine.names import HostNames, StackNames
 from tests.hosts.deployment import Deployment
@@ -48,12 +49,12 @@ def a_place_outside() -> Iterator[None]:
 @contextlib.contextmanager
 def forward_policy(policy: str) -> Iterator[None]:
     """As Docker and ufw leave the machine."""
-    before = run("iptables", "-S", "FORWARD").splitlines()[0].split()[2]
-    run("iptables", "-P", "FORWARD", policy)
+    before = run("iptables", "-w", "-S", "FORWARD").splitlines()[0].split()[2]
+    run("iptables", "-w", "-P", "FORWARD", policy)
     try:
         yield
     finally:
-        run("iptables", "-P", "FORWARD", before)
+        run("iptables", "-w", "-P", "FORWARD", before)
 
 
 def reach_out(stack: Deployment) -> None:
@@ -72,19 +73,24 @@ def test_hosts_reach_out_where_forwarding_is_dropped_by_default(running: Deploym
         reach_out(running)
 
 
-def test_kernel_settings_get_their_old_values_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sysctl, "ORIGINALS", tmp_path / "originals.json")  # the stacks of this machine keep theirs
-    name = "net.ipv4.neigh.default.gc_thresh3"
-    before = run("sysctl", "-n", name).strip()
-    run("sysctl", "-qw", f"{name}=1500")
-    try:
-        sysctl.raise_to_minimums()
-        assert int(run("sysctl", "-n", name)) == sysctl.MINIMUMS[name]
-        sysctl.raise_to_minimums()  # a second stack must not take our value for the machine's
-        sysctl.restore()
-        assert run("sysctl", "-n", name).strip() == "1500"
-    finally:
-        run("sysctl", "-qw", f"{name}={before}")
+RAISES_AND_RESTORES = """
+import pathlib, sys
+from components.local.machine import sysctl
+sysctl.ORIGINALS = pathlib.Path(sys.argv[1])
+sysctl.MINIMUMS = {name: value for name, value in sysctl.MINIMUMS.items() if name == "net.ipv4.ip_forward"}
+setting = pathlib.Path("/proc/sys/net/ipv4/ip_forward")
+setting.write_text("0")
+sysctl.raise_to_minimums()
+print(setting.read_text().strip())
+sysctl.raise_to_minimums()  # a second stack must not take our value for the machine's
+sysctl.restore()
+print(setting.read_text().strip())
+"""
+"""Run in a network of its own: the setting is the network's, and stacks that run meanwhile keep theirs."""
+
+
+def test_kernel_settings_get_their_old_values_back(tmp_path: Path) -> None:
+    assert run("unshare", "--net", sys.executable, "-c", RAISES_AND_RESTORES, str(tmp_path / "originals.json")).split() == ["1", "0"]
 
 
 CABLES = StackNames("test-cables")
@@ -94,10 +100,9 @@ ELSEWHERE = "10.255.253.1"
 NOBODY_LISTENS = 9
 
 
-@contextlib.contextmanager
-def a_network_of_cables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A stack's network without hosts, whose cables end in namespaces."""
-    monkeypatch.setattr(sysctl, "ORIGINALS", tmp_path / "originals.json")
+@pytest.fixture
+def cables(running: Deployment) -> Iterator[None]:
+    """A stack's network without hosts, whose cables end in namespaces. Another stack runs, so that the machine's settings are what hosts need, and stay so."""
     try:
         network.ensure(CABLES, cidr=CIDR, gateway=GATEWAY)
         yield
@@ -105,7 +110,6 @@ def a_network_of_cables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         for address in (ONE, OTHER, THIRD):
             pull(address)
         network.remove(CABLES)
-        sysctl.restore()
 
 
 def at(address: str) -> HostNames:
@@ -136,38 +140,38 @@ def reaches(address: str, *, source: str = "") -> bool:
     return True
 
 
-def test_a_host_that_comes_cuts_no_other_off_from_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with a_network_of_cables(tmp_path, monkeypatch):
-        plug_in(ONE, port="02:00:00:00:00:03")
-        plug_in(OTHER, port="02:00:00:00:00:02")
-        assert reaches(ONE)
-        plug_in(THIRD, port="02:00:00:00:00:01")
-        run("ip", "address", "add", f"{ELSEWHERE}/32", "dev", CABLES.bridge)
-        assert reaches(ONE, source=ELSEWHERE)
-        assert reaches(ONE)
+@pytest.mark.usefixtures("cables")
+def test_a_host_that_comes_cuts_no_other_off_from_the_machine() -> None:
+    plug_in(ONE, port="02:00:00:00:00:03")
+    plug_in(OTHER, port="02:00:00:00:00:02")
+    assert reaches(ONE)
+    plug_in(THIRD, port="02:00:00:00:00:01")
+    run("ip", "address", "add", f"{ELSEWHERE}/32", "dev", CABLES.bridge)
+    assert reaches(ONE, source=ELSEWHERE)
+    assert reaches(ONE)
 
 
-def test_a_host_born_again_is_reached_although_it_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with a_network_of_cables(tmp_path, monkeypatch):
-        plug_in(ONE)
-        plug_in(OTHER)  # with its last cable the bridge would forget its neighbours
-        assert reaches(ONE)
-        pull(ONE)
-        plug_in(ONE)
-        assert reaches(ONE)
+@pytest.mark.usefixtures("cables")
+def test_a_host_born_again_is_reached_although_it_says_nothing() -> None:
+    plug_in(ONE)
+    plug_in(OTHER)  # with its last cable the bridge would forget its neighbours
+    assert reaches(ONE)
+    pull(ONE)
+    plug_in(ONE)
+    assert reaches(ONE)
 
 
-def test_a_bridge_of_an_older_version_keeps_the_address_that_its_hosts_know(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("cables")
+def test_a_bridge_of_an_older_version_keeps_the_address_that_its_hosts_know() -> None:
     def parts() -> dict[str, bool]:
         return network.observe(CABLES, cidr=CIDR, gateway=GATEWAY) or {}
 
-    with a_network_of_cables(tmp_path, monkeypatch):
-        run("ip", "link", "del", CABLES.bridge)
-        run("ip", "link", "add", CABLES.bridge, "type", "bridge")
-        run("ip", "address", "add", f"{GATEWAY}/24", "dev", CABLES.bridge)
-        plug_in(ONE, port="02:00:00:00:00:02")
-        assert not parts()["bridge"]
-        network.ensure(CABLES, cidr=CIDR, gateway=GATEWAY)
-        assert all(parts().values())
-        plug_in(OTHER, port="02:00:00:00:00:01")
-        assert Path(f"/sys/class/net/{CABLES.bridge}/address").read_text().strip() == "02:00:00:00:00:02"
+    run("ip", "link", "del", CABLES.bridge)
+    run("ip", "link", "add", CABLES.bridge, "type", "bridge")
+    run("ip", "address", "add", f"{GATEWAY}/24", "dev", CABLES.bridge)
+    plug_in(ONE, port="02:00:00:00:00:02")
+    assert not parts()["bridge"]
+    network.ensure(CABLES, cidr=CIDR, gateway=GATEWAY)
+    assert all(parts().values())
+    plug_in(OTHER, port="02:00:00:00:00:01")
+    assert Path(f"/sys/class/net/{CABLES.bridge}/address").read_text().strip() == "02:00:00:00:00:02"

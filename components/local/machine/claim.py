@@ -22,6 +22,10 @@ class Foreign(RuntimeError):
     """The stack on this machine is somebody else's, or nobody can say whose."""
 
 
+class Occupied(RuntimeError):
+    """Another stack has the addresses."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Claim:
     token: str
@@ -57,6 +61,7 @@ def make(names: StackNames, *, owner: str, cidr: str, token: str = "") -> str:
         token: the token that the stack's state has, if it has one.
     Raises:
         Foreign: the stack is another's.
+        Occupied: another stack claimed addresses of `cidr` since `conflict` was asked.
     """
     with record.lock(machine_lock()):
         existing = read(names)
@@ -66,6 +71,8 @@ def make(names: StackNames, *, owner: str, cidr: str, token: str = "") -> str:
             raise Foreign(foreign_page(names, existing))
         if existing and existing.owner == owner:
             token = existing.token
+        if taken := conflict(names, cidr):
+            raise Occupied(f"subnet {cidr} of stack {names.stack} is in use on this machine: {taken}")
         token = token or uuid.uuid4().hex
         STATE_ROOT.mkdir(mode=0o700, exist_ok=True)
         names.state.mkdir(mode=0o700, exist_ok=True)

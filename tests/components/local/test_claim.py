@@ -1,0 +1,45 @@
+"""Stacks that start at the same moment: one gets the name and the addresses, the other is refused before anything is made."""
+
+import concurrent.futures
+from pathlib import Path
+
+import pytest
+
+from components.local.machine import claim, names
+from components.local.machine.names import StackNames
+
+CIDR, OTHER_CIDR = "10.90.0.0/20", "10.90.16.0/20"
+
+
+@pytest.fixture(autouse=True)
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without a stack."""
+    monkeypatch.setenv("CLUSTERWRIGHT_CACHE", str(tmp_path / "cache"))
+    for module in (claim, names):
+        monkeypatch.setattr(module, "STATE_ROOT", tmp_path / "state")
+
+
+def test_of_two_stacks_that_want_the_same_addresses_one_is_refused(tmp_path: Path) -> None:
+    def make(stack: str) -> str:
+        try:
+            return claim.make(StackNames(stack), owner=str(tmp_path), cidr=CIDR)
+        except claim.Occupied as occupied:
+            return str(occupied)
+
+    with concurrent.futures.ThreadPoolExecutor() as together:
+        answers = dict(zip(("one", "two"), together.map(make, ("one", "two")), strict=True))
+    [loser] = [stack for stack, answer in answers.items() if "in use" in answer]
+    [winner] = answers.keys() - {loser}
+    assert f"stack {winner} " in answers[loser]
+    assert claim.read(StackNames(loser)) is None
+    assert claim.read(StackNames(winner)) is not None
+
+
+def test_stacks_with_addresses_of_their_own_are_claimed_side_by_side(tmp_path: Path) -> None:
+    tokens = {claim.make(StackNames(stack), owner=str(tmp_path), cidr=cidr) for stack, cidr in (("one", CIDR), ("two", OTHER_CIDR))}
+    assert len(tokens) == 2
+
+
+def test_a_claim_of_the_same_owner_keeps_its_token(tmp_path: Path) -> None:
+    first = claim.make(StackNames("one"), owner=str(tmp_path), cidr=CIDR)
+    assert claim.make(StackNames("one"), owner=str(tmp_path), cidr=CIDR) == first
