@@ -7,6 +7,7 @@ STACK ?= local
 BLUEPRINT ?=
 # More words for the program or for pytest: make plan ARGS=--json, make test-pure ARGS='-k caret'
 ARGS ?=
+SINCE ?=
 
 activated = . ./activate &&
 program = $(activated) exec clusterwright
@@ -14,8 +15,8 @@ chosen = --stack $(STACK) $(if $(BLUEPRINT),--blueprint $(BLUEPRINT)) $(ARGS)
 pytest = $(activated) exec python -m pytest $(ARGS)
 # Tests that share nothing of the machine: as many at a time as it has processors; one after another with ARGS=-n0, which a debugger needs.
 together = $(activated) exec python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal $(ARGS)
-# Tests of hosts wait more than they compute: groups of them run side by side (tests/hosts/conftest.py).
-beside = $(activated) exec python -m pytest --numprocesses=3 --dist=loadgroup --no-loadscope-reorder --timeout=1200 $(ARGS)
+# Tests of hosts wait more than they compute: groups of them run side by side (tests/hosts/groups.py).
+beside = $(activated) exec python -m pytest --numprocesses=3 --dist=loadscope --no-loadscope-reorder --timeout=1200 $(ARGS)
 
 .PHONY: help
 help: ## list the targets
@@ -60,8 +61,8 @@ setup-test: ## install what the tests need and is missing
 	@EXTRAS="aws $(EXTRAS)" tools/setup packages browser python engine scanner
 
 .PHONY: test
-test: setup-test ## all tests that this machine can run
-	@$(activated) exec tools/test $(ARGS)
+test: setup-test ## all tests that this machine can run; SINCE=commit: those that can notice what changed
+	@$(activated) SINCE='$(SINCE)' exec tools/test $(ARGS)
 
 .PHONY: test-pure
 test-pure: ## milliseconds: no browser, no engine, no hosts

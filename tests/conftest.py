@@ -27,6 +27,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is no such hook
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Let `--dist=loadscope` mean groups of tests of hosts."""
+    if config.getvalue("dist") != "loadscope":
+        return None
+    from tests.hosts import groups
+
+    return groups.GroupScheduling(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run quick tests first, and skip those for real hosts or a browser where there can be none, with the reason in the summary."""
     items.sort(key=_tier)

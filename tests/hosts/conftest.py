@@ -1,8 +1,4 @@
-"""Stacks that several modules share, and which tests may run side by side.
-
-Each worker of pytest-xdist runs whole groups. Tests that share a stack are one group, in their order; every other module is a group of its own, with stacks of its own names. The longest groups
-start first.
-"""
+"""Stacks that several modules share (`groups`); tests that need a stack of their own make it."""
 
 import importlib
 import warnings
@@ -11,25 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from components.local.machine import archive, command, rootfs
+from tests.hosts import groups
 from tests.hosts.deployment import Deployment, deployment
 
 ARCHIVE_ANSWERS_WITHIN_S = 60
 SERVICES = ("ebs", "ec2", "efs", "fsx", "iam", "imagebuilder", "s3")
-
-SHARED = ("running", "elastic_pool")
-"""Fixtures that are one stack for all tests that use it: such a test leaves the stack as it found it."""
-LONGEST_FIRST = (
-    "test_drift",
-    "running",
-    "test_kills",
-    "test_faults",
-    "elastic_pool",
-    "test_protection",
-    "test_rented",
-    "test_people",
-    "test_profiles",
-    "test_controllers",
-)
 
 with warnings.catch_warnings():
     # The SDK loads its services when they are first used, and warns of its own old names while it does; tests take warnings for errors.
@@ -39,24 +21,11 @@ with warnings.catch_warnings():
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put each test into its group, and the longest groups first."""
+    """Order tests by their groups, without moving any before or behind tests of other folders."""
     places = [place for place, item in enumerate(items) if item.get_closest_marker("hosts")]
-    ours = [items[place] for place in places]
-    for item in ours:
-        item.add_marker(pytest.mark.xdist_group(group(item)))
-    for place, item in zip(places, sorted(ours, key=_order), strict=True):
+    ours = sorted((items[place] for place in places), key=lambda item: groups.rank(item.path))
+    for place, item in zip(places, ours, strict=True):
         items[place] = item
-
-
-def group(item: pytest.Item) -> str:
-    """Name what a test shares with others: a stack, or its module."""
-    fixtures = getattr(item, "fixturenames", ())
-    return next((name for name in SHARED if name in fixtures), item.path.stem)
-
-
-def _order(item: pytest.Item) -> tuple[int, str]:
-    name = group(item)
-    return (LONGEST_FIRST.index(name) if name in LONGEST_FIRST else len(LONGEST_FIRST), name)
 
 
 @pytest.fixture(scope="session")

@@ -42,3 +42,18 @@ def test_an_interrupted_run_goes_no_further(tmp_path: Path) -> None:
     answer = subprocess.run([TEST], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, capture_output=True, text=True, check=False)
     assert answer.returncode == INTERRUPTED
     assert len(answer.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("chosen", "words"), [("tests/a/test_x.py\ntests/b/test_y.py", ["tests/a/test_x.py", "tests/b/test_y.py"]), ("all", [])])
+def test_what_changed_since_a_commit_is_tested_alone(tmp_path: Path, chosen: str, words: list[str]) -> None:
+    write_program(tmp_path / "python", f'case "$*" in *choice*) [ "$3" = main ] && printf "{chosen}" ;; *timing*) ;; *) echo "$*" ;; esac')
+    answer = subprocess.run([TEST, "-x"], env={"PATH": f"{tmp_path}:/usr/bin:/bin", "SINCE": "main"}, capture_output=True, text=True, check=False)
+    assert answer.returncode == PASSED
+    assert [line.partition(" -x")[2].split() for line in answer.stdout.splitlines()] == [words] * 2
+
+
+def test_a_commit_that_does_not_exist_runs_nothing(tmp_path: Path) -> None:
+    write_program(tmp_path / "python", f'echo "$*"; case "$*" in *choice*) exit {FAILED} ;; esac')
+    answer = subprocess.run([TEST], env={"PATH": f"{tmp_path}:/usr/bin:/bin", "SINCE": "nothing"}, capture_output=True, text=True, check=False)
+    assert answer.returncode == FAILED
+    assert answer.stdout == ""
