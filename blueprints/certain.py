@@ -48,6 +48,12 @@ _HANGS_ON: dict[str, tuple[str, ...]] = {
     Code.JOBS_OUTLAST_WINDOWS: ("maintenance", "pools", "qos"),
     Code.LIMIT_WITHOUT_EFFECT: ("accounts",),
     Code.PREEMPTION_ORDER: ("qos",),
+    Code.PARTITION_UNUSABLE: ("accounts", "users", "qos", "pools"),
+    Code.QOS_UNUSABLE: ("accounts", "users", "qos", "pools"),
+    Code.PURCHASE_SHARED: ("pools",),
+    Code.BLOCK_TOO_LARGE: ("pools",),
+    Code.NODES_TOO_MANY: ("pools",),
+    Code.RULES_TOO_MANY: ("access",),
     Code.HOST_PREFIX: ("pools",),
     Code.POOL_LIKE_HOST: ("pools",),
 }

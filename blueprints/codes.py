@@ -141,6 +141,8 @@ class Code(enum.StrEnum):
     QOS_UNKNOWN = "CW452", "a quality of service is named that the blueprint doesn't have"
     PREEMPTION_CYCLE = "CW453", "qualities of service that stop each other's jobs"
     PREEMPTION_ORDER = "CW454", "a quality of service that stops jobs of a higher priority"
+    PARTITION_UNUSABLE = "CW455", "a partition that nobody may use"
+    QOS_UNUSABLE = "CW456", "a quality of service that no job can have"
     WINDOWS_OVERLAP = "CW460", "two maintenance windows at one time"
     WINDOWS_ALWAYS = "CW461", "maintenance windows without a time between them"
     JOBS_OUTLAST_WINDOWS = "CW462", "jobs that would never start, as no time between maintenance windows is as long"
@@ -161,10 +163,15 @@ class Code(enum.StrEnum):
     BLOCK_SIZE = "CW516", "a number of nodes that no block of capacity has"
     CAPACITY_ZONE_MISSING = "CW517", "a reservation or block whose zone isn't named"
     BLOCK_WITHOUT_LIMIT = "CW518", "jobs without a limit on capacity that ends"
+    PURCHASE_SHARED = "CW519", "one reservation or block for pools that it can't fit together"
     PLACEMENT_TOO_LARGE = "CW520", "more nodes than can be placed together"
     PLACEMENT_AGAINST_FABRIC = "CW521", "nodes far apart with a fast network between them"
     DOMAIN_PARTIAL = "CW522", "a number of nodes that leaves an NVLink domain partly filled"
     PLACEMENT_SPREAD = "CW523", "more nodes far apart than one group can hold"
+    PLACEMENT_UNRESERVED = "CW524", "nodes far apart from a reservation, which keeps no such places"
+    PLACEMENT_UNSUPPORTED = "CW525", "machines that no group of near nodes takes"
+    JOBS_OUTLAST_NODES = "CW526", "jobs longer than their nodes run"
+    BLOCK_TOO_LARGE = "CW527", "more nodes than one block of capacity has"
     FABRIC_PARTIAL_NODE = "CW530", "parts of nodes, with a slower fabric than whole ones"
     FABRIC_ONE_NODE = "CW531", "a fabric between nodes, and only one node"
     FABRIC_MIXED = "CW532", "machines with different fabrics in one pool"
@@ -192,6 +199,7 @@ class Code(enum.StrEnum):
     ACCESS_UNREACHABLE = "CW562", "hosts that nobody reaches, the one who stands them up included"
     SUBNETS_UNNAMED = "CW563", "a network that exists, and nothing that says which of its addresses are free"
     EGRESS_FOR_IMAGES = "CW564", "no way out for hosts on which images are built"
+    RULES_TOO_MANY = "CW565", "more rules than a firewall of the cloud takes"
 
     # Storage.
     HOME_UNFIT = "CW580", "homes where they don't belong"
@@ -215,6 +223,7 @@ class Code(enum.StrEnum):
     QUOTA_NEEDED = "CW602", "a quota of the cloud that must be raised first"
     DATABASE_ALONE = "CW603", "two controllers and one database on the first of them"
     MANAGED_TOO_LARGE = "CW604", "more nodes than the cloud's scheduler takes"
+    NODES_TOO_MANY = "CW605", "more nodes than the scheduler takes"
 
     # What this version, or this target, has no place for.
     FEATURE_NOT_BUILT = "CW620", "something that this version leaves out"

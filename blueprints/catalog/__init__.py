@@ -4,6 +4,7 @@ from .accelerators import Accelerator, MigProfile, accelerators, is_other_gpu
 from .fabrics import Expectation, Fabric, expected_busbw, fabrics
 from .identifiers import IdentifierForm, identifier_forms, partition_of, partitions
 from .layouts import Interface, Layout, Nic, expand, layout, layouts
+from .limits import Limit, can_be_packed, limit, packing_source
 from .machines import Machine, machine, machines
 from .matrix import Condition, Fault, Rule, SlurmFeature, faults, rules, slurm_features, slurm_has
 from .prices import Price, StoragePrice, price, prices, service_price, storage_price
@@ -23,6 +24,7 @@ __all__ = [
     "IdentifierForm",
     "Interface",
     "Layout",
+    "Limit",
     "Machine",
     "Managed",
     "MigProfile",
@@ -41,6 +43,7 @@ __all__ = [
     "Target",
     "Tier",
     "accelerators",
+    "can_be_packed",
     "expand",
     "expected_busbw",
     "fabrics",
@@ -49,8 +52,10 @@ __all__ = [
     "is_other_gpu",
     "layout",
     "layouts",
+    "limit",
     "machine",
     "machines",
+    "packing_source",
     "partition_of",
     "partitions",
     "price",

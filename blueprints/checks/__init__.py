@@ -23,12 +23,15 @@ from . import (
     partitions,
     placement,
     pools,
+    purchases,
     qos,
     quotas,
     references,
+    scale,
     schedulers,
     software,
     storage,
+    usability,
     users,
 )
 
@@ -36,10 +39,10 @@ Check: TypeAlias = Callable[[spec.ClusterSpec, language.Blueprint, document.Docu
 
 _CHECKS: tuple[Check, ...] = (
     *(hosts.check, names.check, lists.check),
-    *(references.check, users.check, accounts.check, qos.check, partitions.check, schedulers.check, maintenance.check),
-    *(pools.check, capacity.check, placement.check, fabric.check, software.check, mig.check),
+    *(references.check, users.check, accounts.check, qos.check, partitions.check, usability.check, schedulers.check, maintenance.check),
+    *(pools.check, capacity.check, purchases.check, placement.check, fabric.check, software.check, mig.check),
     *(identifiers.check, network.check, access.check, mounts.check, storage.check, keeping.check),
-    *(control.check, quotas.check, features.check),
+    *(control.check, scale.check, quotas.check, features.check),
 )
 
 

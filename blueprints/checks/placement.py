@@ -13,6 +13,7 @@ _BRINGS_PLACEMENT = ("reserved", "block")
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find pools larger than one group of near nodes, placements against the fabric, and domains that are partly filled."""
+    ids = [pool.bought.id for pool in blueprint.pools.values()]
     for name, pool, node_sets in lookup.pools_of(cluster, blueprint):
         if pool.placement == "spread" and (pool.fabric == "required" or any(node_set.fabric for node_set in node_sets)):
             what = f"the pool {name} wants its nodes far apart, and a fast network between them"
@@ -28,7 +29,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             remedy = "leave `placement` out, which packs nodes that a fabric joins; or write `fabric: none` if jobs don't span nodes"
             yield finding.Finding(_WARNING, Code.PLACEMENT_AGAINST_FABRIC, where, what, why, remedy)
         for node_set in node_sets:
-            yield from _domains(name, pool, node_set, cluster, source)
+            yield from _domains(name, pool, node_set, cluster, source, is_shared=pool.bought.id is not None and ids.count(pool.bought.id) > 1)
             yield from _groups(name, node_set, cluster, source)
             yield from _spread(name, node_set, cluster, source)
 
@@ -41,7 +42,9 @@ def _is_loose(node_set: spec.NodeSet, cluster: spec.ClusterSpec) -> bool:
     return node_set.hosts.count > 1 and (machine.compact_nodes is None or node_set.hosts.count <= machine.compact_nodes)
 
 
-def _domains(name: str, pool: language.Pool, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+def _domains(
+    name: str, pool: language.Pool, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document, *, is_shared: bool
+) -> Iterator[finding.Finding]:
     """Hold the number of nodes against the domains that they come in: what is bought as a block, comes in whole ones."""
     machine = lookup.machine_of(cluster, node_set.hosts.machine.name)
     nodes = node_set.hosts.count
@@ -51,6 +54,8 @@ def _domains(name: str, pool: language.Pool, node_set: spec.NodeSet, cluster: sp
     sizes = " or ".join(str(size) for size in sorted(machine.domain_sizes))
     where = source.where_key("pools", name, "nodes")
     is_block = node_set.capacity.kind == "block"
+    if is_block and is_shared:  # compared together with the other pools of the block
+        return
     if is_block and (nodes % smallest or (pool.bought.id is not None and nodes not in machine.domain_sizes)):
         what = f"no block of {machine.name} has {nodes} nodes" if pool.bought.id else f"blocks of {machine.name} never come to {nodes} nodes"
         why = f"they are sold as whole NVLink domains of {sizes} nodes"

@@ -75,6 +75,11 @@ def placement(case: Case, name: str, pool: language.Pool, *, capacity: spec.Capa
         why = "a reservation brings its own placement, and clouds refuse a second one"
         case.error(Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="leave `placement` out")
         return _GIVEN
+    if pool.placement == _SPREAD and capacity.kind == "block":
+        what = f"the nodes of {name} can't be far apart: `block` capacity stands close together where it was bought"
+        why = "a block brings its own placement, and clouds refuse a second one"
+        case.error(Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="leave `placement` out")
+        return _GIVEN
     return pool.placement
 
 

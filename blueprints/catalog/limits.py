@@ -1,0 +1,39 @@
+"""What services and schedulers refuse beyond: each limit with its source."""
+
+import dataclasses
+import fnmatch
+import functools
+
+from . import files
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limit:
+    value: int
+    source: str
+    as_of: str
+    adjustable: bool = False
+    """The account's owner can have it raised."""
+
+
+@functools.cache
+def limit(owner: str, name: str) -> Limit | None:
+    """Give a limit; None where none is known.
+
+    Args:
+        owner: a target or a scheduler.
+    """
+    entry = files.mapping("limits").get(owner, {}).get(name)
+    return Limit(**entry) if entry else None
+
+
+def can_be_packed(target: str, machine_name: str) -> bool:
+    """Say whether a target's groups of near nodes take a machine; where nobody says otherwise, they do."""
+    entry = files.mapping("limits")["unpacked"].get(target)
+    return entry is None or not any(fnmatch.fnmatchcase(machine_name, pattern) for pattern in entry["machines"])
+
+
+def packing_source(target: str) -> str:
+    """Name the source of what `can_be_packed` says."""
+    source: str = files.mapping("limits")["unpacked"][target]["source"]
+    return source

@@ -1,0 +1,86 @@
+"""Rules of access that nobody satisfies: partitions that no user may use, and qualities of service that no job can have."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from .. import display, finding, language, spec
+from ..codes import Code
+from ..document import Document
+from . import lookup
+
+_WARNING = finding.Level.WARNING
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Account:
+    """An account that users are in, with what it has of those above it."""
+
+    name: str
+    above: frozenset[str]
+    """Itself included."""
+    qos: tuple[str, ...]
+    """Empty: all."""
+    can_run: bool
+
+
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find partitions and qualities of service that no user of the blueprint can use. A directory brings users that the blueprint doesn't know."""
+    known = lookup.written_names(source, "accounts")
+    if not blueprint.users or blueprint.access.ldap is not None or len(known) != len(blueprint.accounts):
+        return
+    names = {name for user in blueprint.users.values() for name in (user.account, *user.accounts)}
+    accounts = [_account(name, blueprint.accounts) for name in sorted(names)]
+    partitions = {partition.name: partition for _, partition in cluster.slurm_node_sets}
+    used: set[str] = set()
+    for partition in partitions.values():
+        allowed = [one for one in accounts if not partition.accounts or one.above & {*partition.accounts}]
+        users = [one for one in allowed if one.can_run and _common(one.qos, partition.qos) is not None]
+        for one in users:
+            used.update(_common(one.qos, partition.qos) or blueprint.qos)
+        if not users:
+            yield _unusable(partition, allowed, source)
+    for name in blueprint.qos if partitions else ():
+        if name not in used:
+            what = f"no job can have the quality of service {name}"
+            why = "no account with users may name it in a partition that permits it"
+            remedy = "name it under `qos` of an account and of a partition, or take it out"
+            yield finding.Finding(_WARNING, Code.QOS_UNUSABLE, source.where_key("qos", name), what, why, remedy)
+
+
+def _unusable(partition: spec.Partition, allowed: list[_Account], source: Document) -> finding.Finding:
+    what = f"nobody may use the partition {partition.name}"
+    where = source.where("pools", partition.name, "partition", "accounts" if partition.accounts else "qos")
+    remedy = "name another account, or give one of these a user"
+    if not allowed:
+        why = f"no user is in {display.listed(partition.accounts)} or in an account that is part of it"
+    elif not any(one.can_run for one in allowed):
+        why = f"the limits of {display.listed(one.name for one in allowed)} allow no job or no node"
+        remedy = "raise these limits, or name another account"
+    else:
+        why = f"it permits {display.listed(partition.qos)}, and no account that may use it has any of them"
+        remedy = "name one of these under `qos` of the account, or leave `qos` of the partition out"
+    return finding.Finding(_WARNING, Code.PARTITION_UNUSABLE, where, what, why, remedy)
+
+
+def _account(name: str, accounts: Mapping[str, language.Account]) -> _Account:
+    """Follow an account to the top of its tree: its qualities of service are the nearest ones given, and every limit on the way counts."""
+    above: list[str] = []
+    qos: tuple[str, ...] = ()
+    can_run = True
+    following: str | None = name
+    while following is not None and following not in above:
+        above.append(following)
+        account = accounts.get(following)
+        if account is None:
+            break
+        qos = qos or account.qos
+        can_run = can_run and 0 not in (account.limits.nodes, account.limits.jobs)
+        following = account.parent
+    return _Account(name, frozenset(above), qos, can_run)
+
+
+def _common(mine: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Give what two lists permit in common, of which an empty one permits all; None: nothing."""
+    if not mine or not theirs:
+        return mine or theirs
+    return tuple(name for name in mine if name in theirs) or None
