@@ -146,7 +146,8 @@ def test_no_two_stacks_have_files_of_one_name_and_kubernetes_takes_each() -> Non
 )
 def test_times_that_every_scheduler_can_keep(word: str, seconds: int, cron: str) -> None:
     assert schedule.every_s(word) == seconds
-    assert f"cron: {cron}" in schedule.files("github", made(every_s=seconds))[".github/workflows/clusterwright-drift-prod.yml"].replace("'", "")
+    [text] = schedule.files("github", made(every_s=seconds)).values()
+    assert yaml.safe_load(text)["on"]["schedule"] == [{"cron": cron}]
 
 
 @pytest.mark.parametrize("word", ["", "7m", "90m", "5h", "2d", "-1h", "1", "30s", "0m"])
@@ -165,3 +166,9 @@ def test_files_are_written_where_they_are_wanted(tmp_path: Path, capsys: pytest.
 def test_what_is_missing_for_a_schedule_is_said(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["drift", *words]) == 1
     assert "do:" in capsys.readouterr().err
+
+
+def test_a_stack_named_with_a_blank_and_a_percent_sign_is_one_word_for_systemd() -> None:
+    service = next(text for path, text in schedule.files("systemd", made(stack="a %n")).items() if path.endswith(".service"))
+    assert 'ExecStopPost=-/usr/bin/find "/var/log/clusterwright-drift/a %%n" -name' in service
+    assert "Description=clusterwright: drift check of stack a %%n" in service
