@@ -4,8 +4,6 @@ Exit status: 0 no drift, 7 drift, 1 a layer could not be checked (its findings a
 """
 
 import argparse
-import dataclasses
-import datetime as dt
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -13,14 +11,13 @@ from pathlib import Path
 
 from blueprints.finding import Level
 
-from ..drift import detect, filters, history, ignore, notifications, reports
+from ..drift import checks, filters, ignore, reports
 from ..drift.layer import LAYERS, Layer
-from ..drift.report import Report, Result
+from ..drift.report import Report
 from ..drift.reports import terminal
-from ..engine import commands, locks, state
-from ..problem import Problem
+from ..engine import commands
 from ..project import drift_folder, ignore_file
-from . import fixing, options, scheduling
+from . import drift_fix, drift_schedule, options
 
 EXIT_DRIFT = 7  # Pulumi's own number for it
 EXIT_UNCHECKED = 1
@@ -31,7 +28,7 @@ ACTIONS = {
     "check": "compare, and report (the default)",
     "baseline": "write the ignore file so that it covers what differs now",
     "schedule": "write what runs checks regularly",
-    "fix": "put right what can be put right safely, after showing the plan",
+    "fix": "show a plan of safe fixes, and carry it out after you agree",
 }
 
 
@@ -53,8 +50,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     baseline = parser.add_argument_group("baseline")
     baseline.add_argument("--reason", default="", help="why the differences may stand")
-    scheduling.arguments(parser.add_argument_group("schedule"))
-    fixing.arguments(parser.add_argument_group("fix"))
+    drift_schedule.arguments(parser.add_argument_group("schedule"))
+    drift_fix.arguments(parser.add_argument_group("fix"))
     baseline.add_argument("--days", type=_positive, default=BASELINE_DAYS, help="for how many days (default: %(default)s)")
 
 
@@ -98,104 +95,51 @@ def _report_file(word: str) -> Path:
 
 def run(given: argparse.Namespace) -> int:
     if given.action == "schedule":
-        return scheduling.run(given)
+        return drift_schedule.run(given)
     commands.require()
-    if busy := _not_now(given):
+    if busy := checks.busy(given.stack, settle_s=given.settle or 0):
         print(f"no check now: {busy}", file=sys.stderr)
         return EXIT_NOT_NOW
     match given.action:
         case "baseline":
-            return _baseline(given)
+            print(checks.write_baseline(_wanted(given), reason=given.reason, days=given.days, say=_progress()))
+            return 0
         case "fix":
-            return fixing.run(given)
+            return drift_fix.run(given)
         case _:
             return _check(given)
 
 
-def _not_now(given: argparse.Namespace) -> str:
-    """Say why this is no moment for a check; empty when it is one."""
-    if holder := locks.holder(given.stack):
-        return f"stack {given.stack} is being updated by {holder}"
-    age_s = state.age_s(given.stack) if given.settle else None
-    if age_s is not None and age_s < given.settle:
-        return f"the last update of stack {given.stack} was {age_s:.0f} s ago; {given.settle} s are left for it to settle"
-    return ""
+def _wanted(given: argparse.Namespace) -> checks.Wanted:
+    layers = tuple(Layer(name) for name in given.layer) if given.layer else LAYERS
+    return checks.Wanted(given.stack, given.ignore or ignore_file(given.stack), layers, given.acceptance)
+
+
+def _progress() -> Callable[[str], None]:
+    return (lambda text: print(f"{text} …", file=sys.stderr)) if sys.stderr.isatty() else (lambda _: None)
 
 
 def _check(given: argparse.Namespace) -> int:
-    report, entries = _look(given)
-    folder = given.history or drift_folder(given.stack)
-    runs = history.read(folder)
-    before = runs[-1] if runs else None
-    wish = filters.Choice(entries, least=Level(given.at_least), confirm=given.confirm, since_last=given.since_last)
-    chosen = filters.choose(report, wish, before)
-    try:
-        history.add(folder, chosen.run)
-    except OSError as error:
-        print(f"warning: this check is not remembered: {error}", file=sys.stderr)
-    unwritten = [path for path in given.out if not _write(path, chosen, (*runs, chosen.run), show_ignored=given.show_ignored)]
+    def choose(entries: Sequence[ignore.Entry]) -> filters.Choice:
+        return filters.Choice(entries, least=Level(given.at_least), confirm=given.confirm, since_last=given.since_last)
+
+    found = checks.check(_wanted(given), given.history or drift_folder(given.stack), choose, say=_progress())
+    if found.unsaved:
+        print(f"warning: this check is missing in the history: {found.unsaved}", file=sys.stderr)
+    errors = [*checks.write(found, given.out, show_ignored=given.show_ignored)]
+    report = found.chosen.report
     if given.json:
-        print(reports.text(".json", chosen.report, ()), end="")
+        print(reports.text(".json", report, ()), end="")
     else:
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        print(terminal.write(chosen.report, colour=colour, show_ignored=given.show_ignored), end="")
-    was_delivered = _tell(given, chosen, before)
-    return status(chosen.report) if was_delivered and not unwritten else EXIT_UNCHECKED
-
-
-def _write(path: Path, chosen: filters.Chosen, runs: Sequence[history.Run], *, show_ignored: bool) -> bool:
-    """Write a report, and say whether that went well: what was found is shown all the same."""
-    try:
-        reports.write(path, chosen.report, runs, show_ignored=show_ignored)
-    except OSError as error:
-        print(f"error: the report {path} could not be written: {error}", file=sys.stderr)
-        return False
-    return True
+        print(terminal.write(report, colour=colour, show_ignored=given.show_ignored), end="")
+    webhook = given.notify_webhook or os.environ.get(WEBHOOK_VARIABLE, "")
+    errors += checks.notify(found, command=given.notify_command or "", webhook=webhook)
+    for error in errors:
+        print(f"error: {error}", file=sys.stderr)
+    return EXIT_UNCHECKED if errors else status(report)
 
 
 def status(report: Report) -> int:
-    """Give the exit status: a hole in a report outranks what the report says, which is there to be read all the same."""
+    """Give the exit status: a layer that could not be checked outranks drift; the report has both."""
     return EXIT_UNCHECKED if report.failures else EXIT_DRIFT if report.findings else 0
-
-
-def _look(given: argparse.Namespace) -> tuple[Report, Sequence[ignore.Entry]]:
-    """Check, and read the ignore file; one that can't be used is said in the report and covers nothing."""
-    layers = tuple(Layer(name) for name in given.layer) if given.layer else LAYERS
-    say: Callable[[str], None] = (lambda text: print(f"{text} …", file=sys.stderr)) if sys.stderr.isatty() else (lambda _: None)
-    report = detect.detect(given.stack, layers=layers, acceptance=given.acceptance, say=say).report
-    try:
-        return report, ignore.read(given.ignore or ignore_file(given.stack))
-    except ignore.BadIgnoreFile as error:
-        return dataclasses.replace(report, results=(*report.results, Result(Layer.CHECK, failure=f"nothing is ignored: {error}"))), ()
-
-
-def _tell(given: argparse.Namespace, chosen: filters.Chosen, before: history.Run | None) -> bool:
-    """Tell whoever wants to know what is new; say whether that went well."""
-    if not notifications.is_worth(chosen.report, chosen.news, failed_before=frozenset(before.failed if before else ())):
-        return True
-    webhook = given.notify_webhook or os.environ.get(WEBHOOK_VARIABLE, "")
-    went_well = True
-    for tell, address in ((notifications.run_command, given.notify_command), (notifications.post, webhook)):
-        try:
-            if address:
-                tell(address, chosen.report, chosen.news)
-        except notifications.NotDelivered as error:
-            print(f"error: nobody was told: {error}", file=sys.stderr)
-            went_well = False
-    return went_well
-
-
-def _baseline(given: argparse.Namespace) -> int:
-    report, entries = _look(given)
-    if report.failures:
-        names = ", ".join(str(result.layer) for result in report.failures)
-        why = "\n".join(dict.fromkeys(result.failure for result in report.failures))
-        raise Problem(f"no baseline: {names} could not be checked", why=why, remedy="mend that first: a baseline says of everything that it was looked at")
-    day = report.moment.date()
-    until = day + dt.timedelta(days=given.days)
-    kept = [entry for entry in entries if not entry.has_ended(day)]
-    findings, _ = ignore.apply(report.findings, kept, day)
-    path = given.ignore or ignore_file(given.stack)
-    path.write_text(ignore.baseline(findings, kept, reason=given.reason or f"there at the baseline of {day}", until=until), encoding="utf-8")
-    print(f"{path} covers {len(findings)} more finding{'' if len(findings) == 1 else 's'} until {until}")
-    return 0

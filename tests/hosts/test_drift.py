@@ -176,7 +176,7 @@ def test_what_can_be_put_right_is_and_hosts_with_jobs_are_left_alone(stack: Depl
     entries.write_text("ignore: [{code: CW759, where: 'partition train: MaxTime', reason: ours}]")
     shown = drift(stack, "fix", *kinds, "--ignore", str(entries))
     assert shown.stdout.count("will run on") == len(MENDED) - len(on_the_job) - 1
-    assert shown.stdout.count("because: the ignore file lets it stand: ours") == 1
+    assert shown.stdout.count("because: the ignore file covers it: ours") == 1
     done = drift(stack, "fix", *kinds, "--yes")
     assert done.returncode == 7, done.stdout + done.stderr
     assert done.stdout.count("because: jobs run there") == len(on_the_job)

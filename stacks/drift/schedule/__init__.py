@@ -47,6 +47,17 @@ def files(kind: str, schedule: Schedule) -> Mapping[str, str]:
     return {path.format(name=schedule.name): _environment().get_template(template).render(values) for path, template in PATHS[kind].items()}
 
 
+def write(files: Mapping[str, str], folder: Path) -> list[str]:
+    """Write files below a folder; give their places."""
+    written = []
+    for path, text in files.items():
+        place = folder / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+        written.append(str(place))
+    return written
+
+
 def next_steps(kind: str, schedule: Schedule, paths: Sequence[str]) -> str:
     """Say what to do once the files are in their places."""
     match kind:

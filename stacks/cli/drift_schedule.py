@@ -66,13 +66,8 @@ def run(given: argparse.Namespace) -> int:
     if given.to is None:
         print("\n".join(f"# {path}\n{text}" for path, text in files.items()), end="")
         return 0
-    written = []
-    for path, text in files.items():
-        place = given.to / path.lstrip("/")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
-        written.append(str(place))
-        print(f"wrote {place}")
+    written = schedule.write(files, given.to)
+    print("\n".join(f"wrote {place}" for place in written))
     print(f"next: {schedule.next_steps(given.kind, wanted, written)}")
     return 0
 
