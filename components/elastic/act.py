@@ -29,6 +29,7 @@ class SlurmPort(Protocol):
     def set_addresses(self, addresses: Sequence[tuple[str, str]]) -> list[str]: ...
     def requeue(self, jobs: Iterable[int]) -> list[str]: ...
     def start_now(self, jobs: Iterable[int]) -> list[str]: ...
+    def explain(self, jobs: Iterable[int], reason: str) -> list[str]: ...
     def reserve(self, name: str, nodes: Sequence[str], start: float, *, is_there: bool) -> None: ...
     def unreserve(self, name: str) -> None: ...
 
@@ -190,6 +191,8 @@ class Actor:
                 return self._slurm.requeue(jobs)
             case kinds.StartNow(jobs):
                 self._slurm.start_now(jobs)  # a job that could not be requeued is gone, and that is all right
+            case kinds.Explain(jobs, reason):
+                self._slurm.explain(jobs, reason)  # a job that is gone needs no reason
             case kinds.Terminate(instances):
                 self._terminate(instances)
             case kinds.Keep(instance, node):
@@ -228,6 +231,8 @@ def told(step: kinds.Step) -> str:
             return f"requeue {_listed(map(str, jobs))}: {why}"
         case kinds.StartNow(jobs):
             return f"let start at once: {_listed(map(str, jobs))}"
+        case kinds.Explain(jobs, reason):
+            return f"explain in {_listed(map(str, jobs))}: {reason.removeprefix(OURS)}"
         case kinds.Terminate(instances, why):
             return f"terminate {_listed(instances)}: {why}"
         case kinds.Ask(launch, why):

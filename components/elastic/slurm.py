@@ -98,6 +98,10 @@ class Commands:
     def start_now(self, jobs: Iterable[int]) -> list[str]:
         return self._each_job(jobs, lambda job: ["scontrol", "update", f"jobid={job}", "starttime=now"])
 
+    def explain(self, jobs: Iterable[int], reason: str) -> list[str]:
+        """Put a reason into jobs, where `scontrol show job` shows it (scontrol(1), AdminComment)."""
+        return self._each_job(jobs, lambda job: ["scontrol", "update", f"jobid={job}", f"admincomment={reason}"])
+
     def reserve(self, name: str, nodes: Sequence[str], start: float, *, is_there: bool) -> None:
         """Make a reservation, or move the one that is there."""
         which, when = [f"reservationname={name}", f"nodes={hostlist.compress(nodes)}"], [f"starttime=uts{start:.0f}", "duration=UNLIMITED"]

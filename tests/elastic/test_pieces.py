@@ -232,6 +232,19 @@ def test_addresses_are_set_in_the_order_of_their_nodes() -> None:
     assert asked == [["scontrol", "update", "nodename=train-10,train-2", "nodeaddr=10.0.0.3,10.0.0.1"]]
 
 
+def test_a_job_is_told_what_it_waits_for_and_one_that_is_gone_is_a_complaint() -> None:
+    asked: list[list[str]] = []
+
+    def slurmctld(command: Any) -> str:
+        asked.append(list(command))
+        if "jobid=8" in command:
+            raise slurm.Unanswered("slurm_update error: Invalid job id specified")
+        return ""
+
+    assert slurm.Commands(slurmctld).explain([7, 8], "clusterwright: queued") == ["slurm_update error: Invalid job id specified"]
+    assert asked[0] == ["scontrol", "update", "jobid=7", "admincomment=clusterwright: queued"]
+
+
 def test_a_reservation_is_made_beside_others_and_moved_in_place() -> None:
     asked: list[list[str]] = []
 

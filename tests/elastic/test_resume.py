@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from components.elastic.decide import Request, Wanted, holds, launched, pools, resume, steps, suspend, sync
-from components.elastic.decide.resume import RETRY_FOR_S, Answer, Refusal
+from components.elastic.decide.resume import RETRY_FOR_S, WAITING_SHARE, Answer, Refusal
 from components.elastic.memory import Launch, Memory
 from components.elastic.model import Cloud, Instance, Life, Slurm, Table
 from tests.elastic.values import BOOT_TIMEOUT_S, NOW, OFF, STARTING, STOPPING, UP, cloud, instance, launch, node, node_set, slurm, table
@@ -311,6 +311,54 @@ def test_a_cloud_that_cannot_answer_is_asked_again_and_not_for_ever() -> None:
     late = answered(waiting, refusal=Refusal.LATER, now=turn + RETRY_FOR_S)
     assert late.memory.launches == ()
     assert "could not answer" in late.memory.holds["train"].reason
+
+
+def test_a_queued_request_is_asked_about_again_and_its_job_is_told_what_it_waits_for() -> None:
+    first = answered(FRESH, refusal=Refusal.QUEUED)
+    [waiting] = first.memory.launches
+    assert waiting == dataclasses.replace(FRESH, ask_until=NOW + BOOT_TIMEOUT_S * WAITING_SHARE), "the same token, so the same request"
+    [told] = first.steps
+    assert isinstance(told, steps.Explain)
+    assert told.jobs == (7,)
+    assert "train waits for p5.48xlarge: the request waits in the cloud's queue (InsufficientInstanceCapacity), until" in told.reason
+    assert first.memory.holds == {}, "the next job may ask, too"
+    again = answered(waiting, refusal=Refusal.QUEUED, now=NOW + 30)
+    assert (again.steps, again.memory.launches) == ((), (waiting,))
+
+
+def test_a_request_that_is_queued_after_no_answer_waits_as_long_as_any_that_is_queued() -> None:
+    [unanswered] = answered(FRESH, refusal=Refusal.LATER, now=NOW - 250).memory.launches
+    assert unanswered.ask_until == NOW + 50
+    [waiting] = answered(unanswered, refusal=Refusal.QUEUED).memory.launches
+    assert waiting.ask_until == NOW + BOOT_TIMEOUT_S * WAITING_SHARE
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_request_that_is_queued_too_long_is_given_up_without_a_hold(is_whole: bool) -> None:
+    one = dataclasses.replace(FRESH, is_whole=is_whole, ask_until=NOW + 300)
+    late = answered(one, refusal=Refusal.QUEUED, now=NOW + 300)
+    assert late.memory.launches == ()
+    assert late.memory.holds == {}
+    down, off, start = late.steps
+    assert isinstance(down, steps.SetDown)
+    assert down.nodes == ("train-0", "train-1")
+    assert "can't boot in time any more" in down.reason
+    assert isinstance(off, steps.PowerDown)
+    assert start == steps.StartNow((7,)), "the job asks anew"
+
+
+def test_of_a_queued_request_the_nodes_that_came_stay_when_it_is_given_up() -> None:
+    one = dataclasses.replace(FRESH, is_whole=False, jobs=(), ask_until=NOW + 300)
+    late = answered(one, "train-1", refusal=Refusal.QUEUED, now=NOW + 300)
+    [kept] = late.memory.launches
+    assert (kept.nodes, kept.instances) == (("train-1",), {"train-1": "i-train-1"})
+    assert {step.nodes for step in late.steps if isinstance(step, steps.SetDown)} == {("train-0",)}
+    assert steps.SetAddress((("train-1", "10.0.0.1"),)) in late.steps
+
+
+def test_a_queued_request_that_is_refused_after_all_holds_the_node_set() -> None:
+    [waiting] = answered(FRESH, refusal=Refusal.QUEUED).memory.launches
+    assert "train" in answered(waiting, refusal=Refusal.CAPACITY, now=NOW + 30).memory.holds
 
 
 def test_refusals_in_a_row_hold_twice_as_long_up_to_an_hour() -> None:

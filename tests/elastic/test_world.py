@@ -61,6 +61,28 @@ def test_instances_that_could_not_be_ended_are_no_failed_boots_of_nodes_that_are
     assert world.actor._store.read().holds == {}
 
 
+def test_a_job_waits_while_the_cloud_queues_its_request_and_runs_when_it_is_answered(world: World) -> None:
+    world.queued_until = world.now + 100
+    job, other = world.submit(4), world.submit(2)
+    world.advance(90)
+    assert live(world) == {}
+    assert world.actor._store.read().holds == {}
+    assert all("queue" in world.explained[one.id] for one in (job, other))
+    world.advance(400)
+    assert job.is_over
+    assert other.is_over
+
+
+def test_a_job_whose_request_is_queued_for_hours_asks_again_and_again_and_nothing_is_held(world: World) -> None:
+    world.queued_until = world.now + 3 * 3600
+    job = world.submit(4)
+    world.advance(3 * 3600)
+    assert not job.is_over
+    assert (live(world), world.actor._store.read().holds) == ({}, {})
+    world.advance(900)
+    assert job.is_over
+
+
 def test_a_node_set_that_boots_again_comes_back_by_itself(world: World) -> None:
     world.boots = False
     job = world.submit(10)

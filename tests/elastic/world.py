@@ -84,6 +84,10 @@ class World:
         self.machines: dict[str, Machine] = {}
         self.jobs: dict[int, Batch] = {}
         self.room = {node_set.name: node_set.count for node_set in table.node_sets}
+        self.queued_until = 0.0
+        """Until then the cloud puts requests into its queue."""
+        self.explained: dict[int, str] = {}
+        """Job → what it was last told that it waits for."""
         self.boots = True
         self.shown_after_s = 0.0
         self.is_reachable = True
@@ -148,6 +152,11 @@ class World:
 
     def start_now(self, jobs: Iterable[int]) -> list[str]:
         self.step()
+        return []
+
+    def explain(self, jobs: Iterable[int], reason: str) -> list[str]:
+        self.step()
+        self.explained |= dict.fromkeys(jobs, reason)
         return []
 
     def reserve(self, name: str, nodes: Sequence[str], start: float, *, is_there: bool) -> None:
@@ -311,6 +320,8 @@ class Door:
         if not world.is_reachable:
             raise act.Unreachable("the cloud is away")
         known = [machine for machine in world.machines.values() if machine.token == launch.token]
+        if not known and world.now < world.queued_until:
+            return Answer((), Refusal.QUEUED, "third in line")
         if not known:
             running = sum(machine.ended_at is None and world.table.owners()[machine.node].name == launch.node_set for machine in world.machines.values())
             room = max(0, world.room[launch.node_set] - running)

@@ -12,7 +12,7 @@ from enum import Enum
 from ..memory import Launch, Memory, whole
 from ..model import OURS, Cloud, Instance, Life, NodeSet, Slurm, Table
 from . import holds, pools
-from .steps import Ask, Decision, PowerDown, SetAddress, SetDown, StartNow, Step, Terminate, decision
+from .steps import Ask, Decision, Explain, PowerDown, SetAddress, SetDown, StartNow, Step, Terminate, decision
 
 VISIBLE_WITHIN_S = 180.0
 """So long the cloud may take to show an instance that it says it has started."""
@@ -45,6 +45,8 @@ class Refusal(Enum):
     ERROR = "the cloud refused"
     LATER = "the cloud could not answer"
     """Worth asking again, with the same token."""
+    QUEUED = "the request waits in the cloud's queue"
+    """The cloud took the request and answers it later, as Google's flex-start does: asked again with the same token, it says how the request is. This is no shortage: the node set is not held."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -209,15 +211,18 @@ def launched(launch: Launch, answer: Answer, *, table: Table, slurm: Slurm, memo
     if launch.token not in {one.token for one in memory.launches}:
         return _unwanted(made, memory, now)
     if not missing:
-        done = dataclasses.replace(launch, launched_at=now, instances={node: instance.id for node, instance in made.items()})
-        known = tuple((node, instance.address) for node, instance in made.items() if instance.address)
-        return decision([SetAddress(known)] if known else [], memory.with_launch(done))
+        memory, found = _kept(launch, {node: made[node] for node in launch.nodes}, memory, now)
+        return decision(found, memory)
     if node_set is None:
         return _undone(launch, made, f"{OURS}{launch.node_set} is no longer in the fleet table", slurm=slurm, memory=memory, now=now)
     refusal = answer.refusal or Refusal.ERROR
     ask_until = _ask_until(launch, node_set, slurm, refusal, now)
-    if refusal is Refusal.LATER and now < ask_until:
-        return decision([], memory.with_launch(dataclasses.replace(launch, ask_until=ask_until)))  # it stays remembered as not answered
+    if refusal in (Refusal.LATER, Refusal.QUEUED) and now < ask_until:
+        is_news = refusal is Refusal.QUEUED and launch.ask_until != ask_until and bool(launch.jobs)
+        explained = [Explain(launch.jobs, _queued(node_set, answer, ask_until))] if is_news else []
+        return decision(explained, memory.with_launch(dataclasses.replace(launch, ask_until=ask_until)))  # it stays remembered as not answered
+    if refusal is Refusal.QUEUED:
+        return _out_of_time(launch, made, _queued(node_set, answer, None), slurm=slurm, memory=memory, now=now)
     why = f"{refusal.value} ({answer.detail})" if answer.detail else refusal.value
     waiting = _waiting(launch, made, missing, slurm) if refusal is not Refusal.ERROR and now < ask_until else ()
     if not (waiting and holds.active(memory, node_set, now)):
@@ -235,21 +240,42 @@ def launched(launch: Launch, answer: Answer, *, table: Table, slurm: Slurm, memo
     elif launch.is_whole:
         undone = _undone(launch, made, reason, slurm=slurm, memory=memory, now=now)
         return decision([*held, *undone.steps], undone.memory)
-    steps: list[Step] = [*held, *_given_up(missing, reason, None, slurm)]
-    memory = memory.without(frozenset(missing))
-    if made:
-        done = dataclasses.replace(launch, nodes=tuple(made), launched_at=now, instances={node: instance.id for node, instance in made.items()})
-        memory = memory.with_launch(done)
-        steps += [SetAddress(known)] if (known := tuple((node, one.address) for node, one in made.items() if one.address)) else []
-    return decision(steps, memory)
+    memory, found = _kept(launch, made, memory.without(frozenset(missing)), now)
+    return decision([*held, *_given_up(missing, reason, None, slurm), *found], memory)
 
 
 def _ask_until(launch: Launch, node_set: NodeSet, slurm: Slurm, refusal: Refusal, now: float) -> float:
     """Say until when a launch is asked for again, of which this may be the first answer."""
+    if refusal is Refusal.QUEUED:
+        return max(launch.ask_until or 0.0, _patience(launch, node_set))
     if launch.ask_until is not None:
         return launch.ask_until
     patience = now if slurm.bound.isdisjoint(launch.nodes) else _patience(launch, node_set)
     return max(patience, now + RETRY_FOR_S) if refusal is Refusal.LATER else patience
+
+
+def _queued(node_set: NodeSet, answer: Answer, until: float | None) -> str:
+    detail = f" ({answer.detail})" if answer.detail else ""
+    when = f", until {holds.clock(until)} at most" if until is not None else ", and nodes can't boot in time any more"
+    return f"{OURS}{node_set.name} waits for {node_set.machine}: {Refusal.QUEUED.value}{detail}{when}"
+
+
+def _out_of_time(launch: Launch, made: Mapping[str, Instance], reason: str, *, slurm: Slurm, memory: Memory, now: float) -> Decision:
+    """Give up a request that is still queued; the job asks anew when Slurm starts it again. Instances that come too late are wanted by no node."""
+    if launch.is_whole:
+        return _undone(launch, made, reason, slurm=slurm, memory=memory, now=now)
+    missing = tuple(node for node in launch.nodes if node not in made)
+    memory, steps = _kept(launch, made, memory.without(frozenset(missing)), now)
+    return decision([*_given_up(missing, reason, None, slurm), *steps], memory)
+
+
+def _kept(launch: Launch, made: Mapping[str, Instance], memory: Memory, now: float) -> tuple[Memory, list[Step]]:
+    """Remember those nodes of a launch that have an instance, and tell Slurm where they are."""
+    if not made:
+        return memory, []
+    done = dataclasses.replace(launch, nodes=tuple(made), launched_at=now, instances={node: instance.id for node, instance in made.items()})
+    known = tuple((node, instance.address) for node, instance in made.items() if instance.address)
+    return memory.with_launch(done), [SetAddress(known)] if known else []
 
 
 def _patience(launch: Launch, node_set: NodeSet) -> float:

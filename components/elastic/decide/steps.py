@@ -66,6 +66,14 @@ class StartNow:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Explain:
+    """Say in jobs themselves what they wait for."""
+
+    jobs: tuple[int, ...]
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Terminate:
     instances: tuple[str, ...]
     why: str
@@ -105,7 +113,7 @@ class Unreserve:
     why: str
 
 
-Step = SetDown | Drain | PowerDown | PowerUp | Release | SetAddress | Requeue | StartNow | Terminate | Ask | Keep | Reserve | Unreserve
+Step = SetDown | Drain | PowerDown | PowerUp | Release | SetAddress | Requeue | StartNow | Explain | Terminate | Ask | Keep | Reserve | Unreserve
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
