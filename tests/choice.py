@@ -112,7 +112,8 @@ class Tree:
         for text in self._texts[name]:
             named |= _named_in(text)
             named |= {self._programs[text]} if text in self._programs else set()
-        named |= {_module((folder / "conftest.py").relative_to(self._root)) for folder in file.parents if folder.is_relative_to(self._root)}
+        if _is_test(file):
+            named |= {_module((folder / "conftest.py").relative_to(self._root)) for folder in file.parents if folder.is_relative_to(self._root)}
         known = {module for one in named if (module := self._longest(one))}
         # A package is imported before what is in it, and `python -m package` runs its __main__.
         known |= {parent for one in [*known, name] for parent in _parents(one) if parent in self._modules}
