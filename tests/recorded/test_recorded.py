@@ -144,7 +144,7 @@ def kinds_in_code(target: str) -> set[str]:
     """Find every kind of resource that a target's folder makes: classes of SDKs that it calls, and tokens of the project's own kinds."""
     found = set()
     for file in (project_root() / "components" / target).rglob("*.py"):
-        if "guest" in file.parts:
+        if "guest" in file.parts or file.stem == "__main__":
             continue
         module = importlib.import_module(".".join(file.relative_to(project_root()).with_suffix("").parts))
         for node in ast.walk(ast.parse(file.read_text())):
