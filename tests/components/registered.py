@@ -19,7 +19,8 @@ from components.provider.kind import Kind
 from components.provider.kinds import kinds
 
 KINDS: Mapping[str, Kind[Any]] = {kind.token: kind for kind in kinds()}
-STACK = "test"
+PROJECT, STACK = "clusterwright", "test"
+STACK_TYPE = "pulumi:pulumi:Stack"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Registered:
     """Inputs whose later change is no change."""
     source: tuple[str, int] = ("", 0)
     """The file and the line that make it."""
+    urn: str = ""
+    """As the engine would make it."""
 
 
 @dataclasses.dataclass
@@ -64,7 +67,8 @@ class Program:
         found: set[str] = set()
         waiting = [name]
         while waiting:
-            needs = self.named(waiting.pop()).needs - found
+            name = waiting.pop()
+            needs = {need for one in self.resources if one.name == name and one.custom for need in one.needs} - found
             found |= needs
             waiting += needs
         return found
@@ -104,8 +108,14 @@ class Monitor(mocks.MockMonitor):
         self.kept: list[Registered] = []
         self.outputs = struct_pb2.Struct()
 
+    def make_urn(self, parent: str, type_: str, name: str) -> str:
+        """Make the URN that the engine makes: with the types of all parents below the stack."""
+        types = parent.split("::")[2] if parent else ""
+        qualified = type_ if types in ("", STACK_TYPE) else f"{types}${type_}"
+        return "urn:pulumi:" + "::".join([STACK, PROJECT, qualified, name])
+
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802 - the protocol's name
-        if request.type != "pulumi:pulumi:Stack":
+        if request.type != STACK_TYPE:
             needs = {_name(urn) for urn in request.dependencies}
             needs |= {_name(urn) for of in request.propertyDependencies.values() for urn in of.urns}
             self.kept.append(
@@ -122,12 +132,13 @@ class Monitor(mocks.MockMonitor):
                     replace_first=request.deleteBeforeReplace,
                     ignores=frozenset(request.ignoreChanges),
                     source=(request.sourcePosition.uri, request.sourcePosition.line),
+                    urn=self.make_urn(request.parent, request.type, request.name),
                 )
             )
         return super().RegisterResource(request)  # type: ignore[no-untyped-call]
 
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802
-        if request.urn.split("::")[2] == "pulumi:pulumi:Stack":
+        if request.urn.split("::")[2] == STACK_TYPE:
             self.outputs = request.outputs
         return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]
 
@@ -151,7 +162,7 @@ def _run(program: Callable[[], None], monitor: Monitor, *, preview: bool) -> Non
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # the mocks leave an open event loop in every thread that answered
         try:
-            chosen = mocks.MockSettings(monitor=monitor, engine=mocks.MockEngine(None), project="clusterwright", stack=STACK, dry_run=preview)  # type: ignore[no-untyped-call]
+            chosen = mocks.MockSettings(monitor=monitor, engine=mocks.MockEngine(None), project=PROJECT, stack=STACK, dry_run=preview)  # type: ignore[no-untyped-call]
             settings.configure(chosen)
             loop.run_until_complete(run_in_stack(program))
         finally:

@@ -9,7 +9,6 @@ import pulumi
 import pytest
 
 from blueprints import load
-from blueprints.facts import Facts
 from blueprints.spec import as_record
 from components.local.machine.names import STATE_VOLUME
 from stacks import lookup
@@ -41,21 +40,6 @@ def test_the_starter_is_these_resources_and_no_others(starter: Program) -> None:
     assert len({one.name for one in starter.resources if one.custom}) == 18
 
 
-def test_everything_belongs_to_the_cluster(starter: Program) -> None:
-    (cluster,) = starter.of("clusterwright:index:Cluster")
-    assert {one.parent for one in starter.resources if one.custom} == {cluster.name}
-
-
-@pytest.mark.parametrize("nodes", [64, 2000])
-def test_as_many_resources_for_many_nodes_as_for_two(nodes: int, starter: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    large = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=512 * 1024)  # this machine's memory may not hold so many hosts
-    monkeypatch.setattr(lookup, "this_machine", lambda: large)
-    many = program(monkeypatch, set={"pools.train.nodes": nodes})
-    assert sorted((one.type, one.name) for one in many.resources) == sorted((one.type, one.name) for one in starter.resources)
-    assert many.named("train").inputs["count"] == nodes
-    assert {name: many.named(name).needs for name in ("acceptance", "train")} == {name: starter.named(name).needs for name in ("acceptance", "train")}
-
-
 def test_a_pool_more_is_one_resource_more(starter: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     two = program(monkeypatch, set={"pools.dev": {"nodes": 3}})
     assert Counter(one.type for one in two.resources) - Counter(one.type for one in starter.resources) == {"clusterwright:local:HostPool": 1}
@@ -71,25 +55,11 @@ def test_what_hosts_and_playbooks_get_of_keys_is_secret(starter: Program) -> Non
     assert all("admin_public_key" not in pool.secret_inputs for pool in pools)
 
 
-def test_no_secret_leaves_in_clear(starter: Program) -> None:
-    """Every value of a Secret is recognisable here; wherever one goes, it goes as a secret."""
-    value = "value of clusterwright:secret:Secret"
-    for one in starter.resources:
-        clear = {name: given for name, given in one.inputs.items() if name not in one.secret_inputs}
-        assert value not in str(clear), one.name
-
-
 def test_there_is_a_secret_for_each_key_and_for_each_user_without_one(starter: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {one.name: one.inputs["kind"] for one in starter.of("clusterwright:secret:Secret")} == SECRETS
     key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ7m8xQW3r7v0h8l2b1uV5m9N4Y3q8J6k5t2s1r0z9Yx"
     own = program(monkeypatch, set={"users.ada.ssh_keys": [key]})
     assert {one.name for one in own.of("clusterwright:secret:Secret")} == SECRETS.keys() - {"user-ada-key"}
-
-
-def test_the_site_comes_before_all_that_is_made_on_the_machine(starter: Program) -> None:
-    """It is destroyed last, when it sweeps what others left."""
-    made = [one.name for one in starter.resources if one.type.startswith("clusterwright:local:") and one.name != "site"]
-    assert all("site" in starter.named(name).needs for name in made)
 
 
 def test_hosts_need_network_image_and_every_mount(starter: Program) -> None:
@@ -114,13 +84,6 @@ def test_acceptance_comes_last_and_stands_for_every_boot(starter: Program) -> No
     assert {host for group in boots for host in group} == {"control-0", "login-0", "train-0", "train-1"}
     assert [set(finished) for finished in acceptance.inputs["proves"]["finished"]] == [{"control-0"}, {"login-0"}]
     assert not any("acceptance" in one.needs for one in starter.resources)
-
-
-@pytest.mark.parametrize("protect", [True, False])
-def test_data_is_protected_as_the_blueprint_says(protect: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = program(monkeypatch, set={"storage.home.protect": protect, "storage.shared.protect": False, "accounting.protect": protect})
-    assert {one.name: one.protect for one in found.of("clusterwright:local:Folder")} == {"home": protect, "shared": False, STATE_VOLUME: protect}
-    assert not any(one.protect for one in found.resources if one.type != "clusterwright:local:Folder")
 
 
 def test_login_nodes_answer_with_one_host_key_behind_the_balancer(starter: Program) -> None:

@@ -9,7 +9,6 @@ import pytest
 from components.aws import adopt
 from components.aws.adopt import KEPT_TAG, Account
 from components.interrupted import ABSENT, Ambiguous, Certainty, Creation, NotAsked, Trace
-from tests.components.aws import programs
 from tests.simcloud.aws import client
 from tests.simcloud.aws.client import REGION, SimulatedCloud
 from tests.simcloud.aws.landscape import TRUST
@@ -21,17 +20,6 @@ TAGS = {
     "clusterwright:part": "network",
     "Name": "starter-dev-network",
 }
-ALL_STORAGE: dict[str, Any] = {
-    "storage__home__backup_days": 14,
-    "storage__sets": {
-        "kind": "object",
-        "mount": "/sets",
-        "on_delete": "snapshot",
-        "key": "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000001",
-    },
-    "storage__data": {"kind": "lustre", "mount": "/data", "size": "4800 GiB", "throughput": "250 MB/s/TiB", "exchange": {"bucket": "s3://sets/imagenet"}},
-}
-"""What no blueprint of the library has."""
 
 
 @pytest.fixture(scope="module")
@@ -149,9 +137,3 @@ def test_what_is_kept_is_not_found_again(cloud: SimulatedCloud) -> None:
     assert trace(VPC, NETWORK) == ABSENT
     with pytest.raises(NotAsked, match="vpc-0"):
         Account(REGION).keep([f"arn:aws:ec2:{REGION}:123456789012:vpc/vpc-0"])
-
-
-def test_every_kind_that_the_target_makes_can_be_looked_for() -> None:
-    ran = [*(programs.library(blueprint) for blueprint in programs.BLUEPRINTS), programs.program("starter", **ALL_STORAGE)]
-    registered = {one.type for program in ran for one in programs.aws(program)}
-    assert registered - adopt.KINDS == set()

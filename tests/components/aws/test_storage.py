@@ -34,15 +34,12 @@ def test_everything_is_encrypted_at_rest(blueprint: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["nfs", "lustre", "block", "object"])
-@pytest.mark.parametrize(
-    ("keys", "protect", "keep"),
-    [({}, True, True), ({"protect": False}, False, True), ({"protect": False, "on_delete": "delete"}, False, False)],
-)
-def test_data_is_protected_and_kept_as_the_blueprint_says(kind: str, keys: dict[str, Any], protect: bool, keep: bool) -> None:
+@pytest.mark.parametrize(("keys", "keep"), [({}, True), ({"protect": False}, True), ({"protect": False, "on_delete": "delete"}, False)])
+def test_data_is_kept_as_the_blueprint_says(kind: str, keys: dict[str, Any], keep: bool) -> None:
     sizes: dict[str, Any] = {"lustre": {"size": "4800 GiB"}, "block": {"size": "1 TiB"}}.get(kind, {})
     found = programs.program("starter", storage__more={"kind": kind, "mount": "/more", **sizes, **keys})
     (made,) = [one for one in programs.aws(found) if one.type.rpartition(":")[2] in HOLDING_DATA and one.name.startswith("more-")]
-    assert (made.protect, made.keep) == (protect, keep)
+    assert made.keep is keep
 
 
 @pytest.mark.parametrize(

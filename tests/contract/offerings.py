@@ -1,0 +1,134 @@
+"""The offerings that the conformance suite runs: one row each."""
+
+import functools
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pulumi.runtime import mocks
+
+from blueprints import facts, load
+from components import cluster
+from components.aws import adopt
+from tests.components import registered
+from tests.components.aws import programs
+from tests.components.registered import Program
+from tests.recorded import states
+from tests.simcloud.aws import facts as sdk
+
+from .offering import Offering, Run, Said
+
+MACHINE = facts.Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=8 * 1024 * 1024)
+"""Holds any number of local hosts."""
+
+
+def run_on(target: str, provider: Callable[[], mocks.Mocks]) -> Run:
+    """Give what runs blueprints on a target; each runs once for all tests that only look."""
+
+    @functools.cache
+    def ran(blueprint: str, overrides: str, preview: bool) -> Program:
+        spec = load.examine(blueprint, target=target, stack=registered.STACK, facts=MACHINE, overrides=json.loads(overrides)).spec
+
+        def register() -> None:
+            cluster.Cluster(spec.name, spec, stack=registered.STACK)
+
+        return registered.run(register, provider=provider(), preview=preview)
+
+    def run(blueprint: str, overrides: Mapping[str, Any], *, preview: bool = False) -> Program:
+        return ran(blueprint, json.dumps(overrides), preview)
+
+    return run
+
+
+def recorded(target: str) -> tuple[str, ...]:
+    """Give the recorded blueprints of a target: together they register every kind of resource, as a test of theirs proves."""
+    return tuple(str(path) for path in sorted((states.FOLDER / "blueprints").glob(f"{target}-*.yaml")))
+
+
+# AWS
+
+
+def _aws_marks(program: Program) -> tuple[Said, list[tuple[str, Said]]]:
+    carrying: list[tuple[str, Said]] = []
+    for one in programs.aws(program):
+        module, kind = one.type.split(":")[1:]
+        if sdk.kinds()[f"{module.partition('/')[0]}.{kind}"].is_tagged:
+            carrying.append((one.name, one.inputs.get("tags") or {}))
+        carrying += [(f"{one.name}: {each['resourceType']}", each["tags"]) for each in one.inputs.get("tagSpecifications") or ()]
+    for one in program.of("clusterwright:aws:Nodes"):
+        carrying.append((one.name, {f"clusterwright:{key}": one.inputs[key] for key in ("stack", "cluster", "owner")}))
+    (site,) = program.of("clusterwright:aws:Site")
+    names = {"clusterwright:stack": registered.STACK, "clusterwright:cluster": site.inputs["cluster"]}
+    return {**names, "clusterwright:owner": "owner of clusterwright:aws:Site"}, carrying
+
+
+def _aws_deletion(program: Program) -> Iterator[tuple[str, ...]]:
+    controllers = [one.name for one in program.of("aws:ec2/instance:Instance") if one.inputs["tags"]["clusterwright:part"] == "control"]
+    for ending in program.of("clusterwright:aws:Nodes"):
+        node_set = ending.inputs["node_set"]
+        used = (f"{node_set}-placement", f"{node_set}-placement-spread", "hosts-security-group")  # older nodes may be in either placement group
+        yield from ((controller, ending.name, f"{node_set}-template", other) for controller in controllers for other in used)
+
+
+AWS = Offering(
+    target="aws",
+    scheduler="slurm",
+    run_by="hosts",
+    blueprints=(*recorded("aws"), "gb200-nvl72"),
+    starter="starter",
+    package="aws:",
+    run=run_on("aws", programs.Account),
+    marks=_aws_marks,
+    deletion=_aws_deletion,
+    storage={"nfs": {}, "lustre": {"size": "4800 GiB"}, "block": {"size": "1 TiB"}, "object": {}},
+    holding_data=frozenset(
+        {
+            "aws:backup/vault:Vault",
+            "aws:ebs/volume:Volume",
+            "aws:efs/fileSystem:FileSystem",
+            "aws:fsx/lustreFileSystem:LustreFileSystem",
+            "aws:rds/instance:Instance",
+            "aws:s3/bucket:Bucket",
+        }
+    ),
+    disposable=frozenset({"cluster-file-system", "image-bucket"}),
+    adopted=adopt.KINDS,
+)
+
+
+# This machine
+
+LOCAL = "clusterwright:local:"
+
+
+def _local_marks(program: Program) -> tuple[Said, list[tuple[str, Said]]]:
+    (site,) = program.of(f"{LOCAL}Site")
+    unmarked = (site.type, f"{LOCAL}Image")  # stacks share images
+    carrying: list[tuple[str, Said]] = [(one.name, one.inputs) for one in program.resources if one.type.startswith(LOCAL) and one.type not in unmarked]
+    return {"stack": site.inputs["stack"], "site": "token of clusterwright:local:Site"}, carrying
+
+
+def _local_deletion(program: Program) -> Iterator[tuple[str, ...]]:
+    """The site is deleted last and sweeps what others left."""
+    for one in (*program.of(f"{LOCAL}HostPool"), *program.of(f"{LOCAL}ElasticPool")):
+        yield ("acceptance", one.name, "network", "site")
+        yield (one.name, "image", "site")
+    yield from ((one.name, "site") for one in program.resources if one.type.startswith(LOCAL) and one.name != "site")
+
+
+HERE = Offering(
+    target="local",
+    scheduler="slurm",
+    run_by="hosts",
+    blueprints=recorded("local"),
+    starter="starter",
+    package="",
+    run=run_on("local", registered.Provider),
+    marks=_local_marks,
+    deletion=_local_deletion,
+    storage={"nfs": {}},
+    holding_data=frozenset({f"{LOCAL}Folder"}),
+    disposable=frozenset(),
+    adopted=frozenset(),
+)
+OFFERINGS = (AWS, HERE)
