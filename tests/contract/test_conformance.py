@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from components import registry
 from tests.components.registered import KINDS, STACK, Program, Registered
 from tests.recorded import states
 
@@ -196,7 +197,11 @@ def file_systems(program: Program) -> list[str]:
     return [one["name"] for one in program.named("finish-control").inputs["spec"]["storage"]]
 
 
-# The checks themselves
+# The suite itself
+
+
+def test_every_target_has_its_row() -> None:
+    assert {one.target for one in OFFERINGS} == registry.TARGETS.keys()
 
 
 def altered(program: Program, name: str, **values: Any) -> Program:
