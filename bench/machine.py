@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from components import this_machine
 from components.local.machine import cgroup
-from stacks import lookup
 
 GROUP = "clusterwright-bench"
 PEAK_EVERY_S = 0.002
@@ -33,7 +33,7 @@ class Measured:
 
 def described() -> dict[str, Any]:
     """Describe this machine without naming it."""
-    facts = lookup.this_machine()
+    facts = this_machine.facts()
     model = next((line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "unknown")
     system = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
     return {

@@ -6,10 +6,10 @@ from pulumi.runtime.config import get_config_env
 from blueprints.finding import Invalid, render
 from blueprints.load import load
 from blueprints.spec import as_record
-from components import lifetime
+from components import lifetime, this_machine
 from components.cluster import Cluster
 
-from . import lookup, settings
+from . import settings
 
 
 def deploy() -> None:
@@ -22,7 +22,7 @@ def deploy() -> None:
     stack = pulumi.get_stack()
     try:
         chosen = settings.parse(get_config_env(), stack=stack)
-        spec = load(chosen.blueprint, target=chosen.target, stack=stack, facts=lookup.this_machine(), overrides=chosen.overrides)
+        spec = load(chosen.blueprint, target=chosen.target, stack=stack, facts=this_machine.facts(), overrides=chosen.overrides)
     except Invalid as invalid:
         raise pulumi.RunError(render(invalid.findings).removeprefix("error: ")) from None  # the engine puts its own in front
     cluster = Cluster(spec.name, spec, stack=stack)

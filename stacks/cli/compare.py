@@ -7,8 +7,8 @@ from typing import get_args
 
 from blueprints import compare
 from blueprints.language import TargetName
+from components import this_machine
 
-from .. import lookup
 from ..render import comparison, tables
 from . import options
 
@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     settled = options.chosen(given)
     options.announce(given)
-    found = compare.compare(settled.blueprint, targets=given.targets, stack=given.stack, facts=lookup.this_machine(), overrides=settled.overrides)
+    found = compare.compare(settled.blueprint, targets=given.targets, stack=given.stack, facts=this_machine.facts(), overrides=settled.overrides)
     found = tuple(dataclasses.replace(side, findings=options.placed(side.findings, f"option --targets {side.target}")) for side in found)
     if given.json:
         print(json.dumps({"format": FORMAT, **compare.as_record(settled.blueprint, found)}, indent=2))

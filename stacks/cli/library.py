@@ -9,8 +9,8 @@ from typing import Any, get_args
 from blueprints import finding, library, load
 from blueprints.facts import Facts
 from blueprints.language import TargetName
+from components import this_machine
 
-from .. import lookup
 from ..render import formatting, pool_sizes, tables
 from ..render.tables import Cell, Column, Section, Shown, Table
 from . import options
@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    volumes = [volume(name, lookup.this_machine()) for name in library.names()]
+    volumes = [volume(name, this_machine.facts()) for name in library.names()]
     if given.json:
         print(json.dumps({"format": FORMAT, "blueprints": [as_record(one) for one in volumes]}, indent=2, ensure_ascii=False))
     else:

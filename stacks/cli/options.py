@@ -15,9 +15,9 @@ from blueprints.language import TargetName
 from blueprints.language.overrides import Given
 from blueprints.load import Loaded, examine, require_decided
 from blueprints.project import project_root
-from components import registry, stack_name
+from components import registry, stack_name, this_machine
 
-from .. import lookup, settings
+from .. import settings
 from ..project import stack_file
 
 DEFAULT_STACK = registry.DEFAULT
@@ -178,7 +178,7 @@ def examined(stack_name: str, settled: settings.Settings, *, target: str, origin
         Invalid: the blueprint is not usable there.
     """
     try:
-        found = examine(settled.blueprint, target=target, stack=stack_name, facts=lookup.this_machine(), overrides=settled.overrides)
+        found = examine(settled.blueprint, target=target, stack=stack_name, facts=this_machine.facts(), overrides=settled.overrides)
     except Invalid as invalid:
         raise Invalid(placed(invalid.findings, origin)) from invalid
     return dataclasses.replace(found, findings=placed(found.findings, origin))

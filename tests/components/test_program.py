@@ -10,8 +10,8 @@ import pytest
 
 from blueprints import load
 from blueprints.spec import as_record
+from components import this_machine
 from components.local.machine.names import STATE_VOLUME
-from stacks import lookup
 from stacks.program import deploy
 from tests.components import registered
 from tests.components.registered import Program
@@ -99,7 +99,7 @@ def test_every_group_of_hosts_has_the_image_the_spec_names(starter: Program) -> 
 
 
 def test_the_outputs_are_the_spec_the_login_the_keys_and_the_checks(starter: Program) -> None:
-    spec = load.load("starter", target="local", stack=registered.STACK, facts=lookup.this_machine())
+    spec = load.load("starter", target="local", stack=registered.STACK, facts=this_machine.facts())
     assert starter.outputs["spec"] == json.loads(json.dumps(as_record(spec)))
     assert starter.outputs["login"] == {"address": spec.network.balancer_address, "port": 22, "host_key": "public of clusterwright:secret:Secret"}
     assert starter.outputs.keys() == {"spec", "login", "inventory", "user_keys", "acceptance"}

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from blueprints import facts, load
 from blueprints.project import project_root
+from components import this_machine
 from components.aws import image
 from components.finish import content
 from components.local.machine import names
-from stacks import lookup
 from tests.hosts import deployment
 from tests.simcloud.aws import client
 
@@ -38,7 +38,7 @@ def local(name: str, home: Path) -> State:
         return State(
             stack=stack.stack,
             target="local",
-            machine=dataclasses.asdict(lookup.this_machine()),
+            machine=dataclasses.asdict(this_machine.facts()),
             cache=str(names.cache_root()),
             content={playbook: content.fingerprint(playbook) for playbook in PLAYBOOKS},
             images={},

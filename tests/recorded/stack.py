@@ -16,11 +16,12 @@ PROGRAM = """
 import json
 import pathlib
 from blueprints.facts import Facts
-from stacks import lookup, program
+from components import this_machine
+from stacks import program
 
 machine = Facts(**json.loads(pathlib.Path("machine.json").read_text()))
-assert lookup.this_machine
-lookup.this_machine = lambda: machine
+assert this_machine.facts
+this_machine.facts = lambda: machine
 program.deploy()
 """
 PROVIDER = project_root() / "components" / "provider"

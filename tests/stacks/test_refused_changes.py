@@ -8,7 +8,7 @@ import pytest
 
 from blueprints import load
 from blueprints.spec import ClusterSpec, as_record
-from stacks import lookup
+from components import this_machine
 from stacks.cli import main, options
 from stacks.engine import preflight
 from tests.components.project import STACK, Project, project
@@ -55,7 +55,7 @@ def written(stack: Project, **replaced: str) -> ClusterSpec:
         text = text.replace(old, new)
     file = stack.folder.parent / "sweep.yaml"
     file.write_text(text)
-    return load.examine(str(file), target="aws", stack=STACK, facts=lookup.this_machine()).spec
+    return load.examine(str(file), target="aws", stack=STACK, facts=this_machine.facts()).spec
 
 
 def stands(stack: Project, **replaced: str) -> None:

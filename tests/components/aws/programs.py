@@ -12,8 +12,8 @@ from pulumi.runtime import mocks
 
 from blueprints import load
 from blueprints.spec import ClusterSpec
+from components import this_machine
 from components.cluster import Cluster
-from stacks import lookup
 from tests.components import registered
 from tests.components.registered import Program, Registered
 
@@ -81,7 +81,7 @@ class Account(registered.Provider):
 
 
 def resolved(blueprint: str, overrides: Mapping[str, Any] | None = None) -> ClusterSpec:
-    return load.examine(blueprint, target="aws", stack=registered.STACK, facts=lookup.this_machine(), overrides=overrides).spec
+    return load.examine(blueprint, target="aws", stack=registered.STACK, facts=this_machine.facts(), overrides=overrides).spec
 
 
 @functools.cache

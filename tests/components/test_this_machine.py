@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from blueprints.facts import Facts
-from stacks.lookup import this_machine
+from components import this_machine
 
 
 def test_the_layout_is_the_one_that_lscpu_sees() -> None:
     done = subprocess.run(["lscpu", "--parse=SOCKET,CORE"], capture_output=True, text=True, check=True)
     threads = [tuple(line.split(",")) for line in done.stdout.splitlines() if not line.startswith("#")]
-    found = this_machine()
+    found = this_machine.facts()
     assert found.cpus == len(threads)
     assert found.sockets == len({socket for socket, _ in threads})
     assert found.sockets * found.cores_per_socket == len(set(threads))
@@ -20,7 +20,7 @@ def test_the_layout_is_the_one_that_lscpu_sees() -> None:
 
 def test_the_memory_is_the_one_that_free_sees() -> None:
     done = subprocess.run(["free", "--mebi"], capture_output=True, text=True, check=True)
-    assert this_machine().memory_mib == int(done.stdout.split("Mem:")[1].split()[0])
+    assert this_machine.facts().memory_mib == int(done.stdout.split("Mem:")[1].split()[0])
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_a_machine_is_told_to_slurm_as_equal_parts(threads: list[tuple[int, int]
         (topology / "physical_package_id").write_text(f"{socket}\n")
         (topology / "core_id").write_text(f"{core}\n")
     (tmp_path / f"cpu{len(threads)}").mkdir()  # switched off: the kernel has no topology for it
-    assert this_machine(processors=tmp_path) == Facts(*layout, memory_mib=this_machine().memory_mib)
+    assert this_machine.facts(processors=tmp_path) == Facts(*layout, memory_mib=this_machine.facts().memory_mib)

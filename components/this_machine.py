@@ -1,4 +1,4 @@
-"""Ask the place where a cluster will stand for what resolving needs to know; for the local target that is this machine."""
+"""What resolving a blueprint needs to know of this machine, on which the hosts of a rehearsal run."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from blueprints.facts import Facts
 PROCESSORS = Path("/sys/devices/system/cpu")
 
 
-def this_machine(*, processors: Path = PROCESSORS) -> Facts:
+def facts(*, processors: Path = PROCESSORS) -> Facts:
     """Read the processor layout and memory of this machine.
 
     Args:
@@ -22,7 +22,7 @@ def this_machine(*, processors: Path = PROCESSORS) -> Facts:
     sockets, cores = {socket for socket, _ in threads}, set(threads)
     memory_mib = int(Path("/proc/meminfo").read_text().split("MemTotal:")[1].split()[0]) // 1024
     if not threads or len(cores) % len(sockets) or len(threads) % len(cores):
-        # Cores of several kinds, or no topology at all: Slurm can only be told of equal ones.
+        # Cores of several kinds, or no topology at all: slurm.conf describes equal ones only.
         return Facts(sockets=1, cores_per_socket=max(len(threads), 1), threads_per_core=1, memory_mib=memory_mib)
     return Facts(sockets=len(sockets), cores_per_socket=len(cores) // len(sockets), threads_per_core=len(threads) // len(cores), memory_mib=memory_mib)
 
