@@ -1,7 +1,7 @@
 """What is known of hardware and versions: data files, each entry with its source and date, read into frozen values."""
 
 from .accelerators import Accelerator, MigProfile, accelerators, is_other_gpu
-from .fabrics import Expectation, Fabric, expected_busbw, fabrics
+from .fabrics import Expectation, Fabric, expected_busbw, fabrics, is_known_for_fewer
 from .identifiers import IdentifierForm, identifier_forms, partition_of, partitions
 from .layouts import Interface, Layout, Nic, expand, layout, layouts
 from .limits import Limit, can_be_packed, limit, packing_source
@@ -49,6 +49,7 @@ __all__ = [
     "fabrics",
     "faults",
     "identifier_forms",
+    "is_known_for_fewer",
     "is_other_gpu",
     "layout",
     "layouts",

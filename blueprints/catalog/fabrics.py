@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import files
-from .machines import Machine, machine
+from .machines import Machine, machine, machines
 
 BUSBW_GBS_PER_GBIT = 0.125
 """A NIC's Gb/s in the GB/s that nccl-tests prints (nccl-tests doc/PERFORMANCE.md)."""
 _UNITS = {"M": 1 << 20, "G": 1 << 30}
+_BYTES_PER_GB, _US = 1e9, 1e-6
+_PAIR = 2
+"""Nodes of the smallest job over a fabric, on which most figures were measured."""
 _NODE, _DOMAIN = "nvlink", "nvlink-domain"
 
 
@@ -74,7 +77,8 @@ def fabrics() -> Mapping[str, Fabric]:
 def expected_busbw(target: str, machine_name: str, nodes: int, *, collective: str | None = None) -> Expectation | None:
     """Say what a job over so many nodes must deliver, at the largest message that is known; None: the nodes have no fabric, or nothing is known of it.
 
-    Where nobody measured, it is a share of what the NICs of a node carry together, and provisional.
+    Where nobody measured, it is a share of what the NICs of a node carry together, and provisional. Over more nodes than it was measured on, a figure is
+    extrapolated as far as the model is near enough; beyond, nothing is known.
 
     Raises:
         KeyError: there is no such target or machine.
@@ -84,9 +88,34 @@ def expected_busbw(target: str, machine_name: str, nodes: int, *, collective: st
     if fabric is None:
         return None
     fitting = [entry for entry in fabrics()[fabric].expected if entry.fits(machine_name, nodes) and collective in (None, entry.collective)]
-    if fitting:
-        return max(fitting, key=lambda entry: entry.size_bytes)
-    return None if fabric == _NODE else _share_of_nics(known, collective)
+    largest = max(fitting, key=lambda entry: entry.size_bytes, default=None if fabric == _NODE else _share_of_nics(known, collective))
+    return None if largest is None else _extrapolated(largest, known.gpus, nodes)
+
+
+def is_known_for_fewer(target: str, machine_name: str, nodes: int) -> bool:
+    """Say whether a rate is known for two nodes of a machine, and none for so many."""
+    if nodes < _PAIR or machine_name not in machines(target):
+        return False
+    return expected_busbw(target, machine_name, nodes) is None and expected_busbw(target, machine_name, _PAIR) is not None
+
+
+def _extrapolated(entry: Expectation, gpus: int, nodes: int) -> Expectation | None:
+    """Give what a figure comes to over more nodes than it is of; None where the model leaves too little of it to be near.
+
+    The model is that of a ring: (n - 1) steps, each of a fixed time and the time of an n-th of the message.
+    Source: fabrics.yaml, `extrapolation`.
+    """
+    rule = files.mapping("fabrics")["extrapolation"]
+    base = entry.measured_nodes or entry.nodes_min
+    if nodes <= base:
+        return entry
+    rate = (entry.typical_gbs or entry.floor_gbs) * _BYTES_PER_GB
+    step = rule["step_us"] * _US * rate / entry.size_bytes
+    share = (1 + base * gpus * step) / (1 + nodes * gpus * step)
+    if share < rule["least_share"]:
+        return None
+    scaled = {name: round(value * share, 1) for name in ("typical_gbs", "warn_gbs", "floor_gbs") if (value := getattr(entry, name)) is not None}
+    return dataclasses.replace(entry, **scaled)
 
 
 def _fabric_between(known: Machine, nodes: int) -> str | None:

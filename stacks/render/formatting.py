@@ -178,9 +178,17 @@ def expectation(expected: Expectation) -> str:
 
 
 def measured(expected: Expectation) -> str:
-    """Say on how many nodes a typical rate was measured, where these are others than it is expected of."""
+    """Say what a typical rate was measured on, where that is another number of nodes than it is expected of."""
+    words = measurement(expected)
+    return f" ({words})" if words else ""
+
+
+def measurement(expected: Expectation) -> str:
+    """Do as `measured`, without brackets. A figure for more nodes than it was measured on is extrapolated."""
     nodes = expected.measured_nodes
-    return "" if nodes is None or nodes == expected.nodes else f" (measured on {plural(nodes, 'node')})"
+    if nodes is None or nodes == expected.nodes:
+        return ""
+    return f"extrapolated from {plural(nodes, 'node')}" if nodes < expected.nodes else f"measured on {plural(nodes, 'node')}"
 
 
 def known(value: str | Late) -> str:

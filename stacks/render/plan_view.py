@@ -306,17 +306,22 @@ _FABRIC_COLUMNS = (
 
 def _fabric(cluster: ClusterSpec) -> Table:
     shown = (node_set for node_set in cluster.node_sets if node_set.fabric or node_set.hosts.machine.nics)
-    return Table(_FABRIC_COLUMNS, tuple((node_set.hosts.name, *_fabric_row(node_set)) for node_set in shown), merges=True)
+    return Table(_FABRIC_COLUMNS, tuple((node_set.hosts.name, *_fabric_row(node_set, cluster.target)) for node_set in shown), merges=True)
 
 
-def _fabric_row(node_set: NodeSet) -> tuple[Shown, ...]:
+def _unknown(node_set: NodeSet, target: str) -> str:
+    is_too_large = catalog.is_known_for_fewer(target, node_set.hosts.machine.name, node_set.hosts.count)
+    return "unknown at this size" if is_too_large else "no figure is known"
+
+
+def _fabric_row(node_set: NodeSet, target: str) -> tuple[Shown, ...]:
     nics, fabric = node_set.hosts.machine.nics, node_set.fabric
     kinds = {nic.kind: sum(other.kind == nic.kind for other in nics) for nic in nics}
     interfaces = " + ".join(f"{count} × {kind}" for kind, count in kinds.items())
     addresses = str(sum(nic.addresses for nic in nics)) if nics else ""
     if fabric is None:
         return (interfaces, addresses, "none", "", "", "", "")
-    expected = _expected(fabric.expected) if fabric.expected else ("no figure is known", "", "")
+    expected = _expected(fabric.expected) if fabric.expected else (_unknown(node_set, target), "", "")
     title = f"{fabric.title}, {'required' if fabric.required else 'preferred'}, {formatting.counted(fabric.nics, 'interfaces')}"
     return (interfaces, addresses, title, f"{fabric.gbps_per_gpu:g}", *expected)
 
@@ -325,7 +330,7 @@ def _expected(expected: Expectation) -> tuple[Shown, ...]:
     what = f"{formatting.collective(expected.collective)} of {formatting.size(expected.size_bytes / 2**30)}, {expected.nodes} nodes"
     typical = f": {expected.typical_gbs:g} GB/s" if expected.typical_gbs is not None else ""
     warn = f"{expected.warn_gbs:g} GB/s" if expected.warn_gbs is not None else ""
-    measured = f"measured on {expected.measured_nodes} nodes" if expected.measured_nodes not in (None, expected.nodes) else ""
+    measured = formatting.measurement(expected)
     marks = ", ".join(mark for mark in ("provisional" if expected.provisional else "", measured) if mark)
     return (f"{what}{typical}{f' ({marks})' if marks else ''}", warn, f"{expected.floor_gbs:g} GB/s")
 

@@ -74,7 +74,7 @@ def test_a_plan_shows_interfaces_fabric_and_what_it_must_deliver() -> None:
         "1 × ena + 32 × efa-only",
         "EFA, required",
         "400",
-        "all-reduce of 8 GiB, 16 nodes: 480 GB/s (provisional, measured on 2 nodes)",
+        "all-reduce of 8 GiB, 16 nodes: 480 GB/s (provisional, extrapolated from 2 nodes)",
         "430 GB/s",
         "380 GB/s",
     ):

@@ -54,15 +54,16 @@ def test_thresholds_are_shares_of_what_was_measured(entry: catalog.Expectation) 
 @pytest.mark.parametrize(
     ("target", "machine", "nodes", "measured"),
     [
-        ("aws", "p5.48xlarge", 500, 2),
-        ("aws", "p5en.48xlarge", 500, 16),
+        ("aws", "p5.48xlarge", 16, 2),
+        ("aws", "p5en.48xlarge", 3, 16),
+        ("aws", "p5en.48xlarge", 32, 16),
         ("aws", "p6-b200.48xlarge", 16, 4),
-        ("gcp", "a3-megagpu-8g", 16, 2),
+        ("gcp", "a3-megagpu-8g", 12, 2),
         ("metal", "dgx-h100", 16, 8),
         ("metal", "dgx-h100", 1, 1),
         # Demanded by others, or a share of the NICs.
-        ("gcp", "a4-highgpu-8g", 16, None),
-        ("aws", "p6-b300.48xlarge", 16, None),
+        ("gcp", "a4-highgpu-8g", 8, None),
+        ("aws", "p6-b300.48xlarge", 4, None),
     ],
 )
 def test_on_how_many_nodes_it_was_measured(target: str, machine: str, nodes: int, measured: int | None) -> None:
@@ -94,18 +95,18 @@ MEASURED = [
     ("aws", "p4de.24xlarge", 2, "all_reduce", 2 * GIB, 77.9, 74, 70),
     ("aws", "p5.48xlarge", 2, "all_reduce", 16 * GIB, 487, 463, 438),
     ("aws", "p5e.48xlarge", 2, "all_gather", 16 * GIB, 338, 321, 304),
-    ("aws", "p5.48xlarge", 64, None, 16 * GIB, 338, 321, 304),
+    ("aws", "p5.48xlarge", 2, "all_gather", 16 * GIB, 338, 321, 304),
     ("aws", "p5en.48xlarge", 16, None, 16 * GIB, 370, 351, 333),
     ("aws", "p6-b200.48xlarge", 4, None, 16 * GIB, 377, 358, 339),
     ("aws", "p6-b300.48xlarge", 2, None, 16 * GIB, 654, 621, 588),
     ("aws", "p6e-gb200.36xlarge", 4, None, 16 * GIB, 609.3, 578, 548),
     ("gcp", "a3-highgpu-8g", 2, "all_reduce", 2 * GIB, 65.7, 62, 59),
-    ("gcp", "a3-highgpu-8g", 8, None, 512 * MIB, 71, 67, 60),
+    ("gcp", "a3-highgpu-8g", 2, "all_gather", 512 * MIB, 71, 67, 60),
     ("gcp", "a3-megagpu-8g", 2, "all_reduce", 16 * GIB, 337, 320, 303),
-    ("gcp", "a3-megagpu-8g", 8, None, 8 * GIB, 188.7, 179, 170),
+    ("gcp", "a3-megagpu-8g", 2, "all_gather", 8 * GIB, 188.7, 179, 170),
     ("gcp", "a3-ultragpu-8g", 2, None, 8 * GIB, 326, 310, 293),
     ("gcp", "a4-highgpu-8g", 2, None, 8 * GIB, None, None, 250),
-    ("gcp", "a4x-highgpu-4g", 18, None, 16 * GIB, 680, 646, 612),
+    ("gcp", "a4x-highgpu-4g", 2, None, 16 * GIB, 680, 646, 612),
     ("metal", "dgx-h100", 2, None, 8 * GIB, 467, 444, 420),
     ("metal", "dgx-h100", 8, None, 8 * GIB, 387, 367, 348),
     ("metal", "dgx-a100", 2, None, 8 * GIB, 186, 178, 168),
@@ -119,6 +120,66 @@ def test_what_was_measured(
     entry = catalog.expected_busbw(target, machine, nodes, collective=collective)
     assert entry is not None
     assert (entry.size_bytes, entry.typical_gbs, entry.warn_gbs, entry.floor_gbs) == (size, typical, warn, floor)
+
+
+@pytest.mark.parametrize(
+    ("target", "machine", "nodes", "typical", "warn", "floor"),
+    [
+        # By hand: a step of 28 us at 338 GB/s over 16 GiB is 5.509e-4 of the message, so that 16 GPUs of the measurement and 128 give 1.00881 / 1.07052 = 0.942.
+        ("aws", "p5.48xlarge", 3, 336.5, 319.6, 302.7),
+        ("aws", "p5.48xlarge", 16, 318.5, 302.5, 286.5),
+        ("aws", "p5.48xlarge", 18, 315.9, 300.0, 284.1),
+        # Measured on 16 nodes: as it is for fewer.
+        ("aws", "p5en.48xlarge", 3, 370, 351, 333),
+        ("aws", "p5en.48xlarge", 16, 370, 351, 333),
+        ("aws", "p5en.48xlarge", 32, 345.3, 327.5, 310.7),
+        ("metal", "dgx-h100", 3, 387, 367, 348),
+        ("gcp", "a4x-highgpu-4g", 18, 635.3, 603.6, 571.8),
+        # What others demand of two nodes has no typical rate.
+        ("gcp", "a4-highgpu-8g", 8, None, None, 240.7),
+    ],
+)
+def test_a_figure_over_more_nodes_than_it_was_measured_on_follows_the_ring(
+    target: str, machine: str, nodes: int, typical: float | None, warn: float | None, floor: float
+) -> None:
+    entry = catalog.expected_busbw(target, machine, nodes)
+    assert entry is not None
+    assert (entry.typical_gbs, entry.warn_gbs, entry.floor_gbs) == (typical, warn, floor)
+
+
+@pytest.mark.parametrize(
+    ("target", "machine", "last"),
+    [("aws", "p5.48xlarge", 27), ("aws", "p5en.48xlarge", 40), ("aws", "p6-b200.48xlarge", 27), ("gcp", "a3-highgpu-8g", 5), ("metal", "dgx-h100", 19)],
+)
+def test_beyond_a_tenth_that_the_model_takes_the_rate_is_unknown(target: str, machine: str, last: int) -> None:
+    assert catalog.expected_busbw(target, machine, last) is not None
+    assert not catalog.is_known_for_fewer(target, machine, last)
+    for nodes in (last + 1, 500, 50_000):
+        assert catalog.expected_busbw(target, machine, nodes) is None
+        assert catalog.is_known_for_fewer(target, machine, nodes)
+
+
+def test_more_nodes_never_promise_more() -> None:
+    for target, name in MACHINES:
+        floors = [
+            entry.floor_gbs for nodes in range(3, 80) if (entry := catalog.expected_busbw(target, name, nodes)) is not None and entry.fabric != "nvlink-domain"
+        ]
+        assert floors == sorted(floors, reverse=True), name
+
+
+def test_nothing_is_too_large_where_nothing_is_known_at_all() -> None:
+    assert not catalog.is_known_for_fewer("gcp", "a2-highgpu-8g", 500)
+    assert not catalog.is_known_for_fewer("local", "local", 500)
+    assert not catalog.is_known_for_fewer("aws", "p5.48xlarge", 1)
+
+
+def test_the_step_is_the_largest_that_the_sweep_gives() -> None:
+    """The sweep of two p5 (16 GPUs) by message in GiB, as its source has it."""
+    sweep = {1: 437, 2: 442, 4: 465, 8: 479}
+    steps = [(487 / rate - 1) * size * GIB / (16 * 487e9) * 1e6 for size, rate in sweep.items()]
+    rule = catalog.files.mapping("fabrics")["extrapolation"]
+    assert max(steps) == pytest.approx(rule["step_us"], abs=0.5)
+    assert rule["source"] in catalog.sources()
 
 
 def test_every_expectation_of_the_table_is_one_that_was_measured() -> None:
@@ -152,7 +213,8 @@ def test_floors_are_no_looser_than_what_others_demand(target: str, machine: str,
         ("aws", "p5en.48xlarge", 2, 0.80 * 16 * 200 / 8),
         ("aws", "p4d.24xlarge", 3, 0.80 * 4 * 100 / 8),
         ("metal", "dgx-b200", 2, 0.80 * 8 * 400 / 8),
-        ("gcp", "a4x-highgpu-4g", 19, 0.80 * 4 * 400 / 8),
+        # Wider than an NVLink domain: what two nodes owe, extrapolated.
+        ("gcp", "a4x-highgpu-4g", 19, 154.5),
         ("metal", "gb200-nvl72-tray", 2, 0.80 * 4 * 400 / 8),
     ],
 )

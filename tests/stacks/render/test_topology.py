@@ -44,7 +44,7 @@ def test_a_pool_says_machines_gpus_interfaces_and_how_it_is_bought() -> None:
 def test_rails_are_as_many_as_gpus_or_interfaces_whichever_is_less() -> None:
     (efa,) = topology(clusters.pretrain()).rails
     assert efa.lanes == 8  # 32 interfaces for 8 GPUs
-    assert efa.lines == ("400 Gb/s per GPU, 32 interfaces a node", "all-gather over 16 nodes: 338 GB/s typical (measured on 2 nodes), 304 GB/s at least")
+    assert efa.lines == ("400 Gb/s per GPU, 32 interfaces a node", "all-gather over 16 nodes: 338 GB/s typical (extrapolated from 2 nodes), 304 GB/s at least")
     (tcpxo,) = topology(clusters.nine_networks()).rails
     assert tcpxo.lanes == 8
     assert tcpxo.lines[-1] == "8 subnets: 10.1.0.0/20 to 10.8.0.0/20"
