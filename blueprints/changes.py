@@ -12,11 +12,12 @@ from . import catalog, keys, spec
 from .effects import FIELDS, Cost, Effect, Rule, rule
 
 COLLECTIONS = {
-    "node_sets": ("hosts", "name"),
+    "slurm.node_sets": ("hosts", "name"),
+    "kubernetes.node_sets": ("hosts", "name"),
     "storage": ("name",),
     "accounts": ("name",),
     "users": ("name",),
-    "qos": ("name",),
+    "slurm.qos": ("name",),
     "services": ("name",),
     "network.subnets": ("name",),
 }
@@ -27,14 +28,22 @@ HEADS = {
     "name": ("network.domain",),
     "software.profile": ("software.",),
     "network.region": ("network.zones", "network.subnets."),
-    "network.cidr": ("network.gateway", "network.balancer_address", "network.subnets.", "control.first_address", "access.first_address", "node_sets."),
-    "control.machine.name": ("control.machine.",),
+    "network.cidr": ("network.gateway", "network.balancer_address", "network.subnets.", "slurm.", "access.first_address", "kubernetes."),
+    "slurm.run_by": ("slurm.product", "slurm.control"),
+    "slurm.control.machine.name": ("slurm.control.machine.",),
     "access.machine.name": ("access.machine.",),
-    "kubernetes.hosts.machine.name": ("kubernetes.hosts.machine.",),
-    "node_sets.*.hosts.machine.name": ("node_sets.*.hosts.machine.", "node_sets.*.features", "node_sets.*.chosen"),
-    "node_sets.*.fabric": ("node_sets.*.placement",),
-    "node_sets.*.fabric.name": ("node_sets.*.fabric.",),
-    "node_sets.*.capacity.kind": ("node_sets.*.capacity.", "node_sets.*.placement"),
+    "kubernetes.run_by": ("kubernetes.product", "kubernetes.control"),
+    "kubernetes.control.machine.name": ("kubernetes.control.machine.",),
+    **{
+        f"{scheduler}.node_sets.*.{head}": tuple(f"{scheduler}.node_sets.*.{one}" for one in followers)
+        for scheduler in ("slurm", "kubernetes")
+        for head, followers in {
+            "hosts.machine.name": ("hosts.machine.", "features", "chosen"),
+            "fabric": ("placement",),
+            "fabric.name": ("fabric.",),
+            "capacity.kind": ("capacity.", "placement"),
+        }.items()
+    },
     "storage.*.kind": ("storage.*.product", "storage.*.storage_class", "storage.*.throughput_mbs", "storage.*.simulated"),
     "storage.*.size_gib": ("storage.*.throughput_mbs",),
     "storage.*.throughput_mbs_per_tib": ("storage.*.throughput_mbs",),
@@ -43,7 +52,7 @@ HEADS = {
 _KEPT_BY_SCHEDULER = {"database": ("embedded", "managed"), "managed-database": ("managed",), "own-database": ("embedded",), "state": ("embedded", "managed")}
 """Kinds of data that are the scheduler's, and by which placement of its database there are any. One word protects all of them."""
 _ONLY_ADDRESSES = "first_address"
-"""Of the node sets, a network takes only the addresses with it."""
+"""Of the schedulers, a network takes only the addresses with it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,10 +84,6 @@ class Change:
         return bool(self.protected) or self.anew
 
 
-class Unreadable(ValueError):
-    """The record is not one of a cluster."""
-
-
 def compare(old: Mapping[str, Any], new: spec.ClusterSpec) -> tuple[Change, ...]:
     """Compare a recorded spec with the wanted one; the dearest changes come first.
 
@@ -87,15 +92,15 @@ def compare(old: Mapping[str, Any], new: spec.ClusterSpec) -> tuple[Change, ...]
     Args:
         old: what `spec.as_record` gave, as stack outputs and `plan --json` keep it.
     Raises:
-        Unreadable: `old` is no such record.
+        spec.Unreadable: `old` is no such record.
     """
     if not all(isinstance(old.get(field), str) for field in ("name", "target")) or not isinstance(old.get("network"), Mapping):
-        raise Unreadable("it has no name, target and network")
-    recorded, wanted = _plain(old), _plain(spec.as_record(new))
+        raise spec.Unreadable("it has no name, target and network")
+    recorded, wanted = _plain(spec.upgrade(old)), _plain(spec.as_record(new))
     differences = [*_differences(recorded, wanted)]
     shapeless = [one.path for one in differences if one.pattern not in FIELDS]
     if shapeless and version_note(old) is None:
-        raise Unreadable(f"{shapeless[0]} is not of the form that it is written in")
+        raise spec.Unreadable(f"{shapeless[0]} is not of the form that it is written in")
     node_sets = keys.node_sets(recorded, wanted)
     found = [_named(_judged(one, recorded, new.target), one.pattern, node_sets) for one in differences if one.pattern in FIELDS]
     return tuple(sorted(_gathered(found), key=lambda change: -change.effect.severity))
@@ -103,7 +108,7 @@ def compare(old: Mapping[str, Any], new: spec.ClusterSpec) -> tuple[Change, ...]
 
 def version_note(old: Mapping[str, Any]) -> str | None:
     """Say that the record is of another form than this version's, if it is."""
-    if old.get("version") == spec.SPEC_VERSION:
+    if spec.upgrade(old).get("version") == spec.SPEC_VERSION:
         return None
     return f"what stands was recorded in form {old.get('version', 'unknown')}, and this version writes form {spec.SPEC_VERSION}: only fields that both have are compared"
 
@@ -199,7 +204,7 @@ def _cost(found: Rule, one: _Difference) -> Cost:
 
 def _data(kind: str, recorded: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
     """Name what a cluster keeps of one kind of data (`effects.DATA`), and say whether it is protected. What existed before the stack is not its to lose."""
-    database = recorded.get("database")
+    database = (recorded.get("slurm") or {}).get("database")
     if kind in _KEPT_BY_SCHEDULER:
         if isinstance(database, Mapping) and database.get("placement") in _KEPT_BY_SCHEDULER[kind]:
             yield "state" if kind == "state" else "database", bool(database.get("protect"))
@@ -246,18 +251,19 @@ def _head(change: Change, changed: Mapping[str, Change]) -> str | None:
     """Find the changed field that this one follows from."""
     steps = change.path.split(".")
     for head, followers in HEADS.items():
-        named = "*" in head
-        own = head.replace("*", steps[1], 1) if named and len(steps) > 1 else head
+        place = head.split(".").index("*") if "*" in head else None
+        name = steps[place] if place is not None and len(steps) > place else "*"
+        own = head.replace("*", name)
         if own == change.path or own not in changed:
             continue
-        prefixes = [follower.replace("*", steps[1], 1) if named else follower for follower in followers]
+        prefixes = [follower.replace("*", name) for follower in followers]
         if any(change.path.startswith(prefix) for prefix in prefixes) and (head != "network.cidr" or _moves_with_network(change.path)):
             return own
     return None
 
 
 def _moves_with_network(path: str) -> bool:
-    return not path.startswith("node_sets.") or path.endswith(_ONLY_ADDRESSES)
+    return not path.startswith(("slurm.", "kubernetes.")) or path.endswith(_ONLY_ADDRESSES)
 
 
 def _is_late(value: Any) -> bool:

@@ -159,8 +159,8 @@ def _whole(part: Part, *, alone: bool) -> Part:
 
 
 def _standing(cluster: spec.ClusterSpec) -> Iterator[Part]:
-    kubernetes = cluster.kubernetes.hosts if cluster.kubernetes else None
-    for kind, group in (("control", cluster.control), ("control", kubernetes), ("access", cluster.access)):
+    slurm, kubernetes = cluster.slurm.control if cluster.slurm else None, cluster.kubernetes.control if cluster.kubernetes else None
+    for kind, group in (("control", slurm), ("control", kubernetes), ("access", cluster.access)):
         if group and group.count:
             yield _machines(cluster, group, kind, capacity=_ON_DEMAND, least=group.count)
 

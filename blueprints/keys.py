@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 _SAME = (
-    *("name", "description", "scheduler", "tags", "maintenance"),
+    *("name", "description", "tags", "maintenance"),
     *(f"network.{key}" for key in ("cidr", "region", "zones", "existing", "egress", "private_endpoints")),
     *(f"monitoring.{key}" for key in ("metrics", "retention_days", "dashboards")),
     *(f"storage.*.{key}" for key in ("kind", "mount", "protect", "durability", "on_delete", "backup_days", "encrypted", "key", "source", "exchange")),
     *(f"storage.*.exchange.{key}" for key in ("bucket", "import_files", "export_files")),
     *(f"accounts.*.{key}" for key in ("description", "parent", "share", "qos")),
     *(f"users.*.{key}" for key in ("uid", "ssh_keys", "accounts", "admin")),
-    *(f"qos.*.{key}" for key in ("priority", "max_time", "gpus_per_user", "jobs_per_user", "preempts")),
-    *(f"{section}.{change}" for section in ("storage", "accounts", "users", "qos") for change in "+-"),
+    *(f"{section}.{change}" for section in ("storage", "accounts", "users") for change in "+-"),
 )
+
+_SCHEDULERS = ("slurm", "kubernetes")
 
 _OF_POOL = {
     **{f"partition.{key}": f"partition.{key}" for key in ("default", "max_time", "priority", "exclusive", "accounts", "qos")},
@@ -34,19 +35,22 @@ _OF_POOL = {
 
 KEYS: Mapping[str, str] = {
     **{pattern: pattern for pattern in _SAME},
-    **{f"node_sets.*.{field}": f"pools.*.{key}" for field, key in _OF_POOL.items()},
-    "node_sets.+": "pools.*",
-    "node_sets.-": "pools.*",
+    **{f"{scheduler}.node_sets.*.{field}": f"pools.*.{key}" for scheduler in _SCHEDULERS for field, key in _OF_POOL.items()},
+    **{f"{scheduler}.node_sets.{change}": "pools.*" for scheduler in _SCHEDULERS for change in "+-"},
+    **{f"slurm.qos.*.{key}": f"qos.*.{key}" for key in ("priority", "max_time", "gpus_per_user", "jobs_per_user", "preempts")},
+    **{f"slurm.qos.{change}": f"qos.{change}" for change in "+-"},
+    **dict.fromkeys(_SCHEDULERS, "scheduler"),
+    "slurm.run_by": "control.managed",
     "software.profile": "software",
-    "control.machine.name": "control.machine",
+    "slurm.control.machine.name": "control.machine",
     "access.count": "access.login_nodes",
     "access.machine.name": "access.machine",
     "login.load_balancer": "access.load_balancer",
     "login.allowed_cidrs": "access.allowed_cidrs",
     "login.ldap_uri": "access.ldap.uri",
     "login.ldap_base": "access.ldap.base",
-    "database.placement": "accounting.database",
-    "database.protect": "accounting.protect",
+    "slurm.database.placement": "accounting.database",
+    "slurm.database.protect": "accounting.protect",
     "acceptance": "acceptance.gate",
     "storage.*.size_gib": "storage.*.size",
     "storage.*.throughput_mbs_per_tib": "storage.*.throughput",
@@ -58,7 +62,7 @@ KEYS: Mapping[str, str] = {
     "users.*.default_account": "users.*.account",
 }
 """The number of nodes isn't among them: see `key`."""
-_NODES = "node_sets.*.hosts.count"
+_NODES = ".node_sets.*.hosts.count"
 
 
 def key(pattern: str, path: str, node_sets: Mapping[str, Mapping[str, Any]]) -> str | None:
@@ -68,11 +72,12 @@ def key(pattern: str, path: str, node_sets: Mapping[str, Mapping[str, Any]]) -> 
         path: of the field, with the name in place of `*`, `+` and `-`.
         node_sets: those of both records by name, as far as they are a pool's only ones.
     """
-    name = path.split(".")[1] if "." in path else ""
-    if pattern.startswith("node_sets."):
+    place = next((number for number, step in enumerate(pattern.split(".")) if step in ("*", "+", "-")), None)
+    name = path.split(".")[place] if place is not None else ""
+    if ".node_sets." in pattern:
         if name not in node_sets:
             return None
-        found = KEYS.get(pattern) if pattern != _NODES else "pools.*.nodes" if node_sets[name].get("minimum") is None else "pools.*.nodes.max"
+        found = KEYS.get(pattern) if not pattern.endswith(_NODES) else "pools.*.nodes" if node_sets[name].get("minimum") is None else "pools.*.nodes.max"
         name = str(node_sets[name].get("pool"))
     else:
         found = KEYS.get(pattern)
@@ -86,7 +91,8 @@ def node_sets(*records: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     shared: set[str] = set()
     for record in records:
-        sets = [entry for entry in record.get("node_sets", ()) if isinstance(entry, Mapping) and isinstance(entry.get("hosts"), Mapping)]
+        every = [entry for scheduler in _SCHEDULERS for entry in (record.get(scheduler) or {}).get("node_sets", ())]
+        sets = [entry for entry in every if isinstance(entry, Mapping) and isinstance(entry.get("hosts"), Mapping)]
         pools = [entry.get("pool") for entry in sets]
         for entry in sets:
             found[str(entry["hosts"].get("name"))] = entry

@@ -4,7 +4,7 @@ from typing import Any
 
 import pulumi
 
-from blueprints.spec import ClusterSpec, as_record
+from blueprints.spec import ClusterSpec, login_view, slurm_view
 
 from . import contract, errors, registry
 from .finish import content
@@ -42,11 +42,12 @@ class Cluster(pulumi.ComponentResource):
             login_host_public=login_host.output("public"),
             database=password.output("value"),
         )
+        slurm, controllers = contract.slurm_on_hosts(spec)
         target = _target(spec.target)(spec, stack=stack, keys=keys, opts=self._options)
         target.network()
         mounts = target.storage(spec.storage)
-        control = target.control(spec.control, mounts=mounts)
-        pools = [target.compute(node_set, mounts=mounts, control=control) for node_set in spec.node_sets]
+        control = target.control(controllers, mounts=mounts)
+        pools = [target.compute(node_set, mounts=mounts, control=control) for node_set in slurm.node_sets]
         access, self.endpoint = target.access(spec.access, mounts=mounts)
         self.inventory = {hosts.group.name: hosts.described for hosts in (*_own_hosts(control), access, *pools)}
         self._finish_and_accept(spec, control, access, pools, keys, password, user_keys, provided=_provided(control, target.fleet()))
@@ -67,7 +68,7 @@ class Cluster(pulumi.ComponentResource):
     ) -> None:
         if not isinstance(control, contract.SlurmHosts):
             raise TypeError(f"finishing knows Slurm on hosts of its own only, not {type(control).__name__}")
-        record = as_record(spec)
+        views = {control.hosts.group.name: slurm_view(spec), access.group.name: login_view(spec)}
         secrets = {
             "munge_key": keys.munge,
             "database_password": password.output("value"),
@@ -80,7 +81,7 @@ class Cluster(pulumi.ComponentResource):
                 inputs={
                     "group": hosts.group.name,
                     "hosts": hosts.described,
-                    "spec": record,
+                    "spec": views[hosts.group.name],
                     "content": content.fingerprint("site.yml"),
                     "secrets": pulumi.Output.secret(secrets),
                     "private_key": keys.admin_private,
@@ -98,7 +99,7 @@ class Cluster(pulumi.ComponentResource):
             inputs={
                 "hosts": access.described,
                 "control": control.hosts.described,
-                "spec": record,
+                "spec": slurm_view(spec),
                 "content": content.fingerprint("accept.yml"),
                 "secrets": pulumi.Output.secret(secrets),
                 "private_key": keys.admin_private,

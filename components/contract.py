@@ -10,7 +10,19 @@ from typing import Any, Protocol
 
 import pulumi
 
-from blueprints.spec import ClusterSpec, FileSystem, HostGroup, NodeSet
+from blueprints.spec import ClusterSpec, FileSystem, HostGroup, NodeSet, Slurm
+
+
+def slurm_on_hosts(spec: ClusterSpec) -> tuple[Slurm, HostGroup]:
+    """Give Slurm and its controllers, which are hosts of the stack.
+
+    Raises:
+        pulumi.RunError: the cluster has another scheduler, or a service of the cloud runs Slurm.
+    """
+    if spec.slurm is None or spec.slurm.control is None or spec.kubernetes is not None:
+        asked = " and ".join(one.product or "Slurm on hosts" for one in (spec.slurm, spec.kubernetes) if one)
+        raise pulumi.RunError(f"this version provisions Slurm on hosts of the stack on {spec.target}, not {asked}")
+    return spec.slurm, spec.slurm.control
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from .layouts import Interface, Layout, Nic, expand, layout, layouts
 from .limits import Limit, can_be_packed, limit, packing_source
 from .machines import Machine, machine, machines
 from .matrix import Condition, Fault, Rule, SlurmFeature, faults, rules, slurm_features, slurm_has
+from .offerings import Offering, offering, offering_names
 from .prices import Price, StoragePrice, price, prices, service_price, storage_price
 from .quotas import Quota, quota_for, quotas, quotas_for, storage_quota_for
 from .software import Profile, profile, profile_names, software, software_names
@@ -30,6 +31,7 @@ __all__ = [
     "MigProfile",
     "Networks",
     "Nic",
+    "Offering",
     "Price",
     "Profile",
     "Quota",
@@ -56,6 +58,8 @@ __all__ = [
     "limit",
     "machine",
     "machines",
+    "offering",
+    "offering_names",
     "packing_source",
     "partition_of",
     "partitions",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import files
+from .offerings import Offering, offering
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,10 +23,8 @@ class ControlSize:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Managed:
-    """The cloud's own services in place of the stack's hosts, by name; empty: there is none."""
+    """The cloud's own services beside those that run schedulers, by name; empty: there is none."""
 
-    slurm: tuple[str, ...]
-    kubernetes: tuple[str, ...]
     database: str
     load_balancer: str
 
@@ -69,8 +68,8 @@ class Target:
     architectures: tuple[str, ...]
     default_software: Mapping[str, str]
     """Processor architecture → software profile."""
-    schedulers: Mapping[str, str]
-    """Scheduler → `hosts` when the stack's own hosts run it, or the service that does."""
+    offerings: Mapping[str, tuple[Offering, ...]]
+    """Scheduler → the ways in which it runs here; the first one is meant where the blueprint names none."""
     managed: Managed
     storage: Mapping[str, str]
     """Kind of storage → class that is meant when none is named."""
@@ -156,7 +155,8 @@ def target(name: str) -> Target:
         "networks": Networks(**entry["networks"]) if "networks" in entry else None,
         "cpu_machines": {architecture: tuple(patterns) for architecture, patterns in entry["cpu_machines"].items()},
         "host_memory_mib": {role: size for role, size in memory.items() if role not in _ORIGIN},
-        "managed": Managed(**{**entry["managed"], "slurm": tuple(entry["managed"]["slurm"]), "kubernetes": tuple(entry["managed"]["kubernetes"])}),
+        "managed": Managed(**entry["managed"]),
+        "offerings": {scheduler: tuple(offering(one) for one in names) for scheduler, names in entry["offerings"].items()},
         "control_sizes": tuple(ControlSize(size["size"], size.get("nodes_max"), size["machines"]) for size in entry["control_sizes"]),
         "managed_slurm_nodes": entry.get("managed_slurm_nodes", {}),
         "subnet_prefix_widest": prefix["widest"],

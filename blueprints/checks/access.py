@@ -29,7 +29,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             why = "machines all over the world try passwords and keys at every open SSH port, from the first minute on"
             where = source.where("access", "allowed_cidrs", number)
             yield finding.Finding(_WARNING, Code.ACCESS_OPEN, where, what, why, "write the networks of your office or VPN")
-    if cluster.control.count and lookup.is_bought(cluster) and cluster.network.existing is None and not (access.login_nodes and access.allowed_cidrs):
+    if cluster.controllers and lookup.is_bought(cluster) and cluster.network.existing is None and not (access.login_nodes and access.allowed_cidrs):
         yield _unreachable(access, source)
     elif access.login_nodes and not access.allowed_cidrs and lookup.is_bought(cluster):
         what = "logging in is possible from the cluster's own network only"

@@ -9,7 +9,6 @@ from . import lookup
 
 _WARNING = finding.Level.WARNING
 _SLURM, _KUBERNETES = "slurm", "kubernetes"
-_HOSTS = "hosts"
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
@@ -27,8 +26,10 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         why = "a size stands for a machine; the one that is named counts"
         where = source.where("control", "size")
         yield finding.Finding(_WARNING, Code.CONTROL_IGNORED, where, what, why, "keep one of them")
+    controllers = cluster.slurm.control if cluster.slurm else None
+    architecture = (controllers or cluster.access).machine.arch
     if target is not None and blueprint.scheduler != _KUBERNETES:
-        yield from _sizes(target, control, blueprint.nodes_of(_SLURM), cluster.control.machine.arch, source)
+        yield from _sizes(target, control, blueprint.nodes_of(_SLURM), architecture, source)
     if control.highly_available and not control.managed and blueprint.accounting.database == "embedded" and blueprint.scheduler != _KUBERNETES:
         what = "there are two controllers, and the accounting database is on the first of them"
         why = (
@@ -44,7 +45,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 def _unread(blueprint: language.Blueprint, target: catalog.Target | None) -> str | None:
     """Name the first key that is about hosts of the site's own, where the cloud runs all schedulers."""
     control = blueprint.control
-    is_service = target is not None and target.schedulers.get(_KUBERNETES, _HOSTS) != _HOSTS
+    is_service = target is not None and target.offerings[_KUBERNETES][0].is_managed
     is_kubernetes = blueprint.scheduler == _KUBERNETES
     if not (is_service if is_kubernetes else control.managed):
         return None

@@ -47,12 +47,12 @@ def _resources(cluster: spec.ClusterSpec) -> Iterator[tuple[str, str, Path]]:
     """Give the kind, name and origin of what will be made, as the target's limits call the kinds."""
     if cluster.access.count and cluster.login.load_balancer:
         yield "load_balancer", f"{cluster.name}-login", ("name",)
-    if cluster.managed_scheduler:
+    if cluster.slurm and cluster.slurm.control is None:
         yield "pcs_cluster", cluster.name, ("name",)
     if cluster.kubernetes:
         yield "eks_cluster", cluster.name, ("name",)
         yield "gke_cluster", cluster.name, ("name",)
-    if cluster.database.placement == "managed":
+    if cluster.slurm and cluster.slurm.database.placement == "managed":
         yield "database", f"{cluster.name}-accounting", ("name",)
     for node_set in cluster.node_sets:
         path = ("pools", node_set.pool)

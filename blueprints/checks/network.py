@@ -87,15 +87,15 @@ def _zones(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
         )
         remedy = "plan with it; to stand it up, name an availability zone, or wait for a version that divides a cluster between the two"
         yield finding.Finding(_WARNING, Code.ZONE_LOCAL, source.where("network", "zones", 0), what, why, remedy)
-    has_managed_database = cluster.database.placement == "managed"
+    has_managed_database = cluster.slurm is not None and cluster.slurm.database.placement == "managed"
     # A Kubernetes service keeps its control plane in several zones by itself.
-    has_control_plane = cluster.kubernetes is not None and cluster.kubernetes.hosts is None
-    if len(zones) > 1 and not has_managed_database and not has_control_plane and cluster.control.count < 2:
+    has_control_plane = cluster.kubernetes is not None and cluster.kubernetes.control is None
+    if len(zones) > 1 and not has_managed_database and not has_control_plane and cluster.controllers < 2:
         what = f"compute nodes stand in {zones[0]}, and nothing in the other zones"
         why = "nodes of one cluster stand together for their fabric and their file systems; other zones are for second controllers and databases"
         where = source.where("network", "zones", 1)
         yield finding.Finding(_NOTE, Code.ZONES_UNUSED, where, what, why, f"leave `{zones[0]}` alone in the list")
-    if len(zones) == 1 and cluster.control.count > 1:
+    if len(zones) == 1 and cluster.controllers > 1:
         what = f"both controllers stand in {zones[0]}"
         why = "when the zone fails, the second controller fails with the first; it helps against the loss of one host only"
         where = source.where("network", "zones")

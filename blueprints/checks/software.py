@@ -85,7 +85,7 @@ def _slurm(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
 
 def _asked(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[tuple[str, finding.Position]]:
     """Give the features of Slurm that the cluster needs, and what asks for them."""
-    if cluster.control.count > 1:
+    if cluster.controllers > 1:
         yield "backup-controller-check", source.where("control", "highly_available")
     domains = [node_set.pool for node_set, _ in cluster.slurm_node_sets if _has_domain(node_set, cluster, blueprint)]
     if domains:

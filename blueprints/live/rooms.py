@@ -33,8 +33,7 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
 
 def _smallest(cluster: spec.ClusterSpec) -> spec.ClusterSpec:
     """Give the cluster with every pool at its smallest."""
-    sets = tuple(dataclasses.replace(one, hosts=dataclasses.replace(one.hosts, count=one.always)) for one in cluster.node_sets)
-    return dataclasses.replace(cluster, node_sets=sets)
+    return cluster.with_node_sets(lambda one: dataclasses.replace(one, hosts=dataclasses.replace(one.hosts, count=one.always)))
 
 
 def _rooms(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:

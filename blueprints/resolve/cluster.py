@@ -1,6 +1,7 @@
 """The whole cluster: each part is resolved by a module of its own, and here they are put together."""
 
 import dataclasses
+from collections.abc import Sequence
 
 from .. import addresses, catalog, display, finding, language, spec
 from ..codes import Code
@@ -58,25 +59,21 @@ def _unplaced(case: Case) -> spec.ClusterSpec:
     blueprint = case.blueprint
     node_sets = pools.resolve(case)
     chosen = software.resolve(case, node_sets)
+    slurm = control.slurm(case, node_sets)
     return spec.ClusterSpec(
         version=spec.SPEC_VERSION,
         name=blueprint.name,
         description=blueprint.description,
         target=case.target.name,
-        scheduler=blueprint.scheduler,
         software=chosen,
         network=spec.Network("", "", "", domain=""),
-        control=control.control(case),
         access=control.access(case),
-        node_sets=node_sets,
         storage=storage.resolve(case),
-        database=control.database(case),
         accounts=people.accounts(blueprint),
         users=people.users(blueprint),
         simulated=(),
-        qos=people.qualities(blueprint),
-        kubernetes=control.kubernetes(case, chosen),
-        managed_scheduler=counts.managed_scheduler(case),
+        slurm=slurm,
+        kubernetes=control.kubernetes(case, node_sets, chosen),
         login=_login(blueprint.access),
         maintenance=tuple(spec.Window(one.weekday, one.start, one.hours, one.week) for one in blueprint.maintenance),
         monitoring=spec.Monitoring(blueprint.monitoring.metrics, blueprint.monitoring.retention_days, blueprint.monitoring.dashboards),
@@ -102,7 +99,7 @@ def _check_built(case: Case) -> None:
         what = f"the scheduler `{case.blueprint.scheduler}` is not built yet on the target `{target.name}`: it can be planned, not stood up"
         why = f"what is built so far is {there}"
         case.note(Code.SCHEDULER_NOT_BUILT, "scheduler", what=what, why=why, remedy=f"write `scheduler: {built[0]}` to stand the cluster up")
-    if case.is_cloud and counts.managed_scheduler(case):
+    if case.is_cloud and case.blueprint.scheduler != counts.KUBERNETES and counts.slurm_offering(case).is_managed:
         yet = f"not built yet on the target `{target.name}`: it can be planned, not stood up"
         why = "this version installs the scheduler on hosts of the cluster"
         case.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=f"the cloud's own Slurm is {yet}", why=why, remedy="take `managed` out")
@@ -125,29 +122,37 @@ def _placed(case: Case, cluster: spec.ClusterSpec) -> spec.ClusterSpec:
         addressed = _addressed(cluster, plan)
         simulated = rehearsal.simulated(addressed, case.facts, case.blueprint)
         return dataclasses.replace(addressed, network=network.local(case, plan), simulated=simulated)
-    own_hosts = cluster.access.count + cluster.control.count + counts.kubernetes_hosts(case)
+    own_hosts = cluster.access.count + cluster.controllers + counts.kubernetes_hosts(case)
     if not case.is_cloud:
         return dataclasses.replace(cluster, network=network.site(case, own_hosts))
-    chosen = subnets.divided(case, cluster.node_sets, own_hosts=own_hosts, database=cluster.database)
-    return dataclasses.replace(cluster, network=chosen, services=control.services(case, chosen, cluster.database))
+    chosen = subnets.divided(case, cluster, own_hosts=own_hosts)
+    return dataclasses.replace(cluster, network=chosen, services=control.services(case, cluster, chosen))
 
 
 def _addressed(cluster: spec.ClusterSpec, plan: addresses.Plan) -> spec.ClusterSpec:
-    """Give every host on this machine its address, those of pools in the blueprint's order."""
-    node_sets = []
-    nodes_before = 0
-    for node_set in cluster.node_sets:
-        node_sets.append(dataclasses.replace(node_set, hosts=_at(node_set.hosts, plan.pool(nodes_before))))
+    """Give every host on this machine its address: Slurm's nodes first, pools in the blueprint's order."""
+    slurm, kubernetes, nodes_before = cluster.slurm, cluster.kubernetes, 0
+    if slurm:
+        node_sets = _pools_at(slurm.node_sets, plan, nodes_before)
+        nodes_before = sum(one.hosts.count for one in node_sets)
+        slurm = dataclasses.replace(slurm, control=_at(slurm.control, plan.control), node_sets=node_sets)
+    if kubernetes:
+        node_sets = _pools_at(kubernetes.node_sets, plan, nodes_before)
+        kubernetes = dataclasses.replace(kubernetes, control=_at(kubernetes.control, plan.kubernetes), node_sets=node_sets)
+    access = dataclasses.replace(cluster.access, first_address=plan.access)
+    return dataclasses.replace(cluster, access=access, slurm=slurm, kubernetes=kubernetes)
+
+
+def _pools_at(node_sets: Sequence[spec.NodeSet], plan: addresses.Plan, nodes_before: int) -> tuple[spec.NodeSet, ...]:
+    found = []
+    for node_set in node_sets:
+        found.append(dataclasses.replace(node_set, hosts=dataclasses.replace(node_set.hosts, first_address=plan.pool(nodes_before))))
         nodes_before += node_set.hosts.count
-    kubernetes = cluster.kubernetes
-    if kubernetes and kubernetes.hosts:
-        kubernetes = dataclasses.replace(kubernetes, hosts=_at(kubernetes.hosts, plan.kubernetes))
-    control_hosts, access = _at(cluster.control, plan.control), _at(cluster.access, plan.access)
-    return dataclasses.replace(cluster, control=control_hosts, access=access, kubernetes=kubernetes, node_sets=tuple(node_sets))
+    return tuple(found)
 
 
-def _at(group: spec.HostGroup, first_address: str) -> spec.HostGroup:
-    return dataclasses.replace(group, first_address=first_address)
+def _at(group: spec.HostGroup | None, first_address: str) -> spec.HostGroup | None:
+    return dataclasses.replace(group, first_address=first_address) if group else None
 
 
 def _login(access: language.Access) -> spec.Login:

@@ -1,10 +1,11 @@
 """The cluster's own hosts and services: controllers, login nodes, the Kubernetes control plane, the accounting database, what the cloud runs beside them."""
 
 import ipaddress
+from collections.abc import Sequence
 
 from .. import addresses, catalog, spec
 from ..codes import Code
-from . import capacity, counts, machines, rehearsal
+from . import capacity, counts, machines, people, rehearsal
 from .case import Case
 
 LOAD_BALANCER, NAT_GATEWAY, PUBLIC_ADDRESS = "load-balancer", "nat-gateway", "public-ipv4"
@@ -14,10 +15,24 @@ CONTROL_PLANE, MANAGED_SLURM, DATABASE = "kubernetes", "managed-slurm", "databas
 _OWN_HOSTS = spec.Capacity(capacity.ON_DEMAND)
 
 
-def control(case: Case) -> spec.HostGroup:
-    """Give Slurm's controllers; none where the cloud runs Slurm or nothing does."""
+def slurm(case: Case, node_sets: Sequence[spec.NodeSet]) -> spec.Slurm | None:
+    """Give Slurm with its nodes; None where Kubernetes alone schedules.
+
+    Args:
+        node_sets: those of all schedulers.
+    """
     _check_managed(case)
-    return spec.HostGroup("control", "control", "control", counts.controllers(case), "", _control_machine(case, counts.SLURM))
+    if case.blueprint.scheduler == counts.KUBERNETES:
+        return None
+    offering, count = counts.slurm_offering(case), counts.controllers(case)
+    return spec.Slurm(
+        run_by=offering.name,
+        product=offering.title,
+        control=spec.HostGroup("control", "control", "control", count, "", _control_machine(case, counts.SLURM)) if count else None,
+        database=_database(case),
+        qos=people.qualities(case.blueprint),
+        node_sets=tuple(one for one in node_sets if one.partition is not None),
+    )
 
 
 def access(case: Case) -> spec.HostGroup:
@@ -27,19 +42,21 @@ def access(case: Case) -> spec.HostGroup:
     return spec.HostGroup("access", "access", "login", case.blueprint.access.login_nodes, "", machine)
 
 
-def kubernetes(case: Case, software: spec.Software) -> spec.Kubernetes | None:
-    """Give the Kubernetes control plane; None where Slurm alone schedules."""
+def kubernetes(case: Case, node_sets: Sequence[spec.NodeSet], software: spec.Software) -> spec.Kubernetes | None:
+    """Give Kubernetes with its nodes; None where Slurm alone schedules."""
     if case.blueprint.scheduler == counts.SLURM:
         return None
     count = counts.kubernetes_hosts(case)
     hosts = spec.HostGroup("kubernetes", "kubernetes", "kubernetes", count, "", _control_machine(case, counts.KUBERNETES)) if count else None
-    return spec.Kubernetes(counts.kubernetes_product(case), software.kubernetes, hosts)
+    offering = counts.kubernetes_offering(case)
+    own = tuple(one for one in node_sets if one.partition is None)
+    return spec.Kubernetes(offering.name, offering.title or counts.HOSTS, software.kubernetes, hosts, own)
 
 
-def database(case: Case) -> spec.Database:
+def _database(case: Case) -> spec.Database:
     """Say where the accounting database runs; a rehearsal has it on the controller in any case."""
     asked = case.blueprint.accounting
-    if asked.database != "managed" or case.is_rehearsal or case.blueprint.scheduler == counts.KUBERNETES:
+    if asked.database != "managed" or case.is_rehearsal:
         return spec.Database("embedded", asked.protect)
     product = case.target.managed.database
     if not product:
@@ -50,7 +67,7 @@ def database(case: Case) -> spec.Database:
     return spec.Database("managed", asked.protect, product)
 
 
-def services(case: Case, network: spec.Network, held: spec.Database) -> tuple[spec.Service, ...]:
+def services(case: Case, cluster: spec.ClusterSpec, network: spec.Network) -> tuple[spec.Service, ...]:
     """List what the cloud runs and charges for by the hour."""
     if not case.is_cloud:
         return ()
@@ -61,22 +78,23 @@ def services(case: Case, network: spec.Network, held: spec.Database) -> tuple[sp
     # Networks of the site's own are no reason to answer on the Internet, and in a network that exists no public subnets are made.
     is_public = any(not addresses.is_private(ipaddress.IPv4Network(cidr)) for cidr in access.allowed_cidrs) and not (public_subnets and network.existing)
     public_addresses = has_nat + is_public * (max(1, public_subnets) if has_balancer else access.login_nodes)
-    product = counts.kubernetes_product(case)
-    scheduler = counts.managed_scheduler(case)
+    slurm, kubernetes = cluster.slurm, cluster.kubernetes
+    has_managed_database = slurm is not None and slurm.database.placement == "managed"
     found = [
         spec.Service(LOAD_BALANCER, managed.load_balancer, int(has_balancer)),
         spec.Service(NAT_GATEWAY, "address translation", int(has_nat)),
         spec.Service(PUBLIC_ADDRESS, "public IPv4 address", public_addresses),
-        spec.Service(CONTROL_PLANE, product, int(case.blueprint.scheduler != counts.SLURM and product != counts.HOSTS)),
-        spec.Service(MANAGED_SLURM, scheduler or "", int(scheduler is not None)),
-        spec.Service(DATABASE, held.product, int(held.placement == "managed")),
+        spec.Service(CONTROL_PLANE, kubernetes.product if kubernetes else "", int(kubernetes is not None and kubernetes.control is None)),
+        spec.Service(MANAGED_SLURM, slurm.product if slurm else "", int(slurm is not None and slurm.control is None)),
+        spec.Service(DATABASE, slurm.database.product if slurm else "", int(has_managed_database)),
     ]
     return tuple(service for service in found if service.count)
 
 
 def _check_managed(case: Case) -> None:
     asked = case.blueprint.control.managed and not case.is_rehearsal
-    has_service = bool(case.target.managed.kubernetes if case.blueprint.scheduler == counts.KUBERNETES else case.target.managed.slurm)
+    scheduler = counts.KUBERNETES if case.blueprint.scheduler == counts.KUBERNETES else counts.SLURM
+    has_service = any(one.is_managed for one in case.target.offerings[scheduler])
     if asked and not has_service:
         what = f"{case.target.title} has no service that runs the scheduler"
         why = "the scheduler's hosts are the site's own there"

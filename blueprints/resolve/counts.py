@@ -5,30 +5,31 @@ from .case import Case
 
 SLURM, KUBERNETES, BOTH = "slurm", "kubernetes", "both"
 HOSTS = "hosts"
-"""A scheduler that the stack's own hosts run (`catalog.Target.schedulers`)."""
+"""What the spec calls a Kubernetes control plane on the stack's own hosts."""
 
 
 def controllers(case: Case) -> int:
     """Count Slurm's controllers: none where the cloud runs it or nothing does."""
-    if case.blueprint.scheduler == KUBERNETES or managed_scheduler(case):
+    if case.blueprint.scheduler == KUBERNETES or slurm_offering(case).is_managed:
         return 0
     return 2 if case.blueprint.control.highly_available else 1
 
 
-def managed_scheduler(case: Case) -> str | None:
-    """Name the target's own Slurm service where the blueprint asks for it; None: controllers are hosts."""
-    wanted = case.blueprint.control.managed and case.blueprint.scheduler != KUBERNETES
-    return next(iter(case.target.managed.slurm), None) if wanted else None
+def slurm_offering(case: Case) -> catalog.Offering:
+    """Choose how Slurm runs: as a service of the cloud where the blueprint asks for it and there is one, else on hosts of the stack."""
+    offered = case.target.offerings[SLURM]
+    services = [one for one in offered if one.is_managed] if case.blueprint.control.managed else []
+    return (*services, *offered)[0]
 
 
-def kubernetes_product(case: Case) -> str:
-    """Name what runs the Kubernetes control plane: a service, or hosts."""
-    return case.target.schedulers.get(KUBERNETES, HOSTS)
+def kubernetes_offering(case: Case) -> catalog.Offering:
+    """Choose how Kubernetes runs: the target's usual way."""
+    return case.target.offerings[KUBERNETES][0]
 
 
 def kubernetes_hosts(case: Case) -> int:
     """Count the hosts of a Kubernetes control plane that no service runs; an odd number agrees when one is lost."""
-    if case.blueprint.scheduler == SLURM or kubernetes_product(case) != HOSTS:
+    if case.blueprint.scheduler == SLURM or kubernetes_offering(case).is_managed:
         return 0
     return 3 if case.blueprint.control.highly_available else 1
 

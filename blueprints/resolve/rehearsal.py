@@ -22,9 +22,9 @@ _DATABASE_OF_TWO = (
     "The managed accounting database is MariaDB on the first controller: while that is lost, records of jobs wait, and accounts can't be asked for or changed."
 )
 _SCHEDULED = {
-    counts.SLURM: "Slurm schedules and confines them",
-    counts.KUBERNETES: "Kubernetes counts and schedules them",
-    counts.BOTH: "Slurm and Kubernetes schedule them",
+    (counts.SLURM,): "Slurm schedules and confines them",
+    (counts.KUBERNETES,): "Kubernetes counts and schedules them",
+    (counts.SLURM, counts.KUBERNETES): "Slurm and Kubernetes schedule them",
 }
 
 
@@ -125,11 +125,11 @@ def _check_count(case: Case, name: str, pool: language.Pool, entry: catalog.Acce
 def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Blueprint) -> tuple[str, ...]:
     """Say, one sentence each, what is not the real thing."""
     sentences = [*_simulated_gpu_sentences(cluster), *_storage(cluster)]
-    if cluster.control.count and blueprint.accounting.database == "managed":
-        sentences.append(_DATABASE if cluster.control.count == 1 else _DATABASE_OF_TWO)
-    if cluster.control.count and blueprint.control.managed:
+    if cluster.controllers and blueprint.accounting.database == "managed":
+        sentences.append(_DATABASE if cluster.controllers == 1 else _DATABASE_OF_TWO)
+    if cluster.controllers and blueprint.control.managed:
         sentences.append("The managed scheduler is Slurm on a controller of this machine.")
-    if cluster.control.count > 1:
+    if cluster.controllers > 1:
         sentences.append("Both controllers stand on this machine, and the state that they share is a folder of it: nothing outlives the machine.")
     if standing := [name for name, pool in blueprint.pools.items() if pool.is_elastic and blueprint.scheduler_of(pool) != counts.SLURM]:
         sentences.append(f"All nodes of {display.listed(standing)} stand at any time, those beyond the minimum too: nothing grows or shrinks here.")
@@ -150,7 +150,7 @@ def _simulated_gpu_sentences(cluster: spec.ClusterSpec) -> list[str]:
     if not counts:
         return []
     names = display.listed(f"{count} {name}" for name, count in counts.items())
-    return [f"The GPUs ({names}) are device nodes without hardware: {_SCHEDULED[cluster.scheduler]}, and nothing computes on them."]
+    return [f"The GPUs ({names}) are device nodes without hardware: {_SCHEDULED[cluster.schedulers]}, and nothing computes on them."]
 
 
 def _storage(cluster: spec.ClusterSpec) -> list[str]:

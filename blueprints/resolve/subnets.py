@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .. import addresses, catalog, spec
 from ..codes import Code
-from . import counts, network, place
+from . import network, place
 from .case import Case
 
 _SHORTEST_PREFIX = 10
@@ -30,11 +30,11 @@ class Part:
     """Takes a share of what is free in the network."""
 
 
-def divided(case: Case, node_sets: tuple[spec.NodeSet, ...], *, own_hosts: int, database: spec.Database) -> spec.Network:
+def divided(case: Case, cluster: spec.ClusterSpec, *, own_hosts: int) -> spec.Network:
     """Divide the network into subnets that hold the hosts that there can come to be."""
-    asked = case.blueprint.network
+    asked, node_sets = case.blueprint.network, cluster.node_sets
     base = dataclasses.replace(network.unaddressed(case), region=case.region, zones=asked.zones)
-    parts = _parts(case, node_sets, own_hosts=own_hosts, database=database)
+    parts = _parts(case, cluster, own_hosts=own_hosts)
     if asked.existing is not None and asked.subnets:
         return dataclasses.replace(base, cidr=asked.cidr or "", subnets=_given(case, parts, node_sets))
     whole = _network(case, parts) if asked.cidr is not None or asked.existing is None else None
@@ -47,22 +47,23 @@ def divided(case: Case, node_sets: tuple[spec.NodeSet, ...], *, own_hosts: int, 
     return dataclasses.replace(base, cidr=str(whole) if whole else "", subnets=tuple(subnets))
 
 
-def _parts(case: Case, node_sets: tuple[spec.NodeSet, ...], *, own_hosts: int, database: spec.Database) -> tuple[Part, ...]:
+def _parts(case: Case, cluster: spec.ClusterSpec, *, own_hosts: int) -> tuple[Part, ...]:
     """List the subnets that hosts and services need."""
     networks = case.target.networks
     if networks is None:
         return ()
     carried = Counter({(network.CLUSTER, 0): own_hosts})
-    for node_set in node_sets:
+    for node_set in cluster.node_sets:
         carried.update({key: count * node_set.hosts.count for key, count in _by_subnet(node_set.hosts.machine.nics, networks).items()})
-    cluster = Part("cluster", network.CLUSTER, 0, carried.pop((network.CLUSTER, 0)), grows=True)
-    zones = max([1, *(networks.zones.get(service, 1) for service in _services(case, database))])
-    services = [Part(f"cluster-{number + 1}", network.CLUSTER, number, len(_services(case, database)), grows=False) for number in range(1, zones)]
+    services = _services(case, cluster)
+    nodes = Part("cluster", network.CLUSTER, 0, carried.pop((network.CLUSTER, 0)), grows=True)
+    zones = max([1, *(networks.zones.get(service, 1) for service in services)])
+    further = [Part(f"cluster-{number + 1}", network.CLUSTER, number, len(services), grows=False) for number in range(1, zones)]
     is_way_out = case.blueprint.network.existing is None
     public = [Part(f"public-{number + 1}", _PUBLIC, number, networks.public_addresses, grows=False) for number in range(networks.public_subnets * is_way_out)]
     fabric = [Part(f"{kind}-{number}", _FABRIC, 0, needed, grows=True) for (kind, number), needed in sorted(carried.items())]
     # Services come after what every network has: a second controller or another database later moves no subnet that stands.
-    return (cluster, *public, *services, *fabric)
+    return (nodes, *public, *further, *fabric)
 
 
 def _by_subnet(nics: Sequence[spec.Nic], networks: catalog.Networks) -> Counter[tuple[str, int]]:
@@ -78,12 +79,12 @@ def _by_subnet(nics: Sequence[spec.Nic], networks: catalog.Networks) -> Counter[
     return found
 
 
-def _services(case: Case, database: spec.Database) -> list[str]:
+def _services(case: Case, cluster: spec.ClusterSpec) -> list[str]:
     """Name what has addresses in further zones too, where subnets belong to one zone."""
     found = {
-        "control": counts.controllers(case) > 1 and len(case.blueprint.network.zones) > 1,
-        "database": database.placement == "managed",
-        "kubernetes": case.blueprint.scheduler != counts.SLURM,
+        "control": cluster.controllers > 1 and len(case.blueprint.network.zones) > 1,
+        "database": cluster.slurm is not None and cluster.slurm.database.placement == "managed",
+        "kubernetes": cluster.kubernetes is not None,
     }
     return [name for name, is_there in found.items() if is_there]
 

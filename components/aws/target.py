@@ -47,6 +47,7 @@ class Aws:
 
     def __init__(self, spec: ClusterSpec, *, stack: str, keys: contract.Keys, opts: pulumi.ResourceOptions):
         self._spec, self._stack, self._keys = spec, stack, keys
+        self._slurm, self._controllers = contract.slurm_on_hosts(spec)
         self._own = opts
         site = OwnResource("clusterwright:aws:Site", "site", inputs={"stack": stack, "cluster": spec.name}, outputs=("owner",), opts=opts)
         self._names = names(spec, stack, site.output("owner"))
@@ -76,8 +77,8 @@ class Aws:
                 s3_prefix_list=self._network.s3_prefix_list,
                 uses_fabric_storage=any(files.fabric_reaches(one, spec.node_sets) for one in spec.storage),
                 has_balancer=self._has_balancer,
-                has_state=spec.control.count > 1,
-                has_database=spec.database.placement == "managed",
+                has_state=self._controllers.count > 1,
+                has_database=self._slurm.database.placement == "managed",
                 keeps=keeps,
             ),
             opts=self._opts,
@@ -85,7 +86,7 @@ class Aws:
         if self._security.endpoints is not None:
             self._network.endpoints(self._security.endpoints)
         addresses = AddressesArgs(
-            self._names, group=spec.control, subnets=self._controllers_subnets, security_groups=[self._security.hosts, self._security.control]
+            self._names, group=self._controllers, subnets=self._controllers_subnets, security_groups=[self._security.hosts, self._security.control]
         )
         self._addresses = Addresses("addresses", addresses, opts=self._opts)
 
@@ -146,7 +147,7 @@ class Aws:
                 host_key=own_key.output("public"),
                 jump_key=self._keys.login_host_public,
                 interfaces=self._addresses.interfaces,
-                protect=self._spec.database.protect,
+                protect=self._slurm.database.protect,
                 # What starts nodes comes after them, and goes before them.
                 needs=[*self._needs(kind), *nodes],
             ),
@@ -184,7 +185,7 @@ class Aws:
     @property
     def _controllers_subnets(self) -> list[pulumi.Output[str]]:
         """Where controllers stand: with the nodes, and the second one in the second zone that the blueprint names."""
-        further = self._spec.control.count > 1 and len(self._spec.network.zones) > 1
+        further = self._controllers.count > 1 and len(self._spec.network.zones) > 1
         return self._network.service_subnets[: 2 if further else 1]
 
     @property
@@ -230,7 +231,7 @@ class Aws:
         Returns:
             disks of the first controller; file systems of all.
         """
-        embedded, protect = self._spec.database.placement == "embedded", self._spec.database.protect
+        embedded, protect = self._slurm.database.placement == "embedded", self._slurm.database.protect
         shared = group.count > 1
         volumes, mounts = [], []
         if shared and self._security.state is not None:
@@ -254,7 +255,7 @@ class Aws:
             subnets=self._network.service_subnets,
             security_group=self._security.database,
             password=self._keys.database,
-            protect=self._spec.database.protect,
+            protect=self._slurm.database.protect,
             log_days=self._spec.monitoring.retention_days,
         )
         return Database("accounting", args, opts=self._opts).address
@@ -413,8 +414,6 @@ def _check(spec: ClusterSpec) -> None:
     Raises:
         pulumi.RunError: with what to write instead.
     """
-    if spec.scheduler != "slurm" or spec.managed_scheduler:
-        raise pulumi.RunError(f"this version stands up Slurm on hosts of its own on AWS, not {spec.managed_scheduler or spec.scheduler}")
     if spec.network.egress == "none":
         raise pulumi.RunError(
             "without a way out no image can be built\n"

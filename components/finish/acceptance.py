@@ -5,6 +5,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from blueprints import spec
+
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
 from . import playbook
 from .inventory import FinishedHost, inventory, known_hosts
@@ -37,6 +39,11 @@ class Acceptance(Kind[AcceptanceInputs]):
 
     def expected(self, inputs: AcceptanceInputs) -> Values:
         return {"ok": True, "checks": UNKNOWN, "seconds": UNKNOWN}
+
+    def upgrade(self, recorded: Values) -> Values:
+        """Read the whole spec that older versions recorded as the view that this version records."""
+        view = spec.upgrade_view(recorded["spec"])
+        return recorded if view is recorded["spec"] else {**recorded, "spec": view}
 
     def read(self, inputs: AcceptanceInputs, outputs: Values) -> Values | None:
         """What was measured stays as recorded."""

@@ -6,8 +6,10 @@ A host is finished when its mark is recorded: a hash of its disk's incarnation a
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+
+from blueprints import spec
 
 from ..provider.kind import Kind, PartlyMade, Values, Work
 from . import playbook
@@ -19,7 +21,7 @@ class GroupInputs:
     group: str
     hosts: tuple[FinishedHost, ...]
     spec: dict[str, Any]
-    """The resolved cluster, as recorded in the stack's outputs."""
+    """What of the resolved cluster the hosts are configured from (`blueprints.spec.slurm_view`)."""
     content: str
     """Fingerprint of the site playbook with its roles."""
     secrets: dict[str, Any]
@@ -39,6 +41,16 @@ class Group(Kind[GroupInputs]):
 
     def expected(self, inputs: GroupInputs) -> Values:
         return {"finished": marks(inputs)}
+
+    def upgrade(self, recorded: Values) -> Values:
+        """Read the whole spec that older versions recorded as the view that this version records; hosts that were finished by it count as finished."""
+        view = spec.upgrade_view(recorded["spec"], group=recorded["group"])
+        if view is recorded["spec"]:
+            return recorded
+        upgraded = {**recorded, "spec": view}
+        before, after = _recorded_marks(recorded), _recorded_marks(upgraded)
+        finished: Mapping[str, str] = recorded.get("finished") or {}
+        return {**upgraded, "finished": {name: after[name] if mark == before.get(name) else mark for name, mark in finished.items()}}
 
     def read(self, inputs: GroupInputs, outputs: Values) -> Values | None:
         """What was finished stays as recorded; what became of it since is the drift check's question."""
@@ -77,5 +89,15 @@ class Group(Kind[GroupInputs]):
 
 def marks(inputs: GroupInputs) -> dict[str, str]:
     """The mark that each host has once it is finished. Pure."""
-    read = hashlib.sha256(json.dumps([inputs.content, inputs.spec, inputs.secrets, inputs.provided], sort_keys=True).encode()).hexdigest()
-    return {host.name: hashlib.sha256(f"{host.incarnation} {read}".encode()).hexdigest()[:16] for host in inputs.hosts}
+    incarnations = {host.name: host.incarnation for host in inputs.hosts}
+    return _marks(incarnations, [inputs.content, inputs.spec, inputs.secrets, inputs.provided])
+
+
+def _recorded_marks(recorded: Values) -> dict[str, str]:
+    incarnations = {host["name"]: host["incarnation"] for host in recorded["hosts"]}
+    return _marks(incarnations, [recorded["content"], recorded["spec"], recorded["secrets"], recorded.get("provided", {})])
+
+
+def _marks(incarnations: Mapping[str, str], inputs: Sequence[Any]) -> dict[str, str]:
+    read = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+    return {name: hashlib.sha256(f"{incarnation} {read}".encode()).hexdigest()[:16] for name, incarnation in incarnations.items()}

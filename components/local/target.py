@@ -25,6 +25,7 @@ STOP_TIMEOUT_S = 20
 class Local:
     def __init__(self, spec: ClusterSpec, *, stack: str, keys: contract.Keys, opts: pulumi.ResourceOptions):
         self._spec, self._stack, self._keys, self._opts = spec, stack, keys, opts
+        self._slurm, self._controllers = contract.slurm_on_hosts(spec)
         self._elastic: list[tuple[NodeSet, pulumi.Output[str]]] = []
         self._site = OwnResource(
             "clusterwright:local:Site",
@@ -65,7 +66,7 @@ class Local:
         return [self._folder(one.name, target=one.mount, protect=one.protect) for one in file_systems]
 
     def control(self, group: HostGroup, *, mounts: Sequence[contract.Mount]) -> contract.Control:
-        state = self._folder(STATE_VOLUME, target=host_folders.STATE, protect=self._spec.database.protect)
+        state = self._folder(STATE_VOLUME, target=host_folders.STATE, protect=self._slurm.database.protect)
         return contract.SlurmHosts(self._pool(group, mounts=[*mounts, state]))
 
     def compute(self, node_set: NodeSet, *, mounts: Sequence[contract.Mount], control: contract.Control) -> contract.Hosts:
@@ -142,7 +143,7 @@ class Local:
             "cidr": network.cidr,
             "gateway": network.gateway,
             "bridge": self._network.output("bridge"),
-            "controllers": list(self._spec.control.hostnames),
+            "controllers": list(self._controllers.hostnames),
             "image": self._image.output("name"),
             "lowers": self._image.output("lowers"),
             "mounts": [{"path": mount.source, "incarnation": mount.incarnation, "target": mount.target, "read_only": False} for mount in mounts],

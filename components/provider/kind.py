@@ -112,6 +112,13 @@ class Kind(ABC, Generic[Inputs]):
         """Give the outputs that hold when all is well: shown in previews, compared in diffs. `UNKNOWN` marks what only an apply gives."""
         return {}
 
+    def upgrade(self, recorded: Values) -> Values:
+        """Bring what an older version recorded of a resource, inputs and outputs, to the form that this version gives it.
+
+        Everything is compared after that, so that another form alone is no change. What has this version's form comes back as it is.
+        """
+        return recorded
+
     @abstractmethod
     def read(self, inputs: Inputs, outputs: Values) -> Values | None:
         """Observe the world and give the outputs as they are now, or None when nothing of it exists. Changes nothing.

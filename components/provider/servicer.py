@@ -60,7 +60,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def Check(self, request: Any, context: grpc.ServicerContext) -> Any:
         kind, news = self._kind(request.urn), codec.decode(request.news)
-        olds = codec.decode(request.olds)
+        olds = _recorded(kind, request.olds)
         failures = [
             provider_pb2.CheckFailure(property=name, reason=f"{name} can't change from {olds[name]} to {news.get(name)}; the resource would have to be another")
             for name in sorted(kind.fixed & olds.keys())
@@ -76,7 +76,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.CheckResponse(inputs=request.news, failures=failures)
 
     def Diff(self, request: Any, context: grpc.ServicerContext) -> Any:
-        kind, olds, news = self._kind(request.urn), codec.decode(request.olds), codec.decode(request.news)
+        kind, news = self._kind(request.urn), codec.decode(request.news)
+        olds = _recorded(kind, request.olds)
         changed = difference(kind, olds, news)
         replaces = sorted(kind.replace_on & changed.keys())
         detail = {}
@@ -101,7 +102,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.CreateResponse(id=kind.identity(inputs), properties=state)
 
     def Update(self, request: Any, context: grpc.ServicerContext) -> Any:
-        kind, olds, news = self._kind(request.urn), codec.decode(request.olds), codec.decode(request.news)
+        kind, news = self._kind(request.urn), codec.decode(request.news)
+        olds = _recorded(kind, request.olds)
         if request.preview:
             return provider_pb2.UpdateResponse(properties=_planned(kind, request.news))
         inputs = typed(kind, news)
@@ -112,7 +114,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         kind, state = self._kind(request.urn), codec.decode(request.properties)
         hidden = kind.secret_outputs | codec.secret_names(request.properties)
         try:
-            observed = kind.read(typed(kind, state), state)
+            observed = kind.read(typed(kind, _recorded(kind, request.properties)), state)
         except Exception as error:
             context.abort(grpc.StatusCode.UNKNOWN, f"cannot be observed: {_reason(error)}")
         if observed is None:
@@ -120,7 +122,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.ReadResponse(id=request.id, properties=codec.encode({**state, **observed}, secrets=hidden), inputs=request.inputs)
 
     def Delete(self, request: Any, context: grpc.ServicerContext) -> Any:
-        kind, state = self._kind(request.urn), codec.decode(request.properties)
+        kind = self._kind(request.urn)
+        state = _recorded(kind, request.properties)
         try:
             kind.delete(typed(kind, state), state, self._work(request, kind))
         except Exception as error:
@@ -152,7 +155,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     ) -> struct_pb2.Struct:
         """Run one create or update and give the state to record; end the call with what exists when it fails half-way."""
         news, hidden = codec.decode(wanted), kind.secret_outputs | codec.secret_names(wanted)
-        kept = {name: value for name, value in codec.decode(recorded).items() if name not in _input_names(kind)}
+        kept = {name: value for name, value in _recorded(kind, recorded).items() if name not in _input_names(kind)}
         try:
             return codec.encode({**news, **operation(self._work(request, kind)), "complete": True}, secrets=hidden)
         except Exception as error:
@@ -180,6 +183,13 @@ def difference(kind: Kind[Any], olds: Values, news: Values) -> dict[str, bool]:
         if value is not codec.UNKNOWN and _as_wire(value) != olds.get(name):
             changed.setdefault(name, False)
     return changed
+
+
+def _recorded(kind: Kind[Any], state: struct_pb2.Struct) -> dict[str, Any]:
+    """Read what is recorded of a resource, in the form of this version."""
+    values = codec.decode(state)
+    upgraded = kind.upgrade(values) if values else values
+    return values if upgraded is values else codec.decode(codec.encode(upgraded))
 
 
 def _as_wire(value: Any) -> Any:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blueprints import changes, estimate, library, recorded
+from blueprints import changes, estimate, library
 from blueprints.codes import Code
 from blueprints.effects import Effect
 from blueprints.load import Loaded
-from blueprints.spec import ClusterSpec, as_record
+from blueprints.spec import ClusterSpec, Unreadable, as_record, from_record
 
 from ..problem import EXIT_FAILED, EXIT_USAGE, Problem
 from ..render import change_table, cost, finding_list, plan_json, plan_view, tables
@@ -83,14 +83,14 @@ def _compared(given: argparse.Namespace, cluster: ClusterSpec) -> Compared:
     standing = _from_stack(given.stack) if given.against is None else _named(given, cluster.target)
     try:
         return Compared(against, changes.version_note(standing), changes.compare(standing, cluster), _costs(standing))
-    except changes.Unreadable as error:
+    except Unreadable as error:
         raise Problem(f"what {against} holds is no record of a cluster", why=str(error), remedy=_REMEDY, status=EXIT_USAGE) from error
 
 
 def _costs(record: Mapping[str, Any]) -> estimate.Estimate | None:
     try:
-        return estimate.estimate(recorded.decode(record))
-    except (recorded.Undecodable, KeyError):
+        return estimate.estimate(from_record(record))
+    except (Unreadable, KeyError):
         return None
 
 

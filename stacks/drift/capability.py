@@ -11,8 +11,9 @@ from components import host_folders, registry
 
 from .codes import Code
 from .layer import Layer
-from .record import Known, KnownHost
+from .record import Known, KnownHost, node_sets
 from .report import Unchecked, drift
+from .slurm import daemons
 
 LEAST_FREE = 0.05
 """Share of a file system, in space and in numbers of files, below which it counts as nearly full."""
@@ -22,13 +23,13 @@ RDMA_ACTIVE = "ACTIVE"
 def mounts(spec: Mapping[str, Any], role: str) -> tuple[str, ...]:
     """Name what a host of a role has mounted."""
     target = registry.discovery(spec["target"])
-    own = target.mounts(role, controllers=spec["control"]["count"]) if target else ()
+    own = target.mounts(role, controllers=len(daemons.controllers(spec))) if target else ()
     return (*(entry["mount"] for entry in spec["storage"]), *own)
 
 
 def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
     """Compare what hosts have with what the cluster was resolved to."""
-    sets = {node_set["hosts"]["name"]: node_set for node_set in known.spec["node_sets"]}
+    sets = {node_set["hosts"]["name"]: node_set for node_set in node_sets(known.spec)}
     yield from _kinds(facts)
     for host, of_host in facts.items():
         yield from _mounts(host, of_host["mounts"], known.spec)
@@ -41,7 +42,7 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
 
 def unchecked(known: Known) -> Iterator[Unchecked]:
     """Say what of the hosts' abilities was not looked at."""
-    for node_set in known.spec["node_sets"]:
+    for node_set in node_sets(known.spec):
         machine = node_set["hosts"]["machine"]
         if machine["gpus"] and machine["gpus"]["simulated"]:
             yield Unchecked(

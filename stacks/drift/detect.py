@@ -174,7 +174,7 @@ def _hosts_layer(known: record.Known, seen: facts.Seen) -> Result:
 
 
 def _scheduler_layer(known: record.Known, seen: facts.Seen) -> Result:
-    if known.spec["scheduler"] == "kubernetes":
+    if known.spec["slurm"] is None:
         return Result(Layer.SCHEDULER, (), (Unchecked(Layer.SCHEDULER, "Kubernetes", "its objects are not compared yet"),))
     if not daemons.controllers(known.spec):
         return Result(Layer.SCHEDULER, (), (Unchecked(Layer.SCHEDULER, "Slurm", "the cloud runs it; its resources are the cloud layer's"),))

@@ -10,7 +10,7 @@ from components import registry
 from components.discovery import RunningNodes, Stack
 
 from .layer import Layer
-from .record import Known, KnownHost
+from .record import Known, KnownHost, node_sets
 from .report import Unchecked
 from .slurm import nodes as slurm_nodes
 from .slurm import parse
@@ -62,9 +62,7 @@ def discovered(stack_name: str, known: Known, *, nodes: Mapping[str, tuple[str, 
     Args:
         nodes: node set → its hostnames; None: all node sets.
     """
-    every = {
-        one["hosts"]["name"]: tuple(f"{one['hosts']['prefix']}-{number}" for number in range(int(one["hosts"]["count"]))) for one in known.spec["node_sets"]
-    }
+    every = {one["hosts"]["name"]: tuple(f"{one['hosts']['prefix']}-{number}" for number in range(int(one["hosts"]["count"]))) for one in node_sets(known.spec)}
     return Stack(
         name=stack_name,
         region=known.spec["network"]["region"],
@@ -78,7 +76,7 @@ def discovered(stack_name: str, known: Known, *, nodes: Mapping[str, tuple[str, 
 def groups(known: Known) -> Mapping[str, tuple[str, ...]]:
     """Give the groups whose hosts no record names, each with the names of all hosts that it can have."""
     recorded = {host.group for host in known.hosts}
-    all_groups = (node_set["hosts"] for node_set in known.spec["node_sets"])
+    all_groups = (node_set["hosts"] for node_set in node_sets(known.spec))
     return {
         group["name"]: tuple(f"{group['prefix']}-{number}" for number in range(int(group["count"])))
         for group in all_groups

@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from blueprints.spec import upgrade
+
 SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key of Pulumi's form of a secret; with `--show-secrets` it holds the value as JSON text under `plaintext`."""
 STACK_TYPE = "pulumi:pulumi:Stack"
@@ -74,7 +76,7 @@ def read(exported: Mapping[str, Any]) -> Known:
         raise NotUp("no `up` of it has come to its end, so that neither cluster nor hosts are recorded")
     made = {_name(one["urn"]): one for one in resources if one["type"] == SECRET_TYPE}
     secrets = {name: one.get("outputs") or {} for name, one in made.items()}
-    spec = outputs["spec"]
+    spec = upgrade(outputs["spec"])
     munge = str(secrets.get("munge-key", {}).get("value", ""))
     users = {user["name"]: str(secrets.get(f"user-{user['name']}-key", {}).get("public", "")) for user in spec["users"]}
     return Known(
@@ -99,10 +101,15 @@ def read(exported: Mapping[str, Any]) -> Known:
 
 def groups(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Give the groups of hosts of a recorded cluster."""
-    yield from (spec["control"], spec["access"])
-    if spec.get("kubernetes") and spec["kubernetes"].get("hosts"):
-        yield spec["kubernetes"]["hosts"]
-    yield from (node_set["hosts"] for node_set in spec["node_sets"])
+    schedulers = [spec[name] for name in ("slurm", "kubernetes") if spec.get(name)]
+    yield from (one["control"] for one in schedulers if one["control"])
+    yield spec["access"]
+    yield from (node_set["hosts"] for node_set in node_sets(spec))
+
+
+def node_sets(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Give the node sets of all schedulers of a recorded cluster."""
+    return [node_set for name in ("slurm", "kubernetes") if spec.get(name) for node_set in spec[name]["node_sets"]]
 
 
 def _hosts(spec: Mapping[str, Any], inventory: Mapping[str, Any]) -> Iterator[KnownHost]:

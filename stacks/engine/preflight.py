@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from blueprints import changes, display, finding
+from blueprints import changes, display, finding, spec
 from blueprints.changes import Change
 from blueprints.codes import Code
 from blueprints.effects import Effect
@@ -58,7 +58,7 @@ def refuse_changes(stack: str, cluster: ClusterSpec) -> None:
         return  # no `up` has finished yet
     try:
         found = changes.compare(recorded, cluster)
-    except changes.Unreadable as error:
+    except spec.Unreadable as error:
         print(f"the running cluster can't be compared with the blueprint, because its record has another form: {error}")
         return
     refused = [change for change in found if change.is_refused]

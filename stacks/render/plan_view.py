@@ -147,7 +147,7 @@ def _about(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
     yield "", _tested(software.tested_on)
     yield "control", _control(cluster)
     if cluster.kubernetes:
-        hosts = cluster.kubernetes.hosts
+        hosts = cluster.kubernetes.control
         yield "kubernetes", f"{cluster.kubernetes.product} {cluster.kubernetes.version}".strip() + (f" on {hosts.hostlist}" if hosts else "")
     yield "access", _access(cluster)
     if cluster.services:
@@ -165,8 +165,7 @@ def planned_only(cluster: ClusterSpec) -> str:
     if not known.is_built:
         built = display.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
         return f"planned only: this version stands up {built}"
-    wanted = ("slurm", "kubernetes") if cluster.scheduler == "both" else (cluster.scheduler,)
-    if all(one in known.built_schedulers for one in wanted):
+    if all(one in known.built_schedulers for one in cluster.schedulers):
         if cluster.software.profile in known.built_software:
             return ""
         profiles = display.listed(f"`{name}`" for name in known.built_software)
@@ -188,19 +187,20 @@ def _tested(tested_on: str) -> Shown:
 
 
 def _schedulers(cluster: ClusterSpec) -> Iterator[str]:
-    if cluster.scheduler in ("slurm", "both") and cluster.software.slurm:
+    if cluster.slurm and cluster.software.slurm:
         yield f"Slurm {cluster.software.slurm}"
-    if cluster.scheduler in ("kubernetes", "both") and cluster.software.kubernetes:
+    if cluster.kubernetes and cluster.software.kubernetes:
         yield f"Kubernetes {cluster.software.kubernetes}"
 
 
 def _control(cluster: ClusterSpec) -> str:
-    if cluster.scheduler == "kubernetes":
+    slurm = cluster.slurm
+    if slurm is None:
         return "no Slurm"
-    kind = f"{'protected ' if cluster.database.protect else ''}{cluster.database.placement}"
+    kind = f"{'protected ' if slurm.database.protect else ''}{slurm.database.placement}"
     database = f"accounting in {'an' if kind.startswith('e') else 'a'} {kind} database"
-    product = f" ({cluster.database.product})" if cluster.database.product else ""
-    who = cluster.managed_scheduler or f"Slurm on {cluster.control.hostlist}"
+    product = f" ({slurm.database.product})" if slurm.database.product else ""
+    who = f"Slurm on {slurm.control.hostlist}" if slurm.control else slurm.product
     return f"{who}, {database}{product}"
 
 
@@ -265,14 +265,14 @@ _POOL_COLUMNS = (
 
 
 def _pools(cluster: ClusterSpec) -> Table:
-    return Table(_POOL_COLUMNS, tuple((node_set.hosts.name, *_pool_row(node_set, cluster.scheduler)) for node_set in cluster.node_sets), merges=True)
+    return Table(_POOL_COLUMNS, tuple((node_set.hosts.name, *_pool_row(node_set, cluster.schedulers)) for node_set in cluster.node_sets), merges=True)
 
 
-def _pool_row(node_set: NodeSet, scheduler: str) -> tuple[Shown, ...]:
+def _pool_row(node_set: NodeSet, schedulers: tuple[str, ...]) -> tuple[Shown, ...]:
     machine, capacity, partition = node_set.hosts.machine, node_set.capacity, node_set.partition
     longest = "" if partition is None else "unlimited" if partition.max_time == UNLIMITED else f"up to {partition.max_time}"
     jobs = longest + (", default" if partition and partition.default else "")
-    whose = "" if scheduler == "slurm" else node_set.scheduler.capitalize()  # where there is only Slurm, nobody asks
+    whose = "" if schedulers == ("slurm",) else node_set.scheduler.capitalize()  # where there is only Slurm, nobody asks
     bought = "" if capacity.kind == "owned" else f"{capacity.kind} {capacity.id or ''}".strip()
     size = f"{formatting.size(machine.scratch_gib)} at " if machine.scratch_gib else ""
     scratch = f"{size}{node_set.scratch_mount}" if node_set.scratch_mount else ""
@@ -426,8 +426,8 @@ def _people(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
         )
     if cluster.users:
         yield "users", formatting.named([f"{user.name}{' (administrator)' if user.admin else ''}" for user in cluster.users])
-    if cluster.qos:
-        yield "qos", formatting.named([f"{qos.name} (priority {qos.priority})" for qos in cluster.qos])
+    if cluster.slurm and cluster.slurm.qos:
+        yield "qos", formatting.named([f"{qos.name} (priority {qos.priority})" for qos in cluster.slurm.qos])
 
 
 def _accounts(cluster: ClusterSpec) -> Table:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from blueprints import spec
+
 
 def lines(stack: str, outputs: Mapping[str, Any], *, logins: Sequence[str]) -> Iterator[str]:
     """Write the summary line by line.
@@ -10,21 +12,20 @@ def lines(stack: str, outputs: Mapping[str, Any], *, logins: Sequence[str]) -> I
     Args:
         logins: the command that logs in, for each user.
     """
-    spec = outputs["spec"]
-    software = spec["software"]
+    cluster = spec.from_record(outputs["spec"])
     yield ""
-    yield f"Cluster {spec['name']} is up (stack {stack} on {spec['target']}, {software['profile']} with {_schedulers(spec)})"
+    yield f"Cluster {cluster.name} is up (stack {stack} on {cluster.target}, {cluster.software.profile} with {_schedulers(cluster)})"
     yield ""
-    if spec["access"]["count"]:
+    if cluster.access.count:
         yield "Log in"
         yield from (f"  {command}" for command in logins)
         yield ""
-    if spec["control"]["count"] > 1:
-        prefix = spec["control"]["prefix"]
+    if cluster.slurm and cluster.slurm.control and cluster.controllers > 1:
+        prefix = cluster.slurm.control.prefix
         yield "Controllers"
         yield f"  {prefix}-0 is active, and {prefix}-1 takes over when it fails; `scontrol ping` shows which of them respond"
         yield ""
-    for title, node_sets in _by_scheduler(spec).items():
+    for title, node_sets in _by_scheduler(cluster).items():
         yield title
         for node_set in node_sets:
             yield f"  {_node_set(node_set)}"
@@ -32,38 +33,33 @@ def lines(stack: str, outputs: Mapping[str, Any], *, logins: Sequence[str]) -> I
     yield "Checked"
     for check in outputs["acceptance"] or ():
         yield f"  {_check(check)}"
-    if spec["simulated"]:
+    if cluster.simulated:
         yield ""
         yield "Simulated"
-        for sentence in spec["simulated"]:
+        for sentence in cluster.simulated:
             yield f"  {sentence}"
 
 
-def _schedulers(spec: Mapping[str, Any]) -> str:
+def _schedulers(cluster: spec.ClusterSpec) -> str:
     """Name the schedulers with their versions; where a service runs one, the version can be unknown."""
-    wanted = ("slurm", "kubernetes") if spec["scheduler"] == "both" else (spec["scheduler"],)
-    return " and ".join(f"{name.capitalize()} {spec['software'].get(name) or ''}".strip() for name in wanted)
+    versions = {"slurm": cluster.software.slurm, "kubernetes": cluster.software.kubernetes}
+    return " and ".join(f"{name.capitalize()} {versions[name]}".strip() for name in cluster.schedulers)
 
 
-def _by_scheduler(spec: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+def _by_scheduler(cluster: spec.ClusterSpec) -> dict[str, tuple[spec.NodeSet, ...]]:
     """Put node sets below a title for each scheduler that has any."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for node_set in spec["node_sets"]:
-        found.setdefault("Partitions" if node_set["partition"] else "Kubernetes nodes", []).append(node_set)
-    return found
+    found = {"Partitions": cluster.slurm.node_sets if cluster.slurm else (), "Kubernetes nodes": cluster.kubernetes.node_sets if cluster.kubernetes else ()}
+    return {title: node_sets for title, node_sets in found.items() if node_sets}
 
 
-def _node_set(node_set: Mapping[str, Any]) -> str:
-    partition, hosts, machine = node_set["partition"], node_set["hosts"], node_set["hosts"]["machine"]
-    cpus = machine["sockets"] * machine["cores_per_socket"] * machine["threads_per_core"]
-    nodes = f"{hosts['count']} node{'s' if hosts['count'] != 1 else ''} {hosts['prefix']}-0" + (f"…{hosts['count'] - 1}" if hosts["count"] > 1 else "")
-    gpus = machine["gpus"]
-    each = f"each {cpus} CPUs, {machine['memory_mib']} MiB" + (
-        f", {gpus['count']} × {gpus['type']}" + (" (simulated)" if gpus["simulated"] else "") if gpus else ""
-    )
+def _node_set(node_set: spec.NodeSet) -> str:
+    partition, hosts, gpus = node_set.partition, node_set.hosts, node_set.hosts.machine.gpus
+    nodes = f"{hosts.count} node{'s' if hosts.count != 1 else ''} {hosts.prefix}-0" + (f"…{hosts.count - 1}" if hosts.count > 1 else "")
+    each = f"each {hosts.machine.cpus} CPUs, {hosts.machine.memory_mib} MiB"
+    each += f", {gpus.count} × {gpus.type}" + (" (simulated)" if gpus.simulated else "") if gpus else ""
     if partition is None:
-        return f"{node_set['pool']}: {nodes}, {each}"
-    return f"{partition['name']}{' (default)' if partition['default'] else ''}: {nodes}, {each}; at most {partition['max_time']} a job"
+        return f"{node_set.pool}: {nodes}, {each}"
+    return f"{partition.name}{' (default)' if partition.default else ''}: {nodes}, {each}; at most {partition.max_time} a job"
 
 
 def _check(check: Mapping[str, Any]) -> str:

@@ -49,22 +49,24 @@ def local(**more: Any) -> spec.ClusterSpec:
         name="starter",
         description="One controller, one login node and two compute nodes",
         target="local",
-        scheduler="slurm",
         software=spec.Software("debian-13", "debian-13", "trixie", "24.11", tested_on="simulated"),
         network=spec.Network("10.81.0.0/20", "10.81.0.1", "10.81.0.2", "starter.internal"),
-        control=hosts("control", 1, "10.81.0.10", LOCAL_MACHINE, role="control"),
         access=hosts("access", 1, "10.81.0.20", LOCAL_MACHINE, role="access"),
-        node_sets=(pool("train", 2, "10.81.1.0", gpus), pool("dev", 1, "10.81.1.2")),
         storage=(
             spec.FileSystem("home", "nfs", "/home", protect=False, simulated=True),
             spec.FileSystem("shared", "nfs", "/shared", protect=False, simulated=True),
         ),
-        database=spec.Database("embedded", protect=False),
         accounts=(spec.Account("research", "First account", ("ada",)),),
         users=(spec.User("ada", 2001, "research", ()),),
         simulated=("The GPUs are device nodes without hardware.",),
+        slurm=spec.Slurm(
+            run_by="slurm_hosts",
+            control=hosts("control", 1, "10.81.0.10", LOCAL_MACHINE, role="control"),
+            database=spec.Database("embedded", protect=False),
+            node_sets=(pool("train", 2, "10.81.1.0", gpus), pool("dev", 1, "10.81.1.2")),
+        ),
     )
-    return dataclasses.replace(cluster, **more)
+    return replaced(cluster, **more)
 
 
 def aws(**more: Any) -> spec.ClusterSpec:
@@ -89,23 +91,7 @@ def aws(**more: Any) -> spec.ClusterSpec:
                 spec.Subnet("public-a", "public", "10.80.4.0/24", spec.Late("the zone of the load balancer"), needed=2, usable=251),
             ),
         ),
-        control=hosts("control", 1, "", M7I, role="control"),
         access=hosts("access", 2, "", M7I, role="access"),
-        node_sets=(
-            pool(
-                "train",
-                16,
-                machine=P5,
-                minimum=4,
-                capacity=spec.Capacity("on-demand"),
-                fabric=EFA,
-                placement="packed",
-                scratch_mount="/scratch",
-                image=spec.Late("the newest image of profile ubuntu-24.04-aws"),
-                chosen="highest fabric rate with 8 h100",
-            ),
-            pool("sweep", 8, machine=P5, minimum=0, capacity=spec.Capacity("spot"), chosen="highest fabric rate with 8 h100"),
-        ),
         storage=(
             spec.FileSystem(
                 name="scratch",
@@ -121,12 +107,51 @@ def aws(**more: Any) -> spec.ClusterSpec:
             ),
             spec.FileSystem("home", "nfs", "/home", protect=True, simulated=False, product="EFS", storage_class="efs"),
         ),
-        database=spec.Database("embedded", protect=True),
+        slurm=spec.Slurm(
+            run_by="slurm_hosts",
+            control=hosts("control", 1, "", M7I, role="control"),
+            database=spec.Database("embedded", protect=True),
+            node_sets=(
+                pool(
+                    "train",
+                    16,
+                    machine=P5,
+                    minimum=4,
+                    capacity=spec.Capacity("on-demand"),
+                    fabric=EFA,
+                    placement="packed",
+                    scratch_mount="/scratch",
+                    image=spec.Late("the newest image of profile ubuntu-24.04-aws"),
+                    chosen="highest fabric rate with 8 h100",
+                ),
+                pool("sweep", 8, machine=P5, minimum=0, capacity=spec.Capacity("spot"), chosen="highest fabric rate with 8 h100"),
+            ),
+        ),
         services=(spec.Service("nat-gateway", "NAT gateway", 1), spec.Service("load-balancer", "Network Load Balancer", 1)),
         login=spec.Login(allowed_cidrs=("192.0.2.0/24",)),
         simulated=(),
     )
+    return replaced(cluster, **more)
+
+
+def replaced(cluster: spec.ClusterSpec, **more: Any) -> spec.ClusterSpec:
+    """Give the cluster with other values of its fields, or of Slurm's."""
+    own = {name: more.pop(name) for name in ("control", "database", "qos", "node_sets") if name in more}
+    if own:
+        more["slurm"] = dataclasses.replace(slurm(cluster), **own)
     return dataclasses.replace(cluster, **more)
+
+
+def slurm(cluster: spec.ClusterSpec) -> spec.Slurm:
+    assert cluster.slurm is not None
+    return cluster.slurm
+
+
+def controllers(cluster: spec.ClusterSpec) -> spec.HostGroup:
+    """Give Slurm's controllers, which are hosts of the stack."""
+    found = slurm(cluster).control
+    assert found is not None
+    return found
 
 
 def changed(cluster: spec.ClusterSpec, path: str, value: Any) -> spec.ClusterSpec:
@@ -156,32 +181,35 @@ def local_changes() -> dict[str, tuple[spec.ClusterSpec, str]]:
         "a user less": (changed(old, "users", ()), "in-place"),
         "keys of a user": (changed(old, "users.0.ssh_keys", ("ssh-ed25519 AAAA",)), "in-place"),
         "an account more": (changed(old, "accounts", (*old.accounts, spec.Account("teaching", "", ()))), "in-place"),
-        "the longest job": (changed(old, "node_sets.0.partition.max_time", "UNLIMITED"), "in-place"),
-        "declared memory": (changed(old, "node_sets.0.hosts.machine.memory_mib", 4096), "in-place"),
-        "declared memory of the controller": (changed(old, "control.machine.memory_mib", 4096), "none"),
-        "the last pool grows": (changed(old, "node_sets.1.hosts.count", 3), "in-place"),
+        "the longest job": (changed(old, "slurm.node_sets.0.partition.max_time", "UNLIMITED"), "in-place"),
+        "declared memory": (changed(old, "slurm.node_sets.0.hosts.machine.memory_mib", 4096), "in-place"),
+        "declared memory of the controller": (changed(old, "slurm.control.machine.memory_mib", 4096), "none"),
+        "the last pool grows": (changed(old, "slurm.node_sets.1.hosts.count", 3), "in-place"),
         "the first pool grows and moves the second": (
-            changed(changed(old, "node_sets.0.hosts.count", 4), "node_sets.1.hosts.first_address", "10.81.1.4"),
+            changed(changed(old, "slurm.node_sets.0.hosts.count", 4), "slurm.node_sets.1.hosts.first_address", "10.81.1.4"),
             "rolling",
         ),
-        "a pool shrinks": (changed(old, "node_sets.0.hosts.count", 1), "replaces-nodes"),
-        "a pool more": (changed(old, "node_sets", (train, dev, pool("debug", 1, "10.81.1.3"))), "in-place"),
-        "a pool less": (changed(old, "node_sets", (train,)), "replaces-nodes"),
-        "a pool of another name": (changed(old, "node_sets", (train, pool("debug", 1, "10.81.1.2"))), "replaces-nodes"),
-        "fewer GPUs": (changed(old, "node_sets.0.hosts.machine", more_gpus), "rolling"),
-        "no GPUs": (changed(old, "node_sets.0.hosts.machine.gpus", None), "rolling"),
-        "another type of GPU": (changed(old, "node_sets.0.hosts.machine.gpus.type", "a100"), "in-place"),
+        "a pool shrinks": (changed(old, "slurm.node_sets.0.hosts.count", 1), "replaces-nodes"),
+        "a pool more": (changed(old, "slurm.node_sets", (train, dev, pool("debug", 1, "10.81.1.3"))), "in-place"),
+        "a pool less": (changed(old, "slurm.node_sets", (train,)), "replaces-nodes"),
+        "a pool of another name": (changed(old, "slurm.node_sets", (train, pool("debug", 1, "10.81.1.2"))), "replaces-nodes"),
+        "fewer GPUs": (changed(old, "slurm.node_sets.0.hosts.machine", more_gpus), "rolling"),
+        "no GPUs": (changed(old, "slurm.node_sets.0.hosts.machine.gpus", None), "rolling"),
+        "another type of GPU": (changed(old, "slurm.node_sets.0.hosts.machine.gpus.type", "a100"), "in-place"),
         "the software profile": (changed(old, "software", dataclasses.replace(old.software, profile="debian-12", suite="bookworm", slurm="22.05")), "replaces-nodes"),
         "one version of the profile": (changed(old, "software.versions", (("kernel", "6.12"),)), "replaces-nodes"),
         "a second login node": (changed(old, "access.count", 2), "in-place"),
-        "a second controller": (changed(old, "control.count", 2), "rolling"),
+        "a second controller": (changed(old, "slurm.control.count", 2), "rolling"),
         "the network": (
             dataclasses.replace(
                 old,
                 network=spec.Network("10.82.0.0/20", "10.82.0.1", "10.82.0.2", "starter.internal"),
-                control=changed(old, "control.first_address", "10.82.0.10").control,
                 access=changed(old, "access.first_address", "10.82.0.20").access,
-                node_sets=(changed(old, "node_sets.0.hosts.first_address", "10.82.1.0").node_sets[0], changed(old, "node_sets.1.hosts.first_address", "10.82.1.2").node_sets[1]),
+                slurm=changed(
+                    changed(changed(old, "slurm.control.first_address", "10.82.0.10"), "slurm.node_sets.0.hosts.first_address", "10.82.1.0"),
+                    "slurm.node_sets.1.hosts.first_address",
+                    "10.82.1.2",
+                ).slurm,
             ),
             "rolling",
         ),
@@ -194,7 +222,7 @@ def local_changes() -> dict[str, tuple[spec.ClusterSpec, str]]:
         "the size of a file system": (changed(old, "storage.1.size_gib", 1200.0), "none"),
         "what happens to files on deletion": (changed(old, "storage.1.on_delete", "delete"), "none"),
         "protection of a file system": (changed(old, "storage.1.protect", True), "in-place"),
-        "protection of the database": (changed(old, "database.protect", True), "in-place"),
-        "a placement that this machine has not": (changed(old, "node_sets.0.placement", "packed"), "none"),
+        "protection of the database": (changed(old, "slurm.database.protect", True), "in-place"),
+        "a placement that this machine has not": (changed(old, "slurm.node_sets.0.placement", "packed"), "none"),
         "tests that gate": (changed(old, "acceptance", ("nodes",)), "none"),
     }  # fmt: skip

@@ -218,4 +218,4 @@ def test_a_blueprint_with_the_advised_change_stands_without_a_warning(blueprint:
     facts = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
     loaded = load.from_document(changed, target=target, stack="changed", facts=facts)
     assert [one for one in loaded.findings if one.level is not finding.Level.NOTE] == []
-    assert loaded.spec.scheduler == "kubernetes"
+    assert loaded.spec.schedulers == ("kubernetes",)

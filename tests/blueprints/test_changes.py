@@ -79,14 +79,20 @@ def test_the_walk_finds_the_fields() -> None:
     found = known_fields()
     assert {
         "name",
-        "node_sets.+",
-        "node_sets.*.hosts.machine.gpus",
-        "node_sets.*.hosts.machine.gpus.count",
+        "slurm.node_sets.+",
+        "slurm.node_sets.*.hosts.machine.gpus",
+        "slurm.node_sets.*.hosts.machine.gpus.count",
         "storage.*.exchange.bucket",
         "maintenance",
     } <= found
-    assert {"kubernetes", "kubernetes.hosts", "kubernetes.hosts.machine.nics", "network.subnets.*.cidr", "node_sets.*.fabric.expected.floor_gbs"} <= found
-    assert not {"node_sets.*.hosts.machine.nics.card", "maintenance.weekday", "network.subnets.*.cidr.what"} & found
+    assert {
+        "kubernetes",
+        "kubernetes.control",
+        "kubernetes.control.machine.nics",
+        "network.subnets.*.cidr",
+        "slurm.node_sets.*.fabric.expected.floor_gbs",
+    } <= found
+    assert not {"slurm.node_sets.*.hosts.machine.nics.card", "maintenance.weekday", "network.subnets.*.cidr.what"} & found
 
 
 def test_every_field_of_the_spec_has_its_cost() -> None:
@@ -133,8 +139,8 @@ def test_nothing_changed_is_no_change() -> None:
 def test_a_pool_that_grows_leaves_others_alone_but_moves_those_behind_it() -> None:
     found = compared(hand_made.local(), LOCAL["the first pool grows and moves the second"][0])
     assert {path: (change.old, change.new, change.effect) for path, change in found.items()} == {
-        "node_sets.train.hosts.count": (2, 4, Effect.IN_PLACE),
-        "node_sets.dev.hosts.first_address": ("10.81.1.2", "10.81.1.4", Effect.ROLLING),
+        "slurm.node_sets.train.hosts.count": (2, 4, Effect.IN_PLACE),
+        "slurm.node_sets.dev.hosts.first_address": ("10.81.1.2", "10.81.1.4", Effect.ROLLING),
     }
 
 
@@ -142,7 +148,7 @@ def test_things_are_matched_by_name_and_not_by_place() -> None:
     old = hand_made.aws(users=tuple(spec.User(name, uid, "research", ()) for uid, name in enumerate(("ada", "grace"), 2001)))
     turned = old
     for field in ("node_sets", "storage", "users", "services"):
-        turned = changed(turned, field, tuple(reversed(getattr(turned, field))))
+        turned = hand_made.replaced(turned, **{field: tuple(reversed(getattr(turned, field)))})
     assert turned != old
     assert compared(old, turned) == {}
     without_first = dataclasses.replace(old, users=old.users[1:])
@@ -152,7 +158,7 @@ def test_things_are_matched_by_name_and_not_by_place() -> None:
 def test_a_new_network_is_one_change_and_addresses_come_with_it() -> None:
     (change,) = compared(hand_made.local(), LOCAL["the network"][0]).values()
     assert change.path == "network.cidr"
-    assert {"network.gateway", "control.first_address", "node_sets.dev.hosts.first_address"} <= set(change.follows)
+    assert {"network.gateway", "slurm.control.first_address", "slurm.node_sets.dev.hosts.first_address"} <= set(change.follows)
 
 
 def test_another_profile_is_one_change_with_its_versions() -> None:
@@ -175,17 +181,17 @@ FREE = hand_made.aws(storage=tuple(dataclasses.replace(one, protect=False) for o
     ("path", "value", "effect"),
     [
         ("users", (*AWS.users, spec.User("grace", 2002, "research", ())), "in-place"),
-        ("node_sets.0.hosts.count", 32, "in-place"),
-        ("node_sets.0.hosts.count", 8, "replaces-nodes"),
-        ("node_sets.0.minimum", 0, "in-place"),
-        ("node_sets.0.placement", "none", "replaces-nodes"),
-        ("node_sets.0.capacity", spec.Capacity("reserved", "cr-0123"), "replaces-nodes"),
-        ("node_sets.0.fabric", None, "replaces-nodes"),
-        ("node_sets.0.partition", None, "replaces-nodes"),
-        ("node_sets.0.image", "ami-0123456789abcdef0", "none"),
-        ("node_sets.0.hosts.machine.gpus.mig", (spec.MigSlices("1g.10gb", 7),), "rolling"),
-        ("control.machine.name", "m7i.2xlarge", "rolling"),
-        ("control.machine.arch", "arm64", "replaces-nodes"),
+        ("slurm.node_sets.0.hosts.count", 32, "in-place"),
+        ("slurm.node_sets.0.hosts.count", 8, "replaces-nodes"),
+        ("slurm.node_sets.0.minimum", 0, "in-place"),
+        ("slurm.node_sets.0.placement", "none", "replaces-nodes"),
+        ("slurm.node_sets.0.capacity", spec.Capacity("reserved", "cr-0123"), "replaces-nodes"),
+        ("slurm.node_sets.0.fabric", None, "replaces-nodes"),
+        ("slurm.node_sets.0.partition", None, "replaces-nodes"),
+        ("slurm.node_sets.0.image", "ami-0123456789abcdef0", "none"),
+        ("slurm.node_sets.0.hosts.machine.gpus.mig", (spec.MigSlices("1g.10gb", 7),), "rolling"),
+        ("slurm.control.machine.name", "m7i.2xlarge", "rolling"),
+        ("slurm.control.machine.arch", "arm64", "replaces-nodes"),
         ("software.slurm", "25.05", "replaces-nodes"),
         ("software.tested_on", "p5.48xlarge", "none"),
         ("network.egress", "none", "in-place"),
@@ -203,7 +209,7 @@ FREE = hand_made.aws(storage=tuple(dataclasses.replace(one, protect=False) for o
         ("storage.0.encrypted", False, "destroys-data"),
         ("storage.0.protect", True, "in-place"),
         ("storage", AWS.storage[:1], "rolling"),
-        ("database.placement", "managed", "destroys-data"),
+        ("slurm.database.placement", "managed", "destroys-data"),
     ],
 )
 def test_on_a_cloud(path: str, value: Any, effect: str) -> None:
@@ -224,14 +230,19 @@ def test_only_what_stands_in_one_zone_is_lost_with_it() -> None:
 
 def test_another_machine_is_one_change_with_all_that_it_has() -> None:
     p5en = dataclasses.replace(hand_made.P5, name="p5en.48xlarge", gpus=spec.Gpus("h200", 8, simulated=False, memory_gib=141.0), nics=())
-    (change,) = compared(AWS, changed(AWS, "node_sets.0.hosts.machine", p5en)).values()
-    assert (change.path, change.old, change.new, change.effect) == ("node_sets.train.hosts.machine.name", "p5.48xlarge", "p5en.48xlarge", Effect.REPLACES_NODES)
-    assert "node_sets.train.hosts.machine.gpus.type" in change.follows
+    (change,) = compared(AWS, changed(AWS, "slurm.node_sets.0.hosts.machine", p5en)).values()
+    assert (change.path, change.old, change.new, change.effect) == (
+        "slurm.node_sets.train.hosts.machine.name",
+        "p5.48xlarge",
+        "p5en.48xlarge",
+        Effect.REPLACES_NODES,
+    )
+    assert "slurm.node_sets.train.hosts.machine.gpus.type" in change.follows
 
 
 def test_one_pool_s_new_machine_takes_nothing_of_another_pool_with_it() -> None:
-    both = changed(changed(AWS, "node_sets.0.hosts.machine.name", "p5e.48xlarge"), "node_sets.1.hosts.machine.memory_mib", 1)
-    assert set(compared(AWS, both)) == {"node_sets.train.hosts.machine.name", "node_sets.sweep.hosts.machine.memory_mib"}
+    both = changed(changed(AWS, "slurm.node_sets.0.hosts.machine.name", "p5e.48xlarge"), "slurm.node_sets.1.hosts.machine.memory_mib", 1)
+    assert set(compared(AWS, both)) == {"slurm.node_sets.train.hosts.machine.name", "slurm.node_sets.sweep.hosts.machine.memory_mib"}
 
 
 def test_another_target_is_one_change_that_takes_all_data() -> None:
@@ -304,7 +315,7 @@ def test_what_existed_before_is_not_the_stack_s_to_lose() -> None:
 
 
 def test_the_dearest_change_comes_first() -> None:
-    wanted = changed(changed(changed(AWS, "description", "Other"), "node_sets.0.hosts.count", 8), "storage.0.kind", "nfs")
+    wanted = changed(changed(changed(AWS, "description", "Other"), "slurm.node_sets.0.hosts.count", 8), "storage.0.kind", "nfs")
     assert [change.effect for change in changes.compare(record(AWS), wanted)] == [Effect.DESTROYS_DATA, Effect.REPLACES_NODES, Effect.NONE]
 
 
@@ -318,8 +329,9 @@ def test_what_was_not_looked_up_is_no_difference_that_costs() -> None:
 
 def test_a_record_of_another_form_says_so_and_is_compared_in_what_both_have() -> None:
     old = record(AWS) | {"version": 1}
-    for later in ("services", "login", "qos"):
+    for later in ("services", "login"):
         del old[later]
+    del old["slurm"]["qos"]
     del old["storage"][0]["durability"]
     assert [change.path for change in changes.compare(old, changed(AWS, "users", ())) if change.path != "version"] == ["users.ada"]
     note = changes.version_note(old)
@@ -331,14 +343,16 @@ def test_a_record_of_another_form_says_so_and_is_compared_in_what_both_have() ->
 
 @pytest.mark.parametrize("broken", [{}, {"name": "x"}, {"name": 1, "target": "aws", "network": {}}, {"name": "x", "target": "aws", "network": []}])
 def test_what_is_no_record_of_a_cluster_is_refused(broken: dict[str, Any]) -> None:
-    with pytest.raises(changes.Unreadable):
+    with pytest.raises(spec.Unreadable):
         changes.compare(broken, AWS)
 
 
-@pytest.mark.parametrize(("field", "value"), [("node_sets", [{"hosts": "none"}, 7]), ("storage", {"a": 1}), ("users", None), ("database", "none")])
+@pytest.mark.parametrize(("field", "value"), [("slurm.node_sets", [{"hosts": "none"}, 7]), ("storage", {"a": 1}), ("users", None), ("slurm.database", "none")])
 def test_a_record_of_another_shape_is_refused_unless_it_is_of_another_form(field: str, value: Any) -> None:
-    odd = record(AWS) | {field: value}
-    with pytest.raises(changes.Unreadable, match=field):
+    section, _, inner = field.rpartition(".")
+    odd = record(AWS)
+    (odd[section] if section else odd)[inner] = value
+    with pytest.raises(spec.Unreadable, match=field):
         changes.compare(odd, AWS)
     assert [change.path for change in changes.compare(odd | {"version": 1}, AWS)] == ["version"]
 

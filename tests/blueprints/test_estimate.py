@@ -128,7 +128,7 @@ def test_control_and_login_hosts_and_services_are_counted() -> None:
         "control": ("control", 1), "access": ("access", 2), "nat-gateway": ("service", 1), "load-balancer": ("service", 1),
     }  # fmt: skip
     group = hand_made.hosts("kubernetes", 3, "", hand_made.M7I, role="kubernetes")
-    both = parts(hand_made.aws(kubernetes=spec.Kubernetes("hosts", "1.34", group), control=dataclasses.replace(hand_made.aws().control, count=0)))
+    both = parts(dataclasses.replace(hand_made.aws(), slurm=None, kubernetes=spec.Kubernetes("kubernetes_hosts", "hosts", "1.34", group)))
     assert (both["kubernetes"].kind, both["kubernetes"].count_max, "control" in both) == ("control", 3, False)
 
 

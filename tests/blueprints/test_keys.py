@@ -43,15 +43,15 @@ def named(path: str, value: Any, before: spec.ClusterSpec = AWS) -> set[str | No
 @pytest.mark.parametrize(
     ("path", "value", "key"),
     [
-        ("node_sets.0.hosts.count", 8, "pools.train.nodes.max"),
-        ("node_sets.0.minimum", 1, "pools.train.nodes.min"),
-        ("node_sets.0.capacity.kind", "reserved", "pools.train.capacity.kind"),
-        ("node_sets", AWS.node_sets[:1], "pools.sweep"),
+        ("slurm.node_sets.0.hosts.count", 8, "pools.train.nodes.max"),
+        ("slurm.node_sets.0.minimum", 1, "pools.train.nodes.min"),
+        ("slurm.node_sets.0.capacity.kind", "reserved", "pools.train.capacity.kind"),
+        ("slurm.node_sets", AWS.node_sets[:1], "pools.sweep"),
         ("access.count", 3, "access.login_nodes"),
         ("storage.0.size_gib", 16800.0, "storage.scratch.size"),
         ("storage", AWS.storage[:1], "storage.home"),
         ("software.slurm", "25.05", None),
-        ("control.count", 2, None),
+        ("slurm.control.count", 2, None),
     ],
 )
 def test_a_change_has_the_name_that_the_blueprint_gives_it(path: str, value: Any, key: str | None) -> None:
@@ -59,18 +59,18 @@ def test_a_change_has_the_name_that_the_blueprint_gives_it(path: str, value: Any
 
 
 def test_a_fixed_number_of_nodes_is_the_pool_s_nodes() -> None:
-    assert named("node_sets.0.hosts.count", 3, hand_made.local()) == {"pools.train.nodes"}
+    assert named("slurm.node_sets.0.hosts.count", 3, hand_made.local()) == {"pools.train.nodes"}
 
 
 def test_one_of_several_machines_of_a_pool_keeps_its_path() -> None:
-    several = changed(AWS, "node_sets.1.pool", "train")
-    assert named("node_sets.0.hosts.count", 8, several) == {None}
+    several = changed(AWS, "slurm.node_sets.1.pool", "train")
+    assert named("slurm.node_sets.0.hosts.count", 8, several) == {None}
 
 
 def test_only_what_follows_and_touches_nothing_is_derived() -> None:
     found = {change.path: change.derived for change in changes.compare(spec.as_record(AWS), changed(AWS, "network.subnets.0.needed", 9))}
     assert found == {"network.subnets.cluster.needed": True}
     assert [change.derived for change in changes.compare(spec.as_record(AWS), changed(AWS, "description", "other"))] == [False], "somebody wrote it"
-    assert [change.derived for change in changes.compare(spec.as_record(AWS), changed(AWS, "control.count", 2))] == [False], "it touches what stands"
+    assert [change.derived for change in changes.compare(spec.as_record(AWS), changed(AWS, "slurm.control.count", 2))] == [False], "it touches what stands"
     known = changed(AWS, "network.subnets.1.zone", "us-east-1b")
     assert [change.derived for change in changes.compare(spec.as_record(AWS), known)] == [False], "nobody knows whether it differs"

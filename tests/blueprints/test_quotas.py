@@ -39,9 +39,10 @@ def test_it_is_said_whether_a_new_account_has_enough(nodes: int, to_raise: bool)
 
 
 def gcp(**more: object) -> spec.ClusterSpec:
-    hosts = {role: dataclasses.replace(getattr(hand_made.aws(), role), machine=N2) for role in ("control", "access")}
+    both = {"control": hand_made.controllers(hand_made.aws()), "access": hand_made.aws().access}
+    hosts = {role: dataclasses.replace(group, machine=N2) for role, group in both.items()}
     pool = hand_made.pool("train", 4, machine=A3, capacity=spec.Capacity("spot"))
-    return dataclasses.replace(hand_made.aws(), target="gcp", node_sets=(pool,), storage=(), **hosts, **more)  # type: ignore[arg-type]
+    return hand_made.replaced(hand_made.aws(), target="gcp", node_sets=(pool,), storage=(), **hosts, **more)
 
 
 def test_google_counts_gpus_and_names_spot_apart() -> None:
@@ -50,7 +51,7 @@ def test_google_counts_gpus_and_names_spot_apart() -> None:
 
 def test_what_tells_quotas_of_one_code_apart_is_in_the_name() -> None:
     a3 = [hand_made.pool(name, 1, machine=dataclasses.replace(A3, name=machine), capacity=spec.Capacity("on-demand")) for name, machine in (("a", "a3-highgpu-8g"), ("b", "a3-megagpu-8g"))]  # fmt: skip
-    found = [need for need in quotas.needed(dataclasses.replace(gcp(), node_sets=tuple(a3))) if need.unit == "gpus"]
+    found = [need for need in quotas.needed(hand_made.replaced(gcp(), node_sets=tuple(a3))) if need.unit == "gpus"]
     assert [(need.name, need.needed, need.to_raise) for need in found] == [("GPUs per GPU family, NVIDIA_H100", 8, None), ("GPUs per GPU family, NVIDIA_H100_MEGA", 8, None)]  # fmt: skip
 
 

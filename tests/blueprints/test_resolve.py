@@ -11,6 +11,7 @@ import yaml
 from blueprints import addresses, catalog, finding, load, read, spec
 from blueprints.codes import Code
 from blueprints.facts import Facts
+from tests.blueprints import hand_made
 
 FACTS = Facts(sockets=1, cores_per_socket=4, threads_per_core=2, memory_mib=64_000)
 LARGE = dataclasses.replace(FACTS, memory_mib=4 * 1024 * 1024)
@@ -111,7 +112,7 @@ def test_a_pool_can_declare_other_nodes_than_the_machine(pool: dict[str, Any], l
     assert (machine.sockets, machine.cores_per_socket, machine.threads_per_core) == layout
     assert (machine.memory_mib, machine.exists) == (memory_mib, exists)
     assert any("are not confined" in sentence for sentence in cluster.simulated) is not exists
-    assert cluster.control.machine.exists
+    assert hand_made.controllers(cluster).machine.exists
 
 
 @pytest.mark.parametrize(

@@ -215,9 +215,9 @@ PORTS = [
 @pytest.mark.parametrize(("nics", "expected"), PORTS)
 def test_interfaces_of_the_fabric_are_counted_and_compared(nics: dict[str, Any], expected: list[str]) -> None:
     spec = known().spec
-    node_set = {**spec["node_sets"][0], "fabric": {"nics": 2}}
+    node_set = {**spec["slurm"]["node_sets"][0], "fabric": {"nics": 2}}
     seen = examples.all_facts(train_0={"nics": nics}, train_1={"nics": {"mlx5_0:1": port(), "mlx5_1:1": port()}})
-    assert [" ".join(one) for one in told(capability.findings(known(spec={**spec, "node_sets": [node_set]}), seen))] == expected
+    assert [" ".join(one) for one in told(capability.findings(known(spec={**spec, "slurm": {**spec["slurm"], "node_sets": [node_set]}}), seen))] == expected
 
 
 def test_what_acceptance_did_not_reach_is_a_finding_when_asked_for() -> None:

@@ -29,7 +29,7 @@ def exported(*resources: dict[str, Any], **outputs: Any) -> dict[str, Any]:
         "jump": "nlb.example",
         "jump_key": "ssh-ed25519 BBBB",
     }
-    whole = {"spec": clusters.cluster(), "inventory": {"control": [host]}, **outputs}
+    whole = {"spec": clusters.recorded(), "inventory": {"control": [host]}, **outputs}
     return {
         "deployment": {"manifest": {"time": "2026-11-21T20:00:00Z"}, "resources": [resource(record.STACK_TYPE, "it", outputs=whole, custom=False), *resources]}
     }

@@ -164,10 +164,13 @@ PEOPLE = {
         {**SPEC["accounts"][0], "name": "teaching", "description": "", "users": [], "qos": ["idle"]},
     ],
     "users": [{**SPEC["users"][0], "admin": True}],
-    "qos": [
-        {"name": "urgent", "priority": 1000, "max_time": "12:00:00", "gpus_per_user": 8, "jobs_per_user": None, "preempts": ["idle"]},
-        {"name": "idle", "priority": 0, "max_time": "UNLIMITED", "gpus_per_user": None, "jobs_per_user": 3, "preempts": []},
-    ],
+    "slurm": {
+        **SPEC["slurm"],
+        "qos": [
+            {"name": "urgent", "priority": 1000, "max_time": "12:00:00", "gpus_per_user": 8, "jobs_per_user": None, "preempts": ["idle"]},
+            {"name": "idle", "priority": 0, "max_time": "UNLIMITED", "gpus_per_user": None, "jobs_per_user": 3, "preempts": []},
+        ],
+    },
 }
 OF_PEOPLE = {
     "associations": (
@@ -288,8 +291,10 @@ LEASE = "ReservationName=clusterwright-lease-train StartTime=now EndTime=later N
     ],
 )
 def test_a_block_whose_end_nothing_reserves_is_drift(target: str, kind: str, reservations: str | dict[str, str], expected: list[tuple[str, str]]) -> None:
-    bought = [{**one, "capacity": {"kind": kind, "id": "cr-1"}} for one in SPEC["node_sets"]]
-    found, _ = slurm.findings(answers(reservations=reservations), {slurm.CONF: CONF}, {**SPEC, "target": target, "node_sets": bought})
+    bought = [{**one, "capacity": {"kind": kind, "id": "cr-1"}} for one in SPEC["slurm"]["node_sets"]]
+    found, _ = slurm.findings(
+        answers(reservations=reservations), {slurm.CONF: CONF}, {**SPEC, "target": target, "slurm": {**SPEC["slurm"], "node_sets": bought}}
+    )
     assert [one for one in told(found) if one[0] == "CW748"] == expected
 
 
@@ -298,7 +303,7 @@ def test_what_the_elastic_program_leaves_to_somebody_is() -> None:
     assert told(found) == [("CW756", "node train-1: down")]
 
 
-TWO = {**SPEC, "control": {**SPEC["control"], "count": 2}}
+TWO = {**SPEC, "slurm": {**SPEC["slurm"], "control": {**SPEC["slurm"]["control"], "count": 2}}}
 PAIR = "Slurmctld(primary) at control-0 is {}\nSlurmctld(backup) at control-1 is {}\n"
 
 

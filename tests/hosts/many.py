@@ -93,7 +93,7 @@ class ManyNodes:
 
     def declare(self, node_set: str, most: int) -> None:
         """Write Slurm's configuration for a pool that has names for more nodes than it may have."""
-        for row in self.variables["spec"]["node_sets"]:
+        for row in self.variables["spec"]["slurm"]["node_sets"]:
             if row["hosts"]["name"] == node_set:
                 row["pool_most"] = most
         _write(self, "/etc/slurm/slurm.conf", templates.render("slurm.conf.j2", role="slurm_config", **self.variables))
@@ -128,7 +128,8 @@ def _spec(known: dict[str, Any]) -> tuple[specs.ClusterSpec, dict[str, Any]]:
     examined = load.examine(BLUEPRINT, target=TARGET, stack="many", facts=facts, overrides={}).spec
     assert examined is not None
     record = dict(_lists(specs.as_record(examined)))
-    return examined, record | {name: known[name] for name in ("name", "control", "software", "accounts", "users")}
+    record["slurm"]["control"] = known["slurm"]["control"]
+    return examined, record | {name: known[name] for name in ("name", "software", "accounts", "users")}
 
 
 def _write(many: ManyNodes, path: str, text: str) -> None:

@@ -87,7 +87,7 @@ def test_a_dead_node_is_seen_and_only_it_is_mended(running: Deployment) -> None:
 
 
 def test_a_node_whose_cable_is_cut_is_mended(running: Deployment) -> None:
-    address = running.outputs()["spec"]["node_sets"][0]["hosts"]["first_address"]
+    address = running.outputs()["spec"]["slurm"]["node_sets"][0]["hosts"]["first_address"]
     interface = running.host("train-0").interface(address)
     subprocess.run(["ip", "link", "del", interface], check=True)
     running.up()

@@ -26,29 +26,42 @@ def node_set(pool: str = "train", *, nodes: int = 2, partition: str | None = Non
     )
 
 
-def cluster(*node_sets: spec.NodeSet, slurm: str = "24.11") -> dict[str, Any]:
-    """Give the record of a cluster, as the playbooks get it: JSON's lists for tuples."""
+def resolved(*node_sets: spec.NodeSet, slurm: str = "24.11") -> spec.ClusterSpec:
     no_gpu = machine(gpus=0)
-    record = spec.as_record(
-        spec.ClusterSpec(
-            version=spec.SPEC_VERSION,
-            name="starter",
-            description="A cluster for tests",
-            target="local",
-            scheduler="slurm",
-            software=spec.Software("debian-13", "debian-13", "trixie", slurm, "simulated"),
-            network=spec.Network("10.80.0.0/20", "10.80.0.1", "10.80.0.2", "starter.internal"),
+    return spec.ClusterSpec(
+        version=spec.SPEC_VERSION,
+        name="starter",
+        description="A cluster for tests",
+        target="local",
+        software=spec.Software("debian-13", "debian-13", "trixie", slurm, "simulated"),
+        network=spec.Network("10.80.0.0/20", "10.80.0.1", "10.80.0.2", "starter.internal"),
+        access=spec.HostGroup("access", "access", "login", 1, "10.80.0.20", no_gpu),
+        storage=(spec.FileSystem("home", "nfs", "/home", protect=False, simulated=True),),
+        accounts=(spec.Account("research", "First account", ("ada",)),),
+        users=(spec.User("ada", 2001, "research", ()),),
+        simulated=("GPUs are device files without a device",),
+        slurm=spec.Slurm(
+            run_by="slurm_hosts",
             control=spec.HostGroup("control", "control", "control", 1, "10.80.0.10", no_gpu),
-            access=spec.HostGroup("access", "access", "login", 1, "10.80.0.20", no_gpu),
-            node_sets=node_sets or (node_set(),),
-            storage=(spec.FileSystem("home", "nfs", "/home", protect=False, simulated=True),),
             database=spec.Database("embedded", protect=False),
-            accounts=(spec.Account("research", "First account", ("ada",)),),
-            users=(spec.User("ada", 2001, "research", ()),),
-            simulated=("GPUs are device files without a device",),
-        )
+            node_sets=node_sets or (node_set(),),
+        ),
     )
-    return dict(_lists(record))
+
+
+def cluster(*node_sets: spec.NodeSet, slurm: str = "24.11") -> dict[str, Any]:
+    """Give what the playbooks get of a cluster: JSON's lists for tuples."""
+    return dict(_lists(spec.login_view(resolved(*node_sets, slurm=slurm))))
+
+
+def recorded(*node_sets: spec.NodeSet, slurm: str = "24.11") -> dict[str, Any]:
+    """Give what a stack records of a cluster: JSON's lists for tuples."""
+    return dict(_lists(spec.as_record(resolved(*node_sets, slurm=slurm))))
+
+
+def with_slurm(record: dict[str, Any], **values: Any) -> dict[str, Any]:
+    """Give a record with other values of Slurm's fields."""
+    return {**record, "slurm": {**record["slurm"], **values}}
 
 
 def _lists(value: Any) -> Any:

@@ -18,14 +18,17 @@ def spec(
 ) -> dict[str, Any]:
     """Give a cluster of pools of two nodes with eight GPUs each; a user's first account is the default one."""
     record = clusters.cluster(*(clusters.node_set(f"train{number}") for number in range(pools)))
+    of_slurm = clusters.with_slurm(
+        record,
+        qos=[{"name": name, **QUALITY, **values} for name, values in (qos or {}).items()],
+        node_sets=[{**node_set, "partition": {**node_set["partition"], **partition}} for node_set in record["slurm"]["node_sets"]],
+    )
     return {
-        **record,
+        **of_slurm,
         "accounts": [{"name": name, **NOTHING, **values} for name, values in people.items()],
         "users": [
             {"name": name, "uid": 2001, "default_account": named[0], "accounts": named[1:], "ssh_keys": [], "admin": False} for name, named in users.items()
         ],
-        "qos": [{"name": name, **QUALITY, **values} for name, values in (qos or {}).items()],
-        "node_sets": [{**node_set, "partition": {**node_set["partition"], **partition}} for node_set in record["node_sets"]],
     }
 
 
@@ -72,5 +75,5 @@ def test_a_job_is_submitted_by_the_first_whom_accounts_and_limits_let(record: di
 )
 def test_a_partition_for_some_qualities_of_service_is_tried_with_one_of_them(listed: list[str], taken: list[str], who: tuple[str, ...] | None) -> None:
     record = spec({"physics": {"qos": listed}}, {"ada": ["physics"]}, qos={"urgent": {}, "idle": {}})
-    (node_set,) = record["node_sets"]
-    assert chosen({**record, "node_sets": [{**node_set, "partition": {**node_set["partition"], "qos": taken}}]}) == who
+    (node_set,) = record["slurm"]["node_sets"]
+    assert chosen(clusters.with_slurm(record, node_sets=[{**node_set, "partition": {**node_set["partition"], "qos": taken}}])) == who

@@ -94,7 +94,7 @@ def test_the_play_passes_a_good_cluster_without_touching_its_hosts(tmp_path: pat
 
 def test_the_play_stops_a_cluster_of_another_shape_and_shows_no_secret(tmp_path: pathlib.Path) -> None:
     spec = copy.deepcopy(clusters.cluster())
-    del spec["control"]["count"]
+    del spec["slurm"]["control"]["count"]
     ended = _ansible(tmp_path, {"spec": spec, "secrets": clusters.SECRETS})
     assert ended.returncode != 0
     assert "count" in ended.stdout

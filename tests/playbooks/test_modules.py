@@ -47,7 +47,7 @@ def wanted(**changes: Any) -> dict[str, Any]:
         "cluster": "starter",
         "organization": "clusterwright",
         "accounts": spec["accounts"],
-        "qos": spec["qos"],
+        "qos": spec["slurm"]["qos"],
         "users": spec["users"],
         "removed_users": [],
     }

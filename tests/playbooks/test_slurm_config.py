@@ -251,7 +251,7 @@ def test_controllers_and_accounting_are_found_by_their_addresses_where_these_are
 
 
 def two(record: dict[str, Any]) -> dict[str, Any]:
-    return {**record, "control": {**record["control"], "count": 2}}
+    return clusters.with_slurm(record, control={**record["slurm"]["control"], "count": 2})
 
 
 @pytest.mark.parametrize(("more", "backup"), [({}, None), ({"database": "db.internal"}, "10.0.0.5")])
@@ -356,16 +356,15 @@ def people(*accounts: tuple[str, str | None], **qos: dict[str, Any]) -> dict[str
     """Give a cluster with these accounts, each with the one it is part of, and these qualities of service."""
     plain = {"priority": 0, "max_time": "UNLIMITED", "gpus_per_user": None, "jobs_per_user": None, "preempts": []}
     return {
-        **clusters.cluster(),
+        **clusters.with_slurm(clusters.cluster(), qos=[{"name": name, **plain, **values} for name, values in qos.items()]),
         "accounts": [{"name": name, "description": "", "users": [], "parent": parent, "share": 1, "qos": []} for name, parent in accounts],
-        "qos": [{"name": name, **plain, **values} for name, values in qos.items()],
     }
 
 
 def partition(spec: dict[str, Any], **values: Any) -> dict[str, str]:
     """Give the line of the one partition, with these values of the blueprint."""
-    (node_set,) = spec["node_sets"]
-    changed = {**spec, "node_sets": [{**node_set, "partition": {**node_set["partition"], **values}}]}
+    (node_set,) = spec["slurm"]["node_sets"]
+    changed = clusters.with_slurm(spec, node_sets=[{**node_set, "partition": {**node_set["partition"], **values}}])
     (line,) = slurm_conf(changed).partitions
     return line
 

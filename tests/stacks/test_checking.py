@@ -196,7 +196,7 @@ def test_a_value_can_be_tried(command: str, capsys: pytest.CaptureFixture[str]) 
     out, _ = said(capsys, command, "starter", *more, "--set", "pools.train.nodes=5", "--json")
     tried = {
         "check": lambda found: found["name"] == "starter",
-        "plan": lambda found: found["spec"]["node_sets"][0]["hosts"]["count"] == 5,
+        "plan": lambda found: found["spec"]["slurm"]["node_sets"][0]["hosts"]["count"] == 5,
         "values": lambda found: found["values"] == [{"path": "pools.train.nodes", "value": 5, "from": "option --set"}],
         "compare": lambda found: found["targets"][0]["offers"][0]["nodes_max"] == 5,
     }
@@ -206,7 +206,7 @@ def test_a_value_can_be_tried(command: str, capsys: pytest.CaptureFixture[str]) 
 def test_tried_values_are_written_as_in_a_blueprint_and_judged_like_it(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--set", "pools.train.nodes={min: 1, max: 3}", "--set", "network.cidr=10.99.0.0/20", "--set", "access.load_balancer=false"]
     found = document(capsys, "plan", "starter", *words)["spec"]
-    assert (found["node_sets"][0]["hosts"]["count"], found["network"]["cidr"], found["login"]["load_balancer"]) == (3, "10.99.0.0/20", False)
+    assert (found["slurm"]["node_sets"][0]["hosts"]["count"], found["network"]["cidr"], found["login"]["load_balancer"]) == (3, "10.99.0.0/20", False)
     _, err = said(capsys, "check", "starter", "--set", "pools.trian.nodes=3", status=2)
     assert "option --set: error: pools has no `trian` [CW121]" in err
     assert "did you mean `train`?" in err
@@ -230,7 +230,7 @@ def test_what_is_tried_takes_the_place_of_the_stack_s_setting_with_all_below_it(
     settings.write_text("config: {clusterwright:set: {pools.train.nodes.min: 1, pools.train.nodes.max: 9, description: kept}}\n")
     monkeypatch.setattr(options, "stack_file", lambda stack: settings)
     found = document(capsys, "plan", "starter", "--stack", "other", "--set", "pools.train.nodes=3")["spec"]
-    assert (found["node_sets"][0]["hosts"]["count"], found["description"]) == (3, "kept")
+    assert (found["slurm"]["node_sets"][0]["hosts"]["count"], found["description"]) == (3, "kept")
 
 
 # Standing up

@@ -79,7 +79,7 @@ def test_a_plan_shows_interfaces_fabric_and_what_it_must_deliver() -> None:
         "380 GB/s",
     ):
         assert part in line
-    certain = changed(AWS, "node_sets.0.fabric.expected.provisional", False)
+    certain = changed(AWS, "slurm.node_sets.0.fabric.expected.provisional", False)
     assert "provisional" not in text(certain)
     assert "Interfaces" not in text(LOCAL), "there is none on this machine"
 
@@ -142,7 +142,7 @@ def test_a_plan_names_what_is_simulated_and_what_is_known_later() -> None:
 def test_a_plan_shows_quotas_and_what_new_accounts_have() -> None:
     found = rows(AWS, "Quotas needed")
     assert found["Running On-Demand P instances"] == ["L-417A185B", "3,072 vcpus", "0", "train 16 × p5.48xlarge"]
-    unknown = changed(AWS, "node_sets.1.hosts.machine.name", "p6-b200.48xlarge")
+    unknown = changed(AWS, "slurm.node_sets.1.hosts.machine.name", "p6-b200.48xlarge")
     assert "no known quota counts p6-b200.48xlarge (spot)" in text(unknown)
 
 
@@ -208,13 +208,13 @@ def test_a_plan_says_in_its_head_what_this_version_stands_up_and_in_no_finding()
 def test_one_of_something_is_no_plural() -> None:
     assert [formatting.counted(number, "gpus") for number in (0, 1, 2)] == ["0 gpus", "1 gpu", "2 gpus"]
     assert formatting.counted(1, "GiB") == "1 GiB"
-    one = changed(AWS, "node_sets.0.fabric.nics", 1)
+    one = changed(AWS, "slurm.node_sets.0.fabric.nics", 1)
     assert ", 1 interface " in " ".join(section(one, "Interfaces and fabric"))
 
 
 def test_a_plan_s_length_grows_with_pools_and_not_with_nodes() -> None:
     assert len(text(LOCAL).splitlines()) <= STARTER_LINES
-    many = changed(AWS, "node_sets.0.hosts.count", 7500)
+    many = changed(AWS, "slurm.node_sets.0.hosts.count", 7500)
     assert len(text(many).splitlines()) == len(text(AWS).splitlines())
     machine = hand_made.P5
     sixteen = hand_made.aws(node_sets=tuple(hand_made.pool(f"pool-{n}", 500, machine=machine, fabric=hand_made.EFA, chosen="alike") for n in range(16)))
@@ -363,7 +363,7 @@ def test_a_plan_against_its_own_document_changes_nothing(tmp_path: Path) -> None
 def before(tmp_path: Path) -> Path:
     """A document of the starter as it was: one node less, and a file system mounted elsewhere."""
     standing = document()
-    standing["spec"]["node_sets"][0]["hosts"]["count"] = 1
+    standing["spec"]["slurm"]["node_sets"][0]["hosts"]["count"] = 1
     standing["spec"]["storage"][1]["mount"] = "/common"
     file = tmp_path / "before.json"
     file.write_text(json.dumps(standing))
@@ -379,7 +379,7 @@ def test_changes_are_shown_with_what_they_cost(before: Path) -> None:
     assert "2 changes; the dearest: rolling" in out
     assert [(change["path"], change["key"]) for change in document("--against", str(before))["changes"]] == [
         ("storage.shared.mount", "storage.shared.mount"),
-        ("node_sets.train.hosts.count", "pools.train.nodes"),
+        ("slurm.node_sets.train.hosts.count", "pools.train.nodes"),
     ]
 
 
@@ -485,7 +485,7 @@ def test_a_plan_is_compared_with_what_the_stack_recorded(tmp_path: Path, monkeyp
         (b"[]", "no JSON object"),
         (b'{"spec": 1}', "no JSON object"),
         (b"{}", "no name, target and network"),
-        (b'{"name": "a", "target": "local", "network": {}, "version": 2, "storage": 7}', "storage is not of the form"),
+        (b'{"name": "a", "target": "local", "network": {}, "version": 3, "storage": 7}', "storage is not of the form"),
         (b"[" * 100_000, "recursion"),
     ],
     ids=["missing", "binary", "cut off", "a list", "no spec", "empty", "another shape", "deep"],

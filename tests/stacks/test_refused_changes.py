@@ -72,7 +72,7 @@ def stands(stack: Project, **replaced: str) -> None:
         (
             {},
             {"highly_available: true": "highly_available: false"},
-            ("would lose protected data: state, database", "control.count, 2 → 1", "set accounting.protect to false"),
+            ("would lose protected data: state, database", "slurm.control.count, 2 → 1", "set accounting.protect to false"),
         ),
         ({}, {", sets: {kind: nfs, mount: /sets, protect: true}": ""}, ("would lose protected data: storage.sets", "storage.sets", "storage.sets.protect")),
         ({}, PLAIN | MANAGED, ("would lose protected data: database", "accounting.database", "with that change alone")),

@@ -114,7 +114,7 @@ def _wanted_of_account(account: Mapping[str, Any], spec: Mapping[str, Any]) -> d
 def _qualities(account: Mapping[str, Any], spec: Mapping[str, Any]) -> Sequence[str]:
     """Give the QOS that jobs of an account may have, the default first: its own, else those of the account above it, else all; none where the blueprint names none."""
     by_name = {one["name"]: one for one in spec["accounts"]}
-    named = spec.get("qos") or ()
+    named = spec["slurm"]["qos"]
     if not named and not any(one.get("qos") for one in spec["accounts"]):
         return ()
     above: Mapping[str, Any] | None = account
@@ -221,7 +221,7 @@ def _users(present: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) ->
 
 
 def _qos(present: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Finding]:
-    named = {qos["name"]: qos for qos in spec.get("qos") or ()}
+    named = {qos["name"]: qos for qos in spec["slurm"]["qos"]}
     for name in sorted({BUILT_IN_QOS, *named, *present}):
         subject = SchedulerObject(ObjectKind.QOS, name)
         command = ["sacctmgr", "modify", "qos", "where", f"name={name}"]

@@ -16,8 +16,8 @@ PINGED = re.compile(r"^Slurmctld\(\S+\) at (\S+) is DOWN", re.MULTILINE)
 
 def controllers(spec: Mapping[str, Any]) -> Sequence[str]:
     """Name the hosts that run Slurm's controllers; empty where the cloud runs Slurm or nothing does."""
-    control = spec["control"]
-    return [f"{control['prefix']}-{number}" for number in range(int(control["count"]))]
+    control = (spec["slurm"] or {}).get("control")
+    return [] if control is None else [f"{control['prefix']}-{number}" for number in range(int(control["count"]))]
 
 
 def silence(answers: Mapping[str, Mapping[str, str]]) -> str:

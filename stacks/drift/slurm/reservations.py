@@ -29,7 +29,7 @@ def leases(spec: Mapping[str, Any], live: Mapping[str, Mapping[str, str]]) -> It
     target = registry.discovery(spec["target"])
     if target is None or not target.leases_end:
         return
-    for node_set in spec["node_sets"]:
+    for node_set in spec["slurm"]["node_sets"]:
         name = f"{OWN}{node_set['hosts']['name']}"
         is_leased = node_set["capacity"]["kind"] == "block" and node_set["capacity"].get("id") and node_set["hosts"]["count"]
         if is_leased and node_set["partition"] and name not in live:

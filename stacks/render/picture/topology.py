@@ -25,7 +25,7 @@ def topology(spec: ClusterSpec) -> Topology:
     edge = _edge(spec)
     keys = {item.key for item in (*edge, *hosts)}
     way_in: list[str] = [key for key in ("people", "balancer", "access", "control") if key == "people" or key in keys]
-    if spec.scheduler == "kubernetes" and "access" not in keys:
+    if spec.slurm is None and "access" not in keys:
         way_in = ["people", "kubernetes"]
     return Topology(
         title=f"{spec.name} on {catalog.target(spec.target).title}",
@@ -47,18 +47,16 @@ def topology(spec: ClusterSpec) -> Topology:
 def summary(spec: ClusterSpec) -> str:
     """Count nodes and GPUs, with every pool at its largest, and name what schedules them."""
     most = "At most " if any(one.is_elastic for one in spec.node_sets) else ""
-    scheduler = {"slurm": f"Slurm {spec.software.slurm}", "kubernetes": f"Kubernetes {spec.software.kubernetes}"}
-    both = f"Slurm {spec.software.slurm} and Kubernetes {spec.software.kubernetes}"
-    return most + ", ".join(
-        [formatting.plural(pool_sizes.nodes(spec), "node"), formatting.plural(pool_sizes.gpus(spec), "GPU"), scheduler.get(spec.scheduler, both).strip()]
-    )
+    versions = {"slurm": f"Slurm {spec.software.slurm}", "kubernetes": f"Kubernetes {spec.software.kubernetes}"}
+    schedulers = " and ".join(versions[one] for one in spec.schedulers).strip()
+    return most + ", ".join([formatting.plural(pool_sizes.nodes(spec), "node"), formatting.plural(pool_sizes.gpus(spec), "GPU"), schedulers])
 
 
 # --- Around the cluster ------------------------------------------------------------------------------------------------
 
 
 def _people(spec: ClusterSpec) -> Item:
-    reach = "kubectl" if spec.scheduler == "kubernetes" else "SSH"
+    reach = "kubectl" if spec.slurm is None else "SSH"
     lines = [f"{reach} from {allowed(spec)}"]
     if spec.login.ldap_uri:
         lines.append(f"known to {spec.login.ldap_uri}")
@@ -83,15 +81,16 @@ def _edge(spec: ClusterSpec) -> tuple[Item, ...]:
     if spec.access.count and spec.login.load_balancer:
         lines = [products.get("load-balancer", ""), spec.network.balancer_address]
         found.append(Item("balancer", Role.ACCESS, "Way in", "Load balancer", tuple(line for line in lines if line)))
-    if spec.kubernetes and spec.kubernetes.hosts is None:
+    if spec.kubernetes and spec.kubernetes.control is None:
         lines = [f"Kubernetes {spec.kubernetes.version}", "control plane run by the cloud"]
         found.append(Item("kubernetes", Role.CONTROL, "Scheduler", spec.kubernetes.product, tuple(lines)))
-    if spec.managed_scheduler:
+    slurm = spec.slurm
+    if slurm and slurm.control is None:
         lines = [f"Slurm {spec.software.slurm}".strip(), "controllers run by the cloud"]
-        found.append(Item("slurm", Role.CONTROL, "Scheduler", spec.managed_scheduler, tuple(lines)))
-    if spec.database.placement == "managed":
-        lines = ["job accounting", "protected" if spec.database.protect else "deleted with the stack"]
-        found.append(Item("database", Role.CONTROL, "Database", spec.database.product or "Managed database", tuple(lines)))
+        found.append(Item("slurm", Role.CONTROL, "Scheduler", slurm.product, tuple(lines)))
+    if slurm and slurm.database.placement == "managed":
+        lines = ["job accounting", "protected" if slurm.database.protect else "deleted with the stack"]
+        found.append(Item("database", Role.CONTROL, "Database", slurm.database.product or "Managed database", tuple(lines)))
     shown = {item.title for item in found}
     for service in spec.services:
         if service.name not in _ONE_CARD and service.product not in shown:
@@ -105,11 +104,11 @@ def _hosts(spec: ClusterSpec) -> tuple[Item, ...]:
     found = []
     if spec.access.count:
         found.append(_group("access", Role.ACCESS, "Login", spec.access, ()))
-    if spec.control.count:
-        programs = ("slurmctld, slurmdbd", "MariaDB for job accounting" if spec.database.placement == "embedded" else "")
-        found.append(_group("control", Role.CONTROL, "Scheduler", spec.control, programs))
-    if spec.kubernetes and spec.kubernetes.hosts:
-        found.append(_group("kubernetes", Role.CONTROL, "Scheduler", spec.kubernetes.hosts, (f"Kubernetes {spec.kubernetes.version}",)))
+    if spec.slurm and spec.slurm.control:
+        programs = ("slurmctld, slurmdbd", "MariaDB for job accounting" if spec.slurm.database.placement == "embedded" else "")
+        found.append(_group("control", Role.CONTROL, "Scheduler", spec.slurm.control, programs))
+    if spec.kubernetes and spec.kubernetes.control:
+        found.append(_group("kubernetes", Role.CONTROL, "Scheduler", spec.kubernetes.control, (f"Kubernetes {spec.kubernetes.version}",)))
     return tuple(found)
 
 

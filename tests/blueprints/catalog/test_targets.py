@@ -185,21 +185,26 @@ def test_the_managed_slurm_controller_of_aws_comes_in_the_sizes_of_its_model() -
 
 
 def test_google_names_its_managed_slurm() -> None:
-    assert catalog.target("gcp").managed.slurm == ("Cluster Director",)
+    assert [one.title for one in catalog.target("gcp").offerings["slurm"] if one.is_managed] == ["Cluster Director"]
     assert "Orchestrator" in clouds.google("hypercomputecluster.v1")
 
 
 def test_what_each_target_is_made_of() -> None:
-    made = {name: (catalog.target(name).schedulers, catalog.target(name).storage) for name in catalog.target_names()}
+    known = {name: catalog.target(name) for name in catalog.target_names()}
+    offered = {name: {scheduler: [one.name for one in ways] for scheduler, ways in target.offerings.items()} for name, target in known.items()}
+    made = {name: (offered[name], target.storage) for name, target in known.items()}
     folder = dict.fromkeys(("lustre", "nfs", "block", "object"), "local-folder")
     assert made == {
-        "aws": ({"slurm": "hosts", "kubernetes": "EKS"}, {"lustre": "fsx-lustre-persistent-2", "nfs": "efs", "block": "ebs-gp3", "object": "s3"}),
+        "aws": (
+            {"slurm": ["slurm_hosts", "pcs", "hyperpod"], "kubernetes": ["eks"]},
+            {"lustre": "fsx-lustre-persistent-2", "nfs": "efs", "block": "ebs-gp3", "object": "s3"},
+        ),
         "gcp": (
-            {"slurm": "hosts", "kubernetes": "GKE"},
+            {"slurm": ["slurm_hosts", "cluster_director"], "kubernetes": ["gke"]},
             {"lustre": "managed-lustre", "nfs": "filestore-zonal", "block": "hyperdisk-balanced", "object": "gcs"},
         ),
-        "metal": ({"slurm": "hosts", "kubernetes": "hosts"}, {"nfs": "controller-export", "block": "controller-export"}),
-        "local": ({"slurm": "hosts"}, folder),
+        "metal": ({"slurm": ["slurm_hosts"], "kubernetes": ["kubernetes_hosts"]}, {"nfs": "controller-export", "block": "controller-export"}),
+        "local": ({"slurm": ["slurm_hosts"], "kubernetes": ["kubernetes_hosts"]}, folder),
     }
 
 

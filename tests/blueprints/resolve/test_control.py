@@ -6,6 +6,7 @@ import pytest
 
 from blueprints import spec
 from blueprints.codes import Code
+from tests.blueprints import hand_made
 from tests.blueprints.resolve import asked
 
 ERROR, NOTE = "error", "note"
@@ -29,9 +30,9 @@ ERROR, NOTE = "error", "note"
 )
 def test_who_runs_the_scheduler(target: str, more: dict[str, Any], controllers: int, kubernetes: tuple[str, int] | None) -> None:
     cluster = asked.cluster(target=target, **more)
-    assert cluster.control.count == controllers
+    assert cluster.controllers == controllers
     found = cluster.kubernetes
-    assert (found and (found.product, found.hosts.count if found.hosts else 0)) == kubernetes
+    assert (found and (found.product, found.control.count if found.control else 0)) == kubernetes
     if kubernetes and target != "local":
         assert found
         assert found.version
@@ -55,7 +56,7 @@ def test_who_runs_the_scheduler(target: str, more: dict[str, Any], controllers: 
 def test_the_controllers_machine(target: str, nodes: int, control: dict[str, Any], machine: str) -> None:
     large = asked.FACTS.__class__(1, 4, 2, memory_mib=1024 * 1024)
     attempted = asked.attempt({"cpu": {"nodes": nodes}}, target=target, control=control, facts=large)
-    assert attempted.spec.control.machine.name == machine
+    assert hand_made.controllers(attempted.spec).machine.name == machine
     assert asked.found(attempted) == set()
 
 
@@ -63,8 +64,8 @@ def test_the_controllers_machine(target: str, nodes: int, control: dict[str, Any
 def test_the_controllers_machine_goes_by_the_nodes_of_slurm(target: str, machine: str) -> None:
     pools = {"batch": {"nodes": 1}, "services": {"nodes": 3000, "scheduler": "kubernetes"}}
     attempted = asked.attempt(pools, target=target, scheduler="both")
-    assert attempted.spec.control.machine.name == machine
-    assert attempted.spec.control.count == 1
+    assert hand_made.controllers(attempted.spec).machine.name == machine
+    assert attempted.spec.controllers == 1
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_the_controllers_machine_goes_by_the_nodes_of_slurm(target: str, machine
 def test_own_hosts_have_the_processors_of_the_cluster(target: str, pool: dict[str, Any], more: dict[str, Any], control: str, access: str) -> None:
     attempted = asked.attempt({"train": pool}, target=target, **more)
     cluster = attempted.spec
-    assert (cluster.control.machine.name, cluster.access.machine.name) == (control, access)
+    assert (hand_made.controllers(cluster).machine.name, cluster.access.machine.name) == (control, access)
     assert {group.machine.arch for group in cluster.host_groups} == {cluster.software.arch} == {"arm64"}
     assert not [code for level, code in asked.found(attempted) if level == ERROR]
 
@@ -112,15 +113,15 @@ def test_a_machine_that_is_not_there_is_an_error_with_its_place() -> None:
     [
         ("aws", "slurm", "AWS PCS", set()),
         ("gcp", "slurm", "Cluster Director", set()),
-        ("metal", "slurm", None, {(ERROR, Code.MANAGED_MISSING)}),
+        ("metal", "slurm", "", {(ERROR, Code.MANAGED_MISSING)}),
         ("metal", "kubernetes", None, {(ERROR, Code.MANAGED_MISSING)}),
         ("aws", "kubernetes", None, set()),
-        ("local", "slurm", None, set()),
+        ("local", "slurm", "", set()),
     ],
 )
 def test_schedulers_that_the_cloud_runs(target: str, scheduler: str, managed: str | None, codes: set[tuple[str, str]]) -> None:
     attempted = asked.attempt(target=target, scheduler=scheduler, control={"managed": True})
-    assert attempted.spec.managed_scheduler == managed
+    assert (attempted.spec.slurm.product if attempted.spec.slurm else None) == managed
     assert asked.found(attempted) == codes
 
 
@@ -132,12 +133,11 @@ def test_schedulers_that_the_cloud_runs(target: str, scheduler: str, managed: st
         ("gcp", {"accounting": {"database": "managed"}}, spec.Database("managed", protect=True, product="Cloud SQL"), set()),
         ("metal", {"accounting": {"database": "managed"}}, spec.Database("embedded", protect=True), {(ERROR, Code.MANAGED_MISSING)}),
         ("local", {"accounting": {"database": "managed"}}, spec.Database("embedded", protect=True), set()),
-        ("aws", {"accounting": {"database": "managed"}, "scheduler": "kubernetes"}, spec.Database("embedded", protect=True), set()),
     ],
 )
 def test_the_accounting_database(target: str, more: dict[str, Any], database: spec.Database, codes: set[tuple[str, str]]) -> None:
     attempted = asked.attempt(target=target, **more)
-    assert attempted.spec.database == database
+    assert hand_made.slurm(attempted.spec).database == database
     assert asked.found(attempted) == codes
 
 

@@ -1,6 +1,7 @@
 """People, and the small parts that are taken over as they are."""
 
 from blueprints import spec
+from tests.blueprints import hand_made
 from tests.blueprints.resolve import asked
 
 
@@ -18,7 +19,7 @@ def test_accounts_users_and_qualities() -> None:
         spec.Account("b", "", ("bob",), parent="a"),
     )
     assert cluster.users == (spec.User("ada", 2001, "a", (), admin=True), spec.User("bob", 2002, "b", (), accounts=("a",)))
-    assert cluster.qos == (
+    assert hand_made.slurm(cluster).qos == (
         spec.Qos("high", 10, "01:00:00", gpus_per_user=8, jobs_per_user=2, preempts=("low",)),
         spec.Qos("low", 0, "UNLIMITED", gpus_per_user=None, jobs_per_user=None, preempts=()),
     )

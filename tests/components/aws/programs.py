@@ -14,6 +14,7 @@ from blueprints import load
 from blueprints.spec import ClusterSpec
 from components import this_machine
 from components.cluster import Cluster
+from tests.blueprints import hand_made
 from tests.components import registered
 from tests.components.registered import Program, Registered
 
@@ -143,4 +144,4 @@ def renamed(spec: ClusterSpec, *, cluster: str, pool: str) -> ClusterSpec:
     """Give the cluster and its only pool other names."""
     (node_set,) = spec.node_sets
     group = dataclasses.replace(node_set.hosts, name=pool, prefix=pool)
-    return dataclasses.replace(spec, name=cluster, node_sets=(dataclasses.replace(node_set, pool=pool, hosts=group),))
+    return hand_made.replaced(spec, name=cluster, node_sets=(dataclasses.replace(node_set, pool=pool, hosts=group),))

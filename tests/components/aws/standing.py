@@ -47,7 +47,7 @@ keys = contract.Keys(
 target = Aws(spec, stack=pulumi.get_stack(), keys=keys, opts=pulumi.ResourceOptions())
 target.network()
 mounts = target.storage(spec.storage)
-control = target.control(spec.control, mounts=mounts)
+control = target.control(spec.slurm.control, mounts=mounts)
 pools = [target.compute(node_set, mounts=mounts, control=control) for node_set in spec.node_sets]
 access, front = target.access(spec.access, mounts=mounts)
 pulumi.export("fleet", target.fleet())

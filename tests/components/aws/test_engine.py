@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.blueprints import hand_made
 from tests.components.aws import programs
 from tests.components.aws.standing import Standing
 from tests.simcloud.aws import client, images
@@ -63,7 +64,7 @@ def _grow(stack: Standing) -> None:
 def _change_in_place(stack: Standing, cloud: SimulatedCloud) -> None:
     before = _made(cloud)
     stack.change(monitoring__retention_days=90)
-    of_database = ["accounting-errors"] if stack.spec.database.placement == "managed" else []
+    of_database = ["accounting-errors"] if hand_made.slurm(stack.spec).database.placement == "managed" else []
     assert stack.changes() == {"update": [*of_database, "flow-logs", "image-logs"]}
     stack.up()
     assert {log["retentionInDays"] for log in cloud.things("cloudwatch.LogGroup")} == {90}
@@ -91,9 +92,9 @@ def _roll(stack: Standing, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatc
 
 def _replace(stack: Standing, cloud: SimulatedCloud) -> None:
     spec = stack.spec
-    hosts = [*spec.control.hostnames, *spec.access.hostnames]
+    hosts = [*hand_made.controllers(spec).hostnames, *spec.access.hostnames]
     targets = [f"{host}-target" for host in spec.access.hostnames if spec.login.load_balancer]
-    own = "state" if spec.control.count == 1 else "accounting" if spec.database.placement == "embedded" else None
+    own = "state" if spec.controllers == 1 else "accounting" if hand_made.slurm(spec).database.placement == "embedded" else None
     disks = [f"{own}-attachment"] if own else []
     kept = [one for one in _made(cloud) if one[0] not in ("ec2.Instance", "ec2.VolumeAttachment", "lb.TargetGroupAttachment")]
     stack.change(storage__more=MORE)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from components.finish import inventory
+from tests.blueprints import hand_made
 from tests.components.aws import programs
 from tests.components.registered import Program
 
@@ -26,7 +27,7 @@ def instances(found: Program) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("blueprint", programs.BLUEPRINTS)
 def test_a_controllers_address_outlives_it(blueprint: str) -> None:
     found = programs.library(blueprint)
-    for hostname in programs.resolved(blueprint).control.hostnames:
+    for hostname in hand_made.controllers(programs.resolved(blueprint)).hostnames:
         interface, host = programs.one(found, "NetworkInterface", f"{hostname}-interface"), programs.one(found, "Instance", hostname)
         assert host.inputs["primaryNetworkInterface"] == {"networkInterfaceId": programs.ident(interface)}
         assert host.replace_first, "two instances can't have one interface"

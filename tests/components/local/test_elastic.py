@@ -91,17 +91,14 @@ def test_the_fleet_table_is_one_that_the_program_reads_and_holds_no_secret() -> 
         name="starter",
         description="",
         target="local",
-        scheduler="slurm",
         software=spec.Software("debian-13", "debian-13", "trixie", "24.11", "simulated"),
         network=spec.Network("10.80.0.0/20", "10.80.0.1", "10.80.0.2", "starter.internal"),
-        control=none,
         access=none,
-        node_sets=(elastic, standing),
         storage=(),
-        database=spec.Database("embedded", protect=False),
         accounts=(),
         users=(),
         simulated=(),
+        slurm=spec.Slurm("slurm_hosts", none, spec.Database("embedded", protect=False), (elastic, standing)),
     )
     record = target.fleet_table(cluster, "dev", {"train": "template-1"})
     table = model.table(json.loads(json.dumps(record)))

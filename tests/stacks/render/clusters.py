@@ -26,6 +26,7 @@ from blueprints.spec import (
     Partition,
     Qos,
     Service,
+    Slurm,
     Software,
     Subnet,
     Taint,
@@ -47,7 +48,6 @@ def small(name: str) -> Machine:
 def cluster(name: str, *, target: str, node_sets: tuple[NodeSet, ...], **more: Any) -> ClusterSpec:
     settings: dict[str, Any] = {
         "description": "",
-        "scheduler": "slurm",
         "software": Software(f"ubuntu-24.04-{target}", "ubuntu-24.04", "noble", "25.11", "", versions=VERSIONS),
         "network": Network("10.0.0.0/16", "10.0.0.1", "", f"{name}.internal", region="us-east-2", zones=("us-east-2a",)),
         "control": HostGroup("control", "control", "control", 1, "", small("m7i.2xlarge")),
@@ -58,7 +58,11 @@ def cluster(name: str, *, target: str, node_sets: tuple[NodeSet, ...], **more: A
         "users": (User("ada", 2001, "research", (), admin=True), User("grace", 2002, "research", ())),
         "simulated": (),
     }
-    return ClusterSpec(version=SPEC_VERSION, name=name, target=target, node_sets=node_sets, **{**settings, **more})
+    given = {**settings, **more}
+    control, database, qos = given.pop("control"), given.pop("database"), given.pop("qos", ())
+    if "kubernetes" not in given:
+        given["slurm"] = Slurm("slurm_hosts", control, database, node_sets, qos=qos)
+    return ClusterSpec(version=SPEC_VERSION, name=name, target=target, **given)
 
 
 def pool(name: str, nodes: int, on: Machine, **more: Any) -> NodeSet:
@@ -195,17 +199,28 @@ def kubernetes() -> ClusterSpec:
     return cluster(
         "serve",
         target="aws",
-        scheduler="kubernetes",
-        node_sets=(
-            pool(
-                "train", 4, train, partition=None, fabric=efa(), placement="packed", taints=taints, image=Late("the newest image of profile ubuntu-24.04-aws")
-            ),
-            pool("inference", 40, serve, partition=None, minimum=2, labels=(("purpose", "inference"),)),
-        ),
+        node_sets=(),
         software=Software("ubuntu-24.04-aws", "ubuntu-24.04", "noble", "", "", kubernetes="1.34", versions=VERSIONS),
-        control=HostGroup("control", "control", "control", 0, "", small("m7i.large")),
         access=HostGroup("access", "access", "login", 0, "", small("m7i.large")),
-        kubernetes=Kubernetes("EKS", "1.34", None),
+        kubernetes=Kubernetes(
+            "eks",
+            "EKS",
+            "1.34",
+            None,
+            (
+                pool(
+                    "train",
+                    4,
+                    train,
+                    partition=None,
+                    fabric=efa(),
+                    placement="packed",
+                    taints=taints,
+                    image=Late("the newest image of profile ubuntu-24.04-aws"),
+                ),
+                pool("inference", 40, serve, partition=None, minimum=2, labels=(("purpose", "inference"),)),
+            ),
+        ),
         services=(Service("kubernetes", "EKS", 1), Service("nat-gateway", "NAT gateway", 1)),
         users=(),
         accounts=(),

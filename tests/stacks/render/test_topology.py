@@ -9,6 +9,7 @@ from blueprints.spec import ClusterSpec
 from stacks.render import pool_sizes
 from stacks.render.picture.parts import Domain, Item, Topology
 from stacks.render.picture.topology import MOST_POOLS, MOST_STORES, topology
+from tests.blueprints import hand_made
 from tests.stacks.render import clusters
 
 
@@ -89,7 +90,7 @@ def test_a_pool_with_several_machines_is_one_card_and_counted_once() -> None:
     other = dataclasses.replace(
         first, hosts=dataclasses.replace(first.hosts, name="train-b", machine=clusters.machine("p5e.48xlarge", gpus=first.hosts.machine.gpus))
     )
-    both = dataclasses.replace(spec, node_sets=(first, other))
+    both = hand_made.replaced(spec, node_sets=(first, other))
     assert pool_sizes.nodes(both) == 16
     (card,) = topology(both).pools
     assert card.lines[:2] == ("16 × p5.48xlarge", "or p5e.48xlarge")

@@ -50,7 +50,7 @@ def choose(spec: Mapping[str, Any], partition: Mapping[str, Any], *, alone: Dema
 
 def _candidates(spec: Mapping[str, Any], partition: Mapping[str, Any]) -> Iterator[tuple[Applicant, list[Mapping[str, int | None]]]]:
     accounts = {account["name"]: account for account in spec["accounts"]}
-    qualities = {qos["name"]: qos for qos in spec.get("qos") or ()}
+    qualities = {qos["name"]: qos for qos in spec["slurm"]["qos"]}
     for user in spec["users"]:
         for name in dict.fromkeys((user["default_account"], *(user.get("accounts") or ()))):
             way = _up(name, accounts)

@@ -44,7 +44,7 @@ class Expectation:
 
 
 def expect(spec: Mapping[str, Any]) -> Expectation:
-    standing = [node_set for node_set in spec["node_sets"] if _standing(node_set) > 0]
+    standing = [node_set for node_set in spec["slurm"]["node_sets"] if _standing(node_set) > 0]
     demands = [_demand(node_set) for node_set in standing]
     together = Demand(sum(one.gpus for one in demands), sum(one.nodes for one in demands), len(demands))
     return Expectation(
@@ -52,7 +52,7 @@ def expect(spec: Mapping[str, Any]) -> Expectation:
         node_sets=tuple(_node_set(node_set, choose(spec, node_set["partition"], alone=_demand(node_set), together=together)) for node_set in standing),
         on_demand=tuple(
             hostlist.compress(_names(node_set, node_set["hosts"]["count"]))
-            for node_set in spec["node_sets"]
+            for node_set in spec["slurm"]["node_sets"]
             if _standing(node_set) == 0 < node_set["hosts"]["count"]
         ),
     )

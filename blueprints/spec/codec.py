@@ -1,4 +1,4 @@
-"""From a recorded spec (a stack's output, a document of `plan --json`) back to the spec. Pure."""
+"""The spec as plain JSON values, and back. Pure."""
 
 import dataclasses
 import functools
@@ -7,31 +7,35 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from . import spec
+from .cluster import ClusterSpec
+from .upgrade import Unreadable, upgrade
 
 
-class Undecodable(ValueError):
-    """The record is not one of this version's spec; the text says where."""
+def as_record(spec: ClusterSpec) -> dict[str, Any]:
+    """Turn the spec into plain JSON values, for stack outputs and `--json`."""
+    return dataclasses.asdict(spec)
 
 
-def decode(record: Mapping[str, Any]) -> spec.ClusterSpec:
-    """Make the spec that `spec.as_record` was given; fields that a record lacks have their defaults.
+def from_record(record: Mapping[str, Any]) -> ClusterSpec:
+    """Read a recorded spec (a stack's output, a document of `plan --json`), of this version's form or of an older one.
+
+    Fields that the record lacks get their defaults.
 
     Raises:
-        Undecodable: it was made by a version with another form, or by nobody.
+        Unreadable: a version with another form wrote the record, or it is no record of a spec.
     """
-    found: spec.ClusterSpec = _instance(record, spec.ClusterSpec, "spec")
+    found: ClusterSpec = _instance(upgrade(record), ClusterSpec, "spec")
     return found
 
 
 def _instance(value: Any, made: type, path: str) -> Any:
     if not isinstance(value, Mapping):
-        raise Undecodable(f"{path} is no object")
+        raise Unreadable(f"{path} is no object")
     hints = _hints(made)
     missing = [field.name for field in dataclasses.fields(made) if field.name not in value and _is_required(field)]
     unknown = [str(name) for name in value if name not in hints]
     if missing or unknown:
-        raise Undecodable(f"{path}.{(missing or unknown)[0]} is {'missing' if missing else 'not known'}")
+        raise Unreadable(f"{path}.{(missing or unknown)[0]} is {'missing' if missing else 'not known'}")
     return made(**{name: _value(entry, hints[name], f"{path}.{name}") for name, entry in value.items()})
 
 
@@ -53,7 +57,7 @@ def _value(value: Any, hint: Any, path: str) -> Any:
         return _instance(value, typing.cast(type, hint), path)
     wanted = (int, float) if hint is float else hint
     if not isinstance(value, wanted) or (isinstance(value, bool) and hint is not bool):
-        raise Undecodable(f"{path} is of another type")
+        raise Unreadable(f"{path} is of another type")
     return value
 
 
@@ -64,15 +68,15 @@ def _one_of(value: Any, hints: tuple[Any, ...], path: str) -> Any:
     for hint in others:
         try:
             return _value(value, hint, path)
-        except Undecodable:
+        except Unreadable:
             continue
     return _value(value, last, path)
 
 
 def _entries(value: Any, hints: tuple[Any, ...], path: str) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
-        raise Undecodable(f"{path} is no list")
+        raise Unreadable(f"{path} is no list")
     each = [hints[0]] * len(value) if hints[-1] is Ellipsis else list(hints)
     if len(each) != len(value):
-        raise Undecodable(f"{path} has {len(value)} entries")
+        raise Unreadable(f"{path} has {len(value)} entries")
     return tuple(_value(entry, hint, f"{path}.{number}") for number, (entry, hint) in enumerate(zip(value, each, strict=True)))

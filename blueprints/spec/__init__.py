@@ -1,0 +1,56 @@
+"""What will exist: the resolved cluster, concrete and frozen. Every step after `resolve` reads only this.
+
+Values are plain (str, int, float, bool, None, tuples, nested dataclasses), so that `as_record` gives JSON that is the same in every run and holds no secret.
+"""
+
+from .cluster import ClusterSpec, Monitoring, Service, Window
+from .codec import as_record, from_record
+from .hosts import Gpus, HostGroup, Machine, MigSlices, Nic
+from .network import Network, Subnet
+from .nodes import Capacity, Expectation, Fabric, NodeSet, Partition, Taint
+from .people import Account, Login, User
+from .schedulers import Database, Kubernetes, Qos, Slurm
+from .software import Software
+from .storage import Exchange, FileSystem
+from .upgrade import SPEC_VERSION, Unreadable, upgrade
+from .values import Late
+from .views import login_view, slurm_view, upgrade_view
+
+__all__ = [
+    "SPEC_VERSION",
+    "Account",
+    "Capacity",
+    "ClusterSpec",
+    "Database",
+    "Exchange",
+    "Expectation",
+    "Fabric",
+    "FileSystem",
+    "Gpus",
+    "HostGroup",
+    "Kubernetes",
+    "Late",
+    "Login",
+    "Machine",
+    "MigSlices",
+    "Monitoring",
+    "Network",
+    "Nic",
+    "NodeSet",
+    "Partition",
+    "Qos",
+    "Service",
+    "Slurm",
+    "Software",
+    "Subnet",
+    "Taint",
+    "Unreadable",
+    "User",
+    "Window",
+    "as_record",
+    "from_record",
+    "login_view",
+    "slurm_view",
+    "upgrade",
+    "upgrade_view",
+]

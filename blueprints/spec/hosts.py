@@ -1,0 +1,95 @@
+"""Machines, and groups of hosts that are equal but for their number."""
+
+import dataclasses
+
+from .. import hostlist
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MigSlices:
+    """Slices of one profile that each GPU is cut into."""
+
+    profile: str
+    per_gpu: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Gpus:
+    """The GPUs of one host, all of one type."""
+
+    type: str
+    """Slurm's GRES type, the accelerator's name in lower case (`h100`)."""
+    count: int
+    simulated: bool
+    memory_gib: float | None = None
+    """Of each GPU; None when no source tells."""
+    mig: tuple[MigSlices, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Nic:
+    """One network interface of a host."""
+
+    card: int
+    device: int
+    """Device index on the card."""
+    kind: str
+    """`ena`, `efa-only`, `gvnic`, `mrdma`, `infiniband`, …"""
+    addresses: int
+    """IPv4 addresses it takes from the cluster's subnet."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Machine:
+    """What one host has. The processor layout is the one Slurm is told (slurm.conf(5): Sockets, CoresPerSocket, ThreadsPerCore)."""
+
+    name: str
+    """The catalogue's name (`p5.48xlarge`), `local`, or `site-host` for hosts that only the blueprint tells of."""
+    sockets: int
+    cores_per_socket: int
+    """0, as is `memory_mib`, of a host of the site of which nobody told: it is asked when it is set up."""
+    threads_per_core: int
+    memory_mib: int
+    gpus: Gpus | None
+    exists: bool
+    """False when the host is declared larger than what it runs on (a rehearsal): cores and memory are then not confined."""
+    arch: str = "x86_64"
+    network_gbps: float | None = None
+    """All interfaces together, at their peak; None when no source tells."""
+    nics: tuple[Nic, ...] = ()
+    scratch_gib: float = 0.0
+    """Local NVMe, all disks together."""
+    domain_nodes: int | None = None
+    """Machines of one NVLink domain (GB200 NVL72: 18); None: NVLink ends at the machine, if there is any."""
+
+    @property
+    def cpus(self) -> int:
+        return self.sockets * self.cores_per_socket * self.threads_per_core
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HostGroup:
+    """Hosts that are equal but for their number: `<prefix>-0` … `<prefix>-<count-1>`, with consecutive addresses."""
+
+    name: str
+    """`control`, `access`, `kubernetes`, the pool's name, or the node set's."""
+    role: str
+    """`control`, `access`, `kubernetes` or `compute`: what the software on the host does."""
+    prefix: str
+    count: int
+    """Of an elastic pool: the most there can be."""
+    first_address: str
+    """IPv4 address of host 0; host n has this address plus n. Empty where the cloud gives addresses."""
+    machine: Machine
+
+    def hostname(self, number: int) -> str:
+        return f"{self.prefix}-{number}"
+
+    @property
+    def hostnames(self) -> tuple[str, ...]:
+        return tuple(self.hostname(number) for number in range(self.count))
+
+    @property
+    def hostlist(self) -> str:
+        """Slurm's bracket form (`train-[0-63]`); one host is written plain."""
+        return hostlist.counted(f"{self.prefix}-", self.count)

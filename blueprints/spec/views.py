@@ -1,0 +1,82 @@
+"""What of the spec concerns one scheduler: the records that its hosts are configured from.
+
+A view holds what the playbooks read and nothing else, so that a change elsewhere (a pool of another scheduler, a tag, the price of a service) doesn't configure hosts again.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from .cluster import ClusterSpec
+from .codec import from_record
+from .hosts import HostGroup
+from .nodes import NodeSet
+from .upgrade import Unreadable
+
+
+def slurm_view(spec: ClusterSpec) -> dict[str, Any]:
+    """Give what Slurm's controllers are configured from, and what acceptance judges Slurm by.
+
+    The record has the form of the spec's own (`as_record`), with fewer fields.
+    """
+    slurm = spec.slurm
+    if slurm is None:
+        raise ValueError(f"{spec.name} has no Slurm")
+    software = dataclasses.asdict(spec.software)
+    return {
+        "version": spec.version,
+        "name": spec.name,
+        "target": spec.target,
+        "software": {name: value for name, value in software.items() if name not in ("kubernetes", "tested_on")},
+        "network": {"region": spec.network.region, "domain": spec.network.domain},
+        "access": _hosts(spec.access),
+        "storage": [{"name": one.name, "mount": one.mount} for one in spec.storage],
+        "accounts": [dataclasses.asdict(one) for one in spec.accounts],
+        "users": [dataclasses.asdict(one) for one in spec.users],
+        "slurm": {
+            "control": _hosts(slurm.control) if slurm.control else None,
+            "qos": [dataclasses.asdict(one) for one in slurm.qos],
+            "node_sets": [_node_set(one) for one in slurm.node_sets],
+        },
+    }
+
+
+def login_view(spec: ClusterSpec) -> dict[str, Any]:
+    """Give what login nodes are configured from: what Slurm's controllers are, and what a user reads after logging in."""
+    return {**slurm_view(spec), "description": spec.description, "simulated": spec.simulated}
+
+
+def upgrade_view(record: Mapping[str, Any], *, group: str = "") -> Mapping[str, Any]:
+    """Bring the view that an older version recorded to the form of this version; of this version's form, it comes back as it is.
+
+    Version 2 recorded the whole spec.
+
+    Args:
+        group: the group of hosts that the record configures.
+    """
+    if record.get("version") != 2:
+        return record
+    try:
+        spec = from_record(record)
+    except Unreadable:
+        return record  # It differs from what is wanted, whatever it is.
+    return login_view(spec) if group == spec.access.name else slurm_view(spec)
+
+
+def _hosts(group: HostGroup) -> dict[str, Any]:
+    return {"name": group.name, "role": group.role, "prefix": group.prefix, "count": group.count}
+
+
+def _node_set(node_set: NodeSet) -> dict[str, Any]:
+    machine, gpus = node_set.hosts.machine, node_set.hosts.machine.gpus
+    declared = {name: getattr(machine, name) for name in ("sockets", "cores_per_socket", "threads_per_core", "memory_mib", "exists")}
+    of_gpus = {"type": gpus.type, "count": gpus.count, "simulated": gpus.simulated} if gpus else None
+    return {
+        "pool": node_set.pool,
+        "partition": dataclasses.asdict(node_set.partition) if node_set.partition else None,
+        "hosts": {**_hosts(node_set.hosts), "machine": {**declared, "gpus": of_gpus}},
+        "features": node_set.features,
+        "minimum": node_set.minimum,
+        "pool_most": node_set.pool_most,
+        "weight": node_set.weight,
+    }
