@@ -1,15 +1,19 @@
 """Finishing and acceptance: which hosts count as finished, what Ansible is told of them, and what a shortfall says."""
 
 import dataclasses
+import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
+from blueprints import spec
+from blueprints.project import project_root
 from components.finish.acceptance import Acceptance, AcceptanceInputs, shortfall
 from components.finish.group import Group, GroupInputs, marks
 from components.finish.inventory import FinishedHost, inventory, known_hosts
+from components.provider import codec
 from components.provider.kind import PartlyMade, Work
 from components.provider.servicer import difference
 
@@ -148,6 +152,45 @@ def test_what_acceptance_measured_stays_as_recorded() -> None:
     inputs = AcceptanceInputs((ONE,), (), {"name": "starter"}, "c", {}, "key", {})
     checks = [{"name": "gpus", "verdict": "pass"}]
     assert Acceptance().read(inputs, {"ok": True, "checks": checks}) == {"ok": True, "checks": checks}
+
+
+# Records of older versions
+
+
+def _version_2(blueprint: str) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads((project_root() / "tests/blueprints/records/version2" / f"{blueprint}.json").read_text())
+    return record
+
+
+def _as_recorded(values: Mapping[str, Any]) -> dict[str, Any]:
+    return codec.decode(codec.encode(values))
+
+
+@pytest.mark.parametrize(("group", "view"), [("access", spec.login_view), ("control", spec.slurm_view)])
+def test_hosts_that_were_finished_by_the_whole_spec_of_version_2_are_finished(group: str, view: Callable[[spec.ClusterSpec], dict[str, Any]]) -> None:
+    then = _as_recorded(dataclasses.asdict(dataclasses.replace(GROUP, group=group, spec=_version_2("research-shared.aws"))))
+    finished = {**marks(dataclasses.replace(GROUP, spec=then["spec"])), "login-1": "half-way"}
+    recorded = _as_recorded(Group().upgrade({**then, "finished": finished, "complete": True}))
+    now = _as_recorded({**then, "spec": view(spec.from_record(then["spec"]))})
+    assert difference(Group(), recorded, now) == {"finished": False}, "one host was not finished"
+    assert recorded["finished"]["login-0"] == marks(dataclasses.replace(GROUP, spec=now["spec"]))["login-0"]
+    assert recorded["finished"]["login-1"] == "half-way"
+    other = {**now, "spec": {**now["spec"], "users": []}}
+    assert difference(Group(), recorded, other) == {"spec": True, "finished": False}
+
+
+def test_acceptance_of_version_2_is_no_change() -> None:
+    inputs = {"hosts": [], "control": [], "content": "c", "secrets": {}, "private_key": "k", "proves": {}}
+    record = _version_2("starter.local")
+    then, now = {**inputs, "spec": record, "ok": True, "complete": True}, {**inputs, "spec": spec.slurm_view(spec.from_record(record))}
+    assert difference(Acceptance(), _as_recorded(Acceptance().upgrade(_as_recorded(then))), _as_recorded(now)) == {}
+
+
+def test_what_this_version_recorded_stays_as_it_is() -> None:
+    recorded = {**dataclasses.asdict(GROUP), "finished": marks(GROUP), "complete": True}
+    assert Group().upgrade(recorded) is recorded
+    broken = {**recorded, "spec": {"version": 2, "name": "cut off"}}
+    assert Group().upgrade(broken) is broken
 
 
 def _wire(plain: Mapping[str, Any]) -> dict[str, Any]:

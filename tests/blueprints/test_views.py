@@ -1,0 +1,99 @@
+"""What hosts are configured from: a change that doesn't concern them leaves it as it is."""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from blueprints import spec
+from tests.blueprints import hand_made
+
+FULL = dataclasses.replace(
+    hand_made.replaced(
+        hand_made.aws(),
+        qos=(spec.Qos("urgent", 10, "1-00:00:00", 8, 2, ("idle",)),),
+        storage=(
+            *hand_made.aws().storage,
+            spec.FileSystem("data", "object", "/data", protect=False, simulated=False, exchange=spec.Exchange("s3://data", True, False)),
+        ),
+    ),
+    kubernetes=spec.Kubernetes(
+        "eks",
+        "EKS",
+        "1.34",
+        hand_made.hosts("kubernetes", 3, "", hand_made.M7I, role="kubernetes"),
+        (hand_made.pool("serve", 4, machine=hand_made.P5, taints=(spec.Taint("gpu", "present", "NoSchedule"),)),),
+    ),
+    maintenance=(spec.Window("tuesday", "02:00", 4, "first"),),
+    tags=(("team", "nlp"),),
+)
+"""A cluster with something in every field that holds other fields."""
+
+CONFIGURES = (
+    *("version", "name", "target", "network.region", "network.domain"),
+    *(f"software.{field}" for field in ("profile", "os", "suite", "slurm", "arch", "versions", "origins")),
+    *(f"{group}.{field}" for group in ("access", "slurm.control", "slurm.node_sets.0.hosts") for field in ("name", "role", "prefix", "count")),
+    *(f"slurm.node_sets.0.hosts.machine.{field}" for field in ("sockets", "cores_per_socket", "threads_per_core", "memory_mib", "exists")),
+    *(f"slurm.node_sets.0.hosts.machine.gpus.{field}" for field in ("type", "count", "simulated")),
+    *(f"slurm.node_sets.0.partition.{field.name}" for field in dataclasses.fields(spec.Partition)),
+    *(f"slurm.node_sets.0.{field}" for field in ("pool", "features", "minimum", "pool_most", "weight")),
+    *(f"slurm.qos.0.{field.name}" for field in dataclasses.fields(spec.Qos)),
+    *("storage.0.name", "storage.0.mount"),
+    *(f"accounts.0.{field.name}" for field in dataclasses.fields(spec.Account)),
+    *(f"users.0.{field.name}" for field in dataclasses.fields(spec.User)),
+)
+"""What Slurm's hosts are configured from: a change of it configures all of them again."""
+GREETS = ("description", "simulated")
+"""What login nodes alone are configured from."""
+
+
+def leaves(whole: Any, path: str = "") -> Iterator[str]:
+    """Give the path of each field, through the first thing of each list."""
+    for field in dataclasses.fields(whole):
+        value = getattr(whole, field.name)
+        inner, here = (value[0], f"{path}{field.name}.0") if isinstance(value, tuple) and value else (value, f"{path}{field.name}")
+        if dataclasses.is_dataclass(inner) and not isinstance(inner, spec.Late):
+            yield from leaves(inner, f"{here}.")
+        else:
+            yield f"{path}{field.name}"
+
+
+def another(path: str) -> spec.ClusterSpec:
+    """Give the cluster with another value in one field."""
+    whole: Any = FULL
+    *around, name = path.split(".")
+    for step in around:
+        whole = whole[int(step)] if isinstance(whole, tuple) else getattr(whole, step)
+    return hand_made.changed(FULL, path, _other(getattr(whole, name), typing.get_type_hints(type(whole))[name]))
+
+
+def _other(value: Any, hint: Any) -> Any:
+    options = [one for one in typing.get_args(hint) if one is not types.NoneType] if typing.get_origin(hint) in (types.UnionType, typing.Union) else [hint]
+    if isinstance(value, bool) or options[0] is bool:
+        return not value
+    if options[0] in (int, float):
+        return (value or 0) + 1
+    if typing.get_origin(options[0]) is tuple:
+        return (*value, ("another", "one") if typing.get_origin(typing.get_args(options[0])[0]) is tuple else "another")
+    return f"{value}-other"
+
+
+@pytest.mark.parametrize("path", sorted(leaves(FULL)))
+def test_a_changed_field_configures_the_hosts_that_it_concerns(path: str) -> None:
+    wanted = another(path)
+    assert wanted != FULL
+    configures = (spec.slurm_view(wanted) != spec.slurm_view(FULL), spec.login_view(wanted) != spec.login_view(FULL))
+    assert configures == (path in CONFIGURES, path in (*CONFIGURES, *GREETS))
+
+
+def test_every_field_that_configures_hosts_is_one_of_the_spec() -> None:
+    assert {*CONFIGURES, *GREETS} <= {*leaves(FULL)}
+
+
+def test_another_pool_of_kubernetes_configures_no_host_of_slurm() -> None:
+    assert FULL.kubernetes is not None
+    without = dataclasses.replace(FULL, kubernetes=dataclasses.replace(FULL.kubernetes, node_sets=()))
+    assert spec.slurm_view(without) == spec.slurm_view(FULL) == spec.slurm_view(dataclasses.replace(FULL, kubernetes=None, services=()))
