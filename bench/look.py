@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 
 from components.elastic.fleets.aws import Aws
-from components.elastic.fleets.known import Shelf
+from components.elastic.fleets.aws.known import Shelf
 from tests.elastic import ec2, values
 from tests.simcloud.aws import client
 
@@ -26,7 +26,7 @@ def look(home: Path) -> Iterator[dict[str, Any]]:
         os.environ.update(cloud.environment)
         ground = ec2.ground(cloud)
         rows = [ground.row(f"p5-{number}", machine=MACHINE, cards=CARDS, count=NODES) for number in range(SETS)]
-        table = dataclasses.replace(values.table(*rows), region=client.REGION)
+        table = dataclasses.replace(values.table(*rows), cloud={"region": client.REGION})
         service = boto3.client("ec2", region_name=client.REGION)
 
         def fleet() -> Aws:

@@ -13,7 +13,8 @@ from . import decide
 from .decide import steps as kinds
 from .decide.resume import Answer, Refusal
 from .memory import Launch, Memory, Store
-from .model import OURS, Cloud, Slurm, Table
+from .model import OURS, Cloud, Slurm
+from .table import Table
 
 AT_A_TIME = 8
 """Launches under way at once; a cloud's API takes few calls a second, and more only wait for it."""

@@ -13,7 +13,8 @@ from typing import Any
 
 from blueprints import hostlist
 
-from . import act, decide, model, names, report, slurm
+from . import act, decide, names, report, slurm
+from . import table as fleet_table
 from .decide import holds
 from .fleets import fleet
 from .memory import Busy, Store
@@ -40,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     request = _request(options.nodes) if options.command == "resume" else None
     try:
         return _run(options, request)
-    except (model.Unreadable, MemoryUnreadable, slurm.Unanswered, act.Unreachable, Busy, OSError) as error:
+    except (fleet_table.Unreadable, MemoryUnreadable, slurm.Unanswered, act.Unreachable, Busy, OSError) as error:
         log.error("%s: %s", options.command, error)  # noqa: TRY400 - a user error is one line, without a trace
         return 1
 
@@ -60,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace, request: decide.Request | None) -> int:
-    table = model.table(_read_table())
+    table = fleet_table.read(_read_table())
     if options.command == "names":
         return _names(table)
     commands = slurm.Commands()
@@ -90,9 +91,9 @@ def _read_table() -> dict[str, object]:
     try:
         record = json.loads(path.read_text())
     except (OSError, ValueError) as error:
-        raise model.Unreadable(f"the fleet table can't be read: {error}; `clusterwright up` writes it") from error
+        raise fleet_table.Unreadable(f"the fleet table can't be read: {error}; `clusterwright up` writes it") from error
     if not isinstance(record, dict):
-        raise model.Unreadable(f"{path} holds no object")
+        raise fleet_table.Unreadable(f"{path} holds no object")
     return record
 
 
@@ -117,13 +118,13 @@ def _group(job: Mapping[str, Any], wanted: frozenset[str]) -> decide.Wanted:
     return decide.Wanted(tuple(node for node in hostlist.expand(listed) if node in wanted), int(job["job_id"]))
 
 
-def _status(table: model.Table, commands: slurm.Commands, store: Store, *, as_json: bool) -> int:
+def _status(table: fleet_table.Table, commands: slurm.Commands, store: Store, *, as_json: bool) -> int:
     document = report.status(table, slurm=commands.view(), cloud=fleet(table, store.folder, keeps=False).view(), memory=store.read(), now=time.time())
     print(json.dumps(document, indent=1) if as_json else report.text(document))
     return 0
 
 
-def _release(table: model.Table, store: Store, name: str) -> int:
+def _release(table: fleet_table.Table, store: Store, name: str) -> int:
     if table.by_name(name) is None:
         log.error("there is no node set %s: there are %s", name, ", ".join(node_set.name for node_set in table.node_sets))
         return 2
@@ -132,7 +133,7 @@ def _release(table: model.Table, store: Store, name: str) -> int:
     return 0
 
 
-def _names(table: model.Table) -> int:
+def _names(table: fleet_table.Table) -> int:
     """Write the table of hosts and print its path if it is another one now."""
     if table.names and names.keep(table, fleet(table)):
         print(table.names)

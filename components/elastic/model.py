@@ -1,11 +1,9 @@
-"""The values that decisions are made of: the fleet table, Slurm's view, the cloud's view. Frozen, without input or output."""
+"""What Slurm and the cloud say at one moment, as decisions see it. Frozen, without input or output; what may run is in `table`."""
 
 import dataclasses
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
 
-TABLE_VERSION = 1
 OURS = "clusterwright: "
 """Every reason that this program gives to Slurm begins so; nodes with another reason are somebody else's business."""
 GUARD = f"{OURS}start guard: "
@@ -32,123 +30,6 @@ SLURMS_OWN = (
 """Reasons begin so that Slurm gives by itself when a node is lost or unfit (slurmctld's and slurmd's sources; some seen with 22.05 and 24.11)."""
 SLURMS_USER = "slurm"
 """Whom Slurm names as the giver of its own reasons (slurm.conf(5), SlurmUser; the project's is called so)."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NodeSet:
-    """Nodes of one machine type, `<prefix>-0` … `<prefix>-<count-1>`."""
-
-    name: str
-    pool: str
-    prefix: str
-    count: int
-    minimum: int
-    """Nodes 0 to `minimum` - 1 always run."""
-    partition: str
-    machine: str
-    capacity_kind: str
-    """`on-demand`, `spot`, `reserved`, `block`, `flex`, `owned`."""
-    capacity_id: str | None
-    boot_timeout_s: float
-    """A node that has not registered with Slurm so long after its launch is given up."""
-    pool_most: int | None
-    """Most nodes of the pool, all its node sets together; None where `count` says it."""
-    launch_template: str
-    launch_template_version: str
-    subnets: tuple[str, ...]
-    placement_group: str | None
-
-    def number(self, node: str) -> int | None:
-        """Give the node's number; None when the node is not of this set."""
-        prefix, _, number = node.rpartition("-")
-        if prefix != self.prefix or not number.isdecimal() or str(int(number)) != number:
-            return None
-        return int(number) if int(number) < self.count else None
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        return tuple(f"{self.prefix}-{number}" for number in range(self.count))
-
-    def always_runs(self, node: str) -> bool:
-        number = self.number(node)
-        return number is not None and number < self.minimum
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Table:
-    """The fleet table: what may run, written by finishing."""
-
-    target: str
-    cluster: str
-    stack: str
-    region: str
-    domain: str
-    node_sets: tuple[NodeSet, ...]
-    socket: str
-    """Of the service that has the hosts, on the target `local`."""
-    names: str = ""
-    """The file with the names of all hosts, which this program keeps; empty: somebody else does."""
-    owner: str = ""
-    """The mark that the stack's instances carry; empty: its name is all that there is."""
-
-    def by_name(self, name: str) -> NodeSet | None:
-        return next((one for one in self.node_sets if one.name == name), None)
-
-    def owners(self) -> dict[str, NodeSet]:
-        """Give every node's set."""
-        return {node: node_set for node_set in self.node_sets for node in node_set.nodes}
-
-
-class Unreadable(Exception):
-    """The fleet table is missing or not one that this program can read."""
-
-
-def table(record: Mapping[str, Any]) -> Table:
-    """Read the fleet table; fields that are not known are left aside.
-
-    Raises:
-        Unreadable: it is of another version, or lacks something.
-    """
-    if record.get("version") != TABLE_VERSION:
-        raise Unreadable(
-            f"the fleet table has version {record.get('version')}, and this program reads version {TABLE_VERSION}: `clusterwright up` writes both anew"
-        )
-    try:
-        return Table(
-            target=record["target"],
-            cluster=record["cluster"],
-            stack=record["stack"],
-            region=record.get("region", ""),
-            domain=record.get("domain", ""),
-            # Nodes without a partition are another scheduler's.
-            node_sets=tuple(_node_set(one) for one in record["node_sets"] if one["partition"] is not None),
-            socket=record.get("service", {}).get("socket", ""),
-            names=record.get("names", ""),
-            owner=record.get("owner", ""),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise Unreadable(f"the fleet table is not whole: {type(error).__name__} {error}") from error
-
-
-def _node_set(record: Mapping[str, Any]) -> NodeSet:
-    capacity = record["capacity"]
-    return NodeSet(
-        name=record["name"],
-        pool=record["pool"],
-        prefix=record["prefix"],
-        count=int(record["count"]),
-        minimum=int(record["minimum"]),
-        partition=record["partition"],
-        machine=record["machine"],
-        capacity_kind=capacity["kind"],
-        capacity_id=capacity.get("id"),
-        boot_timeout_s=float(record["boot_timeout_s"]),
-        pool_most=record.get("pool_most"),
-        launch_template=record.get("launch_template", ""),
-        launch_template_version=record.get("launch_template_version", ""),
-        subnets=tuple(record.get("subnets", ())),
-        placement_group=record.get("placement_group"),
-    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

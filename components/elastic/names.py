@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
-from .model import Cloud, Life, Table
+from .model import Cloud, Life
+from .table import Table
 
 FIXED = Path("/etc/clusterwright/hosts")
 KNOWN_WITHIN_S = 20.0

@@ -6,7 +6,8 @@ from typing import Any
 from . import act
 from .decide import holds, leases, pools
 from .memory import Memory
-from .model import Cloud, Life, NodeSet, Slurm, Table
+from .model import Cloud, Life, Slurm
+from .table import NodeSet, Table
 
 FORMAT = 1
 COLUMNS = (("node_set", "NODE SET"), ("machine", "MACHINE"), ("up", "UP"), ("starting", "STARTING"), ("stopping", "STOPPING"), ("off", "OFF"), ("down", "DOWN"), ("kept", "KEPT"), ("instances", "INSTANCES"))  # fmt: skip

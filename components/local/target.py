@@ -1,6 +1,6 @@
 """The local target: hosts are containers on this machine, which is also the rehearsal of every other target."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pulumi
@@ -12,14 +12,8 @@ from .. import bake, contract, host_folders
 from ..expected import expected
 from ..finish import content
 from ..provider.resource import OwnResource, plain
-from .machine.host import GUEST_DOOR
-from .machine.names import SERVICE_SOCKET, STATE_VOLUME
-
-BOOT_TIMEOUT_S = 300
-"""From the call to a node that answers the scheduler. Seconds on an idle machine; many hosts on few cores take longer."""
-IDLE_S = 60
-"""A host here costs memory, and the next one is there in seconds: an idle one goes sooner than in a cloud."""
-STOP_TIMEOUT_S = 20
+from . import fleet
+from .machine.names import STATE_VOLUME
 
 
 class Local:
@@ -111,7 +105,7 @@ class Local:
             return None
         node_sets = [node_set for node_set, _ in self._elastic]
         return pulumi.Output.all(*(template for _, template in self._elastic)).apply(
-            lambda templates: fleet_table(self._spec, self._stack, dict(zip([one.hosts.name for one in node_sets], templates, strict=True)))
+            lambda templates: fleet.table(self._spec, self._stack, dict(zip([one.hosts.name for one in node_sets], templates, strict=True)))
         )
 
     def _after(self, *others: pulumi.Resource) -> pulumi.ResourceOptions:
@@ -155,38 +149,3 @@ class Local:
 
 def _expected(node_set: NodeSet, mounts: Sequence[contract.Mount]) -> str:
     return expected(node_set, mounts=[mount.target for mount in mounts])
-
-
-def fleet_table(spec: ClusterSpec, stack: str, templates: Mapping[str, str]) -> dict[str, Any]:
-    """Give the fleet table (`elastic/model.py`) of the elastic pools of a stack on this machine. Pure.
-
-    Args:
-        templates: node set → mark of what its hosts start from.
-    """
-    node_sets = [node_set for node_set in spec.node_sets if node_set.hosts.name in templates]
-    return {
-        "version": 1,
-        "target": spec.target,
-        "cluster": spec.name,
-        "stack": stack,
-        "domain": spec.network.domain,
-        "service": {"socket": f"{GUEST_DOOR}/{SERVICE_SOCKET}"},
-        "idle_s": IDLE_S,
-        "stop_timeout_s": STOP_TIMEOUT_S,
-        "node_sets": [
-            {
-                "name": node_set.hosts.name,
-                "pool": node_set.pool,
-                "prefix": node_set.hosts.prefix,
-                "count": node_set.hosts.count,
-                "minimum": node_set.always,
-                "pool_most": node_set.pool_most,
-                "partition": node_set.partition.name if node_set.partition else None,
-                "machine": node_set.hosts.machine.name,
-                "capacity": {"kind": node_set.capacity.kind, "id": node_set.capacity.id},
-                "launch_template_version": templates[node_set.hosts.name],
-                "boot_timeout_s": BOOT_TIMEOUT_S,
-            }
-            for node_set in node_sets
-        ],
-    }

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from components.elastic import model
+from components.elastic import table as fleet_table
 from components.elastic.fleets.aws import Aws
 from components.elastic.memory import Launch
 from stacks.cli.drift import status
@@ -122,7 +122,7 @@ def launch(*nodes: str, of: str, token: str) -> Launch:
 
 
 def test_an_untouched_stack_has_no_drift_also_while_nodes_come_and_go_and_a_check_leaves_no_trace(stack: Standing, cloud: SimulatedCloud) -> None:
-    fleet = Aws(model.table(stack.fleet()))
+    fleet = Aws(fleet_table.read(stack.fleet()))
     for number in range(3):
         if number:
             started = [
@@ -142,7 +142,7 @@ def test_an_untouched_stack_has_no_drift_also_while_nodes_come_and_go_and_a_chec
 
 @pytest.mark.soak
 def test_twenty_checks_while_nodes_come_and_go_find_nothing(stack: Standing, cloud: SimulatedCloud) -> None:
-    fleet = Aws(model.table(stack.fleet()))
+    fleet = Aws(fleet_table.read(stack.fleet()))
     for number in range(20):
         started = [fleet.launch(launch(f"{name}-{number % 2}", of=name, token=f"{name}-{number}")) for name in ("train", "pack")]
         assert [one.refusal for one in started] == [None, None]

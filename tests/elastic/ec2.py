@@ -7,10 +7,12 @@ from typing import Any
 
 from components.elastic import act
 from components.elastic.decide.resume import Answer
-from components.elastic.fleets.aws import LAUNCH_TAG, NODE_TAG, STACK_TAG, Aws
-from components.elastic.fleets.known import Shelf
+from components.elastic.fleets.aws import Aws
+from components.elastic.fleets.aws.inventory import LAUNCH_TAG, NODE_TAG, STACK_TAG
+from components.elastic.fleets.aws.known import Shelf
 from components.elastic.memory import Launch, Store
-from components.elastic.model import Cloud, NodeSet, Table
+from components.elastic.model import Cloud
+from components.elastic.table import NodeSet, Table
 from tests.elastic.values import node_set, table
 from tests.elastic.world import Machine, World
 from tests.simcloud.aws import images
@@ -49,7 +51,7 @@ class Ground:
             tagSpecifications=[{"resourceType": "instance", "tags": TAGS}],
             **bought,
         )
-        made: dict[str, Any] = {"machine": machine, "launch_template": template.id, "launch_template_version": "1", "subnets": (self.subnet,)}
+        made: dict[str, Any] = {"machine": machine, "start": {"launch_template": template.id, "subnets": [self.subnet]}, "template": "1"}
         return node_set(name, kind=kind, capacity=capacity, boot_timeout_s=300.0, **{**made, **more})
 
 
@@ -67,7 +69,7 @@ class Ec2World(World):
     """
 
     def __init__(self, cloud: SimulatedCloud, ec2: Any, folder: Path, *rows: NodeSet):
-        super().__init__(dataclasses.replace(table(*rows), region=REGION), folder)
+        super().__init__(dataclasses.replace(table(*rows), cloud={"region": REGION}), folder)
         self.cloud, self._ec2, self._folder = cloud, ec2, folder
         self.use(self.table)
         self._pass(0)

@@ -15,11 +15,13 @@ import pytest
 from components.aws import policies
 from components.elastic.act import Unended, Unreachable
 from components.elastic.decide.resume import Answer, Refusal
-from components.elastic.fleets import known
-from components.elastic.fleets.aws import LAUNCH_AT_ONCE, Aws
-from components.elastic.fleets.known import AGAIN_AFTER_S, AGAIN_AT_ONCE, ENDED_YOUNG_S, SETTLED_AFTER_S, UNSAID, Known, Shelf
+from components.elastic.fleets.aws import Aws, known
+from components.elastic.fleets.aws.adapter import LAUNCH_AT_ONCE
+from components.elastic.fleets.aws.answers import UNSAID
+from components.elastic.fleets.aws.known import AGAIN_AFTER_S, AGAIN_AT_ONCE, ENDED_YOUNG_S, SETTLED_AFTER_S, Known, Shelf
 from components.elastic.memory import Launch
-from components.elastic.model import Lease, Life, NodeSet, Table
+from components.elastic.model import Lease, Life
+from components.elastic.table import NodeSet, Table
 from tests.elastic.values import NOW, launch, node_set, table
 from tests.simcloud.aws import images
 from tests.simcloud.aws.client import REGION, SimulatedCloud
@@ -81,8 +83,8 @@ def account(simulated: SimulatedCloud, session: Any, monkeypatch: pytest.MonkeyP
             **bought,
             **more,
         )
-        row = node_set(count=count, kind=kind, capacity=capacity, machine=MACHINE, launch_template=template.id, launch_template_version="1", subnets=(subnet,))
-        return Account(simulated, ec2, dataclasses.replace(table(row), region=REGION), template.id)
+        row = node_set(count=count, kind=kind, capacity=capacity, machine=MACHINE, start={"launch_template": template.id, "subnets": [subnet]}, template="1")
+        return Account(simulated, ec2, dataclasses.replace(table(row), cloud={"region": REGION}), template.id)
 
     return make
 
@@ -114,12 +116,12 @@ def test_nodes_are_started_together_and_named(account: Make, kind: str) -> None:
 def test_what_another_stack_of_the_same_name_started_is_not_seen(account: Make) -> None:
     here = account()
     older, *_ = here.fleet.launch(order("train-0", token="older")).instances
-    here.table = dataclasses.replace(here.table, owner="mine")
-    theirs = dataclasses.replace(here, table=dataclasses.replace(here.table, owner="theirs"))
+    here.table = dataclasses.replace(here.table, cloud={**here.table.cloud, "owner": "mine"})
+    theirs = dataclasses.replace(here, table=dataclasses.replace(here.table, cloud={**here.table.cloud, "owner": "theirs"}))
     mine, *_ = here.fleet.launch(order("train-1", token="mine")).instances
     other, *_ = theirs.fleet.launch(order("train-1", token="theirs")).instances
     assert here.nodes == {"train-0": older.id, "train-1": mine.id}, "what has no mark is known by its launch template"
-    theirs.table = dataclasses.replace(theirs.table, node_sets=(dataclasses.replace(here.table.node_sets[0], launch_template="lt-another"),))
+    theirs.table = dataclasses.replace(theirs.table, node_sets=(dataclasses.replace(here.table.node_sets[0], start={"launch_template": "lt-another"}),))
     assert theirs.nodes == {"train-1": other.id}
 
 
@@ -281,7 +283,7 @@ def test_an_instance_of_an_older_template_is_outdated(account: Make) -> None:
     here = account()
     here.fleet.launch(order("train-0"))
     [row] = here.table.node_sets
-    here.table = dataclasses.replace(here.table, node_sets=(dataclasses.replace(row, launch_template_version="2"),))
+    here.table = dataclasses.replace(here.table, node_sets=(dataclasses.replace(row, template="2"),))
     assert [one.is_outdated for one in here.fleet.view().instances] == [True]
 
 
@@ -351,7 +353,7 @@ def test_one_that_has_lost_its_tags_ended_nevertheless() -> None:
 def test_a_key_of_the_accounts_own_must_be_one_that_controllers_may_use(account: Make, session: Any, *, may_encrypt: bool) -> None:
     here = account(blockDeviceMappings=[{"deviceName": "/dev/xvda", "ebs": {"volumeSize": 100, "volumeType": "gp3", "encrypted": "true"}}])
     here.cloud.set("ebs_key", here.cloud.make("kms.Key").id)
-    here.table = dataclasses.replace(here.table, owner="mine")
+    here.table = dataclasses.replace(here.table, cloud={**here.table.cloud, "owner": "mine"})
     here.ec2 = as_controller(here, session, without=() if may_encrypt else ("EncryptDisks", "LetDisksBeDecrypted"))
     answer = here.fleet.launch(order("train-0", "train-1"))
     assert names(answer) == {"train-0", "train-1"}, "EC2 takes the launch all the same"

@@ -11,8 +11,8 @@ import pytest
 from components.aws import policies
 from components.elastic.decide import holds, leases
 from components.elastic.decide.sync import ORPHAN_AFTER_S
-from components.elastic.fleets.aws import BLOCK_ENDS_EARLY_S
-from components.elastic.model import NodeSet
+from components.elastic.fleets.aws.inventory import BLOCK_ENDS_EARLY_S
+from components.elastic.table import NodeSet
 from tests.elastic import ec2
 from tests.elastic.ec2 import BIG, SMALL, TAGS, Ec2World
 from tests.elastic.world import IDLE_S, JOB_S
@@ -188,8 +188,8 @@ def test_a_new_template_replaces_idle_nodes_and_busy_ones_when_their_job_is_over
     before = {node: one.id for node, one in here.live().items()}
     [busy], [idle] = job.nodes, set(before) - set(job.nodes)
     template = here.cloud.thing("ec2.LaunchTemplate")
-    here.cloud.drift(row.launch_template, versions={**template["versions"], "2": template["versions"]["1"]}, latestVersion=2)
-    here.use(dataclasses.replace(here.table, node_sets=(dataclasses.replace(row, launch_template_version="2"),)))
+    here.cloud.drift(row.start["launch_template"], versions={**template["versions"], "2": template["versions"]["1"]}, latestVersion=2)
+    here.use(dataclasses.replace(here.table, node_sets=(dataclasses.replace(row, template="2"),)))
     here.advance(300)
     after = {node: one.id for node, one in here.live().items()}
     assert after[busy] == before[busy]
@@ -222,7 +222,10 @@ def test_instances_that_no_node_wants_end_and_those_of_others_do_not(world: Make
     for stack in ("prod", "other"):
         tags = [{"Key": key, "Value": value} for key, value in {**TAGS, "clusterwright:stack": stack}.items()]
         made = api.run_instances(
-            LaunchTemplate={"LaunchTemplateId": row.launch_template}, MinCount=1, MaxCount=1, TagSpecifications=[{"ResourceType": "instance", "Tags": tags}]
+            LaunchTemplate={"LaunchTemplateId": row.start["launch_template"]},
+            MinCount=1,
+            MaxCount=1,
+            TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],
         )
         started[stack] = made["Instances"][0]["InstanceId"]
     here.advance(ORPHAN_AFTER_S - 30)

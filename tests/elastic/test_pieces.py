@@ -13,6 +13,7 @@ import pytest
 from blueprints import hostlist
 from blueprints.project import project_root
 from components.elastic import memory, model, slurm
+from components.elastic import table as fleet_table
 from components.elastic.memory import Busy, Hold, Memory, Store
 from tests.elastic.values import NOW, launch
 
@@ -46,19 +47,26 @@ RECORD: dict[str, Any] = {
 
 
 def test_a_fleet_table_is_read() -> None:
-    [node_set] = model.table(RECORD).node_sets
+    [node_set] = fleet_table.read(RECORD).node_sets
     assert (node_set.count, node_set.minimum, node_set.capacity_id, node_set.pool_most) == (16, 2, "cr-1", None)
     assert [node for node in node_set.nodes if node_set.always_runs(node)] == ["train-0", "train-1"]
+    assert node_set.template == "3"
+
+
+def test_what_only_the_adapter_reads_is_left_to_it_as_it_is() -> None:
+    table = fleet_table.read(RECORD)
+    assert table.cloud == {"region": "us-east-1"}
+    assert table.node_sets[0].start == {"launch_template": "lt-1", "subnets": ["subnet-1"], "placement_group": None}
 
 
 @pytest.mark.parametrize("name", ["train-16", "train-00", "train-", "other-0", "train-a-0", "train-x"])
 def test_names_that_are_not_of_a_set_have_no_number(name: str) -> None:
-    assert model.table(RECORD).node_sets[0].number(name) is None
+    assert fleet_table.read(RECORD).node_sets[0].number(name) is None
 
 
 def test_nodes_of_another_scheduler_are_left_aside() -> None:
     record = {**RECORD, "node_sets": [{**RECORD["node_sets"][0], "partition": None}]}
-    assert model.table(record).node_sets == ()
+    assert fleet_table.read(record).node_sets == ()
 
 
 @pytest.mark.parametrize(
@@ -71,8 +79,8 @@ def test_nodes_of_another_scheduler_are_left_aside() -> None:
     ],
 )
 def test_a_fleet_table_that_is_not_whole_says_what_is_missing(record: dict[str, Any], said: str) -> None:
-    with pytest.raises(model.Unreadable, match=said):
-        model.table(record)
+    with pytest.raises(fleet_table.Unreadable, match=said):
+        fleet_table.read(record)
 
 
 # Memory

@@ -7,7 +7,8 @@ import pytest
 from components.elastic.decide import Request, Wanted, holds, launched, pools, resume, steps, suspend, sync
 from components.elastic.decide.resume import RETRY_FOR_S, WAITING_SHARE, Answer, Refusal
 from components.elastic.memory import Launch, Memory
-from components.elastic.model import Cloud, Instance, Life, Slurm, Table
+from components.elastic.model import Cloud, Instance, Life, Slurm
+from components.elastic.table import Table
 from tests.elastic.values import BOOT_TIMEOUT_S, NOW, OFF, STARTING, STOPPING, UP, cloud, instance, launch, node, node_set, slurm, table
 
 TWO_SETS = table(node_set("train-a", count=4), node_set("train-b", count=4))

@@ -8,7 +8,8 @@ from components.elastic import act, report
 from components.elastic.decide import Request, Wanted, holds, leases, resume, steps, sync
 from components.elastic.decide.leases import PREFIX, TAKE_DOWN_S
 from components.elastic.memory import Hold, Memory
-from components.elastic.model import Cloud, Instance, Lease, Life, Node, Reservation, Slurm, Table
+from components.elastic.model import Cloud, Instance, Lease, Life, Node, Reservation, Slurm
+from components.elastic.table import Table
 from tests.elastic.values import BOOT_TIMEOUT_S, NOW, OFF, STARTING, STOPPING, UP, cloud, instance, launch, node, node_set, slurm, table
 
 QUIET = Memory()
@@ -302,7 +303,7 @@ def test_a_hold_for_failed_boots_ends_with_another_template_and_with_release() -
     memory = failing(3, 3, 4).memory
     held = slurm(*(node(name, OFF, base="down", reason=memory.holds["train"].reason) for name in FORTY.owners()))
     assert of(decided(on=FORTY, view=held, memory=memory, now=NOW + 3599), steps.Release) == []
-    mended = table(node_set(count=40, launch_template_version="4"))
+    mended = table(node_set(count=40, template="4"))
     for on, known in ((mended, memory), (FORTY, holds.released(memory, "train"))):
         released = decided(on=on, view=held, memory=known, now=NOW + 3599)
         assert of(released, steps.Release) == [steps.Release(on.node_sets[0].nodes, "switched off and fit for use")]

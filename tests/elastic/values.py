@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from components.elastic.memory import Launch
-from components.elastic.model import Cloud, Instance, Job, Life, Node, NodeSet, Slurm, Table
+from components.elastic.model import Cloud, Instance, Job, Life, Node, Slurm
+from components.elastic.table import NodeSet, Table
 
 NOW = 1_000_000.0
 OLD = NOW - 3600
@@ -29,16 +30,14 @@ def node_set(name: str = "train", *, count: int = 4, minimum: int = 0, kind: str
         "capacity_id": capacity,
         "boot_timeout_s": BOOT_TIMEOUT_S,
         "pool_most": None,
-        "launch_template": "lt-1",
-        "launch_template_version": "3",
-        "subnets": ("subnet-1",),
-        "placement_group": None,
+        "template": "3",
+        "start": {"launch_template": "lt-1", "subnets": ["subnet-1"], "placement_group": None},
     }
     return NodeSet(**{**values, **more})
 
 
 def table(*node_sets: NodeSet) -> Table:
-    return Table("aws", "starter", "prod", "us-east-1", "starter.internal", node_sets or (node_set(),), "")
+    return Table("aws", "starter", "prod", "starter.internal", node_sets or (node_set(),), cloud={"region": "us-east-1"})
 
 
 def node(name: str = "train-0", flags: frozenset[str] = UP, *, base: str = "idle", reason: str = "", address: str = "", by: str = "") -> Node:

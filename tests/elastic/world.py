@@ -13,7 +13,8 @@ from pathlib import Path
 from components.elastic import act, decide
 from components.elastic.decide.resume import Answer, Refusal
 from components.elastic.memory import Launch, Store
-from components.elastic.model import SLURMS_OWN, Cloud, Instance, Job, Life, Node, Reservation, Slurm, Table
+from components.elastic.model import SLURMS_OWN, Cloud, Instance, Job, Life, Node, Reservation, Slurm
+from components.elastic.table import Table
 
 BOOT_S = 40.0
 RESUME_TIMEOUT_S = 900.0

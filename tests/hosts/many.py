@@ -8,7 +8,7 @@ from typing import Any
 from blueprints import load
 from blueprints import spec as specs
 from blueprints.facts import Facts
-from components.local.target import fleet_table
+from components.local import fleet
 from tests.hosts.deployment import Deployment, wait_until
 from tests.playbooks import templates
 from tests.playbooks.clusters import _lists
@@ -44,10 +44,11 @@ with socketserver.UnixStreamServer(folder + "/socket", Handler) as server:
 DECIDE = """
 import json, pathlib, sys, time
 sys.path.insert(0, "/usr/lib/clusterwright")
-from elastic import decide, model, slurm
+from elastic import decide, slurm
+from elastic import table as fleet_table
 from elastic.fleets import fleet
 from elastic.memory import Memory
-table = model.table(json.loads(pathlib.Path("/etc/clusterwright/fleet.json").read_text()))
+table = fleet_table.read(json.loads(pathlib.Path("/etc/clusterwright/fleet.json").read_text()))
 begun = time.monotonic()
 seen, cloud = slurm.Commands().view(), fleet(table).view()
 looked = time.monotonic()
@@ -106,7 +107,7 @@ def install(stack: Deployment) -> ManyNodes:
     spec, record = _spec(known)
     count = sum(node_set.hosts.count for node_set in spec.node_sets)
     partition = next(node_set.partition for node_set in spec.node_sets if node_set.partition and node_set.partition.default)
-    table = fleet_table(spec, stack.stack, {node_set.hosts.name: "1" for node_set in spec.node_sets})
+    table = fleet.table(spec, stack.stack, {node_set.hosts.name: "1" for node_set in spec.node_sets})
     table |= {"target": "local", "service": {"socket": f"{FOLDER}/socket"}}
     variables = {"spec": record, "provided": {"fleet": table}, "slurm_config_cgroup": "v1"}
     many = ManyNodes(stack, partition.name, count, variables)

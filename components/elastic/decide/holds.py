@@ -4,7 +4,8 @@ import dataclasses
 import datetime as dt
 
 from ..memory import Hold, Memory
-from ..model import OURS, NodeSet, Table
+from ..model import OURS
+from ..table import NodeSet, Table
 
 CAPACITY_HOLD_S = 600.0  # as long as ParallelCluster's default, insufficient_capacity_timeout
 LONGEST_HOLD_S = 3600.0
@@ -30,7 +31,7 @@ def standing(memory: Memory, node_set: NodeSet, now: float) -> Hold | None:
     if hold is None:
         return None
     if hold.until is None:
-        return hold if hold.template == node_set.launch_template_version else None
+        return hold if hold.template == node_set.template else None
     return hold if now < hold.until else None
 
 
@@ -88,7 +89,7 @@ def broken(memory: Memory, node_set: NodeSet, now: float) -> Memory:
         "look at `clusterwright-elastic status`, "
         f"then `clusterwright-elastic release {node_set.name}`"
     )
-    return memory.with_hold(node_set.name, Hold(reason, now, None, times, template=node_set.launch_template_version, trial_at=trial_at))
+    return memory.with_hold(node_set.name, Hold(reason, now, None, times, template=node_set.template, trial_at=trial_at))
 
 
 def booted(memory: Memory, node_set: NodeSet) -> Memory:

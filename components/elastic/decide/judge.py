@@ -4,7 +4,8 @@ import dataclasses
 from enum import Enum
 
 from ..memory import Hold, Launch
-from ..model import Instance, Node, NodeSet
+from ..model import Instance, Node
+from ..table import NodeSet
 from .resume import VISIBLE_WITHIN_S
 
 REQUEST_WITHIN_S = 60.0

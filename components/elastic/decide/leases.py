@@ -4,7 +4,8 @@ import dataclasses
 from collections.abc import Iterator
 
 from ..memory import Memory
-from ..model import OURS, Cloud, NodeSet, Slurm, Table
+from ..model import OURS, Cloud, Slurm
+from ..table import NodeSet, Table
 from . import holds
 from .steps import Reserve, Step, Unreserve
 

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping
 
 from ..memory import Memory
-from ..model import OURS, Cloud, Life, Slurm, Table
+from ..model import OURS, Cloud, Life, Slurm
+from ..table import Table
 
 
 def limits(table: Table) -> Mapping[str, int]:

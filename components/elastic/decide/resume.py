@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 
 from ..memory import Launch, Memory, whole
-from ..model import OURS, Cloud, Instance, Life, NodeSet, Slurm, Table
+from ..model import OURS, Cloud, Instance, Life, Slurm
+from ..table import NodeSet, Table
 from . import holds, pools
 from .steps import Ask, Decision, Explain, PowerDown, SetAddress, SetDown, StartNow, Step, Terminate, decision
 

@@ -4,7 +4,8 @@ import dataclasses
 from collections.abc import Sequence
 
 from ..memory import Memory
-from ..model import Cloud, Slurm, Table
+from ..model import Cloud, Slurm
+from ..table import Table
 from .steps import Decision, Terminate, decision
 
 

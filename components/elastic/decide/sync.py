@@ -7,7 +7,8 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ..memory import Hold, Launch, Memory, whole
-from ..model import OURS, Cloud, Instance, Life, Node, NodeSet, Slurm, Table
+from ..model import OURS, Cloud, Instance, Life, Node, Slurm
+from ..table import NodeSet, Table
 from . import holds, leases, pools
 from .judge import Act, Case, Verdict, judge
 from .resume import Request, Wanted, resume

@@ -1,14 +1,11 @@
-"""The fleets that nodes are started in, one adapter for each target: the module of the target's name."""
+"""The fleets that nodes are started in, one adapter for each target: the module or package of the target's name."""
 
 import importlib
 import pkgutil
 from pathlib import Path
 
 from ..act import Fleet
-from ..model import Table, Unreadable
-
-SHARED = frozenset({"known"})
-"""Modules that adapters use and that are none."""
+from ..table import Table, Unreadable
 
 
 def fleet(table: Table, folder: Path | None = None, *, keeps: bool = True) -> Fleet:
@@ -20,7 +17,7 @@ def fleet(table: Table, folder: Path | None = None, *, keeps: bool = True) -> Fl
     Raises:
         Unreadable: the program knows no such target.
     """
-    adapters = {module.name for module in pkgutil.iter_modules(__path__)} - SHARED
+    adapters = {module.name for module in pkgutil.iter_modules(__path__)}
     if table.target not in adapters:
         raise Unreadable(f"the fleet table is of target {table.target}, whose nodes this program can't start")
     found: Fleet = importlib.import_module(f".{table.target}", __name__).fleet(table, folder, keeps=keeps)

@@ -9,7 +9,8 @@ from typing import Any
 from ..act import Unreachable
 from ..decide.resume import Answer, Refusal
 from ..memory import Launch
-from ..model import Cloud, Instance, Life, Table
+from ..model import Cloud, Instance, Life
+from ..table import Table
 
 ANSWER_WITHIN_S = 120
 LONGEST_ANSWER = 64 * 1024 * 1024
@@ -18,9 +19,10 @@ LONGEST_ANSWER = 64 * 1024 * 1024
 class Local:
     def __init__(self, table: Table):
         self._table = table
+        self._socket = str(table.cloud.get("service", {}).get("socket", ""))
 
     def view(self, *, is_brief: bool = False) -> Cloud:
-        templates = {node_set.name: node_set.launch_template_version for node_set in self._table.node_sets}
+        templates = {node_set.name: node_set.template for node_set in self._table.node_sets}
         answer = self._ask({"do": "list"})
         return Cloud(tuple(_instance(one, templates) for one in answer["instances"]))
 
@@ -40,14 +42,12 @@ class Local:
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
                 connection.settimeout(ANSWER_WITHIN_S)
-                connection.connect(self._table.socket)
+                connection.connect(self._socket)
                 connection.sendall(json.dumps(question).encode() + b"\n")
                 with connection.makefile("rb") as file:
                     answer: dict[str, Any] = json.loads(file.readline(LONGEST_ANSWER) or b'{"error": "it hung up without an answer"}')
         except (OSError, ValueError) as error:
-            raise Unreachable(
-                f"the service that has this stack's hosts does not answer at {self._table.socket}: {error}; `clusterwright up` starts it"
-            ) from error
+            raise Unreachable(f"the service that has this stack's hosts does not answer at {self._socket}: {error}; `clusterwright up` starts it") from error
         if "error" in answer:
             raise Unreachable(f"the service that has this stack's hosts refused: {answer['error']}")
         return answer

@@ -15,6 +15,7 @@ from blueprints.facts import Facts
 from blueprints.project import project_root
 from blueprints.spec import ClusterSpec
 from components.elastic import model
+from components.elastic import table as fleet_table
 from components.elastic.fleets.aws import Aws
 from components.elastic.memory import Launch
 from tests.simcloud.aws import client
@@ -112,12 +113,12 @@ class Standing(Deployment):
         """Give the adapter of the program on the controller, with the controller's own keys; the environment has to name the cloud."""
         controller = self.recorded("control-0")
         assert controller is not None
-        return Aws(model.table(self.fleet()), client=boto3.client("ec2", **self.cloud.keys_of(controller["id"])))
+        return Aws(fleet_table.read(self.fleet()), client=boto3.client("ec2", **self.cloud.keys_of(controller["id"])))
 
     def start_node(self, *, of: int = 0) -> str:
         """Start the first node of a node set, counted as in the table, as that program does; give its instance."""
-        node_set = model.table(self.fleet()).node_sets[of]
-        token = f"{node_set.name}-{node_set.launch_template_version}"
+        node_set = fleet_table.read(self.fleet()).node_sets[of]
+        token = f"{node_set.name}-{node_set.template}"
         launch = Launch(token, node_set.name, node_set.nodes[:1], group=token, jobs=(), requested_at=time.time(), is_whole=False)
         answer = self.elastic().launch(launch)
         assert answer.refusal is None, answer.detail

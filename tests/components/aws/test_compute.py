@@ -15,7 +15,7 @@ from blueprints import catalog, spec
 from components.aws import template, user_data
 from components.aws.storage import NFS_OPTIONS
 from components.bootstrap.config import FstabEntry, HostConfig
-from components.elastic import model
+from components.elastic import table as fleet_table
 from tests.components.aws import programs
 from tests.components.registered import Program
 
@@ -229,14 +229,14 @@ def test_user_data_leaves_room(blueprint: str) -> None:
 def test_the_fleet_table_is_what_the_program_on_the_controller_reads(blueprint: str) -> None:
     found, resolved = programs.library(blueprint), programs.resolved(blueprint)
     record = found.named("finish-control").inputs["provided"]["fleet"]
-    table = model.table(record)
-    assert (table.target, table.cluster, table.stack, table.region) == ("aws", blueprint, "test", resolved.network.region)
+    table = fleet_table.read(record)
+    assert (table.target, table.cluster, table.stack, table.cloud["region"]) == ("aws", blueprint, "test", resolved.network.region)
     for node_set, row in zip(resolved.node_sets, table.node_sets, strict=True):
         assert (row.name, row.prefix, row.count, row.minimum) == (node_set.hosts.name, node_set.hosts.prefix, node_set.hosts.count, node_set.always)
-        assert (row.launch_template, row.launch_template_version) == (f"LaunchTemplate/{row.name}-template", "3")
+        assert (row.start["launch_template"], row.template) == (f"LaunchTemplate/{row.name}-template", "3")
         assert (row.machine, row.capacity_kind) == (node_set.hosts.machine.name, node_set.capacity.kind)
-        assert row.subnets == ("Subnet/cluster-subnet",)
-        assert (row.placement_group is not None) == (node_set.placement == "packed")
+        assert row.start["subnets"] == ["Subnet/cluster-subnet"]
+        assert (row.start["placement_group"] is not None) == (node_set.placement == "packed")
     assert "provided" not in found.named("finish-control").secret_inputs
 
 

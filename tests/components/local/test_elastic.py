@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from blueprints import spec
-from components.elastic import model
-from components.local import recipe, target
+from components.elastic import table as fleet_table
+from components.local import fleet as local_fleet
+from components.local import recipe
 from components.local.elastic import description, fleet
 from components.local.machine import names
 from components.local.machine.names import StackNames
@@ -100,10 +101,10 @@ def test_the_fleet_table_is_one_that_the_program_reads_and_holds_no_secret() -> 
         simulated=(),
         slurm=spec.Slurm("slurm_hosts", none, spec.Database("embedded", protect=False), (elastic, standing)),
     )
-    record = target.fleet_table(cluster, "dev", {"train": "template-1"})
-    table = model.table(json.loads(json.dumps(record)))
-    assert [(one.name, one.count, one.minimum, one.pool_most, one.launch_template_version) for one in table.node_sets] == [("train", 4, 1, 3, "template-1")]
-    assert table.socket == "/var/lib/clusterwright/elastic/socket"
+    record = local_fleet.table(cluster, "dev", {"train": "template-1"})
+    table = fleet_table.read(json.loads(json.dumps(record)))
+    assert [(one.name, one.count, one.minimum, one.pool_most, one.template) for one in table.node_sets] == [("train", 4, 1, 3, "template-1")]
+    assert table.cloud["service"]["socket"] == "/var/lib/clusterwright/elastic/socket"
     assert not {name for name in record if "key" in name or "token" in name}
 
 

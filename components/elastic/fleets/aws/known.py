@@ -10,7 +10,8 @@ import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..memory import replace
+from ...memory import replace
+from .answers import UNSAID
 
 FORM = 3
 FILE = "instances.json"
@@ -19,7 +20,6 @@ SETTLED_AFTER_S = 180.0
 AGAIN_AFTER_S = 900.0
 ENDED_YOUNG_S = 1800.0
 """One that ended so soon after its launch may have ended while it booted, and why is worth one more look."""
-UNSAID = "EC2 does not say why"
 AGAIN_AT_ONCE = 20
 """Those read longest ago are read again, a few with each look: somebody may have changed their tags."""
 
