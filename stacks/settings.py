@@ -1,33 +1,27 @@
 """A stack's settings, as `pulumi config` keeps them."""
 
 import dataclasses
-import enum
 import json
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 from blueprints.display import near, quoted
 from blueprints.finding import Finding, Invalid, Level, Position
+from blueprints.finding.code import FindingCode
 from components import registry
 
 NAMESPACE = "clusterwright"
 DEFAULT_BLUEPRINT = "starter"
 
 
-class Code(enum.StrEnum):
-    """The codes of findings about a stack's settings; all are errors."""
+class Code(FindingCode):
+    """The codes of findings about a stack's settings."""
 
-    meaning: str
-
-    def __new__(cls, text: str, meaning: str) -> Self:
-        member = str.__new__(cls, text)
-        member._value_ = text
-        member.meaning = meaning
-        return member
-
-    SETTING_UNKNOWN = "CW150", "a stack setting that this version doesn't have"
-    SETTING_TYPE = "CW151", "a stack setting of the wrong type"
-    SETTINGS_UNREADABLE = "CW152", "a stack's settings that can't be read"
+    # fmt: off
+    SETTING_UNKNOWN = "CW150", Level.ERROR, "a stack setting that this version doesn't have", "remove the setting with `pulumi config rm`"
+    SETTING_TYPE = "CW151", Level.ERROR, "a stack setting of the wrong type", "set a value of the type that the page names"
+    SETTINGS_UNREADABLE = "CW152", Level.ERROR, "a stack's settings that can't be read", "correct the file that the page names"
+    # fmt: on
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

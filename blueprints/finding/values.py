@@ -70,3 +70,14 @@ class Measurement:
     expected: str
     measured: str
     unit: str = ""
+
+    @property
+    def expected_text(self) -> str:
+        return self._with_unit(self.expected)
+
+    @property
+    def measured_text(self) -> str:
+        return self._with_unit(self.measured)
+
+    def _with_unit(self, figure: str) -> str:
+        return f"{figure} {self.unit}" if self.unit else figure

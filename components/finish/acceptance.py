@@ -2,13 +2,13 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from blueprints import spec
+from blueprints.finding import Level
 
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
-from . import playbook
+from . import checks, playbook
 from .inventory import FinishedHost, inventory, known_hosts
 
 DOCUMENT_TASK = "Acceptance document"
@@ -70,16 +70,9 @@ class Acceptance(Kind[AcceptanceInputs]):
         report = json.loads(outcome.results[DOCUMENT_TASK]["stdout"])
         outputs = {"ok": report["ok"], "checks": report["checks"], "seconds": report["seconds"]}
         if not report["ok"]:
-            raise PartlyMade(*(shortfall(check) for check in report["checks"] if check["verdict"] in ("fail", "error")), outputs=outputs)
+            failed = [found for found in map(checks.finding, report["checks"]) if found.level is Level.ERROR]
+            raise PartlyMade(*map(checks.line, failed), outputs=outputs)
         return outputs
 
     def delete(self, inputs: AcceptanceInputs, outputs: Values, work: Work) -> None:
         """Nothing stays of a check but its record."""
-
-
-def shortfall(check: Mapping[str, Any]) -> str:
-    """One failed check as a line: node, expected, measured, and where to look. Pure."""
-    unit = f" {check['unit']}" if check.get("unit") else ""
-    line = f"{check['node']}: {check['name']}: expected {check['expected']}{unit}, measured {check['measured']}{unit}"
-    parts = [line, check.get("detail"), check.get("look_at") and f"look at: {check['look_at']}"]
-    return "; ".join(part for part in parts if part)

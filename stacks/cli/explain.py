@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from blueprints import display, levels, load
+from blueprints import display, load
 from blueprints.codes import Code
 from blueprints.finding import Level
+from blueprints.finding.code import FindingCode
+from components.finish import checks
 
 from .. import settings
 from ..drift import codes as drift
@@ -18,7 +20,6 @@ from ..render.tables import Column, Facts, Section, Table
 
 ACCEPTED_DAYS = 90
 """Of the example; a blueprint names any day."""
-AnyCode = Code | settings.Code | drift.Code
 FORMAT = 1
 """Of the JSON document (docs/json.md)."""
 
@@ -45,19 +46,23 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _known() -> dict[str, AnyCode]:
-    return {str(code): code for code in sorted((*Code, *settings.Code, *drift.Code))}
+def _known() -> dict[str, FindingCode]:
+    return {str(code): code for code in sorted((*Code, *settings.Code, *drift.Code, *checks.Code))}
 
 
-def lines(code: AnyCode) -> Iterator[str]:
-    """Say all that is known of one code."""
-    possible = _levels(code)
+def lines(code: FindingCode) -> Iterator[str]:
+    """Explain one code."""
     yield f"{code}: {code.meaning}"
-    yield f"  level: {' or '.join(possible)}"
-    yield from _of_drift(code) if isinstance(code, drift.Code) else _of_blueprint(code, possible)
+    yield f"  level: {' or '.join(code.levels)}"
+    yield f"  do: {code.remedy}"
+    if isinstance(code, checks.Code):
+        yield "  found by acceptance, at the end of `clusterwright up`"
+    else:
+        yield from _of_drift(code) if isinstance(code, drift.Code) else _of_blueprint(code)
 
 
-def _of_blueprint(code: Code | settings.Code, possible: tuple[Level, ...]) -> Iterator[str]:
+def _of_blueprint(code: FindingCode) -> Iterator[str]:
+    possible = code.levels
     if Level.ERROR in possible:
         other = "" if len(possible) == 1 else " where it is one"
         yield f"  an error can't be accepted{other}: what it is about has to change"
@@ -68,40 +73,42 @@ def _of_blueprint(code: Code | settings.Code, possible: tuple[Level, ...]) -> It
         yield f"      - {{code: {code}, at: pools.train, reason: why it is accepted, until: {_until()}}}"
     if code in load.PLANNED_ONLY:
         yield ""
-        yield "  accepted or not, `up` refuses to stand such a cluster up"
+        yield "  accepted or not, `up` refuses to provision such a cluster"
 
 
 def _of_drift(code: drift.Code) -> Iterator[str]:
-    yield "  found by `clusterwright drift` on a stack that stands; what it is about may make it matter more or less"
+    yield "  found by `clusterwright drift`; a rule for its subject can change the level"
     if code is drift.Code.IGNORE_EXPIRED:
-        yield "  it can't be let stand: renew the entry in stacks/Drift.<stack>.yaml, or take it out"
+        yield "  it can't be ignored: renew the entry in stacks/Drift.<stack>.yaml, or remove it"
         return
-    yield "  let it stand for a time in stacks/Drift.<stack>.yaml, at the place that the finding names (patterns as in shells):"
+    yield "  ignore it for a time in stacks/Drift.<stack>.yaml, at the place that the finding names (patterns as in shells):"
     yield ""
     yield "    ignore:"
-    yield f'      - {{code: {code}, where: "the place, or *", reason: why it may stand, until: {_until()}}}'
+    yield f'      - {{code: {code}, where: "the place, or *", reason: why it is accepted, until: {_until()}}}'
 
 
 def _until() -> dt.date:
     return dt.datetime.now(tz=dt.UTC).date() + dt.timedelta(days=ACCEPTED_DAYS)
 
 
-def _levels(code: AnyCode) -> tuple[Level, ...]:
-    if isinstance(code, drift.Code):
-        return (code.level,)
-    return levels.levels(code) if isinstance(code, Code) else (Level.ERROR,)
-
-
-def _listed(codes: list[AnyCode]) -> Section:
-    rows = tuple((str(code), " or ".join(_levels(code)), code.meaning) for code in codes)
+def _listed(codes: list[FindingCode]) -> Section:
+    rows = tuple((str(code), " or ".join(code.levels), code.meaning) for code in codes)
     hint = Facts((("", "`clusterwright explain CODE` says how one is accepted"),))
     return Section("Codes of findings", (Table((Column("code"), Column("level"), Column("meaning")), rows), hint))
 
 
-def _as_record(code: AnyCode) -> dict[str, Any]:
-    possible = _levels(code)
-    return {"code": str(code), "meaning": code.meaning, "levels": [str(level) for level in possible], "can_be_accepted": _can_be_accepted(code)}
+def _as_record(code: FindingCode) -> dict[str, Any]:
+    return {
+        "code": str(code),
+        "title": code.label,
+        "meaning": code.meaning,
+        "remedy": code.remedy,
+        "levels": [str(level) for level in code.levels],
+        "can_be_accepted": _can_be_accepted(code),
+    }
 
 
-def _can_be_accepted(code: AnyCode) -> bool:
-    return code is not drift.Code.IGNORE_EXPIRED if isinstance(code, drift.Code) else _levels(code) != (Level.ERROR,)
+def _can_be_accepted(code: FindingCode) -> bool:
+    if isinstance(code, checks.Code):
+        return False
+    return code is not drift.Code.IGNORE_EXPIRED if isinstance(code, drift.Code) else code.levels != (Level.ERROR,)

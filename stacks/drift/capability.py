@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from blueprints.finding import Finding
-from blueprints.finding.subject import AcceptanceCheck, FileSystem, Gpu, HostPart, Mount, Port
+from blueprints.finding import Finding, Level
+from blueprints.finding.subject import FileSystem, Gpu, HostPart, Mount, Port
 from components import host_folders, registry
+from components.finish import checks
 
 from .codes import Code
 from .layer import Layer
@@ -53,17 +54,16 @@ def unchecked(known: Known) -> Iterator[Unchecked]:
 
 
 def acceptance(known: Known) -> Iterator[Finding]:
-    """Say what the last acceptance did not reach."""
-    for check in known.acceptance:
-        if check["verdict"] in ("fail", "error", "warn"):
-            unit = f" {check['unit']}" if check.get("unit") else ""
+    """Report where the last acceptance fell below what the cluster should reach."""
+    for found in map(checks.finding, known.acceptance):
+        if found.level is not Level.NOTE and found.subject and found.measurement:
             yield drift(
                 Code.ACCEPTANCE,
-                AcceptanceCheck(check["node"], check["name"]),
+                found.subject,
                 "the last acceptance did not reach what is expected",
-                remedy=check.get("look_at") or "`clusterwright up` runs acceptance again",
-                desired=f"{check['expected']}{unit}",
-                actual=f"{check['measured']}{unit}",
+                remedy=found.remedy or "`clusterwright up` runs acceptance again",
+                desired=found.measurement.expected_text,
+                actual=found.measurement.measured_text,
             )
 
 

@@ -1,110 +1,101 @@
-"""Every code a drift finding can carry, how much it matters, and its meaning in one line. A code is stable: it is never given a second meaning.
+"""Every code that a finding of drift can carry. A code is stable: it never gets a second meaning.
 
 CW70x: the cloud (or whatever provides the hosts); CW720 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files.
 """
 
-import enum
-from typing import Self
-
 from blueprints.finding import Level
+from blueprints.finding.code import FindingCode
 
 from .layer import Layer
 
+ERROR, WARNING, NOTE = Level
 _FIRST_NUMBERS = ((790, Layer.CHECK), (780, Layer.CAPABILITY), (770, Layer.VERSIONS), (748, Layer.SCHEDULER), (720, Layer.HOSTS), (700, Layer.CLOUD))
 """Codes of a layer begin here."""
 
 
-class Code(enum.StrEnum):
-    """One code; its text is the value (`CW701`), `level` says how much it matters unless a rule says otherwise, `meaning` what it stands for."""
+class Code(FindingCode):
+    """The codes of drift. A rule can give one finding another level than its code's."""
 
-    level: Level
-    meaning: str
+    # fmt: off
+    RESOURCE_GONE = "CW701", ERROR, "a resource of the stack no longer exists", "run `clusterwright up`, which creates it again"
+    PROPERTY_CHANGED = "CW702", WARNING, "a property of a resource is not as recorded", "run `clusterwright up`, which restores it; to keep the change, put it into the blueprint"
+    CODE_CHANGED = "CW703", NOTE, "the program or the blueprint asks for something else than is recorded: nobody has run `up` since", "run `clusterwright up` if the change is wanted"
+    HALF_MADE = "CW704", ERROR, "an update was interrupted: what it was creating is neither there nor gone", "run `clusterwright up`, which adopts what exists"
+    RIGHTS_ADDED = "CW705", ERROR, "a role of the stack has a policy that the stack didn't give it", "detach the policy, and find out who attached it"
+    INSTANCE_UNKNOWN = "CW706", WARNING, "an instance carries the stack's name and is nobody's: perhaps it is left over, and you pay for it", "terminate the instance if nobody needs it"
+    INSTANCE_CHANGED = "CW707", ERROR, "a compute node's instance has other security groups or another role than what it was started from", "restore the instance, or drain its node, which replaces it"
+    ATTACHED = "CW708", ERROR, "something is attached to a resource of the stack, and the stack didn't attach it", "detach it, and find out who attached it"
 
-    def __new__(cls, text: str, level: Level, meaning: str) -> Self:
-        member = str.__new__(cls, text)
-        member._value_ = text
-        member.level = level
-        member.meaning = meaning
-        return member
+    UNREACHABLE = "CW720", ERROR, "a host does not answer", "look at the host's console; `clusterwright up` starts or rebuilds a host that is gone"
+    FILE_CHANGED = "CW721", WARNING, "a file has another content", "restore the file, or rebuild the host; to keep the change, put it into a role"
+    FILE_GONE = "CW722", WARNING, "a file, folder or link is gone", "restore the file, or rebuild the host"
+    FILE_ADDED = "CW723", NOTE, "a file, folder or link was added by hand", "remove the file, or put it into a role"
+    FILE_ATTRIBUTES = "CW724", WARNING, "a file or folder has another mode, owner or group", "`clusterwright drift fix --kind attributes` restores them"
+    FILE_KIND = "CW725", WARNING, "a link leads elsewhere, or something else is in its place", "restore it, or rebuild the host"
+    PACKAGE_GONE = "CW726", ERROR, "a package was removed", "install the package in its recorded version, or rebuild the host"
+    PACKAGE_ADDED = "CW727", NOTE, "a package was added by hand", "remove the package, or put it into a role"
+    PACKAGE_VERSION = "CW728", ERROR, "a package has another version", "install the recorded version, or rebuild the host"
+    PACKAGE_HOLD = "CW729", WARNING, "a package lost its hold, or got one", "`clusterwright drift fix --kind holds` restores it"
+    PACKAGE_FILE = "CW730", ERROR, "a file of a held package is not the package's", "reinstall the package, or rebuild the host"
+    UNIT_STOPPED = "CW731", ERROR, "a unit that should run doesn't", "`clusterwright drift fix --kind units` starts it"
+    UNIT_FAILED = "CW732", ERROR, "a unit has failed", "read its journal; `clusterwright drift fix --kind units` restarts it"
+    UNIT_ENABLEMENT = "CW733", WARNING, "a unit was enabled, disabled, masked or unmasked", "`clusterwright drift fix --kind enablement` restores it"
+    SYSCTL = "CW735", WARNING, "a kernel setting is not as its file says", "`clusterwright drift fix --kind settings` restores it"
+    KERNEL_MODULE = "CW736", WARNING, "a kernel module that should be loaded isn't", "load the module with `modprobe`"
+    USER_MISSING = "CW737", ERROR, "a user of the cluster is unknown on a host", "run `clusterwright up`"
+    USER_ADDED = "CW738", ERROR, "a host knows a user of the cluster that the blueprint doesn't", "add the user to the blueprint, or run `clusterwright up`"
+    USER_CHANGED = "CW739", ERROR, "a user has another number, group, home or shell", "run `clusterwright up`"
+    ROOT_KEY = "CW740", ERROR, "somebody else's key may log in as root, or the stack's may not", "remove the foreign key, and find out who wrote it; restore the stack's own"
+    MUNGE_KEY = "CW741", ERROR, "a host's MUNGE key is not the cluster's", "restart clusterwright-boot.service and munge.service on the host"
+    CLOCK = "CW742", ERROR, "a host's clock is off", "check the clock's source with `chronyc tracking`"
+    PENDING = "CW743", WARNING, "a written configuration waits for being taken over", "run `clusterwright up`"
+    USER_KEY = "CW744", WARNING, "a user's key that the stack put there is gone, or another one is in its place", "run `clusterwright up`, or add the key to the blueprint"
+    ADMINS = "CW745", ERROR, "a user may become root who may not by the blueprint, or the other way round", "run `clusterwright up`, or change the blueprint"
+
+    LEASE_UNRESERVED = "CW748", ERROR, "jobs may outlive capacity that was bought for a time: no reservation says when it ends", "read the journal of clusterwright-elastic on the controller"
+    TOPOLOGY = "CW749", ERROR, "the scheduler has another picture of the network than was configured", "run `scontrol reconfigure` on the controller"
+    SCHEDULER_SILENT = "CW750", ERROR, "a daemon of the scheduler does not answer", "read the daemon's journal; `clusterwright up` starts it"
+    CONFIG_VALUE = "CW751", ERROR, "the controller runs with another value than was configured", "run `scontrol reconfigure` on the controller"
+    NODE_MISSING = "CW752", ERROR, "the scheduler doesn't know a node", "run `scontrol reconfigure` on the controller"
+    NODE_ADDED = "CW753", WARNING, "the scheduler knows a node that the blueprint doesn't", "delete the node with scontrol, or add it to the blueprint"
+    NODE_CHANGED = "CW754", WARNING, "a node has other processors, memory, GPUs or features than configured", "run `scontrol reconfigure` on the controller"
+    NODE_DRAINED = "CW755", WARNING, "a node takes no jobs because somebody, or a check, drained it", "resume the node when the reason is gone"
+    NODE_DOWN = "CW756", ERROR, "a node is down", "read slurmd's journal on the node; `clusterwright up` rebuilds a host that is gone"
+    PARTITION_MISSING = "CW757", ERROR, "a partition is gone", "run `scontrol reconfigure` on the controller"
+    PARTITION_ADDED = "CW758", WARNING, "a partition was added by hand", "delete the partition with scontrol, or add a pool to the blueprint"
+    PARTITION_CHANGED = "CW759", WARNING, "a partition has other limits, nodes or another state", "`clusterwright drift fix --kind partitions` restores it"
+    ACCOUNT_MISSING = "CW760", ERROR, "an account is gone", "run `clusterwright up`"
+    ACCOUNT_ADDED = "CW761", NOTE, "an account was added by hand", "add the account to the blueprint, or delete it with sacctmgr"
+    ACCOUNT_CHANGED = "CW762", ERROR, "an account or a user in it has other limits or another description", "run `clusterwright up`, or the command of sacctmgr that the finding names"
+    MEMBER_MISSING = "CW763", ERROR, "a user has lost an account", "run `clusterwright up`"
+    MEMBER_ADDED = "CW764", WARNING, "a user was given an account by hand", "add the user to the account in the blueprint, or remove it with sacctmgr"
+    QOS_MISSING = "CW765", ERROR, "a QOS is gone", "run `clusterwright up`"
+    QOS_ADDED = "CW766", NOTE, "a QOS was added by hand", "add it to the blueprint, or delete it with sacctmgr"
+    QOS_CHANGED = "CW767", ERROR, "a QOS has another priority or other limits", "run `clusterwright up`, or the command of sacctmgr that the finding names"
+    ADMIN_LEVEL = "CW768", ERROR, "a user has more or fewer rights in accounting than the blueprint gives", "run `clusterwright up`, or the command of sacctmgr that the finding names"
+    RESERVATION = "CW769", NOTE, "a reservation keeps nodes from ordinary jobs", "delete the reservation when it is over"
+
+    VERSION = "CW770", ERROR, "a version is not the software profile's", "rebuild the host, or change the software profile"
+    SKEW = "CW771", WARNING, "hosts of one group have different versions", "rebuild the hosts that differ"
+
+    GPU_MISSING = "CW780", ERROR, "a node has fewer GPUs than it should", "read the kernel's log; restart or replace the host"
+    GPU_ADDED = "CW781", NOTE, "a node has more GPUs than it should", "correct the pool's accelerator in the blueprint"
+    GPU_DEVICE = "CW782", ERROR, "a GPU's device node is not a usable one", "read the kernel's log; restart or replace the host"
+    MOUNT_MISSING = "CW783", ERROR, "a file system is not mounted", "mount it, or restart the host"
+    MOUNT_CHANGED = "CW784", WARNING, "a file system is mounted from elsewhere or otherwise", "mount it as recorded, or restart the host"
+    SPACE = "CW785", WARNING, "a file system is nearly full", "free space, or enlarge the file system"
+    NIC = "CW786", ERROR, "an interface of the fabric is missing, down or slow", "read the port's state; restart or replace the host"
+    HARDWARE = "CW787", ERROR, "a host has fewer processors or less memory than slurm.conf declares", "look for a failed part, or correct the catalogue's row"
+    ACCEPTANCE = "CW788", ERROR, "the last acceptance did not reach what is expected", "run acceptance again with `clusterwright up`"
+
+    IGNORE_EXPIRED = "CW790", WARNING, "an entry of the ignore file has expired", "fix what the entry covers, or give the entry a later date"
+    # fmt: on
 
     @property
     def layer(self) -> Layer:
         """The layer that finds it."""
         number = int(self.removeprefix("CW"))
         return next(layer for first, layer in _FIRST_NUMBERS if number >= first)
-
-    RESOURCE_GONE = "CW701", Level.ERROR, "a resource of the stack no longer exists"
-    PROPERTY_CHANGED = "CW702", Level.WARNING, "a property of a resource is not as recorded"
-    CODE_CHANGED = "CW703", Level.NOTE, "the program or the blueprint asks for something else than is recorded: nobody has run `up` since"
-    HALF_MADE = "CW704", Level.ERROR, "an update was cut off: what it was making is neither there nor gone"
-    RIGHTS_ADDED = "CW705", Level.ERROR, "a role of the stack has a policy that the stack didn't give it"
-    INSTANCE_UNKNOWN = "CW706", Level.WARNING, "an instance carries the stack's name and is nobody's: perhaps it is left over, and paid for"
-    INSTANCE_CHANGED = "CW707", Level.ERROR, "a compute node's instance has other security groups or another role than what it was started from"
-    ATTACHED = "CW708", Level.ERROR, "something is attached to a resource of the stack, and the stack didn't attach it"
-
-    UNREACHABLE = "CW720", Level.ERROR, "a host does not answer"
-    FILE_CHANGED = "CW721", Level.WARNING, "a file has another content"
-    FILE_GONE = "CW722", Level.WARNING, "a file, folder or link is gone"
-    FILE_ADDED = "CW723", Level.NOTE, "a file, folder or link was added by hand"
-    FILE_ATTRIBUTES = "CW724", Level.WARNING, "a file or folder has another mode, owner or group"
-    FILE_KIND = "CW725", Level.WARNING, "a link leads elsewhere, or something else is in its place"
-    PACKAGE_GONE = "CW726", Level.ERROR, "a package was removed"
-    PACKAGE_ADDED = "CW727", Level.NOTE, "a package was added by hand"
-    PACKAGE_VERSION = "CW728", Level.ERROR, "a package has another version"
-    PACKAGE_HOLD = "CW729", Level.WARNING, "a package lost its hold, or got one"
-    PACKAGE_FILE = "CW730", Level.ERROR, "a file of a held package is not the package's"
-    UNIT_STOPPED = "CW731", Level.ERROR, "a unit that should run doesn't"
-    UNIT_FAILED = "CW732", Level.ERROR, "a unit has failed"
-    UNIT_ENABLEMENT = "CW733", Level.WARNING, "a unit was enabled, disabled, masked or unmasked"
-    SYSCTL = "CW735", Level.WARNING, "a kernel setting is not as its file says"
-    KERNEL_MODULE = "CW736", Level.WARNING, "a kernel module that should be loaded isn't"
-    USER_MISSING = "CW737", Level.ERROR, "a user of the cluster is unknown on a host"
-    USER_ADDED = "CW738", Level.ERROR, "a host knows a user of the cluster that the blueprint doesn't"
-    USER_CHANGED = "CW739", Level.ERROR, "a user has another number, group, home or shell"
-    ROOT_KEY = "CW740", Level.ERROR, "somebody else's key may log in as root, or the stack's may not"
-    MUNGE_KEY = "CW741", Level.ERROR, "a host's MUNGE key is not the cluster's"
-    CLOCK = "CW742", Level.ERROR, "a host's clock is off"
-    PENDING = "CW743", Level.WARNING, "a written configuration waits for being taken over"
-    USER_KEY = "CW744", Level.WARNING, "a user's key that the stack put there is gone, or another one is in its place"
-    ADMINS = "CW745", Level.ERROR, "a user may become root who may not by the blueprint, or the other way round"
-
-    LEASE_UNRESERVED = "CW748", Level.ERROR, "jobs may outlive capacity that was bought for a time: no reservation says when it ends"
-    TOPOLOGY = "CW749", Level.ERROR, "the scheduler has another picture of the network than was configured"
-    SCHEDULER_SILENT = "CW750", Level.ERROR, "a daemon of the scheduler does not answer"
-    CONFIG_VALUE = "CW751", Level.ERROR, "the controller runs with another value than was configured"
-    NODE_MISSING = "CW752", Level.ERROR, "the scheduler doesn't know a node"
-    NODE_ADDED = "CW753", Level.WARNING, "the scheduler knows a node that the blueprint doesn't"
-    NODE_CHANGED = "CW754", Level.WARNING, "a node has other processors, memory, GPUs or features than configured"
-    NODE_DRAINED = "CW755", Level.WARNING, "a node takes no jobs because somebody, or a check, drained it"
-    NODE_DOWN = "CW756", Level.ERROR, "a node is down"
-    PARTITION_MISSING = "CW757", Level.ERROR, "a partition is gone"
-    PARTITION_ADDED = "CW758", Level.WARNING, "a partition was added by hand"
-    PARTITION_CHANGED = "CW759", Level.WARNING, "a partition has other limits, nodes or another state"
-    ACCOUNT_MISSING = "CW760", Level.ERROR, "an account is gone"
-    ACCOUNT_ADDED = "CW761", Level.NOTE, "an account was added by hand"
-    ACCOUNT_CHANGED = "CW762", Level.ERROR, "an account or a user in it has other limits or another description"
-    MEMBER_MISSING = "CW763", Level.ERROR, "a user has lost an account"
-    MEMBER_ADDED = "CW764", Level.WARNING, "a user was given an account by hand"
-    QOS_MISSING = "CW765", Level.ERROR, "a QOS is gone"
-    QOS_ADDED = "CW766", Level.NOTE, "a QOS was added by hand"
-    QOS_CHANGED = "CW767", Level.ERROR, "a QOS has another priority or other limits"
-    ADMIN_LEVEL = "CW768", Level.ERROR, "a user has more or fewer rights in accounting than the blueprint gives"
-    RESERVATION = "CW769", Level.NOTE, "a reservation keeps nodes from ordinary jobs"
-
-    VERSION = "CW770", Level.ERROR, "a version is not the software profile's"
-    SKEW = "CW771", Level.WARNING, "hosts of one group have different versions"
-
-    GPU_MISSING = "CW780", Level.ERROR, "a node has fewer GPUs than it should"
-    GPU_ADDED = "CW781", Level.NOTE, "a node has more GPUs than it should"
-    GPU_DEVICE = "CW782", Level.ERROR, "a GPU's device node is not a usable one"
-    MOUNT_MISSING = "CW783", Level.ERROR, "a file system is not mounted"
-    MOUNT_CHANGED = "CW784", Level.WARNING, "a file system is mounted from elsewhere or otherwise"
-    SPACE = "CW785", Level.WARNING, "a file system is nearly full"
-    NIC = "CW786", Level.ERROR, "an interface of the fabric is missing, down or slow"
-    HARDWARE = "CW787", Level.ERROR, "a host has fewer processors or less memory than Slurm is told"
-    ACCEPTANCE = "CW788", Level.ERROR, "the last acceptance did not reach what is expected"
-
-    IGNORE_EXPIRED = "CW790", Level.WARNING, "an entry of the ignore file has expired"
 
 
 _CODES = {str(code): code for code in Code}

@@ -2,7 +2,7 @@
 
 import pathlib
 
-from blueprints import finding, levels, library, load
+from blueprints import finding, library, load
 from blueprints.codes import Code
 from tests.blueprints import test_broken
 
@@ -20,6 +20,6 @@ def test_every_finding_of_the_corpus_and_the_library_has_a_level_that_its_code_c
                 noticed = invalid.findings
             for one in noticed:
                 found.setdefault(str(one.code), set()).add(one.level)
-    told = {str(code): {*levels.levels(code)} for code in Code}
+    told = {str(code): {*code.levels} for code in Code}
     assert {code: sorted(seen - told[code]) for code, seen in found.items() if seen - told[code]} == {}
     assert {code: sorted(told[code] - seen) for code, seen in found.items() if told[code] - seen} == {}, "told, and never seen"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from blueprints import catalog, finding, levels, live, load, read
+from blueprints import catalog, finding, live, load, read
 from blueprints.codes import Code
 from blueprints.facts import Facts
 from blueprints.live import account
@@ -250,4 +250,4 @@ def test_levels_told_are_those_that_are_found() -> None:
     seen: dict[Code, set[finding.Level]] = {}
     for _, _, code, level, _ in FAULTS:
         seen.setdefault(code, set()).add(level)
-    assert {code: {*levels.levels(code)} for code in seen} == seen
+    assert {code: {*code.levels} for code in seen} == seen

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from jsonschema import validators
 
-from blueprints import document, finding, language, levels, library, project, read
+from blueprints import document, finding, language, library, project, read
 from blueprints.codes import Code
 from blueprints.language import examples, merge, reference, schema
 from blueprints.language.cluster import TargetName
@@ -162,7 +162,7 @@ def test_every_key_of_the_language_is_in_the_schema_and_once_in_the_example() ->
 
 def test_the_example_accepts_what_can_be_accepted() -> None:
     for entry in read.read(examples.EXAMPLE).values["suppress"]:
-        assert finding.Level.ERROR not in levels.levels(next(code for code in Code if code == entry["code"]))
+        assert finding.Level.ERROR not in next(code for code in Code if code == entry["code"]).levels
 
 
 def test_the_page_links_to_headings_that_it_has() -> None:

@@ -1,5 +1,6 @@
 """Finishing and acceptance: which hosts count as finished, what Ansible is told of them, and what a shortfall says."""
 
+import ast
 import dataclasses
 import json
 import threading
@@ -9,8 +10,12 @@ from typing import Any
 import pytest
 
 from blueprints import spec
+from blueprints.finding import Level
+from blueprints.finding.subject import AcceptanceCheck
+from blueprints.finding.values import Measurement
 from blueprints.project import project_root
-from components.finish.acceptance import Acceptance, AcceptanceInputs, shortfall
+from components.finish import checks
+from components.finish.acceptance import Acceptance, AcceptanceInputs
 from components.finish.group import Group, GroupInputs, marks
 from components.finish.inventory import FinishedHost, inventory, known_hosts
 from components.provider import codec
@@ -137,7 +142,33 @@ def test_every_host_s_key_is_known_by_address_and_by_name() -> None:
     ],
 )
 def test_a_shortfall_names_node_expected_and_measured(check: Mapping[str, Any], line: str) -> None:
-    assert shortfall(check) == line
+    assert checks.line(checks.finding(check)) == line
+
+
+@pytest.mark.parametrize(
+    ("verdict", "level"), [("pass", Level.NOTE), ("reported", Level.NOTE), ("warn", Level.WARNING), ("fail", Level.ERROR), ("error", Level.ERROR)]
+)
+def test_a_check_is_a_finding_with_its_code_subject_and_measurement(verdict: str, level: Level) -> None:
+    found = checks.finding({"node": "train-[0-1]", "name": "all-reduce busbw", "expected": "", "measured": "12.5", "unit": "GB/s", "verdict": verdict})
+    assert (found.level, found.code, found.subject) == (level, "CW911", AcceptanceCheck("train-[0-1]", "all-reduce busbw"))
+    assert found.measurement == Measurement("", "12.5", "GB/s")
+
+
+def test_every_check_of_the_program_has_a_code_and_every_code_a_check() -> None:
+    program = project_root() / "playbooks" / "roles" / "acceptance" / "files" / "acceptance"
+    calls = [node for name in ("judge", "__main__") for node in ast.walk(ast.parse((program / f"{name}.py").read_text())) if isinstance(node, ast.Call)]
+    assert {name for call in calls if (name := _check_name(call))} == {*checks.NAMES}
+    assert {*checks.Code} - {checks.Code.UNKNOWN} == {*checks.NAMES.values()}
+
+
+def _check_name(call: ast.Call) -> str:
+    """Give the name of the check that a call makes; empty for all other calls."""
+    if not isinstance(call.func, ast.Name) or call.func.id not in ("Check", "_check", "_per_node"):
+        return ""
+    first = next((word.value for word in call.keywords if word.arg == "name"), None) or next(iter(call.args), None)
+    if isinstance(first, ast.Starred) and isinstance(first.value, ast.Tuple):
+        first = first.value.elts[0]
+    return str(first.value) if isinstance(first, ast.Constant) else ""
 
 
 def test_a_recorded_failure_of_acceptance_is_a_change_until_it_passes() -> None:

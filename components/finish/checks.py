@@ -1,0 +1,70 @@
+"""The checks of acceptance: their codes, and the findings that their results are. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from blueprints.finding import Finding, Level
+from blueprints.finding.code import FindingCode
+from blueprints.finding.subject import AcceptanceCheck
+from blueprints.finding.values import Measurement
+
+ERROR, WARNING, NOTE = Level
+
+
+class Code(FindingCode):
+    """The codes of acceptance. A check that only reports a figure gives a note."""
+
+    # fmt: off
+    UNKNOWN = "CW900", ERROR, "a check of another version of acceptance", "run acceptance again with `clusterwright up`"
+    SLURM_SILENT = "CW901", ERROR, "Slurm does not answer on a login node", "read the journals of munge on the login node and of slurmctld on the controller"
+    NODE_STATE = "CW902", ERROR, "a node is not idle, so that it can take no job", "read the reason with `sinfo -R`, and the journal of slurmd on the node"
+    NODES_ON_DEMAND = "CW903", NOTE, "nodes that start with their first job, which acceptance does not start", "submit a job to test them"
+    GPUS_KNOWN = "CW904", ERROR, "Slurm counts other GPUs on a node than its machine has", "compare `scontrol show node` with gres.conf on the controller"
+    GPUS_IN_JOB = "CW905", ERROR, "a job sees other GPUs than its node has, or can't open them", "look at /dev/nvidia* and the journal of slurmd on the node"
+    RENDEZVOUS = "CW906", ERROR, "the processes of a job do not find each other by node name", "look at `getent hosts` and `ip address` on the node"
+    GPU_CONFINEMENT = "CW907", (ERROR, NOTE), "a job step can open GPUs that it was not given", "look at cgroup.conf and the journal of slurmd on the node"
+    CORE_CONFINEMENT = "CW908", (ERROR, NOTE), "a job step can run on cores that it was not given", "look at cgroup.conf and the journal of slurmd on the node"
+    JOB = "CW909", (ERROR, NOTE), "a job over all nodes of a pool does not run", "look at `squeue` and `sinfo -R`, and at the journal of slurmctld on the controller"
+    MPI = "CW910", ERROR, "an all-reduce over all nodes of a pool gives no or wrong values", "run `srun --mpi=list` as a user; compare the MPI library on the nodes"
+    BANDWIDTH = "CW911", NOTE, "the bus bandwidth of an all-reduce, measured and not judged", "nothing"
+    ACCOUNTING = "CW912", ERROR, "accounting does not record a job as it ran", "read the journals of slurmdbd and slurmctld on the controller"
+    # fmt: on
+
+
+NAMES = {
+    "Slurm answers": Code.SLURM_SILENT,
+    "node state": Code.NODE_STATE,
+    "nodes on demand": Code.NODES_ON_DEMAND,
+    "GPUs known to Slurm": Code.GPUS_KNOWN,
+    "GPUs in a job": Code.GPUS_IN_JOB,
+    "rendezvous by node name": Code.RENDEZVOUS,
+    "confinement of GPUs": Code.GPU_CONFINEMENT,
+    "confinement of cores": Code.CORE_CONFINEMENT,
+    "job over all nodes": Code.JOB,
+    "MPI all-reduce": Code.MPI,
+    "all-reduce busbw": Code.BANDWIDTH,
+    "accounting": Code.ACCOUNTING,
+}
+"""What a document of acceptance calls a check."""
+LEVELS = {"fail": ERROR, "error": ERROR, "warn": WARNING}
+"""Verdicts; all others are notes."""
+
+
+def finding(check: Mapping[str, Any]) -> Finding:
+    """Make a finding of a check in a document of acceptance."""
+    measurement = Measurement(str(check["expected"]), str(check["measured"]), str(check.get("unit") or ""))
+    return Finding(
+        LEVELS.get(str(check.get("verdict", "fail")), NOTE),
+        NAMES.get(str(check["name"]), Code.UNKNOWN),
+        AcceptanceCheck(str(check["node"]), str(check["name"])),
+        f"expected {measurement.expected_text}, measured {measurement.measured_text}",
+        str(check.get("detail") or ""),
+        str(check.get("look_at") or ""),
+        measurement=measurement,
+    )
+
+
+def line(found: Finding) -> str:
+    """Write a finding on one line: nodes, check, what was measured, and where to look."""
+    parts = (f"{found.place}: {found.what}", found.why, found.remedy and f"look at: {found.remedy}")
+    return "; ".join(part for part in parts if part)
