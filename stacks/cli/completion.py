@@ -120,7 +120,8 @@ def _several(prefix: str, words: list[str]) -> Iterator[str]:
 
 def places(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     """List places in the blueprint that is typed already, two steps further than the word goes; none if it can't be read."""
-    from . import options, values
+    from ..render import values
+    from . import options
 
     try:
         known = values.paths(options.loaded(parsed_args, quiet=True))

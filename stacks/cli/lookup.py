@@ -3,8 +3,6 @@
 import argparse
 import json
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 from blueprints import catalog
 from components import registry
@@ -12,8 +10,7 @@ from components.account import Listing, Wanted
 
 from ..engine import account
 from ..problem import EXIT_USAGE, Problem
-from ..render import tables
-from ..render.tables import Column, Facts, Section, Table
+from ..render import listing, tables
 
 FORMAT = 1
 """Of the JSON document (docs/json.md)."""
@@ -47,7 +44,7 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         print(json.dumps({"format": FORMAT, "target": target, "region": region, "kind": given.kind, "entries": found.entries}, indent=2))
     else:
-        tables.show([_section(found, region)])
+        tables.show([listing.section(found, region)])
     return 0
 
 
@@ -56,23 +53,3 @@ def _positive(word: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{word!r} is no number of 1 or more")
     return number
-
-
-def _section(listed: Listing, region: str) -> Section:
-    title = f"{listed.title}, {region}"
-    if not listed.entries:
-        return Section(title, (Facts((("", "there are none"), ("", listed.hint))),))
-    names = [*listed.entries[0]]
-    rows = tuple(tuple(_text(entry[name]) for name in names) for entry in listed.entries)
-    columns = tuple(Column(name.replace("_", " "), right=_is_number(listed.entries, name)) for name in names)
-    return Section(title, (Table(columns, rows), Facts((("", listed.hint),))))
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
-
-
-def _is_number(entries: Sequence[Mapping[str, Any]], name: str) -> bool:
-    return all(isinstance(entry[name], int) and not isinstance(entry[name], bool) for entry in entries)

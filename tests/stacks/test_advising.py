@@ -9,6 +9,7 @@ import pytest
 from blueprints import advise
 from stacks.cli import advise as command
 from stacks.cli import main
+from stacks.render import advice
 
 SWEEP = ["--workload", "sweep", "--gpus", "64", "--people", "5", "--tenants", "1", "--fault-tolerance", "restart", "--skills", "none", "--inference-share", "0"]
 
@@ -24,7 +25,7 @@ def test_the_answer_has_its_reasons_its_alternative_and_where_to_start(capsys: p
 def test_the_answer_as_json_repeats_the_answers_that_it_rests_on(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["advise", "--json", *SWEEP]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert record["format"] == command.FORMAT
+    assert record["format"] == advice.FORMAT
     assert record["answers"] == {
         "workload": "sweep",
         "gpus": 64,

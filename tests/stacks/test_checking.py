@@ -9,7 +9,7 @@ import pytest
 from blueprints import finding
 from blueprints.codes import Code
 from stacks.cli import check, main, options
-from stacks.render import finding_list
+from stacks.render import check_results, finding_list
 
 MACHINE = "name: mine\npools: {train: {machine: p5.48xlarge, nodes: 2}}\n"
 
@@ -184,7 +184,7 @@ def test_a_blueprint_that_no_target_can_read_says_so_once(tmp_path: pathlib.Path
 
 def test_findings_are_grouped_by_where_they_hold() -> None:
     one, two, three = (finding.Finding(finding.Level.NOTE, f"CW10{number}", None, str(number), "why", "do") for number in range(3))
-    assert check.grouped({"aws": [one, two, two], "gcp": [three, two], "local": []}) == {("aws", "gcp"): [two], ("aws",): [one], ("gcp",): [three]}
+    assert check_results.grouped({"aws": [one, two, two], "gcp": [three, two], "local": []}) == {("aws", "gcp"): [two], ("aws",): [one], ("gcp",): [three]}
 
 
 # What would be, if
