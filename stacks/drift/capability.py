@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from blueprints import spec
 from blueprints.finding import Finding, Level
 from blueprints.finding.subject import FileSystem, Gpu, HostPart, Mount, Port
 from components import host_folders, registry
@@ -12,45 +13,42 @@ from components.finish import checks
 
 from .codes import Code
 from .layer import Layer
-from .record import Known, KnownHost, node_sets
+from .record import Known, KnownHost
 from .report import Unchecked, drift
-from .slurm import daemons
 
 LEAST_FREE = 0.05
 """Share of a file system, in space and in numbers of files, below which it counts as nearly full."""
 RDMA_ACTIVE = "ACTIVE"
 
 
-def mounts(spec: Mapping[str, Any], role: str) -> tuple[str, ...]:
+def mounts(cluster: spec.ClusterSpec, role: str) -> tuple[str, ...]:
     """Name what a host of a role has mounted."""
-    target = registry.discovery(spec["target"])
-    own = target.mounts(role, controllers=len(daemons.controllers(spec))) if target else ()
-    return (*(entry["mount"] for entry in spec["storage"]), *own)
+    target = registry.discovery(cluster.target)
+    own = target.mounts(role, controllers=cluster.controllers) if target else ()
+    return (*(one.mount for one in cluster.storage), *own)
 
 
 def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
-    """Compare what hosts have with what the cluster was resolved to."""
-    sets = {node_set["hosts"]["name"]: node_set for node_set in node_sets(known.spec)}
+    """Compare what hosts have with the resolved cluster."""
+    sets = {node_set.hosts.name: node_set for node_set in known.cluster.node_sets}
     yield from _kinds(facts)
     for host, of_host in facts.items():
-        yield from _mounts(host, of_host["mounts"], known.spec)
+        yield from _mounts(host, of_host["mounts"], known.cluster)
         if host.role == "compute" and host.group in sets:
             node_set = sets[host.group]
-            yield from _gpus(host, of_host["gpus"], node_set["hosts"]["machine"])
-            yield from _hardware(host, of_host["hardware"], node_set["hosts"]["machine"])
-            yield from _fabric(host, of_host["nics"], node_set.get("fabric"))
+            yield from _gpus(host, of_host["gpus"], node_set.hosts.machine)
+            yield from _hardware(host, of_host["hardware"], node_set.hosts.machine)
+            yield from _fabric(host, of_host["nics"], node_set.fabric)
 
 
 def unchecked(known: Known) -> Iterator[Unchecked]:
-    """Say what of the hosts' abilities was not looked at."""
-    for node_set in node_sets(known.spec):
-        machine = node_set["hosts"]["machine"]
-        if machine["gpus"] and machine["gpus"]["simulated"]:
-            yield Unchecked(
-                Layer.CAPABILITY, f"{node_set['hosts']['name']}: GPUs themselves", "they are simulated: device nodes are counted, no driver is asked"
-            )
-        if not node_set.get("fabric"):
-            yield Unchecked(Layer.CAPABILITY, f"{node_set['hosts']['name']}: link rates", "there is no fabric between these nodes")
+    """Name what could not be compared."""
+    for node_set in known.cluster.node_sets:
+        gpus = node_set.hosts.machine.gpus
+        if gpus and gpus.simulated:
+            yield Unchecked(Layer.CAPABILITY, f"{node_set.hosts.name}: GPUs themselves", "they are simulated: device nodes are counted, no driver is asked")
+        if not node_set.fabric:
+            yield Unchecked(Layer.CAPABILITY, f"{node_set.hosts.name}: link rates", "there is no fabric between these nodes")
 
 
 def acceptance(known: Known) -> Iterator[Finding]:
@@ -67,8 +65,8 @@ def acceptance(known: Known) -> Iterator[Finding]:
             )
 
 
-def _mounts(host: KnownHost, present: Mapping[str, Mapping[str, Any]], spec: Mapping[str, Any]) -> Iterator[Finding]:
-    for target in mounts(spec, host.role):
+def _mounts(host: KnownHost, present: Mapping[str, Mapping[str, Any]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
+    for target in mounts(cluster, host.role):
         subject, mounted = Mount(host.name, target), present.get(target)
         if mounted is None:
             remedy = f"`mount {target}` on {host.name}, or restart the host"
@@ -79,7 +77,7 @@ def _mounts(host: KnownHost, present: Mapping[str, Mapping[str, Any]], spec: Map
             yield drift(Code.MOUNT_MISSING, subject, what, remedy="look at its server", desired="mounted", recorded="mounted", actual=mounted["error"])
         is_read_only = "ro" in mounted["options"]
         if is_read_only and not (target == host_folders.CLUSTER and host.role != "control"):
-            remedy = f"`mount -o remount,rw {target}` on {host.name}; look at the kernel's log first: a failing disk is mounted so by itself"
+            remedy = f"`mount -o remount,rw {target}` on {host.name}; look at the kernel's log first: the kernel does this to a failing disk"
             what = "the file system is mounted read-only"
             yield drift(Code.MOUNT_CHANGED, subject, what, remedy=remedy, desired="rw", recorded="rw", actual="ro")
     for target, mounted in sorted(present.items()):
@@ -111,11 +109,11 @@ def _space(host: KnownHost, target: str, mounted: Mapping[str, Any]) -> Iterator
             )
 
 
-def _gpus(host: KnownHost, gpus: Mapping[str, Any], machine: Mapping[str, Any]) -> Iterator[Finding]:
-    wanted = machine["gpus"]["count"] if machine["gpus"] else 0
+def _gpus(host: KnownHost, gpus: Mapping[str, Any], machine: spec.Machine) -> Iterator[Finding]:
+    wanted = machine.gpus.count if machine.gpus else 0
     minors = {device["minor"] for device in gpus["devices"]}
     remedy = f"look at the kernel's log of {host.name}; restart or replace the host"
-    for number in range(int(wanted)):
+    for number in range(wanted):
         subject = Gpu(host.name, number)
         device = next((one for one in gpus["devices"] if one["path"] == f"/dev/nvidia{number}"), None)
         if device is None:
@@ -133,7 +131,7 @@ def _gpus(host: KnownHost, gpus: Mapping[str, Any], machine: Mapping[str, Any]) 
             yield drift(Code.GPU_DEVICE, subject, what, remedy=remedy, desired=f"minor {number}, 0666", actual=actual)
     for minor in sorted(minors):
         if minor >= wanted:
-            what = "the host has a GPU that the blueprint doesn't"
+            what = "the host has a GPU that the blueprint doesn't have"
             yield drift(
                 Code.GPU_ADDED,
                 Gpu(host.name, minor),
@@ -147,23 +145,22 @@ def _gpus(host: KnownHost, gpus: Mapping[str, Any], machine: Mapping[str, Any]) 
         yield drift(Code.GPU_MISSING, HostPart(host.name, "GPUs of the driver"), what, remedy=remedy, desired=str(wanted), actual=str(counted))
 
 
-def _hardware(host: KnownHost, hardware: Mapping[str, int], machine: Mapping[str, Any]) -> Iterator[Finding]:
-    if not machine["exists"]:
+def _hardware(host: KnownHost, hardware: Mapping[str, int], machine: spec.Machine) -> Iterator[Finding]:
+    if not machine.exists:
         return
-    cpus = machine["sockets"] * machine["cores_per_socket"] * machine["threads_per_core"]
-    for what, wanted, actual, unit in (("processors", cpus, hardware["cpus"], ""), ("memory", machine["memory_mib"], hardware["memory_mib"], " MiB")):
+    for what, wanted, actual, unit in (("processors", machine.cpus, hardware["cpus"], ""), ("memory", machine.memory_mib, hardware["memory_mib"], " MiB")):
         if actual < wanted:
             yield drift(
                 Code.HARDWARE,
                 HostPart(host.name, what),
-                f"the host has less {what} than Slurm is told",
+                f"the host has less {what} than slurm.conf declares",
                 remedy="look for a failed part (`dmesg`), or correct the catalogue's entry of this machine",
                 desired=f"{wanted}{unit}",
                 actual=f"{actual}{unit}",
             )
 
 
-def _fabric(host: KnownHost, nics: Mapping[str, Mapping[str, str]], fabric: Mapping[str, Any] | None) -> Iterator[Finding]:
+def _fabric(host: KnownHost, nics: Mapping[str, Mapping[str, str]], fabric: spec.Fabric | None) -> Iterator[Finding]:
     if not fabric:
         return
     ports = {name: nic for name, nic in nics.items() if nic["kind"] == "rdma"}
@@ -172,9 +169,9 @@ def _fabric(host: KnownHost, nics: Mapping[str, Mapping[str, str]], fabric: Mapp
     for name, nic in sorted(ports.items()):
         if name not in active:
             yield drift(Code.NIC, Port(host.name, name), "the port is not active", remedy=remedy, desired="ACTIVE", actual=nic["state"])
-    if len(ports) < fabric["nics"]:
+    if len(ports) < fabric.nics:
         what = "interfaces of the fabric are missing"
-        yield drift(Code.NIC, HostPart(host.name, "fabric"), what, remedy=remedy, desired=str(fabric["nics"]), actual=str(len(ports)))
+        yield drift(Code.NIC, HostPart(host.name, "fabric"), what, remedy=remedy, desired=str(fabric.nics), actual=str(len(ports)))
     rates = {name: rate_gbps(nic["rate"]) for name, nic in active.items() if rate_gbps(nic["rate"])}
     fastest = max(rates.values(), default=0.0)
     for name, rate in sorted(rates.items()):

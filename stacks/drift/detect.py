@@ -66,7 +66,7 @@ def detect(
         on_hosts, known_hosts, answers, controller = from_hosts.result() if from_hosts else ([], known.hosts, {}, "")
         found = [*(from_cloud.result() if from_cloud else []), *on_hosts]
     results = tuple(result for layer in LAYERS for result in found if result.layer is layer)
-    report = Report(stack_name, str(known.spec["name"]), str(known.spec["target"]), moment, time.monotonic() - begun, results)
+    report = Report(stack_name, known.cluster.name, known.cluster.target, moment, time.monotonic() - begun, results)
     return Checked(report, dataclasses.replace(known, hosts=known_hosts), answers, controller)
 
 
@@ -74,7 +74,7 @@ def _cloud(stack_name: str, known: record.Known, folder: Path | None) -> list[Re
     begun = time.monotonic()
     with ThreadPoolExecutor(4) as pool:
         world, program = pool.submit(preview.of_resources, stack_name, folder), pool.submit(preview.of_program, stack_name, folder)
-        target, described = registry.discovery(known.spec["target"]), elastic.discovered(stack_name, known)
+        target, described = registry.discovery(known.cluster.target), elastic.discovered(stack_name, known)
         instances = pool.submit(target.instances, described) if target else None
         beside = pool.submit(target.attachments, described) if target else None
     findings: list[Finding] = []
@@ -174,12 +174,12 @@ def _hosts_layer(known: record.Known, seen: facts.Seen) -> Result:
 
 
 def _scheduler_layer(known: record.Known, seen: facts.Seen) -> Result:
-    if known.spec["slurm"] is None:
+    if known.cluster.slurm is None:
         return Result(Layer.SCHEDULER, (), (Unchecked(Layer.SCHEDULER, "Kubernetes", "its objects are not compared yet"),))
-    if not daemons.controllers(known.spec):
+    if not daemons.controllers(known.cluster):
         return Result(Layer.SCHEDULER, (), (Unchecked(Layer.SCHEDULER, "Slurm", "the cloud runs it; its resources are the cloud layer's"),))
     if seen.scheduler is None:
-        names = ", ".join(daemons.controllers(known.spec))
+        names = ", ".join(daemons.controllers(known.cluster))
         what = "no controller's host could be asked"
         silent = drift(
             Code.SCHEDULER_SILENT,
@@ -190,8 +190,8 @@ def _scheduler_layer(known: record.Known, seen: facts.Seen) -> Result:
             recorded="answers",
         )
         return Result(Layer.SCHEDULER, (silent,), (Unchecked(Layer.SCHEDULER, "everything", f"{names} could not be asked"),))
-    findings, unchecked = slurm.findings(seen.scheduler["answers"], seen.scheduler["configuration"], known.spec)
-    return Result(Layer.SCHEDULER, tuple(findings), (*unchecked, *daemons.taken_over(known.spec, seen.serving)))
+    findings, unchecked = slurm.findings(seen.scheduler["answers"], seen.scheduler["configuration"], known.cluster)
+    return Result(Layer.SCHEDULER, tuple(findings), (*unchecked, *daemons.taken_over(known.cluster, seen.serving)))
 
 
 def _versions_layer(known: record.Known, seen: facts.Seen) -> Result:

@@ -10,7 +10,7 @@ from components import registry
 from components.discovery import RunningNodes, Stack
 
 from .layer import Layer
-from .record import Known, KnownHost, node_sets
+from .record import Known, KnownHost
 from .report import Unchecked
 from .slurm import nodes as slurm_nodes
 from .slurm import parse
@@ -43,7 +43,7 @@ def look(stack_name: str, known: Known) -> Listing:
     members = groups(known)
     if not members:
         return Listing()
-    target = registry.discovery(known.spec["target"])
+    target = registry.discovery(known.cluster.target)
     return listing(target.running_nodes(discovered(stack_name, known, nodes=members)), known) if target else Listing(why=ELSEWHERE)
 
 
@@ -62,10 +62,10 @@ def discovered(stack_name: str, known: Known, *, nodes: Mapping[str, tuple[str, 
     Args:
         nodes: node set → its hostnames; None: all node sets.
     """
-    every = {one["hosts"]["name"]: tuple(f"{one['hosts']['prefix']}-{number}" for number in range(int(one["hosts"]["count"]))) for one in node_sets(known.spec)}
+    every = {one.hosts.name: one.hosts.hostnames for one in known.cluster.node_sets}
     return Stack(
         name=stack_name,
-        region=known.spec["network"]["region"],
+        region=known.cluster.network.region,
         resources=known.resources,
         nodes=every if nodes is None else nodes,
         node_key=known.node_key,
@@ -76,12 +76,8 @@ def discovered(stack_name: str, known: Known, *, nodes: Mapping[str, tuple[str, 
 def groups(known: Known) -> Mapping[str, tuple[str, ...]]:
     """Give the groups whose hosts no record names, each with the names of all hosts that it can have."""
     recorded = {host.group for host in known.hosts}
-    all_groups = (node_set["hosts"] for node_set in node_sets(known.spec))
-    return {
-        group["name"]: tuple(f"{group['prefix']}-{number}" for number in range(int(group["count"])))
-        for group in all_groups
-        if group["count"] and group["name"] not in recorded
-    }
+    hosts = (node_set.hosts for node_set in known.cluster.node_sets)
+    return {group.name: group.hostnames for group in hosts if group.count and group.name not in recorded}
 
 
 def on_their_way(before: Listing, after: Listing, answers: Mapping[str, Mapping[str, str]], *, moment_s: float) -> dict[KnownHost, str]:

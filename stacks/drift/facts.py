@@ -51,7 +51,7 @@ def _finished(host: KnownHost) -> Any:
 def collect(known: Known, *, title: str) -> Seen:
     """Run the playbook that only looks."""
     begun = time.time()
-    variables = {host: {"drift_mounts": list(capability.mounts(known.spec, host.role)), "drift_homes": _homes(known, host)} for host in known.hosts}
+    variables = {host: {"drift_mounts": list(capability.mounts(known.cluster, host.role)), "drift_homes": _homes(known, host)} for host in known.hosts}
     outcome = play(known, PLAYBOOK, variables, title=title, keep=(HOST_TASK, SCHEDULER_TASK))
     by_name = {host.name: host for host in known.hosts}
     unreachable = {by_name[failure.host]: failure.message for failure in outcome.failures if failure.unreachable}
@@ -77,8 +77,8 @@ def teller_of(told: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _homes(known: Known, host: KnownHost) -> dict[str, dict[str, Any]]:
     """Name the users whose keys this host is asked for: homes are the same on all hosts, so one is asked."""
-    users, asked = known.spec["users"], ssh_keys.asked_host(known)
-    return {user["name"]: {"uid": int(user["uid"]), "home": ssh_keys.home(user)} for user in users} if host == asked else {}
+    users, asked = known.cluster.users, ssh_keys.asked_host(known)
+    return {user.name: {"uid": user.uid, "home": ssh_keys.home(user)} for user in users} if host == asked else {}
 
 
 def without(seen: Seen, left_out: Container[KnownHost]) -> Seen:

@@ -1,4 +1,4 @@
-"""What the stack's own record says: the cluster as it was resolved, its hosts, and the keys to look at them. Pure."""
+"""The stack's record: the resolved cluster, its hosts, and the keys to connect to them. Pure."""
 
 import dataclasses
 import datetime as dt
@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from blueprints.spec import upgrade
+from blueprints import spec
 
 SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key of Pulumi's form of a secret; with `--show-secrets` it holds the value as JSON text under `plaintext`."""
@@ -40,48 +40,51 @@ class KnownHost:
 class Known:
     """What is recorded of a stack. Holds secrets: it is never printed."""
 
-    spec: Mapping[str, Any]
-    """The resolved cluster, as `blueprints.spec.as_record` gives it."""
+    cluster: spec.ClusterSpec
+    """The cluster as it was resolved when the stack was last brought up."""
     hosts: tuple[KnownHost, ...]
     private_key: str
-    """OpenSSH private key with which hosts are looked at."""
+    """OpenSSH private key with which the check connects to hosts."""
     admin_public: str
     munge_key_sha256: str
     """Of the key in base64."""
     user_keys: Mapping[str, str]
-    """User → public key of the pair that the stack made."""
+    """User → public key of the pair that the stack created."""
     acceptance: tuple[Mapping[str, Any], ...]
     updated: dt.datetime | None
     """When the record was last written."""
     pending: tuple[str, ...]
-    """Names of resources that an interrupted update was making or changing."""
+    """Names of resources that an interrupted update was creating or changing."""
     resources: tuple[Mapping[str, Any], ...] = ()
     """What is recorded of each resource: `type`, `name`, `id`, `outputs`."""
     node_key: str = ""
     """Public SSH host key that compute nodes answer with where the stack gives one to all of them; empty: it doesn't."""
     node_key_since: dt.datetime | None = None
-    """When that key was made: nodes that were started before answer with another one."""
+    """When that key was created: nodes that started earlier answer with another one."""
 
 
 def read(exported: Mapping[str, Any]) -> Known:
     """Read what `pulumi stack export --show-secrets` gives.
 
     Raises:
-        NotUp: no `up` of the stack has come to its end.
+        NotUp: no `up` of the stack has finished, or another version wrote its record.
     """
     deployment = exported.get("deployment") or {}
     resources = [_plain(resource) for resource in deployment.get("resources") or []]
     outputs: Mapping[str, Any] = next((one.get("outputs") or {} for one in resources if one["type"] == STACK_TYPE), {})
     if not isinstance(outputs.get("spec"), Mapping) or not isinstance(outputs.get("inventory"), Mapping):
-        raise NotUp("no `up` of it has come to its end, so that neither cluster nor hosts are recorded")
+        raise NotUp("no `up` of it has finished, so that neither cluster nor hosts are recorded")
     made = {_name(one["urn"]): one for one in resources if one["type"] == SECRET_TYPE}
     secrets = {name: one.get("outputs") or {} for name, one in made.items()}
-    spec = upgrade(outputs["spec"])
+    try:
+        cluster = spec.from_record(outputs["spec"])
+    except spec.Unreadable as error:
+        raise NotUp(f"this version can't read the recorded cluster: {error}") from error
     munge = str(secrets.get("munge-key", {}).get("value", ""))
-    users = {user["name"]: str(secrets.get(f"user-{user['name']}-key", {}).get("public", "")) for user in spec["users"]}
+    users = {user.name: str(secrets.get(f"user-{user.name}-key", {}).get("public", "")) for user in cluster.users}
     return Known(
-        spec=spec,
-        hosts=tuple(_hosts(spec, outputs["inventory"])),
+        cluster=cluster,
+        hosts=tuple(_hosts(cluster, outputs["inventory"])),
         private_key=str(secrets.get("admin-key", {}).get("value", "")),
         admin_public=str(secrets.get("admin-key", {}).get("public", "")),
         munge_key_sha256=hashlib.sha256(munge.encode()).hexdigest() if munge else "",
@@ -99,21 +102,8 @@ def read(exported: Mapping[str, Any]) -> Known:
     )
 
 
-def groups(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Give the groups of hosts of a recorded cluster."""
-    schedulers = [spec[name] for name in ("slurm", "kubernetes") if spec.get(name)]
-    yield from (one["control"] for one in schedulers if one["control"])
-    yield spec["access"]
-    yield from (node_set["hosts"] for node_set in node_sets(spec))
-
-
-def node_sets(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Give the node sets of all schedulers of a recorded cluster."""
-    return [node_set for name in ("slurm", "kubernetes") if spec.get(name) for node_set in spec[name]["node_sets"]]
-
-
-def _hosts(spec: Mapping[str, Any], inventory: Mapping[str, Any]) -> Iterator[KnownHost]:
-    roles = {group["name"]: group["role"] for group in groups(spec)}
+def _hosts(cluster: spec.ClusterSpec, inventory: Mapping[str, Any]) -> Iterator[KnownHost]:
+    roles = {group.name: group.role for group in cluster.host_groups}
     for group, hosts in inventory.items():
         for host in hosts:
             way = {name: host[name] for name in ("jump", "jump_key") if host.get(name)}

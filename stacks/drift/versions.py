@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from blueprints import spec
 from blueprints.finding import Finding
 from blueprints.finding.subject import SoftwareVersion
 
@@ -19,19 +20,19 @@ JOBS_BRING = frozenset({"cuda", "nccl"})
 ANY = "any"
 
 
-def wanted(spec: Mapping[str, Any]) -> dict[str, str]:
+def wanted(cluster: spec.ClusterSpec) -> dict[str, str]:
     """Give what the profile asks for, by name."""
-    software = spec["software"]
-    named = {name: version for name, version in software.get("versions", ()) if isinstance(version, str)}
+    software = cluster.software
+    named = dict(software.versions)
     if "driver" in named:
         named["fabric_manager"] = named["driver"]  # they work in the same version alone
-    own = {"os": software["os"], "slurm": software["slurm"], "arch": software.get("arch", ANY)}
+    own = {"os": software.os, "slurm": software.slurm, "arch": software.arch}
     return {**named, **{name: version for name, version in own.items() if version and version != ANY}}
 
 
 def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
     """Compare each host with the profile; what the profile doesn't name is compared among the hosts of a group."""
-    asked = wanted(known.spec)
+    asked = wanted(known.cluster)
     told: set[tuple[str, str]] = set()
     for host, of_host in facts.items():
         for name, version in sorted(asked.items()):
@@ -42,7 +43,7 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
                     Code.VERSION,
                     SoftwareVersion(host.name, name),
                     f"{name} is not the software profile's",
-                    remedy=f"rebuild the host from the image of {known.spec['software']['profile']}, or change the profile and run `clusterwright up`",
+                    remedy=f"rebuild the host from the image of {known.cluster.software.profile}, or change the profile and run `clusterwright up`",
                     desired=version,
                     recorded=version,
                     actual=actual,
@@ -57,8 +58,8 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
 
 def unchecked(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Unchecked]:
     """Name what the profile asks for and no host could tell."""
-    simulated = bool(known.spec["simulated"])
-    for name in sorted(wanted(known.spec)):
+    simulated = bool(known.cluster.simulated)
+    for name in sorted(wanted(known.cluster)):
         silent = [host for host, of_host in facts.items() if name not in of_host["versions"]]
         if silent:
             why = "jobs bring it" if name in JOBS_BRING else "the host doesn't say"

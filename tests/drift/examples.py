@@ -29,7 +29,7 @@ def hosts() -> tuple[record.KnownHost, ...]:
 
 def known(**changes: Any) -> record.Known:
     whole = record.Known(
-        spec=clusters.recorded(),
+        cluster=clusters.resolved(),
         hosts=hosts(),
         private_key="a key",
         admin_public=ADMIN_KEY,

@@ -72,9 +72,9 @@ def test_hosts_that_are_off_and_those_on_their_way_are_named_with_the_reason() -
 
 
 def test_where_nobody_can_list_them_that_is_said() -> None:
-    elsewhere = dataclasses.replace(stack(), spec={**stack().spec, "target": "gcp"})
+    elsewhere = dataclasses.replace(stack(), cluster=dataclasses.replace(stack().cluster, target="gcp"))
     assert [one.why for one in elastic.unchecked(elsewhere, elastic.look("prod", elsewhere), {})] == [elastic.ELSEWHERE]
-    before_keys = dataclasses.replace(stack(), spec={**stack().spec, "target": "aws"})
+    before_keys = dataclasses.replace(stack(), cluster=dataclasses.replace(stack().cluster, target="aws"))
     assert [one.why for one in elastic.unchecked(before_keys, elastic.look("prod", before_keys), {})] == [discovery.NO_NODE_KEY]
     not_here = elastic.look("a-stack-that-is-not-on-this-machine", stack())
     assert "not on this machine" in not_here.why

@@ -1,9 +1,11 @@
 """Hosts compared with their records and with the cluster: nothing on a right one, one finding for each thing on a wrong one."""
 
+import dataclasses
 from typing import Any
 
 import pytest
 
+from blueprints import spec
 from blueprints.finding import Level
 from stacks.drift import capability, hosts, versions
 from stacks.drift.codes import Code
@@ -108,11 +110,12 @@ def test_what_else_is_seen_of_a_host(changes: dict[str, Any], expected: list[str
 
 
 def test_an_administrator_who_may_not_become_root_is_found() -> None:
-    spec = {**known().spec, "users": [{**known().spec["users"][0], "admin": True}]}
-    [one] = hosts.findings(TRAIN, facts(), known(spec=spec), moment_s=examples.NOW_S)
+    cluster = known().cluster
+    cluster = dataclasses.replace(cluster, users=tuple(dataclasses.replace(user, admin=True) for user in cluster.users))
+    [one] = hosts.findings(TRAIN, facts(), known(cluster=cluster), moment_s=examples.NOW_S)
     assert (str(one.code), one.place, texts(one).actual) == ("CW745", "train-0: administrator ada", "may not become root")
     there = facts(groups={"cluster-admin": "cluster-admin:x:61000:ada"})
-    assert list(hosts.findings(TRAIN, there, known(spec=spec), moment_s=examples.NOW_S)) == []
+    assert list(hosts.findings(TRAIN, there, known(cluster=cluster), moment_s=examples.NOW_S)) == []
 
 
 def test_a_strangers_key_is_named_without_showing_it() -> None:
@@ -149,25 +152,30 @@ def test_what_the_profile_does_not_name_is_compared_among_hosts_of_a_group() -> 
     assert told(versions.findings(known(), seen)) == [("CW771", "train-0: cuda")], "the only host of its group has nothing to differ from"
 
 
+def with_versions(versions: dict[str, str]) -> spec.ClusterSpec:
+    cluster = known().cluster
+    return dataclasses.replace(cluster, software=dataclasses.replace(cluster.software, versions=tuple(versions.items())))
+
+
 def test_versions_that_no_host_can_tell_are_unchecked() -> None:
-    spec = {**known().spec, "software": {**known().spec["software"], "versions": [["driver", "570"], ["kernel", "6.12"]]}}
-    found = [(one.where, one.why) for one in versions.unchecked(known(spec=spec), examples.all_facts())]
+    cluster = with_versions({"driver": "570", "kernel": "6.12"})
+    found = [(one.where, one.why) for one in versions.unchecked(known(cluster=cluster), examples.all_facts())]
     assert found == [("all hosts: driver", "simulated hosts don't have it"), ("all hosts: fabric_manager", "simulated hosts don't have it")]
 
 
 def test_what_goes_with_the_kernel_is_compared_with_what_was_baked() -> None:
     baked = {"kernel": "6.8.0-1063-aws", "driver": "580.178.04", "nccl": "2.30.4", "efa_installer": "1.50.0", "lustre_client": "2.15.6-1fsx34"}
-    spec = {**known().spec, "simulated": [], "software": {**known().spec["software"], "versions": [list(pair) for pair in baked.items()]}}
+    cluster = dataclasses.replace(with_versions(baked), simulated=())
     good = {**facts()["versions"], **baked, "fabric_manager": "580.178.04"}
     del good["nccl"]
     seen = {host: {**of_host, "versions": dict(good)} for host, of_host in examples.all_facts().items()}
-    assert told(versions.findings(known(spec=spec), seen)) == []
-    assert [(one.where, one.why) for one in versions.unchecked(known(spec=spec), seen)] == [("all hosts: nccl", "jobs bring it")]
+    assert told(versions.findings(known(cluster=cluster), seen)) == []
+    assert [(one.where, one.why) for one in versions.unchecked(known(cluster=cluster), seen)] == [("all hosts: nccl", "jobs bring it")]
     host = next(host for host in seen if host.name == "train-1")
     moved = {"kernel": "6.8.0-1064-aws", "lustre_client": "none for this kernel", "fabric_manager": "580.159.03"}
     for name, version in moved.items():
         changed = {**seen, host: {**seen[host], "versions": {**good, name: version}}}
-        assert told(versions.findings(known(spec=spec), changed)) == [("CW770", f"train-1: {name}")], name
+        assert told(versions.findings(known(cluster=cluster), changed)) == [("CW770", f"train-1: {name}")], name
 
 
 def devices(**changes: Any) -> dict[str, Any]:
@@ -214,10 +222,10 @@ PORTS = [
 
 @pytest.mark.parametrize(("nics", "expected"), PORTS)
 def test_interfaces_of_the_fabric_are_counted_and_compared(nics: dict[str, Any], expected: list[str]) -> None:
-    spec = known().spec
-    node_set = {**spec["slurm"]["node_sets"][0], "fabric": {"nics": 2}}
+    fabric = spec.Fabric("ib-ndr", "InfiniBand NDR", required=True, nics=2, gbps_per_gpu=400, plugin="", environment=(), log_line="", expected=None)
+    cluster = known().cluster.with_node_sets(lambda node_set: dataclasses.replace(node_set, fabric=fabric))
     seen = examples.all_facts(train_0={"nics": nics}, train_1={"nics": {"mlx5_0:1": port(), "mlx5_1:1": port()}})
-    assert [" ".join(one) for one in told(capability.findings(known(spec={**spec, "slurm": {**spec["slurm"], "node_sets": [node_set]}}), seen))] == expected
+    assert [" ".join(one) for one in told(capability.findings(known(cluster=cluster), seen))] == expected
 
 
 def test_what_acceptance_did_not_reach_is_a_finding_when_asked_for() -> None:

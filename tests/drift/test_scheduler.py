@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
+from blueprints import spec
 from stacks.drift import facts, slurm
 from stacks.drift.report import texts
 from stacks.drift.slurm import daemons, parse
-from tests.drift.examples import known, told
-from tests.playbooks import templates
+from tests.drift.examples import told
+from tests.playbooks import clusters, templates
 
-SPEC = known().spec
+SPEC = clusters.recorded()
 CONF = templates.render("slurm.conf.j2", role="slurm_config", spec=SPEC, host={"cgroup": "v2"})
 CONFIG = """\
 Configuration data as of 2026-11-21T20:29:01
@@ -63,8 +64,8 @@ def answers(**changes: str | dict[str, str]) -> dict[str, dict[str, str]]:
     return {name: text if isinstance(text, dict) else {"text": text} for name, text in {**whole, **changes}.items()}
 
 
-def found(spec: Any = SPEC, **changes: str | dict[str, str]) -> list[str]:
-    return [" ".join(one) for one in told(slurm.findings(answers(**changes), {"/etc/slurm/slurm.conf": CONF}, spec)[0])]
+def found(record: Any = SPEC, **changes: str | dict[str, str]) -> list[str]:
+    return [" ".join(one) for one in told(slurm.findings(answers(**changes), {"/etc/slurm/slurm.conf": CONF}, spec.from_record(record))[0])]
 
 
 def test_a_scheduler_as_configured_has_no_findings() -> None:
@@ -132,18 +133,21 @@ def test_each_difference_is_one_finding(changes: dict[str, Any], expected: list[
 
 def test_a_node_that_is_powered_down_and_not_shown_is_no_drift() -> None:
     conf = CONF.replace("State=UNKNOWN", "State=CLOUD")
-    assert slurm.findings(answers(nodes=NODE.format(name="train-0", state="IDLE+CLOUD", more="")), {"/etc/slurm/slurm.conf": conf}, SPEC)[0] == []
+    assert (
+        slurm.findings(answers(nodes=NODE.format(name="train-0", state="IDLE+CLOUD", more="")), {"/etc/slurm/slurm.conf": conf}, spec.from_record(SPEC))[0]
+        == []
+    )
 
 
 def test_who_drained_a_node_and_why_is_said() -> None:
     drained = nodes("IDLE+DRAIN", "Reason=bad fan [ada@2026-11-21T20:00:00]")
-    [one] = slurm.findings(answers(nodes=drained), {"/etc/slurm/slurm.conf": CONF}, SPEC)[0]
+    [one] = slurm.findings(answers(nodes=drained), {"/etc/slurm/slurm.conf": CONF}, spec.from_record(SPEC))[0]
     assert one.what == "the node takes no jobs: it was drained by ada at 2026-11-21T20:00:00 (bad fan)"
 
 
 def test_what_a_node_lacks_is_said_as_what_it_is() -> None:
     short = nodes("DOWN*", "Reason=clusterwright: start guard: 7 of 8 GPUs: 8 on the PCI bus, 7 with the driver, 8 device files [root@2026-11-21T20:00:00]")
-    findings, unchecked = slurm.findings(answers(nodes=short), {"/etc/slurm/slurm.conf": CONF}, SPEC)
+    findings, unchecked = slurm.findings(answers(nodes=short), {"/etc/slurm/slurm.conf": CONF}, spec.from_record(SPEC))
     assert [one.what for one in findings] == [
         "the node takes no jobs, since it found less than it should have: 7 of 8 GPUs: 8 on the PCI bus, 7 with the driver, 8 device files"
     ]
@@ -151,7 +155,7 @@ def test_what_a_node_lacks_is_said_as_what_it_is() -> None:
 
 
 def test_what_could_not_be_asked_is_unchecked_and_no_finding() -> None:
-    findings, unchecked = slurm.findings(answers(associations={"error": "refused"}), {}, SPEC)
+    findings, unchecked = slurm.findings(answers(associations={"error": "refused"}), {}, spec.from_record(SPEC))
     assert told(findings) == [("CW750", "slurmdbd")]
     assert [one.where for one in unchecked] == ["configuration, nodes, partitions", "accounts, users and QOS"]
 
@@ -186,7 +190,7 @@ OF_PEOPLE = {
 
 def test_people_as_the_blueprint_has_them_are_no_drift() -> None:
     assert found(PEOPLE, **OF_PEOPLE) == []
-    assert slurm.findings(answers(**OF_PEOPLE), {slurm.CONF: CONF}, PEOPLE)[1] == []
+    assert slurm.findings(answers(**OF_PEOPLE), {slurm.CONF: CONF}, spec.from_record(PEOPLE))[1] == []
 
 
 def test_none_of_it_is_there_before_the_roles_have_set_it() -> None:
@@ -223,7 +227,7 @@ def test_what_was_set_by_hand_beside_the_blueprint_is_found(question: str, by_ha
 @pytest.mark.parametrize(("by_hand", "way"), [("gres/gpu=99,node=2", "clusterwright up"), ("cpu=5,node=2,gres/gpu=12", "sacctmgr modify account")])
 def test_who_takes_a_limit_back_is_said(by_hand: str, way: str) -> None:
     changed = OF_PEOPLE["associations"].replace("node=2,gres/gpu=12", by_hand)
-    [one] = slurm.findings(answers(**{**OF_PEOPLE, "associations": changed}), {slurm.CONF: CONF}, PEOPLE)[0]
+    [one] = slurm.findings(answers(**{**OF_PEOPLE, "associations": changed}), {slurm.CONF: CONF}, spec.from_record(PEOPLE))[0]
     assert way in one.remedy.split("`")[1]
     assert (texts(one).desired, texts(one).actual) == ("gres/gpu=12,node=2", by_hand)
 
@@ -260,7 +264,7 @@ TOPOLOGIES = [
 @pytest.mark.parametrize(("configured", "answer", "expected"), TOPOLOGIES)
 def test_the_network_as_the_scheduler_sees_it_is_the_configured_one(configured: str, answer: str, expected: list[str]) -> None:
     configuration = {slurm.CONF: CONF, **({slurm.TOPOLOGY_CONF: configured} if configured else {})}
-    found, _ = slurm.findings(answers(topology=answer), configuration, SPEC)
+    found, _ = slurm.findings(answers(topology=answer), configuration, spec.from_record(SPEC))
     assert [f"{one.code} {one.place}" for one in found] == expected
 
 
@@ -270,7 +274,7 @@ BROKEN = "Reason=clusterwright: train is held: 10 nodes in a row did not boot; l
 
 def test_what_the_elastic_program_does_by_itself_is_no_drift() -> None:
     lease = "ReservationName=clusterwright-lease-train StartTime=now EndTime=later Nodes=train-0 Users=root\n"
-    found, unchecked = slurm.findings(answers(nodes=nodes("DOWN+CLOUD", HELD), reservations=lease), {slurm.CONF: CONF}, SPEC)
+    found, unchecked = slurm.findings(answers(nodes=nodes("DOWN+CLOUD", HELD), reservations=lease), {slurm.CONF: CONF}, spec.from_record(SPEC))
     assert found == []
     assert [(one.where, one.why) for one in unchecked if one.where.startswith("node")] == [
         ("node train-1", "the elastic program keeps it out: train is held until 21 Nov 23:00 UTC: no capacity")
@@ -292,14 +296,13 @@ LEASE = "ReservationName=clusterwright-lease-train StartTime=now EndTime=later N
 )
 def test_a_block_whose_end_nothing_reserves_is_drift(target: str, kind: str, reservations: str | dict[str, str], expected: list[tuple[str, str]]) -> None:
     bought = [{**one, "capacity": {"kind": kind, "id": "cr-1"}} for one in SPEC["slurm"]["node_sets"]]
-    found, _ = slurm.findings(
-        answers(reservations=reservations), {slurm.CONF: CONF}, {**SPEC, "target": target, "slurm": {**SPEC["slurm"], "node_sets": bought}}
-    )
+    cluster = spec.from_record({**SPEC, "target": target, "slurm": {**SPEC["slurm"], "node_sets": bought}})
+    found, _ = slurm.findings(answers(reservations=reservations), {slurm.CONF: CONF}, cluster)
     assert [one for one in told(found) if one[0] == "CW748"] == expected
 
 
 def test_what_the_elastic_program_leaves_to_somebody_is() -> None:
-    found, _ = slurm.findings(answers(nodes=nodes("DOWN+CLOUD", BROKEN)), {slurm.CONF: CONF}, SPEC)
+    found, _ = slurm.findings(answers(nodes=nodes("DOWN+CLOUD", BROKEN)), {slurm.CONF: CONF}, spec.from_record(SPEC))
     assert told(found) == [("CW756", "node train-1: down")]
 
 
@@ -330,7 +333,7 @@ def pair(first: str, second: str) -> tuple[dict[str, dict[str, str]], dict[str, 
     ],
 )
 def test_of_two_controllers_each_has_to_answer(first: str, second: str, silent: list[tuple[str, str]]) -> None:
-    found, _ = slurm.findings(*pair(first, second), TWO)
+    found, _ = slurm.findings(*pair(first, second), spec.from_record(TWO))
     assert told(found) == silent
 
 
@@ -350,5 +353,5 @@ def test_the_controller_that_serves_is_believed_and_else_one_that_answers(gave: 
 
 @pytest.mark.parametrize(("serving", "said"), [((), False), (("control-0",), False), (("control-1",), True)])
 def test_a_second_controller_that_serves_is_told_and_no_drift(serving: tuple[str, ...], said: bool) -> None:
-    told_of = [one.where for one in daemons.taken_over(TWO, serving)]
+    told_of = [one.where for one in daemons.taken_over(spec.from_record(TWO), serving)]
     assert told_of == (["which controller serves"] if said else [])

@@ -32,7 +32,7 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
     yield from packages.findings(name, facts)
     yield from units.findings(name, facts["units"])
     yield from kernel.findings(name, facts)
-    if known.spec["users"]:
+    if known.cluster.users:
         yield from users.findings(name, facts["users"], known)
         yield from users.administrators(name, facts["groups"], known)
     yield from ssh_keys.of_root(name, facts["root_keys"], known)

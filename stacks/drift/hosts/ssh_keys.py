@@ -1,8 +1,8 @@
 """SSH keys that may log in: as root, and as the cluster's users. Pure."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from blueprints import spec
 from blueprints.finding import Finding
 from blueprints.finding.subject import RootKey, UserKey
 
@@ -33,22 +33,20 @@ def of_root(host: str, lines: list[str], known: Known) -> Iterator[Finding]:
 
 def of_users(blocks: Mapping[str, list[str] | None], known: Known) -> Iterator[Finding]:
     """Compare the keys that the stack put into users' homes. A home that is missing shows as a missing mount."""
-    for user in known.spec["users"]:
-        lines = blocks.get(user["name"])
+    for user in known.cluster.users:
+        lines = blocks.get(user.name)
         if lines is None:
             continue
-        wanted = {_key(line) for line in (*user["ssh_keys"], known.user_keys.get(user["name"], "")) if line.strip()}
+        wanted = {_key(line) for line in (*user.ssh_keys, known.user_keys.get(user.name, "")) if line.strip()}
         present = {_key(line) for line in lines}
         path = f"{home(user)}/.ssh/authorized_keys"
         for key in sorted(wanted - present):
             remedy = "`clusterwright up` writes it again when it configures the controller"
             what = "the stack's key of this user is gone: the user may not be able to log in"
-            yield drift(Code.USER_KEY, UserKey(user["name"], _end(key)), what, remedy=remedy, desired=f"in {path}", recorded=f"in {path}")
+            yield drift(Code.USER_KEY, UserKey(user.name, _end(key)), what, remedy=remedy, desired=f"in {path}", recorded=f"in {path}")
         for key in sorted(present - wanted):
             what = "a key that is not the stack's is in the stack's block: whoever has it may log in as this user"
-            yield drift(
-                Code.USER_KEY, UserKey(user["name"], _end(key)), what, remedy=f"remove the line from {path}, or add the key to the blueprint", actual=key
-            )
+            yield drift(Code.USER_KEY, UserKey(user.name, _end(key)), what, remedy=f"remove the line from {path}, or add the key to the blueprint", actual=key)
 
 
 def asked_host(known: Known) -> KnownHost | None:
@@ -57,8 +55,8 @@ def asked_host(known: Known) -> KnownHost | None:
     return next(iter(in_order), None)
 
 
-def home(user: Mapping[str, Any]) -> str:
-    return f"{role_defaults.defaults('users')['users_home']}/{user['name']}"
+def home(user: spec.User) -> str:
+    return f"{role_defaults.defaults('users')['users_home']}/{user.name}"
 
 
 def _end(key: str) -> str:

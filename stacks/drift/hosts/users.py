@@ -16,7 +16,7 @@ RESTORED = "`clusterwright up` writes the cluster's {table} again when it config
 def findings(host: str, present: Mapping[str, str], known: Known) -> Iterator[Finding]:
     """Compare the users that a host knows, as lines of passwd(5), with the blueprint's."""
     home, shell = role_defaults.defaults("users")["users_home"], role_defaults.defaults("users")["users_shell"]
-    wanted = {user["name"]: f"{user['name']}:x:{int(user['uid'])}:{int(user['uid'])}::{home}/{user['name']}:{shell}" for user in known.spec["users"]}
+    wanted = {user.name: f"{user.name}:x:{user.uid}:{user.uid}::{home}/{user.name}:{shell}" for user in known.cluster.users}
     remedy = RESTORED.format(table="users")
     for name in sorted({*wanted, *present}):
         subject, line = HostUser(host, name), wanted.get(name)
@@ -33,7 +33,7 @@ def findings(host: str, present: Mapping[str, str], known: Known) -> Iterator[Fi
 def administrators(host: str, groups: Mapping[str, str], known: Known) -> Iterator[Finding]:
     """Compare who may become root, by lines of group(5), with the blueprint."""
     line = groups.get(role_defaults.defaults("users")["users_admin_group"]["name"], "")
-    wanted = {user["name"] for user in known.spec["users"] if user.get("admin")}
+    wanted = {user.name for user in known.cluster.users if user.admin}
     present = {name for name in line.rpartition(":")[2].split(",") if name}
     remedy = RESTORED.format(table="groups")
     for name in sorted(wanted ^ present):

@@ -4,8 +4,8 @@ Configured is the slurm.conf that the roles wrote (the controller's host keeps a
 """
 
 from collections.abc import Mapping
-from typing import Any
 
+from blueprints import spec
 from blueprints.finding import Finding
 from blueprints.finding.subject import Daemon
 
@@ -19,7 +19,7 @@ OF_ACCOUNTING = ("associations", "accounts", "users", "qos")
 """Questions that slurmdbd answers."""
 
 
-def findings(answers: Mapping[str, Mapping[str, str]], configuration: Mapping[str, str], spec: Mapping[str, Any]) -> tuple[list[Finding], list[Unchecked]]:
+def findings(answers: Mapping[str, Mapping[str, str]], configuration: Mapping[str, str], cluster: spec.ClusterSpec) -> tuple[list[Finding], list[Unchecked]]:
     """Compare what was configured with what the daemons answered.
 
     Args:
@@ -45,11 +45,11 @@ def findings(answers: Mapping[str, Mapping[str, str]], configuration: Mapping[st
     reserved = parse.parse_records(answers["reservations"].get("text", ""), "ReservationName")
     found += reservations.findings(reserved)
     if "text" in answers["reservations"]:
-        found += reservations.leases(spec, reserved)
+        found += reservations.leases(cluster, reserved)
     errors = [answers[name]["error"] for name in OF_ACCOUNTING if "error" in answers[name]]
     if errors:
         found.append(daemons.silent(Daemon("slurmdbd"), errors[0]))
         unchecked.append(Unchecked(Layer.SCHEDULER, "accounts, users and QOS", "slurmdbd does not answer"))
     else:
-        found += accounting.findings(answers, spec)
+        found += accounting.findings(answers, cluster)
     return found, unchecked

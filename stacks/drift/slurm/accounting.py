@@ -3,8 +3,8 @@
 import dataclasses
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
+from blueprints import spec
 from blueprints.finding import Finding
 from blueprints.finding.subject import Membership, ObjectKind, SchedulerObject
 
@@ -33,20 +33,20 @@ SET_NAMES = {"parentname": "parent"}
 """What sacctmgr calls a field when it sets it, where it lists it under another name."""
 
 
-def findings(answers: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Finding]:
+def findings(answers: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
     """Compare accounts, members, limits, rights and QOS."""
-    rows = [row for row in parse.parse_rows(answers["associations"]["text"], *ASSOCIATION) if row["cluster"] == spec["name"]]
+    rows = [row for row in parse.parse_rows(answers["associations"]["text"], *ASSOCIATION) if row["cluster"] == cluster.name]
     described = {row["account"]: row for row in parse.parse_rows(answers["accounts"]["text"], "account", "description", "organization")}
     users = {row["user"]: row for row in parse.parse_rows(answers["users"]["text"], "user", "default", "admin")}
-    yield from _accounts(rows, described, spec)
-    yield from _members(rows, spec)
-    yield from _limits(rows, spec)
-    yield from _users(users, spec)
-    yield from _qos({row["name"]: row for row in parse.parse_rows(answers["qos"]["text"], *QOS)}, spec)
+    yield from _accounts(rows, described, cluster)
+    yield from _members(rows, cluster)
+    yield from _limits(rows, cluster)
+    yield from _users(users, cluster)
+    yield from _qos({row["name"]: row for row in parse.parse_rows(answers["qos"]["text"], *QOS)}, cluster)
 
 
-def _accounts(rows: list[dict[str, str]], described: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Finding]:
-    wanted = {account["name"]: account for account in spec["accounts"]}
+def _accounts(rows: list[dict[str, str]], described: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
+    wanted = {account.name: account for account in cluster.accounts}
     present = {row["account"] for row in rows} - {BUILT_IN_ACCOUNT}
     organization = role_defaults.defaults("accounting")["accounting_organization"]
     for name in sorted({*wanted, *present}):
@@ -56,16 +56,16 @@ def _accounts(rows: list[dict[str, str]], described: Mapping[str, Mapping[str, s
             remedy = f"add it to the blueprint, or `{shlex.join(['sacctmgr', 'delete', 'account', 'where', f'name={name}'])}`"
             yield drift(Code.ACCOUNT_ADDED, _account(name), "the account was added by hand", remedy=remedy, actual=described.get(name, {}).get("description"))
         else:
-            for field, value in (("description", wanted[name]["description"].lower()), ("organization", organization.lower())):
+            for field, value in (("description", wanted[name].description.lower()), ("organization", organization.lower())):
                 actual = described.get(name, {}).get(field)
                 if actual is not None and actual.lower() != value:  # sacctmgr keeps text in lower case
                     what = f"the account has another {field}"
                     yield drift(Code.ACCOUNT_CHANGED, _account(name, field), what, remedy=UP, desired=value, recorded=value, actual=actual)
 
 
-def _members(rows: list[dict[str, str]], spec: Mapping[str, Any]) -> Iterator[Finding]:
-    wanted = {(account["name"], user) for account in spec["accounts"] for user in account["users"]}
-    listed = {account["name"] for account in spec["accounts"]}
+def _members(rows: list[dict[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
+    wanted = {(account.name, user) for account in cluster.accounts for user in account.users}
+    listed = {account.name for account in cluster.accounts}
     present = {(row["account"], row["user"]) for row in rows if row["user"] and row["account"] != BUILT_IN_ACCOUNT}
     accounts = {row["account"] for row in rows}
     for account, user in sorted(wanted - present):
@@ -82,47 +82,47 @@ def _account(name: str, field: str = "") -> SchedulerObject:
     return SchedulerObject(ObjectKind.ACCOUNT, name, field)
 
 
-def _limits(rows: list[dict[str, str]], spec: Mapping[str, Any]) -> Iterator[Finding]:
-    accounts = {account["name"]: account for account in spec["accounts"]}
+def _limits(rows: list[dict[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
+    accounts = {account.name: account for account in cluster.accounts}
     for row in rows:
         if row["account"] not in accounts:
             continue
         account, user = row["account"], row["user"]
         if user:
-            command = ["sacctmgr", "modify", "user", "where", f"name={user}", f"account={account}", f"cluster={spec['name']}"]
+            command = ["sacctmgr", "modify", "user", "where", f"name={user}", f"account={account}", f"cluster={cluster.name}"]
             yield from _differences(Code.ACCOUNT_CHANGED, Membership(account, user), NO_LIMITS, row, own=(), command=command)
         else:
-            command = ["sacctmgr", "modify", "account", "where", f"name={account}", f"cluster={spec['name']}"]
-            wanted = _wanted_of_account(accounts[account], spec)
+            command = ["sacctmgr", "modify", "account", "where", f"name={account}", f"cluster={cluster.name}"]
+            wanted = _wanted_of_account(accounts[account], cluster)
             yield from _differences(Code.ACCOUNT_CHANGED, _account(account), wanted, row, own=ACCOUNT_FIELDS, command=command)
 
 
-def _wanted_of_account(account: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, str]:
-    limits = {"gres/gpu": account.get("most_gpus"), "node": account.get("most_nodes")}
-    qualities = _qualities(account, spec)
+def _wanted_of_account(account: spec.Account, cluster: spec.ClusterSpec) -> dict[str, str]:
+    limits = {"gres/gpu": account.most_gpus, "node": account.most_nodes}
+    qualities = _qualities(account, cluster)
     return {
         **NO_LIMITS,
-        "parentname": account.get("parent") or BUILT_IN_ACCOUNT,
-        "fairshare": str(account.get("share") or 1),
+        "parentname": account.parent or BUILT_IN_ACCOUNT,
+        "fairshare": str(account.share),
         "grptres": ",".join(f"{name}={limit}" for name, limit in limits.items() if limit is not None),
-        "grpjobs": _number(account.get("most_jobs")),
+        "grpjobs": _number(account.most_jobs),
         "qos": ",".join(qualities),
         "defaultqos": qualities[0] if qualities else "",
     }
 
 
-def _qualities(account: Mapping[str, Any], spec: Mapping[str, Any]) -> Sequence[str]:
+def _qualities(account: spec.Account, cluster: spec.ClusterSpec) -> Sequence[str]:
     """Give the QOS that jobs of an account may have, the default first: its own, else those of the account above it, else all; none where the blueprint names none."""
-    by_name = {one["name"]: one for one in spec["accounts"]}
-    named = spec["slurm"]["qos"]
-    if not named and not any(one.get("qos") for one in spec["accounts"]):
+    by_name = {one.name: one for one in cluster.accounts}
+    named = cluster.slurm.qos if cluster.slurm else ()
+    if not named and not any(one.qos for one in cluster.accounts):
         return ()
-    above: Mapping[str, Any] | None = account
+    above: spec.Account | None = account
     while above:
-        if above.get("qos"):
-            return tuple(above["qos"])
-        above = by_name.get(above.get("parent") or "")
-    return (BUILT_IN_QOS, *(qos["name"] for qos in named))
+        if above.qos:
+            return above.qos
+        above = by_name.get(above.parent or "")
+    return (BUILT_IN_QOS, *(qos.name for qos in named))
 
 
 def _differences(
@@ -184,31 +184,31 @@ def _number(limit: int | None) -> str:
     return "" if limit is None else str(limit)
 
 
-def _users(present: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Finding]:
-    for user in spec["users"]:
-        row = present.get(user["name"])
+def _users(present: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
+    for user in cluster.users:
+        row = present.get(user.name)
         if row is None:
             continue  # without an account there is no user either; the finding about the account covers it
-        if row["default"] != user["default_account"]:
+        if row["default"] != user.default_account:
             what = "jobs of this user count for another account by default"
-            subject = SchedulerObject(ObjectKind.USER, user["name"], "default account")
+            subject = SchedulerObject(ObjectKind.USER, user.name, "default account")
             yield drift(
                 Code.ACCOUNT_CHANGED,
                 subject,
                 what,
                 remedy=UP,
-                desired=user["default_account"],
-                recorded=user["default_account"],
+                desired=user.default_account,
+                recorded=user.default_account,
                 actual=row["default"],
             )
-    admins = {user["name"] for user in spec["users"] if user.get("admin")}
+    admins = {user.name for user in cluster.users if user.admin}
     for name, row in sorted(present.items()):
         desired, actual = ADMINISTRATOR if name in admins else NO_RIGHTS, row["admin"] or NO_RIGHTS
         if name == BUILT_IN_ACCOUNT or actual == desired:
             continue
         what = "the user may not administer the scheduler" if desired == ADMINISTRATOR else "the user may change accounting"
         by_hand = f"`{shlex.join(['sacctmgr', 'modify', 'user', 'where', f'name={name}', 'set', f'adminlevel={desired}'])}` on the controller"
-        own = name in {user["name"] for user in spec["users"]} and ADMINISTRATOR in (desired, actual)
+        own = name in {user.name for user in cluster.users} and ADMINISTRATOR in (desired, actual)
         yield drift(
             Code.ADMIN_LEVEL,
             SchedulerObject(ObjectKind.USER, name, "admin level"),
@@ -220,8 +220,8 @@ def _users(present: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) ->
         )
 
 
-def _qos(present: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> Iterator[Finding]:
-    named = {qos["name"]: qos for qos in spec["slurm"]["qos"]}
+def _qos(present: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
+    named = {qos.name: qos for qos in (cluster.slurm.qos if cluster.slurm else ())}
     for name in sorted({BUILT_IN_QOS, *named, *present}):
         subject = SchedulerObject(ObjectKind.QOS, name)
         command = ["sacctmgr", "modify", "qos", "where", f"name={name}"]
@@ -238,13 +238,13 @@ def _qos(present: Mapping[str, Mapping[str, str]], spec: Mapping[str, Any]) -> I
             yield drift(Code.QOS_ADDED, subject, "the QOS was added by hand", remedy=remedy, actual=actual)
 
 
-def _wanted_of_qos(qos: Mapping[str, Any]) -> dict[str, str]:
-    gpus = qos["gpus_per_user"]
+def _wanted_of_qos(qos: spec.Qos) -> dict[str, str]:
+    gpus = qos.gpus_per_user
     return {
         **NO_QOS_LIMITS,
-        "priority": str(qos["priority"]),
-        "maxwall": "" if qos["max_time"] == "UNLIMITED" else qos["max_time"],
+        "priority": str(qos.priority),
+        "maxwall": "" if qos.max_time == "UNLIMITED" else qos.max_time,
         "maxtrespu": "" if gpus is None else f"gres/gpu={gpus}",
-        "maxjobspu": _number(qos["jobs_per_user"]),
-        "preempt": ",".join(qos["preempts"]),
+        "maxjobspu": _number(qos.jobs_per_user),
+        "preempt": ",".join(qos.preempts),
     }

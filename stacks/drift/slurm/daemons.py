@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from blueprints import spec
 from blueprints.finding import Finding
 from blueprints.finding.subject import Daemon
 
@@ -14,10 +14,10 @@ from ..report import Unchecked, drift
 PINGED = re.compile(r"^Slurmctld\(\S+\) at (\S+) is DOWN", re.MULTILINE)
 
 
-def controllers(spec: Mapping[str, Any]) -> Sequence[str]:
+def controllers(cluster: spec.ClusterSpec) -> Sequence[str]:
     """Name the hosts that run Slurm's controllers; empty where the cloud runs Slurm or nothing does."""
-    control = (spec["slurm"] or {}).get("control")
-    return [] if control is None else [f"{control['prefix']}-{number}" for number in range(int(control["count"]))]
+    control = cluster.slurm.control if cluster.slurm else None
+    return control.hostnames if control else ()
 
 
 def silence(answers: Mapping[str, Mapping[str, str]]) -> str:
@@ -50,9 +50,9 @@ def standby(ping: str) -> Iterator[Finding]:
         yield silent(Daemon("slurmctld", host), "no answer; this controller would not take over from the other one")
 
 
-def taken_over(spec: Mapping[str, Any], serving: Sequence[str]) -> Iterator[Unchecked]:
+def taken_over(cluster: spec.ClusterSpec, serving: Sequence[str]) -> Iterator[Unchecked]:
     """Mention that the second of two controllers serves. This is no drift."""
-    first, *others = controllers(spec) or ("",)
+    first, *others = controllers(cluster) or ("",)
     if serving and first not in serving and set(serving) <= set(others):
         why = f"{', '.join(serving)} serves in the place of {first}, which serves again as soon as its slurmctld runs; this is no drift"
         yield Unchecked(Layer.SCHEDULER, "which controller serves", why)

@@ -1,8 +1,8 @@
 """Reservations: those that somebody made, and those that keep jobs off capacity that ends. Pure."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from blueprints import spec
 from blueprints.finding import Finding
 from blueprints.finding.subject import ObjectKind, SchedulerObject
 from components import registry
@@ -24,16 +24,16 @@ def findings(live: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
         yield drift(Code.RESERVATION, SchedulerObject(ObjectKind.RESERVATION, name), what, remedy=remedy, actual=fields.get("Users") or fields.get("Accounts"))
 
 
-def leases(spec: Mapping[str, Any], live: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
+def leases(cluster: spec.ClusterSpec, live: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
     """Find blocks of capacity without a reservation at their end; the elastic program makes one when it first sees the block."""
-    target = registry.discovery(spec["target"])
+    target = registry.discovery(cluster.target)
     if target is None or not target.leases_end:
         return
-    for node_set in spec["slurm"]["node_sets"]:
-        name = f"{OWN}{node_set['hosts']['name']}"
-        is_leased = node_set["capacity"]["kind"] == "block" and node_set["capacity"].get("id") and node_set["hosts"]["count"]
-        if is_leased and node_set["partition"] and name not in live:
-            what = f"Slurm has no reservation {name}: jobs may start that outlive the capacity {node_set['capacity']['id']} and are killed when it ends"
+    for node_set in cluster.slurm.node_sets if cluster.slurm else ():
+        name, capacity = f"{OWN}{node_set.hosts.name}", node_set.capacity
+        is_leased = capacity.kind == "block" and capacity.id and node_set.hosts.count
+        if is_leased and node_set.partition and name not in live:
+            what = f"Slurm has no reservation {name}: jobs may start that outlive the capacity {capacity.id} and are killed when it ends"
             remedy = "`journalctl -t clusterwright-elastic` on the controller shows why it could not be made"
             subject = SchedulerObject(ObjectKind.RESERVATION, name)
             yield drift(Code.LEASE_UNRESERVED, subject, what, remedy=remedy, desired="from the end of the capacity on")
