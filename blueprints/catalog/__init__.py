@@ -12,11 +12,12 @@ from .prices import Price, StoragePrice, price, prices, service_price, storage_p
 from .quotas import Quota, quota_for, quotas, quotas_for, storage_quota_for
 from .software import Profile, profile, profile_names, software, software_names
 from .sources import Source, source, sources
-from .storage import Rate, Run, StorageClass, Tier, storage_class, storage_classes
+from .storage import Addresses, Rate, Run, StorageClass, Tier, storage_class, storage_classes
 from .targets import ControlSize, Managed, Networks, Target, target, target_names
 
 __all__ = [
     "Accelerator",
+    "Addresses",
     "Condition",
     "ControlSize",
     "Expectation",

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -55,6 +56,21 @@ class Rate:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Addresses:
+    """Addresses of the hosts' subnets that one file system takes."""
+
+    each: int
+    each_zone: bool
+    """In every zone where hosts are; otherwise in the first."""
+    gib_of_one: int | None
+    """A further one for each part of this size; None: none."""
+    source: str
+
+    def count(self, size_gib: float | None) -> int:
+        return self.each + (math.ceil(size_gib / self.gib_of_one) if self.gib_of_one and size_gib else 0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class StorageClass:
     name: str
     target: str
@@ -69,6 +85,8 @@ class StorageClass:
     metadata_iops: tuple[Run, ...]
     iops: Rate | None
     throughput_mibs: Rate | None
+    addresses: Addresses | None
+    """What it takes of the hosts' subnets; None: nothing, or nothing is known of it."""
     zonal: bool
     """True: it is reached at full speed, or at all, from one zone only."""
     encrypted: str
@@ -152,6 +170,7 @@ def _storage_class(name: str, target: str, entry: Mapping[str, Any]) -> StorageC
     quotas, backups = entry.get("user_quotas", {}), entry.get("linked_backups", {})
     read: dict[str, Any] = {
         "sizes": sizes,
+        "addresses": _addresses(entry.get("addresses")),
         "tiers": tuple(_tier(tier, sizes) for tier in entry.get("tiers", ())),
         "default_mbs_per_tib": entry.get("default_mbs_per_tib"),
         "metadata_iops": _runs(entry.get("metadata_iops", ())),
@@ -173,6 +192,12 @@ def _tier(entry: Mapping[str, Any], sizes: tuple[Run, ...]) -> Tier:
 
 def _runs(entries: Sequence[Mapping[str, int]]) -> tuple[Run, ...]:
     return tuple(Run(first=entry["from"], last=entry.get("to"), step=entry["step"]) for entry in entries)
+
+
+def _addresses(entry: Mapping[str, Any] | None) -> Addresses | None:
+    if entry is None:
+        return None
+    return Addresses(entry["each"], entry.get("each_zone", False), entry.get("gib_of_one"), entry["source"])
 
 
 def _rate(entry: Mapping[str, int] | None) -> Rate | None:

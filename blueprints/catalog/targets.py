@@ -41,6 +41,8 @@ class Networks:
     """For load balancers and the way out."""
     public_addresses: int
     """What each of these must hold."""
+    endpoints: int
+    """Services of the cloud that answer inside the network where the blueprint asks for that: each takes an address."""
     zones: Mapping[str, int]
     """In how many zones a service (`control`, `database`, `kubernetes`) wants subnets; one where it isn't named."""
     source: str

@@ -30,6 +30,8 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     architecture = (controllers or cluster.access).machine.arch
     if target is not None and blueprint.scheduler != _KUBERNETES:
         yield from _sizes(target, control, blueprint.nodes_of(_SLURM), architecture, source)
+    if target is not None and lookup.is_bought(cluster):
+        yield from _machines(cluster, blueprint, target, source)
     if control.highly_available and not control.managed and blueprint.accounting.database == "embedded" and blueprint.scheduler != _KUBERNETES:
         what = "there are two controllers, and the accounting database is on the first of them"
         why = (
@@ -74,3 +76,33 @@ def _sizes(target: catalog.Target, control: language.Control, nodes: int, archit
         why = "the scheduler holds every node and job in memory and answers all of them; on too small a host it answers late, and nodes are taken for lost"
         remedy = "write `size: auto`" + (f", which takes {fitting.machines[architecture]} here" if fitting else "")
         yield finding.Finding(_WARNING, Code.CONTROL_SMALL, where, what, why, remedy)
+
+
+def _machines(cluster: spec.ClusterSpec, blueprint: language.Blueprint, target: catalog.Target, source: Document) -> Iterator[finding.Finding]:
+    """Compare the machines that the blueprint names for hosts of its own with the software profile, and that of controllers with the usual one for as many nodes."""
+    named = {"control": (blueprint.control.machine, cluster.controllers), "access": (blueprint.access.machine, cluster.access.count)}
+    for section, (wanted, count) in named.items():
+        machine = catalog.machines(target.name).get(wanted or "")
+        if machine is None or not count:
+            continue
+        where = source.where(section, "machine")
+        if cluster.software.arch not in ("any", machine.arch):
+            what = f"{machine.name} has {machine.arch} processors, and the software profile `{cluster.software.profile}` is for {cluster.software.arch}"
+            why = "all hosts of a cluster start from images of one profile, whose programs run on one kind of processor"
+            remedy = f"choose a machine with {cluster.software.arch} processors, or leave `machine` out"
+            yield finding.Finding(finding.Level.ERROR, Code.ARCHITECTURES_MIXED, where, what, why, remedy)
+        elif section == "control":
+            yield from _small(machine, target, blueprint.nodes_of(_SLURM), where)
+
+
+def _small(machine: catalog.Machine, target: catalog.Target, nodes: int, where: finding.Position) -> Iterator[finding.Finding]:
+    size = target.control_size(nodes)
+    usual = catalog.machines(target.name).get(size.machines.get(machine.arch, "")) if size else None
+    if usual is None or (machine.memory_gib >= usual.memory_gib and machine.vcpus >= usual.vcpus):
+        return
+    what = f"{machine.name} has {machine.vcpus} processors and {machine.memory_gib:g} GiB of memory, and there can be {nodes} nodes"
+    why = (
+        "the scheduler holds every node and job in memory and answers all of them; on too small a host it answers late, and nodes are taken for lost; "
+        f"the usual machine for so many is {usual.name} with {usual.vcpus} processors and {usual.memory_gib:g} GiB ({catalog.source(target.control_source).title})"
+    )
+    yield finding.Finding(_WARNING, Code.CONTROL_SMALL, where, what, why, f"write `machine: {usual.name}` or a larger one, or leave it out")

@@ -53,7 +53,7 @@ IDENTIFIER = _form("identifier", values.IDENTIFIER)
 MIG_PROFILE = _form("MIG profile", values.MIG, "1g.10gb")
 FINDING_CODE = _form("code of a finding", values.CODE, "CW520")
 DOTTED_PATH = _form("place in the blueprint", values.DOTTED, "pools.train")
-_HIDING = rf"^(?:{_any_of(values.SYSTEM_FOLDERS)})(?:/|$)|^(?:{_any_of(values.PARENTS_ONLY)})$|/\.{{1,2}}(?:/|$)"
+_HIDING = rf"^(?:{_any_of((*values.SYSTEM_FOLDERS, *values.TAKEN_FOLDERS))})(?:/|$)|^(?:{_any_of(values.PARENTS_ONLY)})$|/\.{{1,2}}(?:/|$)"
 MOUNT_POINT = _form("mount point", values.MOUNT, "/shared", maxLength=values.MOUNT_LENGTH, **_but_for(_HIDING))
 _MINUTES = {"type": "integer", "minimum": 1, "maximum": values.LONGEST_TIME_S // 60}
 _WRITTEN = {"type": "string", "pattern": _whole(values.TIME_LIMIT)}

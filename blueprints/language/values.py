@@ -38,6 +38,8 @@ SYSTEM_FOLDERS = (
     *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/lost+found", "/proc"),
     *("/root", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var"),  # noqa: S108 - no file is made there
 )
+TAKEN_FOLDERS = ("/opt/amazon", "/opt/aws", "/opt/clusterwright", "/opt/nvidia", "/opt/slurm", "/snap")
+"""What images, packages and roles put outside of the system's own folders: EFA, tools of AWS, what controllers run, NVIDIA's tools, Slurm of services, Ubuntu's agents."""
 PARENTS_ONLY = ("/opt", "/srv", "/mnt", "/media")
 """Folders of the operating system where file systems are mounted below, never on top."""
 
@@ -198,9 +200,9 @@ def _time_s(text: str) -> int:
 
 def mount_point(text: str) -> str:
     """Check an absolute path where a file system can be mounted without hiding the operating system."""
-    if text == "/" or any(text == folder or text.startswith(f"{folder}/") for folder in SYSTEM_FOLDERS) or text in PARENTS_ONLY:
+    if text == "/" or any(text == folder or text.startswith(f"{folder}/") for folder in (*SYSTEM_FOLDERS, *TAKEN_FOLDERS)) or text in PARENTS_ONLY:
         what = f"nothing can be mounted at {display.quoted(text)}"
-        why = "it would hide what the operating system keeps there"
+        why = "a mount there would hide what the operating system, its packages or the cluster's own software keep there"
         raise Unfit(Code.MOUNT_RESERVED, what, why=why, remedy="choose a place such as /home, /shared or /scratch")
     if not MOUNT.fullmatch(text) or {".", ".."} & set(text.split("/")) or len(text) > MOUNT_LENGTH:
         why = "a mount point is an absolute path of letters, digits, `.`, `_` and `-`, with no slash at its end and no `..`"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .. import addresses, catalog, spec
 from ..codes import Code
-from . import network, place
+from . import network, place, taken
 from .case import Case
 
 _SHORTEST_PREFIX = 10
@@ -52,13 +52,15 @@ def _parts(case: Case, cluster: spec.ClusterSpec, *, own_hosts: int) -> tuple[Pa
     networks = case.target.networks
     if networks is None:
         return ()
-    carried = Counter({(network.CLUSTER, 0): own_hosts})
+    carried = Counter({(network.CLUSTER, 0): own_hosts + taken.in_first_zone(case, networks, cluster)})
     for node_set in cluster.node_sets:
         carried.update({key: count * node_set.hosts.count for key, count in _by_subnet(node_set.hosts.machine.nics, networks).items()})
     services = _services(case, cluster)
     nodes = Part("cluster", network.CLUSTER, 0, carried.pop((network.CLUSTER, 0)), grows=True)
     zones = max([1, *(networks.zones.get(service, 1) for service in services)])
-    further = [Part(f"cluster-{number + 1}", network.CLUSTER, number, len(services), grows=False) for number in range(1, zones)]
+    further = [
+        Part(f"cluster-{number + 1}", network.CLUSTER, number, len(services) + taken.in_further_zone(case, cluster), grows=False) for number in range(1, zones)
+    ]
     is_way_out = case.blueprint.network.existing is None
     public = [Part(f"public-{number + 1}", _PUBLIC, number, networks.public_addresses, grows=False) for number in range(networks.public_subnets * is_way_out)]
     fabric = [Part(f"{kind}-{number}", _FABRIC, 0, needed, grows=True) for (kind, number), needed in sorted(carried.items())]

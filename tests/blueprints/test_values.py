@@ -1,12 +1,17 @@
 """Texts that stand for values, and names: both sides of each limit."""
 
 import base64
+import pathlib
+import re
 from collections.abc import Callable
 
 import pytest
 
+from blueprints.codes import Code
 from blueprints.finding import Unfit
 from blueprints.language import names, values
+
+PLAYBOOKS = pathlib.Path(__file__).parents[2] / "playbooks"
 
 
 @pytest.mark.parametrize(
@@ -156,3 +161,15 @@ def test_user_numbers(uid: int, fits: bool) -> None:
         return
     with pytest.raises(Unfit):
         names.uid(uid)
+
+
+def test_nothing_is_mounted_over_what_roles_and_images_put_there() -> None:
+    """Every absolute path that roles name outside of homes and mounts."""
+    written = "\n".join(path.read_text() for path in sorted(PLAYBOOKS.rglob("*.yml")) + sorted(PLAYBOOKS.rglob("*.j2")))
+    named = sorted(set(re.findall(r"(?<![\w./}$-])/(?:opt|snap|srv|etc|usr|var|run|root|boot|lib)/[a-zA-Z0-9_.-]+", written)))
+    assert len(named) > 30
+    for path in named:
+        if values.MOUNT.fullmatch(path) and path != "/run/.":
+            with pytest.raises(Unfit) as refused:
+                values.mount_point(path)
+            assert refused.value.code == Code.MOUNT_RESERVED, path

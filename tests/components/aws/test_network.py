@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 import pytest
 
+from blueprints import catalog
 from components.aws import security, zones
 from tests.components.aws import programs
 from tests.components.registered import Program, Registered
@@ -123,6 +124,9 @@ def test_private_endpoints_are_inside_and_for_hosts_only() -> None:
     inside = [one for one in programs.of(found, "VpcEndpoint") if one.inputs["vpcEndpointType"] == "Interface"]
     assert {one.inputs["serviceName"] for one in inside} == {"com.amazonaws.us-east-1.ec2", "com.amazonaws.us-east-1.secretsmanager"}
     assert all(one.inputs["securityGroupIds"] == ["SecurityGroup/endpoints-security-group"] for one in inside)
+    networks = catalog.target("aws").networks
+    assert networks is not None
+    assert len(inside) == networks.endpoints, "the address plan counts them"
     assert group(found, "endpoints").inputs["ingress"][0]["securityGroups"] == ["SecurityGroup/hosts-security-group"]
 
 
