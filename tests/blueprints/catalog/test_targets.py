@@ -215,12 +215,13 @@ def test_networks_are_divided_as_each_cloud_wants() -> None:
         for_each_interface=False,
         public_subnets=2,
         public_addresses=8 + 1,
+        endpoints=2,
         zones={"control": 2, "database": 2, "kubernetes": 2},
         source="aws-networks",
         as_of="2026",
     )
     # A network of Google Cloud holds one interface of a host, and its subnets are in all zones of a region.
-    assert catalog.target("gcp").networks == catalog.Networks(16, True, 0, 0, {}, source="cluster-toolkit", as_of="2026-06")
+    assert catalog.target("gcp").networks == catalog.Networks(16, True, 0, 0, 0, {}, source="cluster-toolkit", as_of="2026-06")
     assert catalog.target("metal").networks is catalog.target("local").networks is None
 
 

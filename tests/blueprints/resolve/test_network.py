@@ -112,7 +112,7 @@ def test_subnets_of_aws() -> None:
     assert list(found) == ["cluster", "public-1", "public-2"]
     assert [subnet.role for subnet in found.values()] == ["cluster", "public", "public"]
     assert [subnet.zone for subnet in found.values()] == ["us-east-1a", "us-east-1a", "us-east-2b"]
-    assert found["cluster"].needed == 16 + 4 + 1 + 2  # one address a node, whatever its cards
+    assert found["cluster"].needed == 16 + 4 + 1 + 2 + 1  # one address a node, whatever its cards, and one for the builder of images
     assert found["cluster"].usable == network_of(found["cluster"]).num_addresses - 5
 
 
@@ -190,9 +190,9 @@ def test_a_pool_that_grows_moves_no_subnet() -> None:
     ("target", "nodes", "network", "codes", "words"),
     [
         ("aws", 10, {"cidr": "10.0.0.0/16"}, set(), ""),
-        ("aws", 10, {"cidr": "10.0.0.0/26"}, set(), ""),  # 10 + 2 + 5 in a /27, and two /28
+        ("aws", 10, {"cidr": "10.0.0.0/26"}, set(), ""),  # 10 + 2 + 1 + 5 in a /27, and two /28
         ("aws", 10, {"cidr": "10.0.0.0/27"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "it takes a /26"),
-        ("aws", 1000, {"cidr": "10.0.0.0/22"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "(cluster 1002, public-1 9, public-2 9) need a /21"),
+        ("aws", 1000, {"cidr": "10.0.0.0/22"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "(cluster 1003, public-1 9, public-2 9) need a /21"),
         ("aws", 10, {"cidr": "10.0.0.0/15"}, {(ERROR, Code.CIDR_SIZE)}, "networks of AWS are a /16 at most"),
         ("gcp", 10, {"cidr": "10.0.0.0/15"}, set(), ""),
         ("gcp", 100, {"cidr": "10.0.0.0/20"}, set(), ""),  # nine of 128
@@ -212,6 +212,29 @@ def test_a_network_holds_what_is_asked_of_it(target: str, nodes: int, network: d
     assert any(words in f"{one.why}. {one.remedy}" for one in attempted.findings)
 
 
+@pytest.mark.parametrize(
+    ("more", "first", "further"),
+    [
+        ({}, 0, None),
+        ({"storage": {"home": {"kind": "nfs", "mount": "/home"}}}, 1, None),
+        ({"storage": {"data": {"kind": "lustre", "mount": "/data", "size": "1200 GiB"}}}, 1 + 1, None),
+        ({"storage": {"data": {"kind": "lustre", "mount": "/data", "size": "4800 GiB"}}}, 1 + 4, None),
+        ({"storage": {"disk": {"kind": "block", "mount": "/disk", "size": "1 TiB"}, "old": {"kind": "object", "mount": "/old"}}}, 0, None),
+        ({"storage": {"old": {"kind": "existing", "mount": "/old", "source": "fs-0123456789abcdef0"}}}, 0, None),
+        ({"network": {"private_endpoints": True}}, 2, None),
+        ({"accounting": {"database": "managed"}}, 1, 1),
+        ({"accounting": {"database": "managed"}, "storage": {"home": {"kind": "nfs", "mount": "/home"}}}, 1 + 1, 1 + 1),
+        ({"network": {"existing": "vpc-1", "cidr": "10.0.0.0/20"}}, 1, None),  # the load balancer, which has no public subnets there
+        ({"network": {"existing": "vpc-1", "cidr": "10.0.0.0/20"}, "access": {"load_balancer": False}}, 0, None),
+    ],
+)
+def test_everything_that_takes_addresses_counts(more: dict[str, Any], first: int, further: int | None) -> None:
+    found = subnets(asked.cluster({"cpu": {"nodes": 4}}, **more))
+    hosts, builder = 4 + 1 + 1, 1
+    assert found["cluster"].needed == hosts + builder + first
+    assert (found["cluster-2"].needed if "cluster-2" in found else None) == further
+
+
 def test_more_nodes_than_any_network_holds() -> None:
     pools = {f"p{number}": {"nodes": 50_000} for number in range(2)}
     attempted = asked.attempt(pools)
@@ -224,7 +247,7 @@ def test_what_exists_and_was_not_looked_up_is_known_later() -> None:
     network = asked.cluster({"train": asked.TRAIN}, network={"existing": "vpc-1", "subnets": ["subnet-1"]}).network
     assert (network.existing, network.cidr) == ("vpc-1", "")
     (only,) = network.subnets
-    assert (only.name, only.role, only.needed, only.usable) == ("subnet-1", "cluster", 18, None)
+    assert (only.name, only.role, only.needed, only.usable) == ("subnet-1", "cluster", 18 + 1 + 1, None)
     assert isinstance(only.cidr, spec.Late)
     made = asked.cluster(network={"existing": "vpc-1"}).network
     assert [subnet.cidr for subnet in made.subnets] == [spec.Late("free addresses of vpc-1")]
