@@ -14,7 +14,7 @@ def stack_file(stack: str) -> Path:
 
 
 def private_folder(stack: str) -> Path:
-    """Keys that the stack made for its users, and what is needed to log in with them."""
+    """Keys that the stack created for its users, and what is needed to log in with them."""
     return project_root() / PRIVATE / "stacks" / stack
 
 
@@ -24,5 +24,5 @@ def drift_folder(stack: str) -> Path:
 
 
 def ignore_file(stack: str) -> Path:
-    """Drift that is known and let stand; belongs into the repository."""
+    """Drift that is known and accepted; commit it to the repository."""
     return project_root() / "stacks" / f"Drift.{stack}.yaml"

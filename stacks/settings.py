@@ -26,7 +26,7 @@ class Code(FindingCode):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Settings:
-    """What a stack chooses: the blueprint, where it lands, and its own values."""
+    """What a stack chooses: the blueprint, the target, and its own values."""
 
     blueprint: str = DEFAULT_BLUEPRINT
     target: str = registry.DEFAULT
@@ -34,7 +34,7 @@ class Settings:
 
 
 def parse(config: Mapping[str, Any], *, stack: str) -> Settings:
-    """Read settings by their full names (`clusterwright:blueprint`); others' namespaces are left aside.
+    """Read settings by their full names (`clusterwright:blueprint`); other namespaces are ignored.
 
     Raises:
         Invalid: an unknown setting of ours, or one of the wrong type.
@@ -56,7 +56,7 @@ def parse(config: Mapping[str, Any], *, stack: str) -> Settings:
         wanted, described = known[key]
         plain = _object(value) if wanted is dict else value
         if not isinstance(plain, wanted):
-            remedy = f"set it anew, or `pulumi config rm {name}` removes it"
+            remedy = f"set it again, or `pulumi config rm {name}` removes it"
             findings.append(Finding(Level.ERROR, Code.SETTING_TYPE, where, f"setting {name} is not {described}", f"it is {quoted(plain)}", remedy))
             continue
         values["overrides" if key == "set" else key] = plain

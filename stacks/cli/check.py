@@ -26,17 +26,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.blueprint(parser)
     where = parser.add_mutually_exclusive_group()
     options.target(where)
-    where.add_argument("--all-targets", action="store_true", help="check on every target there is")
+    where.add_argument("--all-targets", action="store_true", help="validate for every target")
     options.what_if(parser)
-    parser.add_argument("--live", action="store_true", help="ask the target's account too: needs credentials, changes nothing")
-    parser.add_argument("--strict", action="store_true", help="end with status 1 if there are warnings")
+    parser.add_argument("--live", action="store_true", help="also ask the target's account; needs credentials and changes nothing")
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 when there are warnings")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON (docs/json.md)")
 
 
 def run(given: argparse.Namespace) -> int:
     if given.all_targets and given.live:
         raise Problem(
-            "an account is asked about one target", why="`--all-targets` and `--live` were given", remedy="name it: `--target aws --live`", status=EXIT_USAGE
+            "`--live` checks one target", why="`--all-targets` and `--live` were given", remedy="name the target: `--target aws --live`", status=EXIT_USAGE
         )
     return _on_all(given) if given.all_targets else _on_one(given)
 

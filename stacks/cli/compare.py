@@ -1,4 +1,4 @@
-"""`clusterwright compare`: one blueprint on several targets side by side; nothing is built, and nobody is asked for credentials."""
+"""`clusterwright compare`: one blueprint on several targets side by side; it creates nothing and needs no credentials."""
 
 import argparse
 import dataclasses

@@ -25,9 +25,9 @@ EXIT_NOT_NOW = 75  # EX_TEMPFAIL of sysexits(3): try again later
 WEBHOOK_VARIABLE = "CLUSTERWRIGHT_DRIFT_WEBHOOK"
 BASELINE_DAYS = 90
 ACTIONS = {
-    "check": "compare, and report (the default)",
-    "baseline": "write the ignore file so that it covers what differs now",
-    "schedule": "write what runs checks regularly",
+    "check": "compare and report (the default)",
+    "baseline": "write an ignore file that covers what differs now",
+    "schedule": "write the files that run checks regularly",
     "fix": "show a plan of safe fixes, and carry it out after you agree",
 }
 
@@ -40,16 +40,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layer", action="append", choices=[str(layer) for layer in LAYERS], metavar="LAYER", help=f"only this layer, several by repeating it ({layers})"
     )
-    parser.add_argument("--acceptance", action="store_true", help="judge the figures of the last acceptance, too")
-    _report_arguments(parser.add_argument_group("what is reported"))
-    told = parser.add_argument_group("when, and who is told")
+    parser.add_argument("--acceptance", action="store_true", help="also judge the figures of the last acceptance")
+    _report_arguments(parser.add_argument_group("what the report has"))
+    told = parser.add_argument_group("when, and who is notified")
     told.add_argument("--notify-command", metavar="COMMAND", help="run this when something is new; it gets the JSON report on its standard input")
     told.add_argument("--notify-webhook", metavar="URL", help=f"post Slack's JSON there when something is new (or in the environment: {WEBHOOK_VARIABLE})")
     told.add_argument(
-        "--settle", type=_seconds, metavar="SECONDS", help="do nothing when the stack's last update is younger than this (default: 0; in schedules 600)"
+        "--settle", type=_seconds, metavar="SECONDS", help="do nothing when the stack's last update is more recent than this (default: 0; in schedules 600)"
     )
     baseline = parser.add_argument_group("baseline")
-    baseline.add_argument("--reason", default="", help="why the differences may stand")
+    baseline.add_argument("--reason", default="", help="why the differences are accepted")
     drift_schedule.arguments(parser.add_argument_group("schedule"))
     drift_fix.arguments(parser.add_argument_group("fix"))
     baseline.add_argument("--days", type=_positive, default=BASELINE_DAYS, help="for how many days (default: %(default)s)")

@@ -36,13 +36,11 @@ def _every(word: str) -> int:
 
 def run(given: argparse.Namespace) -> int:
     if given.kind is None:
-        raise Problem(
-            "nothing says what shall run the checks", why="each scheduler wants other files", remedy=f"add --as with one of {', '.join(schedule.KINDS)}"
-        )
+        raise Problem("`--as` is missing", why="each scheduler needs other files", remedy=f"add --as with one of {', '.join(schedule.KINDS)}")
     if given.kind == "kubernetes" and not given.image:
         raise Problem(
             "a CronJob needs an image",
-            why="its containers have nothing but what is in theirs",
+            why="its containers have only what their image holds",
             remedy="add --image, with a checkout that is set up in /clusterwright",
         )
     wanted = schedule.Schedule(
@@ -60,7 +58,7 @@ def run(given: argparse.Namespace) -> int:
     files = schedule.files(given.kind, wanted)
     if wanted.target in catalog.target_names() and catalog.target(wanted.target).hosts == "here" and given.kind not in ON_A_MACHINE:
         print(
-            f"warning: the hosts of stack {given.stack} are on one machine (target {wanted.target}), and only that machine's own systemd or cron can look at them",
+            f"warning: the hosts of stack {given.stack} are on one machine (target {wanted.target}), and only that machine's own systemd or cron can check them",
             file=sys.stderr,
         )
     if given.to is None:

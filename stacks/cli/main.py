@@ -1,4 +1,4 @@
-"""The `clusterwright` command: words in, exit status out.
+"""The `clusterwright` command: parse the words, call the subcommand, and give the exit status.
 
 Exit status: 0 fine, 1 failed, 2 usage or invalid blueprint, 7 drift, 75 not now, 130 interrupted.
 """
@@ -21,23 +21,23 @@ EXIT_INVALID = 2
 EXIT_INTERRUPTED = 130
 
 COMMANDS = {
-    "up": "stand up a stack, or mend it, and prove that it works",
-    "down": "remove everything that belongs to a stack",
-    "check": "check a blueprint; nothing is built",
-    "plan": "show what a blueprint will be on a target; nothing is built",
-    "values": "show every value as it counts in the end, and where it comes from",
+    "up": "create or change a stack, and test that it works",
+    "down": "delete everything that belongs to a stack",
+    "check": "validate a blueprint; nothing is created",
+    "plan": "show what a blueprint creates on a target and what it costs; nothing is created",
+    "values": "show every value of a blueprint after merging, and where it comes from",
     "lookup": "list what an account has that a blueprint may name: zones, reservations, blocks, subnets, images, file systems",
-    "compare": "show a blueprint on all targets side by side; nothing is built",
-    "library": "list the blueprints to start from: for whom each is, and where it can stand",
-    "catalog": "list what is known of machines, GPUs, regions, storage, software and fabrics",
-    "explain": "say what the code of a finding means, and how it is accepted",
-    "advise": "say whether Slurm, Kubernetes or both suit you, and why",
-    "schema": "write the language of blueprints as JSON Schema, or as a page to read",
-    "graph": "draw what a blueprint will be: a picture, a report or text",
-    "drift": "compare a stack with what it should be, layer by layer; nothing is changed",
-    "summary": "say what a stack has, how to log in, and what acceptance found",
+    "compare": "show a blueprint on all targets side by side; nothing is created",
+    "library": "list the blueprints to start from: for whom each is, and where it can run",
+    "catalog": "list the known machines, GPUs, regions, storage, software and fabrics",
+    "explain": "explain the code of a finding, and how to accept it",
+    "advise": "recommend Slurm, Kubernetes or both, with the reasons",
+    "schema": "write the language of blueprints as JSON Schema or as a reference page",
+    "graph": "draw a blueprint as a picture, a report or text",
+    "drift": "compare a running stack with what it should be, layer by layer; nothing is changed",
+    "summary": "show what a stack has, how to log in, and what acceptance found",
     "ssh": "log in to a stack as one of its users",
-    "completion": "let your shell complete commands, options and names",
+    "completion": "make your shell complete commands, options and names",
 }
 """Each is a module of this package with `arguments(parser)` and `run(options) -> int`; it is imported only when it is called."""
 OF_TWO_WORDS = ("values",)
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     is_completing = argv is None and "_ARGCOMPLETE" in os.environ  # set by the script of `clusterwright completion`
     words = _module("completion").typed() if is_completing else list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="clusterwright", description="GPU clusters from one blueprint")
-    parser.add_argument("--version", action=_Version, help="print the version and end")
+    parser.add_argument("--version", action=_Version, help="print the version and exit")
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command, purpose in COMMANDS.items():
         child = parsers.add_parser(command, help=purpose, description=purpose)
@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _speak_any_encoding() -> None:
-    """Let output go out whatever the terminal's encoding is, and nowhere at all when there is no output."""
+    """Write output in any terminal encoding, and discard it when there is no output stream."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -99,12 +99,12 @@ def _speak_any_encoding() -> None:
 
 def _unforeseen(error: OSError) -> Problem:
     place = f" ({error.filename})" if error.filename else ""
-    remedy = "look for a full disk, a folder that was removed, or missing permission"
-    return Problem("the system refused something that this command needs", why=f"{error.strerror or error}{place}", remedy=remedy)
+    remedy = "check for a full disk, a deleted folder, or a missing permission"
+    return Problem("the operating system refused something that this command needs", why=f"{error.strerror or error}{place}", remedy=remedy)
 
 
 def _forget_what_is_unwritten() -> None:
-    """Keep the interpreter from trying once more at its end, and from saying so in its own words."""
+    """Keep the interpreter from flushing again at exit, which would print a traceback."""
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
 
 
@@ -113,7 +113,7 @@ def _module(command: str) -> Any:
 
 
 class _Version(argparse.Action):
-    """Look the version up only when it is asked for: reading a package's records takes as long as many a command."""
+    """Look the version up only on demand: reading the package's metadata takes as long as some commands."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:  # noqa: A002  (argparse names it so)
         super().__init__(option_strings, dest, nargs=0, help=help)

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share."""
 
 import argparse
 import dataclasses
@@ -51,10 +51,10 @@ def _stack_name(word: str) -> str:
 
 
 def blueprint(parser: argparse.ArgumentParser, *, word: bool = True) -> None:
-    """Take a blueprint: by option, and as a word of its own where no other word can stand there.
+    """Take a blueprint: by option, and as a positional argument where the command has no other one.
 
     Args:
-        word: whether it may be a word of its own (`clusterwright plan starter`).
+        word: whether it may be a positional argument (`clusterwright plan starter`).
     """
     described = "a blueprint of the library by name, or a file (default: the stack's setting)"
     if word:
@@ -121,7 +121,7 @@ def recorded_settings(stack_name: str) -> dict[str, Any]:
     if config is None:
         return {}
     if not isinstance(config, dict):
-        remedy = "correct the file, or remove it and set its values anew with `pulumi config set`"
+        remedy = "correct the file, or remove it and set its values again with `pulumi config set`"
         what = f"the settings of stack {stack_name} can't be read"
         why = "the file is not a mapping with a mapping `config` in it"
         raise Invalid([Finding(Level.ERROR, settings.Code.SETTINGS_UNREADABLE, source.where("config"), what, why, remedy)])
@@ -129,7 +129,7 @@ def recorded_settings(stack_name: str) -> dict[str, Any]:
 
 
 def target(parser: "argparse._ActionsContainer", *, default: str = "the stack's setting") -> None:
-    parser.add_argument("--target", choices=get_args(TargetName), help=f"where the cluster would land (default: {default})")
+    parser.add_argument("--target", choices=get_args(TargetName), help=f"where the cluster would run (default: {default})")
 
 
 def what_if(parser: argparse.ArgumentParser) -> None:

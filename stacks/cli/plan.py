@@ -1,4 +1,4 @@
-"""`clusterwright plan`: what a blueprint will be on its target and what it costs, or what it would change; nothing is built, and nobody is asked for credentials."""
+"""`clusterwright plan`: what a blueprint creates on its target and what it costs, or what it would change; it creates nothing and needs no credentials."""
 
 import argparse
 import dataclasses
@@ -24,15 +24,15 @@ _REMEDY = "name a document that `clusterwright plan --json` wrote, or a blueprin
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Compared:
-    """What a wanted cluster would change of one that stands."""
+    """What the blueprint would change of a cluster that exists."""
 
     against: str
-    """What stands, for people."""
+    """What it is compared with, for people."""
     note: str | None
     """What could not be compared, if anything."""
     changes: tuple[changes.Change, ...]
     costs: estimate.Estimate | None = None
-    """Of what stands, at today's prices; None where its record is of another form."""
+    """Of the existing cluster, at today's prices; None when its record has another form."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.target(parser)
     options.what_if(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document (docs/json.md)")
-    parser.add_argument("--diff", action="store_true", help="show what would change of the stack that stands, and what each change costs")
+    parser.add_argument("--diff", action="store_true", help="show what would change of the running stack, and what each change costs")
     parser.add_argument(
         "--against", metavar="FILE|BLUEPRINT", help="compare with a document of `plan --json`, or with another blueprint, instead of the stack (implies --diff)"
     )
@@ -50,8 +50,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     if given.fail_on and not (given.diff or given.against):
-        why = "it says which changes are too dear, and nothing is compared without --diff"
-        raise Problem("--fail-on has nothing to judge", why=why, remedy="add --diff or --against FILE", status=EXIT_USAGE)
+        why = "it sets which changes cost too much, and nothing is compared without --diff"
+        raise Problem("--fail-on needs a comparison", why=why, remedy="add --diff or --against FILE", status=EXIT_USAGE)
     given.applies = given.applies or given.diff  # a stack is compared with what its next `up` would make of it
     loaded = options.loaded(given)
     compared = _compared(given, loaded.spec) if given.diff or given.against else None
@@ -84,7 +84,7 @@ def _compared(given: argparse.Namespace, cluster: ClusterSpec) -> Compared:
     try:
         return Compared(against, changes.version_note(standing), changes.compare(standing, cluster), _costs(standing))
     except Unreadable as error:
-        raise Problem(f"what {against} holds is no record of a cluster", why=str(error), remedy=_REMEDY, status=EXIT_USAGE) from error
+        raise Problem(f"{against} holds no record of a cluster", why=str(error), remedy=_REMEDY, status=EXIT_USAGE) from error
 
 
 def _costs(record: Mapping[str, Any]) -> estimate.Estimate | None:
@@ -110,7 +110,7 @@ def _from_stack(stack: str) -> Mapping[str, Any]:
     if spec is None:
         raise Problem(
             f"stack {stack} has nothing to compare with",
-            why="no `up` of it has ended yet, so that no spec is recorded",
+            why="no `up` of it has finished yet, so no cluster is recorded",
             remedy="`clusterwright plan` shows what it will be; `--against FILE` compares with a document of `plan --json`",
         )
     return spec

@@ -18,7 +18,7 @@ def run(given: argparse.Namespace) -> int:
     commands.require()
     outputs = commands.outputs(given.stack) if state.exists(given.stack) else {}
     if "spec" not in outputs:
-        raise Problem(f"stack {given.stack} is not up", why="it has no login node", remedy=f"make up STACK={given.stack}")
+        raise Problem(f"stack {given.stack} is not up", why="no `up` of it has finished yet, so it has no login nodes", remedy=f"make up STACK={given.stack}")
     users = [user["name"] for user in outputs["spec"]["users"]]
     user = given.user or next(iter(users), "")
     if user not in users:

@@ -15,9 +15,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.blueprint(parser)
     options.target(parser)
     options.what_if(parser)
-    parser.add_argument("--all", action="store_true", help="show values that nothing sets, too")
+    parser.add_argument("--all", action="store_true", help="also show values that nothing sets")
     parser.add_argument("--json", action="store_true", help="print them as JSON (docs/json.md)")
-    parser.add_argument("path", nargs="?", default="", metavar="PATH", help="show only what lies here: pools.train")
+    parser.add_argument("path", nargs="?", default="", metavar="PATH", help="show only the values below this path: pools.train")
 
 
 def run(given: argparse.Namespace) -> int:

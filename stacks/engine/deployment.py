@@ -1,10 +1,10 @@
-"""What a killed or failed run leaves, and how the stack's record is mended once it is known what became of it. Pure.
+"""The engine's record of a stack: what a killed or failed run left in it, and the record repaired. Pure.
 
-Before the engine makes something it notes that it will (`pending_operations`), and when it knows the outcome it writes that down. Killed in between, it leaves a note that says everything about the
-resource but whether it exists; some have its identity already, which was known and not yet written. A resource that exists is put into the record as the engine would have done it. Its outputs are
-what was asked for until the refresh that comes next reads all of them; what turns out not to exist is dropped by the same refresh.
+Before the engine creates a resource it records that it will (`pending_operations`); afterwards it records the outcome. An engine killed in between leaves a pending operation that says everything about
+the resource except whether it exists; some already have its id. A resource that exists is put into the record as the engine would have done. Its outputs are its inputs until the refresh that follows
+reads them; the same refresh drops what does not exist.
 
-A provider can fail after it made something (the answer was lost, a wait took too long) and tell of no identity. Then not even a note is left. What the next `up` would make is what may be there.
+A provider can fail after it created a resource (the response was lost, a wait timed out) without reporting an id. Then nothing is recorded, and what the next `up` would create may exist already.
 """
 
 import copy
@@ -25,12 +25,12 @@ _ENGINES_OWN = "pulumi:"
 
 
 def creations(record: Record) -> tuple[Creation, ...]:
-    """List what was being made when the run was killed; components are not made, only noted."""
+    """List the resources that were being created when the run was killed; components are only recorded."""
     return tuple(Creation(one["urn"], one["type"], one.get("inputs") or {}) for one in _pending(record) if one.get("custom"))
 
 
-def told(record: Record) -> dict[str, str]:
-    """Give the identities that the killed run had learnt already: URN → id."""
+def known_ids(record: Record) -> dict[str, str]:
+    """Give the ids that the killed run already knew: URN → id."""
     return {one["urn"]: one["id"] for one in _pending(record) if one.get("id")}
 
 
@@ -40,15 +40,15 @@ def age_s(record: Record, now: dt.datetime) -> float:
 
 
 def identities(record: Record, kind: str) -> frozenset[str]:
-    """Give the ids that the record has of a kind; resources that are gone already, to be made anew, have none."""
+    """Give the ids that the record has of a kind; resources that are deleted already, to be created again, have none."""
     return frozenset(one["id"] for one in _resources(record) if one["type"] == kind and one.get("id") and not one.get("pendingReplacement"))
 
 
 def supposed(record: Record, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Give the record as if the run had been cut off while it made all that it did not come to record.
+    """Give the record as if the run had been killed while it created everything that it did not record.
 
     Args:
-        steps: of a preview. What carries tags is known by these; of what carries none, everything has to be known.
+        steps: of a preview. Tags identify a resource; of one without tags, every input has to be known.
     """
     planned = [step["newState"] for step in steps if step["op"] in _MAKES and step["newState"].get("custom")]
     told = [{**one, "inputs": {name: value for name, value in (one.get("inputs") or {}).items() if not _holds(value, _UNKNOWN, _SECRET)}} for one in planned]
@@ -58,7 +58,7 @@ def supposed(record: Record, steps: Sequence[Mapping[str, Any]]) -> dict[str, An
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kept:
-    """A resource that stays in its account when the stack goes."""
+    """A resource that stays in its account when the stack is deleted."""
 
     shown: str
     kind: str
@@ -69,7 +69,7 @@ class Kept:
 
 
 def kept(record: Record) -> tuple[Kept, ...]:
-    """List what stays when the stack goes: the engine forgets it and leaves it alone."""
+    """List what stays when the stack is deleted: the engine forgets it and does not delete it."""
     return tuple(
         Kept(Creation(one["urn"], one["type"], {}).shown, one["type"], one["id"], (one.get("outputs") or {}).get("arn", ""), _region(record, one))
         for one in _resources(record)
@@ -89,8 +89,8 @@ def _region(record: Record, resource: Mapping[str, Any]) -> str:
     return found
 
 
-def mended(record: Record, traces: Mapping[str, Trace]) -> dict[str, Any]:
-    """Give the record with everything in it that exists, and without a note of what was under way.
+def repaired(record: Record, traces: Mapping[str, Trace]) -> dict[str, Any]:
+    """Give the record with everything that exists, and without pending operations.
 
     Args:
         traces: by URN, what became of each creation.
@@ -102,7 +102,7 @@ def mended(record: Record, traces: Mapping[str, Trace]) -> dict[str, Any]:
         known = {one["urn"] for one in resources if not one.get("delete")}
         ready = [pair for pair in waiting if _needs(pair[0]) <= known]
         if not ready:
-            break  # it hangs on something that does not exist; so it can't either
+            break  # it depends on something that does not exist, so it can't exist either
         for one, found in ready:
             resources = _with(resources, one, found)
         waiting = [pair for pair in waiting if pair not in ready]
@@ -110,7 +110,7 @@ def mended(record: Record, traces: Mapping[str, Trace]) -> dict[str, Any]:
 
 
 def lines(pending: Sequence[Creation], traces: Mapping[str, Trace]) -> Iterator[str]:
-    """Say in one line about each what becomes of it."""
+    """Say in one line for each what happens to it."""
     for one in pending:
         if one.kind.startswith(_ENGINES_OWN):
             continue
@@ -122,11 +122,11 @@ def lines(pending: Sequence[Creation], traces: Mapping[str, Trace]) -> Iterator[
             case Certainty.LIKELY:
                 yield f"{one.shown}: it is recorded if the refresh finds it"
             case Certainty.ABSENT:
-                yield f"{one.shown}: it was not made"
+                yield f"{one.shown}: it was not created"
             case Certainty.AGAIN:
-                yield f"{one.shown}: it is made anew, which takes over what there is"
+                yield f"{one.shown}: it is created again, which adopts what exists"
         for other in others:
-            yield f"{one.shown}: it exists a second time ({other}), which is removed"
+            yield f"{one.shown}: it exists a second time ({other}), which is deleted"
 
 
 def _with(resources: list[dict[str, Any]], made: Mapping[str, Any], found: Sequence[str]) -> list[dict[str, Any]]:
@@ -144,7 +144,7 @@ def _with(resources: list[dict[str, Any]], made: Mapping[str, Any], found: Seque
 
 
 def _recorded(made: Mapping[str, Any], identity: str) -> dict[str, Any]:
-    """Give a resource as it is recorded once it is made."""
+    """Give a resource as the engine records it once it exists."""
     whole = copy.deepcopy(dict(made))
     return {**whole, **({"id": identity} if identity else {}), "outputs": whole.get("outputs") or whole.get("inputs") or {}}
 

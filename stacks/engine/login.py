@@ -1,4 +1,4 @@
-"""How a person gets into a stack: keys on this machine, and the command that uses them."""
+"""Log in to a stack: the users' keys on this machine, and the ssh command that uses them."""
 
 import shlex
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from ..project import private_folder
 
 
 def write_keys(stack: str, outputs: Mapping[str, Any]) -> dict[str, Path]:
-    """Write the keys that the stack made for its users, and the login nodes' host key; give user → key file."""
+    """Write the keys that the stack created for its users, and the login nodes' host key; give user → key file."""
     folder = private_folder(stack)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
@@ -33,5 +33,5 @@ def command(stack: str, outputs: Mapping[str, Any], user: str) -> list[str]:
 
 
 def shown(argv: list[str], *, relative_to: Path) -> str:
-    """Write a command as one types it in the project folder."""
+    """Write a command as one would type it in the project folder."""
     return shlex.join(word.replace(f"{relative_to}/", "") for word in argv)

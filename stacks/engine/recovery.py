@@ -1,4 +1,4 @@
-"""Before a stack is touched: what an earlier run made before it was killed is looked for where it would be, and recorded."""
+"""Record the resources that an interrupted run created without recording them, before the next operation on the stack."""
 
 import datetime as dt
 import time
@@ -17,15 +17,15 @@ LAG_S = 20.0
 
 
 def settle(stack: str, *words: str, lag_s: float = LAG_S) -> bool:
-    """Mend the record of a stack whose last run was killed or failed; say whether there was anything to mend.
+    """Repair the record of a stack whose last run was killed or failed; say whether there was anything to repair.
 
-    What this records is what was asked for: a refresh has to come next.
+    The repaired record has the inputs of resources, not their outputs: a refresh has to follow.
 
     Args:
         words: what the program is run with.
         lag_s: for so long after the kill, what is not there may still come.
     Raises:
-        Refusal: the account can't be asked, or only a person can tell; nothing was changed then.
+        Refusal: the account can't be asked, or only a person can decide; nothing was changed.
     """
     was_killed = _settle_killed(stack, lag_s=lag_s)
     return _settle_failed(stack, *words) or was_killed
@@ -38,29 +38,29 @@ def _settle_killed(stack: str, *, lag_s: float) -> bool:
     pending = deployment.creations(record)
     if not any(registry.target_of(one.kind) for one in pending):
         return False  # the project's own kinds adopt what they find
-    print(f"an earlier run of stack {stack} was killed while it made {len(pending)} resources")
+    print(f"an earlier run of stack {stack} was killed while it created {len(pending)} resources")
     traces = _traces(record, pending)
     wait_s = lag_s - deployment.age_s(record, dt.datetime.now(dt.UTC))
     if wait_s > 0 and any(trace == ABSENT for trace in traces.values()):
-        print(f"  waiting {wait_s:.0f} s: what was asked for in the last moments may not be listed yet")
+        print(f"  waiting {wait_s:.0f} s: the account may not list the latest resources yet")
         time.sleep(wait_s)
         traces = _traces(record, pending)
-    state.replace_record(stack, deployment.mended(record, traces), instead_of=record)
+    state.replace_record(stack, deployment.repaired(record, traces), instead_of=record)
     for line in deployment.lines(pending, traces):
         print(f"  {line}")
     return True
 
 
 def _settle_failed(stack: str, *words: str) -> bool:
-    """Find what a provider made and then failed to tell of."""
+    """Find resources that a provider created before it failed without reporting them."""
     if not state.has_failed(stack):
         return False
     record = commands.record(stack)
     if not any(registry.target_of(one["type"].removeprefix(PROVIDERS)) for one in commands.resources_of(record)):
-        return False  # the project's own kinds tell of what they made, and adopt what they find
+        return False  # the project's own kinds report what they created, and adopt what they find
     steps = preview.creations(stack, *words)
     if steps is None:
-        print(f"the last run of stack {stack} failed; what it may have made without recording it is looked for when the program can be run again")
+        print(f"the last run of stack {stack} failed; resources that it may have created without recording them are looked for once the program runs again")
         return False
     supposed = deployment.supposed(record, [step for step in steps if registry.target_of(step.get("newState", {}).get("type", ""))])
     traces = _traces(supposed, deployment.creations(supposed))
@@ -68,8 +68,8 @@ def _settle_failed(stack: str, *words: str) -> bool:
     there = [one for one in deployment.creations(supposed) if found[one.urn].identities]
     if not there:
         return False
-    print(f"the last run of stack {stack} failed after it had made {len(there)} resources of which it knew nothing")
-    state.replace_record(stack, deployment.mended(supposed, found), instead_of=record)
+    print(f"the last run of stack {stack} failed after it had created {len(there)} resources that it did not record")
+    state.replace_record(stack, deployment.repaired(supposed, found), instead_of=record)
     for line in deployment.lines(there, found):
         print(f"  {line}")
     return True
@@ -81,12 +81,12 @@ def is_elsewhere(resources: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def keep(record: deployment.Record) -> list[str]:
-    """Mark what outlives a stack that is gone now, and give it in words.
+    """Mark resources that outlive the deleted stack, and describe each.
 
     Args:
-        record: of the stack before it went.
+        record: of the stack before it was deleted.
     Raises:
-        Problem: the account can't be asked; what stays is not marked then.
+        Problem: the account can't be asked; the resources are not marked.
     """
     staying = [(target, one) for one in deployment.kept(record) if one.name and (target := registry.target_of(one.kind))]
     for place in sorted({(target, one.region) for target, one in staying}):
@@ -95,22 +95,22 @@ def keep(record: deployment.Record) -> list[str]:
             registry.adopter(*place).keep(names)
         except NotAsked as error:
             raise Problem(
-                "the stack is gone, and what it leaves on purpose is not marked as kept",
+                "the stack is deleted, and the resources that it keeps are not marked as kept",
                 why=str(error),
-                remedy=f"see to credentials and rights, then give these the tag clusterwright:kept: {', '.join(names)}",
+                remedy=f"check credentials and permissions, then give these the tag clusterwright:kept: {', '.join(names)}",
             ) from error
     return [f"{one.shown} ({one.identity})" for _, one in staying]
 
 
 def _traces(record: deployment.Record, pending: Iterable[Creation]) -> dict[str, Trace]:
     """Find out what became of each creation."""
-    told = deployment.told(record)
+    known = deployment.known_ids(record)
     accounts: dict[tuple[str, str], Account] = {}
     found: dict[str, Trace] = {}
     for one in pending:
         target = registry.target_of(one.kind)
-        if one.urn in told:
-            found[one.urn] = Trace(Certainty.FOUND, (told[one.urn],))
+        if one.urn in known:
+            found[one.urn] = Trace(Certainty.FOUND, (known[one.urn],))
         elif target is None:
             found[one.urn] = AGAIN
         else:
@@ -126,14 +126,14 @@ def _asked(account: Account, creation: Creation, *, recorded: Collection[str]) -
         return account.trace(creation, recorded=recorded)
     except NotAsked as error:
         raise Problem(
-            "what a killed run made can't be looked for",
+            "the account can't be searched for what a killed run created",
             why=str(error),
-            remedy="see to credentials and network, then run the command again; nothing was changed",
+            remedy="check credentials and network, then run the command again; nothing was changed",
         ) from error
     except Ambiguous as error:
         example = f"pulumi import {error.creation.kind} {error.creation.name} {error.identities[0]}"
         raise Problem(
-            f"several things could be {error.creation.shown}, which a killed run was making",
+            f"several resources could be {error.creation.shown}, which a killed run was creating",
             why=f"{', '.join(error.identities)} carry its tags, hold data, and are not recorded",
-            remedy=f"`pulumi refresh --clear-pending-creates` forgets that run; then record the right one (`{example}`) or remove what is not wanted by hand",
+            remedy=f"`pulumi refresh --clear-pending-creates` forgets that run; then record the right one (`{example}`) or delete the unwanted ones by hand",
         ) from error

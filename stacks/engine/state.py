@@ -120,7 +120,7 @@ def _history(stack: str) -> Iterator[Mapping[str, Any]]:
     """Give the records of operations on the stack, the latest first."""
     folder = backend.folder()
     if folder is not None:
-        for file in sorted((folder / ".pulumi" / "history" / commands.PROJECT / stack).glob("*.history.json"), reverse=True):  # their names hold the time
+        for file in sorted((folder / ".pulumi" / "history" / commands.PROJECT / stack).glob("*.history.json"), reverse=True):  # file names begin with the time
             yield backend.read_json(file) or {}
         return
     done = commands.run("stack", "history", "--json", "--page-size", str(HISTORY_LENGTH), "--stack", stack)

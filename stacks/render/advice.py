@@ -16,13 +16,13 @@ def lines(advice: Advice) -> Iterator[str]:
     others = [f"{title[choice]} {points}" for choice, points in sorted(advice.scores.items(), key=lambda entry: -entry[1]) if choice != advice.choice]
     yield f"{title[advice.choice]}: {_counted(advice.scores[advice.choice])} ({', '.join(others)})"
     if planned := advise.planned_only(advice.choice):
-        yield f"This version plans {display.listed(title[scheduler] for scheduler in planned)}, and doesn't stand it up yet on any target"
+        yield f"This version plans {display.listed(title[scheduler] for scheduler in planned)}, and can't provision it yet on any target"
     for heading, speak_for in (("For it", True), ("Against it", False)):
         yield from _reasons(heading, [(rule.points[advice.choice], rule) for rule in advice.reasons(advice.choice, speak_for=speak_for)])
     behind = f"{_counted(advice.lead)} behind" if advice.lead else "with as many points, and more parts"
     yield ""
     yield f"Next best: {title[advice.next_best]}, {behind}"
-    yield from _reasons("What speaks more for that", advice.preferences(advice.next_best, over=advice.choice))
+    yield from _reasons("What favours it", advice.preferences(advice.next_best, over=advice.choice))
     if advice.changes:
         yield ""
         yield "Another answer would change it"
@@ -36,20 +36,20 @@ def lines(advice: Advice) -> Iterator[str]:
 
 
 def reservations(answers: Answers, assumed: Answers) -> Iterator[str]:
-    """Say what the answer rests on and nobody said, and what doesn't go together."""
+    """Name assumed answers, and answers that contradict each other."""
     for sentence in advise.contradictions(answers):
         yield ""
         yield f"Two answers contradict each other: {_lowered(sentence)}"
     if assumed:
         yield ""
-        yield f"Assumed, since it was not said: {', '.join(f'{option(name)} {answer}' for name, answer in assumed.items())}"
+        yield f"Assumed: {', '.join(f'{option(name)} {answer}' for name, answer in assumed.items())}"
 
 
 def as_record(answers: Answers, advice: Advice, assumed: Answers) -> dict[str, Any]:
     """Turn the answer into plain JSON values.
 
     Args:
-        assumed: the answers that nobody gave.
+        assumed: answers that are defaults.
     """
     return {
         "format": FORMAT,

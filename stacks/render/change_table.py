@@ -1,4 +1,4 @@
-"""What `plan --diff` says: the changes of a cluster that stands, the dearest first. Pure."""
+"""The changes that `plan --diff` shows, the most expensive first. Pure."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -40,9 +40,9 @@ def _verdict(changes: Sequence[Change]) -> Shown:
     if not changes:
         return Cell("no field differs: nothing would change", "good")
     dearest = max((change.effect for change in changes), key=lambda effect: effect.severity)
-    count = f"{len(changes)} change{'' if len(changes) == 1 else 's'}; the dearest: {dearest}"
+    count = f"{len(changes)} change{'' if len(changes) == 1 else 's'}; the most expensive: {dearest}"
     refused = sum(bool(change.protected) for change in changes), sum(change.anew and not change.protected for change in changes)
-    reasons = ("since protected data would be lost", "since the cluster has to be taken down first")
+    reasons = ("because protected data would be lost", "because the cluster has to be deleted first")
     verdicts = [f"`up` refuses {number} of them, {reason}" for number, reason in zip(refused, reasons, strict=True) if number]
     return Cell("; ".join((count, *verdicts)), STYLES[dearest])
 
@@ -50,14 +50,14 @@ def _verdict(changes: Sequence[Change]) -> Shown:
 def _change(change: Change) -> tuple[Shown, ...]:
     following = f" (with {len(change.follows)} value{'' if len(change.follows) == 1 else 's'} that follow{'s' if len(change.follows) == 1 else ''})"
     reasons = [f"{display.listed(change.protected)} {'is' if len(change.protected) == 1 else 'are'} protected"] if change.protected else []
-    reasons += ["the cluster has to be taken down first"] if change.anew else []
+    reasons += ["the cluster has to be deleted first"] if change.anew else []
     refused = f"; refused: {', and '.join(reasons)}" if reasons else ""
     old, new = values(change)
     return (Cell(str(change.effect), STYLES[change.effect]), change.key or change.path, old, new, f"{change.why}{following if change.follows else ''}{refused}")
 
 
 def values(change: Change) -> tuple[str, str]:
-    """Write what stands and what is wanted, each short enough to stand beside others."""
+    """Write the old and the new value, each short enough for a table."""
     return _short(_as_written(change, change.old)), _short(_as_written(change, change.new))
 
 

@@ -15,7 +15,7 @@ from .tables import Cell, Column, Facts, Section, Shown, Table
 
 BYTES_PER_GIB = 2**30
 NOTHING = "-"
-"""Of a target where the blueprint can't stand."""
+"""Of a target where the blueprint can't run."""
 _STYLES = {Level.ERROR: "bad", Level.WARNING: "care", Level.NOTE: "soft"}
 
 
@@ -32,7 +32,7 @@ def sections(name: str, sides: Sequence[Side]) -> Iterator[Section]:
 
 
 def _table(sides: Sequence[Side], rows: Iterator[tuple[Shown, ...]]) -> Table:
-    """Put rows together, those without any content left out; a target where the blueprint can't stand keeps its column."""
+    """Put rows together, those without any content left out; a target where the blueprint can't run keeps its column."""
     kept = [row for row in rows if any(row[1:])]
     filled = [(row[0], *(cell or (NOTHING if one.cluster is None else "") for one, cell in zip(sides, row[1:], strict=True))) for row in kept]
     return Table((Column(""), *(Column(one.target) for one in sides)), tuple(filled))
@@ -43,15 +43,15 @@ def _row(title: str, sides: Sequence[Side], cell: Callable[[Side], Shown]) -> tu
 
 
 def _standing(sides: Sequence[Side]) -> Iterator[tuple[Shown, ...]]:
-    yield _row("can exist", sides, lambda one: Cell("yes", "good") if one.cluster else Cell(f"no: {_obstacle(one)}", "bad"))
-    yield _row("this version", sides, lambda one: "" if not one.cluster else "stands it up" if one.is_built else Cell("plans it only", "care"))
+    yield _row("can run", sides, lambda one: Cell("yes", "good") if one.cluster else Cell(f"no: {_obstacle(one)}", "bad"))
+    yield _row("this version", sides, lambda one: "" if not one.cluster else "provisions it" if one.is_built else Cell("plans it only", "care"))
     yield _row("region", sides, lambda one: one.cluster.network.region if one.cluster else "")
     yield _row("GPUs at most", sides, lambda one: f"{one.gpus_max:,}" if one.gpus_max else "")
     yield _row("GPU memory", sides, lambda one: f"{one.gpu_memory_gb:,} GB" if one.gpu_memory_gb else "unknown" if one.gpus_max else "")
 
 
 def _obstacle(one: Side) -> str:
-    """Say in a line why a blueprint can't stand on a target."""
+    """Say in a line why a blueprint can't run on a target."""
     errors = [found.what for found in one.findings if found.level is Level.ERROR]
     return errors[0] + (f" (and {len(errors) - 1} more)" if len(errors) > 1 else "")
 

@@ -119,7 +119,7 @@ def price(part: Part | None) -> str:
 
 
 def is_doubtful(part: Part) -> bool:
-    """Say whether a part has a price that no source states with certainty: of medium or low confidence, or made from others."""
+    """Say whether a part's price has medium or low confidence."""
     return part.unit_usd_per_hour is not None and part.confidence in ("medium", "low")
 
 
@@ -132,7 +132,7 @@ def _doubt(part: Part) -> str:
 def remarks(costs: Estimate) -> Iterator[tuple[str, Shown]]:
     """Say what is unknown, doubtful or not counted."""
     if costs.owned:
-        yield "owned", "nothing here is paid for by the hour: the machines are there already"
+        yield "owned", "no hourly cost: the machines exist already"
         return
     for label, kept in (("unknown", costs.unknown), ("note", _remarkable(costs))):
         noted: dict[str, list[str]] = {}

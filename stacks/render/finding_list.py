@@ -25,7 +25,7 @@ def folded(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     what = f"{len(keys)} keys are not built yet for this target: {display.listed(display.quoted(key) for key in keys)}"
     files = {found.where.file for found in left_out if found.where}
     first = dataclasses.replace(left_out[0], subject=Position(files.pop()) if len(files) == 1 else None, what=what)
-    first = dataclasses.replace(first, why="this version leaves them out: the cluster stands without them", remedy="take them out, or don't count on them")
+    first = dataclasses.replace(first, why="this version leaves them out: the cluster runs without them", remedy="remove them, or don't rely on them")
     return tuple(first if found is left_out[0] else found for found in findings if found is left_out[0] or found not in left_out)
 
 

@@ -44,7 +44,7 @@ def _short(number: float) -> str:
 
 
 def gpu_memory(gpus: Gpus) -> str:
-    """Write the memory of one GPU as its vendor names it, which is the same wherever it stands; empty when no source tells."""
+    """Write the memory of one GPU as its vendor names it, which is the same on every target; empty when no source has it."""
     if gpus.memory_gib is None:
         return ""
     known = catalog.accelerators().get(gpus.type)

@@ -67,7 +67,7 @@ class PlanView:
     uncounted: tuple[str, ...]
     """Machines that no known quota counts."""
     known_later: tuple[str, ...]
-    """What only the account or the running cluster can tell."""
+    """What only the account or the running cluster knows."""
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -158,17 +158,17 @@ def _about(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
 
 
 def planned_only(cluster: ClusterSpec) -> str:
-    """Name what this version stands up, where that isn't this cluster: other targets, or other schedulers on this one; empty where it is."""
+    """Name what this version provisions when it can't provision this cluster: other targets, or other schedulers on this one; else empty."""
     known = catalog.target(cluster.target)
     if not known.is_built:
         built = display.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
-        return f"planned only: this version stands up {built}"
+        return f"planned only: this version provisions {built}"
     if all(one in known.built_schedulers for one in cluster.schedulers):
         if cluster.software.profile in known.built_software:
             return ""
         profiles = display.listed(f"`{name}`" for name in known.built_software)
-        return f"planned only: this version stands up software profiles {profiles} on {known.title}"
-    return f"planned only: this version stands up {display.listed(name.capitalize() for name in known.built_schedulers)} on {known.title}"
+        return f"planned only: this version provisions software profiles {profiles} on {known.title}"
+    return f"planned only: this version provisions {display.listed(name.capitalize() for name in known.built_schedulers)} on {known.title}"
 
 
 def _beside(software: Software) -> Iterator[str]:
@@ -222,7 +222,7 @@ def _network(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
     if catalog.target(cluster.target).hosts == SITE:
         yield network.cidr, f"the site's own network, names in {network.domain}"
         return
-    kind = f"existing {network.existing}" if network.existing else "made by the stack"
+    kind = f"existing {network.existing}" if network.existing else "created by the stack"
     out = {"nat": "out through address translation", "none": "no way out"}.get(network.egress, network.egress)
     endpoints = ", private endpoints" if network.private_endpoints else ""
     yield network.cidr or "hosts", f"{kind}{zones}, {out}{endpoints}, names in {network.domain}"
@@ -275,7 +275,7 @@ def _storage_row(entry: FileSystem, part: Part | None) -> tuple[Shown, ...]:
 
 
 def _encrypted(entry: FileSystem) -> Shown:
-    """Say whether the stack encrypts the files; of what is not the stack's, only its owner knows."""
+    """Say whether the stack encrypts the files; for existing file systems only their owner knows."""
     if entry.simulated:
         return Cell("no: simulated", "care")
     if entry.source:

@@ -46,7 +46,7 @@ def values(loaded: Loaded, *, every: bool) -> list[dict[str, Any]]:
 
 
 def paths(loaded: Loaded) -> tuple[str, ...]:
-    """List the places that can be asked for: every value, and everything around one."""
+    """List the paths that can be named: of every value, and of every section around one."""
     known: dict[str, None] = {}
     for one in values(loaded, every=True):
         steps = dotted.steps(one["path"])
@@ -85,7 +85,7 @@ def _unset(whole: Mapping[str, Any], written: Sequence[tuple[str | int, ...]]) -
 
 
 def _rank(path: Sequence[str | int], whole: Any) -> tuple[int, ...]:
-    """Say where a path stands among all, by the order of keys on each step."""
+    """Rank a path among all, by the order of keys on each step."""
     rank = []
     for step in path:
         keys = list(whole) if isinstance(whole, Mapping) else []

@@ -48,7 +48,7 @@ def test_without_a_terminal_the_missing_options_are_named(capsys: pytest.Capture
 
 def test_without_a_terminal_what_was_not_said_is_assumed_and_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["advise", *SWEEP[:4], "--skills", "slurm"]) == 0
-    assert "Assumed, since it was not said: --people 5, --tenants 1, --fault-tolerance restart, --inference-share 0" in capsys.readouterr().out
+    assert "Assumed: --people 5, --tenants 1, --fault-tolerance restart, --inference-share 0" in capsys.readouterr().out
     assert main.main(["advise", "--json", "--workload", "mixed", "--gpus", "64"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["answers"]["inference_share"], record["answers"]["fault_tolerance"]) == (30, "always-on"), "as the workload suggests"
@@ -59,7 +59,7 @@ def test_without_a_terminal_what_was_not_said_is_assumed_and_named(capsys: pytes
 
 def test_an_answer_that_is_only_planned_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["advise", "--workload", "inference", "--gpus", "64"]) == 0
-    assert capsys.readouterr().out.splitlines()[1] == "This version plans Kubernetes, and doesn't stand it up yet on any target"
+    assert capsys.readouterr().out.splitlines()[1] == "This version plans Kubernetes, and can't provision it yet on any target"
     assert main.main(["advise", *SWEEP]) == 0
     assert "doesn't stand it up" not in capsys.readouterr().out
 

@@ -99,10 +99,10 @@ def test_a_stacks_settings_apply_to_a_named_blueprint_only_when_the_stack_is_nam
 
 def test_json_has_nothing_of_the_settings_that_do_not_apply(configured: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, "plan", configured)["spec"]
-    assert (found["target"], found["node_sets"][0]["hosts"]["count"]) == ("local", 1)
+    assert (found["target"], found["slurm"]["node_sets"][0]["hosts"]["count"]) == ("local", 1)
     assert main.main(["plan", configured, "--stack", "other", "--target", "local", "--json"]) == 0
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["spec"]["node_sets"][0]["hosts"]["count"] == 3
+    assert json.loads(captured.out)["spec"]["slurm"]["node_sets"][0]["hosts"]["count"] == 3
     assert "settings of stack other apply" in captured.err
 
 

@@ -95,7 +95,7 @@ def test_a_plan_shows_subnets_and_whether_addresses_suffice() -> None:
     [
         ("metal", {"cidr": "10.20.0.0/22"}, "10.20.0.0/22", "the site's own network, names in metal-h100.internal"),
         ("metal", {"cidr": None}, "hosts", "in the site's own network, names in metal-h100.internal"),
-        ("aws", {"cidr": "10.20.0.0/16"}, "10.20.0.0/16", "made by the stack, out through address translation, names in llm-pretraining.internal"),
+        ("aws", {"cidr": "10.20.0.0/16"}, "10.20.0.0/16", "created by the stack, out through address translation, names in llm-pretraining.internal"),
     ],
 )
 def test_a_plan_says_whose_network_it_is(target: str, network: dict[str, Any], label: str, words: str) -> None:
@@ -157,7 +157,7 @@ def test_costs_are_dated_and_unknown_is_said() -> None:
         "EFS has no size, so no price, and the rest would look like the whole"
     )
     assert rows(AWS, "Cost in USD")["storage"][0].startswith("unknown (known parts: ")
-    assert section(LOCAL, "Cost") == ["owned  nothing here is paid for by the hour: the machines are there already"]
+    assert section(LOCAL, "Cost") == ["owned  no hourly cost: the machines exist already"]
 
 
 def _sums(costs: estimate.Estimate, hours: int) -> tuple[float, float]:
@@ -195,14 +195,14 @@ def test_a_doubtful_price_is_marked_wherever_it_stands(part: estimate.Part, show
 def test_a_plan_says_in_its_head_what_this_version_stands_up_and_in_no_finding() -> None:
     status, out, err = run("gb200-nvl72", "--target", "aws")
     assert status == 0
-    assert out.splitlines()[1].strip() == "planned only: this version stands up software profiles `debian-13-aws` and `ubuntu-24.04-aws` on AWS"
+    assert out.splitlines()[1].strip() == "planned only: this version provisions software profiles `debian-13-aws` and `ubuntu-24.04-aws` on AWS"
     assert not {"CW622", "CW602"} & set(re.findall(r"CW\d+", err)), "the head and the table of quotas say it"
     assert {"CW622", "CW602"} <= {found["code"] for found in document("gb200-nvl72", "--target", "aws")["findings"]}
     status, out, err = run("llm-pretraining", "--target", "gcp")
-    assert out.splitlines()[1].strip() == "planned only: this version stands up `aws` and `local`"
+    assert out.splitlines()[1].strip() == "planned only: this version provisions `aws` and `local`"
     assert "CW302" not in err
     assert "planned only" not in run("starter")[1] + run("llm-pretraining", "--target", "aws")[1]
-    assert run("llm-pretraining-kubernetes")[1].splitlines()[1].strip() == "planned only: this version stands up Slurm on this machine"
+    assert run("llm-pretraining-kubernetes")[1].splitlines()[1].strip() == "planned only: this version provisions Slurm on this machine"
 
 
 def test_one_of_something_is_no_plural() -> None:
@@ -376,7 +376,7 @@ def test_changes_are_shown_with_what_they_cost(before: Path) -> None:
     found = {words[1]: words for words in (re.split(r" {2,}", line.strip()) for line in out.splitlines()) if len(words) == 5}
     assert found["pools.train.nodes"][:4] == ["in-place", "pools.train.nodes", "1", "2"]
     assert found["storage.shared.mount"][:4] == ["rolling", "storage.shared.mount", "/common", "/shared"]
-    assert "2 changes; the dearest: rolling" in out
+    assert "2 changes; the most expensive: rolling" in out
     assert [(change["path"], change["key"]) for change in document("--against", str(before))["changes"]] == [
         ("storage.shared.mount", "storage.shared.mount"),
         ("slurm.node_sets.train.hosts.count", "pools.train.nodes"),

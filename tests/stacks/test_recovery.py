@@ -35,14 +35,14 @@ def found(*identities: str) -> Trace:
 
 def after(given: dict[str, Any], **traces: Trace) -> list[tuple[str, str, bool]]:
     """Mend a record; give name, id and whether it is to be deleted of what it holds then, the provider left out."""
-    mended = deployment.mended(given, {urn(name): trace for name, trace in traces.items()})["deployment"]
+    mended = deployment.repaired(given, {urn(name): trace for name, trace in traces.items()})["deployment"]
     assert mended["pending_operations"] == []
     return [(one["urn"].rpartition("::")[2], one.get("id", ""), one.get("delete", False)) for one in mended["resources"][1:]]
 
 
 def test_what_exists_is_recorded_with_what_was_asked_for() -> None:
     given = record(pending=[resource("net")])
-    mended = deployment.mended(given, {urn("net"): found("vpc-1")})
+    mended = deployment.repaired(given, {urn("net"): found("vpc-1")})
     assert mended["deployment"]["resources"][1] == {**resource("net"), "id": "vpc-1", "outputs": {"tags": {"Name": "net"}}}
     assert given["deployment"]["resources"] == [BASE], "what was given stays as it is"
 
@@ -117,7 +117,7 @@ def test_only_creations_are_looked_for() -> None:
 
 def test_what_the_killed_run_had_learnt_is_known() -> None:
     given = record(pending=[resource("net", "vpc-1"), resource("other")])
-    assert deployment.told(given) == {urn("net"): "vpc-1"}
+    assert deployment.known_ids(given) == {urn("net"): "vpc-1"}
 
 
 def test_a_resource_is_in_the_region_of_its_provider() -> None:
@@ -146,10 +146,10 @@ def test_one_line_about_each() -> None:
     traces = {urn("a"): found("vpc-1", "vpc-2"), urn("b"): Trace(Certainty.LIKELY, ("x",)), urn("c"): ABSENT, urn("d"): AGAIN}
     assert list(deployment.lines(deployment.creations(given), traces)) == [
         "Vpc a: it exists (vpc-1) and is recorded",
-        "Vpc a: it exists a second time (vpc-2), which is removed",
+        "Vpc a: it exists a second time (vpc-2), which is deleted",
         "Vpc b: it is recorded if the refresh finds it",
-        "Vpc c: it was not made",
-        "Vpc d: it is made anew, which takes over what there is",
+        "Vpc c: it was not created",
+        "Vpc d: it is created again, which adopts what exists",
     ]
 
 

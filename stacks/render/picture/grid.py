@@ -1,4 +1,4 @@
-"""The sheet that a picture is laid out on: the columns that everything keeps to, and what stands on it already."""
+"""The grid of a picture: its columns, and what is placed on the sheet already."""
 
 import dataclasses
 import itertools
@@ -10,7 +10,7 @@ from .shapes import Card, Frame, Kind, Line, Sample, Text
 from .text_metrics import Metrics, Style
 
 LEAST_COLUMNS, MOST_COLUMNS = 3, 4
-"""Where there is room: cards that are wider only hold more white."""
+"""Where there is room: wider cards would only be emptier."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Grid:
     rows: tuple[tuple[Item, ...], ...]
     """The pools, row by row."""
     columns: int
-    """How many cards stand side by side."""
+    """How many cards are side by side."""
     spines: tuple[str, ...]
     """Keys of the rails that run below several rows."""
 
@@ -80,7 +80,7 @@ def grid(topology: Topology, *, width: float, metrics: Metrics) -> Grid:
 
 
 def columns(number: int, *, width: float, metrics: Metrics) -> int:
-    """Say how many of so many cards stand side by side, so that rows are about equally long."""
+    """Give the number of cards in a row, so that rows are about equally long."""
     fitting = int((width + metrics.gap_x) // (metrics.least_card + metrics.gap_x))
     most = max(1, min(MOST_COLUMNS, fitting))
     rows = -(-number // most)
@@ -102,7 +102,7 @@ def in_rows(items: Sequence[Item], number: int) -> tuple[tuple[Item, ...], ...]:
 
 @dataclasses.dataclass(slots=True)
 class Sheet:
-    """What stands already, and how far down it goes."""
+    """What is placed already, and how far down it goes."""
 
     y: float
     frames: list[Frame] = dataclasses.field(default_factory=list)
@@ -138,7 +138,7 @@ class Sheet:
         return placed
 
     def _join(self, placed: Sequence[Card], places: Grid, *, alone: bool) -> None:
-        """Draw the network's lines from the trunk: to the side of a card that stands alone, else along the row and down to each."""
+        """Draw the network's lines from the trunk: to the side of a single card, else along the row and down to each."""
         metrics = places.metrics
         if alone:
             y = self.y + metrics.row_step

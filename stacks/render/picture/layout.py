@@ -1,4 +1,4 @@
-"""Where everything of a picture stands: a topology becomes boxes, lines and texts with places. Pure, the same for a browser and for a terminal.
+"""Lay a topology out as boxes, lines and texts with places. Pure, the same for a browser and for a terminal.
 
 From top to bottom: people, the site with its edge, the zone with hosts and pools, storage. The network is a trunk on the left with a line to every card; rails
 run below the pools that they join.
@@ -63,7 +63,7 @@ def _site(sheet: Sheet, topology: Topology, places: Grid) -> None:
 
 
 def _edge(topology: Topology, *, columns: int) -> tuple[list[Item], list[Item]]:
-    """Divide what is at the edge: above the hosts stands what the way in leads through, and the rest where that leaves its row room; otherwise below."""
+    """Divide what is at the edge: above the hosts is what the way in leads through, and the rest if its row has room; otherwise the rest is below."""
     on_way = {key for route in topology.routes for key in route}
     crossed = [item for item in topology.edge if item.key in on_way]
     before = list(topology.edge) if crossed and topology.zone and len(topology.edge) <= columns else crossed

@@ -1,4 +1,4 @@
-"""Places: where a cluster stands, and the subnets there. Pure."""
+"""The places in a picture: the site and zone of a cluster, and their subnets. Pure."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ MOST_LISTED = 3
 
 
 def site(spec: ClusterSpec) -> Place:
-    """Say where everything stands: the region, the data centre, this machine."""
+    """Name the place of the whole cluster: the region, the data centre, this machine."""
     target = catalog.target(spec.target)
     name = formatting.titled(target.title)
     title = f"{name}, {spec.network.region}" if spec.network.region else name

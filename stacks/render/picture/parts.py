@@ -1,4 +1,4 @@
-"""The parts of a picture as values: cards with their words, the places they stand in, and what joins them."""
+"""The parts of a picture as values: cards with their words, the places around them, and what joins them."""
 
 import dataclasses
 import enum

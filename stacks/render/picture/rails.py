@@ -36,7 +36,7 @@ def _spine(key: str, places: Grid) -> float:
 
 
 def _rails(sheet: Sheet, entry: Rails, placed: Sequence[Card], places: Grid, *, first: bool) -> None:
-    """Draw the lanes below a row; with the first row stands what they are."""
+    """Draw the lanes below a row; the first row also has their title."""
     metrics = places.metrics
     lanes = _lanes(entry, metrics)
     top = placed[0].box.bottom + metrics.rail_gap

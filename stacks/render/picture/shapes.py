@@ -108,5 +108,5 @@ class Drawing:
     cards: tuple[Card, ...]
     lines: tuple[Line, ...]
     texts: tuple[Text, ...]
-    """Those that stand free."""
+    """Those outside of cards and frames."""
     samples: tuple[Sample, ...]

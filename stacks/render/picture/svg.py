@@ -51,7 +51,7 @@ def _elements(drawing: Drawing, *, mark: str, style: str, standalone: bool) -> I
 
 
 def text(content: str) -> str:
-    """Make any text safe to stand in markup, and to be shown."""
+    """Escape any text for markup, without control characters."""
     return escape(printable(content))
 
 

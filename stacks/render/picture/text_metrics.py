@@ -55,7 +55,7 @@ class Metrics:
     drop: float
     """From a card's left edge to where an arrow and the network's line reach it."""
     label: float
-    """From there to the name of a place, which stands right of arrows."""
+    """From there to the name of a place, which is right of arrows."""
     rail_gap: float
     """Between a card and the rails below it."""
     spine: float
@@ -71,7 +71,7 @@ class Metrics:
     cell_pad: float
     """GPUs: the square, what is between two, and what is around all."""
     least_card: float
-    """The narrowest card; it decides how many stand side by side."""
+    """The narrowest card; it decides how many are side by side."""
     row_step: float
     """From a card's top edge to where a line meets its side."""
 

@@ -132,7 +132,7 @@ def _store(entry: FileSystem) -> Item:
 
 
 def _bounded(items: tuple[Item, ...], *, most: int, more: Callable[[tuple[Item, ...]], Item]) -> tuple[Item, ...]:
-    """Keep a group to so many cards; the last one then stands for all that are left."""
+    """Keep a group to so many cards; the last one then represents all that are left."""
     if len(items) <= most:
         return items
     return (*items[: most - 1], more(items[most - 1 :]))

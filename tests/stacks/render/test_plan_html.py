@@ -114,7 +114,7 @@ def test_cost_is_a_sum_a_range_at_least_what_is_known_or_unknown(parts: list[est
 
 def test_what_is_owned_costs_nothing_by_the_hour() -> None:
     view = plan_view.view(clusters.starter())
-    assert "nothing here is paid for by the hour" in text(page(clusters.starter()))
+    assert "no hourly cost" in text(page(clusters.starter()))
     assert "per hour" not in [one.label for one in view.figures]
 
 
