@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from . import certain, checks, document, finding, language, library, read, resolve, spec, suppression
+from . import checks, document, finding, language, library, read, reliable_findings, resolve, spec, suppression
 from .codes import Code
 from .facts import Facts
 from .language import merge
@@ -103,11 +103,11 @@ def from_document(
     if parsed.blueprint is not None:
         attempted = resolve.attempt(parsed.blueprint, target=target, stack=stack, facts=facts, where=parsed.document.where)
         found = (*attempted.findings, *checks.check(attempted.spec, parsed.blueprint, parsed.document))
-        findings += certain.keep(found, parsed.refused)
+        findings += reliable_findings.keep(found, parsed.refused)
         day = today or dt.datetime.now(tz=dt.UTC).date()
         kept, suppressed = suppression.apply(findings, parsed.blueprint.suppress, parsed.document, today=day)
         findings = [*kept]
-    ordered = certain.without_notes(finding.in_order(findings))
+    ordered = reliable_findings.without_notes(finding.in_order(findings))
     if parsed.blueprint is None or finding.is_fatal(ordered):
         raise finding.Invalid(ordered)
     return Loaded(attempted.spec, merged, parsed.blueprint, ordered, suppressed)

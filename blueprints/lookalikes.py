@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from . import display, finding
+from . import finding, message_text
 from .codes import Code
 from .finding import Position
 
@@ -68,7 +68,7 @@ def refusal(where: Position, character: str) -> finding.Finding:
     """
     meant = of(character) or ""
     name = unicodedata.name(character, "a character without a name").capitalize()
-    what = f"{display.quoted(character)} (U+{ord(character):04X}, {name}) only looks like {_words(meant)}"
+    what = f"{message_text.quoted(character)} (U+{ord(character):04X}, {name}) only looks like {_words(meant)}"
     return finding.Finding(finding.Level.ERROR, Code.LOOK_ALIKE, where, what, _WHY, f"type {_words(meant)} in its place")
 
 

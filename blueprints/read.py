@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from . import content, display, document, finding, lookalikes, project, syntax
+from . import content, document, finding, lookalikes, message_text, project, syntax
 from .codes import Code
 from .document import Mark, Path, Place
 
@@ -190,7 +190,7 @@ class _Reader:
         first = self.places[path].key
         line = first.line + 1 if first else 0
         why = f"line {line} has it already; only one of the two could count"
-        self._refuse(Code.DUPLICATE_KEY, key_mark, f"{display.quoted(key)} stands here for the second time", why, "keep one of them, or rename one")
+        self._refuse(Code.DUPLICATE_KEY, key_mark, f"{message_text.quoted(key)} stands here for the second time", why, "keep one of them, or rename one")
         return True
 
     def _alias(self, event: yaml.AliasEvent) -> None:

@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator, Sequence
 
-from . import display, dotted, finding
+from . import dotted, finding, message_text
 from .codes import Code
 from .document import Document, Path
 from .language import Suppression
@@ -91,5 +91,5 @@ def _near_place(entry: Suppression, source: Document) -> str:
         if not isinstance(around, dict) or steps[length] not in around:
             names = [str(name) for name in around] if isinstance(around, dict) else []
             place = f"in {dotted.joined(steps[:length])} there are" if length else "a blueprint's keys here are"
-            return display.did_you_mean(steps[length], names, allowed=place) if names else "name a place that the blueprint has"
+            return message_text.did_you_mean(steps[length], names, allowed=place) if names else "name a place that the blueprint has"
     return "name a place that the blueprint has"

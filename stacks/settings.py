@@ -5,9 +5,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from blueprints.display import near, quoted
 from blueprints.finding import Finding, Invalid, Level, Position
 from blueprints.finding.code import FindingCode
+from blueprints.message_text import near, quoted
 from components import registry
 
 NAMESPACE = "clusterwright"

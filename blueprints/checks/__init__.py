@@ -9,11 +9,11 @@ from . import (
     accounts,
     capacity,
     control,
+    data_protection,
     fabric,
     features,
     hosts,
     identifiers,
-    keeping,
     lists,
     maintenance,
     mig,
@@ -41,7 +41,7 @@ _CHECKS: tuple[Check, ...] = (
     *(hosts.check, names.check, lists.check),
     *(references.check, users.check, accounts.check, qos.check, partitions.check, usability.check, schedulers.check, maintenance.check),
     *(pools.check, capacity.check, purchases.check, placement.check, fabric.check, software.check, mig.check),
-    *(identifiers.check, network.check, access.check, mounts.check, storage.check, keeping.check),
+    *(identifiers.check, network.check, access.check, mounts.check, storage.check, data_protection.check),
     *(control.check, scale.check, quotas.check, features.check),
 )
 

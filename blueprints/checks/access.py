@@ -4,7 +4,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from .. import display, finding, language, spec
+from .. import finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
 from . import lookup
@@ -61,7 +61,7 @@ def _share(network: ipaddress.IPv4Network) -> str:
 def _directory(ldap: language.Ldap, source: Document) -> Iterator[finding.Finding]:
     where = source.where("access", "ldap", "uri")
     if not _LDAP.fullmatch(ldap.uri):
-        what = f"{display.quoted(ldap.uri)} is not the address of a directory"
+        what = f"{message_text.quoted(ldap.uri)} is not the address of a directory"
         why = "a directory answers at `ldaps://` and the name of its host"
         yield finding.Finding(finding.Level.ERROR, Code.LDAP_FORM, where, what, why, "write it like `ldaps://ldap.example.org`")
     elif ldap.uri.startswith("ldap://"):
@@ -69,7 +69,7 @@ def _directory(ldap: language.Ldap, source: Document) -> Iterator[finding.Findin
         why = "passwords of people would cross the network unencrypted"
         yield finding.Finding(_WARNING, Code.LDAP_PLAIN, where, what, why, f"write `{ldap.uri.replace('ldap://', 'ldaps://', 1)}`")
     if not _BASE.fullmatch(ldap.base):
-        what = f"{display.quoted(ldap.base)} is not a place in a directory"
+        what = f"{message_text.quoted(ldap.base)} is not a place in a directory"
         why = "a place is named by its parts, from the innermost to the outermost"
         position = source.where("access", "ldap", "base")
         yield finding.Finding(finding.Level.ERROR, Code.LDAP_FORM, position, what, why, "write it like `dc=example,dc=org`")

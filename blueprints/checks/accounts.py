@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from .. import finding, language, spec
 from ..codes import Code
 from ..document import Document
-from . import circles
+from . import cycles
 
 _LIMITS = ("gpus", "nodes", "jobs")
 
@@ -13,8 +13,8 @@ _LIMITS = ("gpus", "nodes", "jobs")
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find accounts that are part of themselves, and limits above those of the account around them."""
     parents = {name: account.parent for name, account in blueprint.accounts.items()}
-    for circle in circles.of_parents(parents):
-        what = f"the account {circle[0]} is part of itself: {circles.words(circle, ' in ')}"
+    for circle in cycles.of_parents(parents):
+        what = f"the account {circle[0]} is part of itself: {cycles.words(circle, ' in ')}"
         why = "accounts are a tree; shares and limits go from its top down"
         where = source.where("accounts", circle[0], "parent")
         yield finding.Finding(finding.Level.ERROR, Code.ACCOUNT_CYCLE, where, what, why, "take one of these `parent` out")

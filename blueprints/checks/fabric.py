@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .. import catalog, display, finding, language, spec
+from .. import catalog, finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
 from . import lookup
@@ -19,7 +19,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         yield from _partial(name, pool, node_sets, cluster, source)
         fabrics = dict.fromkeys(node_set.fabric.title for node_set in node_sets if node_set.fabric)
         if len(fabrics) > 1:
-            what = f"the machines of the pool {name} have different fabrics: {display.listed(fabrics)}"
+            what = f"the machines of the pool {name} have different fabrics: {message_text.listed(fabrics)}"
             why = "a job whose nodes are of two of these machines can use neither"
             where = source.where_key("pools", name, "machines")
             remedy = "choose machines of one fabric, or make a pool of each"

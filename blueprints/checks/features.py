@@ -7,7 +7,7 @@ below it. Of some, only certain `values` are. `ignored` lists those that mean no
 from collections.abc import Iterator
 from typing import Any
 
-from .. import catalog, display, finding, language, spec
+from .. import catalog, finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document, Path
 from . import lookup
@@ -34,7 +34,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         remedy = "take it out, or don't count on it"
         yield finding.Finding(finding.Level.WARNING, Code.FEATURE_NOT_BUILT, source.where_key(*paths[0]), what, why, remedy)
     if meaningless:
-        what = f"on the target {target.name} these keys mean nothing: {display.listed(meaningless)}"
+        what = f"on the target {target.name} these keys mean nothing: {message_text.listed(meaningless)}"
         why = f"they are about what {target.title} doesn't have"
         yield finding.Finding(finding.Level.NOTE, Code.NOT_ON_TARGET, source.where(), what, why, "leave them: they count on other targets")
 
@@ -43,7 +43,7 @@ def _software(cluster: spec.ClusterSpec, target: catalog.Target, source: Documen
     """Say that a software profile can't be installed yet on a target whose hosts can be made: the cluster is planned only, as one of a planned target is."""
     profile = cluster.software.profile
     where = source.where("software") if source.at("software") else source.where()
-    known = display.listed(f"`{name}`" for name in target.built_software)
+    known = message_text.listed(f"`{name}`" for name in target.built_software)
     what = f"the software profile `{profile}` is not built yet on the target `{target.name}`: it can be planned, not stood up"
     why = f"what this version can install there is {known}"
     remedy = f"write `targets.{target.name}.software: {target.built_software[0]}` to stand the cluster up, with pools that it is for"

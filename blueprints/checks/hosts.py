@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from .. import display, finding, language, spec
+from .. import finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
 
@@ -37,7 +37,7 @@ def _prefixes(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.F
     for prefix, pools in owners.items():
         if len(pools) < 2:
             continue
-        what = f"hosts of {display.listed(pools)} would have the same names, `{prefix}-0` and so on"
+        what = f"hosts of {message_text.listed(pools)} would have the same names, `{prefix}-0` and so on"
         why = "the node sets of a pool with several machines are named after it, with a letter at the end"
         named_so = prefix if prefix in pools else pools[-1]
         yield finding.Finding(_ERROR, Code.HOST_PREFIX, source.where_key("pools", named_so), what, why, f"rename the pool `{named_so}`")

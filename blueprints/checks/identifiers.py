@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
-from .. import catalog, display, finding, language, spec
+from .. import catalog, finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document, Path
 from . import lookup
@@ -35,7 +35,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         if not found:
             yield _unfit(written, forms, owner, target, source)
         elif owner is not None and all(form.is_plain for form, _ in found):
-            what = f"{display.quoted(written.text)} looks like an identifier of {owner.title}"
+            what = f"{message_text.quoted(written.text)} looks like an identifier of {owner.title}"
             why = f"{target.title} would take it for the name of something of its own"
             remedy = f"write it under `targets.{owner.name}`, and here what {target.title} calls it"
             yield finding.Finding(_WARNING, Code.IDENTIFIER_UNFIT, source.where(*written.path), what, why, remedy)
@@ -84,7 +84,7 @@ def _owner(written: _Identifier, here: str) -> catalog.Target | None:
 def _unfit(
     written: _Identifier, forms: Sequence[catalog.IdentifierForm], owner: catalog.Target | None, target: catalog.Target, source: Document
 ) -> finding.Finding:
-    what = f"{display.quoted(written.text)} is no identifier that {target.title} gives"
+    what = f"{message_text.quoted(written.text)} is no identifier that {target.title} gives"
     examples = [f"`{form.like}` ({form.what})" for form in forms]
     if owner is not None:
         why = f"it is one of {owner.title}"
@@ -100,11 +100,11 @@ def _elsewhere(one: _Identifier, cluster: spec.ClusterSpec, target: catalog.Targ
     stated = one.parts.get("region") or target.region_of(one.parts.get("zone", ""))
     partition, here = one.parts.get("partition"), catalog.partition_of(target.name, region)
     if partition is not None and here is not None and partition != here:
-        what = f"{display.quoted(one.text)} belongs to the partition {partition}, and {region} to {here}"
+        what = f"{message_text.quoted(one.text)} belongs to the partition {partition}, and {region} to {here}"
         why = "partitions share no accounts, keys or networks"
         yield finding.Finding(_ERROR, Code.IDENTIFIER_ELSEWHERE, where, what, why, f"name one of {here}, or a region of {partition}")
     elif stated is not None and stated != region:
-        what = f"{display.quoted(one.text)} is in {stated}, and the cluster in {region}"
+        what = f"{message_text.quoted(one.text)} is in {stated}, and the cluster in {region}"
         why = "the services of a region use only what is in the same region"
         remedy = f"name one in {region}, or write `targets.{target.name}.network.region: {stated}`"
         yield finding.Finding(_ERROR, Code.IDENTIFIER_ELSEWHERE, where, what, why, remedy)
@@ -119,9 +119,9 @@ def _zones(known: Sequence[_Identifier], cluster: spec.ClusterSpec, source: Docu
         if zone is None:
             continue
         if hosts is None:
-            hosts, by = zone, f"{display.quoted(one.text)} is"
+            hosts, by = zone, f"{message_text.quoted(one.text)} is"
         elif zone != hosts:
-            what = f"{display.quoted(one.text)} is in {zone}, and {by} in {hosts}"
+            what = f"{message_text.quoted(one.text)} is in {zone}, and {by} in {hosts}"
             why = "all nodes of a cluster run in one zone, and a reservation gives nodes in its own zone only"
             remedy = f"write `network.zones: [{zone}]` under the target, or name one in {hosts}"
             yield finding.Finding(_ERROR, Code.IDENTIFIER_ELSEWHERE, source.where(*one.path), what, why, remedy)
@@ -134,7 +134,7 @@ def _owners(known: Sequence[_Identifier], source: Document) -> Iterator[finding.
         first = next((one for one in known if part in one.parts), None)
         other = next((one for owner, one in stated.items() if first is not None and owner != first.parts[part]), None)
         if other is not None:
-            what = f"the identifiers belong to the {words} {display.listed(sorted(stated))}"
+            what = f"the identifiers belong to the {words} {message_text.listed(sorted(stated))}"
             why = f"the cluster runs in one of these {words}; the others must share what they own with it"
             remedy = "check the policy of the key and the sharing of the reservation; or name what belongs to the same"
             yield finding.Finding(_NOTE, Code.IDENTIFIER_OWNERS, source.where(*other.path), what, why, remedy)

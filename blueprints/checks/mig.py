@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .. import catalog, display, finding, language, spec
+from .. import catalog, finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
 from . import lookup
@@ -52,9 +52,9 @@ def _profiles(name: str, pool: language.Pool, accelerator: catalog.Accelerator, 
         where = source.where_key("pools", name, "mig", wanted)
         profile = known.get(wanted)
         if profile is None:
-            what = f"{accelerator.name} has no MIG profile {display.quoted(wanted)}"
+            what = f"{accelerator.name} has no MIG profile {message_text.quoted(wanted)}"
             why = f"a GPU is cut into the slices that its maker allows{f', and these have {nearest} GB' if len(sizes) > 1 and nearest else ''}"
-            remedy = display.did_you_mean(wanted, known, allowed="profiles")
+            remedy = message_text.did_you_mean(wanted, known, allowed="profiles")
             yield finding.Finding(_ERROR, Code.MIG_UNKNOWN, where, what, why, remedy)
         elif count > profile.per_gpu:
             what = f"{count} slices of {wanted} are more than one {accelerator.name} has"

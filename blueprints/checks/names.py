@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from .. import catalog, display, finding, language, spec
+from .. import catalog, finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document, Path
 from . import lookup
@@ -74,7 +74,7 @@ def _tags(cluster: spec.ClusterSpec, target: catalog.Target, source: Document) -
         yield finding.Finding(_ERROR, Code.TAG_REFUSED, source.where_key("tags"), what, why, "take some out")
     for key, value in cluster.tags:
         if target.tag_value and not re.fullmatch(target.tag_value, value):
-            what = f"{display.quoted(value)} can't be a tag's value on {target.title}"
+            what = f"{message_text.quoted(value)} can't be a tag's value on {target.title}"
             why = f"values there have this form: {target.tag_value}"
             remedy = f"write it so, or another under `targets.{target.name}.tags`"
             yield finding.Finding(_ERROR, Code.TAG_REFUSED, source.where("tags", key), what, why, remedy)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .. import display, finding, language, spec
+from .. import finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
 
@@ -11,7 +11,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     """Find default partitions beyond the first; Slurm has one."""
     defaults = list(dict.fromkeys(partition.name for _, partition in cluster.slurm_node_sets if partition.default))
     for name in defaults[1:]:
-        what = f"the default partition is said to be {display.listed(defaults)}"
+        what = f"the default partition is said to be {message_text.listed(defaults)}"
         why = "jobs that name no partition can go to one only"
         where = source.where("pools", name, "partition", "default")
         remedy = f"keep `default: true` in one of them, `{defaults[0]}` or another"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from .. import catalog, display, finding, language, spec
+from .. import catalog, finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
 from ..language import values
@@ -41,11 +41,11 @@ def _shared(
         machines = _machines(by_pool[name])
         where = source.where("pools", name, "capacity", "id")
         if kinds[0] != kinds[1]:
-            what = f"the pool {first} takes {display.quoted(identifier)} for `{kinds[0]}` capacity, and {name} for `{kinds[1]}`"
+            what = f"the pool {first} takes {message_text.quoted(identifier)} for `{kinds[0]}` capacity, and {name} for `{kinds[1]}`"
             why = "a purchase is either a reservation or a block, and the cloud starts nodes of each in its own way"
             yield finding.Finding(_ERROR, Code.PURCHASE_SHARED, where, what, why, "write the kind that the console shows in both pools")
         elif machines != first_machines:
-            what = f"{first} and {name} share {display.quoted(identifier)}, and their machines differ: {first_machines[0]} and {machines[0]}"
+            what = f"{first} and {name} share {message_text.quoted(identifier)}, and their machines differ: {first_machines[0]} and {machines[0]}"
             why = "a reservation or a block holds machines of one type"
             yield finding.Finding(_ERROR, Code.PURCHASE_SHARED, where, what, why, "name the purchase of each pool, or give both the same machine")
 
@@ -66,7 +66,7 @@ def _size(
     where = source.where_key("pools", last, "nodes")
     most = catalog.limit(target.name, "block_instances")
     if most is not None and nodes > most.value:
-        what = f"{display.listed(names)} {'have' if len(names) > 1 else 'has'} {nodes} nodes in {display.quoted(identifier)}"
+        what = f"{message_text.listed(names)} {'have' if len(names) > 1 else 'has'} {nodes} nodes in {message_text.quoted(identifier)}"
         why = f"one block has {most.value} instances at most ({catalog.source(most.source).where})"
         yield finding.Finding(
             _ERROR, Code.BLOCK_TOO_LARGE, where, what, why, f"write {most.value} nodes at most for each block, and a pool for each further one"
@@ -74,7 +74,7 @@ def _size(
     machine = catalog.machines(target.name).get(_machines(by_pool[last])[0])
     sizes = machine.domain_sizes if machine is not None else ()
     if len(names) > 1 and sizes and nodes not in sizes:
-        what = f"{display.listed(names)} have {nodes} nodes together in {display.quoted(identifier)}"
+        what = f"{message_text.listed(names)} have {nodes} nodes together in {message_text.quoted(identifier)}"
         why = f"a block of this machine is a whole NVLink domain of {' or '.join(str(size) for size in sorted(sizes))} nodes"
         yield finding.Finding(_ERROR, Code.PURCHASE_SHARED, where, what, why, "divide the nodes of one domain between the pools")
 

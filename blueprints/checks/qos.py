@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from .. import finding, language, spec
 from ..codes import Code
 from ..document import Document
-from . import circles
+from . import cycles
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
@@ -16,7 +16,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         circle = [] if name in told else _circle(name, preempts)
         if circle:
             told.update(circle)
-            what = circles.words(circle, " preempts ")
+            what = cycles.words(circle, " preempts ")
             why = "jobs would stop each other without an end, and Slurm's database refuses such a circle"
             where = source.where_key("qos", name, "preempts")
             yield finding.Finding(finding.Level.ERROR, Code.PREEMPTION_CYCLE, where, what, why, "take one of them out of `preempts`")

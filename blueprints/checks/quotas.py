@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from .. import display, finding, language, quotas, spec
+from .. import finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
+from ..plan import quotas
 from . import lookup
 
 _GPUS = "gpus"
@@ -18,7 +19,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     needs = [need for need in quotas.needed(cluster) if need.to_raise or (need.default is None and need.unit == _GPUS)]
     if not needs:
         return
-    what = f"the account must be allowed to have {display.listed(_words(need) for need in needs)}"
+    what = f"the account must be allowed to have {message_text.listed(_words(need) for need in needs)}"
     why = "new accounts have little or nothing of this, and nodes beyond an account's quota are refused one by one"
     remedy = "look up what your account has, and ask for more in time: an answer can take days"
     yield finding.Finding(finding.Level.NOTE, Code.QUOTA_NEEDED, source.where_key("pools"), what, why, remedy)

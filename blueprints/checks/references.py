@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator
 
-from .. import display, finding, language, spec
+from .. import finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document, Path
 from . import lookup
@@ -64,8 +64,8 @@ def _listed(names: Iterable[str], path: Path, why: str) -> Iterator[_Reference]:
 
 
 def _unknown(reference: _Reference, known: Iterable[str], source: Document, *, code: Code, kind: str, section: str) -> finding.Finding:
-    what = f"there is no {kind} {display.quoted(reference.name)}"
+    what = f"there is no {kind} {message_text.quoted(reference.name)}"
     names = list(known)
-    add = f"add it under `{section}`: {display.quoted(f'{reference.name}: {{}}')}"
-    remedy = f"{display.did_you_mean(reference.name, names, allowed=section)}; or {add}" if names else add
+    add = f"add it under `{section}`: {message_text.quoted(f'{reference.name}: {{}}')}"
+    remedy = f"{message_text.did_you_mean(reference.name, names, allowed=section)}; or {add}" if names else add
     return finding.Finding(finding.Level.ERROR, code, source.where(*reference.path), what, reference.why, remedy)

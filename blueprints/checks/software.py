@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .. import catalog, display, finding, language, spec
+from .. import catalog, finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
 from . import lookup
@@ -27,7 +27,7 @@ def _login(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
     access = cluster.access
     compute = {node_set.hosts.machine.arch for node_set in cluster.node_sets}
     if access.count and compute and access.machine.arch not in compute:
-        what = f"login nodes have {access.machine.arch} processors, and the compute nodes {display.listed(sorted(compute))}"
+        what = f"login nodes have {access.machine.arch} processors, and the compute nodes {message_text.listed(sorted(compute))}"
         why = "what users build where they log in doesn't run in their jobs"
         named = blueprint.access.machine
         where = source.where("access", "machine") if named else source.where_key("access")
@@ -58,7 +58,7 @@ def _clients(profile: catalog.Profile, blueprint: language.Blueprint, source: Do
         kind = _LUSTRE if _LUSTRE_NETWORK in (entry.source or "") else entry.kind
         if profile.storage and kind not in profile.storage:
             what = f"the software profile `{profile.profile}` has no client for storage of the kind `{kind}`"
-            why = f"hosts could not mount {name}; the profile has clients for {display.listed(f'`{one}`' for one in profile.storage)}"
+            why = f"hosts could not mount {name}; the profile has clients for {message_text.listed(f'`{one}`' for one in profile.storage)}"
             where = source.where_key("storage", name, "source" if entry.kind != kind else "kind")
             yield finding.Finding(finding.Level.ERROR, Code.SOFTWARE_CONFLICT, where, what, why, "choose another kind of storage, or another software profile")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from .. import catalog, display, finding, language, spec
+from .. import catalog, finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
 from ..language import values
@@ -91,7 +91,7 @@ def _enforcement(name: str, entry: language.Storage, cluster: spec.ClusterSpec, 
         return
     where = source.where_key("storage", name, "quotas")
     able = [one.product for one in catalog.storage_classes(cluster.target).values() if one.user_quotas]
-    remedy = f"what can, of what is sold there: {display.listed(dict.fromkeys(able))}; or take `quotas` out" if able else "take `quotas` out"
+    remedy = f"what can, of what is sold there: {message_text.listed(dict.fromkeys(able))}; or take `quotas` out" if able else "take `quotas` out"
     if storage_class.user_quotas is False:
         what = f"{storage_class.product} can't limit what each user or group stores on {name}"
         why = f"it knows no quotas ({catalog.source(storage_class.quotas_source).where})"

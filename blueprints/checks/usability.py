@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator, Mapping
 
-from .. import display, finding, language, spec
+from .. import finding, language, message_text, spec
 from ..codes import Code
 from ..document import Document
 from . import lookup
@@ -52,12 +52,12 @@ def _unusable(partition: spec.Partition, allowed: list[_Account], source: Docume
     where = source.where("pools", partition.name, "partition", "accounts" if partition.accounts else "qos")
     remedy = "name another account, or give one of these a user"
     if not allowed:
-        why = f"no user is in {display.listed(partition.accounts)} or in an account that is part of it"
+        why = f"no user is in {message_text.listed(partition.accounts)} or in an account that is part of it"
     elif not any(one.can_run for one in allowed):
-        why = f"the limits of {display.listed(one.name for one in allowed)} allow no job or no node"
+        why = f"the limits of {message_text.listed(one.name for one in allowed)} allow no job or no node"
         remedy = "raise these limits, or name another account"
     else:
-        why = f"it permits {display.listed(partition.qos)}, and no account that may use it has any of them"
+        why = f"it permits {message_text.listed(partition.qos)}, and no account that may use it has any of them"
         remedy = "name one of these under `qos` of the account, or leave `qos` of the partition out"
     return finding.Finding(_WARNING, Code.PARTITION_UNUSABLE, where, what, why, remedy)
 

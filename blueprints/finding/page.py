@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .. import display
+from .. import message_text
 from .finding import Finding, Level
 from .position import Position
 
@@ -18,7 +18,7 @@ def render(findings: Sequence[Finding], *, colour: bool = False) -> str:
     Args:
         colour: use ANSI colours; for a terminal only.
     """
-    paint = display.Paint(colour)
+    paint = message_text.Paint(colour)
     parts = [_render_one(finding, paint) for finding in _shown(findings)]
     return "\n\n".join([*parts, _summary(findings)]) + "\n"
 
@@ -27,19 +27,19 @@ _RANKS = {level: rank for rank, level in enumerate(Level)}
 _COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "cyan"}
 
 
-def _render_one(finding: Finding, paint: display.Paint) -> str:
+def _render_one(finding: Finding, paint: message_text.Paint) -> str:
     level = paint(f"{finding.level}:", _COLOURS[finding.level])
-    place = f"{paint(display.printable(str(finding.where)), 'bold')}: " if finding.where else ""
-    lines = [f"{place}{level} {paint(display.printable(finding.what), 'bold')} [{finding.code}]"]
-    if finding.where and finding.where.text and not display.is_private(finding.where.text):
+    place = f"{paint(message_text.printable(str(finding.where)), 'bold')}: " if finding.where else ""
+    lines = [f"{place}{level} {paint(message_text.printable(finding.what), 'bold')} [{finding.code}]"]
+    if finding.where and finding.where.text and not message_text.is_private(finding.where.text):
         lines += _quote(finding.where, paint)
-    lines += [f"  why: {display.printable(finding.why)}", f"  do:  {display.printable(finding.remedy)}"]
+    lines += [f"  why: {message_text.printable(finding.why)}", f"  do:  {message_text.printable(finding.remedy)}"]
     return "\n".join(lines)
 
 
-def _quote(where: Position, paint: display.Paint) -> list[str]:
+def _quote(where: Position, paint: message_text.Paint) -> list[str]:
     number = f"{where.line:>5}" if where.line else " " * 5
-    line, marker = display.underlined(where.text, where.column, where.width)
+    line, marker = message_text.underlined(where.text, where.column, where.width)
     quoted = [f"{number} | {line}".rstrip()]
     if where.line:
         quoted.append(f"{' ' * 5} | {paint(marker, 'red')}")
@@ -70,4 +70,4 @@ def _lines(findings: Sequence[Finding]) -> str:
     places = list(dict.fromkeys(str(where.line) if len(files) == 1 else f"{where.file}:{where.line}" for where in errors if where))
     kind = "" if len(files) > 1 else "line " if len(places) == 1 else "lines "
     more = [f"{len(places) - LINES_AT_MOST} more"] if len(places) > LINES_AT_MOST else []
-    return f" ({kind}{display.listed([*places[:LINES_AT_MOST], *more])})"
+    return f" ({kind}{message_text.listed([*places[:LINES_AT_MOST], *more])})"

@@ -13,7 +13,7 @@ from .cluster import (
     Suppression,
     TargetName,
 )
-from .mending import Scope
+from .error_recovery import Scope
 from .parse import NAMED, Parsed, Refused, parse, parse_most
 from .people import Account, Limits, Qos, User
 from .pools import Capacity, CapacityKind, Health, NodeRange, Partition, Pool, Scratch, Taint

@@ -6,9 +6,9 @@ from typing import Any
 
 import pydantic
 
-from .. import display
+from .. import message_text
 from ..document import Path
-from . import examples, nearly, outline, synonyms
+from . import examples, outline, synonyms, value_suggestions
 from .outline import Model
 
 _NUMBER, _TEXT, _TRUTH, _MAPPING, _LIST = "a whole number", "text", "true or false", "a mapping (`key: value`)", "a list"
@@ -30,15 +30,15 @@ def kind_of(given: Any) -> str:
     if given is None:
         return "nothing"
     if isinstance(given, bool | int | float):
-        return display.quoted(given)
+        return message_text.quoted(given)
     if isinstance(given, str):
-        return f"the text {display.quoted(given)}"
+        return f"the text {message_text.quoted(given)}"
     return "a list" if isinstance(given, list | tuple) else "a mapping"
 
 
 def convert(path: Path, given: Any, wanted: str, language: Model) -> Conversion:
     """Say how a value would be written as what is wanted, if it is one written in another way. What may be secret is not repeated."""
-    if not path or display.is_private(str(given)):
+    if not path or message_text.is_private(str(given)):
         return Conversion(f"write {wanted}")
     if wanted == _TRUTH and isinstance(given, str) and given.lower() in (*_TRUE, *_FALSE):
         meant = given.lower() in _TRUE
@@ -55,7 +55,7 @@ def convert(path: Path, given: Any, wanted: str, language: Model) -> Conversion:
 
 
 def _as_number(path: Path, given: Any, language: Model) -> Conversion:
-    span = nearly.between(given) if isinstance(given, str) else None
+    span = value_suggestions.between(given) if isinstance(given, str) else None
     if span is not None and outline.takes(path, span, language):
         return Conversion(f"write `{path[-1]}: {examples.on_one_line(span)}`", span)
     if isinstance(given, str) and re.fullmatch("[0-9]{1,18}", given):
@@ -100,7 +100,7 @@ def _mapping(path: Path, given: Any, language: Model) -> Any:
         return None if outline.keys(path, language) else _by_name(given)
     if not isinstance(given, str):
         return None
-    taint = nearly.taint(given)
+    taint = value_suggestions.taint(given)
     if taint is not None and outline.takes(path, taint, language):
         return taint
     word = synonyms.of_value(path, given) or given

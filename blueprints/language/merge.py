@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from .. import display, finding
+from .. import finding, message_text
 from ..codes import Code
 from ..document import Document, Path, Place, Source
 from .parse import NAMED
@@ -57,11 +57,11 @@ def _slips(parent: Document, child: Document) -> Iterator[finding.Finding]:
         known, added = parent.at(section), child.at(section)
         if isinstance(known, dict) and isinstance(added, dict):
             for name in (name for name in added if name not in known):
-                meant = next((other for other in known if other not in added and display.is_slip(name, other)), None)
+                meant = next((other for other in known if other not in added and message_text.is_slip(name, other)), None)
                 if meant is not None:
-                    what = f"{section}.{display.printable(name)} is new beside {display.quoted(meant)} of the blueprint that this one extends"
+                    what = f"{section}.{message_text.printable(name)} is new beside {message_text.quoted(meant)} of the blueprint that this one extends"
                     why = "the names differ by one slip of the hand; a mistyped name adds an entry instead of changing the one that is meant"
-                    remedy = f"write {display.quoted(meant)}, or choose a name that differs more"
+                    remedy = f"write {message_text.quoted(meant)}, or choose a name that differs more"
                     yield finding.Finding(finding.Level.WARNING, Code.NAME_SLIP, child.where_key(section, name), what, why, remedy)
 
 
@@ -86,7 +86,7 @@ def set_over(source: Document, settings: Settings, path: Path) -> Document:
 
 
 def _refusal(source: Document, target: str, key: str) -> finding.Finding:
-    what = f"{display.quoted(key)} can't be different on the target {target}"
+    what = f"{message_text.quoted(key)} can't be different on the target {target}"
     why = "it belongs to the blueprint as a whole, which is the same wherever it lands"
     where = source.where_key("targets", target, key)
     return finding.Finding(

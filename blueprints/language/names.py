@@ -2,7 +2,7 @@
 
 import re
 
-from .. import display
+from .. import message_text
 from ..codes import Code
 from ..finding import Unfit
 
@@ -76,7 +76,7 @@ def label(key: str) -> str:
     fits = LABEL_VALUE.fullmatch(name) and len(name) <= LABEL_LENGTH and (not slash or (LABEL_PREFIX.fullmatch(prefix) and len(prefix) <= LABEL_PREFIX_LENGTH))
     if not fits:
         why = "a key has letters, digits, `-`, `_` and `.`, 63 at most, begins and ends with a letter or digit, and may have a domain and a slash before it"
-        raise Unfit(Code.LABEL_FORM, f"{display.quoted(key)} can't be a label's key", why=why, remedy="write it like `team` or `example.org/team`")
+        raise Unfit(Code.LABEL_FORM, f"{message_text.quoted(key)} can't be a label's key", why=why, remedy="write it like `team` or `example.org/team`")
     owner = next((domain for domain in RESERVED_LABELS if prefix == domain or prefix.endswith(f".{domain}")), None)
     return _free(key, "label", f"labels under {owner} belong to Kubernetes itself" if owner else None)
 
@@ -84,7 +84,7 @@ def label(key: str) -> str:
 def label_value(value: str) -> str:
     if value and (not LABEL_VALUE.fullmatch(value) or len(value) > LABEL_LENGTH):
         why = "a value has letters, digits, `-`, `_` and `.`, 63 at most, and begins and ends with a letter or digit"
-        raise Unfit(Code.LABEL_FORM, f"{display.quoted(value)} can't be a label's value", why=why, remedy="shorten it to such characters")
+        raise Unfit(Code.LABEL_FORM, f"{message_text.quoted(value)} can't be a label's value", why=why, remedy="shorten it to such characters")
     return value
 
 
@@ -92,7 +92,7 @@ def tag(key: str) -> str:
     """Check a tag's key, which is a label on Google Cloud and a tag on AWS: the stricter rules of both."""
     if not TAG.fullmatch(key):
         why = "Google Cloud's labels have lower-case letters, digits, `_` and `-`, 63 at most, and begin with a letter"
-        raise Unfit(Code.LABEL_FORM, f"{display.quoted(key)} can't be a tag's key", why=why, remedy="write it in lower case, like `cost-center`")
+        raise Unfit(Code.LABEL_FORM, f"{message_text.quoted(key)} can't be a tag's key", why=why, remedy="write it in lower case, like `cost-center`")
     return _free(key, "tag", "the project marks what it makes with it" if key.startswith(RESERVED_TAGS) else None)
 
 
@@ -119,17 +119,17 @@ def uid(number: int) -> int:
 
 def _fit(name: str, kind: str, length: int, *, why: str) -> str:
     if len(name) > length:
-        what = f"the {kind} name {display.quoted(name)} has {len(name)} characters"
+        what = f"the {kind} name {message_text.quoted(name)} has {len(name)} characters"
         raise Unfit(Code.NAME_LENGTH, what, why=f"{why}, so it may have {length} at most", remedy="choose a shorter one")
     if not FORM.fullmatch(name):
         mended = re.sub("[^a-z0-9]+", "-", name.lower()).lstrip("-0123456789").rstrip("-")
-        remedy = f"write {display.quoted(mended)}" if mended else "begin it with a letter"
+        remedy = f"write {message_text.quoted(mended)}" if mended else "begin it with a letter"
         why = f"a {kind} name has lower-case letters, digits and hyphens, begins with a letter and ends with a letter or digit, so that it is a name everywhere"
-        raise Unfit(Code.NAME_FORM, f"{display.quoted(name)} can't be a {kind} name", why=why, remedy=remedy)
+        raise Unfit(Code.NAME_FORM, f"{message_text.quoted(name)} can't be a {kind} name", why=why, remedy=remedy)
     return name
 
 
 def _free(name: str, kind: str, reason: str | None) -> str:
     if reason is None:
         return name
-    raise Unfit(Code.NAME_RESERVED, f"the {kind} name {display.quoted(name)} is taken", why=reason, remedy="choose another name")
+    raise Unfit(Code.NAME_RESERVED, f"the {kind} name {message_text.quoted(name)} is taken", why=reason, remedy="choose another name")

@@ -9,7 +9,7 @@ from typing import Any
 import pydantic
 from pydantic.fields import FieldInfo
 
-from .. import display, finding
+from .. import finding, message_text
 from ..document import Path
 
 ANY_NAME = "*"
@@ -22,7 +22,7 @@ Model: typing.TypeAlias = type[pydantic.BaseModel]
 
 def dotted(path: Path) -> str:
     """Write a path as the blueprint's reader says it: `pools.train.nodes`, `users.ada.ssh_keys[0]`."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{display.printable(step)[:64]}" for step in path)
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{message_text.printable(step)[:64]}" for step in path)
     return text.lstrip(".") or "the blueprint"
 
 

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from .. import display, document, dotted, finding, read
+from .. import document, dotted, finding, message_text, read
 from ..codes import Code
 from . import merge
 from .parse import NAMED
@@ -37,7 +37,7 @@ def apply(source: document.Document, overrides: Mapping[str, Any]) -> document.D
         overrides: by dotted path; a `Given` where the value comes from elsewhere than a stack's setting.
     """
     given: dict[document.Path, Given] = {dotted.steps(text): entry if isinstance(entry, Given) else Given(entry, _SETTING) for text, entry in overrides.items()}
-    places = {path: finding.Position(one.origin, text=f"{dotted.joined(path)}: {display.quoted(one.value)[1:-1]}") for path, one in given.items()}
+    places = {path: finding.Position(one.origin, text=f"{dotted.joined(path)}: {message_text.quoted(one.value)[1:-1]}") for path, one in given.items()}
     values = merge.Settings({path: one.value for path, one in given.items()}, places)
     findings = []
     for path in sorted(given, key=lambda one: (len(one), one)):  # wholes before their parts
@@ -51,22 +51,22 @@ def apply(source: document.Document, overrides: Mapping[str, Any]) -> document.D
 
 def _fault(source: document.Document, path: document.Path, value: Any, where: finding.Position) -> finding.Finding | None:
     if path[0] in _SETTLED:
-        return _path_fault(where, f"{display.quoted(dotted.joined(path))} can't be set", _SETTLED[str(path[0])])
+        return _path_fault(where, f"{message_text.quoted(dotted.joined(path))} can't be set", _SETTLED[str(path[0])])
     for length in range(1, len(path)):
         parent = source.at(*path[:length])
         if parent is not None and not isinstance(parent, dict):
-            what = f"{display.quoted(dotted.joined(path[:length]))} is no mapping, so nothing can be set in it"
+            what = f"{message_text.quoted(dotted.joined(path[:length]))} is no mapping, so nothing can be set in it"
             return _path_fault(where, what, "set the whole value, or correct the path")
         if length == 2 and parent is None and path[0] in NAMED:
             names = source.at(path[0])
             known = [str(name) for name in names] if isinstance(names, dict) else []
-            remedy = display.did_you_mean(str(path[1]), known, allowed=f"in {path[0]} there are") if known else f"set `{path[0]}.{path[1]}` as a whole"
-            return _path_fault(where, f"{path[0]} has no {display.quoted(path[1])}", remedy)
+            remedy = message_text.did_you_mean(str(path[1]), known, allowed=f"in {path[0]} there are") if known else f"set `{path[0]}.{path[1]}` as a whole"
+            return _path_fault(where, f"{path[0]} has no {message_text.quoted(path[1])}", remedy)
     if not all(path):
-        return _path_fault(where, f"{display.quoted(dotted.joined(path))} is no path", "write names with dots between them, such as pools.train.nodes")
+        return _path_fault(where, f"{message_text.quoted(dotted.joined(path))} is no path", "write names with dots between them, such as pools.train.nodes")
     if not _is_plain(value, depth=read.DEPTH_LIMIT - len(path)):
         why = "a blueprint holds text, numbers, true and false, lists and mappings, nested a few levels"
-        what = f"the value of {display.quoted(dotted.joined(path))} can't stand in a blueprint"
+        what = f"the value of {message_text.quoted(dotted.joined(path))} can't stand in a blueprint"
         return finding.Finding(finding.Level.ERROR, Code.OVERRIDE_VALUE, where, what, why, "write it as it would stand in the blueprint")
     return None
 

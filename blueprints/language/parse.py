@@ -6,9 +6,9 @@ from typing import Any
 import pydantic
 
 from .. import document, finding
-from . import foreign, mending, refusals
+from . import error_recovery, foreign, refusals
 from .cluster import Blueprint
-from .mending import NAMED, Refused
+from .error_recovery import NAMED, Refused
 
 __all__ = ["NAMED", "Parsed", "Refused", "parse", "parse_most"]
 
@@ -53,7 +53,7 @@ def parse_most(source: document.Document) -> Parsed:
 
 def _mended(source: document.Document, faults: list[Any]) -> Parsed:
     """Parse what is left when the faults are mended, round by round, and tell those of the first and of what was moved in between."""
-    mended = mending.Mending(source)
+    mended = error_recovery.Mending(source)
     findings: list[finding.Finding] = []
     blueprint = None
     for number in range(_ROUNDS):

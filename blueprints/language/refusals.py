@@ -6,7 +6,7 @@ from typing import Any
 
 import pydantic
 
-from .. import display, finding, lookalikes, syntax
+from .. import finding, lookalikes, message_text, syntax
 from ..codes import Code
 from ..document import Document, Path
 from . import conversions, outline, synonyms
@@ -95,7 +95,7 @@ def _words(kind: str, path: Path, given: Any, context: dict[str, Any], language:
     if kind == _UNKNOWN:
         return _unknown_key(path, given, language)
     if kind == _MISSING:
-        what = f"{outline.dotted(path[:-1])} has no {display.quoted(path[-1])}"
+        what = f"{outline.dotted(path[:-1])} has no {message_text.quoted(path[-1])}"
         return _Words(Code.KEY_MISSING, what, f"it is required; {outline.meaning(path, language)}", f"write `{path[-1]}: …`")
     if isinstance(given, str) and syntax.VARIABLE.search(given):
         return _variable(fault.code if isinstance(fault, finding.Unfit) else Code.TYPE_WRONG, path, given)
@@ -105,7 +105,7 @@ def _words(kind: str, path: Path, given: Any, context: dict[str, Any], language:
         return _unknown_choice(path, given, language, is_key=is_key)
     if kind in ("greater_than_equal", "less_than_equal"):
         least, most = (outline.bounds(path, language)[name] for name in ("ge", "le"))
-        what = f"{outline.dotted(path)} can't be {display.quoted(given)}"
+        what = f"{outline.dotted(path)} can't be {message_text.quoted(given)}"
         return _Words(Code.NUMBER_OUT_OF_RANGE, what, outline.meaning(path, language), f"write a number from {least} to {most}")
     if kind == "too_short":
         what = f"{outline.dotted(path)} is empty"
@@ -118,33 +118,33 @@ def _words(kind: str, path: Path, given: Any, context: dict[str, Any], language:
 
 def _unknown_key(path: Path, given: Any, language: Model) -> _Words:
     allowed = outline.keys(path[:-1], language)
-    what = f"{outline.dotted(path[:-1])} has no key {display.quoted(path[-1])}"
+    what = f"{outline.dotted(path[:-1])} has no key {message_text.quoted(path[-1])}"
     why = "a key that nothing reads would be ignored without a word"
     if not allowed:
         return _Words(Code.KEY_UNKNOWN, what, why, "take it out: no key is allowed here yet")
     meaning = synonyms.of_key(path, given, language)
     if meaning is not None:
         return _Words(Code.KEY_UNKNOWN, what, why, meaning.remedy, belongs=meaning.belongs)
-    return _Words(Code.KEY_UNKNOWN, what, why, display.did_you_mean(str(path[-1]), allowed, allowed="allowed here"))
+    return _Words(Code.KEY_UNKNOWN, what, why, message_text.did_you_mean(str(path[-1]), allowed, allowed="allowed here"))
 
 
 def _variable(code: Code | str, path: Path, given: str) -> _Words:
-    what = f"a variable stands at {outline.dotted(path)}: {display.quoted(given)}"
+    what = f"a variable stands at {outline.dotted(path)}: {message_text.quoted(given)}"
     return _Words(code, what, syntax.VARIABLE_WHY, syntax.VARIABLE_REMEDY)
 
 
 def _unknown_choice(path: Path, given: Any, language: Model, *, is_key: bool) -> _Words:
     choices = outline.choices(path, language, of_key=is_key)
-    what = f"{outline.dotted(path[:-1])} has no key {display.quoted(given)}" if is_key else f"{outline.dotted(path)} can't be {display.quoted(given)}"
+    what = f"{outline.dotted(path[:-1])} has no key {message_text.quoted(given)}" if is_key else f"{outline.dotted(path)} can't be {message_text.quoted(given)}"
     known = synonyms.of_value(path[:-1] if is_key else path, given)
     if known in choices:
         return _Words(Code.CHOICE_UNKNOWN, what, outline.meaning(path, language), _suggested(known, choices), meant=known)
-    remedy = display.did_you_mean(str(given), choices, allowed="it is one of")
-    return _Words(Code.CHOICE_UNKNOWN, what, outline.meaning(path, language), remedy, meant=display.near(str(given), choices))
+    remedy = message_text.did_you_mean(str(given), choices, allowed="it is one of")
+    return _Words(Code.CHOICE_UNKNOWN, what, outline.meaning(path, language), remedy, meant=message_text.near(str(given), choices))
 
 
 def _suggested(meant: str | None, choices: Sequence[str]) -> str:
-    return f"did you mean {display.quoted(meant)}? it is one of: {', '.join(sorted(choices))}"
+    return f"did you mean {message_text.quoted(meant)}? it is one of: {', '.join(sorted(choices))}"
 
 
 def _wrong_type(kind: str, path: Path, given: Any, language: Model) -> _Words:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import pydantic
 from pydantic import Discriminator, Tag
 
-from . import forms, names, values
+from . import names, schema_patterns, values
 
 FORMS = ("\x00short", "\x00long")
 """Names by which pydantic tells which form of a value it has; a key of a blueprint can't be one, as no text of it can hold their first character."""
@@ -50,34 +50,34 @@ def _checked(check: Any) -> pydantic.AfterValidator:
     return pydantic.AfterValidator(keep)
 
 
-Text = Annotated[str, pydantic.AfterValidator(values.plain_text), forms.TEXT]
-Reason = Annotated[str, pydantic.AfterValidator(values.reason), forms.REASON]
-TimeLimit = Annotated[str, pydantic.BeforeValidator(_number_as_text), pydantic.AfterValidator(values.time_limit), forms.TIME_LIMIT]
-Memory = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.memory_mib), forms.MEMORY]
-Size = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.size_gib), forms.SIZE]
-Throughput = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.throughput), forms.THROUGHPUT]
-Date = Annotated[str, _checked(values.date), forms.DATE]
-ClockTime = Annotated[str, _checked(values.clock_time), forms.CLOCK_TIME]
-MountPoint = Annotated[str, pydantic.AfterValidator(values.mount_point), forms.MOUNT_POINT]
-Cidr = Annotated[str, pydantic.AfterValidator(values.network), forms.CIDR]
-PublicKey = Annotated[str, pydantic.AfterValidator(values.public_key), forms.PUBLIC_KEY]
-Bucket = Annotated[str, pydantic.AfterValidator(values.bucket), forms.BUCKET]
-Identifier = Annotated[str, pydantic.AfterValidator(values.identifier), forms.IDENTIFIER]
-CatalogName = Annotated[str, pydantic.AfterValidator(values.identifier), forms.IDENTIFIER]
-MigProfile = Annotated[str, pydantic.AfterValidator(values.mig_profile), forms.MIG_PROFILE]
-FindingCode = Annotated[str, pydantic.AfterValidator(values.finding_code), forms.FINDING_CODE]
-DottedPath = Annotated[str, pydantic.AfterValidator(values.dotted_path), forms.DOTTED_PATH]
-Uid = Annotated[int, pydantic.AfterValidator(names.uid), forms.UID]
-ClusterName = Annotated[str, pydantic.AfterValidator(names.cluster), forms.CLUSTER]
-PoolName = Annotated[str, pydantic.AfterValidator(names.pool), forms.POOL]
-StorageName = Annotated[str, pydantic.AfterValidator(names.storage), forms.STORAGE]
-AccountName = Annotated[str, pydantic.AfterValidator(names.account), forms.ACCOUNT]
-QosName = Annotated[str, pydantic.AfterValidator(names.qos), forms.QOS]
-AccountReference = Annotated[str, pydantic.AfterValidator(values.identifier), forms.IDENTIFIER]
+Text = Annotated[str, pydantic.AfterValidator(values.plain_text), schema_patterns.TEXT]
+Reason = Annotated[str, pydantic.AfterValidator(values.reason), schema_patterns.REASON]
+TimeLimit = Annotated[str, pydantic.BeforeValidator(_number_as_text), pydantic.AfterValidator(values.time_limit), schema_patterns.TIME_LIMIT]
+Memory = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.memory_mib), schema_patterns.MEMORY]
+Size = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.size_gib), schema_patterns.SIZE]
+Throughput = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.throughput), schema_patterns.THROUGHPUT]
+Date = Annotated[str, _checked(values.date), schema_patterns.DATE]
+ClockTime = Annotated[str, _checked(values.clock_time), schema_patterns.CLOCK_TIME]
+MountPoint = Annotated[str, pydantic.AfterValidator(values.mount_point), schema_patterns.MOUNT_POINT]
+Cidr = Annotated[str, pydantic.AfterValidator(values.network), schema_patterns.CIDR]
+PublicKey = Annotated[str, pydantic.AfterValidator(values.public_key), schema_patterns.PUBLIC_KEY]
+Bucket = Annotated[str, pydantic.AfterValidator(values.bucket), schema_patterns.BUCKET]
+Identifier = Annotated[str, pydantic.AfterValidator(values.identifier), schema_patterns.IDENTIFIER]
+CatalogName = Annotated[str, pydantic.AfterValidator(values.identifier), schema_patterns.IDENTIFIER]
+MigProfile = Annotated[str, pydantic.AfterValidator(values.mig_profile), schema_patterns.MIG_PROFILE]
+FindingCode = Annotated[str, pydantic.AfterValidator(values.finding_code), schema_patterns.FINDING_CODE]
+DottedPath = Annotated[str, pydantic.AfterValidator(values.dotted_path), schema_patterns.DOTTED_PATH]
+Uid = Annotated[int, pydantic.AfterValidator(names.uid), schema_patterns.UID]
+ClusterName = Annotated[str, pydantic.AfterValidator(names.cluster), schema_patterns.CLUSTER]
+PoolName = Annotated[str, pydantic.AfterValidator(names.pool), schema_patterns.POOL]
+StorageName = Annotated[str, pydantic.AfterValidator(names.storage), schema_patterns.STORAGE]
+AccountName = Annotated[str, pydantic.AfterValidator(names.account), schema_patterns.ACCOUNT]
+QosName = Annotated[str, pydantic.AfterValidator(names.qos), schema_patterns.QOS]
+AccountReference = Annotated[str, pydantic.AfterValidator(values.identifier), schema_patterns.IDENTIFIER]
 """An account as others name it: `root`, which Slurm makes itself, too."""
-QosReference = Annotated[str, pydantic.AfterValidator(values.identifier), forms.IDENTIFIER]
+QosReference = Annotated[str, pydantic.AfterValidator(values.identifier), schema_patterns.IDENTIFIER]
 """A quality of service as others name it: `normal`, which Slurm makes itself, too."""
-UserName = Annotated[str, pydantic.AfterValidator(names.user), forms.USER]
-LabelKey = Annotated[str, pydantic.AfterValidator(names.label), forms.LABEL_KEY]
-LabelValue = Annotated[str, pydantic.AfterValidator(names.label_value), forms.LABEL_VALUE]
-TagKey = Annotated[str, pydantic.AfterValidator(names.tag), forms.TAG_KEY]
+UserName = Annotated[str, pydantic.AfterValidator(names.user), schema_patterns.USER]
+LabelKey = Annotated[str, pydantic.AfterValidator(names.label), schema_patterns.LABEL_KEY]
+LabelValue = Annotated[str, pydantic.AfterValidator(names.label_value), schema_patterns.LABEL_VALUE]
+TagKey = Annotated[str, pydantic.AfterValidator(names.tag), schema_patterns.TAG_KEY]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pydantic
 
-from .. import display, read
+from .. import message_text, read
 from ..document import Path
 from . import examples, outline
 
@@ -42,7 +42,7 @@ def of_key(path: Path, given: object, language: type[pydantic.BaseModel]) -> Mea
     entry = _words(".".join(map(str, pattern))).get(_squeezed(word))
     if isinstance(entry, str):
         steps = entry.split(".")
-        return Meaning(f"{display.quoted(word)} is `{entry}` here: {_as_written(section, steps, given, language)}", belongs=(*section, *steps))
+        return Meaning(f"{message_text.quoted(word)} is `{entry}` here: {_as_written(section, steps, given, language)}", belongs=(*section, *steps))
     if entry is not None:
         return Meaning(entry["instead"] if "instead" in entry else f"write {entry['write']}")
     return _of_a_pool(section, word) or _misplaced(section, word, given, pattern, language) or _mistyped(section, word, language)
@@ -59,7 +59,7 @@ def of_value(path: Path, given: object) -> str | None:
 def _of_a_pool(section: Path, word: str) -> Meaning | None:
     """Say where a word of pools belongs that stands in the blueprint itself."""
     entry = None if section else _words("pools.*").get(_squeezed(word))
-    return Meaning(f"{display.quoted(word)} is `{entry}` here, and belongs in a pool: `pools: {{<name>: …}}`") if isinstance(entry, str) else None
+    return Meaning(f"{message_text.quoted(word)} is `{entry}` here, and belongs in a pool: `pools: {{<name>: …}}`") if isinstance(entry, str) else None
 
 
 def _as_written(section: Path, steps: list[str], given: object, language: type[pydantic.BaseModel]) -> str:
@@ -89,8 +89,8 @@ def _misplaced(section: Path, word: str, given: object, pattern: Path, language:
 
 def _mistyped(section: Path, word: str, language: type[pydantic.BaseModel]) -> Meaning | None:
     allowed = outline.keys(section, language)
-    meant = display.near(word, allowed, likeness=_SURE)
-    return Meaning(display.did_you_mean(word, allowed, allowed="allowed here"), belongs=(*section, meant)) if meant else None
+    meant = message_text.near(word, allowed, likeness=_SURE)
+    return Meaning(message_text.did_you_mean(word, allowed, allowed="allowed here"), belongs=(*section, meant)) if meant else None
 
 
 @functools.cache

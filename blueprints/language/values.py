@@ -6,10 +6,10 @@ import datetime as dt
 import ipaddress
 import re
 
-from .. import display, dotted
+from .. import dotted, message_text
 from ..codes import Code
 from ..finding import Unfit
-from . import nearly
+from . import value_suggestions
 
 # How texts look, for the functions here and for the schema that editors read. A function may refuse more than its form does.
 SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?(MiB|GiB|TiB)")
@@ -62,7 +62,7 @@ def memory_mib(text: str) -> int:
         raise _no_size(text, why="a size is a number and one of MiB, GiB, TiB (powers of 1024, as Slurm counts)", example="64 GiB")
     size = int(float(found[1]) * _MIB[found[2]])
     if not 256 <= size <= _LARGEST_MEMORY_MIB:
-        what = f"{display.quoted(text)} is no size for the memory of a node"
+        what = f"{message_text.quoted(text)} is no size for the memory of a node"
         raise Unfit(Code.SIZE_FORM, what, why="nodes have from 256 MiB to 64 TiB", remedy="check the unit")
     return size
 
@@ -74,15 +74,17 @@ def size_gib(text: str) -> float:
         raise _no_size(text, why="a size is a number and one of MiB, GiB, TiB (powers of 1024)", example="14400 GiB")
     size = float(found[1]) * _MIB[found[2]] / _MIB["GiB"]
     if not 1 <= size <= _LARGEST_STORAGE_GIB:
-        raise Unfit(Code.SIZE_FORM, f"{display.quoted(text)} is no size for storage", why="storage holds from 1 GiB to a million TiB", remedy="check the unit")
+        raise Unfit(
+            Code.SIZE_FORM, f"{message_text.quoted(text)} is no size for storage", why="storage holds from 1 GiB to a million TiB", remedy="check the unit"
+        )
     return size
 
 
 def _no_size(text: str, *, why: str, example: str) -> Unfit:
     """Say what isn't a size, and how the one that was meant is written."""
-    meant, remark = nearly.size(text) or (None, "")
+    meant, remark = value_suggestions.size(text) or (None, "")
     remedy = f"write `{meant}`{remark}" if meant else f"write it like `{example}`"
-    return Unfit(Code.SIZE_FORM, f"{display.quoted(text)} is not a size", why=why, remedy=remedy, meant=meant)
+    return Unfit(Code.SIZE_FORM, f"{message_text.quoted(text)} is not a size", why=why, remedy=remedy, meant=meant)
 
 
 def throughput(text: str) -> int:
@@ -90,9 +92,9 @@ def throughput(text: str) -> int:
     found = THROUGHPUT.fullmatch(text)
     if not found or int(found[1]) == 0:
         why = "throughput is given for each TiB of size, in MB/s (powers of 1000), as the clouds sell it"
-        meant = nearly.throughput(text)
+        meant = value_suggestions.throughput(text)
         remedy = f"write `{meant}`" if meant else "write it like `250 MB/s/TiB`"
-        raise Unfit(Code.THROUGHPUT_FORM, f"{display.quoted(text)} is not a throughput", why=why, remedy=remedy, meant=meant)
+        raise Unfit(Code.THROUGHPUT_FORM, f"{message_text.quoted(text)} is not a throughput", why=why, remedy=remedy, meant=meant)
     return int(found[1])
 
 
@@ -104,13 +106,13 @@ def date(text: str) -> dt.date:
         return dt.date.fromisoformat(text)
     except ValueError:
         why = "a day is written year-month-day, as in ISO 8601"
-        raise Unfit(Code.DATE_FORM, f"{display.quoted(text)} is not a day", why=why, remedy="write it like `2027-03-31`") from None
+        raise Unfit(Code.DATE_FORM, f"{message_text.quoted(text)} is not a day", why=why, remedy="write it like `2027-03-31`") from None
 
 
 def clock_time(text: str) -> str:
     """Check a time of day (`02:30`)."""
     why = "hours and minutes have two digits each, from 00:00 to 23:59"
-    meant = nearly.clock(text)
+    meant = value_suggestions.clock(text)
     remedy = f'write `"{meant}"`' if meant else 'write it like `"02:30"`'
     return _matched(CLOCK, text, Code.CLOCK_FORM, "a time of day", why=why, remedy=remedy, meant=meant)
 
@@ -138,7 +140,7 @@ def finding_code(text: str) -> str:
     codes = [str(code) for code in Code]
     if text not in codes:
         why = "each finding shows its code in brackets at the end of its first line"
-        raise Unfit(Code.SUPPRESSION_CODE, f"there is no finding {display.quoted(text)}", why=why, remedy="copy the code, such as CW520")
+        raise Unfit(Code.SUPPRESSION_CODE, f"there is no finding {message_text.quoted(text)}", why=why, remedy="copy the code, such as CW520")
     return text
 
 
@@ -153,7 +155,7 @@ def dotted_path(text: str) -> str:
 def _matched(form: re.Pattern[str], text: str, code: Code, kind: str, *, why: str, remedy: str, meant: str | None = None) -> str:
     if form.fullmatch(text):
         return text
-    raise Unfit(code, f"{display.quoted(text)} is not {kind}", why=why, remedy=remedy, meant=meant)
+    raise Unfit(code, f"{message_text.quoted(text)} is not {kind}", why=why, remedy=remedy, meant=meant)
 
 
 def time_limit(text: str) -> str:
@@ -166,9 +168,9 @@ def time_limit(text: str) -> str:
         return "UNLIMITED"
     seconds = _time_s(text) if is_form else 0
     if not 60 <= seconds <= LONGEST_TIME_S:
-        what = f"{display.quoted(text)} is not a time limit"
+        what = f"{message_text.quoted(text)} is not a time limit"
         why = "Slurm reads minutes, `hours:minutes:seconds` or `days-hours:minutes:seconds`, from a minute to a year, or `unlimited`"
-        meant_s = nearly.span_s(text) or 0
+        meant_s = value_suggestions.span_s(text) or 0
         meant = _clock(meant_s) if 60 <= meant_s <= LONGEST_TIME_S else None
         remedy = f"write `{meant}`" if meant else "write it like `1-00:00:00` (one day)"
         raise Unfit(Code.TIME_FORM, what, why=why, remedy=remedy, meant=meant)
@@ -201,7 +203,7 @@ def _time_s(text: str) -> int:
 def mount_point(text: str) -> str:
     """Check an absolute path where a file system can be mounted without hiding the operating system."""
     if text == "/" or any(text == folder or text.startswith(f"{folder}/") for folder in (*SYSTEM_FOLDERS, *TAKEN_FOLDERS)) or text in PARENTS_ONLY:
-        what = f"nothing can be mounted at {display.quoted(text)}"
+        what = f"nothing can be mounted at {message_text.quoted(text)}"
         why = "a mount there would hide what the operating system, its packages or the cluster's own software keep there"
         raise Unfit(Code.MOUNT_RESERVED, what, why=why, remedy="choose a place such as /home, /shared or /scratch")
     if not MOUNT.fullmatch(text) or {".", ".."} & set(text.split("/")) or len(text) > MOUNT_LENGTH:
@@ -209,7 +211,7 @@ def mount_point(text: str) -> str:
         meant = "/" + text.strip("/")
         is_plain = MOUNT.fullmatch(meant) and meant != text and not {".", ".."} & set(meant.split("/")) and len(meant) <= MOUNT_LENGTH
         remedy = f"write `{meant}`" if is_plain else "write it like /shared"
-        raise Unfit(Code.MOUNT_FORM, f"{display.quoted(text)} is not a mount point", why=why, remedy=remedy, meant=meant if is_plain else None)
+        raise Unfit(Code.MOUNT_FORM, f"{message_text.quoted(text)} is not a mount point", why=why, remedy=remedy, meant=meant if is_plain else None)
     return text
 
 
@@ -229,17 +231,20 @@ def network(text: str) -> str:
         meant = None
     remedy = f"write `{meant}`" if meant else "write it like `10.80.0.0/20`"
     why = "a network is an IPv4 address and the length of its prefix, with all bits after the prefix zero"
-    raise Unfit(Code.CIDR_FORM, f"{display.quoted(text)} is not a network", why=why, remedy=remedy, meant=meant)
+    raise Unfit(Code.CIDR_FORM, f"{message_text.quoted(text)} is not a network", why=why, remedy=remedy, meant=meant)
 
 
 def _without_prefix(text: str) -> Unfit:
     """Say of an address alone how a network is written: one host where its last number says so."""
-    what = f"{display.quoted(text)} is an address without the length of its prefix"
+    what = f"{message_text.quoted(text)} is an address without the length of its prefix"
     why = "a network is an address and a prefix: `/32` is one host, `/24` has 256 addresses, `/16` 65,536"
     numbers = text.split(".")
     if any(int(number) > 255 for number in numbers):
         return Unfit(
-            Code.CIDR_FORM, f"{display.quoted(text)} is no IPv4 address", why="each of its four numbers is 255 at most", remedy="write it like `10.80.0.0/20`"
+            Code.CIDR_FORM,
+            f"{message_text.quoted(text)} is no IPv4 address",
+            why="each of its four numbers is 255 at most",
+            remedy="write it like `10.80.0.0/20`",
         )
     if numbers[-1] != "0":
         meant = f"{ipaddress.IPv4Address(text)}/32"
@@ -250,7 +255,7 @@ def _without_prefix(text: str) -> Unfit:
 
 def public_key(text: str) -> str:
     """Check a line of OpenSSH's authorized_keys format without options. A private key is refused without being repeated."""
-    if display.is_private(text):
+    if message_text.is_private(text):
         why = "a private key in a blueprint is known to everyone who reads it; from now on it is no secret any more"
         raise Unfit(
             Code.SSH_KEY_PRIVATE, "a private key stands here", why=why, remedy="take it out, make a new pair, and paste the one line of the new .pub file"
@@ -258,7 +263,7 @@ def public_key(text: str) -> str:
     fields = text.split(" ")
     reason = _key_fault(fields) if text.isprintable() else "it has a line break or control character"
     if reason:
-        raise Unfit(Code.SSH_KEY_FORM, f"{display.quoted(text)} is not an OpenSSH public key", why=reason, remedy=_KEY_REMEDY)
+        raise Unfit(Code.SSH_KEY_FORM, f"{message_text.quoted(text)} is not an OpenSSH public key", why=reason, remedy=_KEY_REMEDY)
     return text
 
 
@@ -290,5 +295,5 @@ def plain_text(text: str) -> str:
     """Check a text that is shown on one line."""
     if len(text) > TEXT_LENGTH or not text.isprintable():
         why = f"it is shown on one line, in reports and in Slurm's database: {TEXT_LENGTH} characters without line breaks at most"
-        raise Unfit(Code.TEXT_FORM, f"{display.quoted(text)} is not one short line", why=why, remedy="shorten it, and keep longer remarks in comments")
+        raise Unfit(Code.TEXT_FORM, f"{message_text.quoted(text)} is not one short line", why=why, remedy="shorten it, and keep longer remarks in comments")
     return text

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from .. import document, finding, spec
 from ..codes import Code
-from . import bought, network, places, rooms, things
+from . import availability, existing_resources, network, quotas, reservations
 from .account import Answers, Questions, questions
 
 __all__ = ["Answers", "Questions", "check", "questions"]
 
-_CHECKS = (places.check, bought.check, network.check, rooms.check, things.check)
+_CHECKS = (availability.check, reservations.check, network.check, quotas.check, existing_resources.check)
 
 
 def check(cluster: spec.ClusterSpec, source: document.Document, answers: Answers) -> tuple[finding.Finding, ...]:
@@ -21,7 +21,7 @@ def check(cluster: spec.ClusterSpec, source: document.Document, answers: Answers
     """
     found: list[finding.Finding] = [*_unanswered(answers)]
     # In a region that the account can't use nobody answers anything else.
-    for one in _CHECKS if answers.region_state == "enabled" else (places.check,):
+    for one in _CHECKS if answers.region_state == "enabled" else (availability.check,):
         found += one(cluster, source, answers)
     return finding.in_order(found)
 

@@ -4,7 +4,8 @@ import dataclasses
 import re
 from collections.abc import Mapping
 
-from .. import catalog, quotas, spec
+from .. import catalog, spec
+from ..plan import quotas
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import ipaddress
 from collections.abc import Iterator, Sequence
 
-from .. import catalog, display, finding, spec
+from .. import catalog, finding, message_text, spec
 from ..codes import Code
 from ..document import Document
 from .account import Answers, Network, Subnet, given_subnets
@@ -36,7 +36,7 @@ def _network(cluster: spec.ClusterSpec, source: Document, found: Network | None)
         why = "hosts mount file systems and find services by such names"
         yield finding.Finding(_ERROR, Code.NETWORK_UNFIT, where, what, why, "switch on DNS resolution and DNS hostnames of the network")
     if cidr and not any(ipaddress.IPv4Network(cidr).subnet_of(ipaddress.IPv4Network(one)) for one in found.cidrs):
-        what = f"{cidr} is no part of {existing}, which has {display.listed(found.cidrs)}"
+        what = f"{cidr} is no part of {existing}, which has {message_text.listed(found.cidrs)}"
         why = "subnets are cut out of their network"
         yield finding.Finding(_ERROR, Code.NETWORK_UNFIT, source.where("network", "cidr"), what, why, "write a free range of these")
 

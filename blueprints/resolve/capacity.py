@@ -2,9 +2,9 @@
 
 import functools
 
-from .. import catalog, display, language, spec
+from .. import catalog, language, message_text, spec
 from ..codes import Code
-from .case import Case
+from .context import Context
 
 OWNED = spec.Capacity("owned")
 ON_DEMAND = "on-demand"
@@ -12,38 +12,42 @@ _BRINGS_PLACEMENT = ("reserved", "block")
 _PACKED, _SPREAD, _GIVEN, _NONE = "packed", "spread", "given", "none"
 
 
-def bought(case: Case, name: str, pool: language.Pool) -> spec.Capacity:
+def bought(context: Context, name: str, pool: language.Pool) -> spec.Capacity:
     """Say how a pool's nodes are bought; where nothing is, they are owned."""
     asked = pool.bought
-    if case.target.capacity:
-        if asked.kind not in case.target.capacity:
-            what = f"{case.target.title} doesn't sell `{asked.kind}` capacity"
-            why = f"it sells {display.listed(f'`{kind}`' for kind in case.target.capacity)}"
-            remedy = f"choose one of these, under `targets.{case.target.name}.pools.{name}.capacity` if other targets shall keep `{asked.kind}`"
-            case.error(Code.CAPACITY_NOT_SOLD, *_path(name, pool), what=what, why=why, remedy=remedy)
+    if context.target.capacity:
+        if asked.kind not in context.target.capacity:
+            what = f"{context.target.title} doesn't sell `{asked.kind}` capacity"
+            why = f"it sells {message_text.listed(f'`{kind}`' for kind in context.target.capacity)}"
+            remedy = f"choose one of these, under `targets.{context.target.name}.pools.{name}.capacity` if other targets shall keep `{asked.kind}`"
+            context.error(Code.CAPACITY_NOT_SOLD, *_path(name, pool), what=what, why=why, remedy=remedy)
         return spec.Capacity(asked.kind, asked.id, asked.max_run)
     if asked.kind != ON_DEMAND:
-        what = f"`{asked.kind}` capacity means nothing on the target `{case.target.name}`"
+        what = f"`{asked.kind}` capacity means nothing on the target `{context.target.name}`"
         why = "the machines there are owned: nothing is bought, and nobody takes it back"
-        case.note(Code.CAPACITY_IGNORED, *_path(name, pool), what=what, why=why, remedy="leave it; it counts where the blueprint lands on a cloud")
+        context.note(Code.CAPACITY_IGNORED, *_path(name, pool), what=what, why=why, remedy="leave it; it counts where the blueprint lands on a cloud")
     return OWNED
 
 
-def check_sold(case: Case, machine: catalog.Machine, capacity: spec.Capacity, *path: str | int) -> None:
+def check_sold(context: Context, machine: catalog.Machine, capacity: spec.Capacity, *path: str | int) -> None:
     """Find a machine that is not sold this way, or not in the region.
 
     Args:
         path: what named the machine.
     """
-    if capacity.kind in case.target.capacity and machine.capacity and capacity.kind not in machine.capacity:
+    if capacity.kind in context.target.capacity and machine.capacity and capacity.kind not in machine.capacity:
         what = f"{machine.name} is not sold as `{capacity.kind}`"
-        why = f"{case.target.title} sells it as {display.listed(f'`{kind}`' for kind in machine.capacity)}"
-        case.error(Code.MACHINE_NOT_SOLD, *path, what=what, why=why, remedy="choose one of these capacities, or another machine")
-    if not is_offered(machine, case.region):
-        what = f"{machine.name} is not offered in {case.region}"
-        why = f"it is known in {display.listed(machine.regions)}"
-        case.error(
-            Code.MACHINE_NOT_SOLD, *path, what=what, why=why, remedy=f"choose one of these regions with `network.region`, or another machine{_elsewhere(case)}"
+        why = f"{context.target.title} sells it as {message_text.listed(f'`{kind}`' for kind in machine.capacity)}"
+        context.error(Code.MACHINE_NOT_SOLD, *path, what=what, why=why, remedy="choose one of these capacities, or another machine")
+    if not is_offered(machine, context.region):
+        what = f"{machine.name} is not offered in {context.region}"
+        why = f"it is known in {message_text.listed(machine.regions)}"
+        context.error(
+            Code.MACHINE_NOT_SOLD,
+            *path,
+            what=what,
+            why=why,
+            remedy=f"choose one of these regions with `network.region`, or another machine{_elsewhere(context)}",
         )
 
 
@@ -59,32 +63,34 @@ def regions(target: str) -> frozenset[str]:
     return frozenset((*catalog.target(target).regions, *named))
 
 
-def placement(case: Case, name: str, pool: language.Pool, *, capacity: spec.Capacity, uses_fabric: bool) -> str:
+def placement(context: Context, name: str, pool: language.Pool, *, capacity: spec.Capacity, uses_fabric: bool) -> str:
     """Say how near to each other a pool's nodes are put."""
     brings_own = capacity.kind in _BRINGS_PLACEMENT
-    if not case.target.capacity:
+    if not context.target.capacity:
         if pool.placement in (_PACKED, _SPREAD):
-            what = f"the nodes of {name} can't be {pool.placement} on the target `{case.target.name}`"
+            what = f"the nodes of {name} can't be {pool.placement} on the target `{context.target.name}`"
             why = "the machines there are owned, and stand where they stand"
-            case.note(Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="leave it; it counts where the blueprint lands on a cloud")
+            context.note(
+                Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="leave it; it counts where the blueprint lands on a cloud"
+            )
         return _NONE
     if pool.placement == "auto":
         return (_GIVEN if brings_own else _PACKED) if uses_fabric else _NONE
     if pool.placement == _PACKED and brings_own:
         what = f"the nodes of {name} can't be packed: `{capacity.kind}` capacity stands where it was bought"
         why = "a reservation brings its own placement, and clouds refuse a second one"
-        case.error(Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="leave `placement` out")
+        context.error(Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="leave `placement` out")
         return _GIVEN
     if pool.placement == _SPREAD and capacity.kind == "block":
         what = f"the nodes of {name} can't be far apart: `block` capacity stands close together where it was bought"
         why = "a block brings its own placement, and clouds refuse a second one"
-        case.error(Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="leave `placement` out")
+        context.error(Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="leave `placement` out")
         return _GIVEN
     return pool.placement
 
 
-def _elsewhere(case: Case) -> str:
-    return "" if case.blueprint.network.region else "; the region is the target's usual one"
+def _elsewhere(context: Context) -> str:
+    return "" if context.blueprint.network.region else "; the region is the target's usual one"
 
 
 def _path(name: str, pool: language.Pool) -> tuple[str, ...]:

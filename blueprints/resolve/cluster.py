@@ -3,11 +3,11 @@
 import dataclasses
 from collections.abc import Sequence
 
-from .. import addresses, catalog, display, finding, language, spec
+from .. import addresses, catalog, finding, language, message_text, spec
 from ..codes import Code
 from ..facts import Facts
 from . import control, counts, network, people, place, pools, processors, rehearsal, software, storage, subnets
-from .case import Case, Where
+from .context import Context, Where
 
 _STAND_IN = "local"
 """The target that takes the place of an unknown one, so that the rest is checked."""
@@ -46,34 +46,34 @@ def attempt(blueprint: language.Blueprint, *, target: str, stack: str, facts: Fa
     unknown = _unknown_target(target)
     known = catalog.target(_STAND_IN if unknown else target)
     architecture = processors.architecture(blueprint, known)
-    case = Case(blueprint, known, place.region(blueprint, known), architecture, stack, facts, where, findings=unknown)
-    _check_built(case)
-    place.check(case)
-    rehearsal.check_memory(case)
-    cluster = dataclasses.replace(_placed(case, _unplaced(case)), target=target)
-    return Attempt(cluster, tuple(dict.fromkeys(case.findings)))
+    context = Context(blueprint, known, place.region(blueprint, known), architecture, stack, facts, where, findings=unknown)
+    _check_built(context)
+    place.check(context)
+    rehearsal.check_memory(context)
+    cluster = dataclasses.replace(_placed(context, _unplaced(context)), target=target)
+    return Attempt(cluster, tuple(dict.fromkeys(context.findings)))
 
 
-def _unplaced(case: Case) -> spec.ClusterSpec:
+def _unplaced(context: Context) -> spec.ClusterSpec:
     """Resolve everything but the network and the addresses."""
-    blueprint = case.blueprint
-    node_sets = pools.resolve(case)
-    chosen = software.resolve(case, node_sets)
-    slurm = control.slurm(case, node_sets)
+    blueprint = context.blueprint
+    node_sets = pools.resolve(context)
+    chosen = software.resolve(context, node_sets)
+    slurm = control.slurm(context, node_sets)
     return spec.ClusterSpec(
         version=spec.SPEC_VERSION,
         name=blueprint.name,
         description=blueprint.description,
-        target=case.target.name,
+        target=context.target.name,
         software=chosen,
         network=spec.Network("", "", "", domain=""),
-        access=control.access(case),
-        storage=storage.resolve(case),
+        access=control.access(context),
+        storage=storage.resolve(context),
         accounts=people.accounts(blueprint),
         users=people.users(blueprint),
         simulated=(),
         slurm=slurm,
-        kubernetes=control.kubernetes(case, node_sets, chosen),
+        kubernetes=control.kubernetes(context, node_sets, chosen),
         login=_login(blueprint.access),
         maintenance=tuple(spec.Window(one.weekday, one.start, one.hours, one.week) for one in blueprint.maintenance),
         monitoring=spec.Monitoring(blueprint.monitoring.metrics, blueprint.monitoring.retention_days, blueprint.monitoring.dashboards),
@@ -82,51 +82,51 @@ def _unplaced(case: Case) -> spec.ClusterSpec:
     )
 
 
-def _check_built(case: Case) -> None:
+def _check_built(context: Context) -> None:
     """Note what can be planned and not stood up."""
-    target, built = case.target, case.target.built_schedulers
+    target, built = context.target, context.target.built_schedulers
     if not target.is_built:
         position = finding.Position("stack setting clusterwright:target", text=f"clusterwright:target: {target.name}")
         what = f"the target `{target.name}` is not built yet: it can be planned, not stood up"
-        there = display.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
+        there = message_text.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
         why = f"what is built so far is the target {there}"
         remedy = f"set clusterwright:target to {there} to stand the cluster up"
-        case.findings.append(finding.Finding(finding.Level.NOTE, Code.TARGET_NOT_BUILT, position, what, why, remedy))
+        context.findings.append(finding.Finding(finding.Level.NOTE, Code.TARGET_NOT_BUILT, position, what, why, remedy))
         return
-    wanted = (counts.SLURM, counts.KUBERNETES) if case.blueprint.scheduler == counts.BOTH else (case.blueprint.scheduler,)
+    wanted = (counts.SLURM, counts.KUBERNETES) if context.blueprint.scheduler == counts.BOTH else (context.blueprint.scheduler,)
     if any(one not in built for one in wanted):
-        there = display.listed(f"`{one}`" for one in built)
-        what = f"the scheduler `{case.blueprint.scheduler}` is not built yet on the target `{target.name}`: it can be planned, not stood up"
+        there = message_text.listed(f"`{one}`" for one in built)
+        what = f"the scheduler `{context.blueprint.scheduler}` is not built yet on the target `{target.name}`: it can be planned, not stood up"
         why = f"what is built so far is {there}"
-        case.note(Code.SCHEDULER_NOT_BUILT, "scheduler", what=what, why=why, remedy=f"write `scheduler: {built[0]}` to stand the cluster up")
-    if case.is_cloud and case.blueprint.scheduler != counts.KUBERNETES and counts.slurm_offering(case).is_managed:
+        context.note(Code.SCHEDULER_NOT_BUILT, "scheduler", what=what, why=why, remedy=f"write `scheduler: {built[0]}` to stand the cluster up")
+    if context.is_cloud and context.blueprint.scheduler != counts.KUBERNETES and counts.slurm_offering(context).is_managed:
         yet = f"not built yet on the target `{target.name}`: it can be planned, not stood up"
         why = "this version installs the scheduler on hosts of the cluster"
-        case.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=f"the cloud's own Slurm is {yet}", why=why, remedy="take `managed` out")
+        context.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=f"the cloud's own Slurm is {yet}", why=why, remedy="take `managed` out")
 
 
 def _unknown_target(target: str) -> list[finding.Finding]:
     if target in catalog.target_names():
         return []
     where = finding.Position("stack setting clusterwright:target", text=f"clusterwright:target: {target}")
-    what = f"there is no target {display.quoted(target)}"
+    what = f"there is no target {message_text.quoted(target)}"
     why = "the target is the place where a stack's cluster stands; the stack setting clusterwright:target names it"
-    remedy = display.did_you_mean(target, catalog.target_names(), allowed="targets")
+    remedy = message_text.did_you_mean(target, catalog.target_names(), allowed="targets")
     return [finding.Finding(finding.Level.ERROR, Code.TARGET_UNKNOWN, where, what, why, remedy)]
 
 
-def _placed(case: Case, cluster: spec.ClusterSpec) -> spec.ClusterSpec:
+def _placed(context: Context, cluster: spec.ClusterSpec) -> spec.ClusterSpec:
     """Give the cluster its network, and what depends on it."""
-    if case.is_rehearsal:
-        plan = network.local_plan(case)
+    if context.is_rehearsal:
+        plan = network.local_plan(context)
         addressed = _addressed(cluster, plan)
-        simulated = rehearsal.simulated(addressed, case.facts, case.blueprint)
-        return dataclasses.replace(addressed, network=network.local(case, plan), simulated=simulated)
-    own_hosts = cluster.access.count + cluster.controllers + counts.kubernetes_hosts(case)
-    if not case.is_cloud:
-        return dataclasses.replace(cluster, network=network.site(case, own_hosts))
-    chosen = subnets.divided(case, cluster, own_hosts=own_hosts)
-    return dataclasses.replace(cluster, network=chosen, services=control.services(case, cluster, chosen))
+        simulated = rehearsal.simulated(addressed, context.facts, context.blueprint)
+        return dataclasses.replace(addressed, network=network.local(context, plan), simulated=simulated)
+    own_hosts = cluster.access.count + cluster.controllers + counts.kubernetes_hosts(context)
+    if not context.is_cloud:
+        return dataclasses.replace(cluster, network=network.site(context, own_hosts))
+    chosen = subnets.divided(context, cluster, own_hosts=own_hosts)
+    return dataclasses.replace(cluster, network=chosen, services=control.services(context, cluster, chosen))
 
 
 def _addressed(cluster: spec.ClusterSpec, plan: addresses.Plan) -> spec.ClusterSpec:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from .. import addresses, catalog, spec
 from ..codes import Code
 from . import capacity, counts, machines, people, rehearsal
-from .case import Case
+from .context import Context
 
 LOAD_BALANCER, NAT_GATEWAY, PUBLIC_ADDRESS = "load-balancer", "nat-gateway", "public-ipv4"
 CONTROL_PLANE, MANAGED_SLURM, DATABASE = "kubernetes", "managed-slurm", "database"
@@ -15,66 +15,66 @@ CONTROL_PLANE, MANAGED_SLURM, DATABASE = "kubernetes", "managed-slurm", "databas
 _OWN_HOSTS = spec.Capacity(capacity.ON_DEMAND)
 
 
-def slurm(case: Case, node_sets: Sequence[spec.NodeSet]) -> spec.Slurm | None:
+def slurm(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Slurm | None:
     """Give Slurm with its nodes; None where Kubernetes alone schedules.
 
     Args:
         node_sets: those of all schedulers.
     """
-    _check_managed(case)
-    if case.blueprint.scheduler == counts.KUBERNETES:
+    _check_managed(context)
+    if context.blueprint.scheduler == counts.KUBERNETES:
         return None
-    offering, count = counts.slurm_offering(case), counts.controllers(case)
+    offering, count = counts.slurm_offering(context), counts.controllers(context)
     return spec.Slurm(
         run_by=offering.name,
         product=offering.title,
-        control=spec.HostGroup("control", "control", "control", count, "", _control_machine(case, counts.SLURM)) if count else None,
-        database=_database(case),
-        qos=people.qualities(case.blueprint),
+        control=spec.HostGroup("control", "control", "control", count, "", _control_machine(context, counts.SLURM)) if count else None,
+        database=_database(context),
+        qos=people.qualities(context.blueprint),
         node_sets=tuple(one for one in node_sets if one.partition is not None),
     )
 
 
-def access(case: Case) -> spec.HostGroup:
+def access(context: Context) -> spec.HostGroup:
     """Give the login nodes."""
-    wanted = case.blueprint.access.machine
-    machine = _own_machine(case, wanted, case.target.login_machines.get(case.architecture, ""), ("access", "machine"))
-    return spec.HostGroup("access", "access", "login", case.blueprint.access.login_nodes, "", machine)
+    wanted = context.blueprint.access.machine
+    machine = _own_machine(context, wanted, context.target.login_machines.get(context.architecture, ""), ("access", "machine"))
+    return spec.HostGroup("access", "access", "login", context.blueprint.access.login_nodes, "", machine)
 
 
-def kubernetes(case: Case, node_sets: Sequence[spec.NodeSet], software: spec.Software) -> spec.Kubernetes | None:
+def kubernetes(context: Context, node_sets: Sequence[spec.NodeSet], software: spec.Software) -> spec.Kubernetes | None:
     """Give Kubernetes with its nodes; None where Slurm alone schedules."""
-    if case.blueprint.scheduler == counts.SLURM:
+    if context.blueprint.scheduler == counts.SLURM:
         return None
-    count = counts.kubernetes_hosts(case)
-    hosts = spec.HostGroup("kubernetes", "kubernetes", "kubernetes", count, "", _control_machine(case, counts.KUBERNETES)) if count else None
-    offering = counts.kubernetes_offering(case)
+    count = counts.kubernetes_hosts(context)
+    hosts = spec.HostGroup("kubernetes", "kubernetes", "kubernetes", count, "", _control_machine(context, counts.KUBERNETES)) if count else None
+    offering = counts.kubernetes_offering(context)
     own = tuple(one for one in node_sets if one.partition is None)
     return spec.Kubernetes(offering.name, offering.title or counts.HOSTS, software.kubernetes, hosts, own)
 
 
-def _database(case: Case) -> spec.Database:
+def _database(context: Context) -> spec.Database:
     """Say where the accounting database runs; a rehearsal has it on the controller in any case."""
-    asked = case.blueprint.accounting
-    if asked.database != "managed" or case.is_rehearsal:
+    asked = context.blueprint.accounting
+    if asked.database != "managed" or context.is_rehearsal:
         return spec.Database("embedded", asked.protect)
-    product = case.target.managed.database
+    product = context.target.managed.database
     if not product:
-        what = f"{case.target.title} has no managed database"
+        what = f"{context.target.title} has no managed database"
         why = "there is no cloud that runs one"
-        case.error(Code.MANAGED_MISSING, "accounting", "database", what=what, why=why, remedy="write `database: embedded`: it runs on the controller")
+        context.error(Code.MANAGED_MISSING, "accounting", "database", what=what, why=why, remedy="write `database: embedded`: it runs on the controller")
         return spec.Database("embedded", asked.protect)
     return spec.Database("managed", asked.protect, product)
 
 
-def services(case: Case, cluster: spec.ClusterSpec, network: spec.Network) -> tuple[spec.Service, ...]:
+def services(context: Context, cluster: spec.ClusterSpec, network: spec.Network) -> tuple[spec.Service, ...]:
     """List what the cloud runs and charges for by the hour."""
-    if not case.is_cloud:
+    if not context.is_cloud:
         return ()
-    managed, access = case.target.managed, case.blueprint.access
+    managed, access = context.target.managed, context.blueprint.access
     has_nat = network.egress == "nat" and network.existing is None
     has_balancer = access.load_balancer and access.login_nodes > 0
-    public_subnets = case.target.networks.public_subnets if case.target.networks else 0
+    public_subnets = context.target.networks.public_subnets if context.target.networks else 0
     # Networks of the site's own are no reason to answer on the Internet, and in a network that exists no public subnets are made.
     is_public = any(not addresses.is_private(ipaddress.IPv4Network(cidr)) for cidr in access.allowed_cidrs) and not (public_subnets and network.existing)
     public_addresses = has_nat + is_public * (max(1, public_subnets) if has_balancer else access.login_nodes)
@@ -91,36 +91,36 @@ def services(case: Case, cluster: spec.ClusterSpec, network: spec.Network) -> tu
     return tuple(service for service in found if service.count)
 
 
-def _check_managed(case: Case) -> None:
-    asked = case.blueprint.control.managed and not case.is_rehearsal
-    scheduler = counts.KUBERNETES if case.blueprint.scheduler == counts.KUBERNETES else counts.SLURM
-    has_service = any(one.is_managed for one in case.target.offerings[scheduler])
+def _check_managed(context: Context) -> None:
+    asked = context.blueprint.control.managed and not context.is_rehearsal
+    scheduler = counts.KUBERNETES if context.blueprint.scheduler == counts.KUBERNETES else counts.SLURM
+    has_service = any(one.is_managed for one in context.target.offerings[scheduler])
     if asked and not has_service:
-        what = f"{case.target.title} has no service that runs the scheduler"
+        what = f"{context.target.title} has no service that runs the scheduler"
         why = "the scheduler's hosts are the site's own there"
-        case.error(
+        context.error(
             Code.MANAGED_MISSING, "control", "managed", what=what, why=why, remedy="leave `managed` out, or write it under `targets` for the cloud that has one"
         )
 
 
-def _control_machine(case: Case, scheduler: str) -> spec.Machine:
+def _control_machine(context: Context, scheduler: str) -> spec.Machine:
     """Give the machine of a scheduler's own hosts, by the nodes of that scheduler alone."""
-    asked = case.blueprint.control
-    usual = next((size for size in case.target.control_sizes if size.size == asked.size), None)
-    usual = usual or case.target.control_size(case.blueprint.nodes_of(scheduler))
-    return _own_machine(case, asked.machine, usual.machines[case.architecture] if usual else "", ("control", "machine"))
+    asked = context.blueprint.control
+    usual = next((size for size in context.target.control_sizes if size.size == asked.size), None)
+    usual = usual or context.target.control_size(context.blueprint.nodes_of(scheduler))
+    return _own_machine(context, asked.machine, usual.machines[context.architecture] if usual else "", ("control", "machine"))
 
 
-def _own_machine(case: Case, wanted: str | None, usual: str, path: tuple[str, ...]) -> spec.Machine:
+def _own_machine(context: Context, wanted: str | None, usual: str, path: tuple[str, ...]) -> spec.Machine:
     """Give the machine that is asked for, or the target's usual one; where the target leaves it to the site, a host that tells itself what it has."""
-    if case.is_rehearsal:
-        return rehearsal.machine(case)
-    machine = machines.look_up(case, wanted, path, targets=[case.target.name]) if wanted else None
+    if context.is_rehearsal:
+        return rehearsal.machine(context)
+    machine = machines.look_up(context, wanted, path, targets=[context.target.name]) if wanted else None
     if machine is None and usual:
-        machine = catalog.machine(case.target.name, usual)
+        machine = catalog.machine(context.target.name, usual)
     if machine is None:
-        return machines.site_host(case)
-    capacity.check_sold(case, machine, _OWN_HOSTS, *path)
+        return machines.site_host(context)
+    capacity.check_sold(context, machine, _OWN_HOSTS, *path)
     return machines.as_spec(machine, nics=_first_interface(machine))
 
 

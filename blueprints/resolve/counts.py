@@ -1,37 +1,37 @@
 """How many hosts of each role there are, before anything is known of their machines."""
 
 from .. import catalog, language
-from .case import Case
+from .context import Context
 
 SLURM, KUBERNETES, BOTH = "slurm", "kubernetes", "both"
 HOSTS = "hosts"
 """What the spec calls a Kubernetes control plane on the stack's own hosts."""
 
 
-def controllers(case: Case) -> int:
+def controllers(context: Context) -> int:
     """Count Slurm's controllers: none where the cloud runs it or nothing does."""
-    if case.blueprint.scheduler == KUBERNETES or slurm_offering(case).is_managed:
+    if context.blueprint.scheduler == KUBERNETES or slurm_offering(context).is_managed:
         return 0
-    return 2 if case.blueprint.control.highly_available else 1
+    return 2 if context.blueprint.control.highly_available else 1
 
 
-def slurm_offering(case: Case) -> catalog.Offering:
+def slurm_offering(context: Context) -> catalog.Offering:
     """Choose how Slurm runs: as a service of the cloud where the blueprint asks for it and there is one, else on hosts of the stack."""
-    offered = case.target.offerings[SLURM]
-    services = [one for one in offered if one.is_managed] if case.blueprint.control.managed else []
+    offered = context.target.offerings[SLURM]
+    services = [one for one in offered if one.is_managed] if context.blueprint.control.managed else []
     return (*services, *offered)[0]
 
 
-def kubernetes_offering(case: Case) -> catalog.Offering:
+def kubernetes_offering(context: Context) -> catalog.Offering:
     """Choose how Kubernetes runs: the target's usual way."""
-    return case.target.offerings[KUBERNETES][0]
+    return context.target.offerings[KUBERNETES][0]
 
 
-def kubernetes_hosts(case: Case) -> int:
+def kubernetes_hosts(context: Context) -> int:
     """Count the hosts of a Kubernetes control plane that no service runs; an odd number agrees when one is lost."""
-    if case.blueprint.scheduler == SLURM or kubernetes_offering(case).is_managed:
+    if context.blueprint.scheduler == SLURM or kubernetes_offering(context).is_managed:
         return 0
-    return 3 if case.blueprint.control.highly_available else 1
+    return 3 if context.blueprint.control.highly_available else 1
 
 
 def nodes(blueprint: language.Blueprint) -> int:
@@ -39,8 +39,8 @@ def nodes(blueprint: language.Blueprint) -> int:
     return sum(pool.range.max * max(1, len(dict.fromkeys(pool.machines)) if pool.machine is None else 1) for pool in blueprint.pools.values())
 
 
-def hosts(case: Case) -> int:
-    return controllers(case) + case.blueprint.access.login_nodes + kubernetes_hosts(case) + nodes(case.blueprint)
+def hosts(context: Context) -> int:
+    return controllers(context) + context.blueprint.access.login_nodes + kubernetes_hosts(context) + nodes(context.blueprint)
 
 
 def memory_mib(target: catalog.Target, *, control: int, access: int, compute: int) -> int:

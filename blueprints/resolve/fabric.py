@@ -2,10 +2,10 @@
 
 from .. import catalog, language, spec
 from ..codes import Code
-from .case import Case
+from .context import Context
 
 
-def resolve(case: Case, name: str, pool: language.Pool, machine: catalog.Machine, *, path: tuple[str | int, ...]) -> spec.Fabric | None:
+def resolve(context: Context, name: str, pool: language.Pool, machine: catalog.Machine, *, path: tuple[str | int, ...]) -> spec.Fabric | None:
     """Give the fabric of a node set; None where there is none or nothing would use it.
 
     Args:
@@ -15,7 +15,7 @@ def resolve(case: Case, name: str, pool: language.Pool, machine: catalog.Machine
     if pool.fabric == "none" or nodes < 2:
         return None
     if machine.fabric is None:
-        _blame(case, name, pool, machine, path)
+        _blame(context, name, pool, machine, path)
         return None
     known = catalog.fabrics()[machine.fabric]
     return spec.Fabric(
@@ -27,19 +27,19 @@ def resolve(case: Case, name: str, pool: language.Pool, machine: catalog.Machine
         plugin=known.plugin,
         environment=tuple((key, str(value)) for key, value in known.environment_for(machine.name).items()),
         log_line=known.log_line,
-        expected=_expected(case, machine, nodes),
+        expected=_expected(context, machine, nodes),
     )
 
 
-def check_unknown(case: Case, name: str, pool: language.Pool) -> None:
+def check_unknown(context: Context, name: str, pool: language.Pool) -> None:
     """Find a fabric that is required of hosts about which the catalogue knows nothing."""
     if pool.fabric != "required" or pool.range.max < 2:
         return
     what = f"the nodes of {name} are to have a fabric, and nothing is known of these hosts"
     why = "which fabric it is, how jobs use it and what it must deliver goes by the machine"
-    where = f"`targets.{case.target.name}.pools.{name}.machine`"
-    remedy = f"name a machine of the catalogue (blueprints/catalog/machines/{case.target.name}.csv), {where}, or write `fabric: none`"
-    case.error(Code.FABRIC_UNAVAILABLE, "pools", name, "fabric", what=what, why=why, remedy=remedy)
+    where = f"`targets.{context.target.name}.pools.{name}.machine`"
+    remedy = f"name a machine of the catalogue (blueprints/catalog/machines/{context.target.name}.csv), {where}, or write `fabric: none`"
+    context.error(Code.FABRIC_UNAVAILABLE, "pools", name, "fabric", what=what, why=why, remedy=remedy)
 
 
 def interfaces(machine: catalog.Machine, *, uses_fabric: bool) -> tuple[spec.Nic, ...]:
@@ -49,19 +49,19 @@ def interfaces(machine: catalog.Machine, *, uses_fabric: bool) -> tuple[spec.Nic
     return tuple(spec.Nic(nic.card, nic.device, nic.kind, nic.addresses) for nic in used)
 
 
-def _blame(case: Case, name: str, pool: language.Pool, machine: catalog.Machine, path: tuple[str | int, ...]) -> None:
+def _blame(context: Context, name: str, pool: language.Pool, machine: catalog.Machine, path: tuple[str | int, ...]) -> None:
     what = f"the nodes of {name} have no fabric: {machine.name} has no fast network between GPUs of different nodes"
     why = "collectives over several nodes go over the ordinary network, many times slower"
     if pool.fabric == "required":
         remedy = "choose a machine with a fabric, or write `fabric: none` where jobs stay inside one node"
-        case.error(Code.FABRIC_UNAVAILABLE, "pools", name, "fabric", what=what, why=why, remedy=remedy)
+        context.error(Code.FABRIC_UNAVAILABLE, "pools", name, "fabric", what=what, why=why, remedy=remedy)
     elif machine.gpus:  # without GPUs nobody missed it
         remedy = "write `fabric: none` if jobs stay inside one node, or choose a machine with a fabric"
-        case.warning(Code.FABRIC_UNAVAILABLE, *path, what=what, why=why, remedy=remedy)
+        context.warning(Code.FABRIC_UNAVAILABLE, *path, what=what, why=why, remedy=remedy)
 
 
-def _expected(case: Case, machine: catalog.Machine, nodes: int) -> spec.Expectation | None:
-    found = catalog.expected_busbw(case.target.name, machine.name, nodes)
+def _expected(context: Context, machine: catalog.Machine, nodes: int) -> spec.Expectation | None:
+    found = catalog.expected_busbw(context.target.name, machine.name, nodes)
     if found is None:
         return None
     return spec.Expectation(

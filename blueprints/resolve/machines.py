@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from .. import catalog, display, language, spec
+from .. import catalog, language, message_text, spec
 from ..codes import Code
-from .case import Case
+from .context import Context
 
 MIB_PER_GIB = 1024
 _DIGITS = re.compile("[0-9]+")
@@ -14,41 +14,43 @@ SITE_HOST = "site-host"
 """A host of the site that no entry of the catalogue describes."""
 
 
-def named(case: Case, name: str, pool: language.Pool) -> tuple[tuple[str, tuple[str | int, ...]], ...]:
+def named(context: Context, name: str, pool: language.Pool) -> tuple[tuple[str, tuple[str | int, ...]], ...]:
     """Give the names of the machines that a pool asks for, each once, with their places."""
     if pool.machine is not None and pool.machines:
         what = f"pools.{name} has both `machine` and `machines`"
         why = "one of them says which machines the nodes are"
-        case.error(Code.MACHINE_CONTRADICTION, "pools", name, "machine", what=what, why=why, remedy="keep `machines`, with this one at its place in the order")
+        context.error(
+            Code.MACHINE_CONTRADICTION, "pools", name, "machine", what=what, why=why, remedy="keep `machines`, with this one at its place in the order"
+        )
     if pool.machine is not None:
         return ((pool.machine, ("pools", name, "machine")),)
     found: dict[str, tuple[str | int, ...]] = {}
     for number, machine in enumerate(pool.machines):
         path = ("pools", name, "machines", number)
         if machine in found:
-            what = f"{display.quoted(machine)} stands in `machines` twice"
-            case.error(Code.MACHINE_CONTRADICTION, *path, what=what, why="each machine has one place in the order of preference", remedy="keep the first")
+            what = f"{message_text.quoted(machine)} stands in `machines` twice"
+            context.error(Code.MACHINE_CONTRADICTION, *path, what=what, why="each machine has one place in the order of preference", remedy="keep the first")
         found.setdefault(machine, path)
     return tuple(found.items())
 
 
-def look_up(case: Case, wanted: str, path: tuple[str | int, ...], *, targets: Sequence[str]) -> catalog.Machine | None:
+def look_up(context: Context, wanted: str, path: tuple[str | int, ...], *, targets: Sequence[str]) -> catalog.Machine | None:
     """Find a machine by name on the first of some targets that has it; none of them is a finding, which says where the name belongs."""
     found = next((catalog.machines(target)[wanted] for target in targets if wanted in catalog.machines(target)), None)
     if found is not None:
         return found
     elsewhere = next((target for target in catalog.target_names() if wanted in catalog.machines(target)), None)
-    what = f"the catalogue knows no machine {display.quoted(wanted)} of {case.target.title if len(targets) == 1 else 'any target'}"
+    what = f"the catalogue knows no machine {message_text.quoted(wanted)} of {context.target.title if len(targets) == 1 else 'any target'}"
     if elsewhere is not None:
         key = ".".join(str(step) for step in path if isinstance(step, str))
         why = f"it is one of {catalog.target(elsewhere).title}, and a blueprint's machines hold for every target"
-        remedy = f"write it as `targets.{elsewhere}.{key}`, and here an accelerator or `targets.{case.target.name}.{key}`"
+        remedy = f"write it as `targets.{elsewhere}.{key}`, and here an accelerator or `targets.{context.target.name}.{key}`"
     else:
         why = "machines are named in the catalogue (blueprints/catalog/machines)"
         names = [name for target in targets for name in catalog.machines(target)]
-        meant = display.near(wanted, [name for name in names if _may_be_slip(wanted, name)])
-        remedy = (f"did you mean {display.quoted(meant)}? " if meant else "") + "look it up in the target's table there, or ask for an accelerator instead"
-    case.error(Code.MACHINE_UNKNOWN, *path, what=what, why=why, remedy=remedy)
+        meant = message_text.near(wanted, [name for name in names if _may_be_slip(wanted, name)])
+        remedy = (f"did you mean {message_text.quoted(meant)}? " if meant else "") + "look it up in the target's table there, or ask for an accelerator instead"
+    context.error(Code.MACHINE_UNKNOWN, *path, what=what, why=why, remedy=remedy)
     return None
 
 
@@ -57,42 +59,42 @@ def _may_be_slip(wanted: str, name: str) -> bool:
     return _DIGITS.findall(wanted) == _DIGITS.findall(name) and abs(len(wanted) - len(name)) <= _SLIP_LETTERS
 
 
-def check_gpus(case: Case, name: str, pool: language.Pool) -> bool:
+def check_gpus(context: Context, name: str, pool: language.Pool) -> bool:
     """Say whether accelerator and number are both given and the accelerator is known; what isn't so becomes a finding."""
     if pool.accelerator is None or pool.gpus_per_node is None:
         there, missing = ("gpus_per_node", "accelerator") if pool.accelerator is None else ("accelerator", "gpus_per_node")
         what = f"pools.{name} has `{there}` and no `{missing}`"
         why = "GPUs are asked for by type and number, so that neither changes when a catalogue does"
-        case.error(Code.GPU_COUNT_MISSING, "pools", name, there, what=what, why=why, remedy=f"write `{missing}: …`, or leave out both")
+        context.error(Code.GPU_COUNT_MISSING, "pools", name, there, what=what, why=why, remedy=f"write `{missing}: …`, or leave out both")
         return False
-    return is_accelerator(case, name, pool.accelerator)
+    return is_accelerator(context, name, pool.accelerator)
 
 
-def is_accelerator(case: Case, name: str, accelerator: str) -> bool:
+def is_accelerator(context: Context, name: str, accelerator: str) -> bool:
     """Say whether the catalogue knows an accelerator; an unknown one is a finding."""
     known = catalog.accelerators()
     if accelerator in known:
         return True
-    what = f"the catalogue knows no accelerator {display.quoted(accelerator)}"
+    what = f"the catalogue knows no accelerator {message_text.quoted(accelerator)}"
     why = "accelerators are named in the catalogue (blueprints/catalog/accelerators.yaml)"
-    remedy = display.did_you_mean(accelerator, known, allowed="accelerators")
+    remedy = message_text.did_you_mean(accelerator, known, allowed="accelerators")
     if catalog.is_other_gpu(accelerator):
         why = "there are such GPUs, and the catalogue has no machine with them"
         remedy = f"choose one that it knows: {', '.join(sorted(known))}"
-    case.error(Code.ACCELERATOR_UNKNOWN, "pools", name, "accelerator", what=what, why=why, remedy=remedy)
+    context.error(Code.ACCELERATOR_UNKNOWN, "pools", name, "accelerator", what=what, why=why, remedy=remedy)
     return False
 
 
-def check_agrees(case: Case, name: str, pool: language.Pool, machine: catalog.Machine) -> None:
+def check_agrees(context: Context, name: str, pool: language.Pool, machine: catalog.Machine) -> None:
     """Find an accelerator or number of GPUs that the named machine doesn't have."""
     has = f"it has {machine.gpus} {machine.accelerator}" if machine.gpus else "it has no GPUs"
     remedy = "leave the machine out, or `accelerator` and `gpus_per_node`: either decides"
-    if pool.accelerator is not None and pool.accelerator != machine.accelerator and is_accelerator(case, name, pool.accelerator):
+    if pool.accelerator is not None and pool.accelerator != machine.accelerator and is_accelerator(context, name, pool.accelerator):
         what = f"{machine.name} has no {pool.accelerator} GPUs"
-        case.error(Code.MACHINE_CONTRADICTION, "pools", name, "accelerator", what=what, why=has, remedy=remedy)
+        context.error(Code.MACHINE_CONTRADICTION, "pools", name, "accelerator", what=what, why=has, remedy=remedy)
     elif pool.gpus_per_node is not None and pool.gpus_per_node != machine.gpus:
         what = f"{machine.name} has another number of GPUs than {pool.gpus_per_node}"
-        case.error(Code.MACHINE_CONTRADICTION, "pools", name, "gpus_per_node", what=what, why=has, remedy=remedy)
+        context.error(Code.MACHINE_CONTRADICTION, "pools", name, "gpus_per_node", what=what, why=has, remedy=remedy)
 
 
 def as_spec(machine: catalog.Machine, *, nics: tuple[spec.Nic, ...], mig: tuple[spec.MigSlices, ...] = ()) -> spec.Machine:
@@ -116,12 +118,12 @@ def as_spec(machine: catalog.Machine, *, nics: tuple[spec.Nic, ...], mig: tuple[
     )
 
 
-def site_host(case: Case, *, cpus: int = 0, memory_mib: int = 0, gpus: spec.Gpus | None = None) -> spec.Machine:
+def site_host(context: Context, *, cpus: int = 0, memory_mib: int = 0, gpus: spec.Gpus | None = None) -> spec.Machine:
     """Describe a host of which only the blueprint tells anything; 0 processors or memory: the host itself tells.
 
     Its architecture is that of the cluster, whose software it runs.
     """
-    return spec.Machine(SITE_HOST, 1, cpus, 1, memory_mib, gpus, exists=True, arch=case.architecture)
+    return spec.Machine(SITE_HOST, 1, cpus, 1, memory_mib, gpus, exists=True, arch=context.architecture)
 
 
 def is_declared(pool: language.Pool) -> bool:

@@ -6,58 +6,58 @@ import ipaddress
 from .. import addresses, catalog, spec
 from ..codes import Code
 from . import counts
-from .case import Case
+from .context import Context
 
 CLUSTER = "cluster"
 """The role of the hosts' subnet."""
 FEWER = "ask for fewer nodes, or make several clusters"
 
 
-def local(case: Case, plan: addresses.Plan) -> spec.Network:
+def local(context: Context, plan: addresses.Plan) -> spec.Network:
     """Describe the network inside this machine."""
-    return dataclasses.replace(unaddressed(case), cidr=str(plan.network), gateway=plan.gateway, balancer_address=plan.balancer)
+    return dataclasses.replace(unaddressed(context), cidr=str(plan.network), gateway=plan.gateway, balancer_address=plan.balancer)
 
 
-def local_plan(case: Case) -> addresses.Plan:
+def local_plan(context: Context) -> addresses.Plan:
     """Plan the network inside this machine, in which every host's address is known."""
-    nodes = counts.nodes(case.blueprint)
+    nodes = counts.nodes(context.blueprint)
     prefix = addresses.prefix_for(nodes)
     if prefix is None:
         prefix = addresses.SHORTEST_PREFIX
         why = f"the largest network of the address plan, a /{prefix}, has room for {addresses.room_for_nodes(prefix)}"
-        case.error(Code.CLUSTER_TOO_LARGE, "pools", what=f"{nodes} compute nodes are more than a network holds", why=why, remedy=FEWER)
-    default = addresses.default_network(case.stack, prefix)
-    if case.blueprint.network.cidr is None:
+        context.error(Code.CLUSTER_TOO_LARGE, "pools", what=f"{nodes} compute nodes are more than a network holds", why=why, remedy=FEWER)
+    default = addresses.default_network(context.stack, prefix)
+    if context.blueprint.network.cidr is None:
         return addresses.Plan(default)
-    given = ipaddress.IPv4Network(case.blueprint.network.cidr)
-    return addresses.Plan(given if _is_local_fit(case, given, nodes, default) else default)
+    given = ipaddress.IPv4Network(context.blueprint.network.cidr)
+    return addresses.Plan(given if _is_local_fit(context, given, nodes, default) else default)
 
 
-def site(case: Case, own_hosts: int) -> spec.Network:
+def site(context: Context, own_hosts: int) -> spec.Network:
     """Take the site's network as it is given."""
-    needed = own_hosts + counts.nodes(case.blueprint)
-    given = case.blueprint.network.cidr
+    needed = own_hosts + counts.nodes(context.blueprint)
+    given = context.blueprint.network.cidr
     room = None
     if given is not None:
         network = ipaddress.IPv4Network(given)
-        room = usable(case.target, network.prefixlen)
-        check_private(case, network, "name the network that the hosts are in")
+        room = usable(context.target, network.prefixlen)
+        check_private(context, network, "name the network that the hosts are in")
         if needed > room:
             why = f"a /{network.prefixlen} has {room} addresses for hosts, and {needed} hosts need one each"
-            case.error(
+            context.error(
                 Code.CIDR_TOO_SMALL, "network", "cidr", what=f"{given} is too small for the cluster", why=why, remedy="name a larger network, or fewer nodes"
             )
     subnet = spec.Subnet("cluster", CLUSTER, given or spec.Late("the network of the site's hosts"), "", needed=needed, usable=room)
-    return dataclasses.replace(unaddressed(case), cidr=given or "", subnets=(subnet,))
+    return dataclasses.replace(unaddressed(context), cidr=given or "", subnets=(subnet,))
 
 
-def unaddressed(case: Case) -> spec.Network:
+def unaddressed(context: Context) -> spec.Network:
     """Describe the network but for its addresses."""
-    asked = case.blueprint.network
-    existing = asked.existing if case.is_cloud else None
-    domain = f"{case.blueprint.name}.internal"
+    asked = context.blueprint.network
+    existing = asked.existing if context.is_cloud else None
+    domain = f"{context.blueprint.name}.internal"
     network = spec.Network("", "", "", domain, existing=existing)
-    return dataclasses.replace(network, egress=asked.egress, private_endpoints=asked.private_endpoints) if case.is_cloud else network
+    return dataclasses.replace(network, egress=asked.egress, private_endpoints=asked.private_endpoints) if context.is_cloud else network
 
 
 def usable(target: catalog.Target, prefix: int) -> int:
@@ -65,22 +65,22 @@ def usable(target: catalog.Target, prefix: int) -> int:
     return max(0, (1 << (32 - prefix)) - target.addresses_reserved_per_subnet)
 
 
-def check_private(case: Case, network: ipaddress.IPv4Network, instead: str) -> bool:
+def check_private(context: Context, network: ipaddress.IPv4Network, instead: str) -> bool:
     """Say whether a network's addresses are private; others are a finding."""
     if addresses.is_private(network):
         return True
     why = "its addresses belong to others on the Internet, whom the hosts could then not reach"
-    case.error(Code.CIDR_NOT_PRIVATE, "network", "cidr", what=f"{network} is not a private network", why=why, remedy=instead)
+    context.error(Code.CIDR_NOT_PRIVATE, "network", "cidr", what=f"{network} is not a private network", why=why, remedy=instead)
     return False
 
 
-def _is_local_fit(case: Case, given: ipaddress.IPv4Network, nodes: int, default: ipaddress.IPv4Network) -> bool:
+def _is_local_fit(context: Context, given: ipaddress.IPv4Network, nodes: int, default: ipaddress.IPv4Network) -> bool:
     instead = f"write for example `{default}`, or leave the key out"
-    is_fit = check_private(case, given, instead)
+    is_fit = check_private(context, given, instead)
     if not addresses.SHORTEST_PREFIX <= given.prefixlen <= addresses.LONGEST_PREFIX:
         what = f"a /{given.prefixlen} is no size for the hosts' network"
         why = f"the address plan works in a /{addresses.SHORTEST_PREFIX} to a /{addresses.LONGEST_PREFIX}"
-        case.error(Code.CIDR_SIZE, "network", "cidr", what=what, why=why, remedy=instead)
+        context.error(Code.CIDR_SIZE, "network", "cidr", what=what, why=why, remedy=instead)
         return False
     room = addresses.room_for_nodes(given.prefixlen)
     if nodes > room:
@@ -88,6 +88,6 @@ def _is_local_fit(case: Case, given: ipaddress.IPv4Network, nodes: int, default:
         what = f"{given} is too small for {nodes} compute nodes"
         why = f"beside the cluster's own hosts a /{given.prefixlen} has room for {room}"
         remedy = instead if needed is None else f"these nodes need a /{needed}: {instead}"
-        case.error(Code.CIDR_TOO_SMALL, "network", "cidr", what=what, why=why, remedy=remedy)
+        context.error(Code.CIDR_TOO_SMALL, "network", "cidr", what=what, why=why, remedy=remedy)
         return False
     return is_fit

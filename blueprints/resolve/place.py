@@ -3,10 +3,10 @@
 import dataclasses
 from collections.abc import Collection
 
-from .. import catalog, display, finding, language, spec
+from .. import catalog, finding, language, message_text, spec
 from ..codes import Code
 from . import capacity
-from .case import Case
+from .context import Context
 
 _HELD = ("reserved", "block")
 """Capacity that is bought in one zone beforehand."""
@@ -22,90 +22,90 @@ def region(blueprint: language.Blueprint, target: catalog.Target) -> str:
     return blueprint.network.region or next((found for found in of_zones if found), None) or target.default_region
 
 
-def check(case: Case) -> None:
+def check(context: Context) -> None:
     """Find a region that nobody knows or nobody asked for, and zones elsewhere."""
-    asked = case.blueprint.network
-    if not case.region:
+    asked = context.blueprint.network
+    if not context.region:
         return
-    known = capacity.regions(case.target.name)
+    known = capacity.regions(context.target.name)
     if asked.region is None and not asked.zones:
-        what = f"the region is {case.region}, the target's usual one"
+        what = f"the region is {context.region}, the target's usual one"
         why = "the blueprint names none, and machines, prices and quotas differ from region to region"
-        remedy = f"write `targets.{case.target.name}.network.region: {case.region}`, or another"
-        case.findings.append(finding.Finding(finding.Level.NOTE, Code.REGION_CHOSEN, _of_network(case), what, why, remedy))
-    elif case.region not in known:
-        _blame_region(case, known)
+        remedy = f"write `targets.{context.target.name}.network.region: {context.region}`, or another"
+        context.findings.append(finding.Finding(finding.Level.NOTE, Code.REGION_CHOSEN, _of_network(context), what, why, remedy))
+    elif context.region not in known:
+        _blame_region(context, known)
     for number, zone in enumerate(asked.zones):
-        if case.target.region_of(zone) != case.region:
-            _blame_zone(case, number, zone)
+        if context.target.region_of(zone) != context.region:
+            _blame_zone(context, number, zone)
 
 
-def _blame_zone(case: Case, number: int, zone: str) -> None:
-    what = f"{display.quoted(zone)} is no zone of {case.region}"
+def _blame_zone(context: Context, number: int, zone: str) -> None:
+    what = f"{message_text.quoted(zone)} is no zone of {context.region}"
     why = "all hosts of a cluster are in one region, and a zone's name begins with the region's"
     remedy = "name zones of this region, or the region they are in"
-    own, owner = case.target.region_of(zone), _cloud_of(case, zone)
+    own, owner = context.target.region_of(zone), _cloud_of(context, zone)
     if owner is not None:
-        what = f"{display.quoted(zone)} is a zone of {owner.title}, and this target is {case.target.title}"
+        what = f"{message_text.quoted(zone)} is a zone of {owner.title}, and this target is {context.target.title}"
         why = "zones of one cloud mean nothing in another"
-        remedy = f"write it as `targets.{owner.name}.network.zones`, and here zones of {case.region}"
-    elif zone in capacity.regions(case.target.name):
-        what = f"{display.quoted(zone)} is a region, and `zones` names zones in it"
+        remedy = f"write it as `targets.{owner.name}.network.zones`, and here zones of {context.region}"
+    elif zone in capacity.regions(context.target.name):
+        what = f"{message_text.quoted(zone)} is a region, and `zones` names zones in it"
         remedy = f"write `region: {zone}`, and as zones names that begin with it, or none"
     elif own is not None:
         why = f"it is a zone of {own}, and all hosts of a cluster are in one region"
-        remedy = f"write `region: {own}`, or zones of {case.region}"
-    case.error(Code.ZONE_UNKNOWN, "network", "zones", number, what=what, why=why, remedy=remedy)
+        remedy = f"write `region: {own}`, or zones of {context.region}"
+    context.error(Code.ZONE_UNKNOWN, "network", "zones", number, what=what, why=why, remedy=remedy)
 
 
-def _cloud_of(case: Case, zone: str) -> catalog.Target | None:
+def _cloud_of(context: Context, zone: str) -> catalog.Target | None:
     """Find the other target that has a zone of this name."""
-    others = (catalog.target(name) for name in catalog.target_names() if name != case.target.name)
-    return next((one for one in others if case.target.region_of(zone) is None and one.region_of(zone) in capacity.regions(one.name)), None)
+    others = (catalog.target(name) for name in catalog.target_names() if name != context.target.name)
+    return next((one for one in others if context.target.region_of(zone) is None and one.region_of(zone) in capacity.regions(one.name)), None)
 
 
-def _blame_region(case: Case, known: Collection[str]) -> None:
+def _blame_region(context: Context, known: Collection[str]) -> None:
     """Refuse a region that no cloud would take: another cloud's, one of another form, a slip. One that is new to the catalogue is a warning."""
-    key = "region" if case.blueprint.network.region else "zones"
-    owner = next((name for name in catalog.target_names() if name != case.target.name and case.region in capacity.regions(name)), None)
-    look = f"`clusterwright catalog regions --target {case.target.name}` lists those that the catalogue knows"
-    slip = next((name for name in sorted(known) if display.is_slip(case.region, name)), None)
+    key = "region" if context.blueprint.network.region else "zones"
+    owner = next((name for name in catalog.target_names() if name != context.target.name and context.region in capacity.regions(name)), None)
+    look = f"`clusterwright catalog regions --target {context.target.name}` lists those that the catalogue knows"
+    slip = next((name for name in sorted(known) if message_text.is_slip(context.region, name)), None)
     if owner is not None:
-        what = f"{display.quoted(case.region)} is a region of {catalog.target(owner).title}, and this target is {case.target.title}"
+        what = f"{message_text.quoted(context.region)} is a region of {catalog.target(owner).title}, and this target is {context.target.title}"
         why = "regions of one cloud mean nothing in another"
-        remedy = f"write it as `targets.{owner}.network.{key}`, and here a region such as `{case.target.default_region}`; {look}"
+        remedy = f"write it as `targets.{owner}.network.{key}`, and here a region such as `{context.target.default_region}`; {look}"
     elif slip is not None:
-        what = f"{case.target.title} has no region {display.quoted(case.region)}"
+        what = f"{context.target.title} has no region {message_text.quoted(context.region)}"
         why, remedy = f"{slip} is nearly the same name", f"did you mean `{slip}`? {look}"
-    elif catalog.partition_of(case.target.name, case.region) is None:
-        what = f"{display.quoted(case.region)} is no name of a region of {case.target.title}"
-        why = f"names of its regions look like `{case.target.default_region}`"
-        meant = display.near(case.region, known, likeness=_LIKE_A_REGION)
+    elif catalog.partition_of(context.target.name, context.region) is None:
+        what = f"{message_text.quoted(context.region)} is no name of a region of {context.target.title}"
+        why = f"names of its regions look like `{context.target.default_region}`"
+        meant = message_text.near(context.region, known, likeness=_LIKE_A_REGION)
         remedy = f"did you mean `{meant}`? {look}" if meant else f"write one of that form; {look}"
     else:
-        what = f"the catalogue knows no region {display.quoted(case.region)} of {case.target.title}"
+        what = f"the catalogue knows no region {message_text.quoted(context.region)} of {context.target.title}"
         why = "what is offered there and what it costs is unknown; machines count as offered"
-        case.warning(Code.REGION_UNKNOWN, "network", key, what=what, why=why, remedy=f"check the name; {look}")
+        context.warning(Code.REGION_UNKNOWN, "network", key, what=what, why=why, remedy=f"check the name; {look}")
         return
-    case.error(Code.REGION_UNKNOWN, "network", key, what=what, why=why, remedy=remedy)
+    context.error(Code.REGION_UNKNOWN, "network", key, what=what, why=why, remedy=remedy)
 
 
-def _of_network(case: Case) -> finding.Position | None:
+def _of_network(context: Context) -> finding.Position | None:
     """Give the place of the network; of one that nobody wrote the file alone, as the nearest line would be the blueprint's first."""
-    where = case.where("network")
-    if where is None or case.blueprint.network != language.Network():
+    where = context.where("network")
+    if where is None or context.blueprint.network != language.Network():
         return where
     return dataclasses.replace(where, line=0, column=0, text="", width=1)
 
 
-def zone(case: Case, number: int, node_sets: tuple[spec.NodeSet, ...]) -> str | spec.Late:
+def zone(context: Context, number: int, node_sets: tuple[spec.NodeSet, ...]) -> str | spec.Late:
     """Give the zone of a number, or say what decides about it."""
-    zones = case.blueprint.network.zones
+    zones = context.blueprint.network.zones
     if number < len(zones):
         return zones[number]
     if number:
-        return spec.Late(f"another zone of {case.region}")
+        return spec.Late(f"another zone of {context.region}")
     held = next((node_set.capacity for node_set in node_sets if node_set.capacity.kind in _HELD), None)
     if held is not None:
         return spec.Late(f"the zone of {held.id or 'the reserved capacity'}")
-    return spec.Late(f"the first zone of {case.region} that offers the pools' machines")
+    return spec.Late(f"the first zone of {context.region} that offers the pools' machines")

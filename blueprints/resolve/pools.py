@@ -2,20 +2,20 @@
 
 import dataclasses
 
-from .. import catalog, display, language, spec
+from .. import catalog, language, message_text, spec
 from ..codes import Code
 from ..language import values
 from . import capacity, counts, fabric, machines, rehearsal, selection
-from .case import Case
+from .context import Context
 
 COMPUTE = "compute"
 
 
-def resolve(case: Case) -> tuple[spec.NodeSet, ...]:
+def resolve(context: Context) -> tuple[spec.NodeSet, ...]:
     """Resolve each pool to its node sets, in the blueprint's order. Their hosts have no addresses yet."""
-    default = default_partition(case.blueprint)
-    _note_standing(case)
-    return tuple(node_set for name, pool in case.blueprint.pools.items() for node_set in _pool(case, name, pool, is_default=name == default))
+    default = default_partition(context.blueprint)
+    _note_standing(context)
+    return tuple(node_set for name, pool in context.blueprint.pools.items() for node_set in _pool(context, name, pool, is_default=name == default))
 
 
 def default_partition(blueprint: language.Blueprint) -> str | None:
@@ -26,32 +26,34 @@ def default_partition(blueprint: language.Blueprint) -> str | None:
     return next(iter([*asking, *silent]), None)
 
 
-def _pool(case: Case, name: str, pool: language.Pool, *, is_default: bool) -> tuple[spec.NodeSet, ...]:
-    _check_scheduler(case, name, pool)
-    bought = capacity.bought(case, name, pool)
-    base = _whole_pool(case, name, pool, is_default=is_default, bought=bought)
-    candidates = _candidates(case, name, pool, bought, base)
+def _pool(context: Context, name: str, pool: language.Pool, *, is_default: bool) -> tuple[spec.NodeSet, ...]:
+    _check_scheduler(context, name, pool)
+    bought = capacity.bought(context, name, pool)
+    base = _whole_pool(context, name, pool, is_default=is_default, bought=bought)
+    candidates = _candidates(context, name, pool, bought, base)
     if len(candidates) > 1 and not pool.is_elastic:
         what = f"pools.{name} has {len(candidates)} machines and a fixed number of nodes"
         why = "which machine each node is would be decided by what the cloud has that day; the scheduler must know before"
         remedy = f"write `nodes: {{min: 0, max: {pool.range.max}}}`, or name one machine"
-        case.error(Code.MACHINES_NEED_RANGE, "pools", name, "machines", what=what, why=why, remedy=remedy)
+        context.error(Code.MACHINES_NEED_RANGE, "pools", name, "machines", what=what, why=why, remedy=remedy)
     if len(candidates) == 1:
         return candidates
     return tuple(_one_of_several(node_set, number) for number, node_set in enumerate(candidates))
 
 
-def _whole_pool(case: Case, name: str, pool: language.Pool, *, is_default: bool, bought: spec.Capacity) -> spec.NodeSet:
+def _whole_pool(context: Context, name: str, pool: language.Pool, *, is_default: bool, bought: spec.Capacity) -> spec.NodeSet:
     """Make what is the same for every machine of a pool; the machine is a stand-in."""
     return spec.NodeSet(
         pool=name,
-        partition=_partition(name, pool, is_default=is_default) if case.blueprint.scheduler_of(pool) == counts.SLURM else None,
-        hosts=spec.HostGroup(name, COMPUTE, name, pool.range.max, "", _site_host(case, pool)),
+        partition=_partition(name, pool, is_default=is_default) if context.blueprint.scheduler_of(pool) == counts.SLURM else None,
+        hosts=spec.HostGroup(name, COMPUTE, name, pool.range.max, "", _site_host(context, pool)),
         features=(),
         # Nothing comes and goes on machines that are there anyway, nor for a scheduler that isn't built in the rehearsal.
-        minimum=pool.range.min if pool.is_elastic and (case.is_cloud or (case.is_rehearsal and case.blueprint.scheduler_of(pool) == counts.SLURM)) else None,
+        minimum=pool.range.min
+        if pool.is_elastic and (context.is_cloud or (context.is_rehearsal and context.blueprint.scheduler_of(pool) == counts.SLURM))
+        else None,
         capacity=bought,
-        placement=capacity.placement(case, name, pool, capacity=bought, uses_fabric=False),
+        placement=capacity.placement(context, name, pool, capacity=bought, uses_fabric=False),
         scratch_mount=pool.scratch.mount if pool.scratch else None,
         health_check=pool.health.check,
         on_failure=pool.health.on_failure,
@@ -62,29 +64,29 @@ def _whole_pool(case: Case, name: str, pool: language.Pool, *, is_default: bool,
     )
 
 
-def _candidates(case: Case, name: str, pool: language.Pool, bought: spec.Capacity, base: spec.NodeSet) -> tuple[spec.NodeSet, ...]:
-    if case.is_rehearsal:
+def _candidates(context: Context, name: str, pool: language.Pool, bought: spec.Capacity, base: spec.NodeSet) -> tuple[spec.NodeSet, ...]:
+    if context.is_rehearsal:
         return tuple(
-            _featured(dataclasses.replace(base, hosts=_with(base.hosts, machine), chosen=why), pool) for machine, why in rehearsal.nodes(case, name, pool)
+            _featured(dataclasses.replace(base, hosts=_with(base.hosts, machine), chosen=why), pool) for machine, why in rehearsal.nodes(context, name, pool)
         )
-    chosen = selection.choose(case, name, pool, bought=bought)
+    chosen = selection.choose(context, name, pool, bought=bought)
     if not chosen:
         declared = "as the blueprint declares them" if pool.accelerator and machines.is_declared(pool) else base.chosen
         return (_featured(dataclasses.replace(base, chosen=declared), pool),)
-    return tuple(_chosen(case, name, pool, base, choice) for choice in chosen)
+    return tuple(_chosen(context, name, pool, base, choice) for choice in chosen)
 
 
-def _chosen(case: Case, name: str, pool: language.Pool, base: spec.NodeSet, choice: selection.Choice) -> spec.NodeSet:
-    carried = fabric.resolve(case, name, pool, choice.machine, path=choice.path)
-    _check_scratch(case, name, pool, choice.machine)
+def _chosen(context: Context, name: str, pool: language.Pool, base: spec.NodeSet, choice: selection.Choice) -> spec.NodeSet:
+    carried = fabric.resolve(context, name, pool, choice.machine, path=choice.path)
+    _check_scratch(context, name, pool, choice.machine)
     nics = fabric.interfaces(choice.machine, uses_fabric=carried is not None)
     machine = machines.as_spec(choice.machine, nics=nics, mig=machines.mig(pool))
     node_set = dataclasses.replace(
         base,
         hosts=_with(base.hosts, machine),
         fabric=carried,
-        placement=capacity.placement(case, name, pool, capacity=base.capacity, uses_fabric=True) if carried else base.placement,
-        image=base.image or _late_image(case),
+        placement=capacity.placement(context, name, pool, capacity=base.capacity, uses_fabric=True) if carried else base.placement,
+        image=base.image or _late_image(context),
         chosen=choice.chosen,
     )
     return _featured(node_set, pool, machine=choice.machine.name)
@@ -125,47 +127,47 @@ def _partition(name: str, pool: language.Pool, *, is_default: bool) -> spec.Part
     )
 
 
-def _site_host(case: Case, pool: language.Pool) -> spec.Machine:
+def _site_host(context: Context, pool: language.Pool) -> spec.Machine:
     """Describe a host of which only the blueprint tells anything."""
     gpus = None
     if pool.accelerator in catalog.accelerators() and pool.accelerator and pool.gpus_per_node:
         gpus = spec.Gpus(pool.accelerator, pool.gpus_per_node, simulated=False, mig=machines.mig(pool))
     memory_mib = values.memory_mib(pool.memory) if pool.memory else 0
-    return machines.site_host(case, cpus=pool.cpus_per_node or 0, memory_mib=memory_mib, gpus=gpus)
+    return machines.site_host(context, cpus=pool.cpus_per_node or 0, memory_mib=memory_mib, gpus=gpus)
 
 
 def _with(hosts: spec.HostGroup, machine: spec.Machine) -> spec.HostGroup:
     return dataclasses.replace(hosts, machine=machine)
 
 
-def _late_image(case: Case) -> spec.Late | None:
-    return spec.Late("the image of the software profile, which is built when it is first needed") if case.is_cloud else None
+def _late_image(context: Context) -> spec.Late | None:
+    return spec.Late("the image of the software profile, which is built when it is first needed") if context.is_cloud else None
 
 
-def _note_standing(case: Case) -> None:
+def _note_standing(context: Context) -> None:
     """Note pools that can't grow and shrink, all in one; a rehearsal says so itself."""
-    names = [name for name, pool in case.blueprint.pools.items() if pool.is_elastic]
-    if not names or case.is_cloud or case.is_rehearsal:
+    names = [name for name, pool in context.blueprint.pools.items() if pool.is_elastic]
+    if not names or context.is_cloud or context.is_rehearsal:
         return
-    what = f"all nodes of {display.listed(names)} stand at any time"
-    why = f"hosts of the target `{case.target.name}` are there whether jobs want them or not; nothing grows or shrinks"
-    case.note(Code.ELASTIC_IGNORED, "pools", names[0], "nodes", what=what, why=why, remedy="leave it; it counts where the blueprint lands on a cloud")
+    what = f"all nodes of {message_text.listed(names)} stand at any time"
+    why = f"hosts of the target `{context.target.name}` are there whether jobs want them or not; nothing grows or shrinks"
+    context.note(Code.ELASTIC_IGNORED, "pools", names[0], "nodes", what=what, why=why, remedy="leave it; it counts where the blueprint lands on a cloud")
 
 
-def _check_scheduler(case: Case, name: str, pool: language.Pool) -> None:
-    if pool.scheduler in (None, case.blueprint.scheduler_of(pool)):
+def _check_scheduler(context: Context, name: str, pool: language.Pool) -> None:
+    if pool.scheduler in (None, context.blueprint.scheduler_of(pool)):
         return
-    what = f"pools.{name} is for {pool.scheduler}, and the cluster's scheduler is {case.blueprint.scheduler}"
+    what = f"pools.{name} is for {pool.scheduler}, and the cluster's scheduler is {context.blueprint.scheduler}"
     why = "a cluster has one scheduler, or both when it says so"
-    case.error(Code.POOL_SCHEDULER, "pools", name, "scheduler", what=what, why=why, remedy="write `scheduler: both` at the top, or take this one out")
+    context.error(Code.POOL_SCHEDULER, "pools", name, "scheduler", what=what, why=why, remedy="write `scheduler: both` at the top, or take this one out")
 
 
-def _check_scratch(case: Case, name: str, pool: language.Pool, machine: catalog.Machine) -> None:
-    if pool.scratch is None or not case.is_cloud:  # a site's disks are those of its hosts, whatever the catalogue knows
+def _check_scratch(context: Context, name: str, pool: language.Pool, machine: catalog.Machine) -> None:
+    if pool.scratch is None or not context.is_cloud:  # a site's disks are those of its hosts, whatever the catalogue knows
         return
     least_gib = values.size_gib(pool.scratch.size) if pool.scratch.size else 0
     if machine.scratch_gib > 0 and machine.scratch_gib >= least_gib:
         return
     what = f"{machine.name} has too little local scratch for {name}" if machine.scratch_gib else f"{machine.name} has no local scratch for {name}"
     why = f"its own disks hold {machine.scratch_gib:g} GiB, and {pool.scratch.size or 'some'} is asked for"
-    case.error(Code.SCRATCH_UNAVAILABLE, "pools", name, "scratch", what=what, why=why, remedy="choose another machine, ask for less, or leave `scratch` out")
+    context.error(Code.SCRATCH_UNAVAILABLE, "pools", name, "scratch", what=what, why=why, remedy="choose another machine, ask for less, or leave `scratch` out")

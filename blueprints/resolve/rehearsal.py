@@ -8,12 +8,12 @@ are not confined.
 
 import dataclasses
 
-from .. import catalog, display, language, spec
+from .. import catalog, language, message_text, spec
 from ..codes import Code
 from ..facts import Facts
 from ..language import values
 from . import counts, machines
-from .case import Case
+from .context import Context
 
 LEAST_MEMORY_MIB = 512
 NAME = "local"
@@ -28,40 +28,40 @@ _SCHEDULED = {
 }
 
 
-def machine(case: Case) -> spec.Machine:
+def machine(context: Context) -> spec.Machine:
     """Declare one of the cluster's hosts."""
-    facts = case.facts
-    share = max(LEAST_MEMORY_MIB, facts.memory_mib // 2 // max(1, counts.hosts(case)))
+    facts = context.facts
+    share = max(LEAST_MEMORY_MIB, facts.memory_mib // 2 // max(1, counts.hosts(context)))
     memory_mib = 2 ** (share.bit_length() - 1)
     return spec.Machine(NAME, facts.sockets, facts.cores_per_socket, facts.threads_per_core, memory_mib, gpus=None, exists=True)
 
 
-def nodes(case: Case, name: str, pool: language.Pool) -> tuple[tuple[spec.Machine, str], ...]:
+def nodes(context: Context, name: str, pool: language.Pool) -> tuple[tuple[spec.Machine, str], ...]:
     """Declare the nodes of a pool, once for each machine that it names, and say why it is that."""
-    named = machines.named(case, name, pool)
+    named = machines.named(context, name, pool)
     if not named:
-        return ((declared(case, pool, gpus=_gpus(case, name, pool)), "this machine"),)
-    base = machine(case)
-    known = [machines.look_up(case, wanted, path, targets=catalog.target_names()) for wanted, path in named]
+        return ((declared(context, pool, gpus=_gpus(context, name, pool)), "this machine"),)
+    base = machine(context)
+    known = [machines.look_up(context, wanted, path, targets=catalog.target_names()) for wanted, path in named]
     found = []
     for one in known:
         if one is None:
-            found.append((declared(case, pool, gpus=None, base=base), "this machine"))
+            found.append((declared(context, pool, gpus=None, base=base), "this machine"))
             continue
-        machines.check_agrees(case, name, pool, one)
-        declares = declared(case, pool, gpus=_simulated_gpus(one, pool), known=one, base=base)
+        machines.check_agrees(context, name, pool, one)
+        declares = declared(context, pool, gpus=_simulated_gpus(one, pool), known=one, base=base)
         found.append((declares, f"declares what {one.name} has, as the blueprint names it"))
     return tuple(found)
 
 
 def declared(
-    case: Case, pool: language.Pool, *, gpus: spec.Gpus | None, known: catalog.Machine | None = None, base: spec.Machine | None = None
+    context: Context, pool: language.Pool, *, gpus: spec.Gpus | None, known: catalog.Machine | None = None, base: spec.Machine | None = None
 ) -> spec.Machine:
     """Declare a compute node: this machine or a known one, but for what its pool sets.
 
     A number of processors that the machine doesn't have becomes one socket, with the machine's threads per core where they divide it.
     """
-    base = base or machine(case)
+    base = base or machine(context)
     wanted = dataclasses.replace(base, gpus=gpus)
     if known is not None:
         wanted = _like(wanted, known)
@@ -71,23 +71,25 @@ def declared(
     if cpus is not None and cpus != wanted.cpus:
         threads = wanted.threads_per_core if cpus % wanted.threads_per_core == 0 else 1
         wanted = dataclasses.replace(wanted, sockets=1, cores_per_socket=cpus // threads, threads_per_core=threads)
-    exists = wanted.cpus <= case.facts.cpus and wanted.memory_mib <= max(case.facts.memory_mib, base.memory_mib)
+    exists = wanted.cpus <= context.facts.cpus and wanted.memory_mib <= max(context.facts.memory_mib, base.memory_mib)
     return dataclasses.replace(wanted, exists=exists)
 
 
-def check_memory(case: Case) -> None:
+def check_memory(context: Context) -> None:
     """Find more hosts than this machine's memory holds."""
-    if not case.is_rehearsal:
+    if not context.is_rehearsal:
         return
-    control = counts.controllers(case) + counts.kubernetes_hosts(case)
-    access, compute = case.blueprint.access.login_nodes, counts.nodes(case.blueprint)
-    needed = counts.memory_mib(case.target, control=control, access=access, compute=compute)
-    if needed <= case.facts.memory_mib:
+    control = counts.controllers(context) + counts.kubernetes_hosts(context)
+    access, compute = context.blueprint.access.login_nodes, counts.nodes(context.blueprint)
+    needed = counts.memory_mib(context.target, control=control, access=access, compute=compute)
+    if needed <= context.facts.memory_mib:
         return
-    what = f"{counts.hosts(case)} hosts are more than {case.target.title} holds"
-    each = display.listed(f"{size} MiB for each {role} host" for role, size in case.target.host_memory_mib.items())
-    why = f"they need {needed} MiB of memory ({each}), and it has {case.facts.memory_mib} MiB"
-    case.error(Code.REHEARSAL_TOO_LARGE, "pools", what=what, why=why, remedy="ask for fewer nodes under `targets.local.pools`, or rehearse on a larger machine")
+    what = f"{counts.hosts(context)} hosts are more than {context.target.title} holds"
+    each = message_text.listed(f"{size} MiB for each {role} host" for role, size in context.target.host_memory_mib.items())
+    why = f"they need {needed} MiB of memory ({each}), and it has {context.facts.memory_mib} MiB"
+    context.error(
+        Code.REHEARSAL_TOO_LARGE, "pools", what=what, why=why, remedy="ask for fewer nodes under `targets.local.pools`, or rehearse on a larger machine"
+    )
 
 
 def _like(wanted: spec.Machine, known: catalog.Machine) -> spec.Machine:
@@ -102,24 +104,24 @@ def _simulated_gpus(known: catalog.Machine, pool: language.Pool) -> spec.Gpus | 
     return dataclasses.replace(real, simulated=True) if real else None
 
 
-def _gpus(case: Case, name: str, pool: language.Pool) -> spec.Gpus | None:
+def _gpus(context: Context, name: str, pool: language.Pool) -> spec.Gpus | None:
     if pool.accelerator is None and pool.gpus_per_node is None:
         return None
-    is_known = machines.check_gpus(case, name, pool)
+    is_known = machines.check_gpus(context, name, pool)
     if pool.accelerator is None or pool.gpus_per_node is None:
         return None
     if is_known:
-        _check_count(case, name, pool, catalog.accelerators()[pool.accelerator])
+        _check_count(context, name, pool, catalog.accelerators()[pool.accelerator])
     return spec.Gpus(pool.accelerator, pool.gpus_per_node, simulated=True, mig=machines.mig(pool))
 
 
-def _check_count(case: Case, name: str, pool: language.Pool, entry: catalog.Accelerator) -> None:
+def _check_count(context: Context, name: str, pool: language.Pool, entry: catalog.Accelerator) -> None:
     if pool.gpus_per_node in entry.per_node:
         return
     what = f"no known machine has {pool.gpus_per_node} {entry.name} GPUs"
-    why = f"known are machines with {display.listed(entry.per_node)}; on the target `local` it works, as GPUs are simulated there"
+    why = f"known are machines with {message_text.listed(entry.per_node)}; on the target `local` it works, as GPUs are simulated there"
     remedy = "choose one of these counts if the blueprint shall ever stand on real machines"
-    case.warning(Code.GPU_COUNT_UNKNOWN, "pools", name, "gpus_per_node", what=what, why=why, remedy=remedy)
+    context.warning(Code.GPU_COUNT_UNKNOWN, "pools", name, "gpus_per_node", what=what, why=why, remedy=remedy)
 
 
 def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Blueprint) -> tuple[str, ...]:
@@ -132,10 +134,10 @@ def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Bluep
     if cluster.controllers > 1:
         sentences.append("Both controllers stand on this machine, and the state that they share is a folder of it: nothing outlives the machine.")
     if standing := [name for name, pool in blueprint.pools.items() if pool.is_elastic and blueprint.scheduler_of(pool) != counts.SLURM]:
-        sentences.append(f"All nodes of {display.listed(standing)} stand at any time, those beyond the minimum too: nothing grows or shrinks here.")
+        sentences.append(f"All nodes of {message_text.listed(standing)} stand at any time, those beyond the minimum too: nothing grows or shrinks here.")
     sentences.append(f"All hosts share the {facts.cpus} processors and the memory of this machine.")
     if whole := list(dict.fromkeys(node_set.pool for node_set in cluster.node_sets if node_set.hosts.machine.cpus == facts.cpus)):
-        sentences.append(f"Each node of {display.listed(whole)} declares all of the processors.")
+        sentences.append(f"Each node of {message_text.listed(whole)} declares all of the processors.")
     sentences += [_larger(node_set) for node_set in cluster.node_sets if not node_set.hosts.machine.exists]
     if sum(node_set.hosts.count for node_set in cluster.node_sets) > 1:
         sentences.append("There is no fabric between the GPUs: collectives run over the Ethernet inside this machine, and their speed says nothing of another.")
@@ -149,14 +151,14 @@ def _simulated_gpu_sentences(cluster: spec.ClusterSpec) -> list[str]:
             counts[gpus.type] = counts.get(gpus.type, 0) + gpus.count * node_set.hosts.count
     if not counts:
         return []
-    names = display.listed(f"{count} {name}" for name, count in counts.items())
+    names = message_text.listed(f"{count} {name}" for name, count in counts.items())
     return [f"The GPUs ({names}) are device nodes without hardware: {_SCHEDULED[cluster.schedulers]}, and nothing computes on them."]
 
 
 def _storage(cluster: spec.ClusterSpec) -> list[str]:
     if not cluster.storage:
         return []
-    mounts = display.listed(f"{entry.mount} ({entry.kind})" for entry in cluster.storage)
+    mounts = message_text.listed(f"{entry.mount} ({entry.kind})" for entry in cluster.storage)
     return [f"Shared storage, {mounts}, is a folder of this machine, whatever its kind."]
 
 

@@ -4,11 +4,11 @@ import dataclasses
 import fnmatch
 from collections.abc import Sequence
 
-from .. import catalog, display, language, spec
+from .. import catalog, language, message_text, spec
 from ..codes import Code
 from ..language import values
 from . import capacity, fabric, machines
-from .case import Case
+from .context import Context
 
 _BILLED_ON_DEMAND = (capacity.ON_DEMAND, "reserved")
 """Ways of buying that are billed by the price on demand."""
@@ -23,87 +23,87 @@ class Choice:
     """What in the blueprint decided."""
 
 
-def choose(case: Case, name: str, pool: language.Pool, *, bought: spec.Capacity) -> tuple[Choice, ...]:
+def choose(context: Context, name: str, pool: language.Pool, *, bought: spec.Capacity) -> tuple[Choice, ...]:
     """Give the machines of a pool in their order of preference. None: nothing fits, which is a finding, or the site tells what its hosts have."""
-    named = machines.named(case, name, pool)
+    named = machines.named(context, name, pool)
     if named:
-        found = [_named(case, name, pool, bought, *one) for one in named]
+        found = [_named(context, name, pool, bought, *one) for one in named]
         return tuple(choice for choice in found if choice)
     if pool.accelerator is None and pool.gpus_per_node is None:
-        if case.is_cloud:
-            return _with_processors(case, name, pool, bought)
-        fabric.check_unknown(case, name, pool)
+        if context.is_cloud:
+            return _with_processors(context, name, pool, bought)
+        fabric.check_unknown(context, name, pool)
         return ()
-    if not machines.check_gpus(case, name, pool):
+    if not machines.check_gpus(context, name, pool):
         return ()
-    return _with_gpus(case, name, pool, bought)
+    return _with_gpus(context, name, pool, bought)
 
 
-def _named(case: Case, name: str, pool: language.Pool, bought: spec.Capacity, wanted: str, path: tuple[str | int, ...]) -> Choice | None:
-    machine = machines.look_up(case, wanted, path, targets=[case.target.name])
+def _named(context: Context, name: str, pool: language.Pool, bought: spec.Capacity, wanted: str, path: tuple[str | int, ...]) -> Choice | None:
+    machine = machines.look_up(context, wanted, path, targets=[context.target.name])
     if machine is None:
         return None
-    machines.check_agrees(case, name, pool, machine)
-    capacity.check_sold(case, machine, bought, *path)
+    machines.check_agrees(context, name, pool, machine)
+    capacity.check_sold(context, machine, bought, *path)
     return Choice(machine, "named in the blueprint", path)
 
 
-def _with_gpus(case: Case, name: str, pool: language.Pool, bought: spec.Capacity) -> tuple[Choice, ...]:
+def _with_gpus(context: Context, name: str, pool: language.Pool, bought: spec.Capacity) -> tuple[Choice, ...]:
     path = ("pools", name, "accelerator")
-    of_type = [machine for machine in catalog.machines(case.target.name).values() if machine.accelerator == pool.accelerator]
+    of_type = [machine for machine in catalog.machines(context.target.name).values() if machine.accelerator == pool.accelerator]
     right = [machine for machine in of_type if machine.gpus == pool.gpus_per_node]
     wanted = f"{pool.gpus_per_node} {pool.accelerator}"
     if not right:
-        if not case.is_cloud and machines.is_declared(pool):
-            _take_as_declared(case, name, pool)
+        if not context.is_cloud and machines.is_declared(pool):
+            _take_as_declared(context, name, pool)
         else:
-            _no_machine(case, name, pool, of_type)
+            _no_machine(context, name, pool, of_type)
         return ()
-    fitting = _to_be_had(case, right, bought, wanted=f"machine with {wanted} GPUs", path=path) or right
-    return (_best(case, pool, _with_scratch(pool, fitting), bought, wanted=f"{wanted} GPUs", path=path),)
+    fitting = _to_be_had(context, right, bought, wanted=f"machine with {wanted} GPUs", path=path) or right
+    return (_best(context, pool, _with_scratch(pool, fitting), bought, wanted=f"{wanted} GPUs", path=path),)
 
 
-def _take_as_declared(case: Case, name: str, pool: language.Pool) -> None:
+def _take_as_declared(context: Context, name: str, pool: language.Pool) -> None:
     """Note that the site has machines that the catalogue doesn't know: they are what the blueprint says."""
     what = f"the nodes of {name} are as the blueprint declares them: {pool.gpus_per_node} {pool.accelerator}, {pool.cpus_per_node} processors, {pool.memory}"
-    why = f"the catalogue knows no machine of {case.target.title} with these GPUs, so that nothing is known of their fabric, disks and GPU memory"
+    why = f"the catalogue knows no machine of {context.target.title} with these GPUs, so that nothing is known of their fabric, disks and GPU memory"
     remedy = "leave it; with a machine of the catalogue the acceptance would know what to expect of the fabric"
-    case.note(Code.HOSTS_DECLARED, "pools", name, "accelerator", what=what, why=why, remedy=remedy)
-    fabric.check_unknown(case, name, pool)
+    context.note(Code.HOSTS_DECLARED, "pools", name, "accelerator", what=what, why=why, remedy=remedy)
+    fabric.check_unknown(context, name, pool)
 
 
-def _no_machine(case: Case, name: str, pool: language.Pool, of_type: Sequence[catalog.Machine]) -> None:
-    remedy = f"choose another, under `targets.{case.target.name}.pools.{name}` if other targets shall keep this one"
-    if not case.is_cloud:
+def _no_machine(context: Context, name: str, pool: language.Pool, of_type: Sequence[catalog.Machine]) -> None:
+    remedy = f"choose another, under `targets.{context.target.name}.pools.{name}` if other targets shall keep this one"
+    if not context.is_cloud:
         remedy += "; or declare what your hosts have, there: `cpus_per_node` and `memory`"
     if of_type:
-        what = f"no machine of {case.target.title} has {pool.gpus_per_node} {pool.accelerator} GPUs"
-        why = f"there are machines with {display.listed(sorted({machine.gpus for machine in of_type}))} of them"
-        case.error(Code.MACHINE_MISSING, "pools", name, "gpus_per_node", what=what, why=why, remedy=remedy)
+        what = f"no machine of {context.target.title} has {pool.gpus_per_node} {pool.accelerator} GPUs"
+        why = f"there are machines with {message_text.listed(sorted({machine.gpus for machine in of_type}))} of them"
+        context.error(Code.MACHINE_MISSING, "pools", name, "gpus_per_node", what=what, why=why, remedy=remedy)
         return
-    what = f"no machine of {case.target.title} has {pool.accelerator} GPUs"
-    known = dict.fromkeys(machine.accelerator for machine in catalog.machines(case.target.name).values() if machine.accelerator)
-    why = f"the catalogue knows machines with {display.listed(known)} there"
-    case.error(Code.MACHINE_MISSING, "pools", name, "accelerator", what=what, why=why, remedy=remedy)
+    what = f"no machine of {context.target.title} has {pool.accelerator} GPUs"
+    known = dict.fromkeys(machine.accelerator for machine in catalog.machines(context.target.name).values() if machine.accelerator)
+    why = f"the catalogue knows machines with {message_text.listed(known)} there"
+    context.error(Code.MACHINE_MISSING, "pools", name, "accelerator", what=what, why=why, remedy=remedy)
 
 
 def _to_be_had(
-    case: Case, candidates: Sequence[catalog.Machine], bought: spec.Capacity, *, wanted: str, path: tuple[str | int, ...]
+    context: Context, candidates: Sequence[catalog.Machine], bought: spec.Capacity, *, wanted: str, path: tuple[str | int, ...]
 ) -> Sequence[catalog.Machine]:
     """Keep the machines that are sold this way in the region; none is a finding."""
     sold = [machine for machine in candidates if not machine.capacity or bought.kind in machine.capacity]
-    if not sold and bought.kind in case.target.capacity:
+    if not sold and bought.kind in context.target.capacity:
         kinds = dict.fromkeys(kind for machine in candidates for kind in machine.capacity)
-        what = f"no {wanted} is sold as `{bought.kind}` by {case.target.title}"
-        why = f"{display.listed(machine.name for machine in candidates)} can be had as {display.listed(f'`{kind}`' for kind in kinds)}"
-        case.error(Code.MACHINE_MISSING, *path, what=what, why=why, remedy="choose one of these capacities, or other GPUs")
+        what = f"no {wanted} is sold as `{bought.kind}` by {context.target.title}"
+        why = f"{message_text.listed(machine.name for machine in candidates)} can be had as {message_text.listed(f'`{kind}`' for kind in kinds)}"
+        context.error(Code.MACHINE_MISSING, *path, what=what, why=why, remedy="choose one of these capacities, or other GPUs")
     sold = sold or list(candidates)
-    offered = [machine for machine in sold if capacity.is_offered(machine, case.region)]
+    offered = [machine for machine in sold if capacity.is_offered(machine, context.region)]
     if not offered:
         places = sorted({region for machine in sold for region in machine.regions})
-        what = f"no {wanted} is offered in {case.region}"
-        why = f"{display.listed(machine.name for machine in sold)} can be had in {display.listed(places)}"
-        case.error(Code.MACHINE_MISSING, *path, what=what, why=why, remedy="choose one of these regions with `network.region`, or other GPUs")
+        what = f"no {wanted} is offered in {context.region}"
+        why = f"{message_text.listed(machine.name for machine in sold)} can be had in {message_text.listed(places)}"
+        context.error(Code.MACHINE_MISSING, *path, what=what, why=why, remedy="choose one of these regions with `network.region`, or other GPUs")
     return offered
 
 
@@ -115,7 +115,9 @@ def _with_scratch(pool: language.Pool, candidates: Sequence[catalog.Machine]) ->
     return [machine for machine in candidates if machine.scratch_gib > 0 and machine.scratch_gib >= least_gib] or candidates
 
 
-def _best(case: Case, pool: language.Pool, candidates: Sequence[catalog.Machine], bought: spec.Capacity, *, wanted: str, path: tuple[str | int, ...]) -> Choice:
+def _best(
+    context: Context, pool: language.Pool, candidates: Sequence[catalog.Machine], bought: spec.Capacity, *, wanted: str, path: tuple[str | int, ...]
+) -> Choice:
     """Choose by fabric where one decides, then by price or size, then by the catalogue's order."""
     if len(candidates) == 1:
         return Choice(candidates[0], f"the only machine to be had with {wanted}", path)
@@ -128,21 +130,21 @@ def _best(case: Case, pool: language.Pool, candidates: Sequence[catalog.Machine]
             reason.append(f"the fastest fabric ({fastest:g} Gb/s a node)")
         fitting = faster
     chosen = fitting[0]
-    if len(fitting) > 1 and case.is_cloud:
-        chosen, why = _cheapest(case, fitting, bought)
+    if len(fitting) > 1 and context.is_cloud:
+        chosen, why = _cheapest(context, fitting, bought)
         reason.append(why)
-    words = display.listed(reason) if reason else "the first place in the catalogue"
+    words = message_text.listed(reason) if reason else "the first place in the catalogue"
     return Choice(chosen, f"of {len(candidates)} machines with {wanted}: {words}", path)
 
 
-def _cheapest(case: Case, candidates: Sequence[catalog.Machine], bought: spec.Capacity) -> tuple[catalog.Machine, str]:
+def _cheapest(context: Context, candidates: Sequence[catalog.Machine], bought: spec.Capacity) -> tuple[catalog.Machine, str]:
     """Choose by the price as it is bought, by that on demand, or by size: by the first of these that is known of every candidate, and say which.
 
     A machine without a known price would lose to any other, however dear, so that prices that some don't have decide nothing.
     """
     missing: list[str] = []
     for kind in [capacity.ON_DEMAND] if bought.kind in _BILLED_ON_DEMAND else [bought.kind, capacity.ON_DEMAND]:
-        found = [_usd_per_hour(case, machine, kind) for machine in candidates]
+        found = [_usd_per_hour(context, machine, kind) for machine in candidates]
         known = [usd for usd in found if usd is not None]
         if len(known) == len(candidates):
             why = f"the lowest {_named_price(kind)} (USD {min(known):g} an hour)"
@@ -159,7 +161,7 @@ def _size(machine: catalog.Machine) -> tuple[int, float]:
 
 
 def _because(why: str, missing: Sequence[str]) -> str:
-    return f"{why}, since {display.listed(missing)}" if missing else why
+    return f"{why}, since {message_text.listed(missing)}" if missing else why
 
 
 def _some(count: int, of: int) -> str:
@@ -172,9 +174,9 @@ def _named_price(kind: str) -> str:
     return "price on demand" if kind == capacity.ON_DEMAND else f"{kind} price"
 
 
-def _usd_per_hour(case: Case, machine: catalog.Machine, kind: str) -> float | None:
+def _usd_per_hour(context: Context, machine: catalog.Machine, kind: str) -> float | None:
     """Give a price to compare machines by; a doubtful one doesn't count."""
-    price = catalog.price(case.target.name, machine.name, region=case.region, capacity=kind)
+    price = catalog.price(context.target.name, machine.name, region=context.region, capacity=kind)
     return None if price is None or price.low else price.usd_per_hour
 
 
@@ -194,29 +196,29 @@ def _fabric_gbps(machine: catalog.Machine) -> float:
     return machine.fabric_nics * machine.fabric_nic_gbps if machine.fabric else 0.0
 
 
-def _with_processors(case: Case, name: str, pool: language.Pool, bought: spec.Capacity) -> tuple[Choice, ...]:
+def _with_processors(context: Context, name: str, pool: language.Pool, bought: spec.Capacity) -> tuple[Choice, ...]:
     """Choose the smallest machine without GPUs that has the processors and the memory asked for."""
     least_gib = values.memory_mib(pool.memory) / machines.MIB_PER_GIB if pool.memory else 0
-    known, patterns = catalog.machines(case.target.name).values(), case.target.cpu_machines.get(case.architecture, ())
+    known, patterns = catalog.machines(context.target.name).values(), context.target.cpu_machines.get(context.architecture, ())
     family = [machine for machine in known if any(fnmatch.fnmatchcase(machine.name, pattern) for pattern in patterns)]
     large = [machine for machine in family if machine.vcpus >= (pool.cpus_per_node or 1) and machine.memory_gib >= least_gib]
     if not large:
         biggest = max(family, key=_size)
-        what = f"no usual machine of {case.target.title} is as large as the nodes of {name}"
+        what = f"no usual machine of {context.target.title} is as large as the nodes of {name}"
         why = f"the largest without GPUs that is chosen by itself, {biggest.name}, has {biggest.vcpus} processors and {biggest.memory_gib:g} GiB of memory"
-        remedy = f"name one: `targets.{case.target.name}.pools.{name}.machine`"
+        remedy = f"name one: `targets.{context.target.name}.pools.{name}.machine`"
         path = ("pools", name, "cpus_per_node" if pool.cpus_per_node else "memory")
-        case.error(Code.MACHINE_MISSING, *path, what=what, why=why, remedy=remedy)
+        context.error(Code.MACHINE_MISSING, *path, what=what, why=why, remedy=remedy)
         return ()
-    fitting = _to_be_had(case, large, bought, wanted="machine of this size", path=("pools", name)) or large
+    fitting = _to_be_had(context, large, bought, wanted="machine of this size", path=("pools", name)) or large
     smallest = min(fitting, key=_size)
     if pool.cpus_per_node is None and pool.memory is None:
-        _note_small(case, name, smallest)
+        _note_small(context, name, smallest)
     return (Choice(smallest, "the smallest of the target's usual machines that has what is asked for", ("pools", name)),)
 
 
-def _note_small(case: Case, name: str, smallest: catalog.Machine) -> None:
+def _note_small(context: Context, name: str, smallest: catalog.Machine) -> None:
     what = f"the nodes of {name} are {smallest.name}, with {smallest.vcpus} processors and {smallest.memory_gib:g} GiB of memory"
     why = "the blueprint doesn't say how large they are, and this is the smallest of the target's usual machines"
-    remedy = f"write `cpus_per_node` and `memory` for larger ones, or name one: `targets.{case.target.name}.pools.{name}.machine`"
-    case.note(Code.MACHINE_SMALLEST, "pools", name, what=what, why=why, remedy=remedy)
+    remedy = f"write `cpus_per_node` and `memory` for larger ones, or name one: `targets.{context.target.name}.pools.{name}.machine`"
+    context.note(Code.MACHINE_SMALLEST, "pools", name, what=what, why=why, remedy=remedy)

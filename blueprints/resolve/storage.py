@@ -3,11 +3,11 @@
 import dataclasses
 import math
 
-from .. import catalog, display, language, spec
+from .. import catalog, language, message_text, spec
 from ..codes import Code
 from ..language import values
 from . import counts
-from .case import Case
+from .context import Context
 
 EXISTING = "existing"
 _ALWAYS = "always"
@@ -15,18 +15,18 @@ _SINGLE = "single"
 GIB_PER_TIB = 1024
 
 
-def resolve(case: Case) -> tuple[spec.FileSystem, ...]:
+def resolve(context: Context) -> tuple[spec.FileSystem, ...]:
     """Resolve every file system of the blueprint, in its order."""
-    return tuple(_file_system(case, name, asked) for name, asked in case.blueprint.storage.items())
+    return tuple(_file_system(context, name, asked) for name, asked in context.blueprint.storage.items())
 
 
-def _file_system(case: Case, name: str, asked: language.Storage) -> spec.FileSystem:
+def _file_system(context: Context, name: str, asked: language.Storage) -> spec.FileSystem:
     base = spec.FileSystem(
         name=name,
         kind=asked.kind,
         mount=asked.mount,
         protect=asked.protect,
-        simulated=case.is_rehearsal,
+        simulated=context.is_rehearsal,
         durability=asked.durability,
         on_delete=asked.on_delete,
         backup_days=asked.backup_days,
@@ -37,23 +37,23 @@ def _file_system(case: Case, name: str, asked: language.Storage) -> spec.FileSys
         user_quota_gib=_gib(asked.quotas.user),
         group_quota_gib=_gib(asked.quotas.group),
     )
-    if case.is_rehearsal or asked.kind == EXISTING:
+    if context.is_rehearsal or asked.kind == EXISTING:
         return base
-    kind = case.target.storage.get(asked.kind)
+    kind = context.target.storage.get(asked.kind)
     if kind is None:
-        _blame_kind(case, name, asked)
+        _blame_kind(context, name, asked)
         return base
-    usual = catalog.storage_class(case.target.name, kind)
-    chosen = _with_throughput(case, name, asked, _with_durability(case, name, asked, usual))
+    usual = catalog.storage_class(context.target.name, kind)
+    chosen = _with_throughput(context, name, asked, _with_durability(context, name, asked, usual))
     tier = _tier(asked, chosen)
-    size_gib = _size(case, name, asked, chosen, tier)
-    if not case.is_cloud and not counts.controllers(case):
-        _blame_server(case, name, asked)
-    elif not case.is_cloud:
+    size_gib = _size(context, name, asked, chosen, tier)
+    if not context.is_cloud and not counts.controllers(context):
+        _blame_server(context, name, asked)
+    elif not context.is_cloud:
         what = f"{name} is served by the controller from its own disks"
         why = "nobody makes file systems on bare metal: the controller exports a folder over NFS, no faster and no safer than its disks"
-        remedy = f"mount one that is there: `targets.{case.target.name}.storage.{name}: {{kind: existing, source: …}}`"
-        case.note(Code.STORAGE_ON_CONTROLLER, "storage", name, "kind", what=what, why=why, remedy=remedy)
+        remedy = f"mount one that is there: `targets.{context.target.name}.storage.{name}: {{kind: existing, source: …}}`"
+        context.note(Code.STORAGE_ON_CONTROLLER, "storage", name, "kind", what=what, why=why, remedy=remedy)
     return dataclasses.replace(
         base,
         product=chosen.product,
@@ -65,49 +65,49 @@ def _file_system(case: Case, name: str, asked: language.Storage) -> spec.FileSys
     )
 
 
-def _blame_kind(case: Case, name: str, asked: language.Storage) -> None:
-    kinds = [*case.target.storage, EXISTING]
-    what = f"no `{asked.kind}` storage can be made on {case.target.title}"
-    why = f"what can be had there is {display.listed(f'`{kind}`' for kind in kinds)}"
+def _blame_kind(context: Context, name: str, asked: language.Storage) -> None:
+    kinds = [*context.target.storage, EXISTING]
+    what = f"no `{asked.kind}` storage can be made on {context.target.title}"
+    why = f"what can be had there is {message_text.listed(f'`{kind}`' for kind in kinds)}"
     remedy = (
-        f"mount one that is there: `targets.{case.target.name}.storage.{name}: {{kind: existing, mount: {asked.mount}, source: …}}`, or choose another kind"
+        f"mount one that is there: `targets.{context.target.name}.storage.{name}: {{kind: existing, mount: {asked.mount}, source: …}}`, or choose another kind"
     )
-    case.error(Code.STORAGE_KIND_MISSING, "storage", name, "kind", what=what, why=why, remedy=remedy)
+    context.error(Code.STORAGE_KIND_MISSING, "storage", name, "kind", what=what, why=why, remedy=remedy)
 
 
-def _blame_server(case: Case, name: str, asked: language.Storage) -> None:
+def _blame_server(context: Context, name: str, asked: language.Storage) -> None:
     """Say that no host can serve a folder; of a disk the checks say it on every target."""
     if asked.kind == "block":
         return
     what = f"nothing serves {name}: this cluster has no controller of its own"
-    why = f"nobody makes file systems on {case.target.title}: there the controller of Slurm exports a folder, and the hosts of Kubernetes' control plane serve none"
-    remedy = f"mount one that is there: `targets.{case.target.name}.storage.{name}: {{kind: existing, source: …}}`"
-    case.error(Code.STORAGE_KIND_MISSING, "storage", name, "kind", what=what, why=why, remedy=remedy)
+    why = f"nobody makes file systems on {context.target.title}: there the controller of Slurm exports a folder, and the hosts of Kubernetes' control plane serve none"
+    remedy = f"mount one that is there: `targets.{context.target.name}.storage.{name}: {{kind: existing, source: …}}`"
+    context.error(Code.STORAGE_KIND_MISSING, "storage", name, "kind", what=what, why=why, remedy=remedy)
 
 
-def _with_durability(case: Case, name: str, asked: language.Storage, usual: catalog.StorageClass) -> catalog.StorageClass:
+def _with_durability(context: Context, name: str, asked: language.Storage, usual: catalog.StorageClass) -> catalog.StorageClass:
     """Take the class whose files are lost with a server where that is asked for and sold."""
     if asked.durability == "persistent" or not usual.survives:
         return usual
-    found = next((one for one in _of_kind(case.target.name, asked.kind) if not one.survives), None)
+    found = next((one for one in _of_kind(context.target.name, asked.kind) if not one.survives), None)
     if found is None and any(not one.survives for one in _anywhere(asked.kind)):
         what = f"{name} is made to last, although `scratch` is asked for"
-        why = f"{case.target.title} sells no cheaper `{asked.kind}` storage without it"
-        case.note(Code.STORAGE_DURABLE, "storage", name, "durability", what=what, why=why, remedy="leave it; it counts on targets that have such storage")
+        why = f"{context.target.title} sells no cheaper `{asked.kind}` storage without it"
+        context.note(Code.STORAGE_DURABLE, "storage", name, "durability", what=what, why=why, remedy="leave it; it counts on targets that have such storage")
     return found or usual
 
 
-def _with_throughput(case: Case, name: str, asked: language.Storage, usual: catalog.StorageClass) -> catalog.StorageClass:
+def _with_throughput(context: Context, name: str, asked: language.Storage, usual: catalog.StorageClass) -> catalog.StorageClass:
     """Take a class of the same kind that is sold with the throughput asked for."""
     wanted = _throughput(asked)
-    alike = [usual, *(one for one in _of_kind(case.target.name, asked.kind) if one.survives == usual.survives)]
+    alike = [usual, *(one for one in _of_kind(context.target.name, asked.kind) if one.survives == usual.survives)]
     found = next((one for one in alike if wanted in (None, *_throughputs(one))), None)
     if found is None and any(one.tiers for one in _anywhere(asked.kind)):
         what = f"{usual.product} is not sold with {asked.throughput}"
         sold = list(_throughputs(usual))
-        why = f"it comes with {display.listed(sold)} MB/s/TiB" if sold else "its throughput can't be chosen for each TiB"
-        remedy = f"write one of these, under `targets.{case.target.name}.storage.{name}` if other targets differ" if sold else "leave `throughput` out"
-        case.error(Code.STORAGE_THROUGHPUT, "storage", name, "throughput", what=what, why=why, remedy=remedy)
+        why = f"it comes with {message_text.listed(sold)} MB/s/TiB" if sold else "its throughput can't be chosen for each TiB"
+        remedy = f"write one of these, under `targets.{context.target.name}.storage.{name}` if other targets differ" if sold else "leave `throughput` out"
+        context.error(Code.STORAGE_THROUGHPUT, "storage", name, "throughput", what=what, why=why, remedy=remedy)
     return found or usual
 
 
@@ -129,13 +129,13 @@ def _tier(asked: language.Storage, chosen: catalog.StorageClass) -> int | None:
     return wanted if wanted in _throughputs(chosen) else chosen.default_mbs_per_tib
 
 
-def _size(case: Case, name: str, asked: language.Storage, chosen: catalog.StorageClass, tier: int | None) -> float | None:
+def _size(context: Context, name: str, asked: language.Storage, chosen: catalog.StorageClass, tier: int | None) -> float | None:
     """Give a size that can be bought: the one asked for or the next, the least where none is asked for."""
     if asked.size is None:
         if not chosen.valid_sizes(tier) and chosen.attach == _SINGLE:
             what = f"{name} has no size, and {chosen.product} has no usual one"
             why = "a disk holds what it is bought with, and the catalogue knows no least size of this one"
-            case.error(Code.STORAGE_SIZE, "storage", name, "kind", what=what, why=why, remedy="write `size`, for example `size: 1 TiB`")
+            context.error(Code.STORAGE_SIZE, "storage", name, "kind", what=what, why=why, remedy="write `size`, for example `size: 1 TiB`")
         return float(chosen.minimum_gib(tier)) or None
     wanted = values.size_gib(asked.size)
     if not chosen.valid_sizes(tier):
@@ -149,14 +149,14 @@ def _size(case: Case, name: str, asked: language.Storage, chosen: catalog.Storag
         what = f"{chosen.product} doesn't come as large as {asked.size}"
         why = f"the largest{named} has {largest} GiB"
         remedy = "ask for less, or divide the files among several file systems"
-        case.error(Code.STORAGE_SIZE, "storage", name, "size", what=what, why=why, remedy=remedy)
+        context.error(Code.STORAGE_SIZE, "storage", name, "size", what=what, why=why, remedy=remedy)
         return None if largest is None else float(largest)
     if found > wanted:
         below = chosen.previous_size(math.floor(wanted), mbs_per_tib=tier)
         what = f"{name} gets {found} GiB instead of {wanted:g}"
         why = f"{chosen.product}{named} is sold in steps: {f'{below} GiB below, ' if below else ''}{found} GiB above"
         remedy = _with_steps(asked.size, below, found, meant=_meant(asked.size, chosen, tier))
-        case.note(Code.STORAGE_ROUNDED, "storage", name, "size", what=what, why=why, remedy=remedy)
+        context.note(Code.STORAGE_ROUNDED, "storage", name, "size", what=what, why=why, remedy=remedy)
     return float(found)
 
 

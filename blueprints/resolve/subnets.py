@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .. import addresses, catalog, spec
 from ..codes import Code
 from . import network, place, taken
-from .case import Case
+from .context import Context
 
 _SHORTEST_PREFIX = 10
 """The range that networks are chosen from (`addresses.default_network`) is a /10."""
@@ -30,38 +30,39 @@ class Part:
     """Takes a share of what is free in the network."""
 
 
-def divided(case: Case, cluster: spec.ClusterSpec, *, own_hosts: int) -> spec.Network:
+def divided(context: Context, cluster: spec.ClusterSpec, *, own_hosts: int) -> spec.Network:
     """Divide the network into subnets that hold the hosts that there can come to be."""
-    asked, node_sets = case.blueprint.network, cluster.node_sets
-    base = dataclasses.replace(network.unaddressed(case), region=case.region, zones=asked.zones)
-    parts = _parts(case, cluster, own_hosts=own_hosts)
+    asked, node_sets = context.blueprint.network, cluster.node_sets
+    base = dataclasses.replace(network.unaddressed(context), region=context.region, zones=asked.zones)
+    parts = _parts(context, cluster, own_hosts=own_hosts)
     if asked.existing is not None and asked.subnets:
-        return dataclasses.replace(base, cidr=asked.cidr or "", subnets=_given(case, parts, node_sets))
-    whole = _network(case, parts) if asked.cidr is not None or asked.existing is None else None
-    cut = addresses.divide(whole, _blocks(case, parts)) if whole else ()
+        return dataclasses.replace(base, cidr=asked.cidr or "", subnets=_given(context, parts, node_sets))
+    whole = _network(context, parts) if asked.cidr is not None or asked.existing is None else None
+    cut = addresses.divide(whole, _blocks(context, parts)) if whole else ()
     subnets = []
     for number, part in enumerate(parts):
         cidr: str | spec.Late = str(cut[number]) if cut else spec.Late(f"free addresses of {asked.existing or 'the network'}")
-        usable = network.usable(case.target, cut[number].prefixlen) if cut else None
-        subnets.append(spec.Subnet(part.name, part.role, cidr, place.zone(case, part.zone, node_sets), needed=part.needed, usable=usable))
+        usable = network.usable(context.target, cut[number].prefixlen) if cut else None
+        subnets.append(spec.Subnet(part.name, part.role, cidr, place.zone(context, part.zone, node_sets), needed=part.needed, usable=usable))
     return dataclasses.replace(base, cidr=str(whole) if whole else "", subnets=tuple(subnets))
 
 
-def _parts(case: Case, cluster: spec.ClusterSpec, *, own_hosts: int) -> tuple[Part, ...]:
+def _parts(context: Context, cluster: spec.ClusterSpec, *, own_hosts: int) -> tuple[Part, ...]:
     """List the subnets that hosts and services need."""
-    networks = case.target.networks
+    networks = context.target.networks
     if networks is None:
         return ()
-    carried = Counter({(network.CLUSTER, 0): own_hosts + taken.in_first_zone(case, networks, cluster)})
+    carried = Counter({(network.CLUSTER, 0): own_hosts + taken.in_first_zone(context, networks, cluster)})
     for node_set in cluster.node_sets:
         carried.update({key: count * node_set.hosts.count for key, count in _by_subnet(node_set.hosts.machine.nics, networks).items()})
-    services = _services(case, cluster)
+    services = _services(context, cluster)
     nodes = Part("cluster", network.CLUSTER, 0, carried.pop((network.CLUSTER, 0)), grows=True)
     zones = max([1, *(networks.zones.get(service, 1) for service in services)])
     further = [
-        Part(f"cluster-{number + 1}", network.CLUSTER, number, len(services) + taken.in_further_zone(case, cluster), grows=False) for number in range(1, zones)
+        Part(f"cluster-{number + 1}", network.CLUSTER, number, len(services) + taken.in_further_zone(context, cluster), grows=False)
+        for number in range(1, zones)
     ]
-    is_way_out = case.blueprint.network.existing is None
+    is_way_out = context.blueprint.network.existing is None
     public = [Part(f"public-{number + 1}", _PUBLIC, number, networks.public_addresses, grows=False) for number in range(networks.public_subnets * is_way_out)]
     fabric = [Part(f"{kind}-{number}", _FABRIC, 0, needed, grows=True) for (kind, number), needed in sorted(carried.items())]
     # Services come after what every network has: a second controller or another database later moves no subnet that stands.
@@ -81,43 +82,43 @@ def _by_subnet(nics: Sequence[spec.Nic], networks: catalog.Networks) -> Counter[
     return found
 
 
-def _services(case: Case, cluster: spec.ClusterSpec) -> list[str]:
+def _services(context: Context, cluster: spec.ClusterSpec) -> list[str]:
     """Name what has addresses in further zones too, where subnets belong to one zone."""
     found = {
-        "control": cluster.controllers > 1 and len(case.blueprint.network.zones) > 1,
+        "control": cluster.controllers > 1 and len(context.blueprint.network.zones) > 1,
         "database": cluster.slurm is not None and cluster.slurm.database.placement == "managed",
         "kubernetes": cluster.kubernetes is not None,
     }
     return [name for name, is_there in found.items() if is_there]
 
 
-def _network(case: Case, parts: Sequence[Part]) -> ipaddress.IPv4Network:
+def _network(context: Context, parts: Sequence[Part]) -> ipaddress.IPv4Network:
     """Give the network asked for if it holds the parts, else one chosen by the stack's name."""
-    target, networks = case.target, case.target.networks
+    target, networks = context.target, context.target.networks
     widest = max(_SHORTEST_PREFIX, target.subnet_prefix_widest)
-    needed = addresses.prefix_holding([block.least for block in _blocks(case, parts)])
+    needed = addresses.prefix_holding([block.least for block in _blocks(context, parts)])
     prefix = min(needed, networks.default_prefix if networks else needed)
     hosts = sum(part.needed for part in parts)
     if prefix < widest:
         prefix = widest
         what = f"{hosts} addresses in {len(parts)} subnets are more than a network of {target.title} holds"
         why = f"their sizes, rounded up to powers of 2, need a /{needed}, and a /{prefix} is the largest there is"
-        case.error(Code.CLUSTER_TOO_LARGE, "pools", what=what, why=why, remedy=network.FEWER)
-    default = addresses.default_network(case.stack, prefix)
-    asked = case.blueprint.network.cidr
+        context.error(Code.CLUSTER_TOO_LARGE, "pools", what=what, why=why, remedy=network.FEWER)
+    default = addresses.default_network(context.stack, prefix)
+    asked = context.blueprint.network.cidr
     if asked is None:
         return default
     given = ipaddress.IPv4Network(asked)
     instead = f"write for example `{default}`, or leave the key out"
-    is_fit = network.check_private(case, given, instead)
+    is_fit = network.check_private(context, given, instead)
     if given.prefixlen < target.subnet_prefix_widest:
         why = f"networks of {target.title} are a /{target.subnet_prefix_widest} at most"
-        case.error(Code.CIDR_SIZE, "network", "cidr", what=f"a /{given.prefixlen} is no size for the hosts' network", why=why, remedy=instead)
+        context.error(Code.CIDR_SIZE, "network", "cidr", what=f"a /{given.prefixlen} is no size for the hosts' network", why=why, remedy=instead)
         is_fit = False
     elif given.prefixlen > needed:
         holds = 1 << (32 - given.prefixlen)
         why = f"it has {holds} addresses, and its subnets ({_counted(parts)}) need a /{needed}, those that the cloud keeps and round sizes included"
-        case.error(Code.CIDR_TOO_SMALL, "network", "cidr", what=f"{given} is too small for the cluster", why=why, remedy=f"it takes a /{needed}: {instead}")
+        context.error(Code.CIDR_TOO_SMALL, "network", "cidr", what=f"{given} is too small for the cluster", why=why, remedy=f"it takes a /{needed}: {instead}")
         is_fit = False
     return given if is_fit else default
 
@@ -127,8 +128,8 @@ def _counted(parts: Sequence[Part]) -> str:
     return shown if len(parts) <= _SHOWN_PARTS else f"{shown} and {len(parts) - _SHOWN_PARTS} more"
 
 
-def _blocks(case: Case, parts: Sequence[Part]) -> list[addresses.Block]:
-    return [addresses.Block(_least(case.target, part.needed), part.grows) for part in parts]
+def _blocks(context: Context, parts: Sequence[Part]) -> list[addresses.Block]:
+    return [addresses.Block(_least(context.target, part.needed), part.grows) for part in parts]
 
 
 def _least(target: catalog.Target, needed: int) -> int:
@@ -137,16 +138,16 @@ def _least(target: catalog.Target, needed: int) -> int:
     return max(1 << (32 - target.subnet_prefix_narrowest), 1 << (size - 1).bit_length())
 
 
-def _given(case: Case, parts: Sequence[Part], node_sets: tuple[spec.NodeSet, ...]) -> tuple[spec.Subnet, ...]:
+def _given(context: Context, parts: Sequence[Part], node_sets: tuple[spec.NodeSet, ...]) -> tuple[spec.Subnet, ...]:
     """Take the subnets of an existing network: the hosts' first, then those of services and fabric in their order."""
-    names = case.blueprint.network.subnets
+    names = context.blueprint.network.subnets
     if missing := parts[len(names) :]:
         what = f"{len(names)} subnets are given, and the cluster needs {len(parts)}"
         why = f"nothing is named for {_counted(missing)}: after the hosts' subnet come those of services in further zones, and one for each further interface"
-        case.error(Code.SUBNETS_MISSING, "network", "subnets", what=what, why=why, remedy="name all of them, in this order, or leave `subnets` out")
+        context.error(Code.SUBNETS_MISSING, "network", "subnets", what=what, why=why, remedy="name all of them, in this order, or leave `subnets` out")
     found = []
     for number, name in enumerate(names):
         part = parts[number] if number < len(parts) else Part(name, network.CLUSTER, number, 0, grows=False)
         cidr = spec.Late(f"the addresses of {name}")
-        found.append(spec.Subnet(name, part.role, cidr, place.zone(case, part.zone, node_sets), needed=part.needed, usable=None))
+        found.append(spec.Subnet(name, part.role, cidr, place.zone(context, part.zone, node_sets), needed=part.needed, usable=None))
     return tuple(found)

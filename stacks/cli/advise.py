@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from blueprints import advise, display
+from blueprints import advise, message_text
 from blueprints.advise import Answer, Answers, Question
 
 from ..render import advice
@@ -30,7 +30,7 @@ def run(given: argparse.Namespace) -> int:
         missing = [name for name in advise.questions() if name not in answers and name not in assumed]
         if missing:
             given.refuse(
-                f"without a terminal to ask on, {display.listed(advice.option(name) for name in missing)} must be given; everything else has a default"
+                f"without a terminal to ask on, {message_text.listed(advice.option(name) for name in missing)} must be given; everything else has a default"
             )
         answers = {**answers, **assumed}
     else:

@@ -5,8 +5,8 @@ import dataclasses
 import json
 from typing import get_args
 
-from blueprints import compare
 from blueprints.language import TargetName
+from blueprints.plan import compare
 from components import this_machine
 
 from ..render import comparison, tables

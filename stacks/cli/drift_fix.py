@@ -5,7 +5,7 @@ import os
 import shlex
 import sys
 
-from blueprints import display
+from blueprints import message_text
 from blueprints.finding import Finding
 
 from ..drift import fix, repair
@@ -49,18 +49,18 @@ def run(given: argparse.Namespace) -> int:
 
 def _show(prepared: repair.Repair) -> None:
     for step in prepared.plan.steps:
-        print(f"will run on {step.host}: {display.printable(shlex.join(step.argv))}")
+        print(f"will run on {step.host}: {message_text.printable(shlex.join(step.argv))}")
         print(f"  for {_described(step.finding)}")
     for one in prepared.plan.left:
         print(f"left alone: {_described(one.finding)}")
-        print(f"  {'because' if one.finding.code in fix.KIND_OF else 'do'}: {display.printable(one.why)}")
+        print(f"  {'because' if one.finding.code in fix.KIND_OF else 'do'}: {message_text.printable(one.why)}")
     for covered in prepared.ignored:
         print(f"left alone: {_described(covered.finding)}")
-        print(f"  because: the ignore file covers it: {display.printable(covered.reason)}")
+        print(f"  because: the ignore file covers it: {message_text.printable(covered.reason)}")
 
 
 def _described(finding: Finding) -> str:
-    return f"{display.printable(finding.place)}: {display.printable(finding.what)} [{finding.code}]"
+    return f"{message_text.printable(finding.place)}: {message_text.printable(finding.what)} [{finding.code}]"
 
 
 def _agreed() -> bool:

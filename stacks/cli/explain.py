@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from blueprints import display
+from blueprints import message_text
 
 from ..problem import EXIT_USAGE, Problem
 from ..render import codes, tables
@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     known = codes.known()
     if given.code and given.code not in known:
-        near = display.near(given.code, known)
+        near = message_text.near(given.code, known)
         meant = f"did you mean {near}? " if near else ""
         why = "each finding shows its code in brackets at the end of its first line"
         raise Problem(f"no finding has the code {given.code}", why=why, remedy=f"{meant}`clusterwright explain` lists all codes", status=EXIT_USAGE)

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blueprints import changes, estimate, library
+from blueprints import library
 from blueprints.codes import Code
 from blueprints.effects import Effect
 from blueprints.load import Loaded
+from blueprints.plan import changes, estimate
 from blueprints.spec import ClusterSpec, Unreadable, as_record, from_record
 
 from ..problem import EXIT_FAILED, EXIT_USAGE, Problem

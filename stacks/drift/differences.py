@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from blueprints import display
+from blueprints import message_text
 
 from .record import SECRET_SIGNATURE
 
@@ -46,9 +46,9 @@ def shown(value: Any) -> str | None:
     if is_secret(value):
         return "(a secret)"
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
-    if display.is_private(text):
+    if message_text.is_private(text):
         return "(a private key)"
-    text = display.printable(text)
+    text = message_text.printable(text)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
@@ -77,4 +77,4 @@ def change(old: Any, new: Any) -> str:
 
 
 def _named(entries: list[Any]) -> str:
-    return display.listed(shown(entry) or "nothing" for entry in entries[:5]) + (f" and {len(entries) - 5} more" if len(entries) > 5 else "")
+    return message_text.listed(shown(entry) or "nothing" for entry in entries[:5]) + (f" and {len(entries) - 5} more" if len(entries) > 5 else "")

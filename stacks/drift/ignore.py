@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from blueprints import display
+from blueprints import message_text
 from blueprints.finding import Finding
 from blueprints.finding.subject import IgnoreEntry
 
@@ -105,14 +105,14 @@ def _problems(entry: Any) -> Iterable[str]:
         return
     for key in entry:
         if key not in KEYS:
-            yield display.did_you_mean(str(key), KEYS, allowed=f"there is no key {display.quoted(str(key))}; allowed are")
+            yield message_text.did_you_mean(str(key), KEYS, allowed=f"there is no key {message_text.quoted(str(key))}; allowed are")
     for key in ("code", "where", "reason"):
         if not isinstance(entry.get(key), str) or not entry[key].strip():
             yield f"`{key}` is missing" + (": say why this may stand" if key == "reason" else "")
     if isinstance(entry.get("code"), str) and not any(fnmatch.fnmatchcase(code, entry["code"]) for code in Code):
-        yield f"no finding has the code {display.quoted(entry['code'])}"
+        yield f"no finding has the code {message_text.quoted(entry['code'])}"
     if entry.get("until") is not None and type(entry["until"]) is not dt.date:
-        yield f"`until` is no date like 2027-01-31 but {display.quoted(entry['until'])}"
+        yield f"`until` is no date like 2027-01-31 but {message_text.quoted(entry['until'])}"
 
 
 def apply(findings: Iterable[Finding], entries: Sequence[Entry], day: dt.date) -> tuple[tuple[Finding, ...], tuple[Ignored, ...]]:

@@ -4,12 +4,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from blueprints import changes, display, finding, spec
-from blueprints.changes import Change
+from blueprints import finding, message_text, spec
 from blueprints.codes import Code
 from blueprints.effects import Effect
 from blueprints.finding import Invalid, Level
 from blueprints.load import Loaded
+from blueprints.plan import changes
+from blueprints.plan.changes import Change
 from blueprints.spec import ClusterSpec
 
 from ..problem import Problem
@@ -78,7 +79,7 @@ def _refusal(stack: str, refused: Sequence[Change]) -> str:
 def _remedy(stack: str, refused: Sequence[Change]) -> str:
     remedies = ["undo the change in the blueprint"]
     if protected := _protected(refused):
-        words = display.listed(dict.fromkeys(f"{_PROTECTED_BY.get(name, name)}.protect" for name in protected))
+        words = message_text.listed(dict.fromkeys(f"{_PROTECTED_BY.get(name, name)}.protect" for name in protected))
         remedies.append(f"or, to delete that data, set {words} to false and first run this command with that change alone")
     if any(change.anew for change in refused):
         remedies.append(f"or delete the cluster and all data that isn't kept (`clusterwright down --stack {stack}`), then create it as the blueprint says")

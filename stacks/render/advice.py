@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from blueprints import advise, display
+from blueprints import advise, message_text
 from blueprints.advise import Advice, Answers, Rule
 
 FORMAT = 1
@@ -16,7 +16,7 @@ def lines(advice: Advice) -> Iterator[str]:
     others = [f"{title[choice]} {points}" for choice, points in sorted(advice.scores.items(), key=lambda entry: -entry[1]) if choice != advice.choice]
     yield f"{title[advice.choice]}: {_counted(advice.scores[advice.choice])} ({', '.join(others)})"
     if planned := advise.planned_only(advice.choice):
-        yield f"This version plans {display.listed(title[scheduler] for scheduler in planned)}, and can't provision it yet on any target"
+        yield f"This version plans {message_text.listed(title[scheduler] for scheduler in planned)}, and can't provision it yet on any target"
     for heading, speak_for in (("For it", True), ("Against it", False)):
         yield from _reasons(heading, [(rule.points[advice.choice], rule) for rule in advice.reasons(advice.choice, speak_for=speak_for)])
     behind = f"{_counted(advice.lead)} behind" if advice.lead else "with as many points, and more parts"

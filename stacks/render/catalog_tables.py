@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from blueprints import catalog
-from blueprints.estimate import CURRENCY
+from blueprints.plan.estimate import CURRENCY
 from blueprints.spec import Gpus
 
 from . import formatting

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from blueprints import display
-from blueprints.changes import Change
+from blueprints import message_text
 from blueprints.effects import Effect
+from blueprints.plan.changes import Change
 
 from .formatting import MIB_PER_GIB, brief, size
 from .tables import Cell, Column, Facts, Section, Shown, Table
@@ -49,7 +49,7 @@ def _verdict(changes: Sequence[Change]) -> Shown:
 
 def _change(change: Change) -> tuple[Shown, ...]:
     following = f" (with {len(change.follows)} value{'' if len(change.follows) == 1 else 's'} that follow{'s' if len(change.follows) == 1 else ''})"
-    reasons = [f"{display.listed(change.protected)} {'is' if len(change.protected) == 1 else 'are'} protected"] if change.protected else []
+    reasons = [f"{message_text.listed(change.protected)} {'is' if len(change.protected) == 1 else 'are'} protected"] if change.protected else []
     reasons += ["the cluster has to be deleted first"] if change.anew else []
     refused = f"; refused: {', and '.join(reasons)}" if reasons else ""
     old, new = values(change)

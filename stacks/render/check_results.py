@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from blueprints import display, finding
+from blueprints import finding, message_text
 from blueprints.codes import Code
 from blueprints.language import TargetName
 from blueprints.load import Loaded
@@ -69,7 +69,7 @@ def verdict(result: Checked) -> str:
 
 def several(targets: Sequence[str]) -> str:
     """Name targets."""
-    return "every target" if len(targets) == len(get_args(TargetName)) else display.listed(targets)
+    return "every target" if len(targets) == len(get_args(TargetName)) else message_text.listed(targets)
 
 
 def accepted(suppressed: Sequence[finding.Finding]) -> str:

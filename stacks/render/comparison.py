@@ -4,10 +4,10 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
 
-from blueprints import display
-from blueprints.compare import Offer, Side, differences
-from blueprints.estimate import CURRENCY, HOURS_PER_MONTH
+from blueprints import message_text
 from blueprints.finding import Level
+from blueprints.plan.compare import Offer, Side, differences
+from blueprints.plan.estimate import CURRENCY, HOURS_PER_MONTH
 from blueprints.spec import Expectation, FileSystem
 
 from . import cost, finding_list, formatting
@@ -21,7 +21,7 @@ _STYLES = {Level.ERROR: "bad", Level.WARNING: "care", Level.NOTE: "soft"}
 
 def sections(name: str, sides: Sequence[Side]) -> Iterator[Section]:
     """Write the comparison of a blueprint."""
-    yield Section(f"{name} on {display.listed(one.title for one in sides)}", (_table(sides, _standing(sides)),))
+    yield Section(f"{name} on {message_text.listed(one.title for one in sides)}", (_table(sides, _standing(sides)),))
     standing = [one for one in sides if one.cluster]
     for pools in _alike(standing):
         yield Section(f"{'Pool' if len(pools) == 1 else 'Pools'} {formatting.named(pools)}", (_table(sides, _pool_rows(sides, pools[0])),))

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from blueprints import catalog, display
-from blueprints.estimate import CURRENCY, HOURS_PER_MONTH, NOT_COUNTED, Estimate, Part
+from blueprints import catalog, message_text
+from blueprints.plan.estimate import CURRENCY, HOURS_PER_MONTH, NOT_COUNTED, Estimate, Part
 
 from . import formatting
 from .tables import Cell, Column, Facts, Shown, Table
@@ -145,7 +145,7 @@ def remarks(costs: Estimate) -> Iterator[tuple[str, Shown]]:
         doubtful = [_doubt(part) for part in costs.parts if is_doubtful(part) and part.confidence == confidence]
         if doubtful:
             yield formatting.DOUBTFUL, Cell(f"{confidence} confidence: {', '.join(doubtful)}", "care")
-    yield "not counted", Cell(display.listed(NOT_COUNTED), "soft")
+    yield "not counted", Cell(message_text.listed(NOT_COUNTED), "soft")
 
 
 def _remarkable(costs: Estimate) -> tuple[Part, ...]:

@@ -4,7 +4,7 @@ import dataclasses
 import sys
 from collections.abc import Sequence
 
-from blueprints import display
+from blueprints import message_text
 from blueprints.codes import Code
 from blueprints.finding import Finding, Position, render
 from blueprints.language import NAMED
@@ -22,7 +22,7 @@ def folded(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     if len(left_out) < 2:
         return tuple(findings)
     keys = list(dict.fromkeys(_key(found.where) for found in left_out if found.where))
-    what = f"{len(keys)} keys are not built yet for this target: {display.listed(display.quoted(key) for key in keys)}"
+    what = f"{len(keys)} keys are not built yet for this target: {message_text.listed(message_text.quoted(key) for key in keys)}"
     files = {found.where.file for found in left_out if found.where}
     first = dataclasses.replace(left_out[0], subject=Position(files.pop()) if len(files) == 1 else None, what=what)
     first = dataclasses.replace(first, why="this version leaves them out: the cluster runs without them", remedy="remove them, or don't rely on them")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
-from blueprints import catalog, display
+from blueprints import catalog, message_text
 from blueprints.spec import Expectation, Fabric, Gpus, Late, Machine, NodeSet
 
 NAMED_AT_MOST = 4
@@ -93,7 +93,7 @@ def brief(value: Any) -> str:
         return brief(inner) if inner else f"{len(value)} values"
     if isinstance(value, list | tuple):
         return named([brief(one) for one in value]) if value else "none"
-    return display.quoted(value)[1:-1]
+    return message_text.quoted(value)[1:-1]
 
 
 # --- Hardware ---------------------------------------------------------------------------------------------------------------

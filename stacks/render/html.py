@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprints.display import printable
+from blueprints.message_text import printable
 
 from . import tables
 

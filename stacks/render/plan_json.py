@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from blueprints import estimate, finding, quotas
+from blueprints import finding
+from blueprints.plan import estimate, quotas
 from blueprints.spec import as_record
 
 from .plan_view import PlanView

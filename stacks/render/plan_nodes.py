@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from blueprints import catalog
-from blueprints.estimate import CURRENCY, Estimate
+from blueprints.plan.estimate import CURRENCY, Estimate
 from blueprints.spec import ClusterSpec, Expectation, HostGroup, Machine, NodeSet
 
 from . import cost, formatting

@@ -7,9 +7,10 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from blueprints import catalog, display, estimate, quotas
-from blueprints.estimate import CURRENCY, Estimate, Part
-from blueprints.quotas import QuotaNeed
+from blueprints import catalog, message_text
+from blueprints.plan import estimate, quotas
+from blueprints.plan.estimate import CURRENCY, Estimate, Part
+from blueprints.plan.quotas import QuotaNeed
 from blueprints.spec import Account, ClusterSpec, FileSystem, Late, Software
 
 from . import cost, formatting, plan_nodes, pool_sizes
@@ -161,14 +162,14 @@ def planned_only(cluster: ClusterSpec) -> str:
     """Name what this version provisions when it can't provision this cluster: other targets, or other schedulers on this one; else empty."""
     known = catalog.target(cluster.target)
     if not known.is_built:
-        built = display.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
+        built = message_text.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
         return f"planned only: this version provisions {built}"
     if all(one in known.built_schedulers for one in cluster.schedulers):
         if cluster.software.profile in known.built_software:
             return ""
-        profiles = display.listed(f"`{name}`" for name in known.built_software)
+        profiles = message_text.listed(f"`{name}`" for name in known.built_software)
         return f"planned only: this version provisions software profiles {profiles} on {known.title}"
-    return f"planned only: this version provisions {display.listed(name.capitalize() for name in known.built_schedulers)} on {known.title}"
+    return f"planned only: this version provisions {message_text.listed(name.capitalize() for name in known.built_schedulers)} on {known.title}"
 
 
 def _beside(software: Software) -> Iterator[str]:

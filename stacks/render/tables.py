@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
-from blueprints import display
+from blueprints import message_text
 
 from . import formatting
 
@@ -145,7 +145,7 @@ def _write(sections: Iterable[Section], console: "Console") -> None:
         if number:
             console.print()
         if title:
-            console.print(Text(display.printable(title), style="bold"))
+            console.print(Text(message_text.printable(title), style="bold"))
         for part in parts:
             console.print(_table(part) if isinstance(part, Table) else _facts(part))
 
@@ -187,4 +187,4 @@ def _add(grid: "RichTable", rows: Iterable[Sequence[Shown]]) -> None:
 
 
 def _text(cell: Shown) -> str:
-    return display.printable(plain(cell))
+    return message_text.printable(plain(cell))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from blueprints import display, dotted
+from blueprints import dotted, message_text
 from blueprints.codes import Code
 from blueprints.finding import Finding, Invalid, Level
 from blueprints.language import Blueprint
@@ -68,10 +68,14 @@ def _require(path: str, loaded: Loaded) -> None:
         around, _, last = around.rpartition(".")
     begin = f"{around}." if around else ""
     beside = [one.removeprefix(begin) for one in known if one.startswith(begin) and "." not in one.removeprefix(begin)]
-    what = f"there is no {display.quoted(path)} in the blueprint"
-    why = f"{display.quoted(around)} has no {display.quoted(last)}" if around else f"no section or key of the language is named {display.quoted(last)}"
-    close = display.near(last, beside)
-    meant = f"did you mean {display.quoted(begin + close)}? " if close else ""
+    what = f"there is no {message_text.quoted(path)} in the blueprint"
+    why = (
+        f"{message_text.quoted(around)} has no {message_text.quoted(last)}"
+        if around
+        else f"no section or key of the language is named {message_text.quoted(last)}"
+    )
+    close = message_text.near(last, beside)
+    meant = f"did you mean {message_text.quoted(begin + close)}? " if close else ""
     raise Invalid([Finding(Level.ERROR, Code.PATH_FORM, None, what, why, f"{meant}there {'is' if len(beside) == 1 else 'are'}: {', '.join(beside)}")])
 
 

@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from blueprints import display, finding, load
+from blueprints import finding, load, message_text
 from blueprints.facts import Facts
 from blueprints.finding import page as page_of_findings
 
@@ -143,7 +143,7 @@ def test_text_from_a_file_cannot_steer_the_terminal(tmp_path: pathlib.Path, monk
     ],
 )
 def test_the_caret_stands_below_the_place(text: str, column: int, width: int, shown: str, marker: str) -> None:
-    assert display.underlined(text, column, width) == (shown, marker)
+    assert message_text.underlined(text, column, width) == (shown, marker)
 
 
 def test_findings_are_plain_records_for_programs() -> None:

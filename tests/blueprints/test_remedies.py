@@ -2,7 +2,7 @@
 
 import pytest
 
-from blueprints import display, finding, load, read
+from blueprints import finding, load, message_text, read
 from blueprints.codes import Code
 from blueprints.facts import Facts
 from blueprints.language import Blueprint, examples, foreign, outline, synonyms
@@ -166,7 +166,7 @@ def test_every_mapping_and_list_of_the_language_has_an_example_for_its_message()
     ],
 )
 def test_near_words_are_those_that_a_word_contains_or_is_nearly(word: str, candidates: tuple[str, ...], meant: str | None) -> None:
-    assert display.near(word, candidates) == meant
+    assert message_text.near(word, candidates) == meant
 
 
 def test_every_key_in_every_other_place_is_answered() -> None:

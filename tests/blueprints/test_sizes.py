@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from blueprints import content, finding, language, load, read
-from blueprints.checks import circles
+from blueprints.checks import cycles
 from blueprints.codes import Code
 from blueprints.facts import Facts
 
@@ -124,9 +124,9 @@ def test_every_list_and_mapping_of_the_language_has_a_limit() -> None:
     ],
 )
 def test_circles_are_found_once_and_without_the_way_to_them(parents: dict[str, str | None], expected: list[list[str]]) -> None:
-    assert list(circles.of_parents(parents)) == expected
+    assert list(cycles.of_parents(parents)) == expected
 
 
 def test_long_circles_are_shown_by_their_beginning() -> None:
-    assert circles.words(["a", "b"], " in ") == "a in b in a"
-    assert circles.words([f"a{number}" for number in range(2000)], " in ") == "a0 in a1 in a2 in a3 in a4 in a5 in … (1994 more) in a0"
+    assert cycles.words(["a", "b"], " in ") == "a in b in a"
+    assert cycles.words([f"a{number}" for number in range(2000)], " in ") == "a0 in a1 in a2 in a3 in a4 in a5 in … (1994 more) in a0"

@@ -189,7 +189,7 @@ def test_what_acceptance_measured_stays_as_recorded() -> None:
 
 
 def _version_2(blueprint: str) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads((project_root() / "tests/blueprints/records/version2" / f"{blueprint}.json").read_text())
+    record: dict[str, Any] = json.loads((project_root() / "tests/blueprints/spec/records/version2" / f"{blueprint}.json").read_text())
     return record
 
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from blueprints import changes, estimate, load, spec
+from blueprints import load, spec
 from blueprints.facts import Facts
+from blueprints.plan import changes, estimate
 from blueprints.project import project_root
 from stacks.cli import main, plan
 from stacks.render import change_table, cost, formatting, plan_json, plan_view, tables

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from blueprints import display
+from blueprints import message_text
 from blueprints.finding import Finding
 
 from ..report import Report, Result, fingerprint, texts
@@ -51,7 +51,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def _text(text: str) -> str:
     """Keep text from being read as Markdown or HTML; a line break would end the row."""
     escaped = (
-        display.printable(" ".join(text.split())).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
+        message_text.printable(" ".join(text.split())).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
     )
     for sign in ("*", "_", "[", "]", "~"):
         escaped = escaped.replace(sign, f"\\{sign}")

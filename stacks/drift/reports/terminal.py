@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from blueprints import display
+from blueprints import message_text
 from blueprints.finding import Finding, Level
 
 from ..report import Report, Result, fingerprint
@@ -17,7 +17,7 @@ def write(report: Report, *, colour: bool = False, show_ignored: bool = False) -
     Args:
         colour: use ANSI colours; for a terminal only.
     """
-    paint = display.Paint(colour)
+    paint = message_text.Paint(colour)
     lines = [paint(f"Drift of {summary.title(report)}: {summary.verdict(report)}", "bold"), f"  {', '.join(summary.figures(report))}"]
     said: set[str] = set()
     for result in report.results:
@@ -26,17 +26,20 @@ def write(report: Report, *, colour: bool = False, show_ignored: bool = False) -
         lines += ["", paint("Ignored", "bold")]
         for one in report.ignored:
             until = f", until {one.until}" if one.until else ""
-            lines += [f"  {one.finding.code} {display.printable(one.finding.place)}: {display.printable(one.reason)}{until}"]
+            lines += [f"  {one.finding.code} {message_text.printable(one.finding.place)}: {message_text.printable(one.reason)}{until}"]
     if report.waiting:
         lines += ["", paint("Seen, not yet often enough", "bold")]
-        lines += [f"  {finding.code} {display.printable(finding.place)}: {display.printable(finding.what)} (run {count})" for finding, count in report.waiting]
+        lines += [
+            f"  {finding.code} {message_text.printable(finding.place)}: {message_text.printable(finding.what)} (run {count})"
+            for finding, count in report.waiting
+        ]
     if report.unchecked:
         lines += ["", paint("Not checked", "bold")]
-        lines += [f"  {one.layer}: {display.printable(one.where)}: {display.printable(one.why)}" for one in report.unchecked]
+        lines += [f"  {one.layer}: {message_text.printable(one.where)}: {message_text.printable(one.why)}" for one in report.unchecked]
     return "\n".join(lines) + "\n"
 
 
-def _layer(result: Result, report: Report, paint: display.Paint, told: set[str]) -> Iterator[str]:
+def _layer(result: Result, report: Report, paint: message_text.Paint, told: set[str]) -> Iterator[str]:
     """Write a layer; a reason for which several could not be checked stands with the first of them."""
     yield ""
     yield f"{paint(str(result.layer).capitalize(), 'bold')}: {summary.of_layer(result)}"
@@ -44,15 +47,15 @@ def _layer(result: Result, report: Report, paint: display.Paint, told: set[str])
         yield "  for the same reason"
     else:
         for line in result.failure.splitlines():
-            yield f"  {paint(display.printable(line), 'red')}"
+            yield f"  {paint(message_text.printable(line), 'red')}"
     told.add(result.failure)
     for finding in result.findings:
         yield from _finding(finding, paint, is_new=report.fresh is not None and fingerprint(finding) in report.fresh)
 
 
-def _finding(finding: Finding, paint: display.Paint, *, is_new: bool) -> Iterator[str]:
+def _finding(finding: Finding, paint: message_text.Paint, *, is_new: bool) -> Iterator[str]:
     new = " (new)" if is_new else ""
-    yield f"  {paint(f'{finding.level}:', COLOURS[finding.level])} {paint(display.printable(finding.place), 'bold')}: {display.printable(finding.what)} [{finding.code}]{new}"
+    yield f"  {paint(f'{finding.level}:', COLOURS[finding.level])} {paint(message_text.printable(finding.place), 'bold')}: {message_text.printable(finding.what)} [{finding.code}]{new}"
     for label, value in summary.sides(finding):
-        yield f"    {label}: {display.printable(value)}"
-    yield f"    do: {display.printable(finding.remedy)}"
+        yield f"    {label}: {message_text.printable(value)}"
+    yield f"    do: {message_text.printable(finding.remedy)}"

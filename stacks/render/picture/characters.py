@@ -4,7 +4,7 @@ import dataclasses
 import enum
 import unicodedata
 
-from blueprints.display import printable
+from blueprints.message_text import printable
 
 from .shapes import Box, Card, Drawing, Kind, Line, Sample, Text
 from .text_metrics import Style

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from blueprints.display import printable
+from blueprints.message_text import printable
 
 from .shapes import Box, Card, Chips, Drawing, Frame, Kind, Line, Sample, Text
 from .text_metrics import PICTURE

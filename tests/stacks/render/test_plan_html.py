@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from blueprints import estimate, quotas
 from blueprints.finding import Finding, Level, Position
+from blueprints.plan import estimate, quotas
 from blueprints.spec import ClusterSpec
 from stacks.render import cost, plan_html, plan_view, tables
 from tests.stacks.render import clusters

@@ -4,9 +4,10 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from . import catalog, estimate, finding, library, load, quotas, spec
-from .codes import Code
-from .facts import Facts
+from .. import catalog, finding, library, load, spec
+from ..codes import Code
+from ..facts import Facts
+from . import estimate, quotas
 
 SAID_ELSEWHERE = frozenset({*load.PLANNED_ONLY, Code.REGION_CHOSEN, Code.QUOTA_NEEDED})
 """Findings that a comparison shows in figures and words of its own."""

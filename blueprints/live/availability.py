@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from .. import catalog, display, finding, spec
+from .. import catalog, finding, message_text, spec
 from ..codes import Code
 from ..document import Document
 from .account import Answers, given_subnets, hosts_zone
@@ -49,9 +49,9 @@ def _described(cluster: spec.ClusterSpec, source: Document, answers: Answers) ->
         }
         differing = [f"{ours:g} {what} and not {theirs:g}" for what, (ours, theirs) in pairs.items() if ours != theirs]
         if listed.arch not in described.arch:
-            differing.append(f"{listed.arch} processors and not {display.listed(described.arch)}")
+            differing.append(f"{listed.arch} processors and not {message_text.listed(described.arch)}")
         if differing:
-            what = f"the catalogue takes {name} for {display.listed(differing)}"
+            what = f"the catalogue takes {name} for {message_text.listed(differing)}"
             why = "the second is what the cloud says; nodes are declared, and interfaces laid out, by the first"
             remedy = "correct its row in blueprints/catalog/machines, or choose another machine"
             yield finding.Finding(_ERROR, Code.MACHINE_DIFFERS, _of_group(group, cluster, source), what, why, remedy)
@@ -90,7 +90,7 @@ def _offered(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> I
             where = _of_group(group, cluster, source)
             what = f"this account is not offered {name} in {zone}, where the hosts stand"
             there = sorted(answers.offered.get(name, ()))
-            why = f"it is in {display.listed(there)}" if there else f"it is in no zone of {cluster.network.region}"
+            why = f"it is in {message_text.listed(there)}" if there else f"it is in no zone of {cluster.network.region}"
             remedy = f"zones that have all of the cluster's machines: {', '.join(everywhere)}" if everywhere else "choose another machine or region"
             yield finding.Finding(_ERROR, Code.MACHINE_NOT_OFFERED, where, what, why, remedy)
     elif not everywhere and not given_subnets(cluster):

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from blueprints import changes, effects, spec
+from blueprints import effects, spec
 from blueprints.effects import Effect
+from blueprints.plan import changes
 from tests.blueprints import hand_made
 from tests.blueprints.hand_made import changed
 

@@ -5,9 +5,10 @@ from typing import Any
 import pydantic
 import pytest
 
-from blueprints import changes, keys, spec
+from blueprints import spec
 from blueprints.effects import FIELDS
 from blueprints.language import Blueprint
+from blueprints.plan import blueprint_keys, changes
 from tests.blueprints import hand_made
 from tests.blueprints.hand_made import changed
 
@@ -24,11 +25,11 @@ def sections(annotation: Any) -> list[type[pydantic.BaseModel]]:
     return found
 
 
-@pytest.mark.parametrize("pattern", keys.KEYS)
+@pytest.mark.parametrize("pattern", blueprint_keys.KEYS)
 def test_patterns_are_of_the_spec_and_keys_of_the_language(pattern: str) -> None:
     assert pattern in FIELDS
     known: list[type[pydantic.BaseModel]] = [Blueprint]
-    for step in keys.KEYS[pattern].split("."):
+    for step in blueprint_keys.KEYS[pattern].split("."):
         if step in "*+-":
             continue
         fields = [one.model_fields[step] for one in known if step in one.model_fields]

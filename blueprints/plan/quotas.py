@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from . import catalog, display, spec
+from .. import catalog, message_text, spec
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class QuotaNeed:
 
     @property
     def why(self) -> str:
-        return f"for {display.listed(self.takers)}"
+        return f"for {message_text.listed(self.takers)}"
 
     @property
     def to_raise(self) -> bool | None:

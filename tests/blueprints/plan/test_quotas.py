@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from blueprints import quotas, spec
+from blueprints import spec
+from blueprints.plan import quotas
 from tests.blueprints import hand_made
 
 A3 = dataclasses.replace(hand_made.P5, name="a3-highgpu-8g", sockets=1, cores_per_socket=104)

@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
-from blueprints import compare, estimate, finding, library, load, project, quotas
+from blueprints import finding, library, load, project
 from blueprints.codes import Code
 from blueprints.facts import Facts
+from blueprints.plan import compare, estimate, quotas
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 ALL = ("aws", "gcp", "metal", "local")

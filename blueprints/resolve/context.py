@@ -16,7 +16,7 @@ CLOUD, SITE, HERE = "cloud", "site", "here"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Case:
+class Context:
     blueprint: language.Blueprint
     target: catalog.Target
     region: str

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from blueprints import catalog, estimate, spec
+from blueprints import catalog, spec
+from blueprints.plan import estimate
 from tests.blueprints import hand_made
 
 REGION = "us-east-1"

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from blueprints import changes, spec
+from blueprints import spec
+from blueprints.plan import changes
 from tests.blueprints import hand_made
 
 STORED = Path(__file__).parent / "records"

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from . import catalog, spec
+from .. import catalog, spec
 
 HOURS_PER_MONTH = 730
 """As the clouds' own calculators count (365 × 24 / 12)."""

@@ -4,9 +4,10 @@ import dataclasses
 import ipaddress
 from collections.abc import Iterator
 
-from .. import addresses, finding, quotas, spec
+from .. import addresses, finding, spec
 from ..codes import Code
 from ..document import Document
+from ..plan import quotas
 from .account import Answers
 
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING

@@ -8,8 +8,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import catalog, keys, spec
-from .effects import FIELDS, Cost, Effect, Rule, rule
+from .. import catalog, spec
+from ..effects import FIELDS, Cost, Effect, Rule, rule
+from . import blueprint_keys
 
 COLLECTIONS = {
     "slurm.node_sets": ("hosts", "name"),
@@ -101,7 +102,7 @@ def compare(old: Mapping[str, Any], new: spec.ClusterSpec) -> tuple[Change, ...]
     shapeless = [one.path for one in differences if one.pattern not in FIELDS]
     if shapeless and version_note(old) is None:
         raise spec.Unreadable(f"{shapeless[0]} is not of the form that it is written in")
-    node_sets = keys.node_sets(recorded, wanted)
+    node_sets = blueprint_keys.node_sets(recorded, wanted)
     found = [_named(_judged(one, recorded, new.target), one.pattern, node_sets) for one in differences if one.pattern in FIELDS]
     return tuple(sorted(_gathered(found), key=lambda change: -change.effect.severity))
 
@@ -186,8 +187,8 @@ def _judged(one: _Difference, recorded: Mapping[str, Any], target: str) -> Chang
 
 def _named(change: Change, pattern: str, node_sets: Mapping[str, Mapping[str, Any]]) -> Change:
     """Name a change as a blueprint does."""
-    key = keys.key(pattern, change.path, node_sets)
-    derived = change.effect is Effect.NONE and pattern not in keys.KEYS and not (_is_late(change.old) or _is_late(change.new))
+    key = blueprint_keys.key(pattern, change.path, node_sets)
+    derived = change.effect is Effect.NONE and pattern not in blueprint_keys.KEYS and not (_is_late(change.old) or _is_late(change.new))
     return dataclasses.replace(change, key=key, derived=derived)
 
 
