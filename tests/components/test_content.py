@@ -75,7 +75,7 @@ def changed(playbooks: Path, playbook: str, *, by: str) -> bool:
         ("image.yml", "roles/cloud_host/tasks/ready.yml", False),
         ("image.yml", "library/slurm_accounting.py", False),
         ("image.yml", "roles/elastic/tasks/main.yml", False),
-        ("site.yml", "roles/slurm_config/templates/hostlist.j2", True),  # imported by a template
+        ("site.yml", "roles/slurm_config/filter_plugins/slurm_tables.py", True),
         ("site.yml", "library/slurm_accounting.py", True),
         ("image.yml", "vars/contract.yml", False),
         ("image.yml", "site.yml", False),

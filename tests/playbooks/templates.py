@@ -4,7 +4,7 @@ import pathlib
 from typing import Any
 
 from ansible.parsing.dataloader import DataLoader
-from ansible.plugins.loader import init_plugin_loader
+from ansible.plugins.loader import filter_loader, init_plugin_loader
 from ansible.template import Templar, trust_as_template
 
 from blueprints import project
@@ -13,6 +13,9 @@ from blueprints import project
 init_plugin_loader()
 
 PLAYBOOKS = project.project_root() / "playbooks"
+
+for folder in PLAYBOOKS.glob("roles/*/filter_plugins"):
+    filter_loader.add_directory(str(folder))
 
 
 def render(template: str, *, role: str | None = None, **variables: Any) -> str:

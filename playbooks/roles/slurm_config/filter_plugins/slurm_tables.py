@@ -1,0 +1,153 @@
+"""The lines and values of slurm.conf(5) and gres.conf(5) that depend on the resolved cluster. Pure; templates only lay them out."""
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Record = Mapping[str, Any]
+
+LEAST_TREE_WIDTH = 16  # Slurm's own default (slurm.conf(5), TreeWidth)
+
+
+class FilterModule:
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"slurm_tables": slurm_tables}
+
+
+def slurm_tables(spec: Record, provided: Record, *, version: Record, memory: Record, fair_share_weight: int) -> dict[str, Any]:
+    """Return what the templates of this role lay out.
+
+    Args:
+        spec: the part of the resolved cluster that Slurm's hosts get.
+        provided: what only the target knows: the fleet table, addresses of hosts that always run, the database's address.
+        version: what differs in this version of Slurm (`slurm_config_versions`).
+        memory: what of a machine's memory jobs get: `share`, and `system_mib` less.
+        fair_share_weight: priority that fair share gives at most.
+    """
+    node_sets, accounts, qos = spec["slurm"]["node_sets"], spec["accounts"], spec["slurm"]["qos"]
+    fleet, addresses = provided.get("fleet") or {}, provided.get("addresses") or {}
+    present = [one for one in node_sets if one["hosts"]["count"] > 0]
+    powered = [one["prefix"] for one in fleet.get("node_sets", ())]
+    fixed = [one for one in present if one["hosts"]["prefix"] not in powered]
+    exist = all(one["hosts"]["machine"]["exists"] for one in node_sets)
+    controllers = [f"{spec['slurm']['control']['prefix']}-{number}" for number in range(spec["slurm"]["control"]["count"])]
+    return {
+        "controllers": [f"{name}({addresses[name]})" if name in addresses else name for name in controllers],
+        "accounting_hosts": [addresses.get(name, name) for name in controllers[: 2 if provided.get("database") else 1]],
+        "machines_exist": exist,
+        "has_fixed_nodes": bool(fixed),
+        "is_powered": bool(powered),
+        "boot_timeout_s": max((int(one["boot_timeout_s"]) for one in fleet.get("node_sets", ())), default=0),
+        "always_on": [hostlist(one["hosts"]) for one in fixed]
+        + [hostlist({"prefix": one["prefix"], "count": one["minimum"]}) for one in fleet.get("node_sets", ()) if one["minimum"] > 0],
+        "tree_width": (version["cloud_tree_width"] if powered else 0) or tree_width(node_sets),
+        "tres": tres(node_sets),
+        "enforces_qos": bool(qos or any(one["qos"] for one in accounts) or any(one["partition"]["qos"] for one in node_sets)),
+        "preempts": any(one["preempts"] for one in qos),
+        "priority_weights": priority_weights(qos, accounts, fair_share_weight),
+        "nodes": [node_line(one, memory, is_powered=one["hosts"]["prefix"] in powered) for one in present],
+        "gres": [gres_line(one, version) for one in present if one["hosts"]["machine"]["gpus"]],
+        "partitions": [partition_line(some, memory, accounts) for some in by_partition(node_sets)],
+    }
+
+
+def hostlist(hosts: Record) -> str:
+    """Write the hosts of a group in Slurm's bracket form; one host is written plain."""
+    return f"{hosts['prefix']}-0" if hosts["count"] == 1 else f"{hosts['prefix']}-[0-{hosts['count'] - 1}]"
+
+
+def usable_mib(machine: Record, memory: Record) -> int:
+    """Return the memory that jobs get: an instance shows less than it is sold with, and Slurm refuses a node that shows less than is configured."""
+    return int(machine["memory_mib"] * memory["share"]) - int(memory["system_mib"])
+
+
+def tree_width(node_sets: Sequence[Record]) -> int:
+    """Return the fan-out of messages: the square root of the number of nodes, so that two steps reach all."""
+    return max(LEAST_TREE_WIDTH, math.ceil(sum(one["hosts"]["count"] for one in node_sets) ** 0.5))
+
+
+def tres(node_sets: Sequence[Record]) -> list[str]:
+    gpus = [one["hosts"]["machine"]["gpus"] for one in node_sets]
+    return ["gres/gpu", *(f"gres/gpu:{kind}" for kind in sorted({one["type"] for one in gpus if one}))]
+
+
+def priority_weights(qos: Sequence[Record], accounts: Sequence[Record], fair_share_weight: int) -> dict[str, int]:
+    """Return the weights of slurm.conf(5), by name.
+
+    Slurm multiplies the part of the highest priority that a quality of service has (0 to 1) with the weight: with the highest priority as weight it is added as it is (Multifactor Priority Plugin, "Quality
+    of Service (QOS) Factor"). With one account nobody has a share beside others.
+    """
+    top = max((one["priority"] for one in qos), default=0) or 0
+    fair_share = {"PriorityWeightFairshare": fair_share_weight} if len(accounts) > 1 else {}
+    return {**fair_share, **({"PriorityWeightQOS": top} if top > 0 else {})}
+
+
+def node_line(node_set: Record, memory: Record, *, is_powered: bool) -> str:
+    machine = node_set["hosts"]["machine"]
+    gpus = machine["gpus"]
+    return line(
+        NodeName=hostlist(node_set["hosts"]),
+        Sockets=machine["sockets"],
+        CoresPerSocket=machine["cores_per_socket"],
+        ThreadsPerCore=machine["threads_per_core"],
+        RealMemory=usable_mib(machine, memory),
+        Gres=f"gpu:{gpus['type']}:{gpus['count']}" if gpus else None,
+        Feature=",".join(node_set["features"]) or None,
+        Weight=node_set["weight"] if node_set["weight"] != 1 else None,
+        State="CLOUD" if is_powered else "UNKNOWN",
+    )
+
+
+def gres_line(node_set: Record, version: Record) -> str:
+    gpus = node_set["hosts"]["machine"]["gpus"]
+    return line(
+        NodeName=hostlist(node_set["hosts"]),
+        AutoDetect="off" if gpus["simulated"] else version["gpu_autodetect"],
+        Name="gpu",
+        Type=gpus["type"],
+        File="/dev/nvidia0" if gpus["count"] == 1 else f"/dev/nvidia[0-{gpus['count'] - 1}]",
+    )
+
+
+def by_partition(node_sets: Sequence[Record]) -> list[list[Record]]:
+    """Group the node sets of each partition, in the order of the partitions' names."""
+
+    def name(one: Record) -> str:
+        return str(one["partition"]["name"]).lower()
+
+    return [list(some) for _, some in itertools.groupby(sorted(node_sets, key=name), key=name)]
+
+
+def partition_line(node_sets: Sequence[Record], memory: Record, accounts: Sequence[Record]) -> str:
+    """Write a partition, of which the node set with the least memory for each processor decides what a job gets by default."""
+    partition = node_sets[0]["partition"]
+    machines = [one["hosts"]["machine"] for one in node_sets]
+    allowed = with_descendants(partition["accounts"], accounts)
+    return line(
+        PartitionName=partition["name"],
+        Nodes=",".join(hostlist(one["hosts"]) for one in node_sets if one["hosts"]["count"] > 0) or None,
+        Default="YES" if partition["default"] else "NO",
+        MaxTime=partition["max_time"],
+        DefMemPerCPU=min(usable_mib(one, memory) // (one["sockets"] * one["cores_per_socket"] * one["threads_per_core"]) for one in machines),
+        MaxNodes=node_sets[0].get("pool_most") or None,  # a pool of several machines has more names than it may have nodes
+        PriorityTier=partition["priority"] if partition["priority"] != 1 else None,
+        OverSubscribe="EXCLUSIVE" if partition["exclusive"] else None,
+        AllowAccounts=",".join(allowed) or None,
+        AllowQos=",".join(partition["qos"]) or None,
+        State="UP",
+    )
+
+
+def with_descendants(names: Sequence[str], accounts: Sequence[Record]) -> list[str]:
+    """Add the accounts below the named ones: who may use a partition may do so from all of them, and not every version of Slurm knows that by itself."""
+    allowed, found = list(names), list(names)
+    while found:
+        found = [one["name"] for one in accounts if one.get("parent") in found and one["name"] not in allowed]
+        allowed += found
+    return allowed
+
+
+def line(**fields: object) -> str:
+    """Write a line of Slurm's configuration files, without the fields that are None."""
+    return " ".join(f"{name}={value}" for name, value in fields.items() if value is not None)
