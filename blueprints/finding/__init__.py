@@ -3,7 +3,7 @@
 What is not a place in a blueprint is in `subject`, and values that are compared are in `values`.
 """
 
-from .errors import Invalid, Unfit
+from ..errors import Invalid, Unfit
 from .finding import Finding, Level, as_record, in_order, is_fatal
 from .page import render
 from .position import Position

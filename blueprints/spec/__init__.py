@@ -3,6 +3,7 @@
 Values are plain (str, int, float, bool, None, tuples, nested dataclasses), so that `as_record` gives JSON that is the same in every run and holds no secret.
 """
 
+from ..errors import Unreadable
 from .cluster import ClusterSpec, Monitoring, Service, Window
 from .codec import as_record, from_record
 from .hosts import Gpus, HostGroup, Machine, MigSlices, Nic
@@ -12,7 +13,7 @@ from .people import Account, Login, User
 from .schedulers import Database, Kubernetes, Qos, Slurm
 from .software import Software
 from .storage import Exchange, FileSystem
-from .upgrade import SPEC_VERSION, Unreadable, upgrade
+from .upgrade import SPEC_VERSION, upgrade
 from .values import Late
 from .views import login_view, slurm_view, upgrade_view
 

@@ -7,8 +7,9 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
+from ..errors import Unreadable
 from .cluster import ClusterSpec
-from .upgrade import Unreadable, upgrade
+from .upgrade import upgrade
 
 
 def as_record(spec: ClusterSpec) -> dict[str, Any]:

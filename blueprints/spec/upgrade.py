@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..errors import Unreadable
+
 SPEC_VERSION = 3
 """The form of the record. It grows when a record of the form before can't be read any more without `upgrade`."""
 
@@ -17,10 +19,6 @@ _OFFERINGS = {
 """What version 2 called the service that runs a scheduler → the offering."""
 _MOVED = ("scheduler", "managed_scheduler", "control", "database", "qos", "node_sets")
 """Fields of version 2 that version 3 has in the schedulers."""
-
-
-class Unreadable(ValueError):
-    """The record is none of a spec that this version can read; the text says where."""
 
 
 def upgrade(record: Mapping[str, Any]) -> dict[str, Any]:

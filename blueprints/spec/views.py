@@ -7,11 +7,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from ..errors import Unreadable
 from .cluster import ClusterSpec
 from .codec import from_record
 from .hosts import HostGroup
 from .nodes import NodeSet
-from .upgrade import Unreadable
 
 
 def slurm_view(spec: ClusterSpec) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from blueprints.language import TargetName
 
 from .. import settings
 from ..engine import account
-from ..problem import EXIT_USAGE, Problem
+from ..errors import EXIT_USAGE, Problem
 from ..render import check_results, finding_list
 from . import options
 

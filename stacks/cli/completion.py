@@ -16,7 +16,7 @@ from blueprints.catalog import files
 from blueprints.codes import Code
 from blueprints.finding import Invalid
 
-from ..problem import Problem
+from ..errors import Problem
 from ..project import stack_file
 
 SHELLS = ("bash", "zsh", "fish")

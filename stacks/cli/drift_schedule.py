@@ -11,7 +11,7 @@ from blueprints.project import project_root
 from .. import settings
 from ..drift import schedule
 from ..drift.layer import Layer
-from ..problem import Problem
+from ..errors import Problem
 from . import options
 
 ON_A_MACHINE = ("systemd", "cron")

@@ -5,7 +5,7 @@ import json
 
 from blueprints import message_text
 
-from ..problem import EXIT_USAGE, Problem
+from ..errors import EXIT_USAGE, Problem
 from ..render import codes, tables
 
 FORMAT = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blueprints.load import Loaded
 
-from ..problem import EXIT_USAGE, Problem
+from ..errors import EXIT_USAGE, Problem
 from ..render import finding_list, plan_html
 from ..render.picture import render as picture
 from . import options

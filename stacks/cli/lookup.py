@@ -9,7 +9,7 @@ from components import registry
 from components.account import Listing, Wanted
 
 from ..engine import account
-from ..problem import EXIT_USAGE, Problem
+from ..errors import EXIT_USAGE, Problem
 from ..render import listing, tables
 
 FORMAT = 1

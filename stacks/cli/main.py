@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from blueprints.finding import Invalid, as_record, render
 from components import errors
 
-from ..problem import EXIT_FAILED, Problem
+from ..errors import EXIT_FAILED, Problem
 
 EXIT_INVALID = 2
 EXIT_INTERRUPTED = 130

@@ -14,7 +14,7 @@ from blueprints.load import Loaded
 from blueprints.plan import changes, estimate
 from blueprints.spec import ClusterSpec, Unreadable, as_record, from_record
 
-from ..problem import EXIT_FAILED, EXIT_USAGE, Problem
+from ..errors import EXIT_FAILED, EXIT_USAGE, Problem
 from ..render import change_table, cost, finding_list, plan_json, plan_view, tables
 from . import options
 

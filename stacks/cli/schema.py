@@ -7,7 +7,7 @@ from pathlib import Path
 
 from blueprints.language import reference, schema
 
-from ..problem import Problem
+from ..errors import Problem
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

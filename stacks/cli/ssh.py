@@ -4,7 +4,7 @@ import argparse
 import os
 
 from ..engine import commands, login, state
-from ..problem import Problem
+from ..errors import Problem
 from . import options
 
 

@@ -5,7 +5,7 @@ import argparse
 from blueprints.project import project_root
 
 from ..engine import commands, login, state
-from ..problem import Problem
+from ..errors import Problem
 from ..render import summary
 from . import options
 

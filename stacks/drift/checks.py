@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from ..engine import locks, state
-from ..problem import Problem
+from ..errors import BadIgnoreFile, NotDelivered, Problem
 from . import detect, filters, history, ignore, notifications, reports
 from .layer import LAYERS, Layer
 from .report import Report, Result
@@ -53,7 +53,7 @@ def compare(wanted: Wanted, *, say: Callable[[str], None]) -> tuple[Report, Sequ
     report = detect.detect(wanted.stack, layers=wanted.layers, acceptance=wanted.acceptance, say=say).report
     try:
         return report, ignore.read(wanted.ignore_file)
-    except ignore.BadIgnoreFile as error:
+    except BadIgnoreFile as error:
         return dataclasses.replace(report, results=(*report.results, Result(Layer.CHECK, failure=f"nothing is ignored: {error}"))), ()
 
 
@@ -93,7 +93,7 @@ def notify(remembered: Remembered, *, command: str, webhook: str) -> Iterator[st
         try:
             if address:
                 send(address, chosen.report, chosen.news)
-        except notifications.NotDelivered as error:
+        except NotDelivered as error:
             yield f"nobody was notified: {error}"
 
 

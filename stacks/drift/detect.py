@@ -12,7 +12,7 @@ from blueprints.finding.subject import Daemon
 from components import discovery, registry
 
 from ..engine import commands, preview
-from ..problem import EngineFailed
+from ..errors import EngineFailed, NotUp
 from . import attached, capability, cloud, elastic, facts, hints, hosts, record, slurm, unrecorded, versions
 from .codes import Code
 from .layer import LAYERS, Layer
@@ -54,7 +54,7 @@ def detect(
     say("reading the stack's record")
     try:
         known = record.read(commands.record(stack_name, folder=folder, show_secrets=True))
-    except (EngineFailed, record.NotUp) as error:
+    except (EngineFailed, NotUp) as error:
         why = error.why if isinstance(error, EngineFailed) else error
         failure = hints.with_advice(f"the record of stack {stack_name} could not be read: {why}")
         results = tuple(Result(layer, failure=failure) for layer in LAYERS if layer in layers)

@@ -13,6 +13,7 @@ from blueprints import message_text
 from blueprints.finding import Finding
 from blueprints.finding.subject import IgnoreEntry
 
+from ..errors import BadIgnoreFile
 from .codes import Code
 from .report import Ignored, drift, texts
 
@@ -22,10 +23,6 @@ HEAD = """\
 # Drift that is known and let stand. Patterns are those of shells (`*`, `?`, `[a-z]`). An entry without `until` never ends; one that has ended comes
 # back as a finding, together with what it covered.
 """
-
-
-class BadIgnoreFile(Exception):
-    """The file can't be used; the text says each problem with its place."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

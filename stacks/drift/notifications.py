@@ -9,16 +9,13 @@ from collections.abc import Sequence
 
 from blueprints.finding import Finding
 
+from ..errors import NotDelivered
 from .report import Report
 from .reports import document, summary
 
 WITHIN_S = 30
 LINES = 20
 SCHEMES = ("http://", "https://")
-
-
-class NotDelivered(Exception):
-    """The message did not arrive; the text says why."""
 
 
 def is_worth(report: Report, news: Sequence[Finding], *, failed_before: frozenset[str]) -> bool:

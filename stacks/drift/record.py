@@ -9,16 +9,14 @@ from typing import Any
 
 from blueprints import spec
 
+from ..errors import NotUp
+
 SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key of Pulumi's form of a secret; with `--show-secrets` it holds the value as JSON text under `plaintext`."""
 STACK_TYPE = "pulumi:pulumi:Stack"
 SECRET_TYPE = "clusterwright:secret:Secret"
 NODE_KEY = "compute-host-key"
 """Name of the secret with the compute nodes' host key."""
-
-
-class NotUp(Exception):
-    """The stack's record holds no cluster that could be checked."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from blueprints.finding import Finding
 
-from ..problem import Problem
+from ..errors import BadIgnoreFile, Problem
 from . import detect, facts, filters, fix, ignore, record
 from .layer import Layer
 from .report import Ignored, Report, layer_of
@@ -40,7 +40,7 @@ def prepare(stack: str, *, layers: tuple[Layer, ...], kinds: Collection[fix.Kind
     """
     try:
         entries = ignore.read(ignore_file)
-    except ignore.BadIgnoreFile as error:
+    except BadIgnoreFile as error:
         raise Problem("nothing is fixed, because the ignore file is unusable", why=str(error), remedy="correct the ignore file") from error
     # Only the scheduler knows which nodes have jobs, whatever is fixed.
     checked = detect.detect(stack, layers={*layers, Layer.SCHEDULER})

@@ -10,7 +10,7 @@ from blueprints.codes import Code
 from blueprints.load import Loaded
 from components import registry
 
-from ..problem import EXIT_USAGE, Problem
+from ..errors import EXIT_USAGE, Problem
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

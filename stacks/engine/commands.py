@@ -10,7 +10,7 @@ from typing import Any
 
 from blueprints.project import project_root
 
-from ..problem import EngineFailed, Problem
+from ..errors import EngineFailed, Problem
 
 PROJECT = "clusterwright"
 LONGEST = 2000

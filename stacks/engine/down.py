@@ -7,7 +7,7 @@ from typing import Any
 from components import memory, registry
 
 from .. import project
-from ..problem import EngineFailed
+from ..errors import EngineFailed
 from . import account, commands, operations, preflight, recovery, state
 
 PROVIDERS = "pulumi:providers:"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..problem import Problem
+from ..errors import Problem
 from . import backend, commands
 
 ORGANIZATION = "organization"  # the file backend has only this one

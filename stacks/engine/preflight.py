@@ -13,7 +13,7 @@ from blueprints.plan import changes
 from blueprints.plan.changes import Change
 from blueprints.spec import ClusterSpec
 
-from ..problem import Problem
+from ..errors import Problem
 from ..render import change_table, finding_list
 from . import account, state
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..problem import EngineFailed
+from ..errors import EngineFailed
 from . import commands
 
 _EVENTS = {"PULUMI_DEBUG_COMMANDS": "true"}

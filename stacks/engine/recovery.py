@@ -8,7 +8,7 @@ from typing import Any
 from components import registry
 from components.interrupted import ABSENT, AGAIN, Account, Ambiguous, Certainty, Creation, NotAsked, Trace
 
-from ..problem import Problem
+from ..errors import Problem
 from . import backend, commands, deployment, preview, state
 
 PROVIDERS = "pulumi:providers:"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..problem import Problem
+from ..errors import Problem
 from . import backend, commands, locks
 
 STATE_SUFFIXES = (".json", ".json.gz", ".json.zst")  # other suffixes are copies, which stay when the stack is removed

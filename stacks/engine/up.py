@@ -3,7 +3,7 @@
 from blueprints.load import Loaded
 from components import registry
 
-from ..problem import EngineFailed
+from ..errors import EngineFailed
 from ..render import finding_list
 from . import account, commands, operations, preflight, recovery, state
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from stacks.engine import locks, state
-from stacks.problem import Problem
+from stacks.errors import Problem
 from tests import processes
 from tests.components.project import STACK, Project
 from tests.processes import Watched

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from blueprints.finding import Level, subject
+from stacks import errors
 from stacks.drift import filters, history, ignore
 from stacks.drift.codes import Code
 from stacks.drift.layer import Layer
@@ -52,7 +53,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("text", "said"), BROKEN)
 def test_a_malformed_file_is_refused_with_its_place(text: str, said: str) -> None:
-    with pytest.raises(ignore.BadIgnoreFile, match="it") as raised:
+    with pytest.raises(errors.BadIgnoreFile, match="it") as raised:
         ignore.parse(text, "it")
     assert said in str(raised.value)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from stacks import errors
 from stacks.drift import filters, notifications
 from stacks.drift.layer import Layer
 from tests.drift.examples import finding, report
@@ -49,12 +50,12 @@ def test_a_webhook_gets_what_slack_reads(webhook: tuple[str, list[bytes]]) -> No
 
 
 def test_a_webhook_that_refuses_is_an_error_without_its_address(webhook: tuple[str, list[bytes]]) -> None:
-    with pytest.raises(notifications.NotDelivered) as raised:
+    with pytest.raises(errors.NotDelivered) as raised:
         notifications.post(f"{webhook[0]}/broken", report(A), [A])
     assert "500" in str(raised.value)
     assert webhook[0] not in str(raised.value)
     for url in ("http://127.0.0.1:1/", "file:///etc/passwd", "slack"):
-        with pytest.raises(notifications.NotDelivered):
+        with pytest.raises(errors.NotDelivered):
             notifications.post(url, report(A), [A])
 
 
@@ -62,7 +63,7 @@ def test_a_command_gets_the_report_and_the_message(tmp_path: Path) -> None:
     notifications.run_command(f'cat > {tmp_path}/report; printf %s "$CLUSTERWRIGHT_DRIFT_MESSAGE" > {tmp_path}/message', report(A), [A])
     assert json.loads((tmp_path / "report").read_text())["findings"][0]["where"] == "train-0: a"
     assert "train-0: a" in (tmp_path / "message").read_text()
-    with pytest.raises(notifications.NotDelivered, match="status 3: oh"):
+    with pytest.raises(errors.NotDelivered, match="status 3: oh"):
         notifications.run_command("echo oh >&2; exit 3", report(A), [A])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stacks.engine import locks, state
-from stacks.problem import Problem
+from stacks.errors import Problem
 
 STACK = "dev"
 LONG_AGO = "2024-01-02T03:04:05.123456789Z"  # with nanoseconds, as the engine writes it

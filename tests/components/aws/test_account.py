@@ -16,7 +16,7 @@ from components.aws.account import read
 from components.errors import AccountUnavailable
 from stacks.cli import main, options
 from stacks.engine import account, preflight
-from stacks.problem import EXIT_FAILED, EXIT_USAGE
+from stacks.errors import EXIT_FAILED, EXIT_USAGE
 from tests.simcloud.aws import client, images
 from tests.simcloud.aws.client import REGION, SimulatedCloud
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stacks.engine import commands, locks, operations, recovery, state
-from stacks.problem import Problem
+from stacks.errors import Problem
 from tests.components.aws import programs
 from tests.components.aws.standing import Standing
 from tests.hosts import deployment as hosts

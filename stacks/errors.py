@@ -1,4 +1,4 @@
-"""The errors that stop a command, each as the one page that a user reads."""
+"""The exceptions of stacks: those that stop a command, each as the page that a user reads, and those of drift checks."""
 
 from components import errors
 
@@ -24,3 +24,19 @@ class Problem(errors.Refusal):
 
 class EngineFailed(Problem):
     """Pulumi's engine refused or failed; `why` is what it said."""
+
+
+class DriftError(Exception):
+    """A drift check can't go on as asked; the text says why."""
+
+
+class NotUp(DriftError):
+    """The stack's record holds no cluster that could be checked."""
+
+
+class BadIgnoreFile(DriftError):
+    """The ignore file can't be used; the text says each problem with its place."""
+
+
+class NotDelivered(DriftError):
+    """A notification did not arrive; the text says why."""
