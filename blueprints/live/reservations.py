@@ -1,14 +1,17 @@
 """Reservations and blocks: whether they are what the pools take them for."""
 
+import datetime as dt
 from collections.abc import Iterator
 
-from .. import finding, spec
+from .. import catalog, finding, message_text, spec
 from ..codes import Code
 from ..document import Document
+from ..language import values
 from .account import GROUP, Answers, Reservation, given_subnets, hosts_zone
 
 _ERROR, _WARNING, _NOTE = finding.Level.ERROR, finding.Level.WARNING, finding.Level.NOTE
 _TITLES = {"reserved": "a reservation", "block": "a capacity block"}
+_MINUTE_S = 60
 _WORKING = ("active", "scheduled", "pending")
 """States in which a reservation gives its machines, or will."""
 
@@ -22,10 +25,7 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
         capacity = node_set.capacity
         where = source.where("pools", node_set.pool, "capacity", "id")
         if capacity.kind in _TITLES and capacity.id is not None and capacity.id.startswith(GROUP):
-            what = f"{capacity.id} is a group, and what is in it was not looked at"
-            yield finding.Finding(
-                _WARNING, Code.RESERVATION_UNFIT, where, what, "a group can hold several reservations", "see that they fit, in the cloud's console"
-            )
+            yield _group(capacity.id, where, cluster, answers)
         if capacity.kind not in _TITLES or capacity.id is None or capacity.id not in answers.reservations:
             continue
         found = answers.reservations[capacity.id]
@@ -37,6 +37,54 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
         for level, what, why, remedy in _faults(node_set, found, zone, cluster):
             yield finding.Finding(level, Code.RESERVATION_UNFIT, where, what, why, remedy)
         zone = zone or found.zone  # a second one must be where the first is
+    yield from _shared(cluster, source, answers)
+    yield from _long_jobs(cluster, source, answers)
+
+
+def _group(group: str, where: finding.Position, cluster: spec.ClusterSpec, answers: Answers) -> finding.Finding:
+    forms = catalog.identifier_forms(cluster.target)
+    owner = next((parts["account"] for form in forms if (parts := form.parts(group)) and "account" in parts), answers.account)
+    if owner != answers.account:
+        what = f"{group} belongs to the account {owner}, and these credentials to {answers.account}"
+        why = "an account starts nodes from groups of its own"
+        return finding.Finding(_ERROR, Code.RESERVATION_UNFIT, where, what, why, f"name a group of {answers.account}, or use credentials of {owner}")
+    what = f"{group} is a group, and `check --live` doesn't read what is in it"
+    return finding.Finding(_WARNING, Code.RESERVATION_UNFIT, where, what, "a group can hold several reservations", "check in the cloud's console that they fit")
+
+
+def _shared(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
+    """Compare the nodes of all pools of one purchase with what it holds; pools that don't fit alone are reported by themselves."""
+    sharing: dict[str, list[spec.NodeSet]] = {}
+    for node_set in cluster.node_sets:
+        if node_set.capacity.kind in _TITLES and node_set.capacity.id is not None:
+            sharing.setdefault(node_set.capacity.id, []).append(node_set)
+    for name, sets in sharing.items():
+        found, nodes = answers.reservations.get(name), sum(one.hosts.count for one in sets)
+        if found is None or len(sets) < 2 or nodes <= found.total or any(one.hosts.count > found.total for one in sets):
+            continue
+        always = sum(one.always for one in sets)
+        what = f"{name} holds {found.total} machines, and {message_text.listed(one.pool for one in sets)} can have {nodes} nodes of it together"
+        why = f"{always} of them always run" if always > found.total else "nodes beyond it are refused while the others run"
+        where = source.where("pools", sets[-1].pool, "capacity", "id")
+        level = _ERROR if always > found.total else _WARNING
+        yield finding.Finding(level, Code.RESERVATION_UNFIT, where, what, why, "ask for fewer nodes, or enlarge it")
+
+
+def _long_jobs(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
+    """Compare the longest job of a partition with the time for which its nodes will be there."""
+    for node_set, partition in cluster.slurm_node_sets:
+        found = answers.reservations.get(node_set.capacity.id or "")
+        limit_s = values.seconds(partition.max_time)
+        if found is None or not found.ends or found.state not in _WORKING or limit_s is None:
+            continue
+        begins = max(dt.datetime.fromisoformat(one) for one in (answers.asked, found.starts or answers.asked))
+        left_s = int((dt.datetime.fromisoformat(found.ends) - begins).total_seconds())
+        if 0 < left_s < limit_s:
+            what = f"jobs of the partition {partition.name} may run for `{partition.max_time}`, and {found.id} ends at {found.ends}"
+            why = "Slurm never starts a job that can run into the end of its nodes; one that names no time is taken to need all of `max_time`"
+            where = source.where("pools", node_set.pool, "partition", "max_time")
+            remedy = f"write `max_time: {values.time_limit(str(left_s // 60))}` or less" if left_s >= _MINUTE_S else "let jobs end before"
+            yield finding.Finding(_WARNING, Code.RESERVATION_UNFIT, where, what, why, remedy)
 
 
 def _faults(node_set: spec.NodeSet, found: Reservation, zone: str | None, cluster: spec.ClusterSpec) -> Iterator[tuple[finding.Level, str, str, str]]:

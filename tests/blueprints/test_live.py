@@ -251,3 +251,45 @@ def test_levels_told_are_those_that_are_found() -> None:
     for _, _, code, level, _ in FAULTS:
         seen.setdefault(code, set()).add(level)
     assert {code: {*code.levels} for code in seen} == seen
+
+
+SHARED = NEW.replace("  train: {machine: p5.48xlarge, nodes: 2}\n", "") + "  zones: [us-east-1b]\n"
+
+
+def shared(one: str, other: str) -> str:
+    bought = f"machine: p5.48xlarge, capacity: {{kind: reserved, id: {RESERVATION.id}}}"
+    return SHARED.replace("pools:\n", f"pools:\n  one: {{{bought}, nodes: {one}}}\n  two: {{{bought}, nodes: {other}}}\n")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "level"),
+    [("2", "2", None), ("2", "3", ERROR), ("{min: 0, max: 3}", "{min: 2, max: 3}", WARNING), ("{min: 1, max: 2}", "2", None)],
+)
+def test_pools_that_share_a_reservation_must_fit_into_it_together(one: str, other: str, level: finding.Level | None) -> None:
+    text = shared(one, other)
+    levels_found = {each for code, each, where in found(GOOD, text=text) if code == Code.RESERVATION_UNFIT and where == line("two:", text=text)}
+    assert levels_found == ({level} if level else set())
+
+
+@pytest.mark.parametrize(
+    ("limit", "starts", "is_found"),
+    [
+        ("1-00:00:00", "", False),
+        ("2-00:00:00", "", False),
+        ("2-00:01:00", "", True),
+        # It begins a day later: less of it is left.
+        ("1-00:01:00", "2026-11-22T12:00:00+00:00", True),
+        ("1-00:00:00", "2026-11-22T12:00:00+00:00", False),
+    ],
+)
+def test_jobs_must_end_before_their_nodes(limit: str, starts: str, is_found: bool) -> None:
+    text = BLUEPRINT.replace("nodes: {min: 2, max: 4}", f"nodes: {{min: 2, max: 4}}\n    partition: {{max_time: {limit}}}")
+    answers = reservation(starts=starts, ends="2026-11-23T12:00:00+00:00")(GOOD)
+    warned = (str(Code.RESERVATION_UNFIT), WARNING, line("max_time", text=text))
+    assert (warned in found(answers, text=text)) is is_found
+
+
+@pytest.mark.parametrize(("owner", "level"), [("123456789012", WARNING), ("210987654321", ERROR)])
+def test_a_group_of_reservations_belongs_to_the_account(owner: str, level: finding.Level) -> None:
+    text = BLUEPRINT.replace("cr-0123456789abcdef0", f"'arn:aws:resource-groups:us-east-1:{owner}:group/h100'")
+    assert (str(Code.RESERVATION_UNFIT), level, line("id: 'arn", text=text)) in found(GOOD, text=text)
