@@ -112,7 +112,7 @@ def project() -> choice.Tree:
         ("tests/simcloud/core/store.py", "tests/components/aws/test_engine.py", "tests/blueprints/test_compare.py"),
         ("components/local/balancer.py", "tests/hosts/test_starter.py", "tests/elastic/test_judge.py"),
         ("playbooks/roles/slurmctld/tasks/main.yml", "tests/hosts/test_starter.py", "tests/elastic/test_judge.py"),
-        ("blueprints/library/starter.yaml", "tests/hosts/test_starter.py", "tests/simcloud/core/test_store.py"),
+        ("blueprints/library/starter.yaml", "tests/hosts/test_starter.py", "tests/blueprints/catalog/test_machines.py"),
     ],
 )
 def test_the_project_s_own_tests_are_chosen(project: choice.Tree, changed: str, chosen: str, left_out: str) -> None:
