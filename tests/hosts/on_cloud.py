@@ -84,6 +84,25 @@ class OnCloud(Deployment):
         return sorted(self.ssh(f"cat slurm-{job}.out").split())
 
 
+def blueprint(name: str, *, network: str, pool: str, software: str = "", control: str = "{machine: m7i.large}", accounting: str = "{protect: false}") -> str:
+    """Write a cluster with one login node, one account and one user; each word is what stands behind its key in YAML, `pool` a key and what stands behind it."""
+    lines = [f"name: {name}", *([f"software: {software}"] if software else [])]
+    return "\n".join(
+        [
+            *lines,
+            f"control: {control}",
+            "access: {login_nodes: 1, machine: m7i.large, allowed_cidrs: [198.51.100.0/24]}",
+            f"accounting: {accounting}",
+            f"network: {network}",
+            "storage: {home: {kind: nfs, mount: /home, protect: false, on_delete: delete}}",
+            f"pools: {{{pool}}}",
+            "accounts: {research: {}}",
+            "users: {ada: {uid: 2001, account: research, ssh_keys: []}}",
+            "",
+        ]
+    )
+
+
 class Steps:
     """How long each step of a long test took."""
 

@@ -10,28 +10,15 @@ from collections.abc import Iterator
 import pytest
 
 from tests.hosts.deployment import wait_until
-from tests.hosts.on_cloud import NAME, NODES_WITHIN_S, REPLACED_WITHIN_S, OnCloud, Steps
+from tests.hosts.on_cloud import NAME, NODES_WITHIN_S, REPLACED_WITHIN_S, OnCloud, Steps, blueprint
 from tests.simcloud.hosted import hosts, place
 
 pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
 
 STACK = "test-aws"
-BLUEPRINT = """
-name: gpu-aws
-description: GPU nodes on demand on AWS, behind a load balancer
-control: {machine: m7i.large}
-access: {login_nodes: 1, machine: m7i.large, allowed_cidrs: [198.51.100.0/24]}
-accounting: {protect: false}
-network: {cidr: 10.87.0.0/16, region: us-east-1}
-storage:
-  home: {kind: nfs, mount: /home, protect: false, on_delete: delete}
-pools:
-  train: {accelerator: h100, gpus_per_node: 8, nodes: {min: 0, max: 4}}
-accounts:
-  research: {}
-users:
-  ada: {uid: 2001, account: research, ssh_keys: []}
-"""
+BLUEPRINT = blueprint(
+    "gpu-aws", network="{cidr: 10.87.0.0/16, region: us-east-1}", pool="train: {accelerator: h100, gpus_per_node: 8, nodes: {min: 0, max: 4}}"
+)
 ALL_GPUS = "0,1,2,3,4,5,6,7"
 IDLE_S = 10
 GONE_WITHIN_S = 120  # Slurm's own look every few seconds, and what it leaves a node to stop in

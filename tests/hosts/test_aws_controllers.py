@@ -9,28 +9,20 @@ import pytest
 
 from components.local.machine import command
 from tests.hosts.deployment import wait_until
-from tests.hosts.on_cloud import INSTANCE, NAME, OnCloud, Steps
+from tests.hosts.on_cloud import INSTANCE, NAME, OnCloud, Steps, blueprint
 from tests.simcloud.hosted import databases, place
 
 pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
 
 STACK = "test-aws-pair"
-BLUEPRINT = """
-name: pair-aws
-software: debian-13-aws
-control: {machine: m7i.large, highly_available: true}
-access: {login_nodes: 1, machine: m7i.large, allowed_cidrs: [198.51.100.0/24]}
-accounting: {database: managed}
-network: {cidr: 10.89.0.0/16, region: us-east-1, zones: [us-east-1a, us-east-1b]}
-storage:
-  home: {kind: nfs, mount: /home, protect: false, on_delete: delete}
-pools:
-  cpu: {machine: m7i.large, nodes: {min: 0, max: 2}}
-accounts:
-  research: {}
-users:
-  ada: {uid: 2001, account: research, ssh_keys: []}
-"""
+BLUEPRINT = blueprint(
+    "pair-aws",
+    network="{cidr: 10.89.0.0/16, region: us-east-1, zones: [us-east-1a, us-east-1b]}",
+    pool="cpu: {machine: m7i.large, nodes: {min: 0, max: 2}}",
+    software="debian-13-aws",
+    control="{machine: m7i.large, highly_available: true}",
+    accounting="{database: managed}",
+)
 JOB_STATE = "/var/lib/clusterwright/state/slurmctld/job_state"
 AUTHORITIES = "/var/lib/clusterwright/database-authorities.pem"
 TAKEN_OVER_WITHIN_S = 150

@@ -7,29 +7,15 @@ from typing import Any
 import pytest
 
 from tests.hosts.deployment import wait_until
-from tests.hosts.on_cloud import OnCloud
+from tests.hosts.on_cloud import OnCloud, blueprint
 from tests.hosts.test_drift_elastic import lines, report
 
 pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
 
 STACK = "test-drift-aws"
-BLUEPRINT = """
-name: drift-aws
-description: CPU nodes on demand on AWS, behind a load balancer
-software: debian-13-aws
-control: {machine: m7i.large}
-access: {login_nodes: 1, machine: m7i.large, allowed_cidrs: [198.51.100.0/24]}
-accounting: {protect: false}
-network: {cidr: 10.88.0.0/16, region: us-east-1}
-storage:
-  home: {kind: nfs, mount: /home, protect: false, on_delete: delete}
-pools:
-  cpu: {machine: m7i.large, nodes: {min: 0, max: 2}}
-accounts:
-  research: {}
-users:
-  ada: {uid: 2001, account: research, ssh_keys: []}
-"""
+BLUEPRINT = blueprint(
+    "drift-aws", network="{cidr: 10.88.0.0/16, region: us-east-1}", pool="cpu: {machine: m7i.large, nodes: {min: 0, max: 2}}", software="debian-13-aws"
+)
 UP_WITHIN_S = 120
 YOUNG_WITHIN_S = 120
 

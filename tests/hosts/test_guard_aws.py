@@ -7,26 +7,14 @@ import pytest
 
 from components.elastic.model import GUARD, OURS
 from tests.hosts.deployment import wait_until
-from tests.hosts.on_cloud import INSTANCE, NODES_WITHIN_S, REPLACED_WITHIN_S, OnCloud, Steps
+from tests.hosts.on_cloud import INSTANCE, NODES_WITHIN_S, REPLACED_WITHIN_S, OnCloud, Steps, blueprint
 
 pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
 
 STACK = "test-guard"
-BLUEPRINT = """
-name: guard-aws
-control: {machine: m7i.large}
-access: {login_nodes: 1, machine: m7i.large, allowed_cidrs: [198.51.100.0/24]}
-accounting: {protect: false}
-network: {cidr: 10.86.0.0/16, region: us-east-1}
-storage:
-  home: {kind: nfs, mount: /home, protect: false, on_delete: delete}
-pools:
-  train: {accelerator: h100, gpus_per_node: 8, nodes: {min: 0, max: 4}}
-accounts:
-  research: {}
-users:
-  ada: {uid: 2001, account: research, ssh_keys: []}
-"""
+BLUEPRINT = blueprint(
+    "guard-aws", network="{cidr: 10.86.0.0/16, region: us-east-1}", pool="train: {accelerator: h100, gpus_per_node: 8, nodes: {min: 0, max: 4}}"
+)
 JOB = "sbatch --parsable --nodes=2 --gpus-per-node=8 --requeue --wrap 'srun hostname'"
 SHORT = {
     "31 of 32 EFA devices: 31 on the PCI bus, 31 with the driver (hardware below /run/simulated-hardware)",

@@ -5,27 +5,17 @@ from collections.abc import Iterator
 import pytest
 
 from tests.hosts.deployment import wait_until
-from tests.hosts.on_cloud import NODES_WITHIN_S, REPLACED_WITHIN_S, OnCloud
+from tests.hosts.on_cloud import NODES_WITHIN_S, REPLACED_WITHIN_S, OnCloud, blueprint
 
 pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
 
 STACK = "test-spot"
-BLUEPRINT = """
-name: spot-aws
-software: debian-13-aws
-control: {machine: m7i.large}
-access: {login_nodes: 1, machine: m7i.large, allowed_cidrs: [198.51.100.0/24]}
-accounting: {protect: false}
-network: {cidr: 10.89.0.0/16, region: us-east-1}
-storage:
-  home: {kind: nfs, mount: /home, protect: false, on_delete: delete}
-pools:
-  cpu: {machine: m7i.large, capacity: spot, nodes: {min: 0, max: 2}}
-accounts:
-  research: {}
-users:
-  ada: {uid: 2001, account: research, ssh_keys: []}
-"""
+BLUEPRINT = blueprint(
+    "spot-aws",
+    network="{cidr: 10.89.0.0/16, region: us-east-1}",
+    pool="cpu: {machine: m7i.large, capacity: spot, nodes: {min: 0, max: 2}}",
+    software="debian-13-aws",
+)
 NOTICE_S = 120
 """What EC2 gives (EC2 User Guide, "Spot Instance interruption notices")."""
 SEEN_WITHIN_S = 60  # the program looks every 30 s
