@@ -1,6 +1,5 @@
 """Files as large as a file may be: each is answered in seconds, and what is more than a blueprint may have is said."""
 
-import time
 from collections.abc import Callable
 
 import pytest
@@ -12,8 +11,8 @@ from blueprints.facts import Facts
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 TINY = "name: tiny\npools: {t: {nodes: 1}}\n"
-WITHIN_S = 30.0
-"""Of processor time; each takes a sixth of it at most, a busy machine counts twice as much, and what grows with the square takes minutes."""
+pytestmark = pytest.mark.timeout(120)
+"""Each takes seconds, on a busy machine too; what grows with the square takes minutes."""
 
 
 def filled(head: str, line: Callable[[int], str], entries: int) -> str:
@@ -75,14 +74,12 @@ TOO_MANY = {
 
 
 def findings(text: str, target: str) -> tuple[finding.Finding, ...]:
-    """Check a blueprint, show what is found, and demand that it took no longer than it may."""
-    begun = time.process_time()
+    """Check a blueprint and show what is found."""
     try:
         found = load.from_document(read.from_bytes(text.encode(), file="large.yaml"), target=target, stack="large", facts=FACTS).findings
     except finding.Invalid as invalid:
         found = invalid.findings
     finding.render(found)
-    assert time.process_time() - begun < WITHIN_S
     return found
 
 
