@@ -212,7 +212,7 @@ def test_planted_drift_is_found_exactly(stack: Deployment) -> None:
 def test_lost_resources_dead_hosts_and_changed_code_are_told_apart(stack: Deployment) -> None:
     """Goes on from what the test before planted."""
     for arguments in list(network.labelled_rules(stack.names))[:1]:
-        subprocess.run(["iptables", *arguments], check=True)
+        subprocess.run(["iptables", "-w", *arguments], check=True)
     stack.cut_power("train-1")
     hosts.kill(stack.host("balancer"))
     wait_until(lambda: hosts.is_gone(stack.host("balancer")), awaiting="the balancer to end", within_s=20)
