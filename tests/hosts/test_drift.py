@@ -18,10 +18,12 @@ from components.local.machine import host as hosts
 from components.local.machine import network
 from stacks.drift import fix
 from tests.hosts import grafted, planted
-from tests.hosts.deployment import Deployment, deployment, wait_until
+from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 
 pytestmark = pytest.mark.hosts
 
+CHECKED_WITHIN_S = 400
+"""The timer's minute, and a whole check by one host."""
 HOSTS = ("control-0", "login-0", "train-0", "train-1")
 UNITS = ("munge.service", "mariadb.service", "slurmdbd.service", "slurmctld.service", "slurmd.service", "ssh.service")
 WRITTEN_BY_THE_SYSTEM = {
@@ -134,19 +136,25 @@ def test_a_timer_of_systemd_runs_the_check_and_somebody_is_told(stack: Deploymen
     timer, service = "clusterwright-drift-test-drift.timer", "clusterwright-drift-test-drift.service"
     stack.inside_all(host, "systemd-analyze", "verify", f"/etc/systemd/system/{service}", f"/etc/systemd/system/{timer}")
     stack.inside_all(host, "systemctl", "daemon-reload")
-    stack.inside_all(host, "systemctl", "start", timer)
     reports = "/var/log/clusterwright-drift/test-drift"
-    wait_until(lambda: has_run(stack, host, service), awaiting="the timer to fire and the check to end", within_s=150)
-    shown = stack.inside_all(host, "systemctl", "show", "--property=Result,ExecMainStatus", service)
-    assert set(shown.split()) == {"Result=success", "ExecMainStatus=7"}, stack.inside_all(host, "journalctl", "--unit", service, "--no-pager", "--output=cat")
-    told = json.loads(stack.inside(host, "cat", "/var/tmp/told.json"))
-    added = {f"hosts CW723 control-0: /etc/systemd/system/{name}" for name in (timer, service)} | {"hosts CW723 control-0: /etc/clusterwright/drift.env"}
-    assert set(lines(told)) == added, "the check finds what was put on the host for it"
-    assert json.loads(stack.inside(host, "sh", "-c", f"cat {reports}/2*.json"))["findings"] == told["findings"]
-    assert "<!doctype html>" in stack.inside(host, "cat", f"{reports}/latest.html")
-    stack.inside_all(host, "systemctl", "stop", timer)
-    stack.inside(host, "sh", "-c", f"rm -r /etc/systemd/system/{timer} /etc/systemd/system/{service} /etc/clusterwright/drift.env /var/tmp/told.json {reports}")
-    stack.inside_all(host, "systemctl", "daemon-reload")
+    try:
+        stack.inside_all(host, "systemctl", "start", timer)
+        wait_until(lambda: has_run(stack, host, service), awaiting="the timer to fire and the check to end", within_s=CHECKED_WITHIN_S)
+        shown = stack.inside_all(host, "systemctl", "show", "--property=Result,ExecMainStatus", service)
+        assert set(shown.split()) == {"Result=success", "ExecMainStatus=7"}, stack.inside_all(
+            host, "journalctl", "--unit", service, "--no-pager", "--output=cat"
+        )
+        told = json.loads(stack.inside(host, "cat", "/var/tmp/told.json"))
+        added = {f"hosts CW723 control-0: /etc/systemd/system/{name}" for name in (timer, service)} | {"hosts CW723 control-0: /etc/clusterwright/drift.env"}
+        assert set(lines(told)) == added, "the check finds what was put on the host for it"
+        assert json.loads(stack.inside(host, "sh", "-c", f"cat {reports}/2*.json"))["findings"] == told["findings"]
+        assert "<!doctype html>" in stack.inside(host, "cat", f"{reports}/latest.html")
+    finally:  # what is planted here would be drift to the tests that follow
+        stack.inside_all(host, "systemctl", "stop", timer)
+        stack.inside(
+            host, "sh", "-c", f"rm -rf /etc/systemd/system/{timer} /etc/systemd/system/{service} /etc/clusterwright/drift.env /var/tmp/told.json {reports}"
+        )
+        stack.inside_all(host, "systemctl", "daemon-reload")
     assert report(stack, status=0)["findings"] == []
 
 
@@ -163,7 +171,9 @@ MENDED = (
 
 def test_what_can_be_put_right_is_and_hosts_with_jobs_are_left_alone(stack: Deployment) -> None:
     job = stack.ssh("sbatch --parsable --nodelist=train-0 --wrap 'sleep 600'").strip()
-    wait_until(lambda: stack.inside("control-0", "squeue", "--noheader", "--format=%T", f"--job={job}") == "RUNNING\n", awaiting="the job to run", within_s=60)
+    wait_until(
+        lambda: stack.inside("control-0", "squeue", "--noheader", "--format=%T", f"--job={job}") == "RUNNING\n", awaiting="the job to run", within_s=SOON_S
+    )
     for host, command in MENDED:
         stack.inside(host, "sh", "-c", command)
     on_the_job = [host for host, _ in MENDED if host == "train-0"]
@@ -183,7 +193,7 @@ def test_what_can_be_put_right_is_and_hosts_with_jobs_are_left_alone(stack: Depl
     left = lines(report(stack, status=7))
     assert [line.split(" ", 2)[2].split(":")[0] for line in left] == on_the_job
     stack.inside("control-0", "scancel", job)
-    wait_until(lambda: not stack.inside("control-0", "squeue", "--noheader").strip(), awaiting="the job to end", within_s=60)
+    wait_until(lambda: not stack.inside("control-0", "squeue", "--noheader").strip(), awaiting="the job to end", within_s=SOON_S)
     done = drift(stack, "fix", *kinds, "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     assert report(stack, status=0)["findings"] == []
@@ -215,7 +225,7 @@ def test_lost_resources_dead_hosts_and_changed_code_are_told_apart(stack: Deploy
         subprocess.run(["iptables", "-w", *arguments], check=True)
     stack.cut_power("train-1")
     hosts.kill(stack.host("balancer"))
-    wait_until(lambda: hosts.is_gone(stack.host("balancer")), awaiting="the balancer to end", within_s=20)
+    wait_until(lambda: hosts.is_gone(stack.host("balancer")), awaiting="the balancer to end", within_s=SOON_S)
     hosts.remove(stack.host("balancer"))
     stack.choose("pools.train.partition.max_time", "2-00:00:00")
     found = report(stack, status=7)
