@@ -1,7 +1,13 @@
-"""The SDK loads its services when they are first used, and warns of its own old names while it does; tests take warnings for errors."""
+"""One simulated cloud for all tests of a worker, and the SDK, which loads its services when they are first used and warns of its own old names while it does."""
 
 import importlib
 import warnings
+from collections.abc import Iterator
+
+import pytest
+
+from tests.simcloud.aws import client
+from tests.simcloud.aws.client import SimulatedCloud
 
 SERVICES = ("backup", "cloudwatch", "ebs", "ec2", "efs", "fsx", "iam", "imagebuilder", "lb", "rds", "s3", "secretsmanager")
 
@@ -9,3 +15,18 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     for service in SERVICES:
         hasattr(importlib.import_module(f"pulumi_aws.{service}"), "Anything")  # a look at any name loads it
+
+
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedCloud]:
+    with client.started(tmp_path_factory.mktemp("cloud")) as one:
+        yield one
+
+
+@pytest.fixture
+def cloud(running: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> SimulatedCloud:
+    """Give the running cloud, empty, with its keys in the environment. A project of a test ends all its processes before the next test comes."""
+    running.reset()
+    for name, value in running.environment.items():
+        monkeypatch.setenv(name, value)
+    return running

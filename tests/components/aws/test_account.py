@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from components.errors import AccountUnavailable
 from stacks.cli import main, options
 from stacks.engine import account, preflight
 from stacks.errors import EXIT_FAILED, EXIT_USAGE
-from tests.simcloud.aws import client, images
+from tests.simcloud.aws import images
 from tests.simcloud.aws.client import REGION, SimulatedCloud
 
 EXIT_INVALID = 2
@@ -26,21 +25,6 @@ NOT_THERE = {"train": {"machine": "p4de.24xlarge", "nodes": {"min": 0, "max": 2}
 """A machine that the region has, and its zone us-east-1a doesn't."""
 LOOKING = ("Describe", "Get", "List")
 CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedCloud]:
-    with client.started(tmp_path_factory.mktemp("cloud")) as one:
-        yield one
-
-
-@pytest.fixture
-def cloud(running: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> SimulatedCloud:
-    """Give the running cloud, empty, with its keys in the environment."""
-    running.reset()
-    for name, value in running.environment.items():
-        monkeypatch.setenv(name, value)
-    return running
 
 
 class Site:

@@ -1,7 +1,6 @@
 """What a killed run made is told from what is somebody else's: the account as boto3 shows it, without an engine."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,7 +8,6 @@ import pytest
 from components.aws import adopt
 from components.aws.adopt import KEPT_TAG, Account
 from components.interrupted import ABSENT, Ambiguous, Certainty, Creation, NotAsked, Trace
-from tests.simcloud.aws import client
 from tests.simcloud.aws.client import REGION, SimulatedCloud
 from tests.simcloud.aws.landscape import TRUST
 
@@ -20,20 +18,6 @@ TAGS = {
     "clusterwright:part": "network",
     "Name": "starter-dev-network",
 }
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedCloud]:
-    with client.started(tmp_path_factory.mktemp("cloud")) as one:
-        yield one
-
-
-@pytest.fixture
-def cloud(running: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> SimulatedCloud:
-    running.reset()
-    for name, value in running.environment.items():
-        monkeypatch.setenv(name, value)
-    return running
 
 
 def trace(kind: str, inputs: dict[str, Any], *recorded: str) -> Trace:

@@ -11,7 +11,6 @@ from blueprints.facts import Facts
 from stacks.engine import account
 from tests.components.aws.anything import BUCKET, Writer
 from tests.components.aws.standing import MACHINE, Standing
-from tests.simcloud.aws import client
 from tests.simcloud.aws.client import SimulatedCloud
 from tests.simcloud.aws.deployment import STACK
 
@@ -21,15 +20,6 @@ STARTS = range(0, 10_000, 1000)
 """A test each, which takes the first blueprints from there on that nothing is wrong with."""
 OF_EACH = 3
 UNKNOWN_LAYOUT = "no record is at hand"
-
-
-@pytest.fixture
-def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimulatedCloud]:
-    (tmp_path / "cloud").mkdir()
-    with client.started(tmp_path / "cloud") as one:
-        for name, value in one.environment.items():
-            monkeypatch.setenv(name, value)
-        yield one
 
 
 def is_right(file: Path) -> bool:

@@ -1,6 +1,6 @@
 """The target on the simulated cloud, driven by the real engine: up, no changes, a change of each kind, destroy to nothing. Hosts are instances that only pretend, and are finished by nobody."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 from tests.blueprints import hand_made
 from tests.components.aws import programs
 from tests.components.aws.standing import Standing
-from tests.simcloud.aws import client, images
+from tests.simcloud.aws import images
 from tests.simcloud.aws.client import REGION, SimulatedCloud
 
 pytestmark = pytest.mark.engine
@@ -23,13 +23,6 @@ OTHER_COUNTS = {"gb200-nvl72": 54}
 OTHER_IMAGE = str(list(images.public(REGION))[1]["ImageId"])
 LATER = ("gb200-nvl72", "llm-pretraining", "research-shared", "scale-7500", "single-gpu")
 """Blueprints whose lives are for `make soak`."""
-
-
-@pytest.fixture
-def cloud(tmp_path: Path) -> Iterator[SimulatedCloud]:
-    (tmp_path / "cloud").mkdir()
-    with client.started(tmp_path / "cloud") as one:
-        yield one
 
 
 @pytest.mark.parametrize("blueprint", [*("starter", "spot-sweep"), *(pytest.param(name, marks=pytest.mark.soak) for name in LATER)])

@@ -41,13 +41,6 @@ POINTS = tuple((number, number % 6 < 3) for number in range(0, 60, 3))
 
 
 @pytest.fixture
-def cloud(tmp_path: Path) -> Iterator[SimulatedCloud]:
-    (tmp_path / "cloud").mkdir()
-    with client.started(tmp_path / "cloud") as one:
-        yield one
-
-
-@pytest.fixture
 def stack(tmp_path: Path, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Standing]:
     with Standing.of(tmp_path / "stack", cloud, BLUEPRINT) as one:
         for name, value in one.environment.items():

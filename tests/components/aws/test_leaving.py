@@ -11,7 +11,6 @@ from components.aws.adopt import Account
 from components.interrupted import ABSENT, Creation
 from tests.components.aws.standing import Standing
 from tests.processes import wait_until
-from tests.simcloud.aws import client
 from tests.simcloud.aws.client import REGION, SimulatedCloud
 
 pytestmark = pytest.mark.engine
@@ -28,15 +27,6 @@ names.Names.tags = lambda self, *words: {key: value for key, value in with_mark(
 MORE = {"accelerator": "l4", "gpus_per_node": 1, "fabric": "none", "placement": "packed", "nodes": {"min": 0, "max": 4}}
 UNDER_WAY_S = 5
 DESTROY = ("destroy", "--yes", "--skip-preview")
-
-
-@pytest.fixture
-def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimulatedCloud]:
-    (tmp_path / "cloud").mkdir()
-    with client.started(tmp_path / "cloud") as one:
-        for name, value in one.environment.items():
-            monkeypatch.setenv(name, value)
-        yield one
 
 
 @pytest.fixture

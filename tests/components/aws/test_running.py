@@ -1,13 +1,11 @@
 """A blueprint that is changed while nodes run: the engine neither ends them nor stops because of them, and nothing that they use keeps the stack from going. Plain Pulumi, on the simulated cloud."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.components.aws.standing import Standing
-from tests.simcloud.aws import client
 from tests.simcloud.aws.client import REGION, SimulatedCloud
 
 pytestmark = pytest.mark.engine
@@ -39,15 +37,6 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 """What stands before, and what is changed; None takes it out."""
 STAYING = {"files that stay": ["efs.FileSystem"]}
 """What the end of the stack leaves, as it was told to."""
-
-
-@pytest.fixture
-def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimulatedCloud]:
-    (tmp_path / "cloud").mkdir()
-    with client.started(tmp_path / "cloud") as one:
-        for name, value in one.environment.items():
-            monkeypatch.setenv(name, value)
-        yield one
 
 
 def changed(stack: Standing, change: dict[str, Any]) -> None:

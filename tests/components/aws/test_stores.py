@@ -1,13 +1,11 @@
 """What stores data, on the simulated cloud and driven by the real engine: it is taken as it is made, and what stays of it stays on purpose."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.components.aws.standing import PROGRAM, Standing
-from tests.simcloud.aws import client
 from tests.simcloud.aws.client import SimulatedCloud
 
 pytestmark = pytest.mark.engine
@@ -20,13 +18,6 @@ from components import bake
 bake.archive_name = lambda: "bundle-of-other-roles.zip"
 """
 """What a change of a role comes to: another archive."""
-
-
-@pytest.fixture
-def cloud(tmp_path: Path) -> Iterator[SimulatedCloud]:
-    (tmp_path / "cloud").mkdir()
-    with client.started(tmp_path / "cloud") as one:
-        yield one
 
 
 def test_servers_of_lustre_reach_each_other_and_their_clients(tmp_path: Path, cloud: SimulatedCloud) -> None:
