@@ -150,7 +150,7 @@ def test_a_timer_of_systemd_runs_the_check_and_somebody_is_told(stack: Deploymen
         assert json.loads(stack.inside(host, "sh", "-c", f"cat {reports}/2*.json"))["findings"] == told["findings"]
         assert "<!doctype html>" in stack.inside(host, "cat", f"{reports}/latest.html")
     finally:  # what is planted here would be drift to the tests that follow
-        stack.inside_all(host, "systemctl", "stop", timer)
+        stack.inside_all(host, "systemctl", "stop", timer, service)
         stack.inside(
             host, "sh", "-c", f"rm -rf /etc/systemd/system/{timer} /etc/systemd/system/{service} /etc/clusterwright/drift.env /var/tmp/told.json {reports}"
         )
