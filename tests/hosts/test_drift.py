@@ -240,8 +240,8 @@ def test_lost_resources_dead_hosts_and_changed_code_are_told_apart(stack: Deploy
     assert cloud[dead]["what"].startswith("up has lost train-1")
     assert {cloud[one]["level"] for one in (lost, dead, gone)} == {"error"}
     assert {cloud[one]["level"] for one in asked} == {"note"}
-    about = [line for line in lines(found) if "train-1" in line and not line.startswith("cloud")]
-    assert about == ["hosts CW720 train-1: SSH"]
+    about = {line for line in lines(found) if "train-1" in line and not line.startswith("cloud")}
+    assert about - {"scheduler CW756 node train-1: down"} == {"hosts CW720 train-1: SSH"}, "Slurm itself may have missed the node by then"
     assert {one["layer"] for one in found["unchecked"] if one["where"] == "train-1"} == {"hosts", "versions", "capability"}
     stack.choose("pools.train.partition.max_time", None)
 
