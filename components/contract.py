@@ -1,28 +1,16 @@
-"""What targets give and take: the same words whether a host is an instance, a server or a container.
+"""What targets and offerings give and take: the same words whether a host is an instance, a server or a container.
 
-A target is a class with these methods, called in this order: `network`, `storage`, `control`, `compute`, `access`. It takes parts of the resolved spec and gives the records below; it knows nothing of what runs on
-the hosts. A target whose scheduler is somebody's service gives `ManagedSlurm` or `KubernetesApi` from `control`.
+A cluster is a foundation plus one or two schedulers on it. A target makes the foundation: network, storage, images, identity. An offering is one way in which the target runs a scheduler on that foundation
+(Slurm on instances, EKS); it takes its own part of the resolved spec. Neither knows what runs on the hosts: `components/schedulers` makes keys, finishes hosts and accepts the cluster on any target.
 """
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pulumi
 
-from blueprints.spec import ClusterSpec, FileSystem, HostGroup, NodeSet, Slurm
-
-
-def slurm_on_hosts(spec: ClusterSpec) -> tuple[Slurm, HostGroup]:
-    """Give Slurm and its controllers, which are hosts of the stack.
-
-    Raises:
-        pulumi.RunError: the cluster has another scheduler, or a service of the cloud runs Slurm.
-    """
-    if spec.slurm is None or spec.slurm.control is None or spec.kubernetes is not None:
-        asked = " and ".join(one.product or "Slurm on hosts" for one in (spec.slurm, spec.kubernetes) if one)
-        raise pulumi.RunError(f"this version provisions Slurm on hosts of the stack on {spec.target}, not {asked}")
-    return spec.slurm, spec.slurm.control
+from blueprints.spec import ClusterSpec, HostGroup, NodeSet, Slurm
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,7 +19,7 @@ class Hosts:
 
     group: HostGroup
     described: pulumi.Output[list[dict[str, Any]]]
-    """Per host: name, address, incarnation, host_key, jump (`finish.inventory.FinishedHost`). Empty where hosts come and go without the engine."""
+    """Each host: name, address, incarnation, host_key, jump (`finish.inventory.FinishedHost`). Empty where hosts come and go without the engine."""
     boots: pulumi.Output[dict[str, Any]]
     """Hostname → mark of its latest boot; where hosts come and go, the group's hostlist → mark of what they start from."""
     resource: pulumi.Resource
@@ -42,14 +30,22 @@ class Mount:
     """A shared file system or data volume, as a host mounts it."""
 
     source: pulumi.Output[str]
-    """What is mounted, in the target's own form (a folder, `server:/export`, a file system's DNS name)."""
+    """What the host mounts, in the target's own form (a folder, `server:/export`, a file system's DNS name)."""
     incarnation: pulumi.Output[str]
-    """New whenever what is mounted was lost and made anew."""
+    """Another one whenever the data was lost and the file system created again."""
     target: str
     resource: pulumi.Resource
     kind: str = ""
     """The file system's type for mount(8); empty where the target mounts it itself."""
     options: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Foundation:
+    """What all offerings of a stack share. Each target adds what its own offerings need."""
+
+    mounts: tuple[Mount, ...]
+    """The blueprint's file systems."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,66 +59,94 @@ class Endpoint:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SlurmHosts:
-    """Slurm's controllers are hosts of the stack; finishing installs them."""
+class SshKey:
+    """A key pair of the stack, in OpenSSH's form."""
 
-    hosts: Hosts
-    database: pulumi.Output[str] | None = None
-    """Address of the accounting database where the cloud runs it; None: it is on the controller."""
-    addresses: pulumi.Output[dict[str, str]] | None = None
-    """Hostname → address of all hosts that always stand, where finishing writes the table of hosts; None: the target does."""
+    public: pulumi.Output[str]
+    private: pulumi.Output[str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class ManagedSlurm:
-    """The cloud runs slurmctld (AWS PCS, HyperPod, Google's managed Slurm)."""
+class SlurmKeys:
+    """Keys that hosts of Slurm have from their first boot."""
 
-    endpoint: pulumi.Output[str]
-    accounting: bool
+    munge: pulumi.Output[str]
+    """Base64."""
+    admin: SshKey
+    """Finishing logs in with it."""
+    login_host: SshKey
+    """Every login node answers with it."""
+    database: pulumi.Output[str]
+    """Password of the accounting database's user."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SlurmSite:
+    """What an offering provisioned for Slurm."""
+
+    control: Hosts | None
+    """The controllers; None: a service of the target runs them."""
+    login: Hosts
+    pools: tuple[Hosts, ...]
+    endpoint: Endpoint
+    database: pulumi.Output[str] | None = None
+    """Address of the accounting database where the target runs it; None: it is on the controller."""
+    addresses: pulumi.Output[dict[str, str]] | None = None
+    """Hostname → address of all hosts that the engine creates, where finishing writes the table of hosts; None: the target does."""
+    fleet: pulumi.Output[dict[str, Any]] | None = None
+    """What the program on the controller starts and terminates compute nodes from (`elastic/model.py`); None: no node set is elastic."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """The nodes of one node set that a service of the target runs; nobody logs in there."""
+
+    node_set: NodeSet
+    resource: pulumi.Resource
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KubernetesKeys:
+    """Keys of a Kubernetes cluster."""
+
+    authority: pulumi.Output[str]
+    """Certificate of the cluster's own authority, PEM."""
+    authority_key: pulumi.Output[str]
+    admin: SshKey
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KubernetesApi:
-    """A Kubernetes control plane, ours or the cloud's."""
+    """An API server that a service of the target runs."""
 
+    server: pulumi.Output[str]
+    authority: pulumi.Output[str]
     kubeconfig: pulumi.Output[str]
+    resource: pulumi.Resource
 
 
-Control = SlurmHosts | ManagedSlurm | KubernetesApi
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Keys:
-    """Keys of the stack that hosts are born with."""
-
-    munge: pulumi.Output[str]
-    admin_public: pulumi.Output[str]
-    admin_private: pulumi.Output[str]
-    login_host: pulumi.Output[str]
-    login_host_public: pulumi.Output[str]
-    database: pulumi.Output[str] | None = None
-    """Password of the accounting database's user."""
+Shared = TypeVar("Shared", bound=Foundation, contravariant=True)
+"""The foundation of an offering's own target."""
 
 
 class Target(Protocol):
-    """One place where clusters land."""
+    """One place where clusters run."""
 
-    def __init__(self, spec: ClusterSpec, *, stack: str, keys: Keys, opts: pulumi.ResourceOptions): ...
+    def __init__(self, cluster: ClusterSpec, *, stack: str, opts: pulumi.ResourceOptions): ...
 
-    def network(self) -> None:
-        """Make what all hosts share: addresses, names, the way out."""
+    def foundation(self) -> Foundation:
+        """Create what all schedulers share. The stack's mark is the first resource."""
 
-    def storage(self, file_systems: Sequence[FileSystem]) -> Sequence[Mount]:
-        """Make the shared file systems."""
 
-    def control(self, group: HostGroup, *, mounts: Sequence[Mount]) -> Control:
-        """Make the scheduler's own hosts, or use the cloud's."""
+class SlurmOffering(Protocol[Shared]):
+    """One way in which a target runs Slurm. The order of control, login and compute is the target's own business."""
 
-    def compute(self, node_set: NodeSet, *, mounts: Sequence[Mount], control: Control) -> Hosts:
-        """Make the compute nodes of one node set."""
+    def provision(self, slurm: Slurm, *, foundation: Shared, keys: SlurmKeys) -> SlurmSite: ...
 
-    def access(self, group: HostGroup, *, mounts: Sequence[Mount]) -> tuple[Hosts, Endpoint]:
-        """Make the login nodes and what stands in front of them."""
 
-    def fleet(self) -> pulumi.Output[dict[str, Any]] | None:
-        """Give what the program on the controller starts and ends compute nodes from (`elastic/model.py`); None where it has nothing to do. Called last."""
+class KubernetesOffering(Protocol[Shared]):
+    """One way in which a target runs Kubernetes. Between the two calls the scheduler finishes the control plane and installs the network plug-in."""
+
+    def control(self, *, foundation: Shared, keys: KubernetesKeys) -> Hosts | KubernetesApi: ...
+
+    def nodes(self, node_sets: Sequence[NodeSet], *, foundation: Shared, api: Hosts | KubernetesApi, after: pulumi.Resource) -> Sequence[Hosts | NodeGroup]: ...

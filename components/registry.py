@@ -22,8 +22,10 @@ DEFAULT = "local"
 class Target:
     """Where the code of one target is. Each name is `module` or `module:attribute`; empty: the target has no such thing."""
 
-    cluster: str
-    """The class that provisions a cluster (`contract.Target`)."""
+    foundation: str
+    """The class that creates what all schedulers share (`contract.Target`)."""
+    slurm: Mapping[str, str]
+    """Offering (`run_by` of the spec) → the class that provisions Slurm with it (`contract.SlurmOffering`)."""
     discovery: str
     """The class that lists what runs (`discovery.Discovery`)."""
     kinds: tuple[str, ...]
@@ -45,7 +47,8 @@ class Target:
 
 TARGETS: Mapping[str, Target] = {
     "aws": Target(
-        cluster="components.aws.target:Aws",
+        foundation="components.aws.target:Aws",
+        slurm={"slurm_hosts": "components.aws.offerings.slurm_hosts:SlurmHosts"},
         discovery="components.aws.discovery:Discovery",
         removal="components.aws.removal:Removal",
         kinds=("components.aws.site:Site", "components.aws.machine_image:MachineImage", "components.aws.nodes:Nodes"),
@@ -54,7 +57,8 @@ TARGETS: Mapping[str, Target] = {
         adopt="components.aws.adopt:Account",
     ),
     "local": Target(
-        cluster="components.local.target:Local",
+        foundation="components.local.target:Local",
+        slurm={"slurm_hosts": "components.local.offerings.slurm_hosts:SlurmHosts"},
         discovery="components.local.discovery:Discovery",
         removal="components.local.removal:Removal",
         kinds=(

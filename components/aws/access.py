@@ -6,8 +6,14 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_aws import ec2, lb
 
+from blueprints import spec
+
+from .. import contract
+from .hosts import HostsArgs, Instances
 from .names import Names
+from .network import Network
 from .options import beneath
+from .security import Security, is_public
 
 SSH = 22
 
@@ -76,3 +82,73 @@ class Balancer(pulumi.ComponentResource):
             for hostname, instance in zip(hostnames, instances, strict=True)
         ]
         return [self._listener, *attached]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LoginNodesArgs:
+    names: Names
+    group: spec.HostGroup
+    login: spec.Login
+    network: Network
+    security: Security
+    image: pulumi.Input[str]
+    profile_name: pulumi.Input[str]
+    user_data: pulumi.Output[str]
+    """Base64, the same for all of them."""
+    host_key: pulumi.Input[str]
+    """Public."""
+    has_balancer: bool
+    needs: Sequence[pulumi.Resource]
+
+
+class LoginNodes:
+    """Login nodes, and the one address in front of them."""
+
+    described: contract.Hosts
+    endpoint: contract.Endpoint
+    addresses: dict[str, pulumi.Output[str]]
+    """Hostname → address in the cluster's network."""
+    jump: pulumi.Output[str]
+    """Through which finishing reaches other hosts; empty: it doesn't."""
+    reached_by: list[pulumi.CustomResource]
+    """What has to be there before anybody reaches them."""
+
+    def __init__(self, args: LoginNodesArgs, *, opts: pulumi.ResourceOptions):
+        is_open = is_public(args.login) and bool(args.network.public_subnets)
+        # Without a balancer in front of it, a login node that people reach from the Internet has an address there.
+        by_itself = is_open and not args.has_balancer
+        hosts = HostsArgs(
+            args.names,
+            group=args.group,
+            image=args.image,
+            subnet=args.network.public_subnets[0] if by_itself else args.network.cluster_subnet,
+            security_groups=[args.security.hosts, args.security.login],
+            profile_name=args.profile_name,
+            user_data=[args.user_data] * args.group.count,
+            host_key=args.host_key,
+            jump_key=args.host_key,
+            public_address=by_itself,
+            needs=args.needs,
+        )
+        made = Instances("access", hosts, opts=opts)
+        self.reached_by, self.jump = [], pulumi.Output.from_input("")
+        front = made.addresses[0] if args.group.count else self.jump
+        if args.has_balancer:
+            balancer = Balancer("balancer", _balancer(args, is_open=is_open), opts=opts)
+            self.reached_by = balancer.serve(args.group.hostnames, made.instances)
+            front = self.jump = balancer.address
+        elif by_itself:
+            front = self.jump = made.public_addresses[0]
+        self.addresses = dict(zip(args.group.hostnames, made.addresses, strict=True))
+        self.described = made.described(jump=self.jump, after=self.reached_by)
+        self.endpoint = contract.Endpoint(address=front, port=SSH, host_key=pulumi.Output.from_input(args.host_key))
+
+
+def _balancer(args: LoginNodesArgs, *, is_open: bool) -> BalancerArgs:
+    return BalancerArgs(
+        args.names,
+        vpc_id=args.network.vpc_id,
+        subnets=args.network.public_subnets if is_open else [args.network.cluster_subnet],
+        security_group=args.security.balancer or args.security.login,
+        is_public=is_open,
+    )

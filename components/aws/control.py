@@ -22,7 +22,8 @@ _DISK = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 @dataclasses.dataclass(frozen=True, slots=True)
 class AddressesArgs:
     names: Names
-    group: HostGroup
+    group: HostGroup | None
+    """None: the stack has no controllers."""
     subnets: Sequence[pulumi.Input[str]]
     """Of the controllers in their order; the last one holds all further ones."""
     security_groups: Sequence[pulumi.Input[str]]
@@ -45,7 +46,7 @@ class Addresses(pulumi.ComponentResource):
                 tags=args.names.tags("control", hostname),
                 opts=beneath(self),
             )
-            for number, hostname in enumerate(args.group.hostnames)
+            for number, hostname in enumerate(args.group.hostnames if args.group else ())
         ]
         self.interfaces, self.addresses = [one.id for one in made], [one.private_ip for one in made]
         self.register_outputs({})

@@ -9,6 +9,15 @@ from pulumi_aws import iam
 from . import policies
 from .names import Names
 from .options import beneath
+from .secrets import HostKeys, HostKeysArgs
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Starts:
+    """What a controller needs to start compute nodes."""
+
+    nodes: policies.Nodes
+    compute_role_arn: pulumi.Input[str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -23,15 +32,7 @@ class RoleArgs:
     """Buckets that they mount."""
     bucket_keys: Sequence[str] = ()
     """KMS keys that these are encrypted with, as the blueprint names them."""
-    starts: "Starts | None" = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Starts:
-    """What a controller needs to start compute nodes."""
-
-    nodes: policies.Nodes
-    compute_role_arn: pulumi.Input[str]
+    starts: Starts | None = None
 
 
 class Role(pulumi.ComponentResource):
@@ -61,6 +62,45 @@ class Role(pulumi.ComponentResource):
         self.arn, self.profile_arn, self.profile_name = role.arn, profile.arn, profile.name
         self.ready = [policy, profile]
         self.register_outputs({})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class IdentityArgs:
+    names: Names
+    part: str
+    """`control`, `access` or `compute`."""
+    region: str
+    munge_key: pulumi.Input[str]
+    """Base64."""
+    host_key: pulumi.Input[str]
+    """OpenSSH private key that such hosts answer with."""
+    bucket_arns: Sequence[pulumi.Input[str]] = ()
+    bucket_keys: Sequence[str] = ()
+    starts: Starts | None = None
+
+
+class Identity:
+    """What all hosts of one part share: their keys, and a role that may fetch them."""
+
+    keys: HostKeys
+    role: Role
+    ready: list[pulumi.Resource]
+    """A host fetches its keys in its first seconds: all of these have to be there before."""
+
+    def __init__(self, args: IdentityArgs, *, opts: pulumi.ResourceOptions):
+        keys = HostKeysArgs(args.names, part=args.part, munge_key=args.munge_key, host_key=args.host_key)
+        self.keys = HostKeys(f"{args.part}-keys", keys, opts=opts)
+        role = RoleArgs(
+            args.names,
+            part=args.part,
+            secret_arn=self.keys.arn,
+            region=args.region,
+            bucket_arns=args.bucket_arns,
+            bucket_keys=args.bucket_keys,
+            starts=args.starts,
+        )
+        self.role = Role(args.part, role, opts=opts)
+        self.ready = [*self.role.ready, self.keys.version]
 
 
 def _policy(args: RoleArgs) -> pulumi.Output[str]:

@@ -174,6 +174,32 @@ class Builder(pulumi.ComponentResource):
         return found
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class ImagesArgs:
+    builder: BuilderArgs
+    software: spec.Software
+    needs: Sequence[pulumi.Resource]
+    """What has to be there before an instance can build an image."""
+
+
+class Images:
+    """The images of a software profile. The stack builds the one of an architecture when the first host needs it."""
+
+    def __init__(self, args: ImagesArgs, *, opts: pulumi.ResourceOptions):
+        self._args, self._opts = args, opts
+        self._builder: Builder | None = None
+        self._built: dict[str, pulumi.Output[str]] = {}
+
+    def of(self, machine: spec.Machine) -> pulumi.Output[str]:
+        """Give the id of the image for a machine."""
+        if self._builder is None:
+            needs = pulumi.ResourceOptions(depends_on=[*self._args.needs])
+            self._builder = Builder("image", self._args.builder, opts=pulumi.ResourceOptions.merge(self._opts, needs))
+        if machine.arch not in self._built:
+            self._built[machine.arch] = self._builder.build(self._args.software, machine.arch)
+        return self._built[machine.arch]
+
+
 def _id(made: Sequence[imagebuilder.outputs.ImageOutputResource]) -> str:
     return next(str(image.image) for resource in made for image in resource.amis or ())
 

@@ -1,51 +1,77 @@
-"""The local target: hosts are containers on this machine, which is also the rehearsal of every other target."""
+"""The local target: hosts are containers on this machine, and so every other target can be rehearsed here."""
 
-from collections.abc import Sequence
+import dataclasses
 from typing import Any
 
 import pulumi
 
 from blueprints.project import project_root
-from blueprints.spec import ClusterSpec, FileSystem, HostGroup, NodeSet
+from blueprints.spec import ClusterSpec
 
-from .. import bake, contract, host_folders
-from ..expected import expected
+from .. import bake, contract
 from ..finish import content
 from ..provider.resource import OwnResource, plain
-from . import fleet
-from .machine.names import STATE_VOLUME
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Foundation(contract.Foundation):
+    """What all offerings of a stack on this machine share."""
+
+    cluster: ClusterSpec
+    stack: str
+    site: OwnResource
+    network: OwnResource
+    image: OwnResource
+    opts: pulumi.ResourceOptions
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Give the inputs by which every resource here names its stack."""
+        return _place(self.stack, self.site)
+
+    def after(self, *others: pulumi.Resource) -> pulumi.ResourceOptions:
+        """Give the options of a resource that comes after the site and others."""
+        return _after(self.opts, self.site, *others)
+
+    def folder(self, name: str, *, target: str, protect: bool) -> contract.Mount:
+        """Create a folder that hosts mount at `target`."""
+        return _folder(name, _place(self.stack, self.site), target=target, protect=protect, opts=self.after())
 
 
 class Local:
-    def __init__(self, spec: ClusterSpec, *, stack: str, keys: contract.Keys, opts: pulumi.ResourceOptions):
-        self._spec, self._stack, self._keys, self._opts = spec, stack, keys, opts
-        self._slurm, self._controllers = contract.slurm_on_hosts(spec)
-        self._elastic: list[tuple[NodeSet, pulumi.Output[str]]] = []
-        self._site = OwnResource(
+    """Implements `contract.Target`."""
+
+    def __init__(self, cluster: ClusterSpec, *, stack: str, opts: pulumi.ResourceOptions):
+        self._cluster, self._stack, self._opts = cluster, stack, opts
+
+    def foundation(self) -> Foundation:
+        cluster, network = self._cluster, self._cluster.network
+        site = OwnResource(
             "clusterwright:local:Site",
             "site",
-            inputs={"stack": stack, "owner": str(project_root()), "cidr": spec.network.cidr},
+            inputs={"stack": self._stack, "owner": str(project_root()), "cidr": network.cidr},
             outputs=("token",),
-            opts=opts,
+            opts=self._opts,
         )
-        self._place = {"stack": stack, "site": self._site.output("token")}
-        software = plain(spec.software)
-        self._image = OwnResource(
+        place, opts = _place(self._stack, site), _after(self._opts, site)
+        image = OwnResource(
             "clusterwright:local:Image",
             "image",
-            inputs={"profile": spec.software.profile, "suite": spec.software.suite, "content": content.fingerprint(bake.PLAYBOOK), "software": software},
+            inputs={
+                "profile": cluster.software.profile,
+                "suite": cluster.software.suite,
+                "content": content.fingerprint(bake.PLAYBOOK),
+                "software": plain(cluster.software),
+            },
             outputs=("name", "lowers"),
-            opts=self._after(),
+            opts=opts,
         )
-
-    def network(self) -> None:
-        network = self._spec.network
-        ranges = [{"prefix": group.prefix, "count": group.count, "first_address": group.first_address} for group in self._spec.host_groups]
-        self._network = OwnResource(
+        ranges = [{"prefix": group.prefix, "count": group.count, "first_address": group.first_address} for group in cluster.host_groups]
+        bridge = OwnResource(
             "clusterwright:local:Network",
             "network",
             inputs={
-                **self._place,
+                **place,
                 "cidr": network.cidr,
                 "gateway": network.gateway,
                 "domain": network.domain,
@@ -53,99 +79,22 @@ class Local:
                 "names": {"balancer": network.balancer_address},
             },
             outputs=("bridge",),
-            opts=self._after(),
+            opts=opts,
         )
-
-    def storage(self, file_systems: Sequence[FileSystem]) -> Sequence[contract.Mount]:
-        return [self._folder(one.name, target=one.mount, protect=one.protect) for one in file_systems]
-
-    def control(self, group: HostGroup, *, mounts: Sequence[contract.Mount]) -> contract.Control:
-        state = self._folder(STATE_VOLUME, target=host_folders.STATE, protect=self._slurm.database.protect)
-        return contract.SlurmHosts(self._pool(group, mounts=[*mounts, state]))
-
-    def compute(self, node_set: NodeSet, *, mounts: Sequence[contract.Mount], control: contract.Control) -> contract.Hosts:
-        if not node_set.is_elastic:
-            return self._pool(node_set.hosts, mounts=mounts, has_to_have=_expected(node_set, mounts))
-        pool = OwnResource(
-            "clusterwright:local:ElasticPool",
-            node_set.hosts.name,
-            inputs={**self._pool_inputs(node_set.hosts, mounts), "expected": _expected(node_set, mounts)},
-            outputs=("template",),
-            opts=self._after(self._network, *(mount.resource for mount in mounts)),
-        )
-        template = pool.output("template")
-        self._elastic.append((node_set, template))
-        boots = template.apply(lambda known: {node_set.hosts.hostlist: known})
-        return contract.Hosts(group=node_set.hosts, described=pulumi.Output.from_input([]), boots=boots, resource=pool)
-
-    def access(self, group: HostGroup, *, mounts: Sequence[contract.Mount]) -> tuple[contract.Hosts, contract.Endpoint]:
-        hosts = self._pool(group, mounts=mounts, host_key=self._keys.login_host)
-        network = self._spec.network
-        balancer = OwnResource(
-            "clusterwright:local:Balancer",
-            "balancer",
-            inputs={
-                **self._place,
-                "address": network.balancer_address,
-                "cidr": network.cidr,
-                "gateway": network.gateway,
-                "bridge": self._network.output("bridge"),
-                "image": self._image.output("name"),
-                "lowers": self._image.output("lowers"),
-                "backends": hosts.described.apply(lambda described: [{"name": host["name"], "address": host["address"]} for host in described]),
-            },
-            outputs=("endpoint",),
-            opts=self._after(self._network, hosts.resource),
-        )
-        address = balancer.output("endpoint").apply(lambda endpoint: endpoint.rpartition(":")[0])
-        return hosts, contract.Endpoint(address=address, port=22, host_key=self._keys.login_host_public)
-
-    def fleet(self) -> pulumi.Output[dict[str, Any]] | None:
-        if not self._elastic:
-            return None
-        node_sets = [node_set for node_set, _ in self._elastic]
-        return pulumi.Output.all(*(template for _, template in self._elastic)).apply(
-            lambda templates: fleet.table(self._spec, self._stack, dict(zip([one.hosts.name for one in node_sets], templates, strict=True)))
-        )
-
-    def _after(self, *others: pulumi.Resource) -> pulumi.ResourceOptions:
-        return pulumi.ResourceOptions.merge(self._opts, pulumi.ResourceOptions(depends_on=[self._site, *others]))
-
-    def _folder(self, name: str, *, target: str, protect: bool) -> contract.Mount:
-        options = pulumi.ResourceOptions.merge(self._after(), pulumi.ResourceOptions(protect=protect))
-        folder = OwnResource(
-            "clusterwright:local:Folder", name, inputs={**self._place, "name": name, "protect": protect}, outputs=("path", "incarnation"), opts=options
-        )
-        return contract.Mount(source=folder.output("path"), incarnation=folder.output("incarnation"), target=target, resource=folder)
-
-    def _pool(self, group: HostGroup, *, mounts: Sequence[contract.Mount], host_key: pulumi.Input[str] = "", has_to_have: str = "") -> contract.Hosts:
-        inputs = {**self._pool_inputs(group, mounts), "host_key": host_key, "expected": has_to_have}
-        options = self._after(self._network, *(mount.resource for mount in mounts))
-        pool = OwnResource("clusterwright:local:HostPool", group.name, inputs=inputs, outputs=("up", "hosts", "boots"), opts=options)
-        return contract.Hosts(group=group, described=pool.output("hosts"), boots=pool.output("boots"), resource=pool)
-
-    def _pool_inputs(self, group: HostGroup, mounts: Sequence[contract.Mount]) -> dict[str, Any]:
-        network, gpus = self._spec.network, group.machine.gpus
-        return {
-            **self._place,
-            "group": group.name,
-            "role": group.role,
-            "cluster": self._spec.name,
-            "prefix": group.prefix,
-            "count": group.count,
-            "first_address": group.first_address,
-            "cidr": network.cidr,
-            "gateway": network.gateway,
-            "bridge": self._network.output("bridge"),
-            "controllers": list(self._controllers.hostnames),
-            "image": self._image.output("name"),
-            "lowers": self._image.output("lowers"),
-            "mounts": [{"path": mount.source, "incarnation": mount.incarnation, "target": mount.target, "read_only": False} for mount in mounts],
-            "simulated_gpus": gpus.count if gpus else 0,
-            "admin_public_key": self._keys.admin_public,
-            "munge_key": self._keys.munge,
-        }
+        mounts = tuple(_folder(one.name, place, target=one.mount, protect=one.protect, opts=opts) for one in cluster.storage)
+        return Foundation(mounts=mounts, cluster=cluster, stack=self._stack, site=site, network=bridge, image=image, opts=self._opts)
 
 
-def _expected(node_set: NodeSet, mounts: Sequence[contract.Mount]) -> str:
-    return expected(node_set, mounts=[mount.target for mount in mounts])
+def _place(stack: str, site: OwnResource) -> dict[str, Any]:
+    return {"stack": stack, "site": site.output("token")}
+
+
+def _after(opts: pulumi.ResourceOptions, *others: pulumi.Resource) -> pulumi.ResourceOptions:
+    return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[*others]))
+
+
+def _folder(name: str, place: dict[str, Any], *, target: str, protect: bool, opts: pulumi.ResourceOptions) -> contract.Mount:
+    options = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(protect=protect))
+    inputs = {**place, "name": name, "protect": protect}
+    folder = OwnResource("clusterwright:local:Folder", name, inputs=inputs, outputs=("path", "incarnation"), opts=options)
+    return contract.Mount(source=folder.output("path"), incarnation=folder.output("incarnation"), target=target, resource=folder)

@@ -31,29 +31,24 @@ import pulumi
 from blueprints import load
 from blueprints.facts import Facts
 from components import contract, lifetime
+from components.aws.offerings.slurm_hosts import SlurmHosts
 from components.aws.target import Aws
 
 lifetime.end_with_engine()
 settings = json.loads(pathlib.Path("settings.json").read_text())
 spec = load.examine(settings["blueprint"], target="aws", stack=pulumi.get_stack(), facts=Facts(**settings["machine"]), overrides=settings["set"]).spec
 public, secret = pulumi.Output.from_input, pulumi.Output.secret
-keys = contract.Keys(
+keys = contract.SlurmKeys(
     munge=secret("bXVuZ2U="),
-    admin_public=public("ssh-ed25519 AAAA admin"),
-    admin_private=secret("admin"),
-    login_host=secret("login"),
-    login_host_public=public("ssh-ed25519 BBBB"),
+    admin=contract.SshKey(public("ssh-ed25519 AAAA admin"), secret("admin")),
+    login_host=contract.SshKey(public("ssh-ed25519 BBBB"), secret("login")),
     database=secret("password-of-the-database-1234"),
 )
-target = Aws(spec, stack=pulumi.get_stack(), keys=keys, opts=pulumi.ResourceOptions())
-target.network()
-mounts = target.storage(spec.storage)
-control = target.control(spec.slurm.control, mounts=mounts)
-pools = [target.compute(node_set, mounts=mounts, control=control) for node_set in spec.node_sets]
-access, front = target.access(spec.access, mounts=mounts)
-pulumi.export("fleet", target.fleet())
-pulumi.export("control", control.hosts.described)
-pulumi.export("front", front.address)
+foundation = Aws(spec, stack=pulumi.get_stack(), opts=pulumi.ResourceOptions()).foundation()
+site = SlurmHosts().provision(spec.slurm, foundation=foundation, keys=keys)
+pulumi.export("fleet", site.fleet)
+pulumi.export("control", site.control.described)
+pulumi.export("front", site.endpoint.address)
 """
 
 

@@ -1,0 +1,48 @@
+"""Keys and passwords of a stack: resources that keep them encrypted in its state."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+import pulumi
+
+from blueprints.spec import User
+
+from .. import contract
+from ..provider.resource import OwnResource
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class People:
+    """Keys of those who log in. All schedulers share them."""
+
+    admin: contract.SshKey
+    users: Mapping[str, contract.SshKey]
+    """Users who brought no key of their own."""
+
+
+def of_people(users: Iterable[User], *, opts: pulumi.ResourceOptions) -> People:
+    """Make the administrator's key and those of users who brought none."""
+    return People(
+        admin=ssh_key("admin-key", opts=opts),
+        users={user.name: ssh_key(f"user-{user.name}-key", opts=opts) for user in users if not user.ssh_keys},
+    )
+
+
+def ssh_key(name: str, *, opts: pulumi.ResourceOptions) -> contract.SshKey:
+    """Make an SSH key pair."""
+    made = _secret(name, "ssh", opts)
+    return contract.SshKey(public=made.output("public"), private=made.output("value"))
+
+
+def munge_key(name: str, *, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
+    """Make a key of MUNGE, Base64."""
+    return _secret(name, "munge", opts).output("value")
+
+
+def password(name: str, *, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:
+    """Make a password."""
+    return _secret(name, "password", opts).output("value")
+
+
+def _secret(name: str, kind: str, opts: pulumi.ResourceOptions) -> OwnResource:
+    return OwnResource("clusterwright:secret:Secret", name, inputs={"kind": kind, "rotation": 0}, outputs=("value", "public"), opts=opts)

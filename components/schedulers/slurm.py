@@ -1,0 +1,105 @@
+"""Slurm on any target: its keys, its hosts, finishing and acceptance."""
+
+from typing import Any
+
+import pulumi
+
+from blueprints import spec as specs
+from blueprints.spec import ClusterSpec, Slurm
+
+from .. import contract
+from ..finish import content
+from ..provider.resource import OwnResource
+from . import keys
+from .keys import People
+
+FINISH, ACCEPT = "site.yml", "accept.yml"
+"""Playbooks."""
+
+
+class Scheduler:
+    """Slurm, provisioned by an offering and proven by acceptance.
+
+    Its resources are children of the cluster, so that their URNs don't change with the way in which this code is divided.
+
+    Args:
+        slurm: Slurm's part of the spec.
+        offering: what provisions it on the target.
+        people: keys of those who log in.
+    """
+
+    endpoint: contract.Endpoint
+    inventory: dict[str, pulumi.Output[list[dict[str, Any]]]]
+    """Group → its hosts, as finishing sees them."""
+    checks: pulumi.Output[list[dict[str, Any]]]
+    """The verdicts of acceptance."""
+
+    def __init__(
+        self,
+        spec: ClusterSpec,
+        slurm: Slurm,
+        *,
+        offering: contract.SlurmOffering[Any],
+        foundation: contract.Foundation,
+        people: People,
+        opts: pulumi.ResourceOptions,
+    ):
+        self._opts = opts
+        of_hosts = contract.SlurmKeys(
+            munge=keys.munge_key("munge-key", opts=opts),
+            admin=people.admin,
+            login_host=keys.ssh_key("login-host-key", opts=opts),
+            database=keys.password("database-password", opts=opts),
+        )
+        site = offering.provision(slurm, foundation=foundation, keys=of_hosts)
+        control = site.control
+        if control is None:
+            raise TypeError("this version configures controllers that are hosts of the stack, and the offering gave none")
+        self.endpoint = site.endpoint
+        self.inventory = {hosts.group.name: hosts.described for hosts in (control, site.login, *site.pools)}
+        secrets = pulumi.Output.secret(
+            {"munge_key": of_hosts.munge, "database_password": of_hosts.database, "user_keys": {user: key.public for user, key in people.users.items()}}
+        )
+        shared = {"secrets": secrets, "private_key": of_hosts.admin.private}
+        provided = _provided(site)
+        finished = [
+            self._finish(control, {"spec": specs.slurm_view(spec), **shared, **provided}),
+            self._finish(site.login, {"spec": specs.login_view(spec), **shared, **provided}),
+        ]
+        self.checks = self._accept(site, control, finished, {"spec": specs.slurm_view(spec), **shared})
+
+    def _finish(self, hosts: contract.Hosts, inputs: dict[str, Any]) -> OwnResource:
+        """Configure the hosts of a group."""
+        return OwnResource(
+            "clusterwright:finish:Group",
+            f"finish-{hosts.group.name}",
+            inputs={"group": hosts.group.name, "hosts": hosts.described, "content": content.fingerprint(FINISH), **inputs},
+            outputs=("finished",),
+            opts=self._opts,
+        )
+
+    def _accept(self, site: contract.SlurmSite, control: contract.Hosts, finished: list[OwnResource], inputs: dict[str, Any]) -> pulumi.Output[Any]:
+        """Prove the cluster whenever a host booted or was configured since."""
+        boots = pulumi.Output.all(*(hosts.boots for hosts in (control, site.login, *site.pools)))
+        after = [*finished, *(pool.resource for pool in site.pools)]
+        acceptance = OwnResource(
+            "clusterwright:accept:Acceptance",
+            "acceptance",
+            inputs={
+                "hosts": site.login.described,
+                "control": control.described,
+                "content": content.fingerprint(ACCEPT),
+                "proves": {"boots": boots, "finished": [group.output("finished") for group in finished]},
+                **inputs,
+            },
+            outputs=("ok", "checks", "seconds"),
+            opts=pulumi.ResourceOptions.merge(self._opts, pulumi.ResourceOptions(depends_on=after)),
+        )
+        return acceptance.output("checks")
+
+
+def _provided(site: contract.SlurmSite) -> dict[str, Any]:
+    """Gather what only the target knows and the playbooks need beside the spec. Nothing in it is secret."""
+    known = {"fleet": site.fleet, "database": site.database, "addresses": site.addresses}
+    given = {name: value for name, value in known.items() if value is not None}
+    return {"provided": given} if given else {}
