@@ -17,7 +17,7 @@ STATES = ("pending", RUNNING, "stopping", "stopped")
 ENDING = "shutting-down"
 STATES_BEFORE_THE_END = (*STATES, ENDING)
 """Until it is terminated an instance has its interfaces, and with them security groups and addresses."""
-END_AT_ONCE = 1000  # Amazon EC2 API Reference, TerminateInstances
+REFUSED_SHOWN = 5
 TEMPLATE_TAG, TEMPLATE_VERSION_TAG = "aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version"
 """Put there by EC2 itself; nobody else can write tags that begin so (EC2 User Guide, "Tag restrictions")."""
 BUILDER_TAG = "CreatedBy"
@@ -67,11 +67,16 @@ def look(*, region: str, stack: str) -> tuple[Instance, ...]:
 class Ec2:
     """The instances of a region. Making one takes a third of a second of a processor, which the description of the service has to be read in; several threads may use it.
 
+    Args:
+        client: boto3's EC2 client; None: one with credentials and endpoint from the environment.
     Raises:
         Unanswered: boto3 is missing, or knows no such region.
     """
 
-    def __init__(self, region: str):
+    def __init__(self, region: str, *, client: Any = None):
+        if client is not None:
+            self._client = client
+            return
         try:
             import boto3
             import botocore.config
@@ -98,14 +103,16 @@ class Ec2:
             return tuple(_instance(one) for page in pages for reservation in page["Reservations"] for one in reservation["Instances"])
 
     def end(self, identities: Sequence[str]) -> None:
-        """Begin to end instances.
+        """Begin to terminate instances; a refusal of some doesn't keep the others running.
 
         Raises:
-            Unanswered: EC2 does not answer, or refuses.
+            Unanswered: EC2 does not answer, or refuses some.
         """
-        for start in range(0, len(identities), END_AT_ONCE):
-            with _answering():
-                self._client.terminate_instances(InstanceIds=[*identities[start : start + END_AT_ONCE]])
+        from ..elastic.fleets.aws import termination
+
+        if refused := termination.terminate(self._client, identities):
+            shown = ", ".join([*refused][:REFUSED_SHOWN]) + (f" and {len(refused) - REFUSED_SHOWN} more" if len(refused) > REFUSED_SHOWN else "")
+            raise Unanswered(f"EC2 does not terminate {shown}: {next(iter(refused.values()))}")
 
     def templates_naming(self, image: str) -> Mapping[str, str]:
         """Give the launch templates whose latest or default version starts instances of an image: name → mark of the stack that owns it, empty where none does.

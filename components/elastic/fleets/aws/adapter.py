@@ -19,14 +19,12 @@ from ...decide.resume import Answer, Refusal
 from ...memory import PART, Launch
 from ...model import Cloud, Instance, Lease, Life
 from ...table import NodeSet, Table
-from .answers import LATER_CODES, code, refused
+from .answers import code, refused
 from .inventory import CLUSTER_TAG, COMPUTE, LAUNCH_TAG, NODE_SET_TAG, NODE_TAG, OWNER_TAG, PART_TAG, STACK_TAG, Inventory
 from .known import Shelf
+from .termination import terminate
 
 LAUNCH_AT_ONCE = 500  # aws-parallelcluster-node, launch_max_batch_size
-TERMINATE_AT_ONCE = 1000  # aws-parallelcluster-node, terminate_max_batch_size
-MOST_REFUSED = 20
-"""When so many are refused alone, it is not for one of them: the rest of a list is not halved any more."""
 TAG_AT_A_TIME = 8
 REPEATED_AFTER_S = 20.0
 """A launch that was asked for so long ago may be known to EC2 already."""
@@ -94,36 +92,7 @@ class Aws:
         return Answer(tuple(instances))
 
     def terminate(self, instances: Sequence[str]) -> None:
-        """End instances, whatever becomes of some of them.
-
-        EC2 refuses a whole list for one that it does not know or may not end, and with a protected one all others of its zone (Amazon EC2 API Reference, TerminateInstances).
-        Those that it names are left out then; where it names none, the list is halved until those that it refuses are alone.
-        """
-        waiting = [list(instances[start : start + TERMINATE_AT_ONCE]) for start in range(0, len(instances), TERMINATE_AT_ONCE)]
-        kept: dict[str, str] = {}
-        while waiting:
-            some = waiting.pop()
-            try:
-                self._ec2.terminate_instances(InstanceIds=some)
-            except botocore.exceptions.ClientError as error:
-                named = [one for one in some if one in error.response.get("Error", {}).get("Message", "")]
-                if code(error) == "InvalidInstanceID.NotFound" and named:
-                    pass  # gone
-                elif code(error) in LATER_CODES or len(kept) >= MOST_REFUSED:
-                    kept |= dict.fromkeys((one for batch in (some, *waiting) for one in batch), str(error))
-                    break
-                elif named or len(some) == 1:
-                    named = named or some
-                    kept |= dict.fromkeys(named, str(error))
-                else:
-                    half = len(some) // 2
-                    waiting += [some[:half], some[half:]]
-                    continue
-                waiting += [left] if (left := [one for one in some if one not in named]) else []
-            except botocore.exceptions.BotoCoreError as error:
-                kept |= dict.fromkeys((one for batch in (some, *waiting) for one in batch), str(error))
-                break
-        if kept:
+        if kept := terminate(self._ec2, instances):
             raise Unended(kept)
 
     def console(self, instance: str) -> str:
