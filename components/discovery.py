@@ -5,7 +5,7 @@ Compute nodes come and go without the engine, so a refresh doesn't see them, and
 
 import dataclasses
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 
@@ -126,6 +126,15 @@ class Discovery(Protocol):
 
         Raises:
             Unanswered: the target does not answer, or refuses.
+        """
+
+    def added_policies(self, kind: str, outputs: Mapping[str, Any], recorded: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        """Name the policies that a role has beside those that the stack gives it. Pure.
+
+        Args:
+            kind: type of a resource that a refresh looked at; only roles have policies.
+            outputs: of that resource, as the refresh sees them.
+            recorded: the stack's resources.
         """
 
     def attachments(self, stack: Stack) -> Attachments:

@@ -13,7 +13,7 @@ from .quotas import Quota, quota_for, quotas, quotas_for, storage_quota_for
 from .software import Profile, profile, profile_names, software, software_names
 from .sources import Source, source, sources
 from .storage import Addresses, Rate, Run, StorageClass, Tier, storage_class, storage_classes
-from .targets import ControlSize, Managed, Networks, Target, target, target_names
+from .targets import ControlSize, Managed, Networks, Target, machine_target, target, target_names
 
 __all__ = [
     "Accelerator",
@@ -58,6 +58,7 @@ __all__ = [
     "layouts",
     "limit",
     "machine",
+    "machine_target",
     "machines",
     "offering",
     "offering_names",

@@ -12,7 +12,6 @@ _PARTS = (
     *("lustre_client", "mountpoint", "container_toolkit", "enroot", "pyxis", "dcgm"),
 )
 """Parts of a profile whose versions the spec lists."""
-LOCAL = "local"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ def profile(name: str) -> Profile:
 
 
 @functools.cache
-def software_names(target: str = LOCAL) -> tuple[str, ...]:
+def software_names(target: str) -> tuple[str, ...]:
     """List the software profiles that can be used on a target."""
     return tuple(name for name in profile_names() if target in profile(name).targets)
 

@@ -105,6 +105,8 @@ class Target:
     """What follows a region's name in the name of a zone outside of its availability zones, as a regular expression; empty: there are none."""
     builds_images: bool
     """Images of software profiles are built by hosts in the cluster's own network, which fetch packages there."""
+    bucket_scheme: str
+    """What the address of a bucket begins with (`s3`); empty: the target has no buckets."""
     tag_value: str
     """What a tag's value may be, as a regular expression; empty: anything."""
     tags_max: int | None
@@ -144,6 +146,12 @@ def target_names() -> tuple[str, ...]:
 
 
 @functools.cache
+def machine_target() -> str:
+    """Name the target whose hosts are on this machine. It needs no account, and takes the place of an unknown target, so that the rest of a blueprint is checked."""
+    return next(name for name, entry in files.mapping("targets").items() if entry["hosts"] == "here")
+
+
+@functools.cache
 def target(name: str) -> Target:
     """Give one target.
 
@@ -171,6 +179,7 @@ def target(name: str) -> Target:
         "local_zone_pattern": entry.get("local_zone_pattern", ""),
         "builds_images": entry.get("builds_images", False),
         "cuts_names": entry.get("cuts_names", False),
+        "bucket_scheme": entry.get("bucket_scheme", ""),
         "tag_value": entry.get("tag_value", ""),
         "tags_max": entry.get("tags_max"),
     }

@@ -19,7 +19,6 @@ _MISPLACED: Mapping[str, tuple[str, ...]] = {
 """Keys that mean nothing for a kind."""
 _WHOSE = {"size": "grows by itself or has its size already", "throughput": "isn't sold by throughput", "source": "is made, and not found"}
 _WITH_SCRATCH = ("lustre",)
-_SCHEMES = {"s3": "aws", "gs": "gcp"}
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
@@ -110,10 +109,11 @@ def _exchanges(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source:
             continue
         where = source.where("storage", name, "exchange", "bucket")
         scheme, _, bucket = exchange.bucket.partition("://")
-        if lookup.is_bought(cluster) and _SCHEMES[scheme] != cluster.target:
+        owner_target = next(name for name in catalog.target_names() if catalog.target(name).bucket_scheme == scheme)
+        if lookup.is_bought(cluster) and owner_target != cluster.target:
             what = f"`{exchange.bucket}` is a bucket of another cloud"
             why = f"a file system exchanges files with buckets of its own cloud, and this one stands on {cluster.target}"
-            remedy = f"write the bucket of each cloud under `targets.{_SCHEMES[scheme]}` and `targets.{cluster.target}`"
+            remedy = f"write the bucket of each cloud under `targets.{owner_target}` and `targets.{cluster.target}`"
             yield finding.Finding(_ERROR, Code.BUCKET_TARGET, where, what, why, remedy)
         if not exchange.import_files and not exchange.export_files:
             what = f"the storage {name} neither imports files from its bucket nor exports any"

@@ -9,9 +9,6 @@ from ..facts import Facts
 from . import control, counts, network, people, place, pools, processors, rehearsal, software, storage, subnets
 from .context import Context, Where
 
-_STAND_IN = "local"
-"""The target that takes the place of an unknown one, so that the rest is checked."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Attempt:
@@ -44,7 +41,7 @@ def attempt(blueprint: language.Blueprint, *, target: str, stack: str, facts: Fa
     What this version can plan and not stand up yet is a note (`TARGET_NOT_BUILT`, `SCHEDULER_NOT_BUILT`).
     """
     unknown = _unknown_target(target)
-    known = catalog.target(_STAND_IN if unknown else target)
+    known = catalog.target(catalog.machine_target() if unknown else target)
     architecture = processors.architecture(blueprint, known)
     context = Context(blueprint, known, place.region(blueprint, known), architecture, stack, facts, where, findings=unknown)
     _check_built(context)

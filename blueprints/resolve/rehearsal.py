@@ -16,7 +16,6 @@ from . import counts, machines
 from .context import Context
 
 LEAST_MEMORY_MIB = 512
-NAME = "local"
 _DATABASE = "The managed accounting database is MariaDB on the controller."
 _DATABASE_OF_TWO = (
     "The managed accounting database is MariaDB on the first controller: while that is lost, records of jobs wait, and accounts can't be asked for or changed."
@@ -33,7 +32,7 @@ def machine(context: Context) -> spec.Machine:
     facts = context.facts
     share = max(LEAST_MEMORY_MIB, facts.memory_mib // 2 // max(1, counts.hosts(context)))
     memory_mib = 2 ** (share.bit_length() - 1)
-    return spec.Machine(NAME, facts.sockets, facts.cores_per_socket, facts.threads_per_core, memory_mib, gpus=None, exists=True)
+    return spec.Machine(context.target.name, facts.sockets, facts.cores_per_socket, facts.threads_per_core, memory_mib, gpus=None, exists=True)
 
 
 def nodes(context: Context, name: str, pool: language.Pool) -> tuple[tuple[spec.Machine, str], ...]:

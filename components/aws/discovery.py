@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import discovery, host_folders
@@ -12,6 +12,7 @@ from .instances import Instance
 
 INSTANCE, TEMPLATE = "aws:ec2/instance:Instance", "aws:ec2/launchTemplate:LaunchTemplate"
 SITE = "clusterwright:aws:Site"
+ROLE, ROLE_ATTACHMENT, ROLE_POLICY = "aws:iam/role:Role", "aws:iam/rolePolicyAttachment:RolePolicyAttachment", "aws:iam/rolePolicy:RolePolicy"
 NAMED_WITHIN = dt.timedelta(minutes=10)
 """The elastic program names an instance after it started it, or with the next `sync` if that failed."""
 BOOT_S = 600.0
@@ -48,6 +49,16 @@ class Discovery:
             Unanswered: EC2 does not answer, or refuses.
         """
         return compare(ec2.look(region=stack.region, stack=stack.name), stack, now=dt.datetime.now(dt.UTC))
+
+    def added_policies(self, kind: str, outputs: Mapping[str, Any], recorded: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        """A role records no policy of others, so that none is missing or changed when somebody attaches one."""
+        if kind != ROLE:
+            return ()
+        role = outputs.get("name")
+        attached = {one["outputs"].get("policyArn") for one in recorded if one["type"] == ROLE_ATTACHMENT and one["outputs"].get("role") == role}
+        inline = {one["outputs"].get("name") for one in recorded if one["type"] == ROLE_POLICY and one["outputs"].get("role") == role}
+        managed = {arn for arn in outputs.get("managedPolicyArns") or () if arn not in attached}
+        return tuple(sorted({*managed, *(one["name"] for one in outputs.get("inlinePolicies") or () if one.get("name") and one["name"] not in inline)}))
 
     def attachments(self, stack: discovery.Stack) -> discovery.Attachments:
         """Ask the account what is attached to the stack's resources."""

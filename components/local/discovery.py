@@ -1,6 +1,8 @@
 """Which hosts of elastic pools this machine runs now (`components/discovery.py`)."""
 
 import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .. import discovery, host_folders
 from .elastic import fleet
@@ -33,6 +35,10 @@ class Discovery:
     def instances(self, stack: discovery.Stack) -> discovery.Instances:
         """Find nothing: every host on this machine has a record here, and `down` removes what has none."""
         return discovery.Instances()
+
+    def added_policies(self, kind: str, outputs: Mapping[str, Any], recorded: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        """Find nothing: this machine has no roles."""
+        return ()
 
     def attachments(self, stack: discovery.Stack) -> discovery.Attachments:
         """Find nothing: nobody attaches resources to a host on this machine."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from blueprints.finding import Finding
 from blueprints.finding.subject import CloudResource, PendingResource
+from components import registry
 
 from . import rules
 from .codes import Code
@@ -22,7 +23,6 @@ GONE = "delete"
 HALVES = frozenset({"create-replacement", "delete-replaced", "discard-replaced", "read-discard", "read-replacement", "remove-pending-replace"})
 """Parts of a replacement, which comes as a step of its own, too."""
 NOTES_OF_THE_ENGINE = "__defaults"
-ROLE_TYPE, ATTACHMENT_TYPE, POLICY_TYPE = "aws:iam/role:Role", "aws:iam/rolePolicyAttachment:RolePolicyAttachment", "aws:iam/rolePolicy:RolePolicy"
 STACK_TYPE = "pulumi:pulumi:Stack"
 PROVIDER_PREFIX = "pulumi:providers:"
 OWN_PREFIX = "clusterwright:"
@@ -159,21 +159,16 @@ def _is_not_recorded_yet(step: Step, path: str, recorded: Any) -> bool:
 
 def _rights(world: Iterable[Step], recorded: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     """Find policies that somebody gave a role beside those that the stack gives it: no resource names them, so none is missing or changed."""
-    attached = {(one["outputs"].get("role"), one["outputs"].get("policyArn")) for one in recorded if one["type"] == ATTACHMENT_TYPE}
-    inline = {(one["outputs"].get("role"), one["outputs"].get("name")) for one in recorded if one["type"] == POLICY_TYPE}
     for step in world:
         now = (step.get("newState") or {}).get("outputs") or {}
-        if step_type(step) != ROLE_TYPE or not now:
-            continue
-        role = now.get("name")
-        more = [arn for arn in now.get("managedPolicyArns") or () if (role, arn) not in attached]
-        more += [one["name"] for one in now.get("inlinePolicies") or () if one.get("name") and (role, one["name"]) not in inline]
-        for policy in sorted(more):
+        target = registry.discovery(registry.target_of(step_type(step)) or "")
+        policies = target.added_policies(step_type(step), now, recorded) if target and now else ()
+        for policy in policies:
             yield drift(
                 Code.RIGHTS_ADDED,
                 resource(step, f"policy {policy}"),
                 "somebody gave the role another policy",
-                remedy=f"detach it from the role {role}, and find out who attached it; to keep it, put it into the program",
+                remedy=f"detach it from the role {now.get('name')}, and find out who attached it; to keep it, put it into the program",
                 actual=policy,
             )
 

@@ -175,7 +175,7 @@ def test_every_entry_of_the_catalogue_has_source_and_date() -> None:
         assert accelerator.source
         assert len(accelerator.date) == len("2026-01-01")
         assert accelerator.per_node == tuple(sorted(set(accelerator.per_node)))
-    for name in catalog.software_names():
+    for name in catalog.software_names(catalog.machine_target()):
         software = catalog.software(name)
         assert software.profile == name
         assert software.tested_on == "simulated"

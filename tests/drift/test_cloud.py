@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from blueprints.finding import Level
+from components.aws import discovery
 from stacks.drift import cloud, rules
 from stacks.drift.codes import Code
 from stacks.drift.report import texts
@@ -161,14 +162,14 @@ def test_a_secret_that_comes_back_in_the_clear_is_not_shown() -> None:
 
 def test_a_policy_that_the_stack_did_not_give_is_found_and_its_own_are_not() -> None:
     own = [
-        {"type": cloud.ATTACHMENT_TYPE, "name": "a", "id": "a", "outputs": {"role": "train", "policyArn": "arn:own"}},
-        {"type": cloud.POLICY_TYPE, "name": "p", "id": "p", "outputs": {"role": "train", "name": "own"}},
+        {"type": discovery.ROLE_ATTACHMENT, "name": "a", "id": "a", "outputs": {"role": "train", "policyArn": "arn:own"}},
+        {"type": discovery.ROLE_POLICY, "name": "p", "id": "p", "outputs": {"role": "train", "name": "own"}},
     ]
     given = {"name": "train", "managedPolicyArns": ["arn:own"], "inlinePolicies": [{"name": "own", "policy": "{}"}]}
-    assert cloud.findings(outputs_only(cloud.ROLE_TYPE, {"name": "train"}, given), None, recorded=own) == ()
+    assert cloud.findings(outputs_only(discovery.ROLE, {"name": "train"}, given), None, recorded=own) == ()
     more = {**given, "managedPolicyArns": ["arn:own", "arn:all"], "inlinePolicies": [{"name": "own"}, {"name": "more"}]}
-    found = cloud.findings(outputs_only(cloud.ROLE_TYPE, given, more), None, recorded=own)
-    assert told(found) == [("CW705", f"{cloud.ROLE_TYPE} it: policy arn:all"), ("CW705", f"{cloud.ROLE_TYPE} it: policy more")]
+    found = cloud.findings(outputs_only(discovery.ROLE, given, more), None, recorded=own)
+    assert told(found) == [("CW705", f"{discovery.ROLE} it: policy arn:all"), ("CW705", f"{discovery.ROLE} it: policy more")]
 
 
 def test_a_replacement_is_told_once() -> None:

@@ -18,12 +18,7 @@ TYPED = re.compile(rf"^(clusterwright:)?({'|'.join(sorted(NAMES - {'local', 'met
 
 ALLOWED = {
     "components/registry.py": "the table itself",
-    "blueprints/catalog/software.py": "",
-    "blueprints/checks/storage.py": "",
     "blueprints/effects.py": "",
-    "blueprints/resolve/cluster.py": "",
-    "blueprints/resolve/rehearsal.py": "",
-    "stacks/drift/cloud.py": "",
     "blueprints/language/cluster.py": "the vocabulary of the language: a type that the schema and the type checker read",
 }
 
