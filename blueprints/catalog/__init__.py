@@ -9,7 +9,7 @@ from .machines import Machine, machine, machines
 from .matrix import Condition, Fault, Rule, SlurmFeature, faults, rules, slurm_features, slurm_has
 from .offerings import Offering, offering, offering_names
 from .prices import Price, StoragePrice, price, prices, service_price, storage_price
-from .quotas import Quota, quota_for, quotas, quotas_for, storage_quota_for
+from .quotas import Quota, quotas, quotas_for, storage_quota_for
 from .software import Profile, profile, profile_names, software, software_names
 from .sources import Source, source, sources
 from .storage import Addresses, Rate, Run, StorageClass, Tier, storage_class, storage_classes
@@ -69,7 +69,6 @@ __all__ = [
     "prices",
     "profile",
     "profile_names",
-    "quota_for",
     "quotas",
     "quotas_for",
     "rules",

@@ -57,11 +57,6 @@ def quotas_for(target: str, machine: str, capacity: str) -> tuple[Quota, ...]:
     return tuple(quota for quota in quotas(target) if quota.counts(machine, capacity))
 
 
-def quota_for(target: str, machine: str, capacity: str) -> Quota | None:
-    """Give the quota that counts this machine when it is bought this way; None: unknown."""
-    return next(iter(quotas_for(target, machine, capacity)), None)
-
-
 def storage_quota_for(target: str, storage_class: str) -> Quota | None:
     """Give the quota that counts this class of storage; None: unknown."""
     return next((quota for quota in quotas(target) if storage_class in quota.storage), None)

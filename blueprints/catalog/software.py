@@ -66,10 +66,6 @@ class Profile:
     """What proves parts that are in no archive of the distribution, and where they are, by name: see `spec.Software`."""
     note: str = ""
 
-    @property
-    def is_tested(self) -> bool:
-        return bool(self.tested_on)
-
 
 @functools.cache
 def profile_names() -> tuple[str, ...]:

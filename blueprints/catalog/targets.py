@@ -122,9 +122,6 @@ class Target:
         """Choose the scheduler's machine for a cluster; None: the target leaves it to the site."""
         return next((size for size in self.control_sizes if size.nodes_max is None or nodes <= size.nodes_max), None)
 
-    def is_zone(self, name: str) -> bool:
-        return self.region_of(name) is not None
-
     def is_local_zone(self, name: str) -> bool:
         """Say whether a zone is none of the region's availability zones, but a smaller place elsewhere."""
         return bool(self.local_zone_pattern) and re.fullmatch(rf"[a-z]+(-[a-z]+)+-?[0-9]+{self.local_zone_pattern}", name) is not None

@@ -39,6 +39,7 @@ def _rules(blueprint: language.Blueprint, target: catalog.Target, source: Docume
     if most is None or networks <= most.value or not blueprint.access.login_nodes:
         return
     what = f"logging in is allowed from {networks} networks"
-    why = f"each is a rule, and {target.title} takes {most.value} in one group unless the account's quota is higher ({catalog.source(most.source).title})"
-    remedy = "write fewer, larger networks, or have the quota raised first"
+    unless = " unless the account's quota is higher" if most.adjustable else ""
+    why = f"each is a rule, and {target.title} takes {most.value} in one group{unless} ({catalog.source(most.source).title})"
+    remedy = f"write fewer, larger networks{', or have the quota raised first' if most.adjustable else ''}"
     yield finding.Finding(_WARNING, Code.RULES_TOO_MANY, source.where_key("access", "allowed_cidrs"), what, why, remedy)

@@ -61,7 +61,7 @@ def test_every_profile_is_complete(name: str) -> None:
     assert profile.source
     assert re.fullmatch(r"20[0-9]{2}-[0-9]{2}(-[0-9]{2})?", profile.date)
     assert all(isinstance(value, str) for field, value in dataclasses.asdict(profile).items() if field not in ("targets", "storage", "origins"))
-    assert profile.is_tested == (profile.targets == ("local",))
+    assert bool(profile.tested_on) == (profile.targets == ("local",))
     parts = (profile.slurm, profile.driver, profile.cuda, profile.nccl, profile.efa_installer, profile.gib, profile.tcpx, profile.tcpxo, profile.doca_ofed)
     assert parts == VERSIONS[name]
 
