@@ -14,7 +14,7 @@ import yaml
 
 from .playbook import PLAYBOOKS
 
-EVERY_PLAYBOOK = ("ansible.cfg", "filter_plugins", "group_vars", "host_vars")
+EVERY_PLAYBOOK = ("ansible.cfg", "group_vars", "host_vars")
 """What Ansible reads beside every playbook."""
 EVERY_USE = ("meta", "defaults", "vars", "handlers", "library", "module_utils", "filter_plugins")
 """Folders of a role that Ansible reads whichever of the role's task files runs."""
@@ -23,7 +23,7 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast
 
 FOLDERS = {"modules": "library", "project": ".."}
 """Folders, below the playbooks' one, of what is declared under another name than its folder's."""
-SUFFIXES = {"tasks": ".yml", "vars": ".yml", "modules": ".py", "module_utils": ".py"}
+SUFFIXES = {"tasks": ".yml", "vars": ".yml", "modules": ".py", "module_utils": ".py", "filter_plugins": ".py"}
 OF_ROLE = ("files", "templates", "vars")
 """What lies in the role's own folder when a role declares it."""
 

@@ -47,7 +47,8 @@ def changed(playbooks: Path, playbook: str, *, by: str) -> bool:
         ("image.yml", "../blueprints/hostlist.py", False),
         ("site.yml", "validate.yml", True),  # import_playbook
         ("site.yml", "vars/contract.yml", True),  # vars_files of an imported playbook
-        ("site.yml", "templates/contract-problems.j2", True),  # a lookup inside of an expression
+        ("site.yml", "filter_plugins/contract_problems.py", True),
+        ("image.yml", "filter_plugins/contract_problems.py", False),
         ("site.yml", "tasks/install.yml", True),  # include_tasks
         ("site.yml", "roles/slurmctld/tasks/configure.yml", True),  # import_role
         ("site.yml", "roles/slurm_config/templates/slurm.conf.j2", True),

@@ -4,5 +4,5 @@ import sys
 
 from blueprints import project
 
-for folder in ("playbooks/library", "playbooks/roles/acceptance/files", "playbooks/roles/slurm_config/filter_plugins"):
+for folder in ("playbooks/library", "playbooks/roles/acceptance/files", "playbooks/filter_plugins", "playbooks/roles/slurm_config/filter_plugins"):
     sys.path.insert(0, str(project.project_root() / folder))

@@ -110,6 +110,8 @@ def _of_expression(text: str, playbooks: pathlib.Path, role: pathlib.Path | None
     tree = _jinja.parse(text if is_template else "{{ " + text + " }}")
     for template in meta.find_referenced_templates(tree):
         yield from _template(str(template), playbooks, role)
+    filters = _filters(playbooks)
+    yield from (("filter_plugins", filters[one.name]) for one in tree.find_all(nodes.Filter) if one.name in filters)
     for call in tree.find_all(nodes.Call):
         if isinstance(call.node, nodes.Name) and call.node.name in ("lookup", "query", "q"):
             plugin = call.args[0].as_const().rpartition(".")[2]
@@ -151,6 +153,16 @@ def _of_python(file: pathlib.Path, playbooks: pathlib.Path) -> Iterator[Read]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ansible.module_utils"):
             names = {*(node.module or "").split("."), *(alias.name for alias in node.names)}
             yield from (("module_utils", name) for name in names & own)
+
+
+def _filters(playbooks: pathlib.Path) -> dict[str, str]:
+    """Filters of the playbooks' own → the plugin that has them; a role's own are read with every use of the role."""
+    found: dict[str, str] = {}
+    for file in (playbooks / "filter_plugins").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name == "filters":
+                found |= {str(key.value): file.stem for one in ast.walk(node) if isinstance(one, ast.Dict) for key in one.keys if isinstance(key, ast.Constant)}
+    return found
 
 
 def _entries(node: Any) -> Iterator[tuple[str, Any]]:

@@ -14,7 +14,7 @@ init_plugin_loader()
 
 PLAYBOOKS = project.project_root() / "playbooks"
 
-for folder in PLAYBOOKS.glob("roles/*/filter_plugins"):
+for folder in (PLAYBOOKS / "filter_plugins", *PLAYBOOKS.glob("roles/*/filter_plugins")):
     filter_loader.add_directory(str(folder))
 
 

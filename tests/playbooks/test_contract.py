@@ -1,6 +1,7 @@
 """validate.yml stops a run whose inventory or variables are not what the playbooks expect, and says what is wrong."""
 
 import copy
+import importlib
 import json
 import os
 import pathlib
@@ -14,13 +15,14 @@ import pytest
 from tests.playbooks import clusters, templates
 
 Variables = dict[str, Any]
+contract_problems: Any = importlib.import_module("contract_problems")
+VERSIONS = dict.fromkeys(("24.11", "22.05", "23.11"))
 
 
 def problems(spec: Variables, secrets: Variables = clusters.SECRETS, groups: dict[str, list[str]] | None = None) -> list[str]:
     inventory = {"control": ["control-0"], "access": ["login-0"]} if groups is None else groups
     hosts = {host: {"ansible_host": "10.80.0.10"} for names in inventory.values() for host in names}
-    text = templates.render("contract-problems.j2", spec=spec, secrets=secrets, groups=inventory, hostvars=hosts)
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    return list(contract_problems.contract_problems(spec, secrets, groups=inventory, hostvars=hosts, versions=VERSIONS))
 
 
 def test_a_resolved_cluster_has_no_problems() -> None:
@@ -43,6 +45,9 @@ BROKEN: list[tuple[Callable[[Variables], None], str]] = [
     (_set("users", 0, "uid", to=7), "User ada has uid 7; numbers from 1000 to 60000 belong to people."),
     (_set("users", 0, "default_account", to="other"), "User ada has default account other but is not one of its users."),
     (_set("accounts", 0, "users", to=["ada", "bob"]), "Account research has user bob, who is not described."),
+    (_set("users", 0, "uid", to=60_001), "User ada has uid 60001; numbers from 1000 to 60000 belong to people."),
+    (_set("slurm", "control", "count", to=0), "A Slurm cluster needs a controller, and spec.slurm.control.count is 0."),
+    (lambda spec: spec["users"].append(spec["users"][0] | {"name": "eve"}), "Two users have the same uid."),
     (_set("access", "prefix", to="control"), "Two groups of hosts are named control-0 and on."),
     (_set("access", "prefix", to="gate"), "Inventory group access has host login-0, which the spec does not have there."),
 ]
@@ -64,6 +69,12 @@ def test_two_default_partitions_and_two_descriptions_of_one_are_named() -> None:
 
 def test_a_host_outside_of_the_spec_and_one_without_address_are_named() -> None:
     assert problems(clusters.cluster(), groups={"compute": ["train-2"]}) == ["Inventory group compute has host train-2, which the spec does not have there."]
+
+
+def test_a_host_without_an_address_is_named() -> None:
+    spec = clusters.cluster()
+    found = contract_problems.contract_problems(spec, clusters.SECRETS, groups={"control": ["control-0"]}, hostvars={"control-0": {}}, versions=VERSIONS)
+    assert found == ["Inventory host control-0 has no ansible_host."]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,11 @@ MISTAKES = {
         "roles/boot/templates/clusterwright-boot.service.j2", "{% from 'other.j2' import x %}\n", "boot/main reads templates other.j2",
     ),
     "a module": (BOOT, "\n- host_record: {}\n", "boot/main reads modules host_record"),
+    "a filter": (
+        BOOT,
+        "\n- debug: {msg: \"{{ spec | contract_problems({}) }}\"}\n",
+        "boot/main reads filter_plugins contract_problems",
+    ),
     "a module that another one imports": (
         "library/host_facts.py", "\nfrom ansible.module_utils.host_places import PLACES\n", "library/host_facts.py reads module_utils host_places",
     ),
