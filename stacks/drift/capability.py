@@ -74,10 +74,10 @@ def _mounts(host: KnownHost, present: Mapping[str, Mapping[str, Any]], cluster: 
             continue
         if "error" in mounted:
             what = "the file system doesn't answer"
-            yield drift(Code.MOUNT_MISSING, subject, what, remedy="look at its server", desired="mounted", recorded="mounted", actual=mounted["error"])
+            yield drift(Code.MOUNT_MISSING, subject, what, remedy="check its server", desired="mounted", recorded="mounted", actual=mounted["error"])
         is_read_only = "ro" in mounted["options"]
         if is_read_only and not (target == host_folders.CLUSTER and host.role != "control"):
-            remedy = f"`mount -o remount,rw {target}` on {host.name}; look at the kernel's log first: the kernel does this to a failing disk"
+            remedy = f"`mount -o remount,rw {target}` on {host.name}; read `journalctl --dmesg` first: the kernel does this to a failing disk"
             what = "the file system is mounted read-only"
             yield drift(Code.MOUNT_CHANGED, subject, what, remedy=remedy, desired="rw", recorded="rw", actual="ro")
     for target, mounted in sorted(present.items()):
@@ -103,7 +103,7 @@ def _space(host: KnownHost, target: str, mounted: Mapping[str, Any]) -> Iterator
                 Code.SPACE,
                 FileSystem(host.name, target, what),
                 f"the file system is nearly full ({what})",
-                remedy=f"free some of it, or make it larger; `du -xsh {target}/*` says what takes it",
+                remedy=f"free some of it, or make it larger; `du -xsh {target}/*` shows what takes it",
                 desired=f"at least {LEAST_FREE:.0%} free",
                 actual=f"{mounted[free] / mounted[size]:.1%} free",
             )
@@ -112,7 +112,7 @@ def _space(host: KnownHost, target: str, mounted: Mapping[str, Any]) -> Iterator
 def _gpus(host: KnownHost, gpus: Mapping[str, Any], machine: spec.Machine) -> Iterator[Finding]:
     wanted = machine.gpus.count if machine.gpus else 0
     minors = {device["minor"] for device in gpus["devices"]}
-    remedy = f"look at the kernel's log of {host.name}; restart or replace the host"
+    remedy = f"`journalctl --dmesg` on {host.name} shows the kernel's log; restart or replace the host"
     for number in range(wanted):
         subject = Gpu(host.name, number)
         device = next((one for one in gpus["devices"] if one["path"] == f"/dev/nvidia{number}"), None)
@@ -165,7 +165,7 @@ def _fabric(host: KnownHost, nics: Mapping[str, Mapping[str, str]], fabric: spec
         return
     ports = {name: nic for name, nic in nics.items() if nic["kind"] == "rdma"}
     active = {name: nic for name, nic in ports.items() if RDMA_ACTIVE in nic["state"]}
-    remedy = f"look at `ibstat` or `rdma link` on {host.name}; restart or replace the host"
+    remedy = f"`ibstat` or `rdma link` on {host.name} shows its ports; restart or replace the host"
     for name, nic in sorted(ports.items()):
         if name not in active:
             yield drift(Code.NIC, Port(host.name, name), "the port is not active", remedy=remedy, desired="ACTIVE", actual=nic["state"])
@@ -188,6 +188,6 @@ def _fabric(host: KnownHost, nics: Mapping[str, Mapping[str, str]], fabric: spec
 
 
 def rate_gbps(text: str) -> float:
-    """Read a rate as the kernel writes it (`400 Gb/sec (4X NDR)`); 0 when it says none."""
+    """Read a rate as the kernel writes it (`400 Gb/sec (4X NDR)`); 0 when it gives none."""
     matched = re.match(r"([\d.]+) Gb/sec", text)
     return float(matched.group(1)) if matched else 0.0

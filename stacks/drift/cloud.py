@@ -67,7 +67,7 @@ def left_out(world: Iterable[Step]) -> tuple[Unchecked, ...]:
 
 
 def unread(errors: Mapping[str, str]) -> tuple[Unchecked, ...]:
-    """Name the resources that could not be looked at.
+    """Name the resources that could not be inspected.
 
     Args:
         errors: URN → reason.
@@ -78,7 +78,7 @@ def unread(errors: Mapping[str, str]) -> tuple[Unchecked, ...]:
     found = []
     for why, names in by_reason.items():
         shown_names = names if len(names) <= SHOWN_PROPERTIES else [f"{len(names)} resources"]
-        found += [Unchecked(Layer.CLOUD, name, f"it could not be looked at: {why}") for name in shown_names]
+        found += [Unchecked(Layer.CLOUD, name, f"it could not be inspected: {why}") for name in shown_names]
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""One check of a stack: ask the engine and the hosts at the same time, compare layer by layer, and let no layer's failure hide another."""
+"""One check of a stack: query the engine and the hosts at the same time, compare layer by layer, and report each layer whatever happens to the others."""
 
 import dataclasses
 import datetime as dt
@@ -24,15 +24,15 @@ ON_HOSTS = frozenset({Layer.HOSTS, Layer.SCHEDULER, Layer.VERSIONS, Layer.CAPABI
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Checked:
-    """A report, and what somebody who wants to put things right has to know beside it."""
+    """A report, and what `drift fix` needs beside it."""
 
     report: Report
     known: record.Known | None
-    """With the hosts that come and go and were looked at. None: the stack's record could not be read."""
+    """With the elastic hosts that were inspected. None: the stack's record could not be read."""
     answers: Mapping[str, Mapping[str, str]]
-    """What the scheduler answered; empty when it wasn't asked or said nothing."""
+    """The scheduler's answers; empty when it was not asked or did not answer."""
     controller: str = ""
-    """Whom it answered: the host on which it can be told something; empty when nobody got an answer."""
+    """The host that got the answers, on which scontrol works; empty when no host got any."""
 
 
 def detect(
@@ -48,7 +48,7 @@ def detect(
     Args:
         acceptance: judge the last acceptance's figures, too.
         folder: the Pulumi project's; this project's when it isn't given.
-        say: told what is being done, for a terminal.
+        say: called with each step, for a terminal.
     """
     begun, moment = time.monotonic(), dt.datetime.now(dt.UTC).replace(microsecond=0)
     say("reading the stack's record")
@@ -59,7 +59,7 @@ def detect(
         failure = hints.with_advice(f"the record of stack {stack_name} could not be read: {why}")
         results = tuple(Result(layer, failure=failure) for layer in LAYERS if layer in layers)
         return Checked(Report(stack_name, "", "", moment, time.monotonic() - begun, results), None, {})
-    say("looking at resources and hosts")
+    say("inspecting resources and hosts")
     with ThreadPoolExecutor(2) as pool:
         from_cloud = pool.submit(_cloud, stack_name, known, folder) if Layer.CLOUD in layers else None
         from_hosts = pool.submit(_hosts, stack_name, known, layers, acceptance) if ON_HOSTS & set(layers) else None
@@ -83,17 +83,17 @@ def _cloud(stack_name: str, known: record.Known, folder: Path | None) -> list[Re
     try:
         asked = program.result().steps
     except EngineFailed as error:
-        # The world was looked at all the same: what is wrong with the program is no reason to hide that.
+        # A broken program is no reason to hide what the world shows.
         unchecked.append(Unchecked(Layer.CLOUD, "changes of the program and the blueprint", f"the preview failed: {error.why}"))
         asked = None
     try:
         seen = world.result()
     except EngineFailed as error:
-        failures.append(f"the resources could not be looked at: {error.why}")
+        failures.append(f"the resources could not be inspected: {error.why}")
         seen = preview.Preview(())
     if seen.error:
         few = "1 resource" if len(seen.unread) == 1 else f"{len(seen.unread) or 'some'} resources"
-        failures.append(f"{few} could not be looked at: {seen.error}")
+        failures.append(f"{few} could not be inspected: {seen.error}")
     findings += cloud.findings(seen.steps, asked, pending=known.pending, recorded=known.resources)
     unchecked += [*cloud.left_out(seen.steps), *cloud.unread(seen.unread)]
     try:
@@ -107,7 +107,7 @@ def _cloud(stack_name: str, known: record.Known, folder: Path | None) -> list[Re
     others = beside.result() if beside else None
     if others is not None:
         findings += attached.findings(others)
-        if others.refused and (is_answered or others.answered):  # else the account says nothing to anybody, which is said already
+        if others.refused and (is_answered or others.answered):  # else one failure about the whole account is enough
             unchecked += attached.unchecked(others)
             failures.append(
                 f"what is attached to the stack's resources could not be listed ({', '.join(others.refused)}): {next(iter(others.refused.values()))}"
@@ -129,7 +129,7 @@ def _hosts(
     seen = facts.without(seen, arriving)
     seconds = time.monotonic() - begun
     if seen.error:
-        return [Result(layer, failure=f"the hosts could not be looked at: {seen.error}", seconds=seconds) for layer in chosen], known.hosts, {}, ""
+        return [Result(layer, failure=f"the hosts could not be inspected: {seen.error}", seconds=seconds) for layer in chosen], known.hosts, {}, ""
     coming = tuple(elastic.unchecked(known, up, arriving))
     judges: dict[Layer, Callable[[], Result]] = {
         Layer.HOSTS: lambda: _hosts_layer(everybody, seen),
@@ -138,7 +138,7 @@ def _hosts(
         Layer.CAPABILITY: lambda: _capability_layer(everybody, seen, acceptance=acceptance),
     }
     judged = [_judged(layer, judges[layer], seconds) for layer in chosen]
-    if failure := up.failure or after.failure:  # what nobody could list may have drifted as well as not
+    if failure := up.failure or after.failure:  # hosts that could not be listed may have drifted
         judged = [one if one.layer is Layer.SCHEDULER else dataclasses.replace(one, failure=_both(one.failure, failure)) for one in judged]
     results = [dataclasses.replace(one, unchecked=(*one.unchecked, *(more for more in coming if more.layer is one.layer))) for one in judged]
     return results, tuple(host for host in everybody.hosts if host not in arriving), answers, seen.teller
@@ -152,8 +152,8 @@ def _judged(layer: Layer, judge: Callable[[], Result], seconds: float) -> Result
     try:
         result = judge()
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        # Facts of a form that nobody foresaw: said of this layer, and the others are shown all the same.
-        return Result(layer, failure=f"what the hosts said could not be understood ({type(error).__name__}: {error})", seconds=seconds)
+        # Facts of an unexpected form fail this layer and no other.
+        return Result(layer, failure=f"the hosts' facts have an unexpected form ({type(error).__name__}: {error})", seconds=seconds)
     return Result(layer, in_order(result.findings), result.unchecked, result.failure, seconds)
 
 
@@ -161,7 +161,7 @@ def _silent(layer: Layer, seen: facts.Seen) -> Iterator[Unchecked]:
     for host in seen.unreachable:
         yield Unchecked(layer, host.name, "the host does not answer")
     for host, reason in seen.failed.items():
-        yield Unchecked(layer, host.name, f"it could not be looked at: {reason}")
+        yield Unchecked(layer, host.name, f"it could not be inspected: {reason}")
 
 
 def _hosts_layer(known: record.Known, seen: facts.Seen) -> Result:

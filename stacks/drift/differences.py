@@ -17,7 +17,7 @@ ABSENT = object()
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield (path, old, new) for each property that differs; `ABSENT` stands for one that isn't there.
+    """Yield (path, old, new) for each property that differs; `ABSENT` is the value of one that is missing.
 
     Lists of records of the same length are compared entry by entry, all other lists as a whole.
     """

@@ -16,26 +16,26 @@ from .slurm import nodes as slurm_nodes
 from .slurm import parse
 
 YOUNG_S = 60.0
-"""A host so young may still be starting its daemons, whatever the scheduler says of it."""
-ELSEWHERE = "its hosts come and go with the work, are made anew each time, and answer with keys that the stack doesn't know"
+"""A younger host may still be starting its daemons, whatever state the scheduler gives it."""
+ELSEWHERE = "its hosts are elastic, are replaced each time, and have SSH host keys that the stack does not know"
 NAMES_SHOWN = 5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listing:
-    """The hosts that are up, or why nobody can list them."""
+    """The hosts that are up, or why they can't be listed."""
 
     hosts: tuple[KnownHost, ...] = ()
     launched_s: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """Incarnation → when it was started, seconds since 1970."""
     passed_over: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Hosts that are there and can't be looked at → why."""
+    """Hosts that run and can't be inspected → why."""
     why: str = ""
-    """Why none of them can be looked at."""
+    """Why none of them can be inspected."""
     failure: str = ""
-    """Why nobody could say which of them are up, though somebody should."""
+    """Why the target, which should know, did not list those that are up."""
     boot_s: float = YOUNG_S
-    """How long a host may take until it is up, where the scheduler doesn't say."""
+    """How long a host may take until it is up, where the scheduler gives no state."""
 
 
 def look(stack_name: str, known: Known) -> Listing:
@@ -48,7 +48,7 @@ def look(stack_name: str, known: Known) -> Listing:
 
 
 def listing(running: RunningNodes, known: Known) -> Listing:
-    """Give what runs as hosts that can be looked at, through the same host as the controllers. Pure."""
+    """Give the running nodes as hosts that can be inspected, through the same host as the controllers. Pure."""
     through = next((host for host in known.hosts if host.role == "control"), None)
     way = {"jump": through.jump, "jump_key": through.jump_key} if through else {}
     hosts = tuple(KnownHost(one.name, one.node_set, "compute", one.address, one.id, one.host_key, **way) for one in running.nodes)
@@ -85,8 +85,8 @@ def on_their_way(before: Listing, after: Listing, answers: Mapping[str, Mapping[
 
     Args:
         before: what was up when the check began.
-        after: what was up when the hosts had been looked at.
-        answers: what the scheduler said meanwhile (`scheduler_facts`); empty: nothing.
+        after: what was up after the hosts were inspected.
+        answers: the scheduler's answers meanwhile (`scheduler_facts`); empty: none.
         moment_s: when the check began, seconds since 1970.
     """
     left = {host.incarnation for host in after.hosts}
@@ -97,14 +97,14 @@ def on_their_way(before: Listing, after: Listing, answers: Mapping[str, Mapping[
         if host.incarnation not in left:
             found[host] = "it went while the check ran"
         elif slurm_nodes.states_of(state) & slurm_nodes.ASLEEP:
-            found[host] = f"it is on its way in or out (Slurm says {state})"
+            found[host] = f"it is starting or stopping (Slurm's state: {state})"
         elif moment_s - before.launched_s.get(host.incarnation, 0.0) < (YOUNG_S if state else max(before.boot_s, YOUNG_S)):
             found[host] = "it has just been started"
     return found
 
 
 def unchecked(known: Known, listing: Listing, arriving: Mapping[KnownHost, str]) -> Iterator[Unchecked]:
-    """Name the hosts that were not looked at, with the reason."""
+    """Name the hosts that were not inspected, with the reason."""
     up = {host.name for host in listing.hosts}
     for group, names in groups(known).items():
         off = [name for name in names if name not in up and name not in listing.passed_over]

@@ -28,13 +28,13 @@ class Seen:
     scheduler: Mapping[str, Any] | None
     """What a controller's host gave of the scheduler; None: nothing."""
     unreachable: Mapping[KnownHost, str]
-    """Host → what was said instead of an answer."""
+    """Host → the error instead of an answer."""
     failed: Mapping[KnownHost, str]
-    """Hosts that answered and could not be looked at, with the reason."""
+    """Hosts that answered and could not be inspected, with the reason."""
     moment_s: float
-    """The middle of the time in which they were looked at, seconds since 1970."""
+    """The middle of the time in which they were inspected, seconds since 1970."""
     error: str = ""
-    """Why nobody could be looked at; empty when somebody could."""
+    """Why no host could be inspected; empty when one could."""
     serving: tuple[str, ...] = ()
     """Controllers that have the mark of the one that serves; none where there is one controller only."""
     teller: str = ""
@@ -57,22 +57,22 @@ def collect(known: Known, *, title: str) -> Seen:
     unreachable = {by_name[failure.host]: failure.message for failure in outcome.failures if failure.unreachable}
     failed = {by_name[failure.host]: f"{failure.task}: {failure.message}" for failure in outcome.failures if not failure.unreachable}
     facts = {host: outcome.by_host[host.name][HOST_TASK] for host in known.hosts if HOST_TASK in outcome.by_host.get(host.name, {})}
-    told = {name: results[SCHEDULER_TASK] for name, results in outcome.by_host.items() if "answers" in results.get(SCHEDULER_TASK, {})}
-    serving = tuple(sorted(name for name, one in told.items() if one.get("serves")))
-    teller = teller_of(told)
+    answers = {name: results[SCHEDULER_TASK] for name, results in outcome.by_host.items() if "answers" in results.get(SCHEDULER_TASK, {})}
+    serving = tuple(sorted(name for name, one in answers.items() if one.get("serves")))
+    teller = teller_of(answers)
     error = outcome.error if not (facts or unreachable or failed) else ""
-    return Seen(facts, told.get(teller), unreachable, failed, (begun + time.time()) / 2, error, serving, teller)
+    return Seen(facts, answers.get(teller), unreachable, failed, (begun + time.time()) / 2, error, serving, teller)
 
 
-def teller_of(told: Mapping[str, Mapping[str, Any]]) -> str:
-    """Choose the controller that is believed about the scheduler, and that is told what to put right in it: the one that serves asks itself, another one may be cut off from it. Pure.
+def teller_of(answers: Mapping[str, Mapping[str, Any]]) -> str:
+    """Choose the controller whose answers count and on which scontrol runs: the one that serves, as another one may be cut off from it. Pure.
 
     Args:
-        told: controller → what it gave of the scheduler.
+        answers: controller → its answers about the scheduler.
     Returns:
         empty where none gave anything.
     """
-    return min(told, key=lambda name: (not told[name].get("serves"), name), default="")
+    return min(answers, key=lambda name: (not answers[name].get("serves"), name), default="")
 
 
 def _homes(known: Known, host: KnownHost) -> dict[str, dict[str, Any]]:

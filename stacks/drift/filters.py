@@ -1,4 +1,4 @@
-"""From everything that a check found to what its report says: what is ignored, what has to be seen again first, what is new. Pure."""
+"""Choose the findings that a report shows: not those that are ignored, below a level, not yet confirmed, or already known. Pure."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def choose(report: Report, choice: Choice, before: history.Run | None) -> Chosen
     whole = dataclasses.replace(report, results=tuple(results), ignored=tuple(ignored), waiting=waiting)
     run = history.as_run(whole, counts, before)
     fresh = frozenset(fingerprint(one) for one in whole.findings if before is None or fingerprint(one) not in before.shown)
-    gone = tuple(told for name, told in (before.shown.items() if before else ()) if name not in run.shown)
+    gone = tuple(place for name, place in (before.shown.items() if before else ()) if name not in run.shown)
     marked = dataclasses.replace(whole, fresh=None if before is None else fresh, gone=gone)
     news = tuple(one for one in marked.findings if fingerprint(one) in fresh)
     return Chosen(_only_fresh(marked, fresh) if choice.since_last else marked, run, news)

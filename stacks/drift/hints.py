@@ -1,4 +1,4 @@
-"""What to do about a check that could not be made, from what the engine or the cloud said. Pure."""
+"""Hints about a check that failed, from the message of the engine or the cloud. Pure."""
 
 import re
 
@@ -18,12 +18,12 @@ ADVICE = (
         "a check takes the right to read all that the stack made (on AWS the policy ReadOnlyAccess, and kms:Decrypt for its keys)",
     ),
 )
-"""Pattern in what was said → what to do."""
+"""Pattern in the message → what to do."""
 
 
-def advice(said: str) -> str:
+def advice(message: str) -> str:
     """Give the advice for a failure; empty when there is none."""
-    return next((what for pattern, what in ADVICE if re.search(pattern, said, re.IGNORECASE)), "")
+    return next((what for pattern, what in ADVICE if re.search(pattern, message, re.IGNORECASE)), "")
 
 
 def with_advice(failure: str) -> str:

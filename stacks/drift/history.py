@@ -58,7 +58,7 @@ def as_run(report: Report, counted: Mapping[str, int], before: Run | None) -> Ru
     shown = {fingerprint(finding): f"{finding.code} {finding.place}" for finding in report.findings}
     layer_names = {fingerprint(finding): str(layer_of(finding)) for finding in (*report.findings, *(one for one, _ in report.waiting))}
     if before:
-        shown |= {name: told for name, told in before.shown.items() if before.layer_of.get(name, "") not in checked}
+        shown |= {name: place for name, place in before.shown.items() if before.layer_of.get(name, "") not in checked}
         layer_names |= {name: layer for name, layer in before.layer_of.items() if layer not in checked}
     return Run(
         moment=report.moment,
@@ -74,7 +74,7 @@ def as_run(report: Report, counted: Mapping[str, int], before: Run | None) -> Ru
 
 
 def read(folder: Path) -> tuple[Run, ...]:
-    """Give earlier runs, the oldest first; lines that can't be read are passed over."""
+    """Give earlier runs, the oldest first; lines that can't be read are skipped."""
     try:
         lines = (folder / FILE).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
@@ -87,7 +87,7 @@ def read(folder: Path) -> tuple[Run, ...]:
 
 
 def add(folder: Path, run: Run) -> None:
-    """Append a run and let go of the oldest ones."""
+    """Append a run and drop the oldest ones."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / FILE).open("a+", encoding="utf-8") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""The ignore file: findings that somebody has looked at and lets stand, each with a reason and an end. Pure but for reading the file."""
+"""The ignore file: findings that are accepted, each with a reason and a last day. Pure but for reading the file."""
 
 import dataclasses
 import datetime as dt
@@ -20,7 +20,7 @@ from .report import Ignored, drift, texts
 KEYS = {"code", "where", "actual", "reason", "until"}
 EVERYTHING = "*"
 HEAD = """\
-# Drift that is known and let stand. Patterns are those of shells (`*`, `?`, `[a-z]`). An entry without `until` never ends; one that has ended comes
+# Drift that is known and accepted. Patterns are those of shells (`*`, `?`, `[a-z]`). An entry without `until` never ends; one that has ended comes
 # back as a finding, together with what it covered.
 """
 
@@ -47,7 +47,7 @@ class Entry:
 
 
 def _escaped(text: str) -> str:
-    """Let a place stand for itself, though it may hold brackets or stars."""
+    """Escape a place as a pattern: it may hold brackets or stars."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)
 
 
@@ -105,7 +105,7 @@ def _problems(entry: Any) -> Iterable[str]:
             yield message_text.did_you_mean(str(key), KEYS, allowed=f"there is no key {message_text.quoted(str(key))}; allowed are")
     for key in ("code", "where", "reason"):
         if not isinstance(entry.get(key), str) or not entry[key].strip():
-            yield f"`{key}` is missing" + (": say why this may stand" if key == "reason" else "")
+            yield f"`{key}` is missing" + (": write why this is accepted" if key == "reason" else "")
     if isinstance(entry.get("code"), str) and not any(fnmatch.fnmatchcase(code, entry["code"]) for code in Code):
         yield f"no finding has the code {message_text.quoted(entry['code'])}"
     if entry.get("until") is not None and type(entry["until"]) is not dt.date:
@@ -131,7 +131,7 @@ def expired(entries: Iterable[Entry], day: dt.date) -> tuple[Finding, ...]:
             Code.IGNORE_EXPIRED,
             IgnoreEntry(entry.code, entry.where),
             f"the entry ended on {entry.until}: {entry.reason}",
-            remedy="look at it again: put right what it covers, or give it another date in the ignore file",
+            remedy="fix what it covers, or give the entry a later date in the ignore file",
         )
         for entry in entries
         if entry.has_ended(day)

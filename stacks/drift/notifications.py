@@ -1,4 +1,4 @@
-"""Tell somebody: a command that gets the report, or a webhook that takes Slack's JSON. Only what is new is worth a message."""
+"""Notifications: a command that gets the report, or a webhook that takes Slack's JSON. Only news is sent."""
 
 import json
 import os
@@ -19,7 +19,7 @@ SCHEMES = ("http://", "https://")
 
 
 def is_worth(report: Report, news: Sequence[Finding], *, failed_before: frozenset[str]) -> bool:
-    """Say whether there is anything that the last message didn't say: new findings, ones that are gone, a layer that fails anew. Pure."""
+    """Say whether there is news since the last message: new findings, ones that are gone, a layer that fails now. Pure."""
     failed = {str(result.layer) for result in report.failures}
     return bool(news or report.gone or failed - failed_before)
 
@@ -30,7 +30,7 @@ def message(report: Report, news: Sequence[Finding]) -> str:
     lines += [f"• {finding.level} {finding.code} {finding.place}: {finding.what}" for finding in news[:LINES]]
     if len(news) > LINES:
         lines.append(f"… and {len(news) - LINES} more new ones")
-    lines += [f"• gone: {told}" for told in report.gone[:LINES]]
+    lines += [f"• gone: {place}" for place in report.gone[:LINES]]
     lines += [f"• {result.layer} could not be checked: {result.failure.splitlines()[0]}" for result in report.failures]
     return "\n".join(lines)
 
@@ -57,7 +57,7 @@ def post(url: str, report: Report, news: Sequence[Finding]) -> None:
     """Send a message to a webhook, in the JSON that Slack and what is like it take.
 
     Raises:
-        NotDelivered: nobody took it.
+        NotDelivered: the webhook did not accept it.
     """
     if not url.startswith(SCHEMES):
         raise NotDelivered("the webhook's address begins with neither http:// nor https://")

@@ -1,4 +1,4 @@
-"""What the roles say of themselves, for comparisons: their defaults are the one place where such values stand."""
+"""Default variables of the roles: comparisons read values where the roles define them."""
 
 import functools
 from typing import Any

@@ -31,7 +31,7 @@ def _differs(one: Deviation) -> Finding:
     return drift(
         Code.INSTANCE_CHANGED,
         Instance(one.id, one.node, one.attribute),
-        f"the instance has other {one.attribute} than its launch template says",
+        f"the instance has other {one.attribute} than its launch template",
         remedy=f"restore them, or drain the node: `scontrol update nodename={one.node} state=power_down_asap` replaces it",
         desired=one.expected or None,
         recorded=one.expected or None,

@@ -33,12 +33,12 @@ def wanted(cluster: spec.ClusterSpec) -> dict[str, str]:
 def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
     """Compare each host with the profile; what the profile doesn't name is compared among the hosts of a group."""
     asked = wanted(known.cluster)
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for host, of_host in facts.items():
         for name, version in sorted(asked.items()):
             actual = of_host["versions"].get(name)
             if actual is not None and not matches(actual, version):
-                told.add((host.group, name))
+                reported.add((host.group, name))
                 yield drift(
                     Code.VERSION,
                     SoftwareVersion(host.name, name),
@@ -51,18 +51,18 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
     for group in dict.fromkeys(host.group for host in facts):
         members = {host: of_host["versions"] for host, of_host in facts.items() if host.group == group}
         for name in sorted({name for versions in members.values() for name in versions}):
-            if (group, name) not in told:
+            if (group, name) not in reported:
                 everywhere = Counter(of_host["versions"].get(name) for of_host in facts.values())
                 yield from _skew(name, {host: versions.get(name) for host, versions in members.items()}, everywhere)
 
 
 def unchecked(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Unchecked]:
-    """Name what the profile asks for and no host could tell."""
+    """Name the versions that the profile asks for and no host reports."""
     simulated = bool(known.cluster.simulated)
     for name in sorted(wanted(known.cluster)):
         silent = [host for host, of_host in facts.items() if name not in of_host["versions"]]
         if silent:
-            why = "jobs bring it" if name in JOBS_BRING else "the host doesn't say"
+            why = "jobs bring it" if name in JOBS_BRING else "the host doesn't report it"
             if simulated and name in HARDWARE_ONLY:
                 why = "simulated hosts don't have it"
             where = "all hosts" if len(silent) == len(facts) else ", ".join(host.name for host in silent)

@@ -180,7 +180,7 @@ def test_a_replacement_is_told_once() -> None:
 def test_resources_that_cannot_be_read_are_named_and_many_of_them_counted() -> None:
     urn = "urn:pulumi:prod::clusterwright::clusterwright:aws:Keys$aws:ec2/keyPair:KeyPair::{}".format
     [one] = cloud.unread({urn("a"): "reading aws:ec2/keyPair:KeyPair (a): api error AccessDenied"})
-    assert (one.where, one.why) == ("aws:ec2/keyPair:KeyPair a", "it could not be looked at: api error AccessDenied")
+    assert (one.where, one.why) == ("aws:ec2/keyPair:KeyPair a", "it could not be inspected: api error AccessDenied")
     [many] = cloud.unread({urn(number): "api error ExpiredToken" for number in range(40)})
     assert many.where == "40 resources"
 

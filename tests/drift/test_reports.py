@@ -175,10 +175,10 @@ def test_the_verdict_names_what_could_not_be_checked_first() -> None:
 
 def test_a_layer_that_was_checked_in_part_shows_what_was_found_and_why_the_rest_was_not() -> None:
     [cloud] = report(finding(code=Code.RESOURCE_GONE), failed=(), layers=(Layer.CLOUD,)).results
-    part = dataclasses.replace(cloud, failure="3 resources could not be looked at")
+    part = dataclasses.replace(cloud, failure="3 resources could not be inspected")
     assert summary.of_layer(part) == "could not be checked in full, 1 finding in what could"
     whole = dataclasses.replace(report(layers=(Layer.CLOUD,)), results=(part,))
     for form in (".txt", ".md", ".html"):
         text = reports.text(form, whole, ())
-        assert "3 resources could not be looked at" in text
+        assert "3 resources could not be inspected" in text
         assert "CW701" in text

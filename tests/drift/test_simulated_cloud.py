@@ -219,7 +219,7 @@ def test_what_may_not_be_read_hides_nothing_else(stack: Standing, cloud: Simulat
     home = "aws:efs/fileSystem:FileSystem home-file-system: file system policy"
     assert (lines(report), status(report)) == (["error CW701 aws:ec2/flowLog:FlowLog flow-log", f"error CW708 {home}"], 1)
     said = only(report).failure
-    assert "1 resource could not be looked at" in said
+    assert "1 resource could not be inspected" in said
     assert "rds:DescribeDBInstances" in said
     assert "the instances under the stack's name could not be listed" in said
     assert "ReadOnlyAccess" in said

@@ -15,7 +15,7 @@ from . import files, kernel, packages, ssh_keys, units, users
 
 NOT_COMPARED = (
     ("content of shared file systems", "it belongs to its users"),
-    ("state of the accounting database", "its tables change with every job; what accounting says is the scheduler's layer"),
+    ("state of the accounting database", "its tables change with every job; the scheduler's layer compares accounting"),
     ("keys in users' homes beside the stack's", "users may add their own"),
 )
 
@@ -49,7 +49,7 @@ def unreachable(host: KnownHost, message: str) -> Finding:
         Code.UNREACHABLE,
         HostPart(host.name, "SSH"),
         "the host does not answer",
-        remedy="look at its console or power; `clusterwright up` starts or rebuilds a host that is gone",
+        remedy="check its console and power; `clusterwright up` starts or rebuilds a host that is gone",
         desired="answers",
         recorded=f"{host.name} at {host.address}",
         actual=lines[-1] if lines else "no answer",

@@ -20,7 +20,7 @@ def findings(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
             yield drift(
                 Code.SYSCTL,
                 Sysctl(host, name),
-                "the kernel has another value than its file says",
+                "the kernel has another value than its file",
                 remedy=f"`sysctl --system` on {host} reads the files again",
                 desired=declared,
                 recorded=declared,

@@ -1,4 +1,4 @@
-"""Reports of a drift check, each form a module with `write(report, ...) -> str`; which one, a file's ending says."""
+"""Reports of a drift check: each form is a module with `write(report, ...) -> str`, and a file's ending selects it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ ENDINGS = {".json": "JSON", ".md": "Markdown", ".xml": "JUnit", ".sarif": "SARIF
 
 
 def write(path: Path, report: Report, runs: Sequence[history.Run], *, show_ignored: bool = False) -> None:
-    """Write a report to a file in the form that its ending says.
+    """Write a report to a file in the form that its ending selects.
 
     Args:
         runs: earlier runs and this one, the oldest first, for forms that show them.

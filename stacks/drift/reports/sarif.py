@@ -50,7 +50,7 @@ def _rule(code: Code) -> dict[str, Any]:
         "name": code.name.title().replace("_", ""),
         "shortDescription": {"text": code.meaning},
         "fullDescription": {"text": f"{code.meaning[0].upper()}{code.meaning[1:]}."},
-        "help": {"text": f"`clusterwright explain {code}` says more, and each finding what to do."},
+        "help": {"text": f"`clusterwright explain {code}` explains it, and each finding names what to do."},
         "defaultConfiguration": {"level": str(code.level)},
         "properties": {"problem.severity": str(code.level), "security-severity": SEVERITIES[code.level], "tags": ["drift"]},
     }

@@ -1,4 +1,4 @@
-"""Words that all forms of a report share. Pure."""
+"""Summaries that all forms of a report share. Pure."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from ..report import Report, Result, texts
 
 
 def verdict(report: Report) -> str:
-    """Say in one line how it stands."""
+    """Give the result in one line."""
     counts = [(report.count(level), level) for level in Level]
     found = ", ".join(f"{count} {level}{'' if count == 1 else 's'}" for count, level in counts if count)
     failed = ", ".join(str(result.layer) for result in report.failures)
@@ -20,7 +20,7 @@ def verdict(report: Report) -> str:
 
 
 def of_layer(result: Result) -> str:
-    """Say in a few words how a layer stands."""
+    """Give a layer's result in a few words."""
     count = len(result.findings)
     found = f"{count} finding{'' if count == 1 else 's'}"
     if result.failure:
@@ -38,7 +38,7 @@ def title(report: Report) -> str:
 
 
 def figures(report: Report) -> Iterator[str]:
-    """Say what stands beside the findings, one thing each."""
+    """Count what the report shows beside the findings."""
     if report.ignored:
         yield f"{len(report.ignored)} ignored"
     if report.waiting:

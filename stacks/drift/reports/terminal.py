@@ -39,16 +39,16 @@ def write(report: Report, *, colour: bool = False, show_ignored: bool = False) -
     return "\n".join(lines) + "\n"
 
 
-def _layer(result: Result, report: Report, paint: message_text.Paint, told: set[str]) -> Iterator[str]:
-    """Write a layer; a reason for which several could not be checked stands with the first of them."""
+def _layer(result: Result, report: Report, paint: message_text.Paint, shown: set[str]) -> Iterator[str]:
+    """Write a layer; of several with one reason for failing, the first shows it."""
     yield ""
     yield f"{paint(str(result.layer).capitalize(), 'bold')}: {summary.of_layer(result)}"
-    if result.failure and result.failure in told:
+    if result.failure and result.failure in shown:
         yield "  for the same reason"
     else:
         for line in result.failure.splitlines():
             yield f"  {paint(message_text.printable(line), 'red')}"
-    told.add(result.failure)
+    shown.add(result.failure)
     for finding in result.findings:
         yield from _finding(finding, paint, is_new=report.fresh is not None and fingerprint(finding) in report.fresh)
 

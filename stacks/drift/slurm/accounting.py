@@ -22,7 +22,7 @@ NO_LIMITS = {"fairshare": "1", "grptres": "", "grpjobs": "", "maxtres": "", "max
 NO_QOS_LIMITS = {"priority": "0", "maxwall": "", "maxtrespu": "", "maxjobspu": "", "preempt": "", "flags": "", "grptres": ""}
 ACCOUNT_FIELDS = frozenset({"parentname", "fairshare", "grptres", "grpjobs", "qos", "defaultqos"})
 QOS_FIELDS = frozenset({"priority", "maxwall", "maxtrespu", "maxjobspu", "preempt"})
-"""What the role `accounting` sets of an account and of a QOS, in Slurm's words; a blueprint can say nothing of the others."""
+"""What the role `accounting` sets of an account and of a QOS, in Slurm's words; a blueprint sets no others."""
 ACCOUNT_RESOURCES = frozenset({"gres/gpu", "node"})
 ADMINISTRATOR, NO_RIGHTS = "Administrator", "None"
 NOT_SET = "no limit"
@@ -69,7 +69,7 @@ def _members(rows: list[dict[str, str]], cluster: spec.ClusterSpec) -> Iterator[
     present = {(row["account"], row["user"]) for row in rows if row["user"] and row["account"] != BUILT_IN_ACCOUNT}
     accounts = {row["account"] for row in rows}
     for account, user in sorted(wanted - present):
-        if account in accounts:  # of an account that is gone, that is said once
+        if account in accounts:  # an account that is gone is one finding
             what = "the user has lost the account: jobs are refused"
             yield drift(Code.MEMBER_MISSING, Membership(account, user), what, remedy=UP, desired="member", recorded="member")
     for account, user in sorted(present - wanted):

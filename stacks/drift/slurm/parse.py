@@ -44,7 +44,7 @@ def parse_conf(text: str) -> Conf:
         else:
             key, _, value = line.partition("=")
             name = key.strip()
-            value = value.strip().partition("(")[0] if name == "SlurmctldHost" else value.strip()  # its address is left out in what the controller says, too
+            value = value.strip().partition("(")[0] if name == "SlurmctldHost" else value.strip()  # the controller shows no address, either
             parameters[name] = f"{parameters[name]},{value}" if name in parameters else value
     return Conf(parameters, nodes, partitions)
 
@@ -118,6 +118,6 @@ ADDED_TO = frozenset({"AccountingStorageTRES", "GresTypes"})
 """Lists to which Slurm adds entries of its own."""
 
 RUNTIME_DEFAULTS = {"SlurmctldDebug": "info", "DebugFlags": "(null)"}
-"""Parameters that scontrol can set while the controller runs, and what they are where slurm.conf says nothing."""
+"""Parameters that scontrol can set while the controller runs, and what they are where slurm.conf names none."""
 NOT_SHOWN = frozenset({"Include"})
 """Lines of slurm.conf that are no parameters of the controller."""
