@@ -1,16 +1,17 @@
-"""Every half minute: compare what Slurm thinks with what the cloud has, and mend one step's worth of it.
+"""Every 30 seconds: compare Slurm with the cloud, and decide the next steps where they differ.
 
-What a person did stays: nodes that somebody drained, took down or put under maintenance are not touched, whatever becomes of their instances. But one that is switched off has none.
+Nodes that a person drained, took down or put under maintenance are left alone, whatever happens to their instances. A node that is switched off has no instance, whoever switched it off.
 """
 
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from ..memory import Hold, Launch, Memory, whole
+from ..memory import Launch, Memory, whole
 from ..model import OURS, Cloud, Instance, Life, Node, Slurm
 from ..table import NodeSet, Table
 from . import holds, leases, pools
-from .judge import Act, Case, Verdict, judge
+from .cases import Judged, as_told, by_node, judge_all
+from .judge import Act
 from .resume import Request, Wanted, resume
 from .steps import (
     Ask,
@@ -32,28 +33,20 @@ from .steps import (
 ORPHAN_AFTER_S = 90.0
 """An instance that no node wants is ended when it is older than this: younger ones may be on their way."""
 FORGET_TERMINATED_AFTER_S = 300.0
-REPLACED_AT_ONCE = 0.1
-"""Of the nodes of a set that always run, so many are replaced at a time, but at least one: what they are replaced with may not boot."""
 LOOKS_APART_S = 300.0
 """So long after the last look, nobody has seen whether the time really passed: the program did not run, or the clock was set."""
 HURRY_FOR_S = 150.0
 """So long a job that lost its nodes is told to start at once, again and again: while its processes end, it does not listen (seen with 24.11)."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Judged:
-    case: Case
-    verdict: Verdict
-
-
 def sync(*, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> Decision:
-    """Decide one step of mending."""
+    """Decide the next steps for all node sets."""
     memory = leases.held(holds.forgotten(_only_seen(memory, now), table, now), table, cloud, now)
-    shown, cloud = cloud, _as_told(cloud, memory)
+    shown, cloud = cloud, as_told(cloud, memory)
     owners = table.owners()
-    live, ended = _by_node(cloud, memory)
+    live, ended = by_node(cloud, memory)
     full = pools.full(table, slurm=slurm, cloud=shown, memory=memory)
-    judged = tuple(_judged(table, slurm, memory, live, ended, full, now))
+    judged = tuple(judge_all(table, slurm, memory, live, ended, full, now))
     memory, broken = _counted(judged, memory, now)
     failed = {name: memory.holds[name].reason for name in broken}
     steps: list[Step] = [
@@ -73,7 +66,7 @@ def sync(*, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float
 
 
 def _only_seen(memory: Memory, now: float) -> Memory:
-    """Let only time count against nodes in which they were looked at."""
+    """Count only the time in which this program looked at the nodes: while it did not run, nobody saw whether they came up."""
     unseen = now - memory.looked_at
     if not memory.looked_at or unseen < LOOKS_APART_S:
         return memory
@@ -83,103 +76,7 @@ def _only_seen(memory: Memory, now: float) -> Memory:
     return dataclasses.replace(memory, launches=launches, missing={node: since + unseen for node, since in memory.missing.items()})
 
 
-def _as_told(cloud: Cloud, memory: Memory) -> Cloud:
-    """Take instances that were told to end for ended, whatever the cloud still shows."""
-    instances = []
-    for instance in cloud.instances:
-        is_told = instance.id in memory.terminated
-        instances.append(dataclasses.replace(instance, life=Life.ENDED) if is_told and instance.life is Life.LIVE else instance)
-    return dataclasses.replace(cloud, instances=tuple(instances))
-
-
-def _by_node(cloud: Cloud, memory: Memory) -> tuple[dict[str, Instance], dict[str, Instance]]:
-    """Give each node its live instance, of several the one that was launched for it or else the oldest, and the ended ones of nodes without."""
-    meant = {**memory.lives, **{node: instance for launch in memory.launches for node, instance in launch.instances.items()}}
-    live: dict[str, Instance] = {}
-    for instance in sorted(cloud.instances, key=lambda one: (one.launched_at, one.id)):
-        if not instance.node or instance.life is not Life.LIVE:
-            continue
-        if instance.node not in live or meant.get(instance.node) == instance.id:
-            live[instance.node] = instance
-    ended: dict[str, Instance] = {}
-    for instance in cloud.instances:
-        if instance.life is Life.ENDED and instance.node not in live and (instance.node not in ended or meant.get(instance.node) == instance.id):
-            ended[instance.node] = instance
-    return live, ended
-
-
-def _judged(
-    table: Table, slurm: Slurm, memory: Memory, live: Mapping[str, Instance], ended: Mapping[str, Instance], full: Mapping[str, str], now: float
-) -> Iterator[_Judged]:
-    launches = {node: launch for launch in memory.launches for node in launch.nodes}
-    for node_set in table.node_sets:
-        hold = holds.standing(memory, node_set, now)
-        trial = _trial(node_set, slurm, launches) if hold and holds.is_due(hold, now) else None
-        turn = _turn(node_set, slurm, memory, live, hold)
-        for name in node_set.nodes:
-            node = slurm.nodes.get(name)
-            if node is None:
-                continue
-            launch, last = launches.get(name), ended.get(name)
-            has_ended = _has_ended(last, launch, memory.lives.get(name))
-            case = Case(
-                node,
-                node_set,
-                now,
-                instance=live.get(name),
-                has_ended=has_ended,
-                is_certain=name in memory.lives or bool(launch and launch.instances),
-                ended_because=last.ended_because if last and has_ended else "",
-                launch=launch,
-                hold=hold,
-                is_trial=name == trial,
-                full=full.get(node_set.pool),
-                missing_since=memory.missing.get(name),
-                may_be_replaced=name in turn or not node_set.always_runs(name),
-            )
-            yield _Judged(case, judge(case))
-
-
-def _trial(node_set: NodeSet, slurm: Slurm, launches: Mapping[str, Launch]) -> str | None:
-    """Choose the node that shows whether nodes of the set boot now, unless one is about to show it."""
-    nodes = [slurm.nodes[name] for name in node_set.nodes if name in slurm.nodes]
-    if any(node.is_starting or "power_up" in node.flags or node.name in launches for node in nodes):
-        return None
-    return next((node.name for node in nodes if node.is_off and not node.is_kept and not node.has_jobs), None)
-
-
-def _turn(node_set: NodeSet, slurm: Slurm, memory: Memory, live: Mapping[str, Instance], hold: Hold | None) -> tuple[str, ...]:
-    """Give the nodes that always run whose turn it is to be replaced: the next ones when those before are up, and none after one that did not boot."""
-    if hold:
-        return ()
-    outdated, away = [], 0
-    for name in node_set.nodes[: node_set.minimum]:
-        node = slurm.nodes.get(name)
-        if node is None or node.is_kept:
-            continue
-        if not node.is_up or not node.is_answering or node.is_drained or memory.launch_of(name):
-            away += 1
-        elif name in live and live[name].is_outdated and not node.has_jobs:
-            outdated.append(name)
-    if away and memory.failed_boots.get(node_set.name):
-        return ()
-    return tuple(outdated[: max(0, max(1, int(node_set.minimum * REPLACED_AT_ONCE)) - away)])
-
-
-def _has_ended(instance: Instance | None, launch: Launch | None, lives: str | None) -> bool:
-    """Say whether the node's own instance ended, and not one of an earlier life.
-
-    Args:
-        lives: the instance on which it was seen to run.
-    """
-    if instance is None:
-        return False
-    if launch and launch.instances:
-        return instance.id in launch.instances.values()
-    return launch is not None or lives is None or instance.id == lives
-
-
-def _named(judged: Iterable[_Judged], *acts: Act) -> dict[str, tuple[str, ...]]:
+def _named(judged: Iterable[Judged], *acts: Act) -> dict[str, tuple[str, ...]]:
     """Group the nodes with one of these verdicts by the reason."""
     found: dict[str, list[str]] = {}
     for one in judged:
@@ -188,7 +85,7 @@ def _named(judged: Iterable[_Judged], *acts: Act) -> dict[str, tuple[str, ...]]:
     return {why: tuple(nodes) for why, nodes in found.items()}
 
 
-def _failures(judged: tuple[_Judged, ...], slurm: Slurm) -> Iterator[Step]:
+def _failures(judged: tuple[Judged, ...], slurm: Slurm) -> Iterator[Step]:
     unfit = [one.case for one in judged if one.verdict.act in (Act.FAILED_BOOT, Act.REPLACE) and one.case.instance]
     if unfit and unfit[0].instance:
         yield Keep(unfit[0].instance.id, unfit[0].node.name)
@@ -205,7 +102,7 @@ def _failures(judged: tuple[_Judged, ...], slurm: Slurm) -> Iterator[Step]:
             yield StartNow(jobs)
 
 
-def _others(judged: tuple[_Judged, ...], slurm: Slurm) -> Iterator[Step]:
+def _others(judged: tuple[Judged, ...], slurm: Slurm) -> Iterator[Step]:
     for why, nodes in _named(judged, Act.DRAIN).items():
         yield Drain(nodes, OURS + why)
         jobs = slurm.jobs_on(frozenset(nodes))
@@ -229,7 +126,7 @@ def _hurried(slurm: Slurm, memory: Memory, now: float) -> Iterator[Step]:
         yield StartNow(waiting)
 
 
-def _breaks(failed: Mapping[str, str], judged: tuple[_Judged, ...]) -> Iterator[Step]:
+def _breaks(failed: Mapping[str, str], judged: tuple[Judged, ...]) -> Iterator[Step]:
     """Put what is left of a node set that has just been found broken out of the scheduler's reach."""
     for name, reason in failed.items():
         free = []
@@ -246,7 +143,7 @@ def _breaks(failed: Mapping[str, str], judged: tuple[_Judged, ...]) -> Iterator[
             yield SetDown(tuple(free), reason)
 
 
-def _addresses(judged: tuple[_Judged, ...]) -> Iterator[Step]:
+def _addresses(judged: tuple[Judged, ...]) -> Iterator[Step]:
     """Tell Slurm where starting nodes are."""
     told = []
     for one in judged:
@@ -289,7 +186,7 @@ def _request(nodes: list[str], slurm: Slurm) -> Request:
     return Request((*groups, *([Wanted(tuple(node for node in nodes if node in lost), None)] if lost else [])))
 
 
-def _repeats(judged: tuple[_Judged, ...], over: Collection[str]) -> Iterator[Step]:
+def _repeats(judged: tuple[Judged, ...], over: Collection[str]) -> Iterator[Step]:
     """Ask again, but for pools without room."""
     again = {
         one.case.launch.token: one.case.launch for one in judged if one.verdict.act is Act.REPEAT and one.case.launch and one.case.node_set.pool not in over
@@ -298,7 +195,7 @@ def _repeats(judged: tuple[_Judged, ...], over: Collection[str]) -> Iterator[Ste
         yield Ask(launch, "the cloud's answer was not seen" if launch.ask_until is None else "the cloud gave nothing yet")
 
 
-def _counted(judged: tuple[_Judged, ...], memory: Memory, now: float) -> tuple[Memory, tuple[str, ...]]:
+def _counted(judged: tuple[Judged, ...], memory: Memory, now: float) -> tuple[Memory, tuple[str, ...]]:
     """Count nodes that did not boot, and their launches; one that did ends the row. Also gives the node sets that have just failed too often."""
     for node_set in {one.case.node_set.name: one.case.node_set for one in judged if one.verdict.act is Act.UP}.values():
         memory = holds.booted(memory, node_set)
@@ -326,7 +223,7 @@ def _counted(judged: tuple[_Judged, ...], memory: Memory, now: float) -> tuple[M
     return memory, tuple(broken)
 
 
-def _remembered(judged: tuple[_Judged, ...], memory: Memory, steps: Iterable[Step], now: float) -> Memory:
+def _remembered(judged: tuple[Judged, ...], memory: Memory, steps: Iterable[Step], now: float) -> Memory:
     over = set()
     for one in judged:
         # Slurm calls a node starting before it asks for it: one that is off, or on its way there, is wanted no longer.
