@@ -49,7 +49,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 def _unreachable(access: language.Access, source: Document) -> finding.Finding:
     what = "nobody reaches the hosts from outside of their network, and nobody is inside"
     lacks = "`access.allowed_cidrs` names no network" if access.login_nodes else "without login nodes there is no way to the controllers"
-    why = f"the network is made with the cluster, and {lacks}; whoever stands it up finishes its hosts over SSH, too"
+    why = f"the network is made with the cluster, and {lacks}; whoever provisions it configures its hosts over SSH, too"
     remedy = "write `access: {login_nodes: 1, allowed_cidrs: [203.0.113.7/32]}`, with your own address or the networks of your office or VPN"
     return finding.Finding(finding.Level.NOTE, Code.ACCESS_UNREACHABLE, source.where_key("access"), what, why, remedy)
 

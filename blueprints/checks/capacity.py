@@ -41,7 +41,7 @@ def _identifier(name: str, pool: language.Pool, source: Document) -> Iterator[fi
     if bought.kind in _WITH_ID and bought.id is None:
         # A warning, so that a blueprint can be planned before anything is bought.
         what = f"the pool {name} is bought by {_WITH_ID[bought.kind]}, and nothing says by which"
-        why = "the cloud gives its nodes only to those who name it; until then the pool can be planned, not stood up"
+        why = "the cloud gives its nodes only to those who name it; until then you can plan the pool, not provision it"
         remedy = f"write `capacity: {{kind: {bought.kind}, id: …}}`, with the identifier that the cloud's console shows"
         yield finding.Finding(finding.Level.WARNING, Code.CAPACITY_ID_MISSING, where, what, why, remedy)
     elif bought.kind not in _WITH_ID and bought.id is not None:
@@ -99,8 +99,8 @@ def _time(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Doc
         why = f"the cloud gives them for {least // 60} minutes to {most // _DAY_S} days"
         yield finding.Finding(_ERROR, Code.FLEX_TIME, where, what, why, "write a time within these")
     if pool.range.min:
-        what = f"{pool.range.min} nodes of the pool {name} always stand, and are bought as `flex`"
-        why = "each ends when its time is over, with the job on it, and stands again when the cloud has one to give"
+        what = f"{pool.range.min} nodes of the pool {name} always run, and are bought as `flex`"
+        why = "each ends when its time is over, with the job on it, and starts again when the cloud has one to give"
         where = source.where_key("pools", name, "nodes")
         remedy = f"write `nodes: {{min: 0, max: {pool.range.max}}}`, so that they come for jobs"
         yield finding.Finding(finding.Level.WARNING, Code.FLEX_ALWAYS, where, what, why, remedy)

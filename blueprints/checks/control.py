@@ -23,7 +23,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         yield finding.Finding(_WARNING, Code.CONTROL_IGNORED, where, what, why, "take it out")
     elif control.size != "auto" and control.machine is not None:
         what = "the controllers have a size and a machine"
-        why = "a size stands for a machine; the one that is named counts"
+        why = "a size means a machine; the named machine counts"
         where = source.where("control", "size")
         yield finding.Finding(_WARNING, Code.CONTROL_IGNORED, where, what, why, "keep one of them")
     controllers = cluster.slurm.control if cluster.slurm else None
@@ -61,7 +61,7 @@ def _unread(blueprint: language.Blueprint, target: catalog.Target | None) -> str
 
 
 def _sizes(target: catalog.Target, control: language.Control, nodes: int, architecture: str, source: Document) -> Iterator[finding.Finding]:
-    """Hold the number of Slurm's nodes against the size of what runs it."""
+    """Compare the number of Slurm's nodes with the size of what runs it."""
     where = source.where("control", "size")
     if control.managed and target.managed_slurm_nodes and nodes > max(target.managed_slurm_nodes.values()):
         most = max(target.managed_slurm_nodes.values())

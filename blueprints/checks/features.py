@@ -30,7 +30,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     for key, paths in left_out.items():
         others = f" (here and in {len(paths) - 1} more places)" if len(paths) > 1 else ""
         what = f"`{key}` is not built yet for the target {target.name}{others}"
-        why = "this version leaves it out: the cluster stands without it"
+        why = "this version ignores it and provisions the cluster without it"
         remedy = "take it out, or don't count on it"
         yield finding.Finding(finding.Level.WARNING, Code.FEATURE_NOT_BUILT, source.where_key(*paths[0]), what, why, remedy)
     if meaningless:
@@ -44,9 +44,9 @@ def _software(cluster: spec.ClusterSpec, target: catalog.Target, source: Documen
     profile = cluster.software.profile
     where = source.where("software") if source.at("software") else source.where()
     known = message_text.listed(f"`{name}`" for name in target.built_software)
-    what = f"the software profile `{profile}` is not built yet on the target `{target.name}`: it can be planned, not stood up"
+    what = f"the software profile `{profile}` is not built yet on the target `{target.name}`: you can plan it, not provision it"
     why = f"what this version can install there is {known}"
-    remedy = f"write `targets.{target.name}.software: {target.built_software[0]}` to stand the cluster up, with pools that it is for"
+    remedy = f"write `targets.{target.name}.software: {target.built_software[0]}` to provision the cluster, with pools that the profile is for"
     return finding.Finding(finding.Level.NOTE, Code.SOFTWARE_NOT_BUILT, where, what, why, remedy)
 
 

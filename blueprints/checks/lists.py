@@ -27,7 +27,7 @@ TOLD_AT_MOST = 1_000
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find entries that a list has already: one of the two was probably meant to be another."""
     for path, entry in itertools.islice(_repeated(source), TOLD_AT_MOST):
-        what = f"{message_text.quoted(entry)} stands in this list for the second time"
+        what = f"{message_text.quoted(entry)} is in this list twice"
         why = "it counts once; perhaps another was meant"
         yield finding.Finding(finding.Level.WARNING, Code.LIST_DUPLICATE, source.where(*path), what, why, "take one of them out, or correct it")
 

@@ -28,7 +28,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 
 
 def _machine(name: str, pool: language.Pool, node_set: spec.NodeSet, source: Document, *, is_one_of_several: bool) -> Iterator[finding.Finding]:
-    """Hold the slices against the GPUs of one of a pool's machines."""
+    """Compare the slices with the GPUs of one of a pool's machines."""
     gpus = node_set.hosts.machine.gpus
     accelerator = lookup.accelerator_of(node_set)
     if gpus is None or (accelerator is not None and not accelerator.mig):

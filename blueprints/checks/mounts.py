@@ -45,7 +45,7 @@ def _nested(owners: dict[str, str], source: Document) -> Iterator[finding.Findin
 
 
 def _room(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Hold all mounts together against what a host can be told of before its first boot."""
+    """Compare all mounts together with what a host can be told of before its first boot."""
     target = lookup.target_of(cluster)
     most = target.limits.get("mounts_letters_max") if target else None
     if target is None or most is None:
@@ -59,7 +59,7 @@ def _room(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 
 
 def _scratch(owners: dict[str, str], blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Hold the nodes' own disks against shared file systems, and against homes, which must be the same everywhere."""
+    """Compare the nodes' own disks with shared file systems, and against homes, which must be the same everywhere."""
     for name, pool in blueprint.pools.items():
         if pool.scratch is None:
             continue

@@ -80,23 +80,23 @@ def _zones(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
     zones = blueprint.network.zones
     target = lookup.target_of(cluster)
     if zones and target is not None and target.is_local_zone(zones[0]):
-        what = f"the hosts stand in {zones[0]}, which is a local zone"
+        what = f"the hosts run in {zones[0]}, which is a local zone"
         why = (
             "EFS has mount targets in availability zones only, and of address translation and load balancers some local zones have one, some none "
             '(EFS User Guide, "Creating mount targets"; Local Zones User Guide, "NAT gateways"); this version puts all of them where the hosts are'
         )
-        remedy = "plan with it; to stand it up, name an availability zone, or wait for a version that divides a cluster between the two"
+        remedy = "plan with it; to provision it, name an availability zone, or wait for a version that divides a cluster between the two"
         yield finding.Finding(_WARNING, Code.ZONE_LOCAL, source.where("network", "zones", 0), what, why, remedy)
     has_managed_database = cluster.slurm is not None and cluster.slurm.database.placement == "managed"
     # A Kubernetes service keeps its control plane in several zones by itself.
     has_control_plane = cluster.kubernetes is not None and cluster.kubernetes.control is None
     if len(zones) > 1 and not has_managed_database and not has_control_plane and cluster.controllers < 2:
-        what = f"compute nodes stand in {zones[0]}, and nothing in the other zones"
-        why = "nodes of one cluster stand together for their fabric and their file systems; other zones are for second controllers and databases"
+        what = f"compute nodes run in {zones[0]}, and nothing in the other zones"
+        why = "nodes of one cluster run together for their fabric and their file systems; other zones are for second controllers and databases"
         where = source.where("network", "zones", 1)
         yield finding.Finding(_NOTE, Code.ZONES_UNUSED, where, what, why, f"leave `{zones[0]}` alone in the list")
     if len(zones) == 1 and cluster.controllers > 1:
-        what = f"both controllers stand in {zones[0]}"
+        what = f"both controllers run in {zones[0]}"
         why = "when the zone fails, the second controller fails with the first; it helps against the loss of one host only"
         where = source.where("network", "zones")
         yield finding.Finding(_NOTE, Code.ZONE_SINGLE, where, what, why, "name a second zone if the controllers shall survive the loss of one")

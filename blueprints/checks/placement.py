@@ -17,13 +17,13 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     for name, pool, node_sets in lookup.pools_of(cluster, blueprint):
         if pool.placement == "spread" and (pool.fabric == "required" or any(node_set.fabric for node_set in node_sets)):
             what = f"the pool {name} wants its nodes far apart, and a fast network between them"
-            why = "collectives wait for the slowest link, and nodes that stand far apart have the most hops between them"
+            why = "collectives wait for the slowest link, and nodes far apart have the most hops between them"
             where = source.where("pools", name, "placement")
             remedy = "write `placement: auto`, or `fabric: none` if its jobs don't span nodes"
             yield finding.Finding(_WARNING, Code.PLACEMENT_AGAINST_FABRIC, where, what, why, remedy)
         loose = next((node_set for node_set in node_sets if _is_loose(node_set, cluster)), None)
         if pool.placement == "none" and loose is not None:
-            what = f"the nodes of {name} stand anywhere in their zone, and {loose.fabric.title if loose.fabric else 'a fabric'} joins them"
+            what = f"the nodes of {name} run anywhere in their zone, and {loose.fabric.title if loose.fabric else 'a fabric'} joins them"
             why = "between places far from each other the fabric is slower, and collectives wait for the slowest link"
             where = source.where("pools", name, "placement")
             remedy = "leave `placement` out, which packs nodes that a fabric joins; or write `fabric: none` if jobs don't span nodes"
@@ -45,7 +45,7 @@ def _is_loose(node_set: spec.NodeSet, cluster: spec.ClusterSpec) -> bool:
 def _domains(
     name: str, pool: language.Pool, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document, *, is_shared: bool
 ) -> Iterator[finding.Finding]:
-    """Hold the number of nodes against the domains that they come in: what is bought as a block, comes in whole ones."""
+    """Compare the number of nodes with the domains that they come in: what is bought as a block, comes in whole ones."""
     machine = lookup.machine_of(cluster, node_set.hosts.machine.name)
     nodes = node_set.hosts.count
     if machine is None or not machine.domain_sizes:
@@ -76,20 +76,20 @@ def _groups(name: str, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source
     if node_set.placement == "packed" and machine.compact_nodes is not None and nodes > machine.compact_nodes:
         groups = -(-nodes // machine.compact_nodes)
         what = f"the {nodes} nodes of {node_set.hosts.name} don't fit into one placement"
-        why = f"{machine.compact_nodes} nodes of {machine.name} can stand together; these need {groups} groups, and between groups the network is slower"
+        why = f"{machine.compact_nodes} nodes of {machine.name} fit into one group; these need {groups} groups, and between groups the network is slower"
         remedy = f"make pools of {machine.compact_nodes} nodes at most, or write `placement: none`"
         where = source.where_key("pools", name, "nodes")
         yield finding.Finding(_WARNING, Code.PLACEMENT_TOO_LARGE, where, what, why, remedy)
 
 
 def _spread(name: str, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
-    """Hold the nodes that stand far apart against the most of them that run at one time: those that always stand must fit, and more than fit never start."""
+    """Compare the nodes that stand far apart with the most of them that run at one time: those that always stand must fit, and more than fit never start."""
     target = lookup.target_of(cluster)
     most = target.limits.get("spread_nodes_max") if target else None
     if target is None or most is None or node_set.placement != "spread" or node_set.hosts.count <= most:
         return
     level = finding.Level.ERROR if node_set.always > most else _WARNING
     what = f"of the {node_set.hosts.count} nodes of {node_set.hosts.name}, {most} can run at one time"
-    why = f"they are to stand far apart, and {target.title} lets {most} nodes of such a group run in one zone"
+    why = f"they are to run far apart, and {target.title} lets {most} nodes of such a group run in one zone"
     remedy = f"write {most} nodes at most, or `placement: none`"
     yield finding.Finding(level, Code.PLACEMENT_SPREAD, source.where_key("pools", name, "nodes"), what, why, remedy)

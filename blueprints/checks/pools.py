@@ -29,7 +29,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 
 
 def _size(name: str, pool: language.Pool, node_set: spec.NodeSet, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
-    """Hold what a pool asks of each node against the machine: on a target with machines of its own nothing else heeds it."""
+    """Compare what a pool asks of each node with the machine: on a target with machines of its own nothing else heeds it."""
     machine = node_set.hosts.machine
     if lookup.machine_of(cluster, machine.name) is None:
         return
@@ -43,5 +43,5 @@ def _size(name: str, pool: language.Pool, node_set: spec.NodeSet, cluster: spec.
 
 def _smaller(what: str, where: finding.Position) -> finding.Finding:
     why = "a machine is what it is: jobs that need all that is asked for would never start there"
-    remedy = "ask for what the machine has, or name a larger one; what differs on one target stands under `targets`"
+    remedy = "ask for what the machine has, or name a larger one; write what differs on one target under `targets`"
     return finding.Finding(finding.Level.WARNING, Code.MACHINE_SMALLER, where, what, why, remedy)

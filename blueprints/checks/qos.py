@@ -26,7 +26,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             if lower is None or lower.priority <= entry.priority or name in told:
                 continue
             what = f"{name} stops jobs of {other}, and its priority is lower: {entry.priority} against {lower.priority}"
-            why = "the jobs that were stopped stand before its own in the queue, and take the place back"
+            why = "the stopped jobs come before its own in the queue, and take the place back"
             where = source.where("qos", name, "preempts", number)
             remedy = f"give {name} a priority above {lower.priority}"
             yield finding.Finding(finding.Level.WARNING, Code.PREEMPTION_ORDER, where, what, why, remedy)

@@ -20,7 +20,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         owners.add(owner)
         if owner == _SLURM and pool.taints:
             what = f"the pool {name} has taints, and Slurm has its nodes"
-            why = "taints keep pods away, and Slurm knows no pods; who may use its nodes stands in `partition`"
+            why = "taints keep pods away, and Slurm knows no pods; `partition` says who may use its nodes"
             where = source.where_key("pools", name, "taints")
             yield finding.Finding(_WARNING, Code.KUBERNETES_ONLY, where, what, why, "take them out, or write `scheduler: kubernetes` for the pool")
         elif owner == _KUBERNETES and pool.partition != language.Partition():

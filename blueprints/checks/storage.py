@@ -112,7 +112,7 @@ def _exchanges(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source:
         owner_target = next(name for name in catalog.target_names() if catalog.target(name).bucket_scheme == scheme)
         if lookup.is_bought(cluster) and owner_target != cluster.target:
             what = f"`{exchange.bucket}` is a bucket of another cloud"
-            why = f"a file system exchanges files with buckets of its own cloud, and this one stands on {cluster.target}"
+            why = f"a file system exchanges files with buckets of its own cloud, and this one is on {cluster.target}"
             remedy = f"write the bucket of each cloud under `targets.{owner_target}` and `targets.{cluster.target}`"
             yield finding.Finding(_ERROR, Code.BUCKET_TARGET, where, what, why, remedy)
         if not exchange.import_files and not exchange.export_files:

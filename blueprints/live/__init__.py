@@ -13,7 +13,7 @@ _CHECKS = (availability.check, reservations.check, network.check, quotas.check, 
 
 
 def check(cluster: spec.ClusterSpec, source: document.Document, answers: Answers) -> tuple[finding.Finding, ...]:
-    """Hold a cluster against what the account says.
+    """Compare a cluster with what the account says.
 
     Args:
         cluster: resolved.

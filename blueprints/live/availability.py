@@ -12,7 +12,7 @@ _EFA = "efa"
 
 
 def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
-    """Find a region or zones that the account can't use, and machines that it isn't offered where the hosts stand."""
+    """Find a region or zones that the account can't use, and machines that it isn't offered where the hosts run."""
     if answers.region_state != "enabled":
         is_unknown = answers.region_state == "unknown"
         what = f"{cluster.network.region} is " + ("no region of this account" if is_unknown else "not enabled for this account")
@@ -30,7 +30,7 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
 
 
 def _described(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
-    """Hold what the catalogue says of machines against what the cloud says: interfaces and nodes are declared by the catalogue."""
+    """Compare what the catalogue says of machines with what the cloud says: interfaces and nodes are declared by the catalogue."""
     known = catalog.machines(cluster.target)
     told: set[str] = set()
     for group in cluster.host_groups if answers.knows("machines") else ():
@@ -88,7 +88,7 @@ def _offered(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> I
                 continue
             told.add(name)
             where = _of_group(group, cluster, source)
-            what = f"this account is not offered {name} in {zone}, where the hosts stand"
+            what = f"this account is not offered {name} in {zone}, where the hosts run"
             there = sorted(answers.offered.get(name, ()))
             why = f"it is in {message_text.listed(there)}" if there else f"it is in no zone of {cluster.network.region}"
             remedy = f"zones that have all of the cluster's machines: {', '.join(everywhere)}" if everywhere else "choose another machine or region"
@@ -96,7 +96,7 @@ def _offered(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> I
     elif not everywhere and not given_subnets(cluster):
         what = f"no zone of {cluster.network.region} offers this account all of {', '.join(machines)}"
         by_machine = "; ".join(f"{name}: {', '.join(sorted(answers.offered.get(name, ()))) or 'nowhere'}" for name in machines)
-        why = f"all hosts of a cluster stand in one zone ({by_machine})"
+        why = f"all hosts of a cluster run in one zone ({by_machine})"
         remedy = "choose another region with `network.region`, or other machines"
         yield finding.Finding(_ERROR, Code.MACHINE_NOT_OFFERED, source.where("network", "region"), what, why, remedy)
 

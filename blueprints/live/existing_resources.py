@@ -59,7 +59,7 @@ def _file_system(ident: str, found: FileSystem | None, zone: str | None, cluster
         why = "a file system answers inside of its network, unless somebody joins the two"
         yield _WARNING, what, why, f"write `network: {{existing: {found.network}}}`, or join the two networks"
     elif found.zones is not None and zone is not None and zone not in found.zones:
-        what = f"{ident} has no mount target in {zone}, where the hosts stand"
+        what = f"{ident} has no mount target in {zone}, where the hosts run"
         why = f"its name resolves only in zones that have one ({', '.join(found.zones) or 'none has'})"
         yield _ERROR, what, why, "make one in that zone, or name another zone"
 

@@ -56,7 +56,7 @@ def _subnets(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> I
 
 
 def _faults(cluster: spec.ClusterSpec, wanted: spec.Subnet, found: Subnet, before: Sequence[str]) -> Iterator[tuple[finding.Level, str, str, str]]:
-    """Hold one subnet against what stands in it.
+    """Compare one subnet with what stands in it.
 
     Args:
         before: zones of the subnets before it.

@@ -26,7 +26,7 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
             what = f"the account may have {has:g} {need.unit} of {need.name}, and the cluster can come to need {need.needed}"
             why = f"{need.why}; nodes beyond the quota are refused one by one"
             if least > has:
-                why = f"{least} of them always stand, so that it can't stand up: {need.why}"
+                why = f"{least} of them always run, so that provisioning fails: {need.why}"
             level = _ERROR if least > has else _WARNING
             yield finding.Finding(level, Code.QUOTA_TOO_SMALL, source.where_key("pools"), what, why, _ASK.format(code=need.code))
     yield from _rooms(cluster, source, answers)

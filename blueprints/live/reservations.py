@@ -96,8 +96,8 @@ def _faults(node_set: spec.NodeSet, found: Reservation, zone: str | None, cluste
         what, why = f"{found.id} lies in {found.zone}, and the blueprint names no zone", "nodes that are started elsewhere never get any of it"
         yield _WARNING, what, why, f"write `targets.{cluster.target}.network.zones: [{found.zone}]`"
     elif zone is not None and found.zone != zone:
-        what = f"{found.id} lies in {found.zone}, and the hosts stand in {zone}"
-        why = "nodes of a cluster stand in one zone: a fabric never reaches from one to another, and a reservation only gives nodes where it lies"
+        what = f"{found.id} lies in {found.zone}, and the hosts run in {zone}"
+        why = "nodes of a cluster run in one zone: a fabric never reaches from one to another, and a reservation only gives nodes where it lies"
         yield _ERROR, what, why, f"write `targets.{cluster.target}.network.zones: [{found.zone}]`, or make a cluster of it"
     if found.kind != kind:
         what = f"{found.id} is {_TITLES[found.kind]}, and the pool {node_set.pool} takes it for {_TITLES[kind]}"
@@ -109,7 +109,7 @@ def _faults(node_set: spec.NodeSet, found: Reservation, zone: str | None, cluste
             _WARNING,
             f"{found.id} is {found.state}, and begins at {found.starts}",
             "until then it gives no nodes",
-            "stand the cluster up then, or leave jobs waiting",
+            "provision the cluster then, or leave jobs waiting",
         )
     most = node_set.hosts.count
     if found.total < most:

@@ -69,7 +69,7 @@ def placement(context: Context, name: str, pool: language.Pool, *, capacity: spe
     if not context.target.capacity:
         if pool.placement in (_PACKED, _SPREAD):
             what = f"the nodes of {name} can't be {pool.placement} on the target `{context.target.name}`"
-            why = "the machines there are owned, and stand where they stand"
+            why = "the machines there are owned, and nothing places them"
             context.note(
                 Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="leave it; it counts where the blueprint lands on a cloud"
             )
@@ -77,12 +77,12 @@ def placement(context: Context, name: str, pool: language.Pool, *, capacity: spe
     if pool.placement == "auto":
         return (_GIVEN if brings_own else _PACKED) if uses_fabric else _NONE
     if pool.placement == _PACKED and brings_own:
-        what = f"the nodes of {name} can't be packed: `{capacity.kind}` capacity stands where it was bought"
+        what = f"the nodes of {name} can't be packed: `{capacity.kind}` capacity has its place since it was bought"
         why = "a reservation brings its own placement, and clouds refuse a second one"
         context.error(Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="leave `placement` out")
         return _GIVEN
     if pool.placement == _SPREAD and capacity.kind == "block":
-        what = f"the nodes of {name} can't be far apart: `block` capacity stands close together where it was bought"
+        what = f"the nodes of {name} can't be far apart: `block` capacity runs close together"
         why = "a block brings its own placement, and clouds refuse a second one"
         context.error(Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="leave `placement` out")
         return _GIVEN

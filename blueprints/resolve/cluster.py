@@ -84,20 +84,20 @@ def _check_built(context: Context) -> None:
     target, built = context.target, context.target.built_schedulers
     if not target.is_built:
         position = finding.Position("stack setting clusterwright:target", text=f"clusterwright:target: {target.name}")
-        what = f"the target `{target.name}` is not built yet: it can be planned, not stood up"
+        what = f"the target `{target.name}` is not built yet: you can plan it, not provision it"
         there = message_text.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
         why = f"what is built so far is the target {there}"
-        remedy = f"set clusterwright:target to {there} to stand the cluster up"
+        remedy = f"set clusterwright:target to {there} to provision the cluster"
         context.findings.append(finding.Finding(finding.Level.NOTE, Code.TARGET_NOT_BUILT, position, what, why, remedy))
         return
     wanted = (counts.SLURM, counts.KUBERNETES) if context.blueprint.scheduler == counts.BOTH else (context.blueprint.scheduler,)
     if any(one not in built for one in wanted):
         there = message_text.listed(f"`{one}`" for one in built)
-        what = f"the scheduler `{context.blueprint.scheduler}` is not built yet on the target `{target.name}`: it can be planned, not stood up"
+        what = f"the scheduler `{context.blueprint.scheduler}` is not built yet on the target `{target.name}`: you can plan it, not provision it"
         why = f"what is built so far is {there}"
-        context.note(Code.SCHEDULER_NOT_BUILT, "scheduler", what=what, why=why, remedy=f"write `scheduler: {built[0]}` to stand the cluster up")
+        context.note(Code.SCHEDULER_NOT_BUILT, "scheduler", what=what, why=why, remedy=f"write `scheduler: {built[0]}` to provision the cluster")
     if context.is_cloud and context.blueprint.scheduler != counts.KUBERNETES and counts.slurm_offering(context).is_managed:
-        yet = f"not built yet on the target `{target.name}`: it can be planned, not stood up"
+        yet = f"not built yet on the target `{target.name}`: you can plan it, not provision it"
         why = "this version installs the scheduler on hosts of the cluster"
         context.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=f"the cloud's own Slurm is {yet}", why=why, remedy="take `managed` out")
 
@@ -107,7 +107,7 @@ def _unknown_target(target: str) -> list[finding.Finding]:
         return []
     where = finding.Position("stack setting clusterwright:target", text=f"clusterwright:target: {target}")
     what = f"there is no target {message_text.quoted(target)}"
-    why = "the target is the place where a stack's cluster stands; the stack setting clusterwright:target names it"
+    why = "the target is where a stack's cluster runs; the stack setting clusterwright:target names it"
     remedy = message_text.did_you_mean(target, catalog.target_names(), allowed="targets")
     return [finding.Finding(finding.Level.ERROR, Code.TARGET_UNKNOWN, where, what, why, remedy)]
 

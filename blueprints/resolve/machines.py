@@ -28,7 +28,7 @@ def named(context: Context, name: str, pool: language.Pool) -> tuple[tuple[str, 
     for number, machine in enumerate(pool.machines):
         path = ("pools", name, "machines", number)
         if machine in found:
-            what = f"{message_text.quoted(machine)} stands in `machines` twice"
+            what = f"{message_text.quoted(machine)} is in `machines` twice"
             context.error(Code.MACHINE_CONTRADICTION, *path, what=what, why="each machine has one place in the order of preference", remedy="keep the first")
         found.setdefault(machine, path)
     return tuple(found.items())

@@ -149,7 +149,7 @@ def _note_standing(context: Context) -> None:
     names = [name for name, pool in context.blueprint.pools.items() if pool.is_elastic]
     if not names or context.is_cloud or context.is_rehearsal:
         return
-    what = f"all nodes of {message_text.listed(names)} stand at any time"
+    what = f"all nodes of {message_text.listed(names)} run at any time"
     why = f"hosts of the target `{context.target.name}` are there whether jobs want them or not; nothing grows or shrinks"
     context.note(Code.ELASTIC_IGNORED, "pools", names[0], "nodes", what=what, why=why, remedy="leave it; it counts where the blueprint lands on a cloud")
 

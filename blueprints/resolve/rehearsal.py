@@ -119,7 +119,7 @@ def _check_count(context: Context, name: str, pool: language.Pool, entry: catalo
         return
     what = f"no known machine has {pool.gpus_per_node} {entry.name} GPUs"
     why = f"known are machines with {message_text.listed(entry.per_node)}; on the target `local` it works, as GPUs are simulated there"
-    remedy = "choose one of these counts if the blueprint shall ever stand on real machines"
+    remedy = "choose one of these counts if the blueprint shall ever run on real machines"
     context.warning(Code.GPU_COUNT_UNKNOWN, "pools", name, "gpus_per_node", what=what, why=why, remedy=remedy)
 
 

@@ -102,7 +102,7 @@ def test_what_no_file_says_is_shown_as_the_setting_it_is(tmp_path: pathlib.Path,
         == """\
 stack setting clusterwright:target: error: there is no target `gpc` [CW301]
       | clusterwright:target: gpc
-  why: the target is the place where a stack's cluster stands; the stack setting clusterwright:target names it
+  why: the target is where a stack's cluster runs; the stack setting clusterwright:target names it
   do:  did you mean `gcp`? targets: aws, gcp, local, metal
 
 1 error
