@@ -1,0 +1,33 @@
+"""The picture of the architecture names folders that exist, and leaves none of the main ones out."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from blueprints.project import project_root
+
+PICTURE = project_root() / "docs" / "architecture.svg"
+PACKAGES = ("blueprints", "components", "stacks")
+
+
+def named(picture: Path) -> set[str]:
+    return {name for element in ET.parse(picture).iter() if (name := element.get("data-folder"))}
+
+
+def test_every_folder_in_the_picture_exists() -> None:
+    assert named(PICTURE)
+    assert [name for name in sorted(named(PICTURE)) if not (project_root() / name).is_dir()] == []
+
+
+def test_every_folder_of_the_packages_is_in_the_picture() -> None:
+    folders = {f"{package}/{child.name}" for package in PACKAGES for child in (project_root() / package).iterdir() if (child / "__init__.py").is_file()}
+    assert sorted(folders - named(PICTURE)) == []
+
+
+@pytest.mark.parametrize("page", [*sorted(path.name for path in (project_root() / "docs").glob("*.md")), "../README.md"])
+def test_links_of_the_documents_lead_somewhere(page: str) -> None:
+    path = project_root() / "docs" / page
+    links = re.findall(r"\]\(([^)#\s]+?)(?:#[^)]*)?\)", re.sub(r"`[^`]*`", "", path.read_text()))
+    assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == []
