@@ -11,7 +11,7 @@ from blueprints import hostlist
 
 from . import decide
 from .decide import steps as kinds
-from .decide.resume import Answer, Refusal
+from .decide.answers import Answer, Refusal
 from .memory import Launch, Memory, Store
 from .model import OURS, Cloud, Slurm
 from .table import Table

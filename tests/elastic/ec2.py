@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from components.elastic import act
-from components.elastic.decide.resume import Answer
+from components.elastic.decide.answers import Answer
 from components.elastic.fleets.aws import Aws
 from components.elastic.fleets.aws.inventory import LAUNCH_TAG, NODE_TAG, STACK_TAG
 from components.elastic.fleets.aws.known import Shelf

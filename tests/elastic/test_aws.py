@@ -15,7 +15,7 @@ import pytest
 from components.aws import instances, policies
 from components.discovery import Unanswered
 from components.elastic.act import Unended, Unreachable
-from components.elastic.decide.resume import Answer, Refusal
+from components.elastic.decide.answers import Answer, Refusal
 from components.elastic.fleets.aws import Aws, known
 from components.elastic.fleets.aws.adapter import LAUNCH_AT_ONCE
 from components.elastic.fleets.aws.answers import UNSAID

@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 from components.elastic.decide import Request, Wanted, holds, launched, pools, resume, steps, suspend, sync
-from components.elastic.decide.resume import RETRY_FOR_S, WAITING_SHARE, Answer, Refusal
+from components.elastic.decide.answers import RETRY_FOR_S, Answer, Refusal
+from components.elastic.decide.resume import WAITING_SHARE
 from components.elastic.memory import Launch, Memory
 from components.elastic.model import Cloud, Instance, Life, Slurm
 from components.elastic.table import Table

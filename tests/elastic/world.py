@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from components.elastic import act, decide
-from components.elastic.decide.resume import Answer, Refusal
+from components.elastic.decide.answers import Answer, Refusal
 from components.elastic.memory import Launch, Store
 from components.elastic.model import SLURMS_OWN, Cloud, Instance, Job, Life, Node, Reservation, Slurm
 from components.elastic.table import Table

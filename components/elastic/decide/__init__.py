@@ -1,6 +1,7 @@
 """What to do, from what should be and what is: pure functions, which give steps and what is to be remembered."""
 
-from .resume import Request, Wanted, launched, resume
+from .answers import launched
+from .resume import Request, Wanted, resume
 from .suspend import suspend
 from .sync import sync
 

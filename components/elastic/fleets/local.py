@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..act import Unreachable
-from ..decide.resume import Answer, Refusal
+from ..decide.answers import Answer, Refusal
 from ..memory import Launch
 from ..model import Cloud, Instance, Life
 from ..table import Table

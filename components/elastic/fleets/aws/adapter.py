@@ -15,7 +15,7 @@ import botocore.config
 import botocore.exceptions
 
 from ...act import Unended, Unreachable
-from ...decide.resume import Answer, Refusal
+from ...decide.answers import Answer, Refusal
 from ...memory import PART, Launch
 from ...model import Cloud, Instance, Lease, Life
 from ...table import NodeSet, Table

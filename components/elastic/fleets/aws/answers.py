@@ -5,7 +5,7 @@ from typing import Any
 
 import botocore.exceptions
 
-from ...decide.resume import Answer, Refusal
+from ...decide.answers import Answer, Refusal
 
 CAPACITY_CODES = frozenset(
     {
