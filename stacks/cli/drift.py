@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=[*ACTIONS], default="check", metavar="ACTION", help=described)
     layers = ", ".join(LAYERS)
     parser.add_argument(
-        "--layer", action="append", choices=[str(layer) for layer in LAYERS], metavar="LAYER", help=f"only this layer, several by repeating it ({layers})"
+        "--layer", action="append", choices=[str(layer) for layer in LAYERS], metavar="LAYER", help=f"only this layer; repeat it for several ({layers})"
     )
     parser.add_argument("--acceptance", action="store_true", help="also judge the figures of the last acceptance")
     _report_arguments(parser.add_argument_group("what the report has"))
@@ -58,15 +58,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def _report_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--json", action="store_true", help="print one JSON document (docs/json.md)")
     group.add_argument(
-        "--out", action="append", type=_report_file, default=[], metavar="FILE", help=f"write a report there, too ({', '.join(reports.ENDINGS)})"
+        "--out", action="append", type=_report_file, default=[], metavar="FILE", help=f"also write a report to this file ({', '.join(reports.ENDINGS)})"
     )
-    group.add_argument("--since-last", action="store_true", help="report, and count for the exit status, only what the check before didn't report")
+    group.add_argument("--since-last", action="store_true", help="report, and count for the exit status, only what the previous check didn't report")
     group.add_argument(
         "--at-least",
         choices=[str(level) for level in Level],
         default=str(Level.NOTE),
         metavar="LEVEL",
-        help=f"leave out what matters less ({', '.join(Level)})",
+        help=f"leave out findings of lower levels ({', '.join(Level)})",
     )
     group.add_argument("--confirm", type=_positive, default=1, metavar="N", help="count a finding only when N checks in a row found it (default: 1)")
     group.add_argument("--ignore", type=Path, metavar="FILE", help="the ignore file (default: stacks/Drift.<stack>.yaml)")

@@ -32,7 +32,8 @@ def stack(parser: argparse.ArgumentParser, *, applies: bool = False) -> None:
     Args:
         applies: its settings apply to a blueprint that the command line names, too; otherwise only when somebody names the stack.
     """
-    parser.add_argument("--stack", default=DEFAULT_STACK, action=_Stack, type=_stack_name, help="the stack's name (default: %(default)s)")
+    also = "" if applies else "; its settings apply to a blueprint that you name only when you give this option"
+    parser.add_argument("--stack", default=DEFAULT_STACK, action=_Stack, type=_stack_name, help=f"the stack's name (default: %(default)s){also}")
     parser.set_defaults(applies=applies)
 
 
@@ -128,12 +129,12 @@ def recorded_settings(stack_name: str) -> dict[str, Any]:
     return dict(config)
 
 
-def target(parser: "argparse._ActionsContainer", *, default: str = "the stack's setting") -> None:
+def target(parser: "argparse._ActionsContainer", *, default: str = f"the stack's setting, else {registry.DEFAULT}") -> None:
     parser.add_argument("--target", choices=get_args(TargetName), help=f"where the cluster would run (default: {default})")
 
 
 def what_if(parser: argparse.ArgumentParser) -> None:
-    help_text = "try another value, as if the stack's `set` had it: pools.train.nodes=8 (as often as wanted; nothing is recorded)"
+    help_text = "try another value, as if the stack's `set` had it: pools.train.nodes=8 (repeat it for several; nothing is recorded)"
     parser.add_argument("--set", dest="tried", action="append", type=_tried, metavar="PATH=VALUE", help=help_text)
 
 

@@ -39,9 +39,6 @@ class Run:
     layer_of: Mapping[str, str]
     """Fingerprint → layer."""
 
-    def was_checked(self, layer: str) -> bool:
-        return layer in self.layers and layer not in self.failed
-
 
 def streaks(findings: Iterator[Finding] | tuple[Finding, ...], checked: frozenset[str], before: Run | None) -> dict[str, int]:
     """Count in how many runs in a row each finding was found, this one included. Of layers that this run could not check, the counts stay. Pure."""

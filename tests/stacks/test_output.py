@@ -22,7 +22,7 @@ def run(script: str, *words: str, cwd: pathlib.Path, **environment: str) -> subp
 def test_a_full_disk_is_one_page(tmp_path: pathlib.Path) -> None:
     done = run('exec "$@" >/dev/full', "plan", "starter", cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.startswith("error: the system refused something that this command needs\n  why: No space left on device\n")
+    assert done.stderr.startswith("error: the operating system refused something that this command needs\n  why: No space left on device\n")
     assert "Traceback" not in done.stderr
 
 
@@ -42,7 +42,7 @@ def test_output_that_nobody_takes_is_no_fault(tmp_path: pathlib.Path) -> None:
 def test_a_folder_that_is_gone_is_one_page(tmp_path: pathlib.Path) -> None:
     done = run('mkdir gone && cd gone && rmdir ../gone && exec "$@"', "plan", "mine.yaml", cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.startswith("error: the system refused something that this command needs\n")
+    assert done.stderr.startswith("error: the operating system refused something that this command needs\n")
 
 
 def test_an_empty_name_is_no_blueprint(tmp_path: pathlib.Path) -> None:
