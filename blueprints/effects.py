@@ -285,6 +285,7 @@ FIELDS: Mapping[str, Rule] = _of_both(
         ),
         "storage.*.throughput_mbs_per_tib": _in_place("the file system is rebuilt around its files; it stands still for moments"),
         "storage.*.throughput_mbs": _none(_FOLLOWS),
+        "storage.*.fabric": _none(_FOLLOWS),
         "storage.*.durability": _destroys("a new file system is made, and the old one goes with all files"),
         "storage.*.on_delete": _in_place("what happens at the end; the files stay"),
         "storage.*.backup_days": _in_place("backups from now on"),

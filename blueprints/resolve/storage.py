@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 from .. import catalog, language, message_text, spec
 from ..codes import Code
@@ -18,6 +19,20 @@ GIB_PER_TIB = 1024
 def resolve(context: Context) -> tuple[spec.FileSystem, ...]:
     """Resolve every file system of the blueprint, in its order."""
     return tuple(_file_system(context, name, asked) for name, asked in context.blueprint.storage.items())
+
+
+def over_fabric(file_systems: Sequence[spec.FileSystem], node_sets: Sequence[spec.NodeSet], *, target: str) -> tuple[spec.FileSystem, ...]:
+    """Decide which file systems the nodes reach over their fabric: those of a class and a size that the target offers with it."""
+    fabric = next((node_set.fabric.name for node_set in node_sets if node_set.fabric), "")
+    return tuple(dataclasses.replace(one, fabric=fabric) if fabric and _takes_fabric(one, target) else one for one in file_systems)
+
+
+def _takes_fabric(wanted: spec.FileSystem, target: str) -> bool:
+    if not wanted.storage_class or not wanted.size_gib:
+        return False
+    tiers = catalog.storage_class(target, wanted.storage_class).tiers
+    step = next((tier.fabric_step_gib for tier in tiers if tier.mbs_per_tib == wanted.throughput_mbs_per_tib), None)
+    return bool(step) and int(wanted.size_gib) % (step or 1) == 0
 
 
 def _file_system(context: Context, name: str, asked: language.Storage) -> spec.FileSystem:

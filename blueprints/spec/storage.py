@@ -30,6 +30,8 @@ class FileSystem:
     throughput_mbs_per_tib: int | None = None
     throughput_mbs: float | None = None
     """All of it together, MB/s (powers of 1000), as the cloud states it; None when no source tells."""
+    fabric: str = ""
+    """The fabric over which nodes reach it (`efa`); empty: they reach it over Ethernet."""
     durability: str = "persistent"
     on_delete: str = "keep"
     backup_days: int = 0

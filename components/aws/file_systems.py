@@ -30,7 +30,6 @@ def provision(
     wanted: Sequence[spec.FileSystem],
     place: storage.Place,
     *,
-    fabric: Sequence[str],
     exporter: pulumi.Output[str] | None,
     after: pulumi.Resource,
     opts: pulumi.ResourceOptions,
@@ -38,7 +37,6 @@ def provision(
     """Create the file systems and their backups.
 
     Args:
-        fabric: names of those that hosts reach over EFA.
         exporter: address of the controller that exports disks; None: there is no controller.
         after: the resource that stands for file systems which exist already.
     """
@@ -53,8 +51,7 @@ def provision(
                 nfs = storage.Nfs(one.name, _nfs(one, place), opts=opts)
                 mount, arn = nfs.mount, nfs.arn
             case "lustre":
-                args = storage.LustreArgs(place, file_system=one, uses_fabric=one.name in fabric)
-                mount = storage.Lustre(one.name, args, opts=opts).mount
+                mount = storage.Lustre(one.name, storage.LustreArgs(place, file_system=one), opts=opts).mount
             case "object":
                 bucket = storage.Bucket(one.name, storage.BucketArgs(place, file_system=one), opts=opts)
                 buckets.append(bucket.arn)

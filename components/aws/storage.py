@@ -108,7 +108,6 @@ class Nfs(pulumi.ComponentResource):
 class LustreArgs:
     place: Place
     file_system: spec.FileSystem
-    uses_fabric: bool
 
 
 class Lustre(pulumi.ComponentResource):
@@ -131,7 +130,7 @@ class Lustre(pulumi.ComponentResource):
             subnet_ids=args.place.subnet,
             security_group_ids=[args.place.security_group],
             kms_key_id=wanted.key,
-            efa_enabled=True if args.uses_fabric else None,
+            efa_enabled=True if wanted.fabric else None,
             # The number of metadata servers follows the size. Without this block there is no EFA either.
             metadata_configuration={"mode": "AUTOMATIC"} if lasts else None,
             automatic_backup_retention_days=wanted.backup_days if lasts else None,
@@ -275,15 +274,6 @@ def keeps(wanted: spec.FileSystem) -> bool:
     EFS has no last snapshot that could be asked for, so there `snapshot` means that the file system itself stays: better too much is left than too little.
     """
     return wanted.on_delete == "keep" or (wanted.on_delete == "snapshot" and wanted.kind in ("nfs", "object"))
-
-
-def fabric_reaches(wanted: spec.FileSystem, node_sets: Sequence[spec.NodeSet]) -> bool:
-    """Say whether hosts reach a file system over EFA: where nodes have it, and at a size with which AWS offers it. Pure."""
-    if wanted.kind != "lustre" or not wanted.storage_class or not any(node_set.fabric and node_set.fabric.name == "efa" for node_set in node_sets):
-        return False
-    tiers = catalog.storage_class("aws", wanted.storage_class).tiers
-    step = next((tier.fabric_step_gib for tier in tiers if tier.mbs_per_tib == wanted.throughput_mbs_per_tib), None)
-    return bool(step and wanted.size_gib) and int(wanted.size_gib or 0) % (step or 1) == 0
 
 
 def keeps_network(file_systems: Sequence[spec.FileSystem]) -> bool:

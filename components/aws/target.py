@@ -55,9 +55,7 @@ class Aws:
         provider = aws.Provider("aws", region=cluster.network.region, opts=self._own_opts)
         opts = pulumi.ResourceOptions.merge(self._own_opts, pulumi.ResourceOptions(providers=[provider]))
         named = names(cluster, stack, site.output("owner"))
-        fabric = tuple(one.name for one in cluster.storage if storage.fabric_reaches(one, cluster.node_sets))
-
-        network, security = _network(cluster, named, provider=provider, uses_fabric_storage=bool(fabric), opts=opts)
+        network, security = _network(cluster, named, provider=provider, opts=opts)
         subnets = _controllers_subnets(cluster, network)
         group = cluster.slurm.control if cluster.slurm else None
         addresses = Addresses("addresses", AddressesArgs(named, group=group, subnets=subnets, security_groups=[security.hosts, security.control]), opts=opts)
@@ -76,7 +74,7 @@ class Aws:
         # The mount target is in the zone of the subnet, which in a network that exists already only its owner knows.
         place = dataclasses.replace(place, zone=network.cluster_zone or cluster_folder.zone)
         exporter = addresses.addresses[0] if addresses.addresses else None
-        created = file_systems.provision(cluster.storage, place, fabric=fabric, exporter=exporter, after=cluster_folder.mount.resource, opts=opts)
+        created = file_systems.provision(cluster.storage, place, exporter=exporter, after=cluster_folder.mount.resource, opts=opts)
 
         builder = BuilderArgs(named, region=cluster.network.region, subnet=network.cluster_subnet, security_group=security.hosts, log_days=_log_days(cluster))
         return Foundation(
@@ -100,9 +98,7 @@ def has_balancer(cluster: ClusterSpec) -> bool:
     return cluster.login.load_balancer and cluster.access.count > 0
 
 
-def _network(
-    cluster: ClusterSpec, named: Names, *, provider: aws.Provider, uses_fabric_storage: bool, opts: pulumi.ResourceOptions
-) -> tuple[Network, Security]:
+def _network(cluster: ClusterSpec, named: Names, *, provider: aws.Provider, opts: pulumi.ResourceOptions) -> tuple[Network, Security]:
     keeps = storage.keeps_network(cluster.storage)
     found = zones.look_up(cluster, pulumi.InvokeOptions(provider=provider))
     network = Network("network", NetworkArgs(named, cluster.network, zones=found, keeps=keeps, log_days=_log_days(cluster)), opts=opts)
@@ -115,7 +111,7 @@ def _network(
             login=cluster.login,
             storage=cluster.storage,
             s3_prefix_list=network.s3_prefix_list,
-            uses_fabric_storage=uses_fabric_storage,
+            uses_fabric_storage=any(one.fabric for one in cluster.storage),
             has_balancer=has_balancer(cluster),
             has_state=cluster.controllers > 1,
             has_database=cluster.slurm is not None and cluster.slurm.database.placement == "managed",
