@@ -327,7 +327,7 @@ _LOCAL_ADDRESS = _rolling("the hosts boot again with their new addresses, disks 
 _LOCAL_DECLARED = _in_place("Slurm is told the other number; jobs run on")
 _LOCAL_GPUS = _rolling("device nodes are made at boot: the nodes boot again, disks kept; jobs on them end")
 _LOCAL_UNREAD = "nothing on this machine depends on it"
-_LOCAL_LATER = "this version leaves it out here"
+LEFT_OUT = "this version leaves it out here"
 _LOCAL_MOUNTS = "every host boots again to mount it, disks kept; jobs on them end"
 _DECLARED = ("name", "sockets", "cores_per_socket", "threads_per_core", "memory_mib", "exists")
 _UNDECLARED = ("arch", "network_gbps", "nics", "scratch_gib", "domain_nodes")
@@ -362,15 +362,11 @@ LOCAL: Mapping[str, Rule] = _of_both(
             for field in ("capacity.kind", "capacity.id", "capacity.max_run", "placement", "scratch_mount", "image")
         },
         **{f"node_sets.*.{field}": _none(_LOCAL_UNREAD) for field in ("fabric", "fabric.name", "fabric.nics", "fabric.plugin", "fabric.environment")},
-        **{f"node_sets.*.{field}": _none(_LOCAL_LATER) for field in ("pool_most", "weight", "on_failure", "labels", "taints")},
+        **{f"node_sets.*.{field}": _none(LEFT_OUT) for field in ("on_failure", "labels", "taints")},
         "node_sets.*.health_check": _rolling("what a node has to have is written before it boots: the nodes boot again, disks kept; jobs on them end"),
         "node_sets.*.minimum": _replaces("a pool that becomes elastic or fixed gets other hosts; another minimum alone starts hosts, or lets idle ones go"),
-        **{f"node_sets.*.partition.{field}": _none(_LOCAL_LATER) for field in ("priority", "exclusive", "accounts", "qos")},
-        **{f"login.{field}": _none(_LOCAL_LATER) for field in ("load_balancer", "allowed_cidrs", "ldap_uri", "ldap_base")},
-        **{f"accounts.*.{field}": _none(_LOCAL_LATER) for field in ("parent", "share", "most_gpus", "most_nodes", "most_jobs", "qos")},
-        **{f"slurm.qos.{field}": _none(_LOCAL_LATER) for field in ("+", "-", *(f"*.{name}" for name in _QOS))},
-        **{f"users.*.{field}": _none(_LOCAL_LATER) for field in ("accounts", "admin")},
-        **{field: _none(_LOCAL_LATER) for field in (*_MAINTAINED, "tags", "slurm.run_by", "slurm.product", "slurm.control")},
+        **{f"login.{field}": _none(LEFT_OUT) for field in ("load_balancer", "allowed_cidrs", "ldap_uri", "ldap_base")},
+        **{field: _none(LEFT_OUT) for field in (*_MAINTAINED, "tags", "slurm.run_by", "slurm.product", "slurm.control")},
         "storage.+": _rolling(_LOCAL_MOUNTS),
         "storage.-": _destroys("the folder goes with all files, and every host boots again without it"),
         "storage.*.mount": _rolling(_LOCAL_MOUNTS),

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from blueprints import effects, spec
+from blueprints import catalog, effects, spec
 from blueprints.effects import Effect
-from blueprints.plan import changes
+from blueprints.plan import blueprint_keys, changes
 from tests.blueprints import hand_made
 from tests.blueprints.hand_made import changed
 
@@ -129,6 +129,14 @@ def test_on_this_machine_a_change_costs_what_the_code_does(what: str) -> None:
     """tests/components/local/test_effects.py holds the same table against the resources that the program registers."""
     wanted, effect = LOCAL[what]
     assert dearest(compared(hand_made.local(), wanted)) == effect
+
+
+def test_what_costs_nothing_on_this_machine_because_it_is_left_out_is_not_built_there() -> None:
+    built = catalog.target("local").built_keys
+    left_out = {pattern for pattern, rule in effects.LOCAL.items() if rule.cost.why == effects.LEFT_OUT}
+    keys = {".".join(step for step in blueprint_keys.KEYS[pattern].split(".") if step not in "*+-") for pattern in left_out & blueprint_keys.KEYS.keys()}
+    assert len(keys) > 5
+    assert {key for key in keys if any(f"{key}.".startswith(f"{one}.") for one in built)} == set()
 
 
 def test_nothing_changed_is_no_change() -> None:

@@ -141,8 +141,8 @@ def test_processors_of_two_kinds_have_an_image_each() -> None:
     ("blueprint", "overrides", "said"),
     [
         ("starter", {"network__egress": "none", "network__private_endpoints": True}, "egress: nat"),
-        ("llm-pretraining-kubernetes", {}, "not kubernetes"),
-        ("train-and-serve", {}, "not both"),
+        ("llm-pretraining-kubernetes", {}, "not EKS"),
+        ("train-and-serve", {}, "not Slurm on hosts and EKS"),
     ],
 )
 def test_what_can_not_be_stood_up_is_a_page(blueprint: str, overrides: dict[str, Any], said: str) -> None:
