@@ -468,9 +468,10 @@ def test_nothing_is_started_before_a_lease_begins_or_after_it_ends() -> None:
     assert of(early, steps.PowerUp) == []
     begun = decided(on=on, has=leased(NOW - 1, NOW + 7200), memory=early.memory, now=NOW + 3600)
     assert of(begun, steps.PowerUp)
-    over = decided(on=on, has=leased(NOW - 7200, NOW))
+    over = decided(on=on, has=leased(NOW - 7200, NOW + TAKE_DOWN_S))
     assert "cr-1 is over" in over.memory.holds["train"].reason
     assert of(over, steps.PowerUp) == []
+    assert "train" not in decided(on=on, has=leased(NOW - 7200, NOW + TAKE_DOWN_S + 1)).memory.holds
 
 
 # Scale

@@ -30,6 +30,15 @@ def test_pools_of_one_quota_are_summed_and_each_is_named() -> None:
     assert (need.default, need.to_raise) == (0, True)
 
 
+def test_of_machines_that_replace_each_other_only_the_largest_take_counts() -> None:
+    """The pool never has more nodes than one of them alone may."""
+    half = dataclasses.replace(hand_made.P5, threads_per_core=1)
+    sets = [hand_made.pool(name, 4, machine=machine, capacity=spec.Capacity("on-demand")) for name, machine in (("a", half), ("b", hand_made.P5), ("c", half))]
+    cluster = hand_made.aws(node_sets=tuple(dataclasses.replace(one, pool="sweep", pool_most=4) for one in sets))
+    (need,) = [need for need in quotas.needed(cluster) if need.code == "L-417A185B"]
+    assert (need.needed, need.takers) == (4 * 192, ("b 4 × p5.48xlarge",))
+
+
 @pytest.mark.parametrize(("nodes", "to_raise"), [(5, False), (6, True)], ids=["what a new account has", "one more"])
 def test_it_is_said_whether_a_new_account_has_enough(nodes: int, to_raise: bool) -> None:
     """A new account has 5 standard vCPUs, and one of these machines has 1."""

@@ -150,7 +150,7 @@ OFFICE = ["203.0.113.0/24"]
         ("aws", {}, {"load-balancer": 1, "nat-gateway": 1, "public-ipv4": 1}),
         ("aws", {"access": {"allowed_cidrs": OFFICE}}, {"load-balancer": 1, "nat-gateway": 1, "public-ipv4": 3}),
         ("aws", {"access": {"allowed_cidrs": ["10.0.0.0/8"]}}, {"load-balancer": 1, "nat-gateway": 1, "public-ipv4": 1}),
-        ("aws", {"access": {"allowed_cidrs": OFFICE, "load_balancer": False, "login_nodes": 2}}, {"nat-gateway": 1, "public-ipv4": 3}),
+        ("aws", {"access": {"allowed_cidrs": OFFICE, "load_balancer": False, "login_nodes": 4}}, {"nat-gateway": 1, "public-ipv4": 5}),
         ("aws", {"access": {"allowed_cidrs": OFFICE}, "network": {"existing": "vpc-1", "cidr": "10.0.0.0/16"}}, {"load-balancer": 1}),
         ("gcp", {"access": {"allowed_cidrs": OFFICE}}, {"load-balancer": 1, "nat-gateway": 1, "public-ipv4": 2}),
         ("aws", {"access": {"load_balancer": False}}, {"nat-gateway": 1, "public-ipv4": 1}),

@@ -1,0 +1,195 @@
+"""Lines of production code, each with a mistake that somebody could make there and the tests that must notice it.
+
+A mistake that no test notices is a gap: write the test, not another row. When a line moves or changes, move or change its row.
+"""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mutation:
+    """One mistake.
+
+    Args:
+        file: of the production code.
+        text: what is in the file exactly once.
+        broken: what is in its place then.
+        tests: files or tests that run, as pytest takes them.
+    """
+
+    file: str
+    text: str
+    broken: str
+    tests: tuple[str, ...]
+
+
+MUTATIONS = (
+    # What a cluster should be
+    Mutation("blueprints/hostlist.py", "number == ranges[-1][1] + 1", "number >= ranges[-1][1] + 1", ("tests/blueprints/test_hostlist.py",)),
+    Mutation("blueprints/addresses.py", "32 - (sum(sizes) - 1).bit_length()", "32 - sum(sizes).bit_length()", ("tests/blueprints/resolve/test_network.py",)),
+    Mutation(
+        "blueprints/suppression.py",
+        "return today <= dt.date.fromisoformat(entry.until)",
+        "return today < dt.date.fromisoformat(entry.until)",
+        ("tests/blueprints/test_suppression.py",),
+    ),
+    Mutation("blueprints/plan/estimate.py", "count = min(left, part.count_max)", "count = part.count_max", ("tests/blueprints/plan/test_estimate.py",)),
+    Mutation(
+        "blueprints/plan/quotas.py",
+        "counted = [take for take in takes if not take.pool or take is largest[take.pool]]",
+        "counted = takes",
+        ("tests/blueprints/plan/test_quotas.py",),
+    ),
+    Mutation(
+        "blueprints/resolve/capacity.py",
+        "return (_GIVEN if brings_own else _PACKED) if uses_fabric else _NONE",
+        "return _PACKED if uses_fabric else _NONE",
+        ("tests/blueprints/resolve", "tests/blueprints/test_library.py"),
+    ),
+    Mutation("blueprints/language/merge.py", " and path[-1:] != (WHOLE,)", "", ("tests/blueprints/test_merge.py",)),
+    Mutation(
+        "blueprints/checks/placement.py",
+        "finding.Level.ERROR if node_set.always > most else _WARNING",
+        "_WARNING",
+        ("tests/blueprints/test_broken.py", "tests/blueprints/test_checks.py"),
+    ),
+    Mutation("blueprints/checks/mounts.py", "for length in range(2, len(steps))", "for length in range(3, len(steps))", ("tests/blueprints/test_broken.py",)),
+    Mutation(
+        "blueprints/resolve/control.py",
+        "(max(1, public_subnets) if has_balancer else access.login_nodes)",
+        "max(1, public_subnets)",
+        ("tests/blueprints/resolve/test_control.py",),
+    ),
+    # Nodes that come and go
+    Mutation("components/elastic/decide/judge.py", "if case.hold and not case.is_trial:", "if case.hold:", ("tests/elastic/test_judge.py",)),
+    Mutation(
+        "components/elastic/decide/judge.py",
+        'Verdict(Act.FAIL if is_taken_back else Act.FAILED_BOOT, f"its instance ended',
+        'Verdict(Act.FAILED_BOOT, f"its instance ended',
+        ("tests/elastic/test_judge.py",),
+    ),
+    Mutation(
+        "components/elastic/decide/resume.py",
+        "return () if made or bound.isdisjoint(missing) else missing",
+        "return () if bound.isdisjoint(missing) else missing",
+        ("tests/elastic/test_resume.py",),
+    ),
+    Mutation(
+        "components/elastic/decide/sync.py",
+        "return tuple(outdated[: max(0, max(1, int(node_set.minimum * REPLACED_AT_ONCE)) - away)])",
+        "return tuple(outdated)",
+        ("tests/elastic/test_sync.py",),
+    ),
+    Mutation(
+        "components/elastic/decide/holds.py",
+        "min(CAPACITY_HOLD_S * 2 ** (times - 1), LONGEST_HOLD_S)",
+        "CAPACITY_HOLD_S * 2 ** (times - 1)",
+        ("tests/elastic/test_resume.py",),
+    ),
+    Mutation(
+        "components/elastic/decide/leases.py",
+        "elif now >= lease.ends - TAKE_DOWN_S:",
+        "elif now >= lease.ends:",
+        ("tests/elastic/test_sync.py",),
+    ),
+    Mutation(
+        "components/elastic/decide/pools.py",
+        "if added and len(added | self._taken[pool]) > most:",
+        "if added and len(self._taken[pool]) > most:",
+        ("tests/elastic/test_resume.py",),
+    ),
+    Mutation(
+        "components/elastic/decide/suspend.py",
+        "if node is not None and node.is_kept and not spares_kept:",
+        "if node is not None and node.is_kept:",
+        ("tests/elastic/test_resume.py",),
+    ),
+    Mutation("components/elastic/fleets/aws/adapter.py", "is_part = len(live) < len(launch.nodes)", "is_part = False", ("tests/elastic/test_aws.py",)),
+    Mutation(
+        "components/elastic/fleets/aws/adapter.py",
+        '"MinTargetCapacity": count if launch.is_whole else 1',
+        '"MinTargetCapacity": 1',
+        ("tests/elastic/test_aws.py",),
+    ),
+    # Finishing and the provider
+    Mutation("components/finish/group.py", 'f"{incarnation} {read}"', 'f"{name} {read}"', ("tests/components/test_finish.py",)),
+    Mutation(
+        "components/finish/acceptance.py",
+        '{"ok": True, "checks": UNKNOWN, "seconds": UNKNOWN}',
+        '{"ok": UNKNOWN, "checks": UNKNOWN, "seconds": UNKNOWN}',
+        ("tests/components/test_finish.py",),
+    ),
+    Mutation(
+        "components/provider/servicer.py",
+        '{**dict(kind.expected(typed(kind, news))), "complete": True}.items()',
+        "dict(kind.expected(typed(kind, news))).items()",
+        ("tests/components/test_servicer.py",),
+    ),
+    # This machine
+    Mutation("components/local/pool.py", "elif seen.boot != boot:", "elif False:", ("tests/components/local/test_plan.py",)),
+    Mutation(
+        "components/local/machine/network.py",
+        '("-s", cidr, "!", "-d", cidr, "-j", "MASQUERADE")',
+        '("-s", cidr, "-j", "MASQUERADE")',
+        ("tests/components/local/test_network.py",),
+    ),
+    # AWS
+    Mutation("components/aws/names.py", "{**dict(self.user_tags), **own,", "{**own, **dict(self.user_tags),", ("tests/components/aws/test_names.py",)),
+    Mutation("components/aws/storage.py", 'wanted.kind in ("nfs", "object")', 'wanted.kind in ("object",)', ("tests/components/aws/test_storage.py",)),
+    Mutation(
+        "components/aws/nodes.py", "return not ours", "return not lasting", ("tests/components/aws/test_hosts.py", "tests/components/aws/test_compute.py")
+    ),
+    Mutation("components/aws/template.py", '"http_put_response_hop_limit": 1,', '"http_put_response_hop_limit": 2,', ("tests/components/aws/test_compute.py",)),
+    Mutation(
+        "components/aws/security.py",
+        "ingress = self._from_outside() if self.balancer is None else",
+        "ingress = self._from_outside() if self.balancer is not None else",
+        ("tests/components/aws/test_network.py",),
+    ),
+    Mutation(
+        "components/aws/adopt.py",
+        "wanted.items() <= tags.items() and KEPT_TAG not in tags",
+        "wanted.items() <= tags.items()",
+        ("tests/components/aws/test_adopt.py",),
+    ),
+    Mutation(
+        "components/aws/removal.py",
+        'if one["type"] == CONTROLLER and _part(one) == CONTROL]',
+        'if one["type"] == CONTROLLER]',
+        ("tests/components/aws/test_removal.py",),
+    ),
+    # Stacks
+    Mutation(
+        "stacks/engine/locks.py", 'if lock["hostname"] != socket.gethostname() or _is_alive(lock):', "if _is_alive(lock):", ("tests/stacks/test_lock.py",)
+    ),
+    Mutation(
+        "stacks/engine/deployment.py",
+        'if one["type"] == kind and one.get("id") and not one.get("pendingReplacement")',
+        'if one["type"] == kind and one.get("id")',
+        ("tests/stacks/test_recovery.py",),
+    ),
+    Mutation(
+        "stacks/drift/ignore.py",
+        "return self.until is not None and self.until < day",
+        "return self.until is not None and self.until <= day",
+        ("tests/drift/test_filters.py",),
+    ),
+    Mutation("stacks/drift/fix.py", "(busy is None or step.host in busy)", "(busy is not None and step.host in busy)", ("tests/drift/test_fix.py",)),
+    Mutation("stacks/drift/slurm/nodes.py", "if states & ASLEEP or _is_own(live):", "if states & ASLEEP:", ("tests/drift/test_scheduler.py",)),
+    Mutation(
+        "stacks/drift/hosts/files.py",
+        '("mode", "owner", "group") if recorded.get(name)',
+        '("mode", "owner") if recorded.get(name)',
+        ("tests/drift/test_hosts.py",),
+    ),
+    # What runs on hosts
+    Mutation("playbooks/roles/guard/files/guard.py", "least = min(on_bus, driven, files)", "least = min(on_bus, files)", ("tests/playbooks/test_guard.py",)),
+    Mutation(
+        "playbooks/roles/acceptance/files/acceptance/judge.py",
+        "* 2 * (processes - 1) / processes",
+        "* 2 * (processes - 1)",
+        ("tests/playbooks/test_acceptance_judge.py",),
+    ),
+    Mutation("playbooks/library/fitting_set.py", 'elif module["release"] != kernel:', "elif False:", ("tests/playbooks/test_fitting_set.py",)),
+    Mutation("playbooks/library/slurm_accounting.py", "* 60 + minutes + (seconds > 0))", "* 60 + minutes)", ("tests/playbooks/test_modules.py",)),
+)
