@@ -57,4 +57,4 @@ class Offering:
 
     @property
     def name(self) -> str:
-        return f"{self.target}-{self.scheduler}-{self.run_by}"
+        return f"{self.target}-{self.run_by}"

@@ -73,7 +73,7 @@ def _aws_deletion(program: Program) -> Iterator[tuple[str, ...]]:
 AWS = Offering(
     target="aws",
     scheduler="slurm",
-    run_by="hosts",
+    run_by="slurm_hosts",
     blueprints=(*recorded("aws"), "gb200-nvl72"),
     starter="starter",
     package="aws:",
@@ -119,7 +119,7 @@ def _local_deletion(program: Program) -> Iterator[tuple[str, ...]]:
 HERE = Offering(
     target="local",
     scheduler="slurm",
-    run_by="hosts",
+    run_by="slurm_hosts",
     blueprints=recorded("local"),
     starter="starter",
     package="",

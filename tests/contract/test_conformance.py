@@ -200,8 +200,8 @@ def file_systems(program: Program) -> list[str]:
 # The suite itself
 
 
-def test_every_target_has_its_row() -> None:
-    assert {one.target for one in OFFERINGS} == registry.TARGETS.keys()
+def test_every_offering_has_its_row() -> None:
+    assert {(one.target, one.run_by) for one in OFFERINGS} == {(name, run_by) for name, target in registry.TARGETS.items() for run_by in target.slurm}
 
 
 def altered(program: Program, name: str, **values: Any) -> Program:
