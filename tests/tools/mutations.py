@@ -137,7 +137,10 @@ MUTATIONS = (
     Mutation("components/aws/names.py", "{**dict(self.user_tags), **own,", "{**own, **dict(self.user_tags),", ("tests/components/aws/test_names.py",)),
     Mutation("components/aws/storage.py", 'wanted.kind in ("nfs", "object")', 'wanted.kind in ("object",)', ("tests/components/aws/test_storage.py",)),
     Mutation(
-        "components/aws/nodes.py", "return not ours", "return not lasting", ("tests/components/aws/test_hosts.py", "tests/components/aws/test_compute.py")
+        "components/aws/instances.py",
+        "return instance.owner == owner if instance.owner else instance.template in templates",
+        "return instance.owner == owner or instance.template in templates",
+        ("tests/components/aws/test_discovery.py",),
     ),
     Mutation("components/aws/template.py", '"http_put_response_hop_limit": 1,', '"http_put_response_hop_limit": 2,', ("tests/components/aws/test_compute.py",)),
     Mutation(
