@@ -98,7 +98,9 @@ def _machines(cluster: spec.ClusterSpec, blueprint: language.Blueprint, target: 
 def _small(machine: catalog.Machine, target: catalog.Target, nodes: int, where: finding.Position) -> Iterator[finding.Finding]:
     size = target.control_size(nodes)
     usual = catalog.machines(target.name).get(size.machines.get(machine.arch, "")) if size else None
-    if usual is None or (machine.memory_gib >= usual.memory_gib and machine.vcpus >= usual.vcpus):
+    # The smallest size is for so many nodes: a part of it does for fewer.
+    share = nodes / size.nodes_max if size is target.control_sizes[0] and size.nodes_max else 1
+    if usual is None or (machine.memory_gib >= usual.memory_gib * share and machine.vcpus >= usual.vcpus * share):
         return
     what = f"{machine.name} has {machine.vcpus} processors and {machine.memory_gib:g} GiB of memory, and there can be {nodes} nodes"
     why = (
