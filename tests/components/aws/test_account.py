@@ -232,10 +232,14 @@ def test_a_bucket_that_nobody_has_links_to_nothing(cloud: SimulatedCloud, tmp_pa
 
 
 @pytest.mark.parametrize("source", ["fs-1", "fs-" + "0" * 60])
-def test_a_name_that_nothing_can_have_is_not_there(cloud: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str], source: str) -> None:
+def test_a_name_that_nothing_can_have_is_refused_before_the_account_is_asked(
+    cloud: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str], source: str
+) -> None:
     blueprint = Site(cloud).blueprint()
     blueprint["storage"]["old"]["source"] = source
-    assert of_account(checked(tmp_path, blueprint, capsys, status=EXIT_INVALID)) == [("CW810", "error", "storage.old.source")]
+    said = checked(tmp_path, blueprint, capsys, status=EXIT_INVALID)
+    assert [(one["code"], one["where"]["path"]) for one in said["findings"] if one["level"] == "error"] == [("CW346", "storage.old.source")]
+    assert not cloud.calls()
 
 
 # Who can't ask
