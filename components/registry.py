@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from . import errors
+from .adoption import Account
 from .discovery import Discovery
-from .interrupted import Account
 from .removal import Removal
 
 DEFAULT = "local"
@@ -37,7 +37,7 @@ class Target:
     account: str = ""
     """The package that answers questions about an account, with the modules `session`, `ask`, `lookup` and `pipeline`."""
     adopt: str = ""
-    """The class that finds resources that an interrupted run left unrecorded (`interrupted.Account`)."""
+    """The class that finds resources that an interrupted run left unrecorded (`adoption.Account`)."""
 
     @property
     def sdk(self) -> str:

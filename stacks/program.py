@@ -6,7 +6,7 @@ from pulumi.runtime.config import get_config_env
 from blueprints.finding import Invalid, render
 from blueprints.load import load
 from blueprints.spec import as_record
-from components import lifetime, this_machine
+from components import engine_watch, this_machine
 from components.cluster import Cluster
 
 from . import settings
@@ -18,7 +18,7 @@ def deploy() -> None:
     Raises:
         pulumi.RunError: the blueprint or a setting is not usable; the text is the whole page.
     """
-    lifetime.end_with_engine()
+    engine_watch.end_with_engine()
     stack = pulumi.get_stack()
     try:
         chosen = settings.parse(get_config_env(), stack=stack)

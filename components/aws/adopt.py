@@ -21,7 +21,7 @@ import boto3
 import botocore.config
 import botocore.exceptions
 
-from ..interrupted import ABSENT, Ambiguous, Certainty, Creation, NotAsked, Trace
+from ..adoption import ABSENT, Ambiguous, Certainty, Creation, NotAsked, Trace
 from .names import CLUSTER_TAG, STACK_TAG
 
 KEPT_TAG = "clusterwright:kept"

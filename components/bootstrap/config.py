@@ -45,7 +45,7 @@ class HostConfig:
     clients: str = ""
     """Network that may mount the exported folders."""
     expected: str = ""
-    """What a compute node must have before it takes jobs (`components/expected.py`)."""
+    """What a compute node must have before it takes jobs (`components/node_expectations.py`)."""
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """More variables of /etc/clusterwright/node.env, which only this target has."""
 

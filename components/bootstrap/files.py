@@ -3,7 +3,7 @@
 import base64
 import dataclasses
 
-from ..expected import PLACE as EXPECTED
+from ..node_expectations import PLACE as EXPECTED
 from .config import HostConfig, HostKeys
 
 SETTINGS = "/etc/clusterwright/node.env"

@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from .. import lifetime, memory
+from .. import engine_watch, memory_folders
 
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 MESSAGE_KEYS = ("msg", "stderr", "stdout", "module_stderr", "reason")
@@ -27,15 +27,15 @@ ALIVE_MISSED = 3
 def main() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     os.umask(0o077)
-    memory.clear_orphans()
+    memory_folders.clear_orphans()
     order = json.loads(sys.stdin.readline())
-    folder = memory.make_folder()
+    folder = memory_folders.make_folder()
     ending = threading.RLock()  # a signal may come while its own thread is ending already
 
     def end(status: int) -> None:
         with ending:
             _end_descendants()
-            memory.remove(folder)
+            memory_folders.remove(folder)
             os._exit(status)
 
     def watch() -> None:
@@ -151,7 +151,7 @@ def _emit(**event: Any) -> None:
 def _end_descendants() -> None:
     """Kill every process below this one; orphans were handed to us by the kernel."""
     me = os.getpid()
-    while children := lifetime.children(me):
+    while children := engine_watch.children(me):
         for pid in children:
             for below in (*_all_below(pid), pid):
                 try:
@@ -167,7 +167,7 @@ def _end_descendants() -> None:
 
 def _all_below(pid: int) -> list[int]:
     found = []
-    for child in lifetime.children(pid):
+    for child in engine_watch.children(pid):
         found += [*_all_below(child), child]
     return found
 

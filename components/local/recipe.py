@@ -43,7 +43,7 @@ class HostPoolInputs:
     munge_key: str
     """Base64. Secret."""
     expected: str = ""
-    """What a compute node has to have before it takes jobs (`components/expected.py`)."""
+    """What a compute node has to have before it takes jobs (`components/node_expectations.py`)."""
     host_key: str = ""
     """OpenSSH private key that all hosts of the group answer with; empty: each makes its own. Secret."""
 

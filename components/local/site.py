@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from typing import ClassVar
 
-from .. import memory
+from .. import memory_folders
 from ..provider.kind import UNKNOWN, Kind, Refused, Values, Work
 from .machine import claim, disk, network, sweep
 from .machine.names import STATE_ROOT, StackNames, cache_root
@@ -89,4 +89,4 @@ class Site(Kind[SiteInputs]):
         claim.require(names, outputs.get("token") or "", deleting=True)
         for kept in sweep.sweep(names, wait_until=work.wait_until, say=work.say):
             work.tell(f"{kept} is protected and stays; the next `up` of this stack takes it up again")
-        memory.clear_orphans()
+        memory_folders.clear_orphans()

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 from pulumi.runtime.proto import engine_pb2_grpc, provider_pb2_grpc
 
-from .. import lifetime
+from .. import engine_watch
 from .kinds import kinds
 from .servicer import Servicer
 
@@ -17,7 +17,7 @@ MESSAGE_LIMIT_BYTES = 400 * 1024 * 1024  # the engine's own limit
 
 
 def main() -> None:
-    lifetime.end_with(int(os.environ["CLUSTERWRIGHT_ENGINE_PID"]))
+    engine_watch.end_with(int(os.environ["CLUSTERWRIGHT_ENGINE_PID"]))
     address = next(argument for argument in sys.argv[1:] if not argument.startswith("-"))
     limits = [("grpc.max_receive_message_length", MESSAGE_LIMIT_BYTES), ("grpc.max_send_message_length", MESSAGE_LIMIT_BYTES)]
     engine = engine_pb2_grpc.EngineStub(grpc.insecure_channel(address, options=limits))

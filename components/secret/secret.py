@@ -8,7 +8,7 @@ import subprocess
 import uuid
 from typing import ClassVar
 
-from .. import memory
+from .. import memory_folders
 from ..provider.kind import UNKNOWN, Kind, Refused, Values, Work
 
 MUNGE_KEY_BYTES = 1024  # munged(8): 32 to 1024 bytes
@@ -54,7 +54,7 @@ class Secret(Kind[SecretInputs]):
 
 
 def _ssh_key_pair() -> dict[str, str]:
-    folder = memory.make_folder()
+    folder = memory_folders.make_folder()
     try:
         path = folder / "key"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "clusterwright", "-f", str(path)], check=True, capture_output=True)

@@ -13,7 +13,7 @@ import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from components.interrupted import Certainty, Creation, Trace
+from components.adoption import Certainty, Creation, Trace
 
 Record = Mapping[str, Any]
 """A stack's deployment as the engine exports it."""

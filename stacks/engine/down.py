@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components import memory, registry
+from components import memory_folders, registry
 
 from .. import project
 from ..errors import EngineFailed
@@ -45,7 +45,7 @@ def down(stack: str) -> str:
     swept = [] if is_elsewhere else [removal.sweep(stack, say=print) for removal in removals]
     if not existed and not any(swept):
         return f"there is no stack {stack} here; nothing was deleted"
-    memory.clear_orphans()
+    memory_folders.clear_orphans()
     shutil.rmtree(project.private_folder(stack), ignore_errors=True)
     kept = staying if is_elsewhere else [one for removal in removals for one in removal.kept(stack)]
     return f"stack {stack} is deleted{'' if is_elsewhere else ' from this machine'}" + (f"; protected and kept: {', '.join(kept)}" if kept else "")

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from blueprints.project import project_root
-from components import lifetime
+from components import engine_watch
 
 from . import locks, state
 
@@ -45,7 +45,7 @@ def operate(*words: str, stack: str) -> int:
 
 def _end_orphans() -> None:
     """End the language host of a killed engine. Plugins end by themselves; local hosts, which are orphans here too, keep running."""
-    for pid in lifetime.children(os.getpid()):
+    for pid in engine_watch.children(os.getpid()):
         try:
             if Path(f"/proc/{pid}/comm").read_text().startswith(LANGUAGE_HOST):
                 os.kill(pid, signal.SIGTERM)

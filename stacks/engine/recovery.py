@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from components import registry
-from components.interrupted import ABSENT, AGAIN, Account, Ambiguous, Certainty, Creation, NotAsked, Trace
+from components.adoption import ABSENT, AGAIN, Account, Ambiguous, Certainty, Creation, NotAsked, Trace
 
 from ..errors import Problem
 from . import backend, commands, deployment, preview, state

@@ -13,7 +13,7 @@ import grpc
 from google.protobuf import empty_pb2, struct_pb2
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2, provider_pb2_grpc, status_pb2
 
-from components import lifetime
+from components import engine_watch
 from components.provider import codec
 from components.provider.servicer import Servicer
 from tests.components import notes
@@ -130,7 +130,7 @@ def _server(stack: contextlib.ExitStack) -> tuple[grpc.Server, int]:
 
 def main() -> None:
     """Be the plugin's process, as the project's own is one."""
-    lifetime.end_with(int(os.environ["CLUSTERWRIGHT_ENGINE_PID"]))
+    engine_watch.end_with(int(os.environ["CLUSTERWRIGHT_ENGINE_PID"]))
     address = next(argument for argument in sys.argv[1:] if not argument.startswith("-"))
     engine = engine_pb2_grpc.EngineStub(grpc.insecure_channel(address))
     server = grpc.server(ThreadPoolExecutor(max_workers=8))

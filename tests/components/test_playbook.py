@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from blueprints.project import project_root
-from components import memory
+from components import memory_folders
 from components.finish import playbook
 from components.provider.kind import Stopped, Work
 from tests import processes
@@ -216,7 +216,7 @@ class Running:
 
     @property
     def folder(self) -> Path:
-        (found,) = memory.MEMORY.glob(f"{memory.PREFIX}{self.supervisor}-*")
+        (found,) = memory_folders.MEMORY.glob(f"{memory_folders.PREFIX}{self.supervisor}-*")
         return found
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from blueprints import catalog, load
 from blueprints.facts import Facts
-from components import contract, discovery, interrupted, registry, removal
+from components import adoption, contract, discovery, registry, removal
 from components.cluster import Cluster
 from components.provider.kind import Kind
 from tests.components import registered
@@ -19,7 +19,7 @@ CONTRACTS = [
     *((name, place, contract.SlurmOffering) for name, target in registry.TARGETS.items() for place in target.slurm.values()),
     *((name, target.discovery, discovery.Discovery) for name, target in registry.TARGETS.items()),
     *((name, target.removal, removal.Removal) for name, target in registry.TARGETS.items()),
-    *((name, target.adopt, interrupted.Account) for name, target in registry.TARGETS.items() if target.adopt),
+    *((name, target.adopt, adoption.Account) for name, target in registry.TARGETS.items() if target.adopt),
 ]
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from components import memory
+from components import memory_folders
 from components.elastic.decide import holds
 from tests.elastic.values import node_set, table
 from tests.elastic.world import World
@@ -103,7 +103,7 @@ class Cluster(RuleBasedStateMachine):
 
     @initialize(sizes=st.lists(st.integers(1, 4), min_size=2, max_size=5))
     def begin(self, sizes: list[int]) -> None:
-        self.folder = tempfile.TemporaryDirectory(dir=memory.MEMORY)
+        self.folder = tempfile.TemporaryDirectory(dir=memory_folders.MEMORY)
         self.world = World(self.table, Path(self.folder.name))
         for size in sizes:
             self.world.submit(size)

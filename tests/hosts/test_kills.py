@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from components import memory
+from components import memory_folders
 from components.local.machine import sweep
 from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 
@@ -22,7 +22,7 @@ POINTS = (
 
 def assert_nothing_runs(stack: Deployment) -> None:
     wait_until(lambda: not stack.processes(), awaiting=f"the end of {stack.processes()}", within_s=SOON_S)
-    wait_until(lambda: not memory.orphans(), awaiting="the folder with the secrets to be gone", within_s=SOON_S)
+    wait_until(lambda: not memory_folders.orphans(), awaiting="the folder with the secrets to be gone", within_s=SOON_S)
 
 
 def test_up_goes_on_after_each_kill_and_down_leaves_nothing(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from components.interrupted import ABSENT, AGAIN, Certainty, Trace
+from components.adoption import ABSENT, AGAIN, Certainty, Trace
 from stacks.engine import deployment
 
 PREFIX = "urn:pulumi:dev::clusterwright::"

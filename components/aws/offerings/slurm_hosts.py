@@ -10,7 +10,7 @@ from blueprints.spec import ClusterSpec, HostGroup, NodeSet, Slurm
 
 from ... import contract, host_folders
 from ...bootstrap.config import FstabEntry, HostConfig
-from ...expected import expected
+from ...node_expectations import expected
 from ...provider.resource import OwnResource
 from ...schedulers import keys as secret_keys
 from .. import policies, storage

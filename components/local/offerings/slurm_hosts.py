@@ -8,7 +8,7 @@ import pulumi
 from blueprints.spec import HostGroup, NodeSet, Slurm
 
 from ... import contract, host_folders
-from ...expected import expected
+from ...node_expectations import expected
 from ...provider.resource import OwnResource
 from .. import fleet
 from ..machine.names import STATE_VOLUME

@@ -30,11 +30,11 @@ import pathlib
 import pulumi
 from blueprints import load
 from blueprints.facts import Facts
-from components import contract, lifetime
+from components import contract, engine_watch
 from components.aws.offerings.slurm_hosts import SlurmHosts
 from components.aws.target import Aws
 
-lifetime.end_with_engine()
+engine_watch.end_with_engine()
 settings = json.loads(pathlib.Path("settings.json").read_text())
 spec = load.examine(settings["blueprint"], target="aws", stack=pulumi.get_stack(), facts=Facts(**settings["machine"]), overrides=settings["set"]).spec
 public, secret = pulumi.Output.from_input, pulumi.Output.secret

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from components.adoption import ABSENT, Ambiguous, Certainty, Creation, NotAsked, Trace
 from components.aws import adopt
 from components.aws.adopt import KEPT_TAG, Account
-from components.interrupted import ABSENT, Ambiguous, Certainty, Creation, NotAsked, Trace
 from tests.simcloud.aws.client import REGION, SimulatedCloud
 from tests.simcloud.aws.landscape import TRUST
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from components.adoption import ABSENT, Creation
 from components.aws.adopt import Account
-from components.interrupted import ABSENT, Creation
 from tests.components.aws.standing import Standing
 from tests.processes import wait_until
 from tests.simcloud.aws.client import REGION, SimulatedCloud

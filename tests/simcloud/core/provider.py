@@ -15,7 +15,7 @@ import grpc
 from google.protobuf import empty_pb2, struct_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 
-from components import lifetime
+from components import engine_watch
 from components.provider import codec
 
 from . import typed
@@ -248,7 +248,7 @@ def _kill_engine() -> NoReturn:
 
 def serve(servicer: Callable[[Line], Servicer]) -> None:
     """Serve until the engine that started the plugin ends."""
-    lifetime.end_with(int(os.environ["CLUSTERWRIGHT_ENGINE_PID"]))
+    engine_watch.end_with(int(os.environ["CLUSTERWRIGHT_ENGINE_PID"]))
     address = os.environ.get("CLUSTERWRIGHT_SIMCLOUD")
     if not address:
         sys.exit("CLUSTERWRIGHT_SIMCLOUD is not set: this is the plugin of a simulated cloud, and there is none to ask")

@@ -10,7 +10,7 @@ import signal
 import threading
 from pathlib import Path
 
-from . import memory
+from . import memory_folders
 
 LOOK_FOR_SIBLINGS_S = 1.0
 LANGUAGE_HOST = "pulumi-language"  # as far as the kernel keeps a command's name: 15 letters
@@ -60,7 +60,7 @@ def _watch(engine: int, handle: int) -> None:
             signal.pidfd_send_signal(sibling, signal.SIGTERM)
         except ProcessLookupError:
             continue
-    memory.remove_own()
+    memory_folders.remove_own()
     os._exit(1)
 
 

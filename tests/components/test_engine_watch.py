@@ -12,28 +12,28 @@ from pathlib import Path
 import pytest
 
 from blueprints.project import project_root
-from components import memory
+from components import memory_folders
 from tests import processes
 from tests.processes import Watched
 
 PLUGIN = """
 import os, signal
-from components import lifetime
-lifetime.LOOK_FOR_SIBLINGS_S = float(os.environ["LOOK_EVERY_S"])
-lifetime.end_with(os.getppid())
+from components import engine_watch
+engine_watch.LOOK_FOR_SIBLINGS_S = float(os.environ["LOOK_EVERY_S"])
+engine_watch.end_with(os.getppid())
 signal.pause()
 """
 SECRETIVE = """
 import os, signal
-from components import lifetime, memory
-(memory.make_folder() / "key").write_text("secret")
-lifetime.end_with(os.getppid())
+from components import engine_watch, memory_folders
+(memory_folders.make_folder() / "key").write_text("secret")
+engine_watch.end_with(os.getppid())
 signal.pause()
 """
 PROGRAM = """
 import signal
-from components import lifetime
-lifetime.end_with_engine()
+from components import engine_watch
+engine_watch.end_with_engine()
 signal.pause()
 """
 
@@ -122,17 +122,17 @@ def test_a_plugin_takes_its_folders_in_memory_along(engine: Engine) -> None:
     assert engine.process
     with Watched([plugin]) as ours:
         processes.wait_until(lambda: watches(plugin, engine.process.pid), awaiting="the plugin to watch the engine")  # type: ignore[union-attr]
-        assert [folder.name for folder in memory.MEMORY.glob(f"{memory.PREFIX}{plugin}-*/key")] == ["key"]
+        assert [folder.name for folder in memory_folders.MEMORY.glob(f"{memory_folders.PREFIX}{plugin}-*/key")] == ["key"]
         engine.kill()
         ours.wait_for_end()
-        assert list(memory.MEMORY.glob(f"{memory.PREFIX}{plugin}-*")) == []
+        assert list(memory_folders.MEMORY.glob(f"{memory_folders.PREFIX}{plugin}-*")) == []
 
 
 def test_a_plugin_whose_engine_is_gone_already_ends_at_once() -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
     done = subprocess.run(
-        [sys.executable, "-c", f"from components import lifetime; lifetime.end_with({gone.pid}); import signal; signal.pause()"],
+        [sys.executable, "-c", f"from components import engine_watch; engine_watch.end_with({gone.pid}); import signal; signal.pause()"],
         cwd=project_root(), timeout=processes.WITHIN_S, check=False,
     )  # fmt: skip
     assert done.returncode == 1
@@ -152,7 +152,7 @@ def test_a_program_ends_with_the_engine_of_its_language_host(engine: Engine) -> 
 
 def test_a_program_that_no_language_host_started_is_left_alone() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "from components import lifetime; lifetime.end_with_engine(); import threading; print(threading.active_count())"],
+        [sys.executable, "-c", "from components import engine_watch; engine_watch.end_with_engine(); import threading; print(threading.active_count())"],
         cwd=project_root(), capture_output=True, text=True, timeout=processes.WITHIN_S, check=True,
     )  # fmt: skip
     assert done.stdout == "1\n"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from blueprints import spec
-from components.expected import expected
+from components.node_expectations import expected
 from tests.blueprints import hand_made
 
 ENA, EFA, EFA_ONLY = spec.Nic(0, 0, "ena", 1), spec.Nic(0, 0, "efa", 1), spec.Nic(1, 1, "efa-only", 0)
