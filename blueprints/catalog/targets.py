@@ -91,8 +91,8 @@ class Target:
     cuts_names: bool
     """Names that are too long are cut when things are made, and end in a digest: none is refused."""
     limits: Mapping[str, int]
-    built_schedulers: tuple[str, ...]
-    """The schedulers that this version can stand up here; none: the target is planned only."""
+    built_offerings: tuple[str, ...]
+    """The offerings that this version can provision here; none: the target is planned only."""
     built_software: tuple[str, ...]
     """The software profiles that this version can stand up here; what the playbooks can't install yet is planned only."""
     built_keys: tuple[str, ...]
@@ -116,7 +116,12 @@ class Target:
 
     @property
     def is_built(self) -> bool:
-        return bool(self.built_schedulers)
+        return bool(self.built_offerings)
+
+    @property
+    def built_schedulers(self) -> tuple[str, ...]:
+        """The schedulers that this version can provision here in some way."""
+        return tuple(dict.fromkeys(offering(name).scheduler for name in self.built_offerings))
 
     def control_size(self, nodes: int) -> ControlSize | None:
         """Choose the scheduler's machine for a cluster; None: the target leaves it to the site."""
@@ -168,7 +173,7 @@ def target(name: str) -> Target:
         "managed_slurm_nodes": entry.get("managed_slurm_nodes", {}),
         "subnet_prefix_widest": prefix["widest"],
         "subnet_prefix_narrowest": prefix["narrowest"],
-        "built_schedulers": tuple(built["schedulers"]),
+        "built_offerings": tuple(built["offerings"]),
         "built_software": tuple(built.get("software", ())),
         "built_keys": tuple(built.get("keys", ())),
         "built_values": {key: tuple(values) for key, values in built.get("values", {}).items()},

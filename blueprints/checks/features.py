@@ -16,7 +16,7 @@ from . import lookup
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find keys that differ from their defaults and that nothing reads yet, and those that mean nothing on this target."""
     target = lookup.target_of(cluster)
-    if target is None or not target.is_built or not set(cluster.schedulers) <= set(target.built_schedulers):
+    if target is None or not target.is_built or not {one.run_by for one in (cluster.slurm, cluster.kubernetes) if one} <= set(target.built_offerings):
         return
     if cluster.software.profile not in target.built_software:
         yield _software(cluster, target, source)

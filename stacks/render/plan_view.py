@@ -158,18 +158,22 @@ def _about(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
         yield "monitoring", f"metrics for {cluster.monitoring.retention_days} days" + (", with dashboards" if cluster.monitoring.dashboards else "")
 
 
+def _offered(offering: catalog.Offering) -> str:
+    return offering.title or f"{offering.scheduler.capitalize()} (on hosts of the stack)"
+
+
 def planned_only(cluster: ClusterSpec) -> str:
     """Name what this version provisions when it can't provision this cluster: other targets, or other schedulers on this one; else empty."""
     known = catalog.target(cluster.target)
     if not known.is_built:
         built = message_text.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
         return f"planned only: this version provisions {built}"
-    if all(one in known.built_schedulers for one in cluster.schedulers):
+    if all(one.run_by in known.built_offerings for one in (cluster.slurm, cluster.kubernetes) if one):
         if cluster.software.profile in known.built_software:
             return ""
         profiles = message_text.listed(f"`{name}`" for name in known.built_software)
         return f"planned only: this version provisions software profiles {profiles} on {known.title}"
-    return f"planned only: this version provisions {message_text.listed(name.capitalize() for name in known.built_schedulers)} on {known.title}"
+    return f"planned only: this version provisions {message_text.listed(dict.fromkeys(_offered(catalog.offering(name)) for name in known.built_offerings))} on {known.title}"
 
 
 def _beside(software: Software) -> Iterator[str]:

@@ -203,7 +203,7 @@ def test_a_plan_says_in_its_head_what_this_version_stands_up_and_in_no_finding()
     assert out.splitlines()[1].strip() == "planned only: this version provisions `aws` and `local`"
     assert "CW302" not in err
     assert "planned only" not in run("starter")[1] + run("llm-pretraining", "--target", "aws")[1]
-    assert run("llm-pretraining-kubernetes")[1].splitlines()[1].strip() == "planned only: this version provisions Slurm on this machine"
+    assert run("llm-pretraining-kubernetes")[1].splitlines()[1].strip() == "planned only: this version provisions Slurm (on hosts of the stack) on this machine"
 
 
 def test_one_of_something_is_no_plural() -> None:
@@ -428,6 +428,12 @@ def test_a_record_of_another_form_is_compared_and_said(before: Path) -> None:
     before.write_text(json.dumps(standing))
     assert "form 1" in run("--against", str(before))[1]
     assert "form 1" in document("--against", str(before))["against"]["note"]
+
+
+def test_a_plan_says_that_this_version_provisions_no_service_of_a_cloud_that_runs_slurm() -> None:
+    service = dataclasses.replace(hand_made.slurm(AWS), run_by="pcs", product="AWS PCS", control=None)
+    found = (plan_view.planned_only(AWS), plan_view.planned_only(dataclasses.replace(AWS, slurm=service)))
+    assert found == ("", "planned only: this version provisions Slurm (on hosts of the stack) on AWS")
 
 
 def test_refused_changes_are_marked() -> None:

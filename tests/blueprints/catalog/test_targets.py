@@ -49,6 +49,7 @@ def test_only_slurm_is_built() -> None:
     assert {name: target.built_schedulers for name, target in built.items()} == {"aws": ("slurm",), "local": ("slurm",)}
     for name, target in built.items():
         assert target.built_software
+        assert set(target.built_offerings) <= {one.name for ways in target.offerings.values() for one in ways}
         assert set(target.built_software) <= set(catalog.software_names(name))
 
 
