@@ -145,3 +145,9 @@ def test_a_broken_line_of_the_history_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / history.FILE
     path.write_text("{cut off\n[]\n" + path.read_text() + '{"moment": 5}\n')
     assert history.read(tmp_path) == (run,)
+
+
+def test_an_entry_holds_on_its_last_day() -> None:
+    last = dt.date(2026, 11, 21)
+    entry = ignore.Entry("CW7*", "*", "known", last)
+    assert [entry.has_ended(last + dt.timedelta(days=days)) for days in (-1, 0, 1)] == [False, False, True]

@@ -40,6 +40,7 @@ PLACES = [
     ("/etc/motd", file(), None, "CW722 train-0: /etc/motd"),
     ("/etc/extra", None, file(), "CW723 train-0: /etc/extra"),
     ("/etc/motd", file(), file(mode="0666"), "CW724 train-0: /etc/motd"),
+    ("/etc/motd", file(), file(group="adm"), "CW724 train-0: /etc/motd"),
     ("/etc/motd", file(), file(owner="ada"), "CW724 train-0: /etc/motd"),
     ("/etc/motd", file(), {"kind": "link", "link": "x"}, "CW725 train-0: /etc/motd"),
     ("/etc/hosts", {"kind": "link", "link": "a"}, {"kind": "link", "link": "b"}, "CW725 train-0: /etc/hosts"),

@@ -69,6 +69,7 @@ CASES: list[tuple[str, dict[str, int], dict[str, Any], str]] = [
     ("an EFA device without its driver", {"with_driver": 30}, {}, "30 of 32 EFA devices: 32 on the PCI bus, 30 with the driver"),
     ("a GPU that fell off the bus", {"gpus": 7}, {}, "7 of 8 GPUs: 7 on the PCI bus, 7 with the driver, 7 device files"),
     ("a driver that didn't load", {"driven": 0, "files": 0}, {}, "0 of 8 GPUs: 8 on the PCI bus, 0 with the driver, 0 device files"),
+    ("a GPU that its driver does not run", {"driven": 7, "files": 8}, {}, "7 of 8 GPUs: 8 on the PCI bus, 7 with the driver, 8 device files"),
     ("a device file that is missing", {"files": 7}, {}, "7 of 8 GPUs: 8 on the PCI bus, 8 with the driver, 7 device files"),
     (
         "both short",

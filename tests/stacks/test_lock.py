@@ -53,6 +53,11 @@ def test_without_a_lock_there_is_nothing_to_do(backend: Path) -> None:
     assert list(backend.iterdir()) == []
 
 
+def test_a_lock_of_another_machine_has_a_holder_though_no_such_process_runs_here(backend: Path) -> None:
+    locked(backend, pid=gone(), host="elsewhere")
+    assert "on elsewhere since" in locks.holder(STACK)
+
+
 def test_the_lock_of_a_process_that_is_gone_is_cleared(backend: Path) -> None:
     files = [locked(backend, pid=gone()), locked(backend, pid=gone(), name="two")]
     locks.clear_stale(STACK)

@@ -48,6 +48,7 @@ def test_nodes_and_recorded_instances_are_no_strays() -> None:
 def test_instances_of_another_stack_of_the_same_name_are_left_alone() -> None:
     stray = {"node_set": "gone", "node": "gone-0"}
     assert compare(instance(**stray, owner="theirs")) == Instances()
+    assert compare(instance(**stray, owner="theirs", template="lt-1")) == Instances(), "whatever it was started from"
     assert [one.id for one in compare(instance(**stray, owner="mine"), instance("i-2", **stray)).strays] == ["i-1", "i-2"]
 
 
