@@ -63,13 +63,13 @@ MUTATIONS = (
         ("tests/elastic/test_judge.py",),
     ),
     Mutation(
-        "components/elastic/decide/resume.py",
+        "components/elastic/decide/answers.py",
         "return () if made or bound.isdisjoint(missing) else missing",
         "return () if bound.isdisjoint(missing) else missing",
         ("tests/elastic/test_resume.py",),
     ),
     Mutation(
-        "components/elastic/decide/sync.py",
+        "components/elastic/decide/cases.py",
         "return tuple(outdated[: max(0, max(1, int(node_set.minimum * REPLACED_AT_ONCE)) - away)])",
         "return tuple(outdated)",
         ("tests/elastic/test_sync.py",),
