@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.aws import attachments, discovery
+from components.aws import attachments, discovery, instances
 from components.aws.attachments import Attached
 from components.aws.instances import Instance
 from components.discovery import Instances, RunningNodes, Stack, Unanswered
@@ -45,10 +45,20 @@ def test_nodes_and_recorded_instances_are_no_strays() -> None:
     assert compare(instance(), instance("i-control", part="control", node_set="", node="control-0")) == Instances()
 
 
+@pytest.mark.parametrize(
+    ("owner", "template", "is_ours"),
+    [("mine", "lt-9", True), ("theirs", "lt-1", False), ("", "lt-1", True), ("", "lt-9", False)],
+    ids=["marked", "marked by another stack", "not marked, from our template", "not marked, from another template"],
+)
+def test_down_terminates_instances_with_the_stacks_mark_and_unmarked_ones_from_its_templates(owner: str, template: str, is_ours: bool) -> None:
+    found = instance(owner=owner, template=template)
+    assert instances.is_ours(found, owner="mine", templates={"lt-1"}) is is_ours
+    assert instances.is_ours(found, owner="", templates=()), "a stack without a mark knows its instances by its name"
+
+
 def test_instances_of_another_stack_of_the_same_name_are_left_alone() -> None:
     stray = {"node_set": "gone", "node": "gone-0"}
     assert compare(instance(**stray, owner="theirs")) == Instances()
-    assert compare(instance(**stray, owner="theirs", template="lt-1")) == Instances(), "whatever it was started from"
     assert [one.id for one in compare(instance(**stray, owner="mine"), instance("i-2", **stray)).strays] == ["i-1", "i-2"]
 
 
