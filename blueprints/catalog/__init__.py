@@ -1,6 +1,7 @@
 """What is known of hardware and versions: data files, each entry with its source and date, read into frozen values."""
 
 from .accelerators import Accelerator, MigProfile, accelerators, is_other_gpu
+from .change_costs import ChangeCost, OtherCost, change_costs
 from .fabrics import Expectation, Fabric, expected_busbw, fabrics, is_known_for_fewer
 from .identifiers import IdentifierForm, identifier_forms, partition_of, partitions
 from .layouts import Interface, Layout, Nic, expand, layout, layouts
@@ -18,6 +19,7 @@ from .targets import ControlSize, Managed, Networks, Target, machine_target, tar
 __all__ = [
     "Accelerator",
     "Addresses",
+    "ChangeCost",
     "Condition",
     "ControlSize",
     "Expectation",
@@ -33,6 +35,7 @@ __all__ = [
     "Networks",
     "Nic",
     "Offering",
+    "OtherCost",
     "Price",
     "Profile",
     "Quota",
@@ -47,6 +50,7 @@ __all__ = [
     "Tier",
     "accelerators",
     "can_be_packed",
+    "change_costs",
     "expand",
     "expected_busbw",
     "fabrics",

@@ -1,6 +1,6 @@
 """Which key of a blueprint says a field of the spec, where one key says it alone: so that a change is named as it is written. Pure.
 
-Patterns are those of `effects.FIELDS`; `*` of a node set stands for its pool.
+Patterns are those of `field_costs.FIELDS`; `*` of a node set stands for its pool.
 """
 
 from collections.abc import Mapping

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import catalog, spec
-from ..effects import FIELDS, Cost, Effect, Rule, rule
-from . import blueprint_keys
+from ..spec.cost import Cost, Effect, Rule
+from . import blueprint_keys, field_costs
 
 COLLECTIONS = {
     "slurm.node_sets": ("hosts", "name"),
@@ -99,11 +99,12 @@ def compare(old: Mapping[str, Any], new: spec.ClusterSpec) -> tuple[Change, ...]
         raise spec.Unreadable("it has no name, target and network")
     recorded, wanted = _plain(spec.upgrade(old)), _plain(spec.as_record(new))
     differences = [*_differences(recorded, wanted)]
-    shapeless = [one.path for one in differences if one.pattern not in FIELDS]
+    rules = field_costs.rules(new.target, tuple(one.run_by for one in (new.slurm, new.kubernetes) if one))
+    shapeless = [one.path for one in differences if one.pattern not in rules]
     if shapeless and version_note(old) is None:
         raise spec.Unreadable(f"{shapeless[0]} is not of the form that it is written in")
     node_sets = blueprint_keys.node_sets(recorded, wanted)
-    found = [_named(_judged(one, recorded, new.target), one.pattern, node_sets) for one in differences if one.pattern in FIELDS]
+    found = [_named(_judged(one, recorded, rules[one.pattern]), one.pattern, node_sets) for one in differences if one.pattern in rules]
     return tuple(sorted(_gathered(found), key=lambda change: -change.effect.severity))
 
 
@@ -169,10 +170,9 @@ def _by_name(pattern: str, value: Any) -> dict[str, Any] | None:
     return named
 
 
-def _judged(one: _Difference, recorded: Mapping[str, Any], target: str) -> Change:
+def _judged(one: _Difference, recorded: Mapping[str, Any], found: Rule) -> Change:
     if _is_late(one.old) or _is_late(one.new):
         return Change(one.path, one.old, one.new, Effect.NONE, "one of the two was not looked up: whether they differ is not known")
-    found = rule(one.pattern, target)
     cost = _cost(found, one)
     anew = found.is_anew and cost is found.cost and not _is_open(one)
     reached = [data for kind in found.reaches for data in _data(kind, recorded)]
@@ -204,7 +204,7 @@ def _cost(found: Rule, one: _Difference) -> Cost:
 
 
 def _data(kind: str, recorded: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Name what a cluster keeps of one kind of data (`effects.DATA`), and say whether it is protected. What existed before the stack is not its to lose."""
+    """Name what a cluster keeps of one kind of data (`cost.DATA`), and say whether it is protected. What existed before the stack is not its to lose."""
     database = (recorded.get("slurm") or {}).get("database")
     if kind in _KEPT_BY_SCHEDULER:
         if isinstance(database, Mapping) and database.get("placement") in _KEPT_BY_SCHEDULER[kind]:

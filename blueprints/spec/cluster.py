@@ -2,25 +2,28 @@
 
 import dataclasses
 from collections.abc import Callable
-from typing import Self
+from typing import Annotated, Self
 
+from . import cost
 from .hosts import HostGroup
 from .network import Network
 from .nodes import NodeSet, Partition
 from .people import Account, Login, User
 from .schedulers import Kubernetes, Slurm
 from .software import Software
-from .storage import FileSystem
+from .storage import FileSystems
+
+OTHER_LOGIN_NODES = cost.in_place("login nodes are added", less=cost.Cost(cost.Effect.REPLACES_NODES, "the last login nodes go, and sessions on them end"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Service:
     """Something that the cloud runs and charges for by the hour: a load balancer, address translation, a control plane, a database."""
 
-    name: str
+    name: Annotated[str, cost.in_place("a service is exchanged")]
     """The catalogue's key (`nat-gateway`, `load-balancer`, `kubernetes-control-plane`)."""
-    product: str
-    count: int
+    product: Annotated[str, cost.in_place("a service is exchanged")]
+    count: Annotated[int, cost.in_place("services are added or go")]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,36 +38,65 @@ class Window:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Monitoring:
-    metrics: bool = False
-    retention_days: int = 30
-    dashboards: bool = True
+    metrics: Annotated[bool, cost.SERVICE_SETTING] = False
+    retention_days: Annotated[int, cost.SERVICE_SETTING] = 30
+    dashboards: Annotated[bool, cost.SERVICE_SETTING] = True
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ClusterSpec:
     """A resolved cluster: at least one scheduler, and what the schedulers share."""
 
-    version: int
-    name: str
-    description: str
-    target: str
+    version: Annotated[int, cost.none("the form of the record itself")]
+    name: Annotated[str, cost.replaces_nodes("everything is named by it, and so made anew", reaches=("storage", "database"))]
+    description: Annotated[str, cost.none("a text; login nodes greet with it")]
+    target: Annotated[str, cost.replaces_nodes("the cluster is made anew in another place, and this one goes", reaches=("storage", "database"))]
     software: Software
     network: Network
-    access: HostGroup
-    storage: tuple[FileSystem, ...]
-    accounts: tuple[Account, ...]
-    users: tuple[User, ...]
-    simulated: tuple[str, ...]
+    access: Annotated[
+        HostGroup, cost.within(count=OTHER_LOGIN_NODES, machine=cost.rolling("the login nodes stop and start with the new size; sessions on them end"))
+    ]
+    storage: FileSystems
+    accounts: Annotated[
+        tuple[Account, ...],
+        cost.Entries(
+            added=cost.in_place("the account is added"),
+            removed=cost.in_place("nobody's jobs go there any more; the account and its records stay in Slurm's database"),
+        ),
+    ]
+    users: Annotated[
+        tuple[User, ...],
+        cost.Entries(
+            added=cost.in_place("the user can log in; everyone else notices nothing"),
+            removed=cost.in_place("the user can't log in any more; home and records stay"),
+        ),
+    ]
+    simulated: Annotated[tuple[str, ...], cost.TEXT]
     """One sentence for each thing that is simulated; shown wherever a user looks."""
-    slurm: Slurm | None = None
-    kubernetes: Kubernetes | None = None
-    services: tuple[Service, ...] = ()
+    slurm: Annotated[
+        Slurm | None,
+        cost.replaces_nodes(
+            "Slurm goes with its nodes, its queue and its accounting",
+            given=(("slurm", None, cost.Cost(cost.Effect.IN_PLACE, "Slurm is added, with its own hosts and nodes")),),
+            reaches=("database",),
+        ),
+    ] = None
+    kubernetes: Annotated[
+        Kubernetes | None,
+        cost.replaces_nodes(
+            "Kubernetes goes with its nodes, and what is recorded in its control plane",
+            given=(("kubernetes", None, cost.Cost(cost.Effect.IN_PLACE, "Kubernetes is added, with its own hosts and nodes")),),
+        ),
+    ] = None
+    services: Annotated[
+        tuple[Service, ...], cost.Entries(added=cost.in_place("a service is added"), removed=cost.in_place("a service goes; what used it goes another way"))
+    ] = ()
     login: Login = dataclasses.field(default=Login())
-    maintenance: tuple[Window, ...] = ()
+    maintenance: Annotated[tuple[Window, ...], cost.SERVICE_SETTING] = ()
     monitoring: Monitoring = Monitoring()
-    acceptance: tuple[str, ...] = ("nodes", "gpus", "jobs", "accounting", "collectives", "storage")
+    acceptance: Annotated[tuple[str, ...], cost.JUDGED] = ("nodes", "gpus", "jobs", "accounting", "collectives", "storage")
     """Tests that must pass."""
-    tags: tuple[tuple[str, str], ...] = ()
+    tags: Annotated[tuple[tuple[str, str], ...], cost.in_place("labels of what stands")] = ()
 
     @property
     def schedulers(self) -> tuple[str, ...]:

@@ -1,8 +1,13 @@
 """Machines, and groups of hosts that are equal but for their number."""
 
 import dataclasses
+from typing import Annotated
 
 from .. import hostlist
+from . import cost
+
+OTHER_MACHINE = cost.ByPlace("machine")
+RENAMED = cost.replaces_nodes("hosts are made under the new name, and those of the old one go")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -17,13 +22,13 @@ class MigSlices:
 class Gpus:
     """The GPUs of one host, all of one type."""
 
-    type: str
+    type: Annotated[str, OTHER_MACHINE]
     """Slurm's GRES type, the accelerator's name in lower case (`h100`)."""
-    count: int
-    simulated: bool
-    memory_gib: float | None = None
+    count: Annotated[int, OTHER_MACHINE]
+    simulated: Annotated[bool, OTHER_MACHINE]
+    memory_gib: Annotated[float | None, OTHER_MACHINE] = None
     """Of each GPU; None when no source tells."""
-    mig: tuple[MigSlices, ...] = ()
+    mig: Annotated[tuple[MigSlices, ...], cost.rolling("a GPU is cut only while nothing uses it: the node is drained and boots again")] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,23 +48,23 @@ class Nic:
 class Machine:
     """What one host has. The processor layout is the one Slurm is told (slurm.conf(5): Sockets, CoresPerSocket, ThreadsPerCore)."""
 
-    name: str
+    name: Annotated[str, OTHER_MACHINE]
     """The catalogue's name (`p5.48xlarge`), `local`, or `site-host` for hosts that only the blueprint tells of."""
-    sockets: int
-    cores_per_socket: int
+    sockets: Annotated[int, OTHER_MACHINE]
+    cores_per_socket: Annotated[int, OTHER_MACHINE]
     """0, as is `memory_mib`, of a host of the site of which nobody told: it is asked when it is set up."""
-    threads_per_core: int
-    memory_mib: int
-    gpus: Gpus | None
-    exists: bool
+    threads_per_core: Annotated[int, OTHER_MACHINE]
+    memory_mib: Annotated[int, OTHER_MACHINE]
+    gpus: Annotated[Gpus | None, OTHER_MACHINE]
+    exists: Annotated[bool, OTHER_MACHINE]
     """False when the host is declared larger than what it runs on (a rehearsal): cores and memory are then not confined."""
-    arch: str = "x86_64"
-    network_gbps: float | None = None
+    arch: Annotated[str, cost.replaces_nodes("another architecture takes another image, and so another disk")] = "x86_64"
+    network_gbps: Annotated[float | None, OTHER_MACHINE] = None
     """All interfaces together, at their peak; None when no source tells."""
-    nics: tuple[Nic, ...] = ()
-    scratch_gib: float = 0.0
+    nics: Annotated[tuple[Nic, ...], OTHER_MACHINE] = ()
+    scratch_gib: Annotated[float, OTHER_MACHINE] = 0.0
     """Local NVMe, all disks together."""
-    domain_nodes: int | None = None
+    domain_nodes: Annotated[int | None, OTHER_MACHINE] = None
     """Machines of one NVLink domain (GB200 NVL72: 18); None: NVLink ends at the machine, if there is any."""
 
     @property
@@ -71,14 +76,14 @@ class Machine:
 class HostGroup:
     """Hosts that are equal but for their number: `<prefix>-0` … `<prefix>-<count-1>`, with consecutive addresses."""
 
-    name: str
+    name: Annotated[str, RENAMED]
     """`control`, `access`, `kubernetes`, the pool's name, or the node set's."""
-    role: str
+    role: Annotated[str, cost.replaces_nodes("hosts of another role are made anew")]
     """`control`, `access`, `kubernetes` or `compute`: what the software on the host does."""
-    prefix: str
-    count: int
+    prefix: Annotated[str, RENAMED]
+    count: Annotated[int, cost.ByPlace("count")]
     """Of an elastic pool: the most there can be."""
-    first_address: str
+    first_address: Annotated[str, cost.rolling("the hosts boot again with their new addresses")]
     """IPv4 address of host 0; host n has this address plus n. Empty where the cloud gives addresses."""
     machine: Machine
 

@@ -1,38 +1,50 @@
 """The network of the cluster."""
 
 import dataclasses
+from typing import Annotated
 
+from . import cost
 from .values import Late
+
+MADE_THERE = "the hosts are made anew there"
+IN_NETWORK = ("networked", "managed-database")
+IN_ZONE = ("zonal", "database")
+ELSEWHERE = cost.replaces_nodes(MADE_THERE, reaches=IN_NETWORK)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Subnet:
     """A part of the cluster's network."""
 
-    name: str
-    role: str
+    name: Annotated[str, ELSEWHERE]
+    role: Annotated[str, cost.replaces_nodes(MADE_THERE)]
     """`cluster` (hosts), `public` (load balancers and the way out), `fabric` (one of the GPU networks)."""
-    cidr: str | Late
-    zone: str | Late
-    needed: int
+    cidr: Annotated[str | Late, ELSEWHERE]
+    zone: Annotated[str | Late, cost.replaces_nodes(MADE_THERE, reaches=IN_ZONE)]
+    needed: Annotated[int, cost.FOLLOWS]
     """Addresses that the blueprint's hosts can come to need."""
-    usable: int | None
+    usable: Annotated[int | None, cost.FOLLOWS]
     """Addresses that the cloud leaves free in it; None when the network exists and was not looked up."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Network:
-    cidr: str
+    cidr: Annotated[str, ELSEWHERE]
     """Empty where the network is there already and was not looked up."""
-    gateway: str
-    balancer_address: str
+    gateway: Annotated[str, cost.rolling("hosts boot again with the new way out")]
+    balancer_address: Annotated[str, cost.in_place("the balancer answers at another address; sessions through it end")]
     """Where the load balancer in front of the login nodes answers. Empty where the cloud gives it."""
-    domain: str
+    domain: Annotated[str, cost.in_place("full names of hosts change")]
     """Suffix of full names (`train-0.starter.internal`)."""
-    region: str = ""
-    zones: tuple[str, ...] = ()
+    region: Annotated[str, cost.replaces_nodes("the cluster is made anew in the other region", reaches=("storage", "database"))] = ""
+    zones: Annotated[
+        tuple[str, ...], cost.replaces_nodes(MADE_THERE, reaches=IN_ZONE, later=cost.Cost(cost.Effect.IN_PLACE, "subnets of further zones come or go"))
+    ] = ()
     """The compute nodes' first. Empty: not known before the capacity is."""
-    existing: str | None = None
-    subnets: tuple[Subnet, ...] = ()
-    egress: str = "nat"
-    private_endpoints: bool = False
+    existing: Annotated[str | None, ELSEWHERE] = None
+    subnets: Annotated[
+        tuple[Subnet, ...],
+        cost.Entries(cost.in_place("a subnet is added"), cost.replaces_nodes("what stands in it is made anew elsewhere", reaches=IN_NETWORK)),
+    ] = ()
+    egress: Annotated[str, cost.in_place("routes change while hosts run; transfers to the Internet break off")] = "nat"
+    private_endpoints: Annotated[bool, cost.in_place("endpoints come or go while hosts run")] = False

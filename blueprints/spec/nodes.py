@@ -1,48 +1,57 @@
 """Compute nodes: the node sets that pools resolve to, how they are bought, and the fabric between them."""
 
 import dataclasses
+from typing import Annotated
 
+from . import cost
 from .hosts import HostGroup
 from .values import Late
+
+OTHER_INTERFACES = cost.replaces_nodes("the interfaces of its nodes change, and so the nodes are made anew")
+OTHER_MACHINE = cost.replaces_nodes("its nodes are made anew as the other machine")
+OTHER_NUMBER = cost.in_place(
+    "nodes are added; the others run on", less=cost.Cost(cost.Effect.REPLACES_NODES, "the last nodes go, with their disks and the jobs on them")
+)
+LATER_JOBS = cost.in_place("jobs that start from now on have it")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Partition:
-    name: str
-    default: bool
-    max_time: str
+    name: Annotated[str, cost.SCHEDULER_SETTING]
+    default: Annotated[bool, cost.SCHEDULER_SETTING]
+    max_time: Annotated[str, cost.SCHEDULER_SETTING]
     """Slurm's time format (`1-00:00:00`) or `UNLIMITED`."""
-    priority: int = 1
-    exclusive: bool = False
-    accounts: tuple[str, ...] = ()
+    priority: Annotated[int, cost.SCHEDULER_SETTING] = 1
+    exclusive: Annotated[bool, cost.SCHEDULER_SETTING] = False
+    accounts: Annotated[tuple[str, ...], cost.SCHEDULER_SETTING] = ()
     """Empty: all may use it."""
-    qos: tuple[str, ...] = ()
+    qos: Annotated[tuple[str, ...], cost.SCHEDULER_SETTING] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Capacity:
     """How nodes are bought."""
 
-    kind: str
+    kind: Annotated[str, cost.replaces_nodes("nodes are bought another way, and so made anew")]
     """`on-demand`, `spot`, `reserved`, `block`, `flex`; `owned` on metal and local."""
-    id: str | None = None
-    max_run: str | None = None
+    id: Annotated[str | None, cost.replaces_nodes("nodes are made anew in the other reservation")] = None
+    max_run: Annotated[str | None, cost.in_place("nodes that start from now on have it")] = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Expectation:
     """What a collective must reach over this fabric (nccl-tests' bus bandwidth, GB/s)."""
 
-    collective: str
-    size_bytes: int
-    nodes: int
+    collective: Annotated[str, cost.JUDGED]
+    size_bytes: Annotated[int, cost.JUDGED]
+    nodes: Annotated[int, cost.JUDGED]
     """The number of nodes that the figures are for."""
-    typical_gbs: float | None
-    warn_gbs: float | None
-    floor_gbs: float
-    provisional: bool
-    source: str
-    measured_nodes: int | None = None
+    typical_gbs: Annotated[float | None, cost.JUDGED]
+    warn_gbs: Annotated[float | None, cost.JUDGED]
+    floor_gbs: Annotated[float, cost.JUDGED]
+    provisional: Annotated[bool, cost.JUDGED]
+    source: Annotated[str, cost.JUDGED]
+    measured_nodes: Annotated[int | None, cost.JUDGED] = None
     """How many nodes the typical rate was measured on, which can be fewer than `nodes`; None: nobody published a measurement."""
 
 
@@ -50,18 +59,18 @@ class Expectation:
 class Fabric:
     """The network between the GPUs of different nodes."""
 
-    name: str
+    name: Annotated[str, OTHER_INTERFACES]
     """The catalogue's name (`efa`, `gcp-gib`, `ib-ndr`)."""
-    title: str
-    required: bool
-    nics: int
+    title: Annotated[str, cost.TEXT]
+    required: Annotated[bool, cost.none("what is refused or warned about; nothing that stands changes")]
+    nics: Annotated[int, OTHER_INTERFACES]
     """Interfaces of each node that carry it."""
-    gbps_per_gpu: float
-    plugin: str
-    environment: tuple[tuple[str, str], ...]
-    log_line: str
+    gbps_per_gpu: Annotated[float, cost.FOLLOWS]
+    plugin: Annotated[str, LATER_JOBS]
+    environment: Annotated[tuple[tuple[str, str], ...], LATER_JOBS]
+    log_line: Annotated[str, cost.JUDGED]
     """Must appear in NCCL's log; otherwise the fabric is not in use."""
-    expected: Expectation | None
+    expected: Annotated[Expectation | None, cost.JUDGED]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,29 +84,29 @@ class Taint:
 class NodeSet:
     """Compute nodes of one machine type inside one partition; a pool resolves to one or more of these."""
 
-    pool: str
-    partition: Partition | None
+    pool: Annotated[str, cost.SCHEDULER_SETTING]
+    partition: Annotated[Partition | None, cost.replaces_nodes("the nodes join another scheduler")]
     """None for nodes that Kubernetes schedules."""
-    hosts: HostGroup
-    features: tuple[str, ...]
+    hosts: Annotated[HostGroup, cost.within(count=OTHER_NUMBER, machine=OTHER_MACHINE)]
+    features: Annotated[tuple[str, ...], cost.SCHEDULER_SETTING]
     """Slurm features (slurm.conf(5), Features)."""
-    minimum: int | None = None
+    minimum: Annotated[int | None, cost.in_place("nodes are started or left to stop when idle")] = None
     """Nodes that always stand; None: all of them."""
-    pool_most: int | None = None
+    pool_most: Annotated[int | None, cost.SCHEDULER_SETTING] = None
     """Where several node sets share a pool: the most nodes that all of them have together."""
-    weight: int = 1
+    weight: Annotated[int, cost.SCHEDULER_SETTING] = 1
     """Slurm takes nodes of a lower weight first; it follows the order of the pool's machines."""
     capacity: Capacity = Capacity("owned")
-    fabric: Fabric | None = None
-    placement: str = "none"
+    fabric: Annotated[Fabric | None, OTHER_INTERFACES] = None
+    placement: Annotated[str, cost.replaces_nodes("where a node stands is decided when it is made")] = "none"
     """`packed`, `spread`, `none`, or `given` where the capacity brings its own."""
-    scratch_mount: str | None = None
-    health_check: str = "basic"
-    on_failure: str = "drain"
-    labels: tuple[tuple[str, str], ...] = ()
-    taints: tuple[Taint, ...] = ()
-    image: str | Late | None = None
-    chosen: str = ""
+    scratch_mount: Annotated[str | None, cost.rolling("nodes mount their own disks when they boot")] = None
+    health_check: Annotated[str, cost.in_place("nodes that start from now on")] = "basic"
+    on_failure: Annotated[str, cost.in_place("nodes that fail from now on")] = "drain"
+    labels: Annotated[tuple[tuple[str, str], ...], cost.SCHEDULER_SETTING] = ()
+    taints: Annotated[tuple[Taint, ...], cost.in_place("pods that start from now on; `NoExecute` ends those that run too")] = ()
+    image: Annotated[str | Late | None, cost.replaces_nodes("nodes start from the other image")] = None
+    chosen: Annotated[str, cost.TEXT] = ""
     """Why it is this machine."""
 
     @property
@@ -112,3 +121,12 @@ class NodeSet:
     def always(self) -> int:
         """Count the nodes that stand at any time."""
         return self.hosts.count if self.minimum is None else self.minimum
+
+
+NodeSets = Annotated[
+    tuple[NodeSet, ...],
+    cost.Entries(
+        added=cost.in_place("its nodes are added; the others run on"), removed=cost.replaces_nodes("its nodes go, with their disks and the jobs on them")
+    ),
+]
+"""The node sets of one scheduler."""

@@ -1,39 +1,44 @@
 """Users, their accounts, and where they log in."""
 
 import dataclasses
+from typing import Annotated
+
+from . import cost
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Account:
-    name: str
-    description: str
-    users: tuple[str, ...]
-    parent: str | None = None
-    share: int = 1
-    most_gpus: int | None = None
-    most_nodes: int | None = None
-    most_jobs: int | None = None
-    qos: tuple[str, ...] = ()
+    name: Annotated[str, cost.ACCOUNTING_SETTING]
+    description: Annotated[str, cost.ACCOUNTING_SETTING]
+    users: Annotated[
+        tuple[str, ...], cost.in_place("who is new may use it at once; who left keeps it in Slurm's database until an administrator removes it there")
+    ]
+    parent: Annotated[str | None, cost.ACCOUNTING_SETTING] = None
+    share: Annotated[int, cost.ACCOUNTING_SETTING] = 1
+    most_gpus: Annotated[int | None, cost.ACCOUNTING_SETTING] = None
+    most_nodes: Annotated[int | None, cost.ACCOUNTING_SETTING] = None
+    most_jobs: Annotated[int | None, cost.ACCOUNTING_SETTING] = None
+    qos: Annotated[tuple[str, ...], cost.ACCOUNTING_SETTING] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class User:
-    name: str
-    uid: int
+    name: Annotated[str, cost.in_place("the user can log in by the new name")]
+    uid: Annotated[int, cost.in_place("files of the user keep the old number: `up` stops at the home until an administrator has changed its owner")]
     """Also the number of the user's own group."""
-    default_account: str
-    ssh_keys: tuple[str, ...]
+    default_account: Annotated[str, cost.ACCOUNTING_SETTING]
+    ssh_keys: Annotated[tuple[str, ...], cost.in_place("keys of the blueprint in the user's home; the user's own stay")]
     """OpenSSH public keys. Empty: the stack makes a key pair for this user."""
-    accounts: tuple[str, ...] = ()
+    accounts: Annotated[tuple[str, ...], cost.ACCOUNTING_SETTING] = ()
     """Further ones that jobs may name."""
-    admin: bool = False
+    admin: Annotated[bool, cost.in_place("rights from the next login on")] = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Login:
     """Who may log in, and how."""
 
-    load_balancer: bool = True
-    allowed_cidrs: tuple[str, ...] = ()
-    ldap_uri: str | None = None
-    ldap_base: str | None = None
+    load_balancer: Annotated[bool, cost.in_place("the address to log in at changes")] = True
+    allowed_cidrs: Annotated[tuple[str, ...], cost.in_place("rules of the firewall; open sessions stay")] = ()
+    ldap_uri: Annotated[str | None, cost.in_place("hosts ask the other directory")] = None
+    ldap_base: Annotated[str | None, cost.in_place("hosts ask the other directory")] = None

@@ -1,55 +1,76 @@
 """The schedulers of a cluster, each with the offering that runs it, its own hosts and its nodes."""
 
 import dataclasses
+from typing import Annotated
 
+from . import cost
 from .hosts import HostGroup
-from .nodes import NodeSet
+from .nodes import NodeSets
+
+OTHER_DATABASE = cost.replaces_nodes("a new database is made, and the records of the old one are not carried over", reaches=("database",))
+OTHER_SLURM = cost.replaces_nodes("the queue and the accounting records stay with the scheduler that goes", reaches=("database",))
+OTHER_CONTROLLERS = cost.replaces_nodes(
+    "two controllers keep their state in a file system and one keeps it on a disk: the queue begins anew, on controllers with new disks",
+    reaches=("state", "own-database"),
+)
+OTHER_CONTROL_PLANE = cost.replaces_nodes("nodes join another control plane; what is recorded in the one that goes is lost")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Qos:
-    name: str
-    priority: int
-    max_time: str
-    gpus_per_user: int | None
-    jobs_per_user: int | None
-    preempts: tuple[str, ...]
+    name: Annotated[str, cost.ACCOUNTING_SETTING]
+    priority: Annotated[int, cost.ACCOUNTING_SETTING]
+    max_time: Annotated[str, cost.ACCOUNTING_SETTING]
+    gpus_per_user: Annotated[int | None, cost.ACCOUNTING_SETTING]
+    jobs_per_user: Annotated[int | None, cost.ACCOUNTING_SETTING]
+    preempts: Annotated[tuple[str, ...], cost.ACCOUNTING_SETTING]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Database:
     """The accounting database."""
 
-    placement: str
+    placement: Annotated[str, OTHER_DATABASE]
     """`embedded` (on the controller) or `managed` (the cloud's service)."""
-    protect: bool
-    product: str = ""
+    protect: Annotated[bool, cost.in_place("what is refused from now on; the database stays")]
+    product: Annotated[str, OTHER_DATABASE] = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Slurm:
     """Slurm, with everything that it alone needs."""
 
-    run_by: str
+    run_by: Annotated[str, OTHER_SLURM]
     """The offering (`slurm_hosts`, `pcs`, …; blueprints/catalog/offerings.yaml)."""
-    control: HostGroup | None
+    control: Annotated[
+        HostGroup | None,
+        OTHER_SLURM,
+        cost.within(count=OTHER_CONTROLLERS, machine=cost.rolling("the host stops and starts with the new size; until it is back no job starts")),
+    ]
     """The controllers; None where a service of the cloud runs them."""
     database: Database
-    node_sets: tuple[NodeSet, ...]
-    product: str = ""
+    node_sets: NodeSets
+    product: Annotated[str, cost.FOLLOWS] = ""
     """What the cloud calls the service; empty where the stack's own hosts run Slurm."""
-    qos: tuple[Qos, ...] = ()
+    qos: Annotated[tuple[Qos, ...], cost.Entries(cost.ACCOUNTING_SETTING, cost.in_place("jobs can't name it any more; waiting ones that do are held"))] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kubernetes:
     """Kubernetes, with everything that it alone needs."""
 
-    run_by: str
+    run_by: Annotated[str, OTHER_CONTROL_PLANE]
     """The offering (`eks`, `gke`, `kubernetes_hosts`, …)."""
-    product: str
+    product: Annotated[str, cost.FOLLOWS]
     """What the cloud calls the service (`EKS`, `GKE`), or `hosts`."""
-    version: str
-    control: HostGroup | None
+    version: Annotated[str, cost.rolling("the control plane is updated, then the nodes, a few at a time")]
+    control: Annotated[
+        HostGroup | None,
+        OTHER_CONTROL_PLANE,
+        cost.within(
+            count=cost.rolling("members of the control plane come or go one at a time"),
+            machine=cost.rolling("members of the control plane are exchanged one at a time"),
+        ),
+    ]
     """Hosts of the control plane; None where a service of the cloud runs it."""
-    node_sets: tuple[NodeSet, ...] = ()
+    node_sets: NodeSets = ()

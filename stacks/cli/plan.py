@@ -9,10 +9,10 @@ from typing import Any
 
 from blueprints import library
 from blueprints.codes import Code
-from blueprints.effects import Effect
 from blueprints.load import Loaded
 from blueprints.plan import changes, estimate
 from blueprints.spec import ClusterSpec, Unreadable, as_record, from_record
+from blueprints.spec.cost import Effect
 
 from ..errors import EXIT_FAILED, EXIT_USAGE, Problem
 from ..render import change_table, cost, finding_list, plan_json, plan_view, tables

@@ -6,12 +6,12 @@ from typing import Any
 
 from blueprints import finding, message_text, spec
 from blueprints.codes import Code
-from blueprints.effects import Effect
 from blueprints.finding import Invalid, Level
 from blueprints.load import Loaded
 from blueprints.plan import changes
 from blueprints.plan.changes import Change
 from blueprints.spec import ClusterSpec
+from blueprints.spec.cost import Effect
 
 from ..errors import Problem
 from ..render import change_table, finding_list

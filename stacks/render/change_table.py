@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from blueprints import message_text
-from blueprints.effects import Effect
 from blueprints.plan.changes import Change
+from blueprints.spec.cost import Effect
 
 from .formatting import MIB_PER_GIB, brief, size
 from .tables import Cell, Column, Facts, Section, Shown, Table

@@ -18,7 +18,6 @@ TYPED = re.compile(rf"^(clusterwright:)?({'|'.join(sorted(NAMES - {'local', 'met
 
 ALLOWED = {
     "components/registry.py": "the table itself",
-    "blueprints/effects.py": "what a change costs differs by target, until the costs are data beside the fields",
     "blueprints/language/cluster.py": "the vocabulary of the language: a type that the schema and the type checker read",
 }
 

@@ -6,9 +6,8 @@ import pydantic
 import pytest
 
 from blueprints import spec
-from blueprints.effects import FIELDS
 from blueprints.language import Blueprint
-from blueprints.plan import blueprint_keys, changes
+from blueprints.plan import blueprint_keys, changes, field_costs
 from tests.blueprints import hand_made
 from tests.blueprints.hand_made import changed
 
@@ -27,7 +26,7 @@ def sections(annotation: Any) -> list[type[pydantic.BaseModel]]:
 
 @pytest.mark.parametrize("pattern", blueprint_keys.KEYS)
 def test_patterns_are_of_the_spec_and_keys_of_the_language(pattern: str) -> None:
-    assert pattern in FIELDS
+    assert pattern in field_costs.FIELDS
     known: list[type[pydantic.BaseModel]] = [Blueprint]
     for step in blueprint_keys.KEYS[pattern].split("."):
         if step in "*+-":

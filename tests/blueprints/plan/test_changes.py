@@ -5,17 +5,20 @@ import json
 import types
 import typing
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
-from blueprints import catalog, effects, spec
-from blueprints.effects import Effect
-from blueprints.plan import blueprint_keys, changes
+from blueprints import catalog, spec
+from blueprints.plan import blueprint_keys, changes, field_costs
+from blueprints.spec import cost
+from blueprints.spec.cost import Effect
 from tests.blueprints import hand_made
 from tests.blueprints.hand_made import changed
 
 LOCAL = hand_made.local_changes()
+OFFERINGS = catalog.offering_names()
+LEFT_OUT = "this version leaves it out here"
 
 
 def record(cluster: spec.ClusterSpec) -> dict[str, Any]:
@@ -35,7 +38,7 @@ def dearest(found: Mapping[str, changes.Change]) -> Effect:
 UNNAMED = (spec.Nic, spec.MigSlices, spec.Taint, spec.Window)
 """Records that stand in lists and have no names."""
 
-# The table
+# The costs of fields
 
 
 def fields(kind: Any, pattern: str = "") -> Iterator[str]:
@@ -97,20 +100,36 @@ def test_the_walk_finds_the_fields() -> None:
 
 
 def test_every_field_of_the_spec_has_its_cost() -> None:
-    assert known_fields() - effects.FIELDS.keys() == set()
+    assert known_fields() - field_costs.FIELDS.keys() == set()
 
 
-def test_the_table_has_no_field_that_the_spec_has_not() -> None:
-    assert effects.FIELDS.keys() - known_fields() == set()
-    for target, table in effects.BY_TARGET.items():
-        assert table.keys() - known_fields() == set(), target
+def test_only_fields_of_the_spec_have_a_cost() -> None:
+    assert field_costs.FIELDS.keys() - known_fields() == set()
+
+
+def test_a_field_without_a_cost_is_noticed() -> None:
+    @dataclasses.dataclass(frozen=True, slots=True)
+    class Marked:
+        name: Annotated[str, cost.TEXT]
+        colour: str = ""
+
+    assert set(fields(Marked)) - dict(field_costs._of_record(Marked, "", {})).keys() == {"colour"}
+
+
+def test_a_place_that_does_not_say_what_its_records_cost_is_noticed() -> None:
+    @dataclasses.dataclass(frozen=True, slots=True)
+    class Place:
+        hosts: spec.HostGroup
+
+    with pytest.raises(KeyError, match="count"):
+        dict(field_costs._of_record(Place, "", {}))
 
 
 def test_every_cost_says_why_in_one_line_without_a_full_stop() -> None:
-    rules = [*effects.FIELDS.values(), *(rule for table in effects.BY_TARGET.values() for rule in table.values())]
-    costs = [cost for rule in rules for cost in (rule.cost, rule.less, rule.later, *(cost for _, _, cost in rule.given)) if cost]
-    assert [cost.why for cost in costs if not cost.why or "\n" in cost.why or cost.why.endswith(".")] == []
-    assert {kind for rule in rules for kind in rule.reaches} <= effects.DATA.keys()
+    rules = [*field_costs.FIELDS.values(), *(rule for target in catalog.target_names() for rule in field_costs.overrides(target, OFFERINGS).values())]
+    costs = [one for rule in rules for one in (rule.cost, rule.less, rule.later, *(one for _, _, one in rule.given)) if one]
+    assert [one.why for one in costs if not one.why or "\n" in one.why or one.why.endswith(".")] == []
+    assert {kind for rule in rules for kind in rule.reaches} <= cost.DATA.keys()
 
 
 def test_what_follows_and_what_it_follows_from_are_fields() -> None:
@@ -126,14 +145,14 @@ def test_what_follows_and_what_it_follows_from_are_fields() -> None:
 
 @pytest.mark.parametrize("what", LOCAL)
 def test_on_this_machine_a_change_costs_what_the_code_does(what: str) -> None:
-    """tests/components/local/test_effects.py holds the same table against the resources that the program registers."""
+    """tests/components/local/test_change_costs.py compares the same changes with the resources that the program registers."""
     wanted, effect = LOCAL[what]
     assert dearest(compared(hand_made.local(), wanted)) == effect
 
 
 def test_what_costs_nothing_on_this_machine_because_it_is_left_out_is_not_built_there() -> None:
     built = catalog.target("local").built_keys
-    left_out = {pattern for pattern, rule in effects.LOCAL.items() if rule.cost.why == effects.LEFT_OUT}
+    left_out = {pattern for pattern, rule in field_costs.overrides("local", OFFERINGS).items() if rule.cost.why == LEFT_OUT}
     keys = {".".join(step for step in blueprint_keys.KEYS[pattern].split(".") if step not in "*+-") for pattern in left_out & blueprint_keys.KEYS.keys()}
     assert len(keys) > 5
     assert {key for key in keys if any(f"{key}.".startswith(f"{one}.") for one in built)} == set()

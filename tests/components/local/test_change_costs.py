@@ -3,8 +3,8 @@
 import pydantic
 import pytest
 
-from blueprints.effects import Effect
 from blueprints.spec import ClusterSpec
+from blueprints.spec.cost import Effect
 from components.cluster import Cluster
 from components.local.machine import host as hosts
 from components.local.recipe import HostPoolInputs, boot, seeds
