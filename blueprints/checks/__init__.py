@@ -1,4 +1,4 @@
-"""Checks of a resolved cluster: what only shows when its parts are held against each other. Each module is one concern, and a pure function."""
+"""Checks of a resolved cluster that compare its parts with each other. Each module checks one concern with a pure function."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
@@ -50,8 +50,8 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: docu
     """Check the parts of a cluster against each other and against the catalogue.
 
     Args:
-        cluster: resolved as far as it goes; parts that could not be are stand-ins.
-        blueprint: what it was resolved from.
+        cluster: the resolved cluster; placeholders replace parts that resolve refused.
+        blueprint: the blueprint that it was resolved from.
         source: the blueprint as written; findings point into it.
     """
     return tuple(found for one in _CHECKS for found in one(cluster, blueprint, source))

@@ -1,13 +1,13 @@
-"""Names that lead to each other until they come back to where they began."""
+"""Cycles among names that refer to each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 _SHOWN = 6
-"""Names of one circle that a message shows; who has the first ones finds the rest."""
+"""Names of one cycle that a message shows."""
 
 
 def of_parents(parents: Mapping[str, str | None]) -> Iterator[list[str]]:
-    """Find the circles where each name leads to one other, or to none. Every name is looked at once."""
+    """Find the cycles where each name has one parent or none, in linear time."""
     seen: set[str] = set()
     for start in parents:
         way: dict[str, int] = {}
@@ -21,6 +21,6 @@ def of_parents(parents: Mapping[str, str | None]) -> Iterator[list[str]]:
 
 
 def words(circle: Sequence[str], joint: str) -> str:
-    """Write the way from the first name back to it."""
+    """Write the cycle from its first name back to it."""
     shown = circle if len(circle) <= _SHOWN else [*circle[:_SHOWN], f"… ({len(circle) - _SHOWN} more)"]
     return joint.join([*shown, circle[0]])

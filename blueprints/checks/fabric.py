@@ -1,4 +1,4 @@
-"""The network between GPUs: against the machines of a pool and their number."""
+"""The network between GPUs, compared with the machines of a pool and the number of nodes."""
 
 from collections.abc import Iterator
 
@@ -9,20 +9,20 @@ from . import lookup
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find parts of nodes that get less of the fabric than whole ones, fabrics between nothing, and machines whose fabrics don't join."""
+    """Find machines with a fraction of a node's fabric, fabrics of pools with one node, and pools with incompatible fabrics."""
     for name, pool, node_sets in lookup.pools_of(cluster, blueprint):
         if pool.fabric == "required" and pool.range.max == 1:
-            what = f"the pool {name} requires a fabric, and has one node"
-            why = "a fabric joins the GPUs of different nodes; inside one they are joined by NVLink or PCIe"
+            what = f"the pool {name} requires a fabric and has only one node"
+            why = "a fabric connects GPUs of different nodes; NVLink or PCIe connects the GPUs of one node"
             where = source.where("pools", name, "fabric")
-            yield finding.Finding(finding.Level.NOTE, Code.FABRIC_ONE_NODE, where, what, why, "leave the key out, or ask for more nodes")
+            yield finding.Finding(finding.Level.NOTE, Code.FABRIC_ONE_NODE, where, what, why, "remove the key, or write more nodes")
         yield from _partial(name, pool, node_sets, cluster, source)
         fabrics = dict.fromkeys(node_set.fabric.title for node_set in node_sets if node_set.fabric)
         if len(fabrics) > 1:
             what = f"the machines of the pool {name} have different fabrics: {message_text.listed(fabrics)}"
-            why = "a job whose nodes are of two of these machines can use neither"
+            why = "a job that runs on nodes of both types can use neither fabric"
             where = source.where_key("pools", name, "machines")
-            remedy = "choose machines of one fabric, or make a pool of each"
+            remedy = "choose machines with one fabric, or write one pool for each"
             yield finding.Finding(finding.Level.WARNING, Code.FABRIC_MIXED, where, what, why, remedy)
 
 
@@ -35,14 +35,14 @@ def _partial(name: str, pool: language.Pool, node_sets: tuple[spec.NodeSet, ...]
         if whole is None or _gbps_per_gpu(whole) <= _gbps_per_gpu(machine):
             continue
         what = f"each GPU of {machine.name} gets {_gbps_per_gpu(machine):g} Gb/s of the fabric, one of {whole.name} {_gbps_per_gpu(whole):g} Gb/s"
-        why = f"{machine.name} is a part of a node, with {machine.gpus} of {whole.gpus} GPUs, and jobs over several parts lose NVLink between them too"
-        remedy = f"for jobs over several nodes write `gpus_per_node: {whole.gpus}`; for others `fabric: none`"
+        why = f"{machine.name} is a fraction of a node, with {machine.gpus} of {whole.gpus} GPUs; jobs over several of them also have no NVLink between them"
+        remedy = f"for jobs over several nodes write `gpus_per_node: {whole.gpus}`; for other jobs write `fabric: none`"
         level = finding.Level.WARNING if pool.fabric == "required" else finding.Level.NOTE
         yield finding.Finding(level, Code.FABRIC_PARTIAL_NODE, source.where_key("pools", name), what, why, remedy)
 
 
 def _whole(part: catalog.Machine) -> catalog.Machine | None:
-    """Find the machine with the most of the same GPUs, of which a smaller machine is a part."""
+    """Find the machine with the most GPUs of the same type: the whole node of a smaller machine."""
     larger = [one for one in catalog.machines(part.target).values() if one.accelerator == part.accelerator and one.gpus > part.gpus and one.fabric]
     return max(larger, key=lambda one: (one.gpus, _gbps_per_gpu(one)), default=None)
 

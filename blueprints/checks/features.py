@@ -1,7 +1,7 @@
-"""What the blueprint says and this version leaves out, or the target has no place for.
+"""Keys that this version does not build yet, or that do not apply to the target.
 
-`built` of the catalogue's targets lists the keys of the language that are heeded, by their path without names (`pools.partition.max_time`); a key stands for all
-below it. Of some, only certain `values` are. `ignored` lists those that mean nothing there.
+`built` of the catalogue's targets lists the keys that take effect, by their path without names (`pools.partition.max_time`); a key includes all keys
+below it. Some keys take effect for certain `values` only. `ignored` lists the keys that do not apply to the target.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from . import lookup
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find keys that differ from their defaults and that nothing reads yet, and those that mean nothing on this target."""
+    """Find keys that differ from their defaults and are not built yet, and keys that do not apply to this target."""
     target = lookup.target_of(cluster)
     if target is None or not target.is_built or not {one.run_by for one in (cluster.slurm, cluster.kubernetes) if one} <= set(target.built_offerings):
         return
@@ -31,27 +31,27 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         others = f" (here and in {len(paths) - 1} more places)" if len(paths) > 1 else ""
         what = f"`{key}` is not built yet for the target {target.name}{others}"
         why = "this version ignores it and provisions the cluster without it"
-        remedy = "take it out, or don't count on it"
+        remedy = "remove it, or do not rely on it"
         yield finding.Finding(finding.Level.WARNING, Code.FEATURE_NOT_BUILT, source.where_key(*paths[0]), what, why, remedy)
     if meaningless:
-        what = f"on the target {target.name} these keys mean nothing: {message_text.listed(meaningless)}"
-        why = f"they are about what {target.title} doesn't have"
-        yield finding.Finding(finding.Level.NOTE, Code.NOT_ON_TARGET, source.where(), what, why, "leave them: they count on other targets")
+        what = f"these keys do not apply to the target {target.name}: {message_text.listed(meaningless)}"
+        why = f"they configure features that {target.title} doesn't have"
+        yield finding.Finding(finding.Level.NOTE, Code.NOT_ON_TARGET, source.where(), what, why, "keep them: they apply to other targets")
 
 
 def _software(cluster: spec.ClusterSpec, target: catalog.Target, source: Document) -> finding.Finding:
-    """Say that a software profile can't be installed yet on a target whose hosts can be made: the cluster is planned only, as one of a planned target is."""
+    """Report a software profile that this version can't install yet on the target: the cluster supports `plan` only."""
     profile = cluster.software.profile
     where = source.where("software") if source.at("software") else source.where()
     known = message_text.listed(f"`{name}`" for name in target.built_software)
-    what = f"the software profile `{profile}` is not built yet on the target `{target.name}`: you can plan it, not provision it"
-    why = f"what this version can install there is {known}"
-    remedy = f"write `targets.{target.name}.software: {target.built_software[0]}` to provision the cluster, with pools that the profile is for"
+    what = f"the software profile `{profile}` is not built yet on the target `{target.name}`: you can plan the cluster but not provision it"
+    why = f"this version can install {known} there"
+    remedy = f"write `targets.{target.name}.software: {target.built_software[0]}` to provision the cluster, with pools that the profile supports"
     return finding.Finding(finding.Level.NOTE, Code.SOFTWARE_NOT_BUILT, where, what, why, remedy)
 
 
 def _said(value: Any, path: Path, key: str, target: catalog.Target) -> Iterator[tuple[str, Path]]:
-    """Give the keys that are neither default nor built, as far up as nothing below is built, with their places."""
+    """List the keys that are neither default nor built, with their paths; where nothing below a key is built, only the key itself."""
     for name, entry, default, is_name in _entries(value):
         inner = key if is_name else f"{key}.{name}".lstrip(".")
         if entry == default or (not is_name and (_is_listed(inner, target.built_keys) or entry in target.built_values.get(inner, ()))):
@@ -65,7 +65,7 @@ def _said(value: Any, path: Path, key: str, target: catalog.Target) -> Iterator[
 
 
 def _entries(value: Any) -> Iterator[tuple[str, Any, Any, bool]]:
-    """Give each entry of a section or a mapping by names: its name, its value, its default, and whether the name is the blueprint's own."""
+    """List the entries of a section or a mapping: name, value, default, and whether the blueprint chose the name."""
     if isinstance(value, language.Section):
         for name, field in type(value).model_fields.items():
             yield name, getattr(value, name), field.default, False

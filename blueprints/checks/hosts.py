@@ -1,4 +1,4 @@
-"""Names of hosts against each other and against names of pools."""
+"""Host names that collide with each other or with names of pools."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,15 +10,15 @@ _ERROR = finding.Level.ERROR
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find pools named like a host, which the inventory can't tell from it, and pools whose hosts would have the same names."""
+    """Find pools with the name of a host, and pools whose hosts would have the same names."""
     groups = {group.prefix: group for group in reversed(cluster.host_groups)}
     for pool in dict.fromkeys(node_set.pool for node_set in cluster.node_sets):
         owner = _owner(pool, groups)
         if owner is not None:
             what = f"the pool `{pool}` has the name of a host"
-            why = f"`{pool}` is a host of {owner}, and the inventory can't tell a group from a host of the same name"
+            why = f"`{pool}` is a host of {owner}, and a group and a host can't have the same name in the Ansible inventory"
             where = source.where_key("pools", pool)
-            yield finding.Finding(_ERROR, Code.POOL_LIKE_HOST, where, what, why, "rename the pool, with a letter at its end")
+            yield finding.Finding(_ERROR, Code.POOL_LIKE_HOST, where, what, why, "rename the pool so that it does not end in a number")
     yield from _prefixes(cluster, source)
 
 
@@ -38,6 +38,6 @@ def _prefixes(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.F
         if len(pools) < 2:
             continue
         what = f"hosts of {message_text.listed(pools)} would have the same names, `{prefix}-0` and so on"
-        why = "the node sets of a pool with several machines are named after it, with a letter at the end"
+        why = "the node sets of a pool with several machines have its name and a letter at the end"
         named_so = prefix if prefix in pools else pools[-1]
         yield finding.Finding(_ERROR, Code.HOST_PREFIX, source.where_key("pools", named_so), what, why, f"rename the pool `{named_so}`")

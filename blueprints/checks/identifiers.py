@@ -1,4 +1,4 @@
-"""Identifiers of what exists already: their form, and the partition, region, zone and account that stand in them."""
+"""Identifiers of existing resources: their form, and the partition, region, zone and account that they contain."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,13 +17,13 @@ _IN_HOSTS_ZONE = ("pools.capacity.id", "storage.source")
 class _Identifier:
     text: str
     key: str
-    """Without the names that the blueprint gives."""
+    """The path without the names that the blueprint chose."""
     path: Path
     parts: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find identifiers that the target's services don't give, and those of another partition, region, zone or account."""
+    """Find identifiers that have no valid form on the target, and identifiers of another partition, region, zone or account."""
     target = lookup.target_of(cluster)
     if target is None or target.hosts == "here":
         return
@@ -36,8 +36,8 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             yield _unfit(written, forms, owner, target, source)
         elif owner is not None and all(form.is_plain for form, _ in found):
             what = f"{message_text.quoted(written.text)} looks like an identifier of {owner.title}"
-            why = f"{target.title} would take it for the name of something of its own"
-            remedy = f"write it under `targets.{owner.name}`, and here what {target.title} calls it"
+            why = f"{target.title} would read it as a resource name of its own"
+            remedy = f"write it under `targets.{owner.name}`, and the identifier of {target.title} here"
             yield finding.Finding(_WARNING, Code.IDENTIFIER_UNFIT, source.where(*written.path), what, why, remedy)
         else:
             known.append(dataclasses.replace(written, parts=found[0][1]))
@@ -49,7 +49,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 
 
 def zone_of(cluster: spec.ClusterSpec, identifier: str) -> str | None:
-    """Give the zone that stands in the identifier of a reservation; None where none does."""
+    """Return the zone in the identifier of a reservation; None if it contains none."""
     forms = [form for form in catalog.identifier_forms(cluster.target) if _IN_HOSTS_ZONE[0] in form.keys]
     return next((parts["zone"] for form in forms if (parts := form.parts(identifier)) and "zone" in parts), None)
 
@@ -75,7 +75,7 @@ def _identifiers(blueprint: language.Blueprint, *, is_cloud: bool) -> Iterator[_
 
 
 def _owner(written: _Identifier, here: str) -> catalog.Target | None:
-    """Find the other target whose identifiers alone look like this."""
+    """Find the other target if only its identifiers have this form."""
     others = [name for name in catalog.target_names() if name != here]
     forms = [form for name in others for form in catalog.identifier_forms(name) if form.target == name and written.key in form.keys and not form.is_plain]
     return next((catalog.target(form.target) for form in forms if form.parts(written.text) is not None), None)
@@ -84,13 +84,13 @@ def _owner(written: _Identifier, here: str) -> catalog.Target | None:
 def _unfit(
     written: _Identifier, forms: Sequence[catalog.IdentifierForm], owner: catalog.Target | None, target: catalog.Target, source: Document
 ) -> finding.Finding:
-    what = f"{message_text.quoted(written.text)} is no identifier that {target.title} gives"
+    what = f"{message_text.quoted(written.text)} is not a valid identifier on {target.title}"
     examples = [f"`{form.like}` ({form.what})" for form in forms]
     if owner is not None:
-        why = f"it is one of {owner.title}"
-        remedy = f"write it under `targets.{owner.name}`, and here one like {' or '.join(examples)}"
+        why = f"it is an identifier of {owner.title}"
+        remedy = f"write it under `targets.{owner.name}`, and an identifier like {' or '.join(examples)} here"
     else:
-        why = "the service refuses an identifier of another form before it looks for anything"
+        why = "the service refuses identifiers of any other form"
         remedy = f"copy it from the console; it looks like {' or '.join(examples)}"
     return finding.Finding(_ERROR, Code.IDENTIFIER_UNFIT, source.where(*written.path), what, why, remedy)
 
@@ -102,16 +102,16 @@ def _elsewhere(one: _Identifier, cluster: spec.ClusterSpec, target: catalog.Targ
     if partition is not None and here is not None and partition != here:
         what = f"{message_text.quoted(one.text)} belongs to the partition {partition}, and {region} to {here}"
         why = "partitions share no accounts, keys or networks"
-        yield finding.Finding(_ERROR, Code.IDENTIFIER_ELSEWHERE, where, what, why, f"name one of {here}, or a region of {partition}")
+        yield finding.Finding(_ERROR, Code.IDENTIFIER_ELSEWHERE, where, what, why, f"name a resource of {here}, or a region of {partition}")
     elif stated is not None and stated != region:
         what = f"{message_text.quoted(one.text)} is in {stated}, and the cluster in {region}"
-        why = "the services of a region use only what is in the same region"
-        remedy = f"name one in {region}, or write `targets.{target.name}.network.region: {stated}`"
+        why = "the cloud's services use only resources of their own region"
+        remedy = f"name a resource in {region}, or write `targets.{target.name}.network.region: {stated}`"
         yield finding.Finding(_ERROR, Code.IDENTIFIER_ELSEWHERE, where, what, why, remedy)
 
 
 def _zones(known: Sequence[_Identifier], cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
-    """Compare the zones that stand in identifiers with the hosts' zone, or with each other where the blueprint names none."""
+    """Compare the zones in identifiers with the hosts' zone, or with each other if the blueprint names no zone."""
     hosts = cluster.network.zones[0] if cluster.network.zones else None
     by = "the hosts are"
     for one in known:
@@ -122,19 +122,19 @@ def _zones(known: Sequence[_Identifier], cluster: spec.ClusterSpec, source: Docu
             hosts, by = zone, f"{message_text.quoted(one.text)} is"
         elif zone != hosts:
             what = f"{message_text.quoted(one.text)} is in {zone}, and {by} in {hosts}"
-            why = "all nodes of a cluster run in one zone, and a reservation gives nodes in its own zone only"
-            remedy = f"write `network.zones: [{zone}]` under the target, or name one in {hosts}"
+            why = "all nodes of a cluster run in one zone, and a reservation has capacity in its own zone only"
+            remedy = f"write `network.zones: [{zone}]` under the target, or name a resource in {hosts}"
             yield finding.Finding(_ERROR, Code.IDENTIFIER_ELSEWHERE, source.where(*one.path), what, why, remedy)
 
 
 def _owners(known: Sequence[_Identifier], source: Document) -> Iterator[finding.Finding]:
-    """Note identifiers of several accounts: each must let the cluster's own account use it."""
+    """Note identifiers of several accounts: their owners must share them with the cluster's account."""
     for part, words in _OWNERS.items():
         stated = {one.parts[part]: one for one in reversed(known) if part in one.parts}
         first = next((one for one in known if part in one.parts), None)
         other = next((one for owner, one in stated.items() if first is not None and owner != first.parts[part]), None)
         if other is not None:
             what = f"the identifiers belong to the {words} {message_text.listed(sorted(stated))}"
-            why = f"the cluster runs in one of these {words}; the others must share what they own with it"
-            remedy = "check the policy of the key and the sharing of the reservation; or name what belongs to the same"
+            why = f"the cluster runs in one of these {words}; the others must share their resources with it"
+            remedy = f"check the key's policy and the reservation's sharing, or use resources of one {part}"
             yield finding.Finding(_NOTE, Code.IDENTIFIER_OWNERS, source.where(*other.path), what, why, remedy)

@@ -1,4 +1,4 @@
-"""Lists in which an entry stands twice."""
+"""Lists with duplicate entries."""
 
 import itertools
 from collections.abc import Iterator
@@ -20,16 +20,16 @@ _LISTS = (
     ("users", "*", "ssh_keys"),
 )
 
-TOLD_AT_MOST = 1_000
-"""Entries that are told; who has mended these sees the rest."""
+REPORTED_AT_MOST = 1_000
+"""Duplicate entries that one run reports."""
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find entries that a list has already: one of the two was probably meant to be another."""
-    for path, entry in itertools.islice(_repeated(source), TOLD_AT_MOST):
+    """Find duplicate entries of lists."""
+    for path, entry in itertools.islice(_repeated(source), REPORTED_AT_MOST):
         what = f"{message_text.quoted(entry)} is in this list twice"
-        why = "it counts once; perhaps another was meant"
-        yield finding.Finding(finding.Level.WARNING, Code.LIST_DUPLICATE, source.where(*path), what, why, "take one of them out, or correct it")
+        why = "the second entry has no effect; it may be a typo"
+        yield finding.Finding(finding.Level.WARNING, Code.LIST_DUPLICATE, source.where(*path), what, why, "remove one of them, or correct it")
 
 
 def _repeated(source: Document) -> Iterator[tuple[Path, str]]:

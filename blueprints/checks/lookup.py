@@ -1,4 +1,4 @@
-"""What the catalogue says of a resolved cluster's target, machines and accelerators; nothing where it says nothing."""
+"""Catalogue entries of a resolved cluster's target, machines, accelerators and storage; None if the catalogue has no entry."""
 
 from collections.abc import Iterator
 
@@ -7,29 +7,29 @@ from ..document import Document
 
 
 def target_of(cluster: spec.ClusterSpec) -> catalog.Target | None:
-    """Give the catalogue's entry of the target; None for one that nobody knows."""
+    """Return the catalogue entry of the target; None for an unknown target."""
     return catalog.target(cluster.target) if cluster.target in catalog.target_names() else None
 
 
 def is_bought(cluster: spec.ClusterSpec) -> bool:
-    """Say whether hosts are bought of a cloud."""
+    """Whether a cloud provisions the hosts."""
     target = target_of(cluster)
     return target is not None and target.hosts == "cloud"
 
 
 def machine_of(cluster: spec.ClusterSpec, name: str) -> catalog.Machine | None:
-    """Give the catalogue's entry of a machine on the cluster's target."""
+    """Return the catalogue entry of a machine on the cluster's target."""
     return catalog.machines(cluster.target).get(name)
 
 
 def named_machine(cluster: spec.ClusterSpec, name: str) -> catalog.Machine | None:
-    """Do as `machine_of`; on a target without machines of its own, which rehearses others, look in all of them."""
+    """Return the catalogue entry of a machine; on a target without machines of its own, which rehearses others, search all targets."""
     targets = catalog.target_names() if not catalog.machines(cluster.target) else (cluster.target,)
     return next((machine for target in targets if (machine := catalog.machines(target).get(name))), None)
 
 
 def storage_class_of(cluster: spec.ClusterSpec, name: str) -> catalog.StorageClass | None:
-    """Give the class of a file system by its name; None for one that exists already, and for folders of this machine."""
+    """Return the storage class of a file system by its name; None for existing file systems and for folders of this machine."""
     resolved = next((one for one in cluster.storage if one.name == name), None)
     known = catalog.storage_classes(cluster.target) if target_of(cluster) else {}
     return known.get(resolved.storage_class) if resolved else None
@@ -41,7 +41,7 @@ def accelerator_of(node_set: spec.NodeSet) -> catalog.Accelerator | None:
 
 
 def pools_of(cluster: spec.ClusterSpec, blueprint: language.Blueprint) -> Iterator[tuple[str, language.Pool, tuple[spec.NodeSet, ...]]]:
-    """Give each pool with its node sets; pools that could not be resolved are left out."""
+    """List each pool with its node sets, without pools that resolve refused."""
     by_pool: dict[str, list[spec.NodeSet]] = {}
     for node_set in cluster.node_sets:
         by_pool.setdefault(node_set.pool, []).append(node_set)
@@ -51,6 +51,6 @@ def pools_of(cluster: spec.ClusterSpec, blueprint: language.Blueprint) -> Iterat
 
 
 def written_names(source: Document, section: str) -> dict[str, None]:
-    """List names as written, those of refused entries included, about which something else is said already. Ordered, and quick to look in."""
+    """List the names of a section in order, including entries that other findings refuse."""
     written = source.at(section)
     return dict.fromkeys(str(name) for name in written) if isinstance(written, dict) else {}

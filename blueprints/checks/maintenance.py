@@ -1,4 +1,4 @@
-"""Maintenance windows against each other and against the jobs between them."""
+"""Maintenance windows, compared with each other and with the time limits of jobs."""
 
 import datetime as dt
 from collections.abc import Iterator, Sequence
@@ -17,31 +17,31 @@ _DAYS = {
     "fourth": range(22, 29),
     "last": range(22, 32),
 }
-"""The days of a month on which a window of each `week` can begin."""
+"""The days of a month on which a window of each `week` can start."""
 _MONTHS = range(28, 32)
 _DAY, _WEEK = 24 * 60, 7 * 24 * 60
 _YEARS = range(2001, 2029)
-"""Within a century the calendar repeats after 28 years, so that these hold months of every length and beginning beside each other."""
+"""The calendar repeats every 28 years within a century, so these years contain every combination of month length and first weekday."""
 _FIRST_MONDAY = dt.date(2001, 1, 1)
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find windows at one time, windows that leave no time, and jobs too long for the time that they leave."""
+    """Find overlapping windows, windows that leave no time for jobs, and time limits longer than the time between windows."""
     windows = cluster.maintenance
     for number, later in enumerate(windows):
         earlier = next((one for one in windows[:number] if _meet(one, later)), None)
         if earlier is not None:
-            what = f"{_words(earlier)} and {_words(later)} meet"
-            why = "the scheduler keeps each window free by itself, and two at one time say nothing more than one"
+            what = f"{_words(earlier)} and {_words(later)} overlap"
+            why = "clusterwright reserves the nodes for each window separately, so the overlap is reserved twice"
             where = source.where("maintenance", number)
-            yield finding.Finding(finding.Level.WARNING, Code.WINDOWS_OVERLAP, where, what, why, "make one window of them, or move one")
+            yield finding.Finding(finding.Level.WARNING, Code.WINDOWS_OVERLAP, where, what, why, "merge the two windows, or move one")
     if not windows:
         return
     longest = _longest_between(windows)
     if longest == 0:
         what = "the maintenance windows leave no time between them"
-        why = "together they last the whole week, and no job ever starts in one"
-        yield finding.Finding(finding.Level.ERROR, Code.WINDOWS_ALWAYS, source.where_key("maintenance"), what, why, "take windows out, or shorten them")
+        why = "together they cover the whole week, and no job starts in a window"
+        yield finding.Finding(finding.Level.ERROR, Code.WINDOWS_ALWAYS, source.where_key("maintenance"), what, why, "remove windows, or shorten them")
     else:
         yield from _long_jobs(cluster, longest, source)
 
@@ -52,10 +52,8 @@ def _long_jobs(cluster: spec.ClusterSpec, longest: int, source: Document) -> Ite
         if seconds is not None and seconds <= longest * 60:
             continue
         limit = values.time_limit(str(longest))
-        what = f"jobs of the partition {partition.name} may run longer than the time between maintenance windows, which is {limit} at most"
-        why = (
-            f"a job that doesn't say how long it runs is taken to need all of `max_time: {partition.max_time}`; Slurm never starts one that runs into a window"
-        )
+        what = f"the time limit of the partition {partition.name} exceeds the longest time between maintenance windows, {limit}"
+        why = f"Slurm assumes `max_time: {partition.max_time}` for a job without its own limit, and never starts a job that may run into a window"
         where = source.where("pools", partition.name, "partition", "max_time")
         yield finding.Finding(finding.Level.WARNING, Code.JOBS_OUTLAST_WINDOWS, where, what, why, f"write `max_time: {limit}` or less for this partition")
 
@@ -71,7 +69,7 @@ def _longest_between(windows: Sequence[spec.Window]) -> int:
 
 
 def _occurrences(window: spec.Window) -> Iterator[tuple[int, int]]:
-    """Give the beginning and end of a window, each time that it comes, in minutes of all years."""
+    """List the start and end of each occurrence of a window, in minutes since day 0 of the calendar."""
     start, stop = _span(window)
     if window.week == "every":
         mondays = range(_FIRST_MONDAY.toordinal(), dt.date(_YEARS[-1], 12, 31).toordinal(), 7)
@@ -83,7 +81,7 @@ def _occurrences(window: spec.Window) -> Iterator[tuple[int, int]]:
 
 
 def _day_of(window: spec.Window, first: dt.date) -> int:
-    """Give the day on which a window begins in the month of this first day, as the number of the day in the calendar."""
+    """Return the day on which a window starts in the month of `first`, as a proleptic ordinal."""
     following = (first + dt.timedelta(days=31)).replace(day=1)
     weeks = {"first": 0, "second": 7, "third": 14, "fourth": 21}
     earliest = first.toordinal() + weeks[window.week] if window.week in weeks else following.toordinal() - 7
@@ -92,14 +90,14 @@ def _day_of(window: spec.Window, first: dt.date) -> int:
 
 
 def _span(window: spec.Window) -> tuple[int, int]:
-    """Give the minutes of the week at which a window begins and ends; the end can lie in the next week."""
+    """Return the minutes of the week at which a window starts and ends; the end may be in the next week."""
     hour, minute = window.start.split(":")
     start = _WEEKDAYS.index(window.weekday) * _DAY + int(hour) * 60 + int(minute)
     return start, start + window.hours * 60
 
 
 def _meet(one: spec.Window, other: spec.Window) -> bool:
-    """Say whether two windows can be open at one time in some month."""
+    """Whether two windows can overlap in some month."""
     start, stop = _span(one)
     for shift in (-_WEEK, 0, _WEEK):
         other_start, other_stop = (minute + shift for minute in _span(other))
@@ -110,7 +108,7 @@ def _meet(one: spec.Window, other: spec.Window) -> bool:
 
 
 def _can_follow(day: int, week: str) -> bool:
-    """Say whether a window can begin on a day, which is counted from the beginning of one month and may lie in a neighbouring one."""
+    """Whether a window can start on a day, counted from the start of one month; the day may belong to the month before or after."""
     in_month_before = [day + length for length in _MONTHS if day < 1]
     in_month_after = [day - length for length in _MONTHS]
     return any(candidate in _DAYS[week] for candidate in (day, *in_month_before, *in_month_after))

@@ -1,4 +1,4 @@
-"""Slices of GPUs (MIG): profiles, counts, and what they exclude."""
+"""Slices of GPUs (MIG): profiles, counts and exclusions."""
 
 from collections.abc import Iterator
 
@@ -9,22 +9,22 @@ from . import lookup
 
 _ERROR = finding.Level.ERROR
 _COMPUTE_SLICES = 7
-"""Of one GPU (NVIDIA MIG User Guide, "Partitioning"): a `3g` profile takes three."""
+"""Compute slices of one GPU (NVIDIA MIG User Guide, "Partitioning"): a `3g` profile uses three."""
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find slices of GPUs that can't be cut, profiles that a GPU doesn't have, more slices than fit, and slices that a fabric is to join."""
+    """Find GPUs without MIG, unknown profiles, more slices than a GPU has, and slices with a fabric."""
     for name, pool, node_sets in lookup.pools_of(cluster, blueprint):
         if not pool.mig:
             continue
         where = source.where_key("pools", name, "mig")
-        # Machines of a pool can have different GPUs; what is found of equal ones is said once.
+        # Machines of a pool can have different GPUs; equal GPUs give equal findings, reported one time.
         yield from dict.fromkeys(found for node_set in node_sets for found in _machine(name, pool, node_set, source, is_one_of_several=len(node_sets) > 1))
         if any(node_set.fabric for node_set in node_sets):
-            what = f"the pool {name} cuts its GPUs into slices, and has a fabric between its nodes"
-            why = "slices can't reach other GPUs over NVLink or the fabric, so that a job in slices stays in one"
+            what = f"the pool {name} uses MIG slices, and a fabric connects its nodes"
+            why = "a MIG slice can't reach other GPUs over NVLink or the fabric, so a job can't use more than one slice"
             level = _ERROR if pool.fabric == "required" else finding.Level.WARNING
-            yield finding.Finding(level, Code.MIG_WITH_FABRIC, where, what, why, "write `fabric: none` for this pool, or take `mig` out")
+            yield finding.Finding(level, Code.MIG_WITH_FABRIC, where, what, why, "write `fabric: none` for this pool, or remove `mig`")
 
 
 def _machine(name: str, pool: language.Pool, node_set: spec.NodeSet, source: Document, *, is_one_of_several: bool) -> Iterator[finding.Finding]:
@@ -33,11 +33,11 @@ def _machine(name: str, pool: language.Pool, node_set: spec.NodeSet, source: Doc
     accelerator = lookup.accelerator_of(node_set)
     if gpus is None or (accelerator is not None and not accelerator.mig):
         whose = f"its nodes of {node_set.hosts.machine.name}" if is_one_of_several else "its nodes"
-        has = f"{accelerator.name} GPUs, for which the catalogue knows no profiles" if accelerator else "no GPUs"
-        what = f"the pool {name} is to have slices of GPUs, and {whose} have {has}"
-        why = "only some GPUs can be cut into slices (MIG)"
+        has = f"{accelerator.name} GPUs, which have no MIG profiles in the catalogue" if accelerator else "no GPUs"
+        what = f"the pool {name} has `mig`, and {whose} have {has}"
+        why = "only some GPUs support slices (MIG)"
         known = [one.name for one in catalog.accelerators().values() if one.mig]
-        remedy = f"take `mig` out, or choose one of {', '.join(known)}"
+        remedy = f"remove `mig`, or choose one of {', '.join(known)}"
         yield finding.Finding(_ERROR, Code.MIG_WITHOUT_GPU, source.where_key("pools", name, "mig"), what, why, remedy)
     elif accelerator is not None:
         yield from _profiles(name, pool, accelerator, gpus, source)
@@ -53,19 +53,19 @@ def _profiles(name: str, pool: language.Pool, accelerator: catalog.Accelerator, 
         profile = known.get(wanted)
         if profile is None:
             what = f"{accelerator.name} has no MIG profile {message_text.quoted(wanted)}"
-            why = f"a GPU is cut into the slices that its maker allows{f', and these have {nearest} GB' if len(sizes) > 1 and nearest else ''}"
+            why = f"each GPU model has a fixed list of profiles{f', and these GPUs have {nearest} GB' if len(sizes) > 1 and nearest else ''}"
             remedy = message_text.did_you_mean(wanted, known, allowed="profiles")
             yield finding.Finding(_ERROR, Code.MIG_UNKNOWN, where, what, why, remedy)
         elif count > profile.per_gpu:
-            what = f"{count} slices of {wanted} are more than one {accelerator.name} has"
-            yield finding.Finding(_ERROR, Code.MIG_TOO_MANY, where, what, f"{profile.per_gpu} of them fit on a GPU", f"write {profile.per_gpu} at most")
+            what = f"one {accelerator.name} does not have {count} slices of {wanted}"
+            yield finding.Finding(_ERROR, Code.MIG_TOO_MANY, where, what, f"at most {profile.per_gpu} of them fit on a GPU", f"write at most {profile.per_gpu}")
     taken = sum(_compute_slices(wanted) * count for wanted, count in pool.mig.items())
     memory_gb = sum(known[wanted].memory_gb * count for wanted, count in pool.mig.items() if wanted in known)
     whole_gb = max((profile.memory_gb for profile in known.values()), default=0)
     if len(pool.mig) > 1 and (taken > _COMPUTE_SLICES or memory_gb > whole_gb):
-        what = f"these slices take {taken} of the {_COMPUTE_SLICES} parts of a GPU's processors, and {memory_gb} of its {whole_gb} GB"
-        why = "all slices together must fit on one GPU, as each GPU of the pool is cut in the same way"
-        remedy = "ask for fewer or smaller slices"
+        what = f"these slices need {taken} of a GPU's {_COMPUTE_SLICES} compute slices, and {memory_gb} of its {whole_gb} GB"
+        why = "all slices together must fit on one GPU: every GPU of the pool has the same slices"
+        remedy = "write fewer or smaller slices"
         yield finding.Finding(_ERROR, Code.MIG_TOO_MANY, source.where_key("pools", name, "mig"), what, why, remedy)
 
 

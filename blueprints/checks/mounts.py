@@ -1,4 +1,4 @@
-"""Mount points against each other and against what needs them."""
+"""Mount points, compared with each other and with users' homes and the nodes' own disks."""
 
 from collections.abc import Iterator
 
@@ -10,25 +10,27 @@ from . import lookup
 _ERROR = finding.Level.ERROR
 _HOME = "/home"
 _SOURCE_LETTERS, _OPTIONS_LETTERS = 60, 24
-"""Of what is made, the longest name (a file system's in DNS); and what the rest of a line about a mount comes to, compressed."""
+"""The longest DNS name of a created file system; and the rest of a mount's line, compressed."""
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find mount points that two file systems want, or that lie inside another, and users without shared homes."""
+    """Find duplicate and nested mount points, and users without a shared home."""
     owners: dict[str, str] = {}
     for name, entry in blueprint.storage.items():
         where = source.where("storage", name, "mount")
         if entry.mount in owners:
             what = f"{entry.mount} is the mount point of both {owners[entry.mount]} and {name}"
-            yield finding.Finding(_ERROR, Code.MOUNT_DUPLICATE, where, what, "the later one would hide the earlier", "give one of them another mount point")
+            yield finding.Finding(
+                _ERROR, Code.MOUNT_DUPLICATE, where, what, "the second mount would hide the first", "choose another mount point for one of them"
+            )
         else:
             owners[entry.mount] = name
     yield from _nested(owners, source)
     yield from _scratch(owners, blueprint, source)
     yield from _room(cluster, blueprint, source)
     if blueprint.users and blueprint.scheduler != "kubernetes" and _HOME not in owners and _HOME not in _written_mounts(source):
-        what = "there are users, and no file system is mounted at /home"
-        why = "a job that runs on another host than its user logged in to would find no home folder there"
+        what = "the blueprint has users, and no file system is mounted at /home"
+        why = "a user's home folder would exist on the login node but not on the node that runs the job"
         remedy = "add under storage: `home: {kind: nfs, mount: /home}`"
         yield finding.Finding(_ERROR, Code.HOME_MISSING, source.where_key("users"), what, why, remedy)
 
@@ -38,28 +40,28 @@ def _nested(owners: dict[str, str], source: Document) -> Iterator[finding.Findin
         steps = inner.split("/")
         outer = next((mount for length in range(2, len(steps)) if (mount := "/".join(steps[:length])) in owners), None)
         if outer is not None:
-            what = f"{inner} lies inside {outer}, where {owners[outer]} is mounted"
-            why = "the order of mounts would decide what is seen there, and without the outer one the inner would be gone too"
+            what = f"the mount point {inner} is inside {outer}, where {owners[outer]} is mounted"
+            why = "the result would depend on the order of mounts, and the inner mount would fail together with the outer one"
             where = source.where("storage", name, "mount")
             yield finding.Finding(_ERROR, Code.MOUNT_NESTED, where, what, why, "mount them side by side")
 
 
 def _room(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Compare all mounts together with what a host can be told of before its first boot."""
+    """Compare the size of all mounts with the room in user data."""
     target = lookup.target_of(cluster)
     most = target.limits.get("mounts_letters_max") if target else None
     if target is None or most is None:
         return
     letters = sum(len(entry.mount) + len(entry.source or " " * _SOURCE_LETTERS) + _OPTIONS_LETTERS for entry in blueprint.storage.values())
     if letters > most:
-        what = f"these are {len(blueprint.storage)} file systems, and all that hosts must know to mount them comes to some {letters} letters"
-        why = f"a host on {target.title} is told of its mounts before its first boot, where there is room for {most}"
-        remedy = "mount fewer file systems, at shorter paths; one can hold what several do now, in folders"
+        what = f"the mounts of {len(blueprint.storage)} file systems need about {letters} characters of user data"
+        why = f"hosts on {target.title} read their mounts from user data, which has room for {most}"
+        remedy = "mount fewer file systems, or use shorter paths; merge several file systems into folders of one"
         yield finding.Finding(_ERROR, Code.MOUNTS_TOO_LONG, source.where_key("storage"), what, why, remedy)
 
 
 def _scratch(owners: dict[str, str], blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Compare the nodes' own disks with shared file systems, and against homes, which must be the same everywhere."""
+    """Compare the mount points of the nodes' own disks with shared file systems and with homes, which must be shared."""
     for name, pool in blueprint.pools.items():
         if pool.scratch is None:
             continue
@@ -68,11 +70,11 @@ def _scratch(owners: dict[str, str], blueprint: language.Blueprint, source: Docu
         clash = next((shared for shared in owners if shared == mount or _is_inside(shared, mount) or _is_inside(mount, shared)), None)
         if clash is not None:
             what = f"the nodes of {name} mount their own disks at {mount}, and {owners[clash]} is mounted at {clash}"
-            why = "one of the two would hide the other, or lie inside it"
-            yield finding.Finding(_ERROR, Code.MOUNT_SCRATCH, where, what, why, "give one of them another mount point")
+            why = "one mount would hide the other or be inside it"
+            yield finding.Finding(_ERROR, Code.MOUNT_SCRATCH, where, what, why, "choose another mount point for one of them")
         elif mount == _HOME or _is_inside(mount, _HOME):
             what = f"the nodes of {name} mount their own disks at {mount}"
-            why = "homes are the same on every host, and what is on a node's own disks is gone after every start"
+            why = "homes must be the same on every host, and a node's own disks are empty after every start"
             yield finding.Finding(_ERROR, Code.MOUNT_SCRATCH, where, what, why, "mount it at /scratch")
 
 
@@ -81,7 +83,7 @@ def _is_inside(inner: str, outer: str) -> bool:
 
 
 def _written_mounts(source: Document) -> set[object]:
-    """Collect mount points as written, those of refused file systems included, about which something else is said already."""
+    """Collect mount points as written, including those of file systems that other findings refuse."""
     written = source.at("storage")
     entries = written.values() if isinstance(written, dict) else ()
     return {entry["mount"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("mount"), str)}

@@ -1,4 +1,4 @@
-"""Names where they end up in a cloud: `<cluster>-<what>`, and tags."""
+"""Lengths of resource names (`<cluster>-<what>`), and tags."""
 
 import re
 from collections.abc import Iterator
@@ -21,30 +21,28 @@ _KINDS = {
     "placement_group": "a placement group",
     "resource_policy": "a placement policy",
 }
-"""Kinds of resources as the targets' limits call them."""
+"""Kinds of resources, keyed as in the targets' limits."""
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find names that get too long with the cluster's name before them, and tags that the cloud refuses."""
+    """Find resource names that exceed the cloud's limits, and tags that the cloud refuses."""
     target = lookup.target_of(cluster)
     if target is None or not lookup.is_bought(cluster):
         return
-    told: set[Path] = set()
+    reported: set[Path] = set()
     for kind, name, path in [] if target.cuts_names else _resources(cluster):
         limit = target.name_limits.get(kind)
-        if limit is None or len(name) <= limit or path in told:
+        if limit is None or len(name) <= limit or path in reported:
             continue
-        told.add(path)
-        what = f"`{name}` is a name of {len(name)} characters"
-        why = f"{target.title} allows {limit} for the name of {_KINDS[kind]}, and the cluster's name stands before every one"
-        yield finding.Finding(
-            _ERROR, Code.RESOURCE_NAME_LENGTH, source.where_key(*path), what, why, f"choose shorter names: {len(name) - limit} characters are too many"
-        )
+        reported.add(path)
+        what = f"the resource name `{name}` has {len(name)} characters"
+        why = f"{target.title} allows {limit} for the name of {_KINDS[kind]}; every resource name starts with the cluster's name"
+        yield finding.Finding(_ERROR, Code.RESOURCE_NAME_LENGTH, source.where_key(*path), what, why, f"shorten the names by {len(name) - limit} characters")
     yield from _tags(cluster, target, source)
 
 
 def _resources(cluster: spec.ClusterSpec) -> Iterator[tuple[str, str, Path]]:
-    """Give the kind, name and origin of what will be made, as the target's limits call the kinds."""
+    """List the kind, name and path of the resources to create, with kinds as in the target's limits."""
     if cluster.access.count and cluster.login.load_balancer:
         yield "load_balancer", f"{cluster.name}-login", ("name",)
     if cluster.slurm and cluster.slurm.control is None:
@@ -69,12 +67,12 @@ def _resources(cluster: spec.ClusterSpec) -> Iterator[tuple[str, str, Path]]:
 
 def _tags(cluster: spec.ClusterSpec, target: catalog.Target, source: Document) -> Iterator[finding.Finding]:
     if target.tags_max is not None and len(cluster.tags) > target.tags_max:
-        what = f"these are {len(cluster.tags)} tags"
-        why = f"{target.title} takes {target.tags_max}, beside those that mark whose a thing is"
-        yield finding.Finding(_ERROR, Code.TAG_REFUSED, source.where_key("tags"), what, why, "take some out")
+        what = f"the blueprint has {len(cluster.tags)} tags"
+        why = f"{target.title} allows {target.tags_max}, besides the tags that clusterwright adds"
+        yield finding.Finding(_ERROR, Code.TAG_REFUSED, source.where_key("tags"), what, why, "remove some")
     for key, value in cluster.tags:
         if target.tag_value and not re.fullmatch(target.tag_value, value):
-            what = f"{message_text.quoted(value)} can't be a tag's value on {target.title}"
-            why = f"values there have this form: {target.tag_value}"
-            remedy = f"write it so, or another under `targets.{target.name}.tags`"
+            what = f"{message_text.quoted(value)} is not a valid tag value on {target.title}"
+            why = f"tag values there match {target.tag_value}"
+            remedy = f"change the value, or write another one under `targets.{target.name}.tags`"
             yield finding.Finding(_ERROR, Code.TAG_REFUSED, source.where("tags", key), what, why, remedy)

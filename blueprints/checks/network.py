@@ -1,4 +1,4 @@
-"""The hosts' network: addresses that others use, the way out, subnets that exist, zones."""
+"""The hosts' network: overlapping addresses, egress, existing subnets, zones."""
 
 import ipaddress
 from collections.abc import Iterator
@@ -10,39 +10,39 @@ from . import lookup
 
 _ERROR, _WARNING, _NOTE = finding.Level.ERROR, finding.Level.WARNING, finding.Level.NOTE
 _DOCKER = ipaddress.IPv4Network("172.17.0.0/16")
-"""Docker gives its containers addresses of this network unless told otherwise (dockerd(8), `--bip`), and a host then can't reach others there."""
+"""The default network of Docker's bridge (dockerd(8), `--bip`); a host that runs Docker can't reach other hosts with these addresses."""
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find networks that share addresses, subnets whose size nobody told, and hosts without a way to what they need."""
+    """Find overlapping networks, existing subnets of unknown size, and hosts without the egress that they need."""
     yield from _overlaps(cluster, source)
     if not lookup.is_bought(cluster):
         return
     yield from _subnets(cluster, source)
     network = blueprint.network
     if network.egress == "none" and not network.private_endpoints:
-        what = "the hosts have no way to the Internet, and none to the cloud's own services"
-        why = "images, secrets, storage and the start of nodes are services of the cloud, which answer on the Internet or at private endpoints"
+        what = "the hosts can reach neither the Internet nor the cloud's own services"
+        why = "hosts need the cloud's services for secrets, storage and the start of nodes; these answer on the Internet or at private endpoints"
         where = source.where("network", "egress")
         yield finding.Finding(_ERROR, Code.EGRESS_NONE, where, what, why, "write `private_endpoints: true`, or `egress: nat`")
     target = lookup.target_of(cluster)
     if network.egress == "none" and network.private_endpoints and target is not None and target.builds_images:
-        what = "without a way out no image of the software profile can be built"
-        why = "a host in this network fetches the profile's packages, and those come from the Internet"
+        what = "clusterwright can't build an image of the software profile without egress"
+        why = "the build host runs in this network and downloads the profile's packages from the Internet"
         where = source.where("network", "egress")
-        remedy = "write `egress: nat`; hosts stay unreachable from outside"
+        remedy = "write `egress: nat`; NAT accepts no connections from outside"
         yield finding.Finding(_WARNING, Code.EGRESS_FOR_IMAGES, where, what, why, remedy)
     if network.existing is not None and not network.subnets and network.cidr is None:
-        what = f"nothing says which addresses of {network.existing} are free"
-        why = "what its other subnets take is its owner's knowledge"
+        what = f"the free addresses of {network.existing} are unknown"
+        why = "an existing network may have other subnets"
         where = source.where("network", "existing")
-        remedy = "name subnets that are there, the hosts' first (`subnets: […]`), or a free range that is divided (`cidr: 10.0.16.0/20`)"
+        remedy = "name existing subnets, the hosts' subnet first (`subnets: […]`), or a free range that clusterwright divides (`cidr: 10.0.16.0/20`)"
         yield finding.Finding(_WARNING, Code.SUBNETS_UNNAMED, where, what, why, remedy)
     if network.subnets and network.existing is None:
         what = "the network has `subnets` and no `existing`"
-        why = "subnets that are there belong to a network that is there; in a new one they are made"
+        why = "existing subnets belong to an existing network; in a new network clusterwright creates the subnets"
         where = source.where_key("network", "subnets")
-        yield finding.Finding(_ERROR, Code.SUBNETS_ALONE, where, what, why, "name their network as `existing`, or take them out")
+        yield finding.Finding(_ERROR, Code.SUBNETS_ALONE, where, what, why, "name their network as `existing`, or remove them")
     yield from _zones(cluster, blueprint, source)
 
 
@@ -53,27 +53,27 @@ def _overlaps(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.F
     where = source.where("network", "cidr")
     if own.overlaps(_DOCKER) and source.at("network", "cidr") is not None:
         what = f"{own} shares addresses with {_DOCKER}"
-        why = "Docker gives these to containers on every host where it runs, and the host then can't reach the others"
+        why = "Docker uses this range for its containers, so a host that runs Docker can't reach other hosts in it"
         yield finding.Finding(_WARNING, Code.CIDR_OVERLAP, where, what, why, "write another network, such as `10.80.0.0/20`")
     for number, written in enumerate(cluster.login.allowed_cidrs):
         allowed = ipaddress.IPv4Network(written)
         if allowed.is_private and allowed.prefixlen and allowed.overlaps(own) and not allowed.subnet_of(own):
-            what = f"{allowed}, from where logging in is allowed, shares addresses with the hosts' own network {own}"
-            why = "answers to people with such an address would stay inside the cluster"
+            what = f"the allowed network {allowed} overlaps with the hosts' own network {own}"
+            why = "replies to clients in the overlap would stay inside the cluster"
             there = source.where("access", "allowed_cidrs", number)
-            yield finding.Finding(_WARNING, Code.CIDR_OVERLAP, there, what, why, "write a `network.cidr` outside of it")
+            yield finding.Finding(_WARNING, Code.CIDR_OVERLAP, there, what, why, "write a `network.cidr` outside the allowed network")
 
 
 def _subnets(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
-    if source.at("network", "subnets") is None:  # they are made, in a network that is there or a new one
+    if source.at("network", "subnets") is None:  # clusterwright creates them, in an existing or a new network
         return
     unknown = [subnet for subnet in cluster.network.subnets if subnet.usable is None and subnet.needed]
     for number, subnet in enumerate(unknown):
         name = subnet.cidr if isinstance(subnet.cidr, str) else subnet.name
-        what = f"the subnet {name} must have {subnet.needed} free addresses, and how many it has is not known here"
-        why = "it exists already, and only the account tells its size"
+        what = f"the subnet {name} must have {subnet.needed} free addresses, and its size is unknown"
+        why = "the subnet exists already, and its size is known only in the account"
         where = source.where("network", "subnets", number)
-        yield finding.Finding(_NOTE, Code.SUBNET_UNKNOWN, where, what, why, "look at it in the cloud's console before the first node is missing")
+        yield finding.Finding(_NOTE, Code.SUBNET_UNKNOWN, where, what, why, "check its free addresses in the cloud's console, or run `check --live`")
 
 
 def _zones(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
@@ -82,21 +82,21 @@ def _zones(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
     if zones and target is not None and target.is_local_zone(zones[0]):
         what = f"the hosts run in {zones[0]}, which is a local zone"
         why = (
-            "EFS has mount targets in availability zones only, and of address translation and load balancers some local zones have one, some none "
-            '(EFS User Guide, "Creating mount targets"; Local Zones User Guide, "NAT gateways"); this version puts all of them where the hosts are'
+            "EFS supports mount targets in availability zones only, and not every local zone supports NAT gateways and load balancers "
+            '(EFS User Guide, "Creating mount targets"; Local Zones User Guide, "NAT gateways"); this version creates all of them in the zone of the hosts'
         )
-        remedy = "plan with it; to provision it, name an availability zone, or wait for a version that divides a cluster between the two"
+        remedy = "name an availability zone to provision the cluster; with a local zone you can plan it"
         yield finding.Finding(_WARNING, Code.ZONE_LOCAL, source.where("network", "zones", 0), what, why, remedy)
     has_managed_database = cluster.slurm is not None and cluster.slurm.database.placement == "managed"
-    # A Kubernetes service keeps its control plane in several zones by itself.
+    # A managed Kubernetes service runs its control plane in several zones.
     has_control_plane = cluster.kubernetes is not None and cluster.kubernetes.control is None
     if len(zones) > 1 and not has_managed_database and not has_control_plane and cluster.controllers < 2:
-        what = f"compute nodes run in {zones[0]}, and nothing in the other zones"
-        why = "nodes of one cluster run together for their fabric and their file systems; other zones are for second controllers and databases"
+        what = f"compute nodes run in {zones[0]}, and the other zones are unused"
+        why = "nodes of one cluster run in one zone for their fabric and file systems; only second controllers and databases use other zones"
         where = source.where("network", "zones", 1)
-        yield finding.Finding(_NOTE, Code.ZONES_UNUSED, where, what, why, f"leave `{zones[0]}` alone in the list")
+        yield finding.Finding(_NOTE, Code.ZONES_UNUSED, where, what, why, f"keep only `{zones[0]}` in the list")
     if len(zones) == 1 and cluster.controllers > 1:
         what = f"both controllers run in {zones[0]}"
-        why = "when the zone fails, the second controller fails with the first; it helps against the loss of one host only"
+        why = "a failure of the zone stops both controllers; the second one helps only if a single host fails"
         where = source.where("network", "zones")
-        yield finding.Finding(_NOTE, Code.ZONE_SINGLE, where, what, why, "name a second zone if the controllers shall survive the loss of one")
+        yield finding.Finding(_NOTE, Code.ZONE_SINGLE, where, what, why, "name a second zone if the controllers must survive the failure of a zone")

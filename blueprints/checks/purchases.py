@@ -1,4 +1,4 @@
-"""Reservations and blocks: pools that share one, their size, the place that they bring, and jobs that run longer than their nodes."""
+"""Reservations and blocks: sharing between pools, size, placement, and jobs that run longer than their nodes."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,7 +13,7 @@ _DAY_S = 24 * 3600
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find purchases that their pools can't fit together, nodes far apart in one, and jobs that outlast their nodes."""
+    """Find reservations and blocks that don't fit their pools, spread nodes in a reservation, and time limits longer than nodes run."""
     target = lookup.target_of(cluster)
     if target is None or not lookup.is_bought(cluster):
         return
@@ -34,20 +34,20 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 def _shared(
     identifier: str, names: list[str], blueprint: language.Blueprint, by_pool: Mapping[str, tuple[spec.NodeSet, ...]], source: Document
 ) -> Iterator[finding.Finding]:
-    """Compare pools that name one purchase: it holds machines of one type, bought in one way."""
+    """Compare pools that share a reservation or block: it has machines of one type and one kind of capacity."""
     first, first_machines = names[0], _machines(by_pool[names[0]])
     for name in names[1:]:
         kinds = (blueprint.pools[first].bought.kind, blueprint.pools[name].bought.kind)
         machines = _machines(by_pool[name])
         where = source.where("pools", name, "capacity", "id")
         if kinds[0] != kinds[1]:
-            what = f"the pool {first} takes {message_text.quoted(identifier)} for `{kinds[0]}` capacity, and {name} for `{kinds[1]}`"
-            why = "a purchase is either a reservation or a block, and the cloud starts nodes of each in its own way"
+            what = f"{message_text.quoted(identifier)} is `{kinds[0]}` capacity in the pool {first}, and `{kinds[1]}` in {name}"
+            why = "an identifier belongs to either a reservation or a block, and the cloud starts their nodes in different ways"
             yield finding.Finding(_ERROR, Code.PURCHASE_SHARED, where, what, why, "write the kind that the console shows in both pools")
         elif machines != first_machines:
             what = f"{first} and {name} share {message_text.quoted(identifier)}, and their machines differ: {first_machines[0]} and {machines[0]}"
-            why = "a reservation or a block holds machines of one type"
-            yield finding.Finding(_ERROR, Code.PURCHASE_SHARED, where, what, why, "name the purchase of each pool, or give both the same machine")
+            why = "a reservation or a block has machines of one type"
+            yield finding.Finding(_ERROR, Code.PURCHASE_SHARED, where, what, why, "write a different `id` in each pool, or the same machine in both")
 
 
 def _size(
@@ -58,7 +58,7 @@ def _size(
     target: catalog.Target,
     source: Document,
 ) -> Iterator[finding.Finding]:
-    """Compare the nodes of all pools of a block with the most that a block can have, and with the domains that it comes in."""
+    """Compare the nodes of all pools of a block with the maximum size of a block, and with the sizes of NVLink domains."""
     if any(blueprint.pools[name].bought.kind != "block" for name in names):
         return
     nodes = sum(blueprint.pools[name].range.max for name in names)
@@ -67,40 +67,40 @@ def _size(
     most = catalog.limit(target.name, "block_instances")
     if most is not None and nodes > most.value:
         what = f"{message_text.listed(names)} {'have' if len(names) > 1 else 'has'} {nodes} nodes in {message_text.quoted(identifier)}"
-        why = f"one block has {most.value} instances at most ({catalog.source(most.source).where})"
+        why = f"one block has at most {most.value} instances ({catalog.source(most.source).where})"
         yield finding.Finding(
-            _ERROR, Code.BLOCK_TOO_LARGE, where, what, why, f"write {most.value} nodes at most for each block, and a pool for each further one"
+            _ERROR, Code.BLOCK_TOO_LARGE, where, what, why, f"write at most {most.value} nodes for each block, and another pool for each further block"
         )
     machine = catalog.machines(target.name).get(_machines(by_pool[last])[0])
     sizes = machine.domain_sizes if machine is not None else ()
     if len(names) > 1 and sizes and nodes not in sizes:
         what = f"{message_text.listed(names)} have {nodes} nodes together in {message_text.quoted(identifier)}"
         why = f"a block of this machine is a whole NVLink domain of {' or '.join(str(size) for size in sorted(sizes))} nodes"
-        yield finding.Finding(_ERROR, Code.PURCHASE_SHARED, where, what, why, "divide the nodes of one domain between the pools")
+        yield finding.Finding(_ERROR, Code.PURCHASE_SHARED, where, what, why, "write node counts that add up to one domain")
 
 
 def _placement(name: str, pool: language.Pool, source: Document) -> Iterator[finding.Finding]:
     if pool.placement != "spread" or pool.bought.kind != "reserved":
         return
-    what = f"the nodes of {name} are to be far apart, and come from a reservation"
-    why = "a reservation keeps machines, and no places in a group of nodes far apart: the cloud can refuse a node although the reservation has one"
+    what = f"the pool {name} spreads its nodes, and its capacity is a reservation"
+    why = "a reservation does not reserve a spread placement: the cloud can refuse a node although the reservation has a free one"
     where = source.where("pools", name, "placement")
-    yield finding.Finding(_WARNING, Code.PLACEMENT_UNRESERVED, where, what, why, "leave `placement` out, or buy these nodes on demand")
+    yield finding.Finding(_WARNING, Code.PLACEMENT_UNRESERVED, where, what, why, "remove `placement`, or write `capacity: on-demand`")
 
 
 def _times(name: str, pool: language.Pool, node_sets: tuple[spec.NodeSet, ...], target: catalog.Target, source: Document) -> Iterator[finding.Finding]:
-    """Compare the longest job of a partition with the longest that its nodes run."""
+    """Compare the time limit of a partition with the longest time that its nodes run."""
     partition = next((node_set.partition for node_set in node_sets if node_set.partition is not None), None)
     longest = _longest_run_s(pool, target)
     if partition is None or longest is None:
         return
     seconds = values.seconds(partition.max_time)
-    if seconds is None and pool.bought.kind == "block":  # said by itself: no job without a limit starts there
+    if seconds is None and pool.bought.kind == "block":  # BLOCK_WITHOUT_LIMIT reports it
         return
     if seconds is None or seconds > longest:
         limit = values.time_limit(str(longest // 60))
-        what = f"jobs of the partition {name} may run for `{partition.max_time}`, and its nodes run for {limit} at most"
-        why = "the cloud ends the nodes then, with the jobs on them"
+        what = f"the time limit of the partition {name} is `{partition.max_time}`, and its nodes run for at most {limit}"
+        why = "the cloud then terminates the nodes, with the jobs on them"
         where = source.where("pools", name, "partition", "max_time")
         yield finding.Finding(_WARNING, Code.JOBS_OUTLAST_NODES, where, what, why, f"write `partition: {{max_time: {limit}}}` or less")
 

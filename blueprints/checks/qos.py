@@ -1,4 +1,4 @@
-"""Qualities of service against each other: whose jobs stop whose."""
+"""Preemption between qualities of service (QOS)."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,31 +9,31 @@ from . import cycles
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find preemption in a circle, and against priority."""
+    """Find preemption cycles, and preemption of a QOS with a higher priority."""
     preempts = {name: entry.preempts for name, entry in blueprint.qos.items()}
-    told: set[str] = set()
+    reported: set[str] = set()
     for name in preempts:
-        circle = [] if name in told else _circle(name, preempts)
+        circle = [] if name in reported else _circle(name, preempts)
         if circle:
-            told.update(circle)
+            reported.update(circle)
             what = cycles.words(circle, " preempts ")
-            why = "jobs would stop each other without an end, and Slurm's database refuses such a circle"
+            why = "jobs would preempt each other forever, and slurmdbd refuses such a cycle"
             where = source.where_key("qos", name, "preempts")
-            yield finding.Finding(finding.Level.ERROR, Code.PREEMPTION_CYCLE, where, what, why, "take one of them out of `preempts`")
+            yield finding.Finding(finding.Level.ERROR, Code.PREEMPTION_CYCLE, where, what, why, "remove one of them from `preempts`")
     for name, entry in blueprint.qos.items():
         for number, other in enumerate(entry.preempts):
             lower = blueprint.qos.get(other)
-            if lower is None or lower.priority <= entry.priority or name in told:
+            if lower is None or lower.priority <= entry.priority or name in reported:
                 continue
-            what = f"{name} stops jobs of {other}, and its priority is lower: {entry.priority} against {lower.priority}"
-            why = "the stopped jobs come before its own in the queue, and take the place back"
+            what = f"{name} preempts jobs of {other}, but has the lower priority: {entry.priority}, not {lower.priority}"
+            why = "the preempted jobs are first in the queue and take the nodes back"
             where = source.where("qos", name, "preempts", number)
             remedy = f"give {name} a priority above {lower.priority}"
             yield finding.Finding(finding.Level.WARNING, Code.PREEMPTION_ORDER, where, what, why, remedy)
 
 
 def _circle(start: str, preempts: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Find the shortest way from a quality of service back to itself."""
+    """Find the shortest preemption cycle that contains a QOS."""
     ways = [[start]]
     seen: set[str] = set()
     for way in ways:

@@ -1,4 +1,4 @@
-"""Accounts and qualities of service that are named somewhere: each must be there."""
+"""References to accounts and qualities of service (QOS)."""
 
 import dataclasses
 import itertools
@@ -10,11 +10,11 @@ from ..document import Document, Path
 from . import lookup
 
 SLURMS_OWN_ACCOUNT, SLURMS_OWN_QOS = "root", "normal"
-"""There without being in any blueprint (sacctmgr(1))."""
+"""Slurm creates both itself (sacctmgr(1))."""
 NEAR_WORDS_AT_MOST = 40
-"""Unknown names of one kind that near ones are looked for; in a file with more, something else is wrong, and looking takes long."""
-TOLD_AT_MOST = 1_000
-"""Unknown names of one kind that are told; who has mended these sees the rest."""
+"""Unknown names of one kind that get suggestions; the search is slow, and a file with more of them has another problem."""
+REPORTED_AT_MOST = 1_000
+"""Unknown names of one kind that one run reports."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,37 +25,37 @@ class _Reference:
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find names of accounts and qualities of service that the blueprint doesn't have."""
+    """Find references to accounts and qualities of service that the blueprint doesn't define."""
     accounts = lookup.written_names(source, "accounts")
     unknown = (reference for reference in _accounts(blueprint) if reference.name not in accounts and reference.name != SLURMS_OWN_ACCOUNT)
-    for number, reference in enumerate(itertools.islice(unknown, TOLD_AT_MOST)):
+    for number, reference in enumerate(itertools.islice(unknown, REPORTED_AT_MOST)):
         near = accounts if number < NEAR_WORDS_AT_MOST else ()
         yield _unknown(reference, near, source, code=Code.ACCOUNT_UNKNOWN, kind="account", section="accounts")
     qos = lookup.written_names(source, "qos")
     unknown = (reference for reference in _qos(blueprint) if reference.name not in qos and reference.name != SLURMS_OWN_QOS)
-    for number, reference in enumerate(itertools.islice(unknown, TOLD_AT_MOST)):
+    for number, reference in enumerate(itertools.islice(unknown, REPORTED_AT_MOST)):
         near = qos if number < NEAR_WORDS_AT_MOST else ()
         yield _unknown(reference, near, source, code=Code.QOS_UNKNOWN, kind="quality of service", section="qos")
 
 
 def _accounts(blueprint: language.Blueprint) -> Iterator[_Reference]:
     for name, user in blueprint.users.items():
-        yield _Reference(user.account, ("users", name, "account"), f"the jobs of {name} are charged to it")
-        yield from _listed(user.accounts, ("users", name, "accounts"), f"jobs of {name} may be charged to it")
+        yield _Reference(user.account, ("users", name, "account"), f"Slurm charges the jobs of {name} to it")
+        yield from _listed(user.accounts, ("users", name, "accounts"), f"{name} may charge jobs to it")
     for name, account in blueprint.accounts.items():
         if account.parent is not None:
-            yield _Reference(account.parent, ("accounts", name, "parent"), f"the account {name} is part of it")
+            yield _Reference(account.parent, ("accounts", name, "parent"), f"it is the parent of the account {name}")
     for name, pool in blueprint.pools.items():
-        yield from _listed(pool.partition.accounts, ("pools", name, "partition", "accounts"), f"it may use the partition {name}")
+        yield from _listed(pool.partition.accounts, ("pools", name, "partition", "accounts"), f"the partition {name} allows it")
 
 
 def _qos(blueprint: language.Blueprint) -> Iterator[_Reference]:
     for name, account in blueprint.accounts.items():
-        yield from _listed(account.qos, ("accounts", name, "qos"), f"jobs of the account {name} may name it")
+        yield from _listed(account.qos, ("accounts", name, "qos"), f"the account {name} allows it")
     for name, pool in blueprint.pools.items():
-        yield from _listed(pool.partition.qos, ("pools", name, "partition", "qos"), f"jobs in the partition {name} may name it")
+        yield from _listed(pool.partition.qos, ("pools", name, "partition", "qos"), f"the partition {name} allows it")
     for name, entry in blueprint.qos.items():
-        yield from _listed(entry.preempts, ("qos", name, "preempts"), f"{name} stops its jobs")
+        yield from _listed(entry.preempts, ("qos", name, "preempts"), f"{name} preempts its jobs")
 
 
 def _listed(names: Iterable[str], path: Path, why: str) -> Iterator[_Reference]:

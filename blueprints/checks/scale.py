@@ -1,4 +1,4 @@
-"""Numbers that a service or a scheduler refuses: nodes of a scheduler, rules of a firewall, machines that no placement group takes."""
+"""Limits of schedulers and services: nodes, security group rules, machines in placement groups."""
 
 from collections.abc import Iterator
 
@@ -12,34 +12,34 @@ _TITLES = {"slurm": "Slurm", "kubernetes": "Kubernetes"}
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find more nodes than a scheduler takes, more networks than a firewall takes rules, and machines that can't be placed near each other."""
+    """Find more nodes than a scheduler supports, more networks than a security group has rules, and machines that placement groups don't support."""
     for scheduler, title in _TITLES.items():
         sets = [node_set for node_set in cluster.node_sets if node_set.scheduler == scheduler]
         nodes = sum(node_set.hosts.count for node_set in sets)
         most = catalog.limit(scheduler, "nodes")
         if most is not None and nodes > most.value:
             what = f"{title} would have {nodes} nodes"
-            why = f"it takes {most.value} at most, those that can come to be included ({catalog.source(most.source).where})"
-            yield finding.Finding(_ERROR, Code.NODES_TOO_MANY, source.where_key("pools"), what, why, "ask for fewer nodes, or make several clusters")
+            why = f"it supports at most {most.value}, including elastic nodes that do not run ({catalog.source(most.source).where})"
+            yield finding.Finding(_ERROR, Code.NODES_TOO_MANY, source.where_key("pools"), what, why, "write fewer nodes, or several clusters")
     target = lookup.target_of(cluster)
     if target is None or not lookup.is_bought(cluster):
         return
     yield from _rules(blueprint, target, source)
     for node_set in cluster.node_sets:
         if node_set.placement == "packed" and not catalog.can_be_packed(target.name, node_set.hosts.machine.name):
-            what = f"nodes of {node_set.hosts.machine.name} can't be packed"
-            why = f"{target.title} refuses this machine in a group of near nodes ({catalog.source(catalog.packing_source(target.name)).where})"
+            what = f"nodes of {node_set.hosts.machine.name} can't share a placement group"
+            why = f"{target.title} does not support this machine in placement groups ({catalog.source(catalog.packing_source(target.name)).where})"
             where = source.where("pools", node_set.pool, "placement")
-            yield finding.Finding(_ERROR, Code.PLACEMENT_UNSUPPORTED, where, what, why, "leave `placement` out, or choose another machine")
+            yield finding.Finding(_ERROR, Code.PLACEMENT_UNSUPPORTED, where, what, why, "remove `placement`, or choose another machine")
 
 
 def _rules(blueprint: language.Blueprint, target: catalog.Target, source: Document) -> Iterator[finding.Finding]:
-    """Compare the networks that may log in with the rules that one group takes: each is a rule of its own."""
+    """Compare the number of allowed networks with the limit of rules of a security group: each network needs one rule."""
     networks, most = len(dict.fromkeys(blueprint.access.allowed_cidrs)), catalog.limit(target.name, "security_group_rules")
     if most is None or networks <= most.value or not blueprint.access.login_nodes:
         return
-    what = f"logging in is allowed from {networks} networks"
+    what = f"`access.allowed_cidrs` has {networks} networks"
     unless = " unless the account's quota is higher" if most.adjustable else ""
-    why = f"each is a rule, and {target.title} takes {most.value} in one group{unless} ({catalog.source(most.source).title})"
-    remedy = f"write fewer, larger networks{', or have the quota raised first' if most.adjustable else ''}"
+    why = f"each network needs a rule, and {target.title} allows {most.value} in one security group{unless} ({catalog.source(most.source).title})"
+    remedy = f"write fewer, larger networks{', or request a higher quota first' if most.adjustable else ''}"
     yield finding.Finding(_WARNING, Code.RULES_TOO_MANY, source.where_key("access", "allowed_cidrs"), what, why, remedy)

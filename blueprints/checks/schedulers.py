@@ -1,4 +1,4 @@
-"""Pools against the scheduler that has them."""
+"""Pools, compared with the scheduler that runs them."""
 
 from collections.abc import Iterator
 
@@ -13,21 +13,21 @@ _SLURM, _KUBERNETES = "slurm", "kubernetes"
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find schedulers without a pool, and keys that a pool's scheduler doesn't know."""
+    """Find schedulers without a pool, and keys that don't apply to a pool's scheduler."""
     owners: set[str] = set()
     for name, pool in blueprint.pools.items():
         owner = _owner(blueprint, pool)
         owners.add(owner)
         if owner == _SLURM and pool.taints:
-            what = f"the pool {name} has taints, and Slurm has its nodes"
-            why = "taints keep pods away, and Slurm knows no pods; `partition` says who may use its nodes"
+            what = f"the pool {name} has taints, and it is a Slurm pool"
+            why = "taints apply to Kubernetes pods only; in Slurm, `partition` controls who may use the nodes"
             where = source.where_key("pools", name, "taints")
-            yield finding.Finding(_WARNING, Code.KUBERNETES_ONLY, where, what, why, "take them out, or write `scheduler: kubernetes` for the pool")
+            yield finding.Finding(_WARNING, Code.KUBERNETES_ONLY, where, what, why, "remove them, or write `scheduler: kubernetes` for the pool")
         elif owner == _KUBERNETES and pool.partition != language.Partition():
-            what = f"the pool {name} has settings of a partition, and Kubernetes has its nodes"
-            why = "partitions are Slurm's, so nothing reads them"
+            what = f"the pool {name} has settings of a partition, and it is a Kubernetes pool"
+            why = "partitions exist in Slurm only, so these settings have no effect"
             where = source.where_key("pools", name, "partition")
-            yield finding.Finding(_WARNING, Code.SLURM_ONLY, where, what, why, "take them out, or write `scheduler: slurm` for the pool")
+            yield finding.Finding(_WARNING, Code.SLURM_ONLY, where, what, why, "remove them, or write `scheduler: slurm` for the pool")
     if blueprint.scheduler == "both" and len(lookup.written_names(source, "pools")) == len(blueprint.pools):
         yield from _without_pool(owners, source)
 
@@ -35,9 +35,9 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 def _without_pool(owners: set[str], source: Document) -> Iterator[finding.Finding]:
     for scheduler in (_SLURM, _KUBERNETES):
         if scheduler not in owners:
-            what = f"no pool is for {_TITLES[scheduler]}"
-            why = "with `scheduler: both` each pool says which of the two has it, and those that don't say belong to Slurm"
-            remedy = f"write `scheduler: {scheduler}` in a pool, or for the cluster the one scheduler that has pools"
+            what = f"{_TITLES[scheduler]} has no pool"
+            why = "with `scheduler: both` each pool names its scheduler; the default is Slurm"
+            remedy = f"write `scheduler: {scheduler}` in a pool, or set the cluster's `scheduler` to the one that has pools"
             yield finding.Finding(_ERROR, Code.SCHEDULER_WITHOUT_POOL, source.where("scheduler"), what, why, remedy)
 
 

@@ -1,4 +1,4 @@
-"""The software profile: against GPUs, fabrics, and what the scheduler's version can do."""
+"""The software profile, compared with GPUs, fabrics, file systems and features of the scheduler's version."""
 
 from collections.abc import Iterator
 
@@ -8,13 +8,13 @@ from ..document import Document
 from . import lookup
 
 _LUSTRE, _LUSTRE_NETWORK = "lustre", "@tcp:/"
-"""How the source of a Lustre file system reads: `10.0.0.5@tcp:/scratch`."""
+"""Part of the source of a Lustre file system: `10.0.0.5@tcp:/scratch`."""
 _ANY = "any"
-"""Of a profile: for every kind of processor."""
+"""Architecture of a profile that supports every processor."""
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find login nodes with other processors, versions that don't go together, and a Slurm too old for what is asked."""
+    """Find login nodes with another architecture, incompatible versions, and a Slurm version without a required feature."""
     yield from _login(cluster, blueprint, source)
     if cluster.software.profile in catalog.profile_names():
         yield from _matrix(cluster, catalog.profile(cluster.software.profile), source)
@@ -27,48 +27,48 @@ def _login(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
     access = cluster.access
     compute = {node_set.hosts.machine.arch for node_set in cluster.node_sets}
     if access.count and compute and access.machine.arch not in compute:
-        what = f"login nodes have {access.machine.arch} processors, and the compute nodes {message_text.listed(sorted(compute))}"
-        why = "what users build where they log in doesn't run in their jobs"
+        what = f"login nodes have {access.machine.arch} processors, and compute nodes have {message_text.listed(sorted(compute))} processors"
+        why = "programs that users build on a login node don't run in their jobs"
         named = blueprint.access.machine
         where = source.where("access", "machine") if named else source.where_key("access")
         alike = [one for one in catalog.machines(cluster.target).values() if one.arch in compute and not one.gpus]
         smallest = min(alike, key=lambda one: one.vcpus, default=None)
-        remedy = f"write `access: {{machine: {smallest.name}}}`, or build programs in jobs" if smallest else "let people build programs in their jobs"
+        remedy = f"write `access: {{machine: {smallest.name}}}`, or build programs in jobs" if smallest else "build programs in jobs"
         yield finding.Finding(finding.Level.WARNING, Code.LOGIN_ARCHITECTURE, where, what, why, remedy)
 
 
 def _matrix(cluster: spec.ClusterSpec, profile: catalog.Profile, source: Document) -> Iterator[finding.Finding]:
-    told: set[str] = set()
+    reported: set[str] = set()
     for node_set in cluster.node_sets:
         accelerator = lookup.accelerator_of(node_set)
         if accelerator is None or isinstance(node_set.image, str) or lookup.machine_of(cluster, node_set.hosts.machine.name) is None:
             continue
         fabric = node_set.fabric.name if node_set.fabric else None
         for fault in catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink):
-            if fault.rule not in told:
-                told.add(fault.rule)
+            if fault.rule not in reported:
+                reported.add(fault.rule)
                 where = source.where("software") if source.at("software") else source.where_key("pools", node_set.pool)
                 remedy = _without_fault(cluster, node_set, accelerator, fabric) or fault.remedy
                 yield finding.Finding(finding.Level.ERROR, Code.SOFTWARE_CONFLICT, where, fault.what, fault.why, remedy)
 
 
 def _clients(profile: catalog.Profile, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find file systems that hosts of the profile can't mount."""
+    """Find file systems that hosts with this profile can't mount."""
     for name, entry in blueprint.storage.items():
         kind = _LUSTRE if _LUSTRE_NETWORK in (entry.source or "") else entry.kind
         if profile.storage and kind not in profile.storage:
             what = f"the software profile `{profile.profile}` has no client for storage of the kind `{kind}`"
-            why = f"hosts could not mount {name}; the profile has clients for {message_text.listed(f'`{one}`' for one in profile.storage)}"
+            why = f"hosts can't mount {name}; the profile has clients for {message_text.listed(f'`{one}`' for one in profile.storage)}"
             where = source.where_key("storage", name, "source" if entry.kind != kind else "kind")
             yield finding.Finding(finding.Level.ERROR, Code.SOFTWARE_CONFLICT, where, what, why, "choose another kind of storage, or another software profile")
 
 
 def _without_fault(cluster: spec.ClusterSpec, node_set: spec.NodeSet, accelerator: catalog.Accelerator, fabric: str | None) -> str:
-    """Name the profiles that fit these nodes."""
+    """List the profiles that support these nodes."""
     profiles = [catalog.profile(name) for name in catalog.software_names(cluster.target)]
     alike = [profile for profile in profiles if profile.arch in (_ANY, node_set.hosts.machine.arch)]
     names = [profile.profile for profile in alike if not catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink)]
-    return f"profiles that fit these nodes: {', '.join(names)}" if names else ""
+    return f"choose a profile that supports these nodes: {', '.join(names)}" if names else ""
 
 
 def _slurm(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
@@ -76,15 +76,15 @@ def _slurm(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
     for name, where in _asked(cluster, blueprint, source):
         if version and not catalog.slurm_has(version, name):
             feature = catalog.slurm_features()[name]
-            what = f"Slurm {version} of the profile `{cluster.software.profile}` is too old for what this needs: {feature.what}"
-            why = f"Slurm can do that from {feature.since} on"
+            what = f"Slurm {version} of the profile `{cluster.software.profile}` does not support {feature.what}"
+            why = f"Slurm {feature.since} and later supports it"
             fitting = [one for one in catalog.software_names(cluster.target) if catalog.slurm_has(catalog.profile(one).slurm, name)]
-            remedy = f"profiles with a newer Slurm: {', '.join(fitting)}" if fitting else f"choose a profile with Slurm {feature.since} or newer"
+            remedy = f"choose a profile with a newer Slurm: {', '.join(fitting)}" if fitting else f"choose a profile with Slurm {feature.since} or newer"
             yield finding.Finding(finding.Level.WARNING, Code.SLURM_TOO_OLD, where, what, why, remedy)
 
 
 def _asked(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[tuple[str, finding.Position]]:
-    """Give the features of Slurm that the cluster needs, and what asks for them."""
+    """List the Slurm features that the cluster requires, with the keys that require them."""
     if cluster.controllers > 1:
         yield "backup-controller-check", source.where("control", "highly_available")
     domains = [node_set.pool for node_set, _ in cluster.slurm_node_sets if _has_domain(node_set, cluster, blueprint)]
@@ -96,7 +96,7 @@ def _asked(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
 
 def _has_domain(node_set: spec.NodeSet, cluster: spec.ClusterSpec, blueprint: language.Blueprint) -> bool:
     pool = blueprint.pools.get(node_set.pool)
-    # A rehearsal's hosts declare what the named machine has, and are still this machine.
+    # The hosts of a rehearsal declare the named machine, but run on this machine.
     names = (node_set.hosts.machine.name, *((pool.machine or "", *pool.machines) if pool else ()))
     machines = [lookup.named_machine(cluster, name) for name in names]
     return any(machine is not None and machine.domain_nodes is not None for machine in machines)

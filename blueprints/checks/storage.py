@@ -1,4 +1,4 @@
-"""File systems, disks and buckets: which keys each kind has, and what is asked of them."""
+"""File systems, disks and buckets: keys of each kind, homes, quotas and exchange."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,19 +16,19 @@ _MISPLACED: Mapping[str, tuple[str, ...]] = {
     "object": ("size", "throughput", "source", "exchange", "quotas", "backup_days"),
     "existing": ("size", "throughput", "exchange", "quotas", "backup_days", "key"),
 }
-"""Keys that mean nothing for a kind."""
-_WHOSE = {"size": "grows by itself or has its size already", "throughput": "isn't sold by throughput", "source": "is made, and not found"}
+"""Keys that don't apply to a kind."""
+_WHOSE = {"size": "grows automatically or exists already", "throughput": "isn't sold by throughput", "source": "is created by clusterwright"}
 _WITH_SCRATCH = ("lustre",)
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find keys that a kind of storage doesn't have, homes where they don't belong, and buckets of another cloud."""
+    """Find keys that don't apply to a kind of storage, homes on unsuitable storage, and buckets of another cloud."""
     for name, entry in blueprint.storage.items():
         yield from _keys(name, entry, source)
         if entry.mount == "/home" and (entry.durability == "scratch" or entry.kind == "object"):
             is_bucket = entry.kind == "object"
-            what = "homes are to be " + ("in a bucket" if is_bucket else "on a file system that loses its files when a server does")
-            why = "a bucket has no owners, permissions and locks of files" if is_bucket else "what people can't get again belongs on persistent storage"
+            what = "the homes are " + ("in a bucket" if is_bucket else "on a file system that loses files when a server fails")
+            why = "a bucket has no file owners, permissions or locks" if is_bucket else "files that users can't recreate need persistent storage"
             where = source.where("storage", name, "kind" if is_bucket else "durability")
             remedy = "write `kind: nfs` for homes" if is_bucket else "write `durability: persistent`"
             yield finding.Finding(_ERROR, Code.HOME_UNFIT, where, what, why, remedy)
@@ -42,19 +42,19 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 def _keys(name: str, entry: language.Storage, source: Document) -> Iterator[finding.Finding]:
     for key in _MISPLACED[entry.kind]:
         if getattr(entry, key) != language.Storage.model_fields[key].default:
-            what = f"`{key}` means nothing for storage of the kind `{entry.kind}`"
+            what = f"`{key}` does not apply to storage of the kind `{entry.kind}`"
             kinds = [kind for kind, keys in _MISPLACED.items() if key not in keys]
-            why = f"such storage {_WHOSE.get(key, 'has no such thing')}, so that nothing would read it"
-            remedy = f"take it out; kinds that have it: {', '.join(kinds)}"
+            why = f"such storage {_WHOSE.get(key, f'has no `{key}`')}"
+            remedy = f"remove it, or choose a kind that has it: {', '.join(kinds)}"
             yield finding.Finding(_ERROR, Code.STORAGE_KEY_MISPLACED, source.where_key("storage", name, key), what, why, remedy)
     if entry.durability == "scratch" and entry.kind not in _WITH_SCRATCH:
-        what = f"storage of the kind `{entry.kind}` is never `scratch`"
-        why = "only parallel file systems are sold in a cheaper form that loses its files"
+        what = f"storage of the kind `{entry.kind}` can't be `scratch`"
+        why = "only parallel file systems have a cheaper scratch type, which can lose files"
         where = source.where("storage", name, "durability")
-        yield finding.Finding(_ERROR, Code.STORAGE_KEY_MISPLACED, where, what, why, "take `durability` out, or write `kind: lustre`")
+        yield finding.Finding(_ERROR, Code.STORAGE_KEY_MISPLACED, where, what, why, "remove `durability`, or write `kind: lustre`")
     if entry.kind == "existing" and entry.source is None:
-        what = f"the storage {name} exists already, and nothing says which it is"
-        why = "what is mounted is named by `source`"
+        what = f"the storage {name} exists already, and its `source` is missing"
+        why = "`source` names the file system to mount"
         remedy = "write `source: …`, such as `fs-0123456789abcdef0` or `10.0.0.5:/export`; often it belongs under `targets`"
         yield finding.Finding(_ERROR, Code.SOURCE_MISSING, source.where("storage", name, "kind"), what, why, remedy)
 
@@ -62,13 +62,13 @@ def _keys(name: str, entry: language.Storage, source: Document) -> Iterator[find
 def _block(name: str, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     where = source.where("storage", name, "kind")
     if blueprint.control.managed or blueprint.scheduler == "kubernetes":
-        what = f"the disk {name} belongs to the controller, and this cluster has none of its own"
+        what = f"the disk {name} requires a controller, and this cluster has no controller of its own"
         why = "the controller serves the disk to all other hosts"
         yield finding.Finding(_ERROR, Code.BLOCK_HOST, where, what, why, "write `kind: nfs`")
     elif blueprint.control.highly_available:
-        what = f"the disk {name} belongs to the first controller, and there are two"
-        why = "a disk is attached to one host: when that is lost, the second controller takes over without it"
-        yield finding.Finding(_WARNING, Code.BLOCK_HOST, where, what, why, "write `kind: nfs`, which no host of the cluster serves")
+        what = f"the disk {name} is attached to the first of two controllers"
+        why = "a disk is attached to one host: if that host fails, the second controller takes over without the disk"
+        yield finding.Finding(_WARNING, Code.BLOCK_HOST, where, what, why, "write `kind: nfs`, which does not depend on a controller")
 
 
 def _quotas(name: str, entry: language.Storage, source: Document) -> Iterator[finding.Finding]:
@@ -77,27 +77,27 @@ def _quotas(name: str, entry: language.Storage, source: Document) -> Iterator[fi
     for key in ("user", "group"):
         quota = getattr(entry.quotas, key)
         if quota is not None and values.size_gib(quota) > values.size_gib(entry.size):
-            what = f"each {key} may store {quota} on {name}, which holds {entry.size}"
-            why = "a quota above the size is none: one of them can fill it for all"
+            what = f"each {key} may store {quota} on {name}, which has only {entry.size}"
+            why = f"a quota above the size has no effect: one {key} can fill the file system"
             where = source.where("storage", name, "quotas", key)
             yield finding.Finding(_WARNING, Code.QUOTA_TOO_LARGE, where, what, why, "check the unit of both")
 
 
 def _enforcement(name: str, entry: language.Storage, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
-    """Find quotas that nothing would hold anybody to; on this machine, where no quota counts, that is said of all of them."""
+    """Find quotas that the storage does not enforce, or may not enforce."""
     storage_class = lookup.storage_class_of(cluster, name)
     if storage_class is None or storage_class.user_quotas or "quotas" in _MISPLACED[entry.kind] or entry.quotas == language.Quotas():
         return
     where = source.where_key("storage", name, "quotas")
     able = [one.product for one in catalog.storage_classes(cluster.target).values() if one.user_quotas]
-    remedy = f"what can, of what is sold there: {message_text.listed(dict.fromkeys(able))}; or take `quotas` out" if able else "take `quotas` out"
+    remedy = f"choose storage that can: {message_text.listed(dict.fromkeys(able))}; or remove `quotas`" if able else "remove `quotas`"
     if storage_class.user_quotas is False:
         what = f"{storage_class.product} can't limit what each user or group stores on {name}"
-        why = f"it knows no quotas ({catalog.source(storage_class.quotas_source).where})"
+        why = f"it does not support quotas ({catalog.source(storage_class.quotas_source).where})"
         yield finding.Finding(_ERROR, Code.QUOTAS_NOT_ENFORCED, where, what, why, remedy)
     else:
-        what = f"nobody says that {storage_class.product} can limit what each user or group stores on {name}"
-        why = "no document of it that is known here speaks of quotas for users, so that they may hold nobody back"
+        what = f"{storage_class.product} may not limit what each user or group stores on {name}"
+        why = "its documentation does not mention user quotas"
         yield finding.Finding(_WARNING, Code.QUOTAS_NOT_ENFORCED, where, what, why, remedy)
 
 
@@ -117,14 +117,14 @@ def _exchanges(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source:
             yield finding.Finding(_ERROR, Code.BUCKET_TARGET, where, what, why, remedy)
         if not exchange.import_files and not exchange.export_files:
             what = f"the storage {name} neither imports files from its bucket nor exports any"
-            why = "the two would know nothing of each other"
-            remedy = "write `import_files: true` or `export_files: true`, or take `exchange` out"
+            why = "without import or export the link to the bucket has no effect"
+            remedy = "write `import_files: true` or `export_files: true`, or remove `exchange`"
             yield finding.Finding(_WARNING, Code.EXCHANGE_NOTHING, source.where_key("storage", name, "exchange"), what, why, remedy)
         other = next((owner for known, owner in writers.items() if _is_same_or_inside(bucket, known)), None)
         if exchange.export_files and other is not None:
-            what = f"{other} and {name} write their files to one place, `{exchange.bucket}`"
-            why = "files of one would take the place of files of the other that have the same name"
-            yield finding.Finding(_WARNING, Code.EXCHANGE_SHARED, where, what, why, "give each a prefix of its own in the bucket")
+            what = f"{other} and {name} export their files to the same place, `{exchange.bucket}`"
+            why = "files with the same name would overwrite each other"
+            yield finding.Finding(_WARNING, Code.EXCHANGE_SHARED, where, what, why, "write a different prefix of the bucket for each")
         if exchange.export_files:
             writers.setdefault(bucket, name)
 

@@ -1,4 +1,4 @@
-"""Rules of access that nobody satisfies: partitions that no user may use, and qualities of service that no job can have."""
+"""Partitions that no user may use, and qualities of service (QOS) that no job can use."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping
@@ -13,18 +13,18 @@ _WARNING = finding.Level.WARNING
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Account:
-    """An account that users are in, with what it has of those above it."""
+    """An account with users, with what it inherits from its parents."""
 
     name: str
     above: frozenset[str]
-    """Itself included."""
+    """The account and its parents."""
     qos: tuple[str, ...]
     """Empty: all."""
     can_run: bool
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find partitions and qualities of service that no user of the blueprint can use. A directory brings users that the blueprint doesn't know."""
+    """Find partitions and qualities of service that no user of the blueprint can use. Skip clusters with a directory, whose users are unknown."""
     known = lookup.written_names(source, "accounts")
     if not blueprint.users or blueprint.access.ldap is not None or len(known) != len(blueprint.accounts):
         return
@@ -41,29 +41,29 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             yield _unusable(partition, allowed, source)
     for name in blueprint.qos if partitions else ():
         if name not in used:
-            what = f"no job can have the quality of service {name}"
-            why = "no account with users may name it in a partition that permits it"
-            remedy = "name it under `qos` of an account and of a partition, or take it out"
+            what = f"no job can use the QOS {name}"
+            why = "no account with users may use it in a partition that allows it"
+            remedy = "add it to `qos` of an account and of a partition, or remove it"
             yield finding.Finding(_WARNING, Code.QOS_UNUSABLE, source.where_key("qos", name), what, why, remedy)
 
 
 def _unusable(partition: spec.Partition, allowed: list[_Account], source: Document) -> finding.Finding:
-    what = f"nobody may use the partition {partition.name}"
+    what = f"no user may use the partition {partition.name}"
     where = source.where("pools", partition.name, "partition", "accounts" if partition.accounts else "qos")
-    remedy = "name another account, or give one of these a user"
+    remedy = "name another account, or add a user to one of these"
     if not allowed:
-        why = f"no user is in {message_text.listed(partition.accounts)} or in an account that is part of it"
+        why = f"no user belongs to {message_text.listed(partition.accounts)} or to an account below it"
     elif not any(one.can_run for one in allowed):
         why = f"the limits of {message_text.listed(one.name for one in allowed)} allow no job or no node"
         remedy = "raise these limits, or name another account"
     else:
-        why = f"it permits {message_text.listed(partition.qos)}, and no account that may use it has any of them"
-        remedy = "name one of these under `qos` of the account, or leave `qos` of the partition out"
+        why = f"it allows the QOS {message_text.listed(partition.qos)}, and no account that may use it has one of them"
+        remedy = "add one of these to `qos` of the account, or remove `qos` of the partition"
     return finding.Finding(_WARNING, Code.PARTITION_UNUSABLE, where, what, why, remedy)
 
 
 def _account(name: str, accounts: Mapping[str, language.Account]) -> _Account:
-    """Follow an account to the top of its tree: its qualities of service are the nearest ones given, and every limit on the way counts."""
+    """Follow an account to the root: it inherits the QOS of the nearest ancestor that has some, and the limits of all ancestors."""
     above: list[str] = []
     qos: tuple[str, ...] = ()
     can_run = True
@@ -80,7 +80,7 @@ def _account(name: str, accounts: Mapping[str, language.Account]) -> _Account:
 
 
 def _common(mine: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Give what two lists permit in common, of which an empty one permits all; None: nothing."""
+    """Return what both lists allow, where an empty list allows all; None if nothing."""
     if not mine or not theirs:
         return mine or theirs
     return tuple(name for name in mine if name in theirs) or None

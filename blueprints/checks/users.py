@@ -1,4 +1,4 @@
-"""Users against each other."""
+"""Users with the same UID."""
 
 from collections.abc import Iterator
 
@@ -8,12 +8,12 @@ from ..document import Document
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find user numbers that two users have."""
+    """Find UIDs that two users share."""
     owners: dict[int, str] = {}
     for name, user in blueprint.users.items():
         if user.uid in owners:
-            what = f"{owners[user.uid]} and {name} have the user number {user.uid}"
-            why = "to the system they would be one user, with the same files and processes"
+            what = f"{owners[user.uid]} and {name} have the same UID, {user.uid}"
+            why = "the operating system would treat them as one user, with the same files and processes"
             where = source.where("users", name, "uid")
-            yield finding.Finding(finding.Level.ERROR, Code.UID_DUPLICATE, where, what, why, "give one of them another number")
+            yield finding.Finding(finding.Level.ERROR, Code.UID_DUPLICATE, where, what, why, "write another UID for one of them")
         owners.setdefault(user.uid, name)

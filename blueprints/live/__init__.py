@@ -1,4 +1,4 @@
-"""Checks of a cluster against what the account says: what no file can tell. Pure, as all checks are; `account` says what to ask, and the target's folder asks."""
+"""Live checks: compare a cluster with the cloud account. Pure, like all checks; `account` defines the questions, and the target's folder asks them."""
 
 from collections.abc import Iterator
 
@@ -13,14 +13,14 @@ _CHECKS = (availability.check, reservations.check, network.check, quotas.check, 
 
 
 def check(cluster: spec.ClusterSpec, source: document.Document, answers: Answers) -> tuple[finding.Finding, ...]:
-    """Compare a cluster with what the account says.
+    """Compare a cluster with the answers of the account.
 
     Args:
-        cluster: resolved.
+        cluster: the resolved cluster.
         source: the blueprint as written; findings point into it.
     """
     found: list[finding.Finding] = [*_unanswered(answers)]
-    # In a region that the account can't use nobody answers anything else.
+    # In a region that the account can't use, all other questions fail.
     for one in _CHECKS if answers.region_state == "enabled" else (availability.check,):
         found += one(cluster, source, answers)
     return finding.in_order(found)
@@ -28,6 +28,8 @@ def check(cluster: spec.ClusterSpec, source: document.Document, answers: Answers
 
 def _unanswered(answers: Answers) -> Iterator[finding.Finding]:
     for question, why in answers.unanswered.items():
-        what = f"the account did not say: {question}"
-        remedy = "let whoever asks read this (for AWS the policy `ReadOnlyAccess` is enough), and check again; what depends on it is not checked"
+        what = f"the account did not answer: {question}"
+        remedy = (
+            "grant the credentials read access (on AWS the policy `ReadOnlyAccess` is enough) and run the check again; checks that depend on it were skipped"
+        )
         yield finding.Finding(finding.Level.ERROR, Code.ACCOUNT_SILENT, None, what, why, remedy)

@@ -1,4 +1,4 @@
-"""What to ask of the account where a cluster will stand, and what it answers. Pure: the target's own folder asks (components/aws/account)."""
+"""Questions to the account of a cluster, and its answers. Pure: the target's own folder asks (components/aws/account)."""
 
 import dataclasses
 import re
@@ -10,16 +10,16 @@ from ..plan import quotas
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Questions:
-    """What a cluster makes worth asking."""
+    """What a cluster needs to know about its account."""
 
     target: str
     region: str
     stack: str
     machines: tuple[str, ...]
     quotas: tuple[str, ...]
-    """Codes of the catalogue."""
+    """Quota codes of the catalogue."""
     network: str | None
-    """One that is there already."""
+    """An existing network."""
     subnets: tuple[str, ...] = ()
     reservations: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
@@ -27,18 +27,18 @@ class Questions:
     images: tuple[str, ...] = ()
     buckets: tuple[str, ...] = ()
     systems: tuple[tuple[str, str], ...] = ()
-    """Operating systems and processors that images of the software profile are built for."""
+    """Operating systems and architectures of the software profile's images."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Zone:
     name: str
     is_local: bool
-    """A smaller place elsewhere, none of the region's availability zones."""
+    """A local zone, not one of the region's availability zones."""
     is_usable: bool
-    """It works, and the account may use it."""
+    """The zone is available, and the account may use it."""
     state: str
-    """In the cloud's words (`available`, `not-opted-in`)."""
+    """The cloud's own term (`available`, `not-opted-in`)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,13 +49,13 @@ class Reservation:
     kind: str
     """`reserved` or `block`."""
     state: str
-    """In the cloud's words (`active`, `scheduled`, `expired`)."""
+    """The cloud's own term (`active`, `scheduled`, `expired`)."""
     total: int
     free: int
     starts: str = ""
-    """ISO 8601; empty: at once."""
+    """ISO 8601; empty: immediately."""
     ends: str = ""
-    """Empty: when its owner gives it back."""
+    """ISO 8601; empty: until its owner cancels it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Network:
     id: str
     cidrs: tuple[str, ...]
     names_resolve: bool
-    """Names that the cloud gives inside of it resolve."""
+    """DNS names that the cloud assigns inside the network resolve."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Subnet:
     cidr: str
     free: int
     way_out: str
-    """`nat` (through address translation or a gateway of the site), `internet` (for hosts with public addresses only), `none`."""
+    """Egress: `nat` (through NAT or a gateway of the site), `internet` (for hosts with public addresses only), `none`."""
     name: str = ""
 
 
@@ -91,9 +91,9 @@ class FileSystem:
     is_available: bool
     state: str
     network: str | None
-    """None: nothing says where it is reached."""
+    """None: unknown."""
     zones: tuple[str, ...] | None
-    """Where it has mount targets; None: it is reached from all of its network."""
+    """Zones with a mount target; None: the whole network can reach it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -117,12 +117,12 @@ class Machine:
     cards: int
     """Network cards."""
     fabric_nics: int
-    """The most interfaces that carry the fabric."""
+    """The maximum number of interfaces that carry the fabric."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Room:
-    """How many things of a kind there may be in the region, and how many others have."""
+    """A limit on resources of one kind in the region, and how many other stacks use."""
 
     what: str
     code: str
@@ -132,19 +132,19 @@ class Room:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answers:
-    """What the account said. Things that are named and aren't there are None."""
+    """Answers of the account. A named resource that doesn't exist is None."""
 
     account: str
     who: str
     asked: str
-    """When, ISO 8601."""
+    """Time of the answers, ISO 8601."""
     region_state: str
-    """`enabled` (also where nobody said so), `disabled`, `unknown`."""
+    """`enabled` (the default), `disabled`, `unknown`."""
     zones: tuple[Zone, ...] = ()
     offered: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
     """Machine → zones."""
     machines: Mapping[str, Machine] = dataclasses.field(default_factory=dict)
-    """Those that are offered anywhere in the region."""
+    """Machines that any zone of the region offers."""
     quotas: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
     rooms: tuple[Room, ...] = ()
     network: Network | None = None
@@ -154,11 +154,11 @@ class Answers:
     file_systems: Mapping[str, FileSystem | None] = dataclasses.field(default_factory=dict)
     images: Mapping[str, Image | None] = dataclasses.field(default_factory=dict)
     buckets: Mapping[str, bool] = dataclasses.field(default_factory=dict)
-    """Whether there is one of the name, whoever has it."""
+    """Whether a bucket with the name exists in any account."""
     bases: Mapping[tuple[str, str], Image | None] = dataclasses.field(default_factory=dict)
-    """Operating system and processor → the image that others are built on."""
+    """Operating system and architecture → the base image."""
     unanswered: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """Question → why it has no answer: what is said of it here means nothing."""
+    """Question → why it has no answer; ignore the field of such a question."""
 
     def knows(self, question: str) -> bool:
         return question not in self.unanswered
@@ -166,13 +166,13 @@ class Answers:
 
 _HELD = ("reserved", "block")
 GROUP = "arn:"
-"""A group of reservations is named by its ARN."""
+"""Prefix of the identifier of a reservation group, an ARN."""
 _FILE_SYSTEM = re.compile(r"fs-[0-9a-f]+")
 _IMAGE = re.compile(r"ami-[0-9a-f]+")
 
 
 def questions(cluster: spec.ClusterSpec, *, stack: str) -> Questions:
-    """Say what to ask for a cluster."""
+    """Collect the questions for a cluster."""
     network, given = cluster.network, given_subnets(cluster)
     images = {one.image for one in cluster.node_sets if isinstance(one.image, str) and _IMAGE.fullmatch(one.image)}
     machines = {group.machine.name: group.machine.arch for group in cluster.host_groups}
@@ -195,29 +195,29 @@ def questions(cluster: spec.ClusterSpec, *, stack: str) -> Questions:
 
 
 def given_subnets(cluster: spec.ClusterSpec) -> tuple[spec.Subnet, ...]:
-    """Give the subnets that are there already, the hosts' first."""
+    """Return the existing subnets, the hosts' subnet first."""
     network = cluster.network
     return tuple(one for one in network.subnets if network.existing is not None and not isinstance(one.cidr, str) and one.name.startswith("subnet-"))
 
 
 def held(cluster: spec.ClusterSpec) -> Mapping[str, spec.Capacity]:
-    """Give the capacity of each pool that was bought beforehand."""
+    """Return the capacity of each pool with a reservation or block."""
     return {one.pool: one.capacity for one in cluster.node_sets if one.capacity.kind in _HELD}
 
 
 def bucket_name(place: str) -> str:
-    """Give the bucket of a place in one (`s3://name/prefix`)."""
+    """Return the bucket name of a bucket URI (`s3://name/prefix`)."""
     return place.partition("://")[2].partition("/")[0]
 
 
 def file_system_id(entry: spec.FileSystem) -> str | None:
-    """Give the id of a file system of the cloud that is there already; None for those that are made, and for servers of somebody's own."""
+    """Return the id of an existing file system of the cloud; None for file systems to create and for other servers."""
     found = _FILE_SYSTEM.search(entry.source or "")
     return found[0] if found else None
 
 
 def hosts_zone(cluster: spec.ClusterSpec, answers: Answers) -> str | None:
-    """Give the zone where the hosts will stand; None: nothing decides it yet."""
+    """Return the zone of the hosts; None if it is not decided yet."""
     given = given_subnets(cluster)
     if given:
         subnet = answers.subnets.get(given[0].name)

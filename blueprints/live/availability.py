@@ -1,4 +1,4 @@
-"""Region, zones, and which machines the account is offered there."""
+"""Availability of the region, zones and machines for the account."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,15 +12,15 @@ _EFA = "efa"
 
 
 def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
-    """Find a region or zones that the account can't use, and machines that it isn't offered where the hosts run."""
+    """Find a region or zones that the account can't use, and machines that are not available to it in the hosts' zone."""
     if answers.region_state != "enabled":
         is_unknown = answers.region_state == "unknown"
-        what = f"{cluster.network.region} is " + ("no region of this account" if is_unknown else "not enabled for this account")
-        why = "nothing can be made there" if is_unknown else "some regions have to be enabled before their first use"
+        what = f"{cluster.network.region} is " + ("not a region of this account" if is_unknown else "not enabled for this account")
+        why = "the account can't create resources there" if is_unknown else "an account must enable some regions before the first use"
         remedy = (
-            "name another with `network.region`"
+            "write another region as `network.region`"
             if is_unknown
-            else "enable it in the account's settings (AWS Regions), which takes minutes to hours, or name another"
+            else "enable it in the account's settings (AWS Regions), which takes minutes to hours, or write another region"
         )
         yield finding.Finding(_ERROR, Code.REGION_UNUSABLE, source.where("network", "region"), what, why, remedy)
         return
@@ -30,15 +30,15 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
 
 
 def _described(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
-    """Compare what the catalogue says of machines with what the cloud says: interfaces and nodes are declared by the catalogue."""
+    """Compare the catalogue's machines with the cloud's descriptions: network interfaces and Slurm nodes follow the catalogue."""
     known = catalog.machines(cluster.target)
-    told: set[str] = set()
+    reported: set[str] = set()
     for group in cluster.host_groups if answers.knows("machines") else ():
         name = group.machine.name
         described = answers.machines.get(name)
-        if described is None or name in told:
+        if described is None or name in reported:
             continue
-        told.add(name)
+        reported.add(name)
         listed = known[name]
         pairs = {
             "processors": (listed.vcpus, described.vcpus),
@@ -51,8 +51,8 @@ def _described(cluster: spec.ClusterSpec, source: Document, answers: Answers) ->
         if listed.arch not in described.arch:
             differing.append(f"{listed.arch} processors and not {message_text.listed(described.arch)}")
         if differing:
-            what = f"the catalogue takes {name} for {message_text.listed(differing)}"
-            why = "the second is what the cloud says; nodes are declared, and interfaces laid out, by the first"
+            what = f"the catalogue describes {name} with {message_text.listed(differing)}"
+            why = "the second value is the cloud's; clusterwright configures nodes and network interfaces by the first"
             remedy = "correct its row in blueprints/catalog/machines, or choose another machine"
             yield finding.Finding(_ERROR, Code.MACHINE_DIFFERS, _of_group(group, cluster, source), what, why, remedy)
 
@@ -67,7 +67,7 @@ def _zones(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Ite
         if zone is not None and zone.is_usable:
             continue
         what = f"the account can't use the zone {name}"
-        why = "it has no zone of this name" if zone is None else f"it is {zone.state}"
+        why = "the account has no zone of this name" if zone is None else f"the zone is {zone.state}"
         remedy = f"name one of {', '.join(usable)}" + ("" if zone is None or not zone.is_local else ", or opt in to it in the account's settings (zones)")
         yield finding.Finding(_ERROR, Code.ZONE_UNUSABLE, source.where("network", "zones", number), what, why, remedy)
 
@@ -81,17 +81,17 @@ def _offered(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> I
     everywhere = _together(machines, answers)
     zone = hosts_zone(cluster, answers)
     if zone is not None:
-        told: set[str] = set()
+        reported: set[str] = set()
         for group in groups:
             name = group.machine.name
-            if zone in answers.offered.get(name, frozenset()) or name in told:
+            if zone in answers.offered.get(name, frozenset()) or name in reported:
                 continue
-            told.add(name)
+            reported.add(name)
             where = _of_group(group, cluster, source)
-            what = f"this account is not offered {name} in {zone}, where the hosts run"
+            what = f"{name} is not available to this account in {zone}, the hosts' zone"
             there = sorted(answers.offered.get(name, ()))
-            why = f"it is in {message_text.listed(there)}" if there else f"it is in no zone of {cluster.network.region}"
-            remedy = f"zones that have all of the cluster's machines: {', '.join(everywhere)}" if everywhere else "choose another machine or region"
+            why = f"it is available in {message_text.listed(there)}" if there else f"it is not available in any zone of {cluster.network.region}"
+            remedy = f"choose a zone with all of the cluster's machines: {', '.join(everywhere)}" if everywhere else "choose another machine or region"
             yield finding.Finding(_ERROR, Code.MACHINE_NOT_OFFERED, where, what, why, remedy)
     elif not everywhere and not given_subnets(cluster):
         what = f"no zone of {cluster.network.region} offers this account all of {', '.join(machines)}"
@@ -110,7 +110,7 @@ def _together(machines: Sequence[str], answers: Answers) -> list[str]:
 
 
 def _of_group(group: spec.HostGroup, cluster: spec.ClusterSpec, source: Document) -> finding.Position:
-    """Find what chose the machine of a group."""
+    """Return the position of the key that chose the machine of a group."""
     if group.role == "compute":
         pool = next(one.pool for one in cluster.node_sets if one.hosts == group)
         return source.where_key("pools", pool)

@@ -1,4 +1,4 @@
-"""What a blueprint names and others made: keys, file systems, buckets, images."""
+"""Existing resources that a blueprint names: keys, file systems, buckets, images."""
 
 from collections.abc import Iterator
 
@@ -11,15 +11,17 @@ _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
 
 
 def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
-    """Find keys, file systems and images that aren't there, or can't serve."""
+    """Find keys, file systems, buckets and images that don't exist or can't be used."""
     zone = hosts_zone(cluster, answers)
     for entry in cluster.storage:
         if entry.key and answers.knows("keys"):
             yield from _key(entry, source, answers)
         if entry.exchange and answers.knows("buckets") and not answers.buckets[bucket_name(entry.exchange.bucket)]:
-            what = f"there is no bucket {bucket_name(entry.exchange.bucket)}"
-            why = "names of buckets are the same for everybody, and nobody has one of this name; a file system can't be linked to it"
-            yield finding.Finding(_ERROR, Code.BUCKET_MISSING, source.where("storage", entry.name, "exchange", "bucket"), what, why, "make it, or name another")
+            what = f"the bucket {bucket_name(entry.exchange.bucket)} does not exist"
+            why = "bucket names are global, and no account has a bucket of this name; a file system can't be linked to it"
+            yield finding.Finding(
+                _ERROR, Code.BUCKET_MISSING, source.where("storage", entry.name, "exchange", "bucket"), what, why, "create it, or name another bucket"
+            )
         found = file_system_id(entry)
         if found and answers.knows("file systems"):
             where = source.where("storage", entry.name, "source")
@@ -32,14 +34,14 @@ def _key(entry: spec.FileSystem, source: Document, answers: Answers) -> Iterator
     key = answers.keys.get(entry.key or "")
     where = source.where("storage", entry.name, "key")
     if key is None:
-        what = f"there is no key {entry.key}"
+        what = f"the key {entry.key} does not exist"
         yield finding.Finding(
-            _ERROR, Code.KEY_UNFIT, where, what, "the account knows none of this name in the region", "write the ARN of one, or take `key` out"
+            _ERROR, Code.KEY_UNFIT, where, what, "the account has no key of this name in the region", "write the ARN of an existing key, or remove `key`"
         )
     elif not key.is_enabled or not key.can_encrypt:
-        what = f"{entry.key} encrypts nothing"
-        why = "it is for signatures" if key.is_enabled else "it is switched off, or about to be deleted"
-        yield finding.Finding(_ERROR, Code.KEY_UNFIT, where, what, why, "enable it, or name another")
+        what = f"the key {entry.key} can't encrypt"
+        why = "it is a signing key" if key.is_enabled else "it is disabled, or scheduled for deletion"
+        yield finding.Finding(_ERROR, Code.KEY_UNFIT, where, what, why, "enable it, or name another key")
 
 
 def _file_system(ident: str, found: FileSystem | None, zone: str | None, cluster: spec.ClusterSpec) -> Iterator[tuple[finding.Level, str, str, str]]:
@@ -47,21 +49,21 @@ def _file_system(ident: str, found: FileSystem | None, zone: str | None, cluster
     if found is None:
         yield (
             _ERROR,
-            f"there is no file system {ident} in {region}",
-            "the account has none of this name there",
-            "`clusterwright lookup storage` lists those that there are",
+            f"the file system {ident} does not exist in {region}",
+            "the account has no file system of this name there",
+            "choose one that `clusterwright lookup storage` lists",
         )
         return
     if not found.is_available:
-        yield _ERROR, f"{ident} is {found.state}", "hosts can't mount it", "wait until it is available, or name another"
+        yield _ERROR, f"{ident} is {found.state}", "hosts can't mount it", "wait until it is available, or name another file system"
     if found.network is not None and found.network != network:
-        what = f"{ident} is reached in {found.network}, and the cluster's network is {network or 'a new one'}"
-        why = "a file system answers inside of its network, unless somebody joins the two"
-        yield _WARNING, what, why, f"write `network: {{existing: {found.network}}}`, or join the two networks"
+        what = f"{ident} is in the network {found.network}, and the cluster's network is {network or 'a new one'}"
+        why = "hosts in another network can't reach a file system unless the networks are peered"
+        yield _WARNING, what, why, f"write `network: {{existing: {found.network}}}`, or peer the two networks"
     elif found.zones is not None and zone is not None and zone not in found.zones:
-        what = f"{ident} has no mount target in {zone}, where the hosts run"
+        what = f"{ident} has no mount target in {zone}, the hosts' zone"
         why = f"its name resolves only in zones that have one ({', '.join(found.zones) or 'none has'})"
-        yield _ERROR, what, why, "make one in that zone, or name another zone"
+        yield _ERROR, what, why, "create a mount target in that zone, or name another zone"
 
 
 def _images(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
@@ -71,14 +73,21 @@ def _images(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> It
         image, arch = answers.images[node_set.image], node_set.hosts.machine.arch
         where = source.where("pools", node_set.pool, "image")
         if image is None or not image.is_available:
-            what = f"there is no usable image {node_set.image} in {cluster.network.region}"
-            why = "an image belongs to one region, and to the accounts that its owner named"
-            yield finding.Finding(_ERROR, Code.IMAGE_UNFIT, where, what, why, "`clusterwright lookup images` lists your own")
+            what = f"the image {node_set.image} does not exist in {cluster.network.region}, or this account can't use it"
+            why = "an image belongs to one region, and its owner must share it with the account"
+            yield finding.Finding(_ERROR, Code.IMAGE_UNFIT, where, what, why, "choose one that `clusterwright lookup images` lists")
         elif image.arch != arch:
             what = f"{node_set.image} is for {image.arch} processors, and {node_set.hosts.machine.name} has {arch}"
-            yield finding.Finding(_ERROR, Code.IMAGE_UNFIT, where, what, "it doesn't start there", "name an image for these processors, or take `image` out")
+            yield finding.Finding(
+                _ERROR,
+                Code.IMAGE_UNFIT,
+                where,
+                what,
+                "a host can't start from an image for another architecture",
+                "name an image for these processors, or remove `image`",
+            )
     for (system, arch), image in answers.bases.items() if answers.knows("base images") else ():
         if image is None:
-            what = f"nobody publishes {system} for {arch} in {cluster.network.region}, where the profile {cluster.software.profile} would be built on it"
+            what = f"the base image of the profile {cluster.software.profile}, {system} for {arch}, does not exist in {cluster.network.region}"
             why = "the region's parameter store has no entry for it"
             yield finding.Finding(_ERROR, Code.IMAGE_UNFIT, source.where("software"), what, why, "choose another region or software profile")

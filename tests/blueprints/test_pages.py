@@ -67,14 +67,14 @@ mine.yaml:9:32: error: the catalogue knows no accelerator `h10` [CW305]
 mine.yaml:13:29: error: there is no account `reserch` [CW401]
    13 |   ada: {uid: 2001, account: reserch}
       |                             ^^^^^^^
-  why: the jobs of ada are charged to it
+  why: Slurm charges the jobs of ada to it
   do:  did you mean `research`? accounts: research; or add it under `accounts`: `reserch: {}`
 
-mine.yaml:14:14: error: ada and bob have the user number 2001 [CW402]
+mine.yaml:14:14: error: ada and bob have the same UID, 2001 [CW402]
    14 |   bob: {uid: 2001, account: research}
       |              ^^^^
-  why: to the system they would be one user, with the same files and processes
-  do:  give one of them another number
+  why: the operating system would treat them as one user, with the same files and processes
+  do:  write another UID for one of them
 
 6 errors
 """

@@ -80,7 +80,7 @@ def test_up_refuses_what_is_planned_only_at_its_place(stack: Path, capsys: pytes
     stack.write_text(text)
     assert main.main(["up", "--stack", "sweep"]) == 2
     page = capsys.readouterr().err
-    assert "you can plan it, not provision it" in page
+    assert "you can plan the cluster but not provision it" in page
     assert f"{stack.name}:" in page
 
 

@@ -335,7 +335,7 @@ def test_findings_do_not_stop_the_change_of_a_running_cluster(cloud: SimulatedCl
     with pytest.raises(Invalid):
         preflight.validate_against_account(loaded, "mine", has_resources=False)
     preflight.validate_against_account(loaded, "mine", has_resources=True)
-    assert "warning: this account is not offered p4de.24xlarge in us-east-1a" in capsys.readouterr().err
+    assert "warning: p4de.24xlarge is not available to this account in us-east-1a" in capsys.readouterr().err
 
 
 def test_missing_rights_to_ask_stop_nobody(cloud: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -344,7 +344,7 @@ def test_missing_rights_to_ask_stop_nobody(cloud: SimulatedCloud, tmp_path: Path
     loaded = load.examine(str(file), target="aws", stack="mine", facts=MACHINE, overrides={})
     cloud.fault("ec2.DescribeInstanceTypeOfferings", code="UnauthorizedOperation", times=None)
     preflight.validate_against_account(loaded, "mine", has_resources=False)
-    assert "warning: the account did not say: offers" in capsys.readouterr().err
+    assert "warning: the account did not answer: offers" in capsys.readouterr().err
 
 
 # What a user may write
