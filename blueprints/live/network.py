@@ -1,4 +1,4 @@
-"""A network that is there already, and its subnets."""
+"""An existing network and its subnets."""
 
 import ipaddress
 from collections.abc import Iterator, Sequence
@@ -9,11 +9,11 @@ from ..document import Document
 from .account import Answers, Network, Subnet, given_subnets
 
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
-_LOOK = "`clusterwright lookup subnets` lists those that there are"
+_LOOK = "choose one that `clusterwright lookup subnets` lists"
 
 
 def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
-    """Find a network that isn't there or resolves no names, and subnets that are too small, elsewhere, or without a way out."""
+    """Find a network that doesn't exist or has no DNS, and subnets that are too small, in the wrong place, or without egress."""
     network = cluster.network
     if network.existing is None:
         return
@@ -27,17 +27,17 @@ def _network(cluster: spec.ClusterSpec, source: Document, found: Network | None)
     where = source.where("network", "existing")
     existing, cidr = cluster.network.existing, cluster.network.cidr
     if found is None:
-        what = f"there is no {existing} in {cluster.network.region}"
+        what = f"the network {existing} does not exist in {cluster.network.region}"
         why = "the account has no network of this name there"
         yield finding.Finding(_ERROR, Code.NETWORK_UNFIT, where, what, why, _LOOK)
         return
     if not found.names_resolve:
-        what = f"names that the cloud gives don't resolve in {existing}"
-        why = "hosts mount file systems and find services by such names"
-        yield finding.Finding(_ERROR, Code.NETWORK_UNFIT, where, what, why, "switch on DNS resolution and DNS hostnames of the network")
+        what = f"the cloud's DNS names don't resolve in {existing}"
+        why = "hosts mount file systems and find services by these names"
+        yield finding.Finding(_ERROR, Code.NETWORK_UNFIT, where, what, why, "enable DNS resolution and DNS hostnames of the network")
     if cidr and not any(ipaddress.IPv4Network(cidr).subnet_of(ipaddress.IPv4Network(one)) for one in found.cidrs):
-        what = f"{cidr} is no part of {existing}, which has {message_text.listed(found.cidrs)}"
-        why = "subnets are cut out of their network"
+        what = f"{cidr} is not inside {existing}, which has {message_text.listed(found.cidrs)}"
+        why = "a subnet uses addresses of its network"
         yield finding.Finding(_ERROR, Code.NETWORK_UNFIT, source.where("network", "cidr"), what, why, "write a free range of these")
 
 
@@ -47,7 +47,7 @@ def _subnets(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> I
         where = source.where("network", "subnets", number)
         found = answers.subnets.get(wanted.name)
         if found is None:
-            what = f"there is no {wanted.name} in {cluster.network.region}"
+            what = f"the subnet {wanted.name} does not exist in {cluster.network.region}"
             yield finding.Finding(_ERROR, Code.SUBNET_UNFIT, where, what, "the account has no subnet of this name there", _LOOK)
             continue
         for level, what, why, remedy in _faults(cluster, wanted, found, zones):
@@ -56,34 +56,39 @@ def _subnets(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> I
 
 
 def _faults(cluster: spec.ClusterSpec, wanted: spec.Subnet, found: Subnet, before: Sequence[str]) -> Iterator[tuple[finding.Level, str, str, str]]:
-    """Compare one subnet with what stands in it.
+    """Compare one subnet with the hosts and services that use it.
 
     Args:
         before: zones of the subnets before it.
     """
     network = cluster.network
     if found.network != network.existing:
-        what = f"{found.id} is part of {found.network}, not of {network.existing}"
-        yield _ERROR, what, "all that the cluster makes is in one network", "name subnets of it, or their own network as `existing`"
+        what = f"{found.id} belongs to {found.network}, not to {network.existing}"
+        yield _ERROR, what, "all resources of a cluster are in one network", f"name subnets of {network.existing}, or write `existing: {found.network}`"
     target = catalog.target(cluster.target)
     size = ipaddress.IPv4Network(found.cidr).num_addresses - target.addresses_reserved_per_subnet
     if wanted.needed > size:
-        what = f"{found.id} has {size} addresses for hosts, and the cluster can come to need {wanted.needed}"
-        yield _ERROR, what, f"it is {found.cidr}, of which the cloud keeps {target.addresses_reserved_per_subnet}", "name a larger one, or ask for fewer nodes"
+        what = f"{found.id} has {size} addresses for hosts, and the cluster can need {wanted.needed}"
+        yield (
+            _ERROR,
+            what,
+            f"it is {found.cidr}, of which the cloud reserves {target.addresses_reserved_per_subnet}",
+            "name a larger subnet, or write fewer nodes",
+        )
     elif wanted.needed > found.free:
-        what = f"of {size} addresses of {found.id} {found.free} are free, and the cluster can come to need {wanted.needed}"
-        yield _WARNING, what, "others have the rest, or this cluster does already", "name another, or see who has them"
+        what = f"{found.id} has {found.free} free of {size} addresses, and the cluster can need {wanted.needed}"
+        yield _WARNING, what, "other resources, or this cluster itself, use the rest", "name another subnet, or free addresses in this one"
     named = network.zones[len(before)] if len(before) < len(network.zones) else None
     if named is not None and found.zone != named:
         what = f"{found.id} is in {found.zone}, and the blueprint names {named}"
-        yield _ERROR, what, "a subnet lies in one zone, and so do the hosts in it", f"name a subnet in {named}, or write `{found.zone}` in its place"
+        yield _ERROR, what, "a subnet and its hosts are in one zone", f"name a subnet in {named}, or write `{found.zone}` instead of {named}"
     elif found.zone in before:
-        what = f"{found.id} is in {found.zone}, as one before it"
-        yield _ERROR, what, "what wants a second subnet wants it in another zone", "name one in another zone"
+        what = f"{found.id} is in {found.zone}, like an earlier subnet of the list"
+        yield _ERROR, what, "services that need a second subnet need it in another zone", "name a subnet in another zone"
     if wanted.role == "cluster" and not before and network.egress == "nat" and found.way_out != "nat":
-        what = f"hosts in {found.id} have no way to the Internet"
+        what = f"hosts in {found.id} can't reach the Internet"
         if found.way_out == "internet":
-            why = "its way out is for hosts with public addresses, and these have none: EC2 gives instances with several interfaces none at all"
+            why = "its Internet gateway requires public addresses, and EC2 assigns none to instances with several network interfaces"
         else:
-            why = "its routes lead to no gateway"
-        yield _ERROR, what, why, "name a subnet whose routes lead to an address translation (NAT gateway) or to the site's own way out"
+            why = "its route table has no route to a gateway"
+        yield _ERROR, what, why, "name a subnet with a route to a NAT gateway or to the site's own gateway"

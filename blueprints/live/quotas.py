@@ -1,4 +1,4 @@
-"""Quotas: what the account may have, against what the cluster takes."""
+"""Quotas of the account, compared with what the cluster needs."""
 
 import dataclasses
 import ipaddress
@@ -11,11 +11,11 @@ from ..plan import quotas
 from .account import Answers
 
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
-_ASK = "ask for more in time (Service Quotas, code {code}): an answer can take days"
+_ASK = "request an increase early (Service Quotas, code {code}): approval can take days"
 
 
 def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
-    """Find quotas that are too small for all nodes, or even for those that always stand, and regions that are full."""
+    """Find quotas that are too small for all nodes or for the nodes that always run, and limits of the region that are reached."""
     at_once = {need.code: need.needed for need in quotas.needed(_smallest(cluster))}
     if answers.knows("quotas"):
         for need in quotas.needed(cluster):
@@ -23,17 +23,17 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
             if has is None or need.needed <= has:
                 continue
             least = at_once.get(need.code, 0)
-            what = f"the account may have {has:g} {need.unit} of {need.name}, and the cluster can come to need {need.needed}"
-            why = f"{need.why}; nodes beyond the quota are refused one by one"
+            what = f"the account's quota is {has:g} {need.unit} of {need.name}, and the cluster can need {need.needed}"
+            why = f"{need.why}; the cloud refuses each node beyond the quota"
             if least > has:
-                why = f"{least} of them always run, so that provisioning fails: {need.why}"
+                why = f"{least} of them always run, so provisioning fails: {need.why}"
             level = _ERROR if least > has else _WARNING
             yield finding.Finding(level, Code.QUOTA_TOO_SMALL, source.where_key("pools"), what, why, _ASK.format(code=need.code))
     yield from _rooms(cluster, source, answers)
 
 
 def _smallest(cluster: spec.ClusterSpec) -> spec.ClusterSpec:
-    """Give the cluster with every pool at its smallest."""
+    """Return the cluster with every pool at its minimum size."""
     return cluster.with_node_sets(lambda one: dataclasses.replace(one, hosts=dataclasses.replace(one.hosts, count=one.always)))
 
 
@@ -43,13 +43,13 @@ def _rooms(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Ite
         wanted = needed.get(room.what, 0)
         if room.limit is None or room.taken + wanted <= room.limit or not answers.knows("rooms"):
             continue
-        what = f"the account may have {room.limit:g} {room.what} in {cluster.network.region}, others have {room.taken}, and the cluster needs {wanted}"
-        why = "what is made beyond a quota is refused"
-        remedy = f"remove what nobody needs, or {_ASK.format(code=room.code)}"
+        what = f"the account's quota is {room.limit:g} {room.what} in {cluster.network.region}; {room.taken} are in use, and the cluster needs {wanted}"
+        why = "the cloud refuses resources beyond a quota"
+        remedy = f"delete unused ones, or {_ASK.format(code=room.code)}"
         yield finding.Finding(_ERROR, Code.QUOTA_TOO_SMALL, source.where_key("network"), what, why, remedy)
 
 
 def _addresses(cluster: spec.ClusterSpec) -> int:
-    """Count the public addresses of a network that the stack makes: that of the way out, and those of login nodes without a balancer, whose own are none of the account's."""
+    """Count the public addresses that count towards the quota: one of the NAT gateway, and one of each login node without a load balancer."""
     is_public = any(not addresses.is_private(ipaddress.IPv4Network(cidr)) for cidr in cluster.login.allowed_cidrs)
     return int(cluster.network.egress == "nat") + (cluster.access.count if is_public and not cluster.login.load_balancer else 0)

@@ -1,6 +1,6 @@
-"""Blueprint + target + facts to the concrete cluster. Pure: the same arguments always give the same spec.
+"""Resolve a blueprint for a target to the concrete cluster. Pure: the same arguments always give the same spec.
 
-What can't be resolved becomes a finding, and a stand-in takes its place in the spec, so that one run finds everything that is wrong.
+A part that can't be resolved becomes a finding, and a placeholder replaces it in the spec, so that one run reports all faults.
 """
 
 from .cluster import Attempt, attempt, resolve

@@ -1,4 +1,4 @@
-"""The whole cluster: each part is resolved by a module of its own, and here they are put together."""
+"""Resolve the whole cluster from its parts; each part has a module of its own."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from .context import Context, Where
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Attempt:
-    """What resolving came to. With an error among the findings the spec holds stand-ins and is good for further checks only."""
+    """Result of resolving. If the findings contain an error, the spec has placeholders and serves further checks only."""
 
     spec: spec.ClusterSpec
     findings: tuple[finding.Finding, ...]
@@ -22,9 +22,9 @@ def resolve(blueprint: language.Blueprint, *, target: str, stack: str, facts: Fa
     """Resolve a blueprint for a target.
 
     Args:
-        target: where the cluster will stand (`aws`, `gcp`, `metal`, `local`).
-        stack: the stack's name; the default network is chosen by it.
-        facts: what was looked up about the place.
+        target: where to provision the cluster (`aws`, `gcp`, `metal`, `local`).
+        stack: the stack's name; it selects the default network.
+        facts: facts about this machine.
     Raises:
         finding.Invalid: the target, the catalogue or the network can't give what the blueprint asks for. These findings have no positions; those of
             `load.load` have.
@@ -36,9 +36,9 @@ def resolve(blueprint: language.Blueprint, *, target: str, stack: str, facts: Fa
 
 
 def attempt(blueprint: language.Blueprint, *, target: str, stack: str, facts: Facts, where: Where) -> Attempt:
-    """Resolve as far as it goes: a spec in any case, and everything that is wrong with it.
+    """Resolve a blueprint and collect all findings; return a spec even if the blueprint has errors.
 
-    What this version can plan and not stand up yet is a note (`TARGET_NOT_BUILT`, `SCHEDULER_NOT_BUILT`).
+    A target or scheduler that supports `plan` only is a note (`TARGET_NOT_BUILT`, `SCHEDULER_NOT_BUILT`).
     """
     unknown = _unknown_target(target)
     known = catalog.target(catalog.machine_target() if unknown else target)
@@ -52,7 +52,7 @@ def attempt(blueprint: language.Blueprint, *, target: str, stack: str, facts: Fa
 
 
 def _unplaced(context: Context) -> spec.ClusterSpec:
-    """Resolve everything but the network and the addresses."""
+    """Resolve everything except the network and addresses."""
     blueprint = context.blueprint
     node_sets = pools.resolve(context)
     chosen = software.resolve(context, node_sets)
@@ -80,40 +80,40 @@ def _unplaced(context: Context) -> spec.ClusterSpec:
 
 
 def _check_built(context: Context) -> None:
-    """Note what can be planned and not stood up."""
+    """Note targets and schedulers that support `plan` only."""
     target, built = context.target, context.target.built_schedulers
     if not target.is_built:
         position = finding.Position("stack setting clusterwright:target", text=f"clusterwright:target: {target.name}")
-        what = f"the target `{target.name}` is not built yet: you can plan it, not provision it"
+        what = f"the target `{target.name}` is not built yet: you can plan the cluster but not provision it"
         there = message_text.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
-        why = f"what is built so far is the target {there}"
+        why = f"this version can provision clusters on {there}"
         remedy = f"set clusterwright:target to {there} to provision the cluster"
         context.findings.append(finding.Finding(finding.Level.NOTE, Code.TARGET_NOT_BUILT, position, what, why, remedy))
         return
     wanted = (counts.SLURM, counts.KUBERNETES) if context.blueprint.scheduler == counts.BOTH else (context.blueprint.scheduler,)
     if any(one not in built for one in wanted):
         there = message_text.listed(f"`{one}`" for one in built)
-        what = f"the scheduler `{context.blueprint.scheduler}` is not built yet on the target `{target.name}`: you can plan it, not provision it"
-        why = f"what is built so far is {there}"
+        what = f"the scheduler `{context.blueprint.scheduler}` is not built yet on the target `{target.name}`: you can plan the cluster but not provision it"
+        why = f"this version can provision {there} there"
         context.note(Code.SCHEDULER_NOT_BUILT, "scheduler", what=what, why=why, remedy=f"write `scheduler: {built[0]}` to provision the cluster")
     if context.is_cloud and context.blueprint.scheduler != counts.KUBERNETES and counts.slurm_offering(context).name not in target.built_offerings:
-        yet = f"not built yet on the target `{target.name}`: you can plan it, not provision it"
+        yet = f"not built yet on the target `{target.name}`: you can plan the cluster but not provision it"
         why = "this version installs the scheduler on hosts of the cluster"
-        context.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=f"the cloud's own Slurm is {yet}", why=why, remedy="take `managed` out")
+        context.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=f"the cloud's managed Slurm is {yet}", why=why, remedy="remove `managed`")
 
 
 def _unknown_target(target: str) -> list[finding.Finding]:
     if target in catalog.target_names():
         return []
     where = finding.Position("stack setting clusterwright:target", text=f"clusterwright:target: {target}")
-    what = f"there is no target {message_text.quoted(target)}"
+    what = f"the target {message_text.quoted(target)} does not exist"
     why = "the target is where a stack's cluster runs; the stack setting clusterwright:target names it"
     remedy = message_text.did_you_mean(target, catalog.target_names(), allowed="targets")
     return [finding.Finding(finding.Level.ERROR, Code.TARGET_UNKNOWN, where, what, why, remedy)]
 
 
 def _placed(context: Context, cluster: spec.ClusterSpec) -> spec.ClusterSpec:
-    """Give the cluster its network, and what depends on it."""
+    """Add the network, and the parts that depend on it."""
     if context.is_rehearsal:
         plan = network.local_plan(context)
         addressed = _addressed(cluster, plan)
@@ -127,7 +127,7 @@ def _placed(context: Context, cluster: spec.ClusterSpec) -> spec.ClusterSpec:
 
 
 def _addressed(cluster: spec.ClusterSpec, plan: addresses.Plan) -> spec.ClusterSpec:
-    """Give every host on this machine its address: Slurm's nodes first, pools in the blueprint's order."""
+    """Assign an address to every host on this machine: Slurm's nodes first, pools in the blueprint's order."""
     slurm, kubernetes, nodes_before = cluster.slurm, cluster.kubernetes, 0
     if slurm:
         node_sets = _pools_at(slurm.node_sets, plan, nodes_before)

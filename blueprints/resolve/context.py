@@ -1,4 +1,4 @@
-"""What is being resolved, and what was found on the way: every step takes the case and adds to its findings."""
+"""The context of one resolve run: its inputs, and the findings that its steps add."""
 
 import dataclasses
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from ..codes import Code
 from ..facts import Facts
 
 Where: TypeAlias = Callable[..., finding.Position | None]
-"""Finds the place of a value by its path (`document.Document.where`)."""
+"""Returns the position of a value by its path (`document.Document.where`)."""
 
 CLOUD, SITE, HERE = "cloud", "site", "here"
 """Where a target's hosts come from (`catalog.Target.hosts`)."""
@@ -20,9 +20,9 @@ class Context:
     blueprint: language.Blueprint
     target: catalog.Target
     region: str
-    """Empty where the target has none."""
+    """Empty if the target has no regions."""
     architecture: str
-    """Of the processors of hosts whose machine the blueprint leaves open."""
+    """Default architecture of hosts whose machine the blueprint doesn't name."""
     stack: str
     facts: Facts
     where: Where

@@ -1,4 +1,4 @@
-"""The cluster's own hosts and services: controllers, login nodes, the Kubernetes control plane, the accounting database, what the cloud runs beside them."""
+"""The cluster's own hosts and services: controllers, login nodes, Kubernetes control plane, accounting database, services of the cloud."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ from .context import Context
 
 LOAD_BALANCER, NAT_GATEWAY, PUBLIC_ADDRESS = "load-balancer", "nat-gateway", "public-ipv4"
 CONTROL_PLANE, MANAGED_SLURM, DATABASE = "kubernetes", "managed-slurm", "database"
-"""Names of services, as the price lists of the catalogue have them."""
+"""Names of services in the catalogue's price lists."""
 
 _OWN_HOSTS = spec.Capacity(capacity.ON_DEMAND)
 
 
 def slurm(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Slurm | None:
-    """Give Slurm with its nodes; None where Kubernetes alone schedules.
+    """Resolve Slurm with its nodes; None for clusters with Kubernetes only.
 
     Args:
-        node_sets: those of all schedulers.
+        node_sets: the node sets of all schedulers.
     """
     _check_managed(context)
     if context.blueprint.scheduler == counts.KUBERNETES:
@@ -36,14 +36,14 @@ def slurm(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Slurm | N
 
 
 def access(context: Context) -> spec.HostGroup:
-    """Give the login nodes."""
+    """Resolve the login nodes."""
     wanted = context.blueprint.access.machine
     machine = _own_machine(context, wanted, context.target.login_machines.get(context.architecture, ""), ("access", "machine"))
     return spec.HostGroup("access", "access", "login", context.blueprint.access.login_nodes, "", machine)
 
 
 def kubernetes(context: Context, node_sets: Sequence[spec.NodeSet], software: spec.Software) -> spec.Kubernetes | None:
-    """Give Kubernetes with its nodes; None where Slurm alone schedules."""
+    """Resolve Kubernetes with its nodes; None for clusters with Slurm only."""
     if context.blueprint.scheduler == counts.SLURM:
         return None
     count = counts.kubernetes_hosts(context)
@@ -54,28 +54,28 @@ def kubernetes(context: Context, node_sets: Sequence[spec.NodeSet], software: sp
 
 
 def _database(context: Context) -> spec.Database:
-    """Say where the accounting database runs; a rehearsal has it on the controller in any case."""
+    """Resolve the accounting database; a rehearsal always runs it on the controller."""
     asked = context.blueprint.accounting
     if asked.database != "managed" or context.is_rehearsal:
         return spec.Database("embedded", asked.protect)
     product = context.target.managed.database
     if not product:
         what = f"{context.target.title} has no managed database"
-        why = "there is no cloud that runs one"
+        why = "only clouds have managed databases"
         context.error(Code.MANAGED_MISSING, "accounting", "database", what=what, why=why, remedy="write `database: embedded`: it runs on the controller")
         return spec.Database("embedded", asked.protect)
     return spec.Database("managed", asked.protect, product)
 
 
 def services(context: Context, cluster: spec.ClusterSpec, network: spec.Network) -> tuple[spec.Service, ...]:
-    """List what the cloud runs and charges for by the hour."""
+    """List the services that the cloud bills by the hour."""
     if not context.is_cloud:
         return ()
     managed, access = context.target.managed, context.blueprint.access
     has_nat = network.egress == "nat" and network.existing is None
     has_balancer = access.load_balancer and access.login_nodes > 0
     public_subnets = context.target.networks.public_subnets if context.target.networks else 0
-    # Networks of the site's own are no reason to answer on the Internet, and in a network that exists no public subnets are made.
+    # Private networks need no public address, and clusterwright creates no public subnets in an existing network.
     is_public = any(not addresses.is_private(ipaddress.IPv4Network(cidr)) for cidr in access.allowed_cidrs) and not (public_subnets and network.existing)
     public_addresses = has_nat + is_public * (max(1, public_subnets) if has_balancer else access.login_nodes)
     slurm, kubernetes = cluster.slurm, cluster.kubernetes
@@ -96,15 +96,20 @@ def _check_managed(context: Context) -> None:
     scheduler = counts.KUBERNETES if context.blueprint.scheduler == counts.KUBERNETES else counts.SLURM
     has_service = any(one.is_managed for one in context.target.offerings[scheduler])
     if asked and not has_service:
-        what = f"{context.target.title} has no service that runs the scheduler"
-        why = "the scheduler's hosts are the site's own there"
+        what = f"{context.target.title} has no managed scheduler"
+        why = "the scheduler runs on your own hosts there"
         context.error(
-            Code.MANAGED_MISSING, "control", "managed", what=what, why=why, remedy="leave `managed` out, or write it under `targets` for the cloud that has one"
+            Code.MANAGED_MISSING,
+            "control",
+            "managed",
+            what=what,
+            why=why,
+            remedy="remove `managed`, or write it under `targets` for a cloud with a managed scheduler",
         )
 
 
 def _control_machine(context: Context, scheduler: str) -> spec.Machine:
-    """Give the machine of a scheduler's own hosts, by the nodes of that scheduler alone."""
+    """Choose the machine of a scheduler's own hosts by the number of its nodes."""
     asked = context.blueprint.control
     usual = next((size for size in context.target.control_sizes if size.size == asked.size), None)
     usual = usual or context.target.control_size(context.blueprint.nodes_of(scheduler))
@@ -112,7 +117,7 @@ def _control_machine(context: Context, scheduler: str) -> spec.Machine:
 
 
 def _own_machine(context: Context, wanted: str | None, usual: str, path: tuple[str, ...]) -> spec.Machine:
-    """Give the machine that is asked for, or the target's usual one; where the target leaves it to the site, a host that tells itself what it has."""
+    """Return the named machine or the target's default; on targets without a default, a host that reports its own hardware."""
     if context.is_rehearsal:
         return rehearsal.machine(context)
     machine = machines.look_up(context, wanted, path, targets=[context.target.name]) if wanted else None

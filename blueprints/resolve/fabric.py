@@ -1,4 +1,4 @@
-"""The network between the GPUs of different nodes: which one, and what it must deliver."""
+"""The fabric between GPUs of different nodes, and its expected bandwidth."""
 
 from .. import catalog, language, spec
 from ..codes import Code
@@ -6,10 +6,10 @@ from .context import Context
 
 
 def resolve(context: Context, name: str, pool: language.Pool, machine: catalog.Machine, *, path: tuple[str | int, ...]) -> spec.Fabric | None:
-    """Give the fabric of a node set; None where there is none or nothing would use it.
+    """Resolve the fabric of a node set; None if the machine has none or the pool doesn't use it.
 
     Args:
-        path: what a missing fabric is blamed on, besides `fabric` itself.
+        path: the key that a warning about a missing fabric points to.
     """
     nodes = pool.range.max
     if pool.fabric == "none" or nodes < 2:
@@ -32,31 +32,31 @@ def resolve(context: Context, name: str, pool: language.Pool, machine: catalog.M
 
 
 def check_unknown(context: Context, name: str, pool: language.Pool) -> None:
-    """Find a fabric that is required of hosts about which the catalogue knows nothing."""
+    """Find a required fabric on hosts that are not in the catalogue."""
     if pool.fabric != "required" or pool.range.max < 2:
         return
-    what = f"the nodes of {name} are to have a fabric, and nothing is known of these hosts"
-    why = "which fabric it is, how jobs use it and what it must deliver goes by the machine"
+    what = f"the pool {name} requires a fabric, and its machine type is unknown"
+    why = "the machine type determines the fabric, its settings and its expected bandwidth"
     where = f"`targets.{context.target.name}.pools.{name}.machine`"
     remedy = f"name a machine of the catalogue (blueprints/catalog/machines/{context.target.name}.csv), {where}, or write `fabric: none`"
     context.error(Code.FABRIC_UNAVAILABLE, "pools", name, "fabric", what=what, why=why, remedy=remedy)
 
 
 def interfaces(machine: catalog.Machine, *, uses_fabric: bool) -> tuple[spec.Nic, ...]:
-    """Lay out the interfaces of one node; without a fabric only the one that carries the node's address."""
+    """Lay out the network interfaces of one node; without a fabric, only the one with the node's address."""
     nics = catalog.expand(catalog.layout(machine.nic_layout), machine)
     used = nics if uses_fabric else nics[:1]
     return tuple(spec.Nic(nic.card, nic.device, nic.kind, nic.addresses) for nic in used)
 
 
 def _blame(context: Context, name: str, pool: language.Pool, machine: catalog.Machine, path: tuple[str | int, ...]) -> None:
-    what = f"the nodes of {name} have no fabric: {machine.name} has no fast network between GPUs of different nodes"
-    why = "collectives over several nodes go over the ordinary network, many times slower"
+    what = f"the nodes of {name} have no fabric: {machine.name} has no RDMA network between GPUs of different nodes"
+    why = "collectives over several nodes use the ordinary network, which is many times slower"
     if pool.fabric == "required":
-        remedy = "choose a machine with a fabric, or write `fabric: none` where jobs stay inside one node"
+        remedy = "choose a machine with a fabric, or write `fabric: none` if jobs run on one node"
         context.error(Code.FABRIC_UNAVAILABLE, "pools", name, "fabric", what=what, why=why, remedy=remedy)
-    elif machine.gpus:  # without GPUs nobody missed it
-        remedy = "write `fabric: none` if jobs stay inside one node, or choose a machine with a fabric"
+    elif machine.gpus:  # pools without GPUs need no fabric
+        remedy = "write `fabric: none` if jobs run on one node, or choose a machine with a fabric"
         context.warning(Code.FABRIC_UNAVAILABLE, *path, what=what, why=why, remedy=remedy)
 
 

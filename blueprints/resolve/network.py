@@ -1,4 +1,4 @@
-"""The hosts' network: on this machine with every address, at a site as it is given; in a cloud it is divided (`subnets`)."""
+"""The hosts' network: a full address plan on this machine, the given network at a site; `subnets` divides a cloud's network."""
 
 import dataclasses
 import ipaddress
@@ -10,7 +10,7 @@ from .context import Context
 
 CLUSTER = "cluster"
 """The role of the hosts' subnet."""
-FEWER = "ask for fewer nodes, or make several clusters"
+FEWER = "write fewer nodes, or several clusters"
 
 
 def local(context: Context, plan: addresses.Plan) -> spec.Network:
@@ -19,13 +19,13 @@ def local(context: Context, plan: addresses.Plan) -> spec.Network:
 
 
 def local_plan(context: Context) -> addresses.Plan:
-    """Plan the network inside this machine, in which every host's address is known."""
+    """Plan the network inside this machine, with an address of every host."""
     nodes = counts.nodes(context.blueprint)
     prefix = addresses.prefix_for(nodes)
     if prefix is None:
         prefix = addresses.SHORTEST_PREFIX
         why = f"the largest network of the address plan, a /{prefix}, has room for {addresses.room_for_nodes(prefix)}"
-        context.error(Code.CLUSTER_TOO_LARGE, "pools", what=f"{nodes} compute nodes are more than a network holds", why=why, remedy=FEWER)
+        context.error(Code.CLUSTER_TOO_LARGE, "pools", what=f"{nodes} compute nodes don't fit into one network", why=why, remedy=FEWER)
     default = addresses.default_network(context.stack, prefix)
     if context.blueprint.network.cidr is None:
         return addresses.Plan(default)
@@ -34,14 +34,14 @@ def local_plan(context: Context) -> addresses.Plan:
 
 
 def site(context: Context, own_hosts: int) -> spec.Network:
-    """Take the site's network as it is given."""
+    """Return the site's network as given."""
     needed = own_hosts + counts.nodes(context.blueprint)
     given = context.blueprint.network.cidr
     room = None
     if given is not None:
         network = ipaddress.IPv4Network(given)
         room = usable(context.target, network.prefixlen)
-        check_private(context, network, "name the network that the hosts are in")
+        check_private(context, network, "write the network of the hosts")
         if needed > room:
             why = f"a /{network.prefixlen} has {room} addresses for hosts, and {needed} hosts need one each"
             context.error(
@@ -52,7 +52,7 @@ def site(context: Context, own_hosts: int) -> spec.Network:
 
 
 def unaddressed(context: Context) -> spec.Network:
-    """Describe the network but for its addresses."""
+    """Describe the network without its addresses."""
     asked = context.blueprint.network
     existing = asked.existing if context.is_cloud else None
     domain = f"{context.blueprint.name}.internal"
@@ -66,27 +66,27 @@ def usable(target: catalog.Target, prefix: int) -> int:
 
 
 def check_private(context: Context, network: ipaddress.IPv4Network, instead: str) -> bool:
-    """Say whether a network's addresses are private; others are a finding."""
+    """Whether a network's addresses are private; report public ones."""
     if addresses.is_private(network):
         return True
-    why = "its addresses belong to others on the Internet, whom the hosts could then not reach"
+    why = "its addresses belong to other hosts on the Internet, which the cluster's hosts could not reach"
     context.error(Code.CIDR_NOT_PRIVATE, "network", "cidr", what=f"{network} is not a private network", why=why, remedy=instead)
     return False
 
 
 def _is_local_fit(context: Context, given: ipaddress.IPv4Network, nodes: int, default: ipaddress.IPv4Network) -> bool:
-    instead = f"write for example `{default}`, or leave the key out"
+    instead = f"write for example `{default}`, or remove the key"
     is_fit = check_private(context, given, instead)
     if not addresses.SHORTEST_PREFIX <= given.prefixlen <= addresses.LONGEST_PREFIX:
-        what = f"a /{given.prefixlen} is no size for the hosts' network"
-        why = f"the address plan works in a /{addresses.SHORTEST_PREFIX} to a /{addresses.LONGEST_PREFIX}"
+        what = f"a /{given.prefixlen} is not a valid size for the hosts' network"
+        why = f"the address plan supports a /{addresses.SHORTEST_PREFIX} to a /{addresses.LONGEST_PREFIX}"
         context.error(Code.CIDR_SIZE, "network", "cidr", what=what, why=why, remedy=instead)
         return False
     room = addresses.room_for_nodes(given.prefixlen)
     if nodes > room:
         needed = addresses.prefix_for(nodes, longest=addresses.LONGEST_PREFIX)
         what = f"{given} is too small for {nodes} compute nodes"
-        why = f"beside the cluster's own hosts a /{given.prefixlen} has room for {room}"
+        why = f"a /{given.prefixlen} has room for {room} of them, besides the cluster's own hosts"
         remedy = instead if needed is None else f"these nodes need a /{needed}: {instead}"
         context.error(Code.CIDR_TOO_SMALL, "network", "cidr", what=what, why=why, remedy=remedy)
         return False

@@ -1,10 +1,10 @@
-"""People and what they may use: accounts, qualities of service, users."""
+"""Accounts, qualities of service and users."""
 
 from .. import language, spec
 
 
 def accounts(blueprint: language.Blueprint) -> tuple[spec.Account, ...]:
-    """Give every account with its users, those of further accounts included."""
+    """Resolve all accounts with their users, including users who have them as an additional account."""
     return tuple(
         spec.Account(
             name=name,

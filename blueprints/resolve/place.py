@@ -1,4 +1,4 @@
-"""Where in the world the cluster stands: region and zones."""
+"""Region and zones of the cluster."""
 
 import dataclasses
 from collections.abc import Collection
@@ -9,13 +9,13 @@ from . import capacity
 from .context import Context
 
 _HELD = ("reserved", "block")
-"""Capacity that is bought in one zone beforehand."""
+"""Capacity that is bought in advance in one zone."""
 _LIKE_A_REGION = 0.8
-"""Likeness of names (`difflib`) from which on one region may be meant by another word; all regions of a continent are alike."""
+"""Similarity of names (`difflib`) above which one region may be a typo of another; the names of one continent are all similar."""
 
 
 def region(blueprint: language.Blueprint, target: catalog.Target) -> str:
-    """Give the region: the one named, that of the zones named, or the target's usual one; empty where the target has none."""
+    """Return the named region, else the region of the named zones, else the target's default; empty if the target has no regions."""
     if not target.default_region:
         return ""
     of_zones = (target.region_of(zone) for zone in blueprint.network.zones)
@@ -23,15 +23,15 @@ def region(blueprint: language.Blueprint, target: catalog.Target) -> str:
 
 
 def check(context: Context) -> None:
-    """Find a region that nobody knows or nobody asked for, and zones elsewhere."""
+    """Find an unknown region, a default region, and zones of another region."""
     asked = context.blueprint.network
     if not context.region:
         return
     known = capacity.regions(context.target.name)
     if asked.region is None and not asked.zones:
-        what = f"the region is {context.region}, the target's usual one"
-        why = "the blueprint names none, and machines, prices and quotas differ from region to region"
-        remedy = f"write `targets.{context.target.name}.network.region: {context.region}`, or another"
+        what = f"the region is {context.region}, the target's default"
+        why = "the blueprint names no region; machines, prices and quotas differ between regions"
+        remedy = f"write `targets.{context.target.name}.network.region: {context.region}`, or another region"
         context.findings.append(finding.Finding(finding.Level.NOTE, Code.REGION_CHOSEN, _of_network(context), what, why, remedy))
     elif context.region not in known:
         _blame_region(context, known)
@@ -41,17 +41,17 @@ def check(context: Context) -> None:
 
 
 def _blame_zone(context: Context, number: int, zone: str) -> None:
-    what = f"{message_text.quoted(zone)} is no zone of {context.region}"
-    why = "all hosts of a cluster are in one region, and a zone's name begins with the region's"
-    remedy = "name zones of this region, or the region they are in"
+    what = f"{message_text.quoted(zone)} is not a zone of {context.region}"
+    why = "all hosts of a cluster are in one region, and a zone's name starts with its region"
+    remedy = "name zones of this region, or the region of these zones"
     own, owner = context.target.region_of(zone), _cloud_of(context, zone)
     if owner is not None:
         what = f"{message_text.quoted(zone)} is a zone of {owner.title}, and this target is {context.target.title}"
-        why = "zones of one cloud mean nothing in another"
-        remedy = f"write it as `targets.{owner.name}.network.zones`, and here zones of {context.region}"
+        why = "each cloud has its own zones"
+        remedy = f"write it as `targets.{owner.name}.network.zones`, and zones of {context.region} here"
     elif zone in capacity.regions(context.target.name):
         what = f"{message_text.quoted(zone)} is a region, and `zones` names zones in it"
-        remedy = f"write `region: {zone}`, and as zones names that begin with it, or none"
+        remedy = f"write `region: {zone}`, and names that start with it as `zones`, or no zones"
     elif own is not None:
         why = f"it is a zone of {own}, and all hosts of a cluster are in one region"
         remedy = f"write `region: {own}`, or zones of {context.region}"
@@ -59,39 +59,39 @@ def _blame_zone(context: Context, number: int, zone: str) -> None:
 
 
 def _cloud_of(context: Context, zone: str) -> catalog.Target | None:
-    """Find the other target that has a zone of this name."""
+    """Return the other target with a zone of this name."""
     others = (catalog.target(name) for name in catalog.target_names() if name != context.target.name)
     return next((one for one in others if context.target.region_of(zone) is None and one.region_of(zone) in capacity.regions(one.name)), None)
 
 
 def _blame_region(context: Context, known: Collection[str]) -> None:
-    """Refuse a region that no cloud would take: another cloud's, one of another form, a slip. One that is new to the catalogue is a warning."""
+    """Refuse regions of another cloud, typos and invalid names. Warn about a region that is not in the catalogue."""
     key = "region" if context.blueprint.network.region else "zones"
     owner = next((name for name in catalog.target_names() if name != context.target.name and context.region in capacity.regions(name)), None)
-    look = f"`clusterwright catalog regions --target {context.target.name}` lists those that the catalogue knows"
+    look = f"`clusterwright catalog regions --target {context.target.name}` lists the regions of the catalogue"
     slip = next((name for name in sorted(known) if message_text.is_slip(context.region, name)), None)
     if owner is not None:
         what = f"{message_text.quoted(context.region)} is a region of {catalog.target(owner).title}, and this target is {context.target.title}"
-        why = "regions of one cloud mean nothing in another"
-        remedy = f"write it as `targets.{owner}.network.{key}`, and here a region such as `{context.target.default_region}`; {look}"
+        why = "each cloud has its own regions"
+        remedy = f"write it as `targets.{owner}.network.{key}`, and a region such as `{context.target.default_region}` here; {look}"
     elif slip is not None:
         what = f"{context.target.title} has no region {message_text.quoted(context.region)}"
         why, remedy = f"{slip} is nearly the same name", f"did you mean `{slip}`? {look}"
     elif catalog.partition_of(context.target.name, context.region) is None:
-        what = f"{message_text.quoted(context.region)} is no name of a region of {context.target.title}"
+        what = f"{message_text.quoted(context.region)} is not a valid region name of {context.target.title}"
         why = f"names of its regions look like `{context.target.default_region}`"
         meant = message_text.near(context.region, known, likeness=_LIKE_A_REGION)
-        remedy = f"did you mean `{meant}`? {look}" if meant else f"write one of that form; {look}"
+        remedy = f"did you mean `{meant}`? {look}" if meant else f"write a name of this form; {look}"
     else:
-        what = f"the catalogue knows no region {message_text.quoted(context.region)} of {context.target.title}"
-        why = "what is offered there and what it costs is unknown; machines count as offered"
+        what = f"the catalogue has no region {message_text.quoted(context.region)} of {context.target.title}"
+        why = "machines and prices of the region are unknown; clusterwright assumes that the region offers all machines"
         context.warning(Code.REGION_UNKNOWN, "network", key, what=what, why=why, remedy=f"check the name; {look}")
         return
     context.error(Code.REGION_UNKNOWN, "network", key, what=what, why=why, remedy=remedy)
 
 
 def _of_network(context: Context) -> finding.Position | None:
-    """Give the place of the network; of one that nobody wrote the file alone, as the nearest line would be the blueprint's first."""
+    """Return the position of the network; only the file if the blueprint has none, as the nearest line would be its first."""
     where = context.where("network")
     if where is None or context.blueprint.network != language.Network():
         return where
@@ -99,7 +99,7 @@ def _of_network(context: Context) -> finding.Position | None:
 
 
 def zone(context: Context, number: int, node_sets: tuple[spec.NodeSet, ...]) -> str | spec.Late:
-    """Give the zone of a number, or say what decides about it."""
+    """Return the zone by its number, or what determines it later."""
     zones = context.blueprint.network.zones
     if number < len(zones):
         return zones[number]

@@ -1,4 +1,4 @@
-"""Pools to node sets: one for each machine type of a pool, all in the partition of the pool's name."""
+"""Resolve pools to node sets: one for each machine type of a pool, all in the partition with the pool's name."""
 
 import dataclasses
 
@@ -19,7 +19,7 @@ def resolve(context: Context) -> tuple[spec.NodeSet, ...]:
 
 
 def default_partition(blueprint: language.Blueprint) -> str | None:
-    """Find the pool whose partition takes jobs that name none: the one that says so, else the first that doesn't say `default: false`."""
+    """Return the pool whose partition is the default: the first with `default: true`, else the first without `default: false`."""
     pools = {name: pool for name, pool in blueprint.pools.items() if blueprint.scheduler_of(pool) == counts.SLURM}
     asking = [name for name, pool in pools.items() if pool.partition.default]
     silent = [name for name, pool in pools.items() if pool.partition.default is None]
@@ -33,7 +33,7 @@ def _pool(context: Context, name: str, pool: language.Pool, *, is_default: bool)
     candidates = _candidates(context, name, pool, bought, base)
     if len(candidates) > 1 and not pool.is_elastic:
         what = f"pools.{name} has {len(candidates)} machines and a fixed number of nodes"
-        why = "which machine each node is would be decided by what the cloud has that day; the scheduler must know before"
+        why = "the cloud's available capacity would decide the machine of each node, and the scheduler must know it in advance"
         remedy = f"write `nodes: {{min: 0, max: {pool.range.max}}}`, or name one machine"
         context.error(Code.MACHINES_NEED_RANGE, "pools", name, "machines", what=what, why=why, remedy=remedy)
     if len(candidates) == 1:
@@ -42,13 +42,13 @@ def _pool(context: Context, name: str, pool: language.Pool, *, is_default: bool)
 
 
 def _whole_pool(context: Context, name: str, pool: language.Pool, *, is_default: bool, bought: spec.Capacity) -> spec.NodeSet:
-    """Make what is the same for every machine of a pool; the machine is a stand-in."""
+    """Build the part of a node set that all machines of a pool share, with a placeholder machine."""
     return spec.NodeSet(
         pool=name,
         partition=_partition(name, pool, is_default=is_default) if context.blueprint.scheduler_of(pool) == counts.SLURM else None,
         hosts=spec.HostGroup(name, COMPUTE, name, pool.range.max, "", _site_host(context, pool)),
         features=(),
-        # Nothing comes and goes on machines that are there anyway, nor for a scheduler that isn't built in the rehearsal.
+        # Owned machines always run, and the rehearsal of Kubernetes has no elastic nodes.
         minimum=pool.range.min
         if pool.is_elastic and (context.is_cloud or (context.is_rehearsal and context.blueprint.scheduler_of(pool) == counts.SLURM))
         else None,
@@ -93,7 +93,7 @@ def _chosen(context: Context, name: str, pool: language.Pool, base: spec.NodeSet
 
 
 def _featured(node_set: spec.NodeSet, pool: language.Pool, *, machine: str = "") -> spec.NodeSet:
-    """Name what jobs can ask for: the GPU's type, the machine, the labels."""
+    """Add the features that jobs can request: GPU type, machine, labels."""
     gpus = node_set.hosts.machine.gpus
     labels = (f"{key}={value}" if value else key for key, value in pool.labels.items())
     features = [gpus.type if gpus else "", machine, *labels]
@@ -101,7 +101,7 @@ def _featured(node_set: spec.NodeSet, pool: language.Pool, *, machine: str = "")
 
 
 def _one_of_several(node_set: spec.NodeSet, number: int) -> spec.NodeSet:
-    """Number one of a pool's node sets: the later, the heavier; the nodes that always stand are of the first."""
+    """Number one of a pool's node sets: later ones weigh more; the nodes that always run belong to the first."""
     name = f"{node_set.pool}-{_letters(number)}"
     hosts = dataclasses.replace(node_set.hosts, name=name, prefix=name)
     minimum = node_set.minimum if number == 0 or node_set.minimum is None else 0
@@ -128,7 +128,7 @@ def _partition(name: str, pool: language.Pool, *, is_default: bool) -> spec.Part
 
 
 def _site_host(context: Context, pool: language.Pool) -> spec.Machine:
-    """Describe a host of which only the blueprint tells anything."""
+    """Describe a host that is not in the catalogue, as the blueprint declares it."""
     gpus = None
     if pool.accelerator in catalog.accelerators() and pool.accelerator and pool.gpus_per_node:
         gpus = spec.Gpus(pool.accelerator, pool.gpus_per_node, simulated=False, mig=machines.mig(pool))
@@ -145,29 +145,31 @@ def _late_image(context: Context) -> spec.Late | None:
 
 
 def _note_standing(context: Context) -> None:
-    """Note pools that can't grow and shrink, all in one; a rehearsal says so itself."""
+    """Note elastic pools on a target that can't scale, in one finding; a rehearsal reports them as simulated."""
     names = [name for name, pool in context.blueprint.pools.items() if pool.is_elastic]
     if not names or context.is_cloud or context.is_rehearsal:
         return
-    what = f"all nodes of {message_text.listed(names)} run at any time"
-    why = f"hosts of the target `{context.target.name}` are there whether jobs want them or not; nothing grows or shrinks"
-    context.note(Code.ELASTIC_IGNORED, "pools", names[0], "nodes", what=what, why=why, remedy="leave it; it counts where the blueprint lands on a cloud")
+    what = f"all nodes of {message_text.listed(names)} always run"
+    why = f"the target `{context.target.name}` has no elastic nodes: its hosts are your own"
+    context.note(Code.ELASTIC_IGNORED, "pools", names[0], "nodes", what=what, why=why, remedy="keep it; it applies to cloud targets")
 
 
 def _check_scheduler(context: Context, name: str, pool: language.Pool) -> None:
     if pool.scheduler in (None, context.blueprint.scheduler_of(pool)):
         return
     what = f"pools.{name} is for {pool.scheduler}, and the cluster's scheduler is {context.blueprint.scheduler}"
-    why = "a cluster has one scheduler, or both when it says so"
-    context.error(Code.POOL_SCHEDULER, "pools", name, "scheduler", what=what, why=why, remedy="write `scheduler: both` at the top, or take this one out")
+    why = "a cluster has one scheduler, or two with `scheduler: both`"
+    context.error(Code.POOL_SCHEDULER, "pools", name, "scheduler", what=what, why=why, remedy="write `scheduler: both` at the top, or remove this key")
 
 
 def _check_scratch(context: Context, name: str, pool: language.Pool, machine: catalog.Machine) -> None:
-    if pool.scratch is None or not context.is_cloud:  # a site's disks are those of its hosts, whatever the catalogue knows
+    if pool.scratch is None or not context.is_cloud:  # at a site the hosts' own disks count, not the catalogue
         return
     least_gib = values.size_gib(pool.scratch.size) if pool.scratch.size else 0
     if machine.scratch_gib > 0 and machine.scratch_gib >= least_gib:
         return
     what = f"{machine.name} has too little local scratch for {name}" if machine.scratch_gib else f"{machine.name} has no local scratch for {name}"
-    why = f"its own disks hold {machine.scratch_gib:g} GiB, and {pool.scratch.size or 'some'} is asked for"
-    context.error(Code.SCRATCH_UNAVAILABLE, "pools", name, "scratch", what=what, why=why, remedy="choose another machine, ask for less, or leave `scratch` out")
+    why = f"its own disks hold {machine.scratch_gib:g} GiB, and the pool requests {pool.scratch.size or 'some'}"
+    context.error(
+        Code.SCRATCH_UNAVAILABLE, "pools", name, "scratch", what=what, why=why, remedy="choose another machine, write a smaller size, or remove `scratch`"
+    )

@@ -1,4 +1,4 @@
-"""What kind of processors a cluster's hosts have, before any machine is chosen: the machines of its own hosts and of pools without GPUs follow it."""
+"""The default architecture of a cluster's hosts: its own hosts and pools without GPUs get machines of this architecture."""
 
 from collections.abc import Iterator
 
@@ -6,18 +6,18 @@ from .. import catalog, language
 
 USUAL = "x86_64"
 ANY = "any"
-"""Of a software profile: for every kind of processor."""
+"""Architecture of a software profile that supports every processor."""
 
 
 def architecture(blueprint: language.Blueprint, target: catalog.Target) -> str:
-    """Give the architecture that the software profile is for, else that of the first pool whose machine or GPU is found with one kind of processor only.
+    """Return the architecture of the software profile, else of the first pool whose machine or GPU exists with one architecture only.
 
-    What is unknown, or belongs to another target, tells nothing here; it is found where it is resolved.
+    Ignore unknown machines and those of other targets; other modules report them.
     """
-    return next(_told(blueprint, target), USUAL)
+    return next(_stated(blueprint, target), USUAL)
 
 
-def _told(blueprint: language.Blueprint, target: catalog.Target) -> Iterator[str]:
+def _stated(blueprint: language.Blueprint, target: catalog.Target) -> Iterator[str]:
     if blueprint.software in catalog.profile_names() and (named := catalog.profile(blueprint.software).arch) != ANY:
         yield named
     known = catalog.machines(target.name)

@@ -1,9 +1,9 @@
-"""Hosts on this very machine: what each declares to the scheduler, and what about them is not the real thing.
+"""Hosts on this machine: what each declares to the scheduler, and what is simulated.
 
-Every host sees all of the machine's processors and declares their layout. Of the memory it declares a share: half of the machine's memory divided by the number
-of hosts, rounded down to a power of two, so that a node more seldom changes what the others declare; 512 MiB at least. A pool that names a machine of any target
-declares what that has, and one that sets `cpus_per_node` or `memory` declares these instead; beyond what this machine has it is a rehearsal, and cores and memory
-are not confined.
+Every host sees all of the machine's processors and declares their layout. It declares a share of the memory: half of the machine's memory divided by the number
+of hosts, rounded down to a power of two, so that one more node seldom changes the others' share; at least 512 MiB. A pool that names a machine of any target
+declares the hardware of that machine; a pool that sets `cpus_per_node` or `memory` declares these. Cores and memory that exceed this machine
+are not confined by cgroups.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ _SCHEDULED = {
 
 
 def machine(context: Context) -> spec.Machine:
-    """Declare one of the cluster's hosts."""
+    """Describe one of the cluster's own hosts."""
     facts = context.facts
     share = max(LEAST_MEMORY_MIB, facts.memory_mib // 2 // max(1, counts.hosts(context)))
     memory_mib = 2 ** (share.bit_length() - 1)
@@ -36,7 +36,7 @@ def machine(context: Context) -> spec.Machine:
 
 
 def nodes(context: Context, name: str, pool: language.Pool) -> tuple[tuple[spec.Machine, str], ...]:
-    """Declare the nodes of a pool, once for each machine that it names, and say why it is that."""
+    """Describe the nodes of a pool for each machine that it names, with the reason of the choice."""
     named = machines.named(context, name, pool)
     if not named:
         return ((declared(context, pool, gpus=_gpus(context, name, pool)), "this machine"),)
@@ -56,7 +56,7 @@ def nodes(context: Context, name: str, pool: language.Pool) -> tuple[tuple[spec.
 def declared(
     context: Context, pool: language.Pool, *, gpus: spec.Gpus | None, known: catalog.Machine | None = None, base: spec.Machine | None = None
 ) -> spec.Machine:
-    """Declare a compute node: this machine or a known one, but for what its pool sets.
+    """Describe a compute node: this machine or a known one, with the values that its pool sets.
 
     A number of processors that the machine doesn't have becomes one socket, with the machine's threads per core where they divide it.
     """
@@ -75,7 +75,7 @@ def declared(
 
 
 def check_memory(context: Context) -> None:
-    """Find more hosts than this machine's memory holds."""
+    """Find more hosts than fit into this machine's memory."""
     if not context.is_rehearsal:
         return
     control = counts.controllers(context) + counts.kubernetes_hosts(context)
@@ -83,16 +83,16 @@ def check_memory(context: Context) -> None:
     needed = counts.memory_mib(context.target, control=control, access=access, compute=compute)
     if needed <= context.facts.memory_mib:
         return
-    what = f"{counts.hosts(context)} hosts are more than {context.target.title} holds"
+    what = f"{counts.hosts(context)} hosts don't fit into the memory of {context.target.title}"
     each = message_text.listed(f"{size} MiB for each {role} host" for role, size in context.target.host_memory_mib.items())
     why = f"they need {needed} MiB of memory ({each}), and it has {context.facts.memory_mib} MiB"
     context.error(
-        Code.REHEARSAL_TOO_LARGE, "pools", what=what, why=why, remedy="ask for fewer nodes under `targets.local.pools`, or rehearse on a larger machine"
+        Code.REHEARSAL_TOO_LARGE, "pools", what=what, why=why, remedy="write fewer nodes under `targets.local.pools`, or rehearse on a larger machine"
     )
 
 
 def _like(wanted: spec.Machine, known: catalog.Machine) -> spec.Machine:
-    """Take over the processors and the memory of a machine, as far as they are known."""
+    """Copy the processors and the memory of a machine, if known."""
     if known.vcpus:
         wanted = dataclasses.replace(wanted, sockets=known.sockets, cores_per_socket=known.cores_per_socket, threads_per_core=known.threads_per_core)
     return dataclasses.replace(wanted, memory_mib=int(known.memory_gib * machines.MIB_PER_GIB) or wanted.memory_mib)
@@ -118,13 +118,13 @@ def _check_count(context: Context, name: str, pool: language.Pool, entry: catalo
     if pool.gpus_per_node in entry.per_node:
         return
     what = f"no known machine has {pool.gpus_per_node} {entry.name} GPUs"
-    why = f"known are machines with {message_text.listed(entry.per_node)}; on the target `local` it works, as GPUs are simulated there"
-    remedy = "choose one of these counts if the blueprint shall ever run on real machines"
+    why = f"known machines have {message_text.listed(entry.per_node)}; the target `local` accepts any number because it simulates GPUs"
+    remedy = "choose one of these numbers for a blueprint that runs on real machines"
     context.warning(Code.GPU_COUNT_UNKNOWN, "pools", name, "gpus_per_node", what=what, why=why, remedy=remedy)
 
 
 def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Blueprint) -> tuple[str, ...]:
-    """Say, one sentence each, what is not the real thing."""
+    """List what is simulated, one sentence each. Stacks record these sentences: changing one changes their inputs."""
     sentences = [*_simulated_gpu_sentences(cluster), *_storage(cluster)]
     if cluster.controllers and blueprint.accounting.database == "managed":
         sentences.append(_DATABASE if cluster.controllers == 1 else _DATABASE_OF_TWO)

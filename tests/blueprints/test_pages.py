@@ -58,10 +58,10 @@ mine.yaml:8:12: error: pools.train.nodes can't be `0` [CW205]
   why: nodes means: number of nodes, or `{min, max}` for an elastic pool
   do:  write a number from 1 to 50000
 
-mine.yaml:9:32: error: the catalogue knows no accelerator `h10` [CW305]
+mine.yaml:9:32: error: the catalogue has no accelerator `h10` [CW305]
     9 |   dev: {nodes: 1, accelerator: h10, gpus_per_node: 8}
       |                                ^^^
-  why: accelerators are named in the catalogue (blueprints/catalog/accelerators.yaml)
+  why: the catalogue lists all accelerators (blueprints/catalog/accelerators.yaml)
   do:  did you mean `h100`? accelerators: a100, a10g, b200, b300, gb200, gb300, h100, h200, l4, l40s, rtx-pro-4500, rtx-pro-6000
 
 mine.yaml:13:29: error: there is no account `reserch` [CW401]
@@ -100,7 +100,7 @@ def test_what_no_file_says_is_shown_as_the_setting_it_is(tmp_path: pathlib.Path,
     assert (
         page("name: mine\npools: {a: {nodes: 1}}\n", tmp_path, monkeypatch, target="gpc")
         == """\
-stack setting clusterwright:target: error: there is no target `gpc` [CW301]
+stack setting clusterwright:target: error: the target `gpc` does not exist [CW301]
       | clusterwright:target: gpc
   why: the target is where a stack's cluster runs; the stack setting clusterwright:target names it
   do:  did you mean `gcp`? targets: aws, gcp, local, metal

@@ -1,4 +1,4 @@
-"""How nodes are bought, and how near to each other they stand."""
+"""Capacity and placement of nodes."""
 
 from typing import Any
 

@@ -163,8 +163,8 @@ def test_a_small_machine_that_nobody_asked_for_is_noted(pool: dict[str, Any], no
 @pytest.mark.parametrize("name", ["v100", "t4", "nvidia-tesla-v100", "V100_32GB", "mi300x"])
 def test_a_gpu_that_exists_is_not_taken_for_another(name: str) -> None:
     (found,) = [one for one in asked.attempt({"train": {"accelerator": name, "gpus_per_node": 1, "nodes": 1}}).findings if one.code == Code.ACCELERATOR_UNKNOWN]
-    assert found.what == f"the catalogue knows no accelerator `{name}`"
-    assert "there are such GPUs" in found.why
+    assert found.what == f"the catalogue has no accelerator `{name}`"
+    assert "such GPUs exist" in found.why
     assert "did you mean" not in found.remedy
     assert "h100" in found.remedy
 
@@ -172,7 +172,7 @@ def test_a_gpu_that_exists_is_not_taken_for_another(name: str) -> None:
 @pytest.mark.parametrize(("name", "meant"), [("c6i.32xlarge", ""), ("p5.48xlarg", "did you mean `p5.48xlarge`?"), ("m7i.lareg", "did you mean `m7i.large`?")])
 def test_a_machine_of_another_number_may_well_exist(name: str, meant: str) -> None:
     (found,) = [one for one in asked.attempt({"train": {"machine": name, "nodes": 1}}).findings if one.code == Code.MACHINE_UNKNOWN]
-    assert found.what == f"the catalogue knows no machine `{name}` of AWS"
+    assert found.what == f"the catalogue has no machine `{name}` on AWS"
     assert found.remedy.startswith(meant or "look it up")
 
 
@@ -209,7 +209,7 @@ def test_slices_are_of_each_gpu() -> None:
         ("aws", {"machine": "p5.48xlarg", "nodes": 1}, Code.MACHINE_UNKNOWN, "p5.48xlarg", "did you mean `p5.48xlarge`?"),
         (
             *("gcp", {"machine": "p5.48xlarge", "nodes": 1}, Code.MACHINE_UNKNOWN, "p5.48xlarge"),
-            "write it as `targets.aws.pools.train.machine`, and here an accelerator or `targets.gcp.pools.train.machine`",
+            "write it as `targets.aws.pools.train.machine`, and an accelerator or `targets.gcp.pools.train.machine` for this target",
         ),
         ("metal", {"machine": "a3-megagpu-8g", "nodes": 1}, Code.MACHINE_UNKNOWN, "a3-megagpu-8g", "`targets.gcp.pools.train.machine`"),
         ("aws", {"machine": "p5.48xlarge", "accelerator": "h200", "nodes": 1}, Code.MACHINE_CONTRADICTION, "h200", "it has 8 h100"),

@@ -57,19 +57,19 @@ def test_the_region(target: str, network: dict[str, Any], region: str, codes: se
             "gcp",
             "eu-west-1",
             "`eu-west-1` is a region of AWS, and this target is Google Cloud",
-            "write it as `targets.aws.network.region`, and here a region such as",
+            "write it as `targets.aws.network.region`, and a region such as",
         ),
         (
             "aws",
             "us-west1",
             "`us-west1` is a region of Google Cloud, and this target is AWS",
-            "write it as `targets.gcp.network.region`, and here a region such as",
+            "write it as `targets.gcp.network.region`, and a region such as",
         ),
         ("aws", "us-wets-2", "AWS has no region `us-wets-2`", "did you mean `us-west-2`?"),
         ("aws", "us-est-1", "AWS has no region `us-est-1`", "did you mean `us-east-1`?"),
-        ("aws", "useast1", "`useast1` is no name of a region of AWS", "did you mean `us-east-1`?"),
-        ("aws", "virginia", "`virginia` is no name of a region of AWS", "write one of that form; `clusterwright catalog regions --target aws`"),
-        ("aws", "us-east-9", "the catalogue knows no region `us-east-9` of AWS", "check the name; `clusterwright catalog regions --target aws`"),
+        ("aws", "useast1", "`useast1` is not a valid region name of AWS", "did you mean `us-east-1`?"),
+        ("aws", "virginia", "`virginia` is not a valid region name of AWS", "write a name of this form; `clusterwright catalog regions --target aws`"),
+        ("aws", "us-east-9", "the catalogue has no region `us-east-9` of AWS", "check the name; `clusterwright catalog regions --target aws`"),
     ],
 )
 def test_a_region_that_is_none_is_said_to_be_what_it_is(target: str, region: str, what: str, remedy: str) -> None:
@@ -84,7 +84,7 @@ def test_a_region_that_is_none_is_said_to_be_what_it_is(target: str, region: str
         ("aws", {"zones": ["us-central1-a"]}, "`us-central1-a` is a zone of Google Cloud, and this target is AWS", "write it as `targets.gcp.network.zones`"),
         ("gcp", {"zones": ["us-east-1a"]}, "`us-east-1a` is a zone of AWS, and this target is Google Cloud", "write it as `targets.aws.network.zones`"),
         ("aws", {"region": "us-east-1", "zones": ["us-east-1"]}, "`us-east-1` is a region, and `zones` names zones in it", "write `region: us-east-1`"),
-        ("aws", {"region": "us-east-1", "zones": ["us-west-2a"]}, "`us-west-2a` is no zone of us-east-1", "write `region: us-west-2`"),
+        ("aws", {"region": "us-east-1", "zones": ["us-west-2a"]}, "`us-west-2a` is not a zone of us-east-1", "write `region: us-west-2`"),
     ],
 )
 def test_a_zone_that_is_none_of_the_region_is_said_to_be_what_it_is(target: str, network: dict[str, Any], what: str, remedy: str) -> None:

@@ -55,7 +55,7 @@ def test_the_nodes_that_always_stand(nodes: Any, target: str, minimum: int | Non
 def test_pools_that_can_not_grow_are_noted_once() -> None:
     pools = {name: {**asked.TRAIN, "nodes": {"min": 0, "max": 4}} for name in ("a", "b")}
     attempted = asked.attempt(pools, target="metal")
-    assert [one.what for one in attempted.findings if one.code == Code.ELASTIC_IGNORED] == ["all nodes of a and b run at any time"]
+    assert [one.what for one in attempted.findings if one.code == Code.ELASTIC_IGNORED] == ["all nodes of a and b always run"]
     assert asked.found(asked.attempt(pools)) == set()
 
 

@@ -38,7 +38,7 @@ def test_a_machine_of_any_target_is_declared(pool: dict[str, Any], layout: tuple
 def test_a_machine_of_no_target_is_an_error() -> None:
     attempted = asked.attempt({"train": {"nodes": 1, "machine": "p5.48xlarg"}}, target="local")
     assert asked.found(attempted) == {("error", Code.MACHINE_UNKNOWN)}
-    assert attempted.findings[-1].what == "the catalogue knows no machine `p5.48xlarg` of any target"
+    assert attempted.findings[-1].what == "the catalogue has no machine `p5.48xlarg` on any target"
 
 
 def test_a_machine_with_other_gpus_is_an_error_here_too() -> None:
@@ -118,7 +118,7 @@ def test_more_hosts_than_the_memory_holds(memory_mib: int, codes: set[tuple[str,
 def test_the_numbers_are_in_the_message() -> None:
     attempted = asked.attempt({f"p{number}": {"nodes": 470} for number in range(16)}, target="local")
     (only,) = attempted.findings
-    assert only.what == "7522 hosts are more than this machine holds"
+    assert only.what == "7522 hosts don't fit into the memory of this machine"
     assert f"they need {312 + 36 + 7520 * 45} MiB" in only.why
     assert "it has 64000 MiB" in only.why
 
