@@ -1,4 +1,4 @@
-"""What the account of a target says of itself, in the same words for every cloud."""
+"""What a target's account contains, in one form for every cloud."""
 
 import dataclasses
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose credentials these are."""
+    """The account and the identity of the credentials."""
 
     account: str
     who: str
@@ -14,18 +14,18 @@ class Identity:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listing:
-    """What an account has of one kind that a blueprint may name."""
+    """Objects of one kind in the account that a blueprint may name."""
 
     title: str
     entries: list[dict[str, Any]]
-    """Each with `write`, the lines for a blueprint; offers with `buy`, the command."""
+    """Each entry has `write`, the lines for a blueprint; offers also have `buy`, the command."""
     hint: str = ""
-    """What to do where there is nothing, or what the lines need beside them."""
+    """What to do when the list is empty, or what else the lines need."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which entries of a listing somebody wants."""
+    """Filters of a listing."""
 
     machine: str | None = None
     nodes: int = 1
@@ -33,4 +33,4 @@ class Wanted:
 
 
 WRITE = "write"
-"""The column with what a blueprint says."""
+"""The column with the lines for a blueprint."""

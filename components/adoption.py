@@ -1,4 +1,4 @@
-"""What a run that was killed may have left behind: how the engine's side asks a target about it."""
+"""Find resources that a killed run created and did not record: the interface between the engine's side and a target."""
 
 import dataclasses
 import enum
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Creation:
-    """A resource whose creation was cut off: it may exist, and the state doesn't have it."""
+    """A resource whose creation was interrupted: it may exist, but the state does not record it."""
 
     urn: str
     kind: str
@@ -21,27 +21,27 @@ class Creation:
 
     @property
     def shown(self) -> str:
-        """Name it as people do: `Vpc vpc`."""
+        """Return the name for messages: `Vpc vpc`."""
         return f"{self.kind.rpartition(':')[2]} {self.name}"
 
 
 class Certainty(enum.Enum):
-    """How sure it is that a creation was carried out."""
+    """How to find out whether the resource was created."""
 
     FOUND = "found"
     LIKELY = "likely"
-    """It can't be missing without being noticed: the refresh that follows looks at it by the identity that it would have."""
+    """No query is needed: the refresh that follows reads it by its known identity and notices when it is missing."""
     ABSENT = "absent"
     AGAIN = "again"
-    """Making it once more is the same as having made it."""
+    """Creating it again has the same result."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Trace:
-    """What a creation left.
+    """Resources that a creation left.
 
     Args:
-        identities: the provider's ids of what exists, the one to keep first; more than one when it was made more than once.
+        identities: the provider's ids of existing resources, the one to keep first; several when it was created several times.
     """
 
     certainty: Certainty
@@ -52,15 +52,15 @@ ABSENT, AGAIN = Trace(Certainty.ABSENT), Trace(Certainty.AGAIN)
 
 
 class NotAsked(Exception):
-    """A target's account can't be asked: credentials, rights, network."""
+    """The target's account can't be queried: credentials, permissions or network."""
 
 
 class Ambiguous(Exception):
-    """Several things that hold data could be the one that was being made.
+    """Several resources that hold data match the interrupted creation.
 
     Args:
-        creation: what was being made.
-        identities: what could be it.
+        creation: the interrupted creation.
+        identities: the resources that match.
     """
 
     def __init__(self, creation: Creation, identities: Collection[str]):
@@ -69,20 +69,20 @@ class Ambiguous(Exception):
 
 
 class Account(Protocol):
-    """Where a target's resources are."""
+    """The account that holds a target's resources."""
 
     def trace(self, creation: Creation, *, recorded: Collection[str]) -> Trace:
-        """Say what a creation left.
+        """Return the resources that a creation left.
 
         Args:
-            recorded: ids of that kind that the state has; what they name is some other resource's.
+            recorded: ids of that kind in the state; they belong to other resources.
         Raises:
             NotAsked: the account does not answer.
-            Ambiguous: only a person can tell.
+            Ambiguous: several resources match, and a person must decide.
         """
 
     def keep(self, names: Sequence[str]) -> None:
-        """Mark what stays when its stack goes, so that the stack's next life does not take it for its own.
+        """Mark resources that stay when their stack is deleted, so that a later stack of this name does not adopt them.
 
         Args:
             names: the target's own full names (ARNs).

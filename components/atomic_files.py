@@ -1,4 +1,4 @@
-"""Write files that are there whole or not at all, also after a kill or a power cut."""
+"""Write files atomically: after a kill or a power failure a file is complete or absent."""
 
 import os
 import tempfile

@@ -125,7 +125,7 @@ def adopter(target: str, region: str) -> Account:
         found: Account = load(TARGETS[target].adopt)(region)
     except ImportError as error:
         raise errors.SdkMissing(
-            "the account of the stack can't be asked",
+            "the account of the stack can't be queried",
             why=f"there is no Python package {error.name}: `make setup` installs the SDK of a cloud only when you ask for it",
             remedy=f"run `{setup_command(target)}`, then the same command again",
         ) from error

@@ -1,4 +1,4 @@
-"""Where people log in: login nodes, and a network load balancer in front of them that lets in whom the blueprint allows."""
+"""Login nodes, and a network load balancer in front of them that accepts the networks in the blueprint."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -37,14 +37,14 @@ class Balancer(pulumi.ComponentResource):
         tags = args.names.tags("access", "login")
         balancer = lb.LoadBalancer(
             "login-balancer",
-            # accepted CKV_AWS_91: a network balancer logs TLS only, and this is SSH; who connected stands in the flow logs and on the login nodes
-            # accepted CKV_AWS_150: it holds nothing that could be lost, and has to go with the stack
+            # accepted CKV_AWS_91: a network balancer logs TLS only, and this is SSH; the flow logs and the login nodes record who connected
+            # accepted CKV_AWS_150: it holds no data, and is deleted with the stack
             name=args.names.name("load_balancer", "login"),
             load_balancer_type="network",
             internal=not args.is_public,
             subnets=[*args.subnets],
             security_groups=[args.security_group],
-            enable_cross_zone_load_balancing=True,  # login nodes stand in one zone, the balancer may answer in two
+            enable_cross_zone_load_balancing=True,  # login nodes run in one zone, the balancer may answer in two
             tags=tags,
             opts=beneath(self, replace_first=True),
         )
@@ -55,9 +55,9 @@ class Balancer(pulumi.ComponentResource):
             port=SSH,
             protocol="TCP",
             target_type="instance",
-            preserve_client_ip="true",  # login nodes log who came
+            preserve_client_ip="true",  # login nodes log the client's address
             deregistration_delay=60,
-            # A second session of somebody lands where the first one is, with its files in /tmp and its tmux.
+            # A user's second session reaches the same login node as the first one, with its files in /tmp and its tmux.
             stickiness={"type": "source_ip", "enabled": True},
             health_check={"protocol": "TCP", "port": str(SSH), "interval": 10, "healthy_threshold": 2, "unhealthy_threshold": 2},
             tags=tags,
@@ -76,7 +76,7 @@ class Balancer(pulumi.ComponentResource):
         self.register_outputs({})
 
     def serve(self, hostnames: Sequence[str], instances: Sequence[ec2.Instance]) -> list[pulumi.CustomResource]:
-        """Put login nodes behind the balancer; give what has to be there before it answers."""
+        """Put login nodes behind the balancer; return the resources that it needs before it answers."""
         attached = [
             lb.TargetGroupAttachment(f"{hostname}-target", target_group_arn=self._targets.arn, target_id=instance.id, port=SSH, opts=beneath(self))
             for hostname, instance in zip(hostnames, instances, strict=True)
@@ -94,7 +94,7 @@ class LoginNodesArgs:
     image: pulumi.Input[str]
     profile_name: pulumi.Input[str]
     user_data: pulumi.Output[str]
-    """Base64, the same for all of them."""
+    """Base64, the same for all login nodes."""
     host_key: pulumi.Input[str]
     """Public."""
     has_balancer: bool
@@ -109,13 +109,13 @@ class LoginNodes:
     addresses: dict[str, pulumi.Output[str]]
     """Hostname → address in the cluster's network."""
     jump: pulumi.Output[str]
-    """Through which finishing reaches other hosts; empty: it doesn't."""
+    """Jump host through which finishing reaches other hosts; empty: none."""
     reached_by: list[pulumi.CustomResource]
-    """What has to be there before anybody reaches them."""
+    """Resources that must exist before anybody reaches the login nodes."""
 
     def __init__(self, args: LoginNodesArgs, *, opts: pulumi.ResourceOptions):
         is_open = is_public(args.login) and bool(args.network.public_subnets)
-        # Without a balancer in front of it, a login node that people reach from the Internet has an address there.
+        # Without a balancer, a login node that users reach from the Internet has a public address.
         by_itself = is_open and not args.has_balancer
         hosts = HostsArgs(
             args.names,

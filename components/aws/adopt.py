@@ -1,13 +1,13 @@
-"""What a killed run made in the account, found by the stack's tags, by names, or by what it is part of.
+"""Find resources that a killed run created in the account: by the stack's tags, by name, or by the resource that they belong to.
 
-Each kind of resource that this target makes is found in one of these ways:
+Each kind of resource of this target is found in one of these ways:
 
 - `TAGGED`: it carries the stack's tags, and the Resource Groups Tagging API lists it with its ARN.
-- `NAMED`: it has the name that was asked for, and its tags say whose it is; IAM's roles and profiles are listed by no other service.
-- `PARTS`: its identity follows from what was asked for, since it is a property of something that is recorded (the policy of a role). The refresh that follows says whether it is there.
-- `ASKED`: it is part of something recorded, with an identity of its own that only its service tells.
+- `NAMED`: it has the requested name, and its tags name its stack; only IAM itself lists IAM's roles and profiles.
+- `PARTS`: its identity follows from the request, since it is a property of a recorded resource (the policy of a role). The refresh that follows finds out whether it exists.
+- `ASKED`: it is part of a recorded resource, and only its service knows its identity.
 
-What carries another stack's tags never matches, and neither does what an earlier life of this stack left on purpose (`KEPT_TAG`).
+Resources with another stack's tags never match; nor do resources that an earlier stack of this name kept on purpose (`KEPT_TAG`).
 """
 
 import dataclasses
@@ -25,17 +25,17 @@ from ..adoption import ABSENT, Ambiguous, Certainty, Creation, NotAsked, Trace
 from .names import CLUSTER_TAG, STACK_TAG
 
 KEPT_TAG = "clusterwright:kept"
-"""On what stays in the account when its stack goes: the next life of the stack must not take it for its own."""
+"""On resources that stay in the account when their stack is deleted: a later stack of this name must not adopt them."""
 Inputs = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Form:
-    """How the ARNs of a kind begin after `arn:<partition>:`, region and account left out (`ec2:vpc/`).
+    """The beginning of a kind's ARNs after `arn:<partition>:`, without region and account (`ec2:vpc/`).
 
     Args:
         is_whole: the provider's id is the ARN itself, not its end.
-        holds_data: what is in it exists nowhere else.
+        holds_data: its content exists nowhere else.
     """
 
     begins: str
@@ -97,11 +97,11 @@ _CURRENT = "AWSCURRENT"  # Secrets Manager User Guide, "Staging labels"
 
 
 class Account:
-    """The account as its own services describe it.
+    """The account as AWS's services describe it.
 
     Args:
         region: of the stack.
-        session: boto3's; None: credentials and endpoint as the environment says, which is where the provider has them from.
+        session: boto3's; None: credentials and endpoint come from the environment, as the provider's do.
     """
 
     def __init__(self, region: str, *, session: Any = None):
@@ -129,7 +129,7 @@ class Account:
     def _trace(self, creation: Creation, recorded: Collection[str]) -> Trace:
         kind, inputs = creation.kind, creation.inputs
         if kind in PARTS:
-            # What it would be part of has to be there.
+            # The resource that it belongs to must exist.
             return Trace(Certainty.LIKELY, (PARTS[kind].format_map(inputs),)) if _inputs_of(PARTS[kind]) <= inputs.keys() else ABSENT
         if kind in TAGGED:
             form = TAGGED[kind]
@@ -141,10 +141,10 @@ class Account:
         return Trace(Certainty.FOUND, tuple(found)) if found else ABSENT
 
     def _tagged(self, form: Form, inputs: Inputs) -> list[str]:
-        """List what has an ARN of this form and all the tags that were asked for."""
+        """List resources with an ARN of this form and all the requested tags."""
         wanted: Mapping[str, str] = inputs.get("tags") or {}
         if STACK_TAG not in wanted:
-            return []  # without the stack's tag nothing says whose it is
+            return []  # without the stack's tag the owner is unknown
         return [
             arn if form.is_whole else _end(arn, form)
             for arn, tags in self._listed(wanted[STACK_TAG], wanted.get(CLUSTER_TAG, ""))
@@ -156,7 +156,7 @@ class Account:
         return {}
 
     def _listed(self, stack: str, cluster: str) -> list[tuple[str, Mapping[str, str]]]:
-        """List all that carries the tags of a stack; asked once."""
+        """List all resources with the tags of a stack; queried once."""
         if (stack, cluster) not in self._seen:
             filters = [{"Key": STACK_TAG, "Values": [stack]}, {"Key": CLUSTER_TAG, "Values": [cluster]}]
             pages = self._client("resourcegroupstaggingapi").get_paginator("get_resources").paginate(TagFilters=filters)
@@ -177,7 +177,7 @@ def _profile(client: Client, asked: Inputs) -> list[str]:
 
 
 def _named(asked: Inputs, describe: Callable[[str], Mapping[str, Any]]) -> list[str]:
-    """Give what has the name and the tags that were asked for; what has the name alone is somebody else's."""
+    """Return resources with the requested name and tags; one with the name alone belongs to somebody else."""
     try:
         tags = {tag["Key"]: tag["Value"] for tag in describe(asked["name"]).get("Tags", ())}
     except botocore.exceptions.ClientError as error:
@@ -204,9 +204,9 @@ def _backup_selection(client: Client, asked: Inputs) -> list[str]:
 
 
 def _secret_version(client: Client, asked: Inputs) -> list[str]:
-    """Give the version that counts: a new one takes the place of the one before, which is recorded or none of ours."""
+    """Return the current version: a new one replaces the earlier one, which is recorded or belongs to others."""
     secret = asked["secretId"]
-    versions = client("secretsmanager").list_secret_version_ids(SecretId=secret)["Versions"]  # those with a label alone: a handful
+    versions = client("secretsmanager").list_secret_version_ids(SecretId=secret)["Versions"]  # lists labelled versions only: a few
     return [f"{secret}|{row['VersionId']}" for row in versions if _CURRENT in row.get("VersionStages", ())]
 
 
@@ -219,11 +219,11 @@ ASKED = {
 }
 _OTHERS: Mapping[str, Callable[[Client, Inputs], list[str]]] = {**NAMED, **ASKED}
 KINDS = frozenset({*TAGGED, *NAMED, *PARTS, *ASKED})
-"""Every kind that can be told whether it was made."""
+"""Every kind for which this module can find out whether it was created."""
 
 
 def _inputs_of(identity: str) -> set[str]:
-    """Name the inputs that an identity is made of."""
+    """Name the inputs that form an identity."""
     return {name for _, name, _, _ in string.Formatter().parse(identity) if name}
 
 

@@ -1,4 +1,4 @@
-"""What is attached to a stack's resources without being recorded: listeners, targets, mount targets, policies of file systems, peerings of the network. The module only reads."""
+"""Unrecorded attachments of a stack's resources: listeners, targets, mount targets, policies of file systems, network peerings. Read-only."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,36 +9,36 @@ from .instances import WITHOUT_SDK
 
 BALANCER, GROUP, FILE_SYSTEM, NETWORK = "aws:lb/loadBalancer:LoadBalancer", "aws:lb/targetGroup:TargetGroup", "aws:efs/fileSystem:FileSystem", "aws:ec2/vpc:Vpc"
 ATTACHABLE = (BALANCER, GROUP, FILE_SYSTEM, NETWORK)
-"""Types of resources that something can be attached to."""
+"""Types of resources that can have attachments."""
 LISTENER, TARGET, MOUNT_TARGET, FILE_SYSTEM_POLICY, PEERING = "listener", "target", "mount target", "file system policy", "peering"
 _PEERS = ("requester", "accepter")
 _STANDING_PEERINGS = ("active", "pending-acceptance", "provisioning")
-"""Others are over, and described for some hours (Amazon VPC peering guide, "VPC peering connection lifecycle")."""
+"""Peerings in other states have ended; AWS describes them for some hours (Amazon VPC peering guide, "VPC peering connection lifecycle")."""
 _NO_POLICY = "PolicyNotFound"  # Amazon EFS API Reference, DescribeFileSystemPolicy
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of attachment, as the stack records its own."""
+    """One kind of attachment, in the form in which the stack records its own."""
 
     type: str
     outputs: tuple[str, str]
-    """The resource's outputs with the id of what is attached, and of what it is attached to; an empty name: the resource's own id."""
+    """Outputs with the id of the attached object and of the resource that it is attached to; an empty name: the resource's own id."""
     effect: str
 
 
 KINDS = {
-    LISTENER: Kind("aws:lb/listener:Listener", ("", "loadBalancerArn"), "people come in through it"),
-    TARGET: Kind("aws:lb/targetGroupAttachment:TargetGroupAttachment", ("targetId", "targetGroupArn"), "people who log in may land there"),
-    MOUNT_TARGET: Kind("aws:efs/mountTarget:MountTarget", ("", "fileSystemId"), "the data is reached through it"),
-    FILE_SYSTEM_POLICY: Kind("aws:efs/fileSystemPolicy:FileSystemPolicy", ("fileSystemId", "fileSystemId"), "it decides who reads the data"),
+    LISTENER: Kind("aws:lb/listener:Listener", ("", "loadBalancerArn"), "users connect through it"),
+    TARGET: Kind("aws:lb/targetGroupAttachment:TargetGroupAttachment", ("targetId", "targetGroupArn"), "the balancer may send users' logins to it"),
+    MOUNT_TARGET: Kind("aws:efs/mountTarget:MountTarget", ("", "fileSystemId"), "hosts mount the data through it"),
+    FILE_SYSTEM_POLICY: Kind("aws:efs/fileSystemPolicy:FileSystemPolicy", ("fileSystemId", "fileSystemId"), "it controls access to the data"),
     PEERING: Kind("aws:ec2/vpcPeeringConnection:VpcPeeringConnection", ("", ""), "another network reaches the hosts through it"),
 }
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Attachable:
-    """Ids of the stack's resources that something can be attached to."""
+    """Ids of the stack's resources that can have attachments."""
 
     balancers: tuple[str, ...] = ()
     target_groups: tuple[str, ...] = ()
@@ -54,29 +54,29 @@ class Attached:
     kind: str
     id: str
     to: str
-    """Id of the stack's resource."""
+    """Id of the stack's resource that it is attached to."""
     description: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listing:
-    """What the account lists."""
+    """The account's answer."""
 
     attached: tuple[Attached, ...]
     refused: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Kind → why the account did not list it."""
     answered: bool = True
-    """Whether the account answered any question, or none was asked."""
+    """Whether the account answered at least one question, or none was asked."""
 
 
 def attachable(stack: discovery.Stack) -> Attachable:
-    """Select the ids of resources that something can be attached to. Pure."""
+    """Select the ids of resources that can have attachments. Pure."""
     ids = {kind: tuple(str(one["id"]) for one in stack.resources if one["type"] == kind and one["id"]) for kind in ATTACHABLE}
     return Attachable(balancers=ids[BALANCER], target_groups=ids[GROUP], file_systems=ids[FILE_SYSTEM], networks=ids[NETWORK])
 
 
 def unrecorded(listing: Listing, stack: discovery.Stack) -> discovery.Attachments:
-    """Leave out what the stack itself attached. Pure."""
+    """Omit the stack's own attachments. Pure."""
     names = {str(one["id"]): f"{one['type']} {one['name']}" for one in stack.resources if one["type"] in ATTACHABLE}
     found = []
     for one in listing.attached:
@@ -89,7 +89,7 @@ def unrecorded(listing: Listing, stack: discovery.Stack) -> discovery.Attachment
 
 
 def look(things: Attachable, *, region: str) -> Listing:
-    """List what is attached to resources of a stack. A question that is refused hides no other."""
+    """List attachments of a stack's resources. A refused question does not affect the others."""
     try:
         import boto3
         import botocore.config
@@ -106,7 +106,7 @@ def look(things: Attachable, *, region: str) -> Listing:
         (PEERING, "ec2", things.networks, _peerings),
     )
     asked = [one for one in questions if one[2]]
-    session = boto3.session.Session()  # of its own: others ask at the same time
+    session = boto3.session.Session()  # a session of its own: other threads query at the same time
     clients: dict[str, Any] = {}
     found: list[Attached] = []
     refused: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Daily backups of file systems that don't make their own (EFS, disks), kept as long as the blueprint says."""
+"""Daily backups of file systems without their own backups (EFS, disks), kept for the blueprint's number of days."""
 
 import dataclasses
 import hashlib
@@ -21,26 +21,26 @@ class BackupsArgs:
     names: Names
     region: str
     arns: Mapping[tuple[str | None, int], Sequence[pulumi.Output[str]]]
-    """KMS key and days → what is kept for so long."""
+    """KMS key and days → the resources whose backups are kept for that time."""
     protect: bool
     keep: bool
-    """Backups stay when the stack goes, with what ends them in their time; otherwise they go with it."""
+    """Keep backups, and what deletes them in time, when the stack is deleted; otherwise delete them with the stack."""
 
 
 class Backups(pulumi.ComponentResource):
     """A vault for each key, and in it one plan for each number of days.
 
-    A backup of EFS is encrypted with its vault's key, whatever the file system's own was (AWS Backup Developer Guide, "Encryption for backups"), so that a key of one's own needs a vault.
+    A backup of EFS is encrypted with its vault's key, whatever the file system's own was (AWS Backup Developer Guide, "Encryption for backups"), so that each key needs its own vault.
     """
 
     def __init__(self, name: str, args: BackupsArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:aws:Backups", name, {}, opts)
         tags = args.names.tags("storage", "backups")
-        # Backups are what is left when everything else went wrong: they are as safe as the safest of what they are of.
+        # Backups are the last copy: they get the strongest protection of any resource that they contain.
         vaults = {
             key: backup.Vault(
                 "-".join(("backups", *_mark(key))),
-                # accepted CKV_AWS_166: `storage.<name>.key` names a key of one's own for the files and their backups; without it AWS's encrypts both
+                # accepted CKV_AWS_166: `storage.<name>.key` names the owner's key for the files and their backups; without it, AWS's key encrypts both
                 name=args.names.name("backup", *_mark(key)),
                 kms_key_arn=key,
                 force_destroy=not (args.protect or args.keep),
@@ -49,8 +49,8 @@ class Backups(pulumi.ComponentResource):
             )
             for key in dict.fromkeys(key for key, _ in args.arns)
         }
-        # It outlives the stack with the backups: AWS Backup ends them as the role that made them, and without it they stay, and are paid for, for ever
-        # (AWS Backup Developer Guide, "Identity and access management in AWS Backup"). That the service says on whose behalf it comes is documented nowhere.
+        # The role outlives the stack together with the backups: AWS Backup deletes them in the role's name, and without it they stay, and cost money, forever
+        # (AWS Backup Developer Guide, "Identity and access management in AWS Backup"). No documentation says that the service names the source of its request.
         role = iam.Role(
             "backups",
             name=args.names.name("iam_role", "backups"),
@@ -81,5 +81,5 @@ class Backups(pulumi.ComponentResource):
 
 
 def _mark(key: str | None) -> tuple[str, ...]:
-    """Tell what has a key of its own from what has another, in names of limited length."""
+    """Distinguish names by key, within the length limit."""
     return () if key is None else (hashlib.sha256(key.encode()).hexdigest()[:_MARK_LENGTH],)

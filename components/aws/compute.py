@@ -1,4 +1,4 @@
-"""Compute nodes: what they are started from, never the nodes themselves, so that 7,500 of them are as few resources as 75. The elastic program starts them from the fleet table."""
+"""Launch templates and placement groups of compute nodes, not the nodes themselves: 7,500 nodes need as few resources as 75. The elastic program starts nodes from the fleet table."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from .names import NODE_SET_TAG, Names
 from .options import beneath
 
 GROUPS = {"cluster": ("placement", "compute"), "spread": ("placement-spread", "spread")}
-"""EC2's strategy → what the group of it is called after its node set in the stack, and before it in the account."""
+"""EC2's strategy → the part of a placement group's name: a suffix of the node set in the stack, a prefix in the account."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,24 +30,24 @@ class NodeTemplateArgs:
 
 
 class NodeTemplate(pulumi.ComponentResource):
-    """The launch template of one node set, and the placement groups that its nodes may stand in."""
+    """The launch template of one node set, and the placement groups for its nodes."""
 
     launch_template: ec2.LaunchTemplate
     placement_group: pulumi.Output[str] | None
-    """The one that nodes are started in; None: they stand anywhere."""
+    """The placement group in which nodes start; None: no placement group."""
 
     def __init__(self, name: str, args: NodeTemplateArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:aws:NodeTemplate", name, {}, opts)
         hosts = args.node_set.hosts
         tags = args.names.tags("compute", hosts.prefix) | {NODE_SET_TAG: hosts.name}
-        # All of them, whichever is used: a group can't go while nodes run in it, and nodes that were started before another placement was chosen run on until they are idle. They cost nothing.
+        # All groups, whichever is used: a group with running nodes can't be deleted, and nodes from before a change of placement run until they are idle. Groups cost nothing.
         groups = {strategy: self._group(args, strategy, tags=tags) for strategy in GROUPS}
         chosen = groups.get(template.placement_strategy(args.node_set) or "")
         self.placement_group = chosen.name if chosen is not None else None
         self.launch_template = ec2.LaunchTemplate(
             f"{hosts.name}-template",
             name=args.names.name("launch_template", "compute", hosts.name),
-            # Not how many there are: a new number must not make a new version, after which running nodes would be old.
+            # Without the node count: another count must not create a new version, which would make running nodes outdated.
             description=f"Nodes of {hosts.name} of cluster {args.names.cluster}",
             image_id=args.image,
             instance_type=hosts.machine.name,
@@ -59,13 +59,13 @@ class NodeTemplate(pulumi.ComponentResource):
             instance_market_options=template.market(args.node_set),
             capacity_reservation_specification=template.reservation(args.node_set),
             placement=ec2.LaunchTemplatePlacementArgs(group_name=self.placement_group) if self.placement_group is not None else None,
-            # A node that shuts itself down is paid for no longer.
+            # A node that shuts itself down is terminated, and costs nothing more.
             instance_initiated_shutdown_behavior="terminate",
             user_data=args.user_data,
             tag_specifications=template.tagged(tags),
             update_default_version=True,
             tags=tags,
-            # Nodes go before their template, and so before the groups, also before one that only older nodes stand in.
+            # Nodes are deleted before their template, and so before all groups, including one that only older nodes use.
             opts=pulumi.ResourceOptions.merge(beneath(self, replace_first=True), pulumi.ResourceOptions(depends_on=[*groups.values()])),
         )
         self.register_outputs({})

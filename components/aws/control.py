@@ -1,4 +1,4 @@
-"""What controllers keep when they are replaced: their addresses, and the scheduler's state."""
+"""Resources that outlive a controller's instance: its address, and the scheduler's state."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from .names import Names
 from .options import beneath
 
 STATE_GIB = 50
-"""Jobs' records of years: the accounting of 100,000 jobs a month takes some GiB a year."""
+"""Job records of years: the accounting of 100,000 jobs a month takes some GiB a year."""
 _FIRST_DEVICE = "f"
-"""EC2 wants names from /dev/sdf on; on the host a disk is found by its volume's id."""
+"""EC2 recommends names from /dev/sdf on; the host finds a disk by its volume id."""
 _DISK = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 
 
@@ -25,12 +25,12 @@ class AddressesArgs:
     group: HostGroup | None
     """None: the stack has no controllers."""
     subnets: Sequence[pulumi.Input[str]]
-    """Of the controllers in their order; the last one holds all further ones."""
+    """Zones of the controllers, in order; the last one also holds all further controllers."""
     security_groups: Sequence[pulumi.Input[str]]
 
 
 class Addresses(pulumi.ComponentResource):
-    """The controllers' network interfaces: compute nodes know controllers by their addresses, so an address stays when its instance goes."""
+    """The controllers' network interfaces: compute nodes know controllers by address, so the address outlives the instance."""
 
     interfaces: list[pulumi.Output[str]]
     addresses: list[pulumi.Output[str]]
@@ -63,13 +63,13 @@ class VolumeArgs:
     protect: bool
     keep: bool = False
     snapshot: bool = False
-    """Keep a last snapshot when it is deleted."""
+    """Keep a final snapshot when the disk is deleted."""
     encrypted: bool = True
     key: str | None = None
 
 
 class Volume(pulumi.ComponentResource):
-    """A disk that outlives the instance which it is attached to."""
+    """A disk that outlives its instance."""
 
     mount: contract.Mount
     arn: pulumi.Output[str]
@@ -79,8 +79,8 @@ class Volume(pulumi.ComponentResource):
         self._label = args.name
         self._volume = ebs.Volume(
             f"{args.name}-volume",
-            # accepted CKV_AWS_189: `storage.<name>.key` names a key of one's own; without it, and for the scheduler's state, AWS's key encrypts
-            # accepted CKV2_AWS_9: `storage.<name>.backup_days` asks for backups; the scheduler's own disk leaves a last snapshot instead
+            # accepted CKV_AWS_189: `storage.<name>.key` names the owner's key; without it, and for the scheduler's state, AWS's key encrypts
+            # accepted CKV2_AWS_9: `storage.<name>.backup_days` asks for backups; the scheduler's own disk leaves a final snapshot instead
             availability_zone=args.zone,
             size=args.size_gib,
             type="gp3",
@@ -88,7 +88,7 @@ class Volume(pulumi.ComponentResource):
             kms_key_id=args.key,
             final_snapshot=args.snapshot,
             tags=args.names.tags(args.part, args.name),
-            # The zone is decided once; an answer that is not known yet must not look like another zone.
+            # The zone is chosen once; an answer that is not known yet must not look like another zone.
             opts=beneath(self, protect=args.protect, keep=args.keep, ignore=("availabilityZone",)),
         )
         self.arn = self._volume.arn
@@ -104,7 +104,7 @@ class Volume(pulumi.ComponentResource):
         self.register_outputs({})
 
     def attach(self, instance: ec2.Instance, *, number: int) -> ec2.VolumeAttachment:
-        """Attach it as disk of a number; when the instance is replaced it stops first, so that the file system is closed in order."""
+        """Attach the disk under a number; the instance stops before its replacement, so that the file system is unmounted cleanly."""
         return ec2.VolumeAttachment(
             f"{self._label}-attachment",
             device_name=f"/dev/sd{chr(ord(_FIRST_DEVICE) + number)}",

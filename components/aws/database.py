@@ -1,4 +1,4 @@
-"""The accounting database as the cloud's service."""
+"""The accounting database as a managed service (RDS)."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ DATABASE, USER = "slurm_acct_db", "slurm"
 _CLASS = "db.m7g.large"
 """Two processors, 8 GiB: the accounting of thousands of nodes fits into its memory."""
 _ENGINE, _VERSION, _FAMILY = "mariadb", "10.11", "mariadb10.11"
-"""The long-term release that slurmdbd is used with on Debian and Ubuntu."""
+"""The long-term release that Debian and Ubuntu ship with slurmdbd."""
 _SIZE_GIB, _LARGEST_GIB = 100, 1000
 _BACKUP_DAYS = 14
 _PARAMETERS = {"innodb_lock_wait_timeout": "900", "require_secure_transport": "1"}
-"""slurmdbd asks for the first, and complains below (accounting.html, "MySQL Configuration"). The second refuses whoever speaks without TLS, so that no host that was set up otherwise
+"""slurmdbd requires the first, and warns below it (accounting.html, "MySQL Configuration"). The second refuses clients without TLS, so that no misconfigured host
 sends a password that others could read (RDS User Guide, "Requiring SSL/TLS for all connections to a MariaDB DB instance"; from MariaDB 10.5 on)."""
 
 
@@ -26,7 +26,7 @@ sends a password that others could read (RDS User Guide, "Requiring SSL/TLS for 
 class DatabaseArgs:
     names: Names
     subnets: Sequence[pulumi.Input[str]]
-    """In two zones at least."""
+    """In at least two zones."""
     security_group: pulumi.Input[str]
     password: pulumi.Input[str]
     protect: bool
@@ -57,11 +57,11 @@ class Database(pulumi.ComponentResource):
             opts=beneath(self, replace_first=True),
         )
         identifier = names.name("database", "accounting")
-        # RDS would make it itself, for ever (RDS User Guide, "Publishing database logs to Amazon CloudWatch Logs").
+        # RDS would create the group itself, without an expiry (RDS User Guide, "Publishing database logs to Amazon CloudWatch Logs").
         errors = cloudwatch.LogGroup(
             "accounting-errors",
-            # accepted CKV_AWS_158: CloudWatch encrypts it with its own key; the server writes what went wrong there, and no rows
-            # accepted CKV_AWS_338: `monitoring.retention_days` says how long
+            # accepted CKV_AWS_158: CloudWatch encrypts it with its own key; the server logs errors there, and no rows
+            # accepted CKV_AWS_338: `monitoring.retention_days` sets the retention
             name=f"/aws/rds/instance/{identifier}/error",
             retention_in_days=retention(args.log_days),
             tags=tags,
@@ -69,7 +69,7 @@ class Database(pulumi.ComponentResource):
         )
         server = rds.Instance(
             "accounting-database",
-            # accepted CKV_AWS_118, CKV_AWS_353: how its host and its queries do is watched through slurmdbd (sdiag, sacctmgr show stats), not in a console
+            # accepted CKV_AWS_118, CKV_AWS_353: its host and its queries are monitored through slurmdbd (sdiag, sacctmgr show stats), not in a console
             identifier=identifier,
             engine=_ENGINE,
             engine_version=_VERSION,
@@ -91,7 +91,7 @@ class Database(pulumi.ComponentResource):
             copy_tags_to_snapshot=True,
             delete_automated_backups=not args.protect,
             deletion_protection=args.protect,
-            # A protected database leaves a last snapshot when somebody lifts the protection and deletes it after all.
+            # A protected database leaves a final snapshot when somebody removes the protection and deletes it.
             skip_final_snapshot=not args.protect,
             final_snapshot_identifier=_final_snapshot(names) if args.protect else None,
             enabled_cloudwatch_logs_exports=["error"],
@@ -106,5 +106,5 @@ class Database(pulumi.ComponentResource):
 
 
 def _final_snapshot(names: Names) -> pulumi.Output[str]:
-    """Name the last snapshot with the stack's mark: it outlives the stack, and no other may have its name (RDS API Reference, DeleteDBInstance, DBSnapshotAlreadyExists)."""
+    """Name the final snapshot with the stack's mark: it outlives the stack, and its name must be unique (RDS API Reference, DeleteDBInstance, DBSnapshotAlreadyExists)."""
     return pulumi.Output.concat(names.name("database", "accounting", "final"), "-", names.owner)

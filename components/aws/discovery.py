@@ -1,4 +1,4 @@
-"""Which instances run under a stack's name, and what is attached to its resources (`components/discovery.py`). The module imports boto3 only when it asks."""
+"""Instances that run under a stack's name, and attachments of its resources (`components/discovery.py`). Imports boto3 only for a query."""
 
 import datetime as dt
 from collections import defaultdict
@@ -14,12 +14,12 @@ INSTANCE, TEMPLATE = "aws:ec2/instance:Instance", "aws:ec2/launchTemplate:Launch
 SITE = "clusterwright:aws:Site"
 ROLE, ROLE_ATTACHMENT, ROLE_POLICY = "aws:iam/role:Role", "aws:iam/rolePolicyAttachment:RolePolicyAttachment", "aws:iam/rolePolicy:RolePolicy"
 NAMED_WITHIN = dt.timedelta(minutes=10)
-"""The elastic program names an instance after it started it, or with the next `sync` if that failed."""
+"""The elastic program names an instance after its start, or, when that failed, with the next `sync`."""
 BOOT_S = 600.0
-"""So long may a node boot, while only the scheduler knows whether it has booted."""
-NO_NODE_KEY = "the stack gives its nodes no SSH host key of its own yet, so nothing identifies them; the next `up` makes one"
-STARTED_BEFORE_KEY = "it started before the stack gave its nodes an SSH host key of its own, and gets that key when it is replaced"
-STARTING_OR_ENDING = "it is starting or ending"
+"""Boot time of a node; until then only the scheduler knows whether it has booted."""
+NO_NODE_KEY = "the stack has no SSH host key for its nodes yet, so nothing identifies them; the next `up` creates the key"
+STARTED_BEFORE_KEY = "it started before the stack had an SSH host key for its nodes; its replacement gets the key"
+STARTING_OR_ENDING = "it is starting or terminating"
 
 
 class Discovery:
@@ -28,19 +28,19 @@ class Discovery:
     leases_end = True
 
     def mounts(self, role: str, *, controllers: int) -> tuple[str, ...]:
-        """The only controller mounts a disk; each of two mounts the file system that they share."""
+        """A single controller mounts a disk; each of two controllers mounts their shared file system."""
         if role != "control":
             return ()
         return (f"{host_folders.STATE}/slurmctld" if controllers > 1 else host_folders.STATE,)
 
     def running_nodes(self, stack: discovery.Stack) -> discovery.RunningNodes:
-        """List the compute nodes that run."""
+        """List the running compute nodes."""
         if not stack.node_key:
             return discovery.RunningNodes(reason=NO_NODE_KEY)
         try:
             return nodes_of(ec2.look(region=stack.region, stack=stack.name), stack)
         except discovery.Unanswered as error:
-            return discovery.RunningNodes(failure=f"the hosts that come and go could not be listed: {error}", reason="they could not be listed")
+            return discovery.RunningNodes(failure=f"elastic nodes could not be listed: {error}", reason="they could not be listed")
 
     def instances(self, stack: discovery.Stack) -> discovery.Instances:
         """Compare the instances that carry the stack's name with its record.
@@ -51,7 +51,7 @@ class Discovery:
         return compare(ec2.look(region=stack.region, stack=stack.name), stack, now=dt.datetime.now(dt.UTC))
 
     def added_policies(self, kind: str, outputs: Mapping[str, Any], recorded: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-        """A role records no policy of others, so that none is missing or changed when somebody attaches one."""
+        """Name policies that somebody attached to a role: the role's record does not list them, so a refresh shows no change."""
         if kind != ROLE:
             return ()
         role = outputs.get("name")
@@ -61,12 +61,12 @@ class Discovery:
         return tuple(sorted({*managed, *(one["name"] for one in outputs.get("inlinePolicies") or () if one.get("name") and one["name"] not in inline)}))
 
     def attachments(self, stack: discovery.Stack) -> discovery.Attachments:
-        """Ask the account what is attached to the stack's resources."""
+        """List attachments of the stack's resources."""
         return attached.unrecorded(attached.look(attached.attachable(stack), region=stack.region), stack)
 
 
 def nodes_of(instances: Iterable[Instance], stack: discovery.Stack) -> discovery.RunningNodes:
-    """Select the compute nodes that can be inspected by the host key that all nodes of the stack have. Pure."""
+    """Select the compute nodes that can be inspected, verified by the host key of all the stack's nodes. Pure."""
     known = {
         one.node: one
         for one in sorted(instances, key=lambda one: (one.launched, one.id))
@@ -85,7 +85,7 @@ def nodes_of(instances: Iterable[Instance], stack: discovery.Stack) -> discovery
 
 
 def compare(instances: Iterable[Instance], stack: discovery.Stack, *, now: dt.datetime) -> discovery.Instances:
-    """Separate nodes from strays, and compare each node with the launch template that it was started from. Pure.
+    """Separate nodes from strays, and compare each node with its launch template. Pure.
 
     Args:
         now: when the instances were listed.
@@ -98,7 +98,7 @@ def compare(instances: Iterable[Instance], stack: discovery.Stack, *, now: dt.da
         if one.id in recorded or is_foreign(one, stack):
             continue
         if one.builds_image:
-            skipped.append((one.id, "it builds an image, and ends with it"))
+            skipped.append((one.id, "it builds an image, and terminates when the build ends"))
         elif one.node_set not in stack.nodes or one.part != ec2.COMPUTE:
             strays.append(_stray(one, "it is neither recorded nor a compute node"))
         elif not one.node and now - one.launched < NAMED_WITHIN:
@@ -111,7 +111,7 @@ def compare(instances: Iterable[Instance], stack: discovery.Stack, *, now: dt.da
     templates = _templates(stack)
     for name, several in sorted(nodes.items()):
         *older, youngest = several
-        strays += [_stray(one, f"{youngest.id}, which is younger, is {name}") for one in older]
+        strays += [_stray(one, f"{youngest.id} started later and is {name}") for one in older]
         if reason := _not_comparable(youngest, templates):
             skipped.append((f"{youngest.id} ({name})", reason))
         else:
@@ -120,13 +120,13 @@ def compare(instances: Iterable[Instance], stack: discovery.Stack, *, now: dt.da
 
 
 def is_foreign(instance: Instance, stack: discovery.Stack) -> bool:
-    """Say whether an instance carries the mark of another stack of the same name."""
+    """Return whether an instance carries the mark of another stack of the same name."""
     mark = next((one["outputs"].get("owner") for one in stack.resources if one["type"] == SITE), None)
     return bool(mark and instance.owner and instance.owner != mark)
 
 
 def _templates(stack: discovery.Stack) -> dict[str, Mapping[str, Any]]:
-    """Give the outputs of the recorded launch templates, by node set."""
+    """Return the outputs of the recorded launch templates, by node set."""
     found = {one["name"]: one["outputs"] for one in stack.resources if one["type"] == TEMPLATE}
     return {node_set: found[f"{node_set}-template"] for node_set in stack.nodes if found.get(f"{node_set}-template")}
 
@@ -140,7 +140,7 @@ def _not_comparable(instance: Instance, templates: Mapping[str, Mapping[str, Any
     if template is None:
         return "the launch template is not recorded"
     if instance.template_version != str(int(template.get("latestVersion") or 0)):
-        return "it was started from another version of the launch template, and goes when it is idle"
+        return "it was started from another version of the launch template; it is terminated when it is idle"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""All file systems of a blueprint, as hosts mount them, and what they are besides: disks that a controller exports, buckets that roles may read."""
+"""All file systems of a blueprint, as hosts mount them, with the disks that a controller exports and the buckets that roles may read."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def provision(
 
     Args:
         exporter: address of the controller that exports disks; None: there is no controller.
-        after: the resource that stands for file systems which exist already.
+        after: the resource that existing file systems depend on.
     """
     mounts: list[contract.Mount] = []
     exported: list[Volume] = []

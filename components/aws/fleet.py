@@ -1,4 +1,4 @@
-"""What the elastic program needs to start and end compute nodes on EC2: the adapter's part of the fleet table (`components/elastic/fleets/aws`)."""
+"""The AWS adapter's part of the fleet table, with which the elastic program starts and terminates compute nodes on EC2 (`components/elastic/fleets/aws`)."""
 
 import dataclasses
 from typing import Any
@@ -11,12 +11,12 @@ from .. import fleet_table, host_folders
 from .compute import NodeTemplate
 
 BOOT_TIMEOUT_S = 1800
-"""From the call to a node that answers the scheduler; a machine with eight GPUs takes long to come up (aws-parallelcluster-node, node_replacement_timeout)."""
+"""From the API call to a node that registers with the scheduler; a machine with eight GPUs boots slowly (aws-parallelcluster-node, node_replacement_timeout)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Row:
-    """A node set and what its nodes are started from."""
+    """A node set and its launch template."""
 
     node_set: NodeSet
     template: NodeTemplate

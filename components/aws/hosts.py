@@ -1,4 +1,4 @@
-"""Controllers and login nodes: hosts that always stand, each an instance of its own with a known host key."""
+"""Controllers and login nodes: hosts that always run, each an instance of the stack with a known host key."""
 
 import base64
 import dataclasses
@@ -29,11 +29,11 @@ class HostsArgs:
     host_key: pulumi.Input[str]
     """Public."""
     jump_key: pulumi.Input[str]
-    """Public key of the host that finishing goes through."""
+    """Public host key of the jump host."""
     interfaces: Sequence[pulumi.Output[str]] = ()
-    """Network interfaces that outlive the instances, and with them their addresses; none: each instance has one of its own."""
+    """Network interfaces that outlive the instances, and keep their addresses; none: each instance creates its own."""
     protect: bool = False
-    """Refuse to end an instance by any other way than the stack's."""
+    """Only the stack may terminate an instance."""
     public_address: bool = False
     needs: Sequence[pulumi.Resource] = ()
 
@@ -55,11 +55,11 @@ class Instances(pulumi.ComponentResource):
         self.register_outputs({})
 
     def described(self, *, jump: pulumi.Input[str], after: Sequence[pulumi.CustomResource]) -> contract.Hosts:
-        """Tell finishing of the hosts.
+        """Describe the hosts for finishing.
 
         Args:
             jump: the host that they are reached through; empty: they are reached directly.
-            after: what has to be there before they are.
+            after: resources that must exist before the hosts are reached.
         """
         args = self._args
         hosts = [self._describe(number, jump=jump, after=[one.id for one in after]) for number in range(args.group.count)]
@@ -80,8 +80,8 @@ class Instances(pulumi.ComponentResource):
         options = pulumi.ResourceOptions.merge(beneath(self, replace_first=own is not None), pulumi.ResourceOptions(depends_on=[*args.needs]))
         return ec2.Instance(
             hostname,
-            # accepted CKV_AWS_126: metrics of every minute are paid for by the host, and what happens on hosts the cluster's own monitoring tells
-            # accepted CKV_AWS_135: machines of today are EBS-optimized without being asked, and refuse to be told otherwise
+            # accepted CKV_AWS_126: one-minute metrics cost money for each host, and the cluster's own monitoring covers the hosts
+            # accepted CKV_AWS_135: current machines are EBS-optimized by default, and refuse the option
             ami=args.image,
             instance_type=args.group.machine.name,
             subnet_id=args.subnet if own is None else None,
@@ -93,10 +93,10 @@ class Instances(pulumi.ComponentResource):
             ),
             metadata_options=ec2.InstanceMetadataOptionsArgs(**template.metadata()),
             user_data_base64=args.user_data[number],
-            # cloud-init reads it once in an instance's life: a host with other user data is another host. Its own data is elsewhere.
+            # cloud-init reads user data once in an instance's life: changed user data replaces the host. Its data is on other volumes.
             user_data_replace_on_change=True,
             disable_api_termination=args.protect,
-            force_destroy=args.protect,  # the stack itself may end what it guards against others' hands
+            force_destroy=args.protect,  # the stack itself may terminate what it protects from others
             tags=tags | {NODE_TAG: hostname},
             opts=options,
         )

@@ -1,4 +1,4 @@
-"""What hosts may do in the account: a role for controllers, one for login nodes, one for compute nodes, each with the least that its work takes."""
+"""Permissions of hosts in the account: a role each for controllers, login nodes and compute nodes, with the least privileges."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from .secrets import HostKeys, HostKeysArgs
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Starts:
-    """What a controller needs to start compute nodes."""
+    """Permissions with which a controller starts compute nodes; None: other hosts."""
 
     nodes: policies.Nodes
     compute_role_arn: pulumi.Input[str]
@@ -26,12 +26,12 @@ class RoleArgs:
     part: str
     """`control`, `access` or `compute`."""
     secret_arn: pulumi.Input[str]
-    """The keys that such hosts fetch at boot."""
+    """The secret that these hosts fetch at boot."""
     region: str
     bucket_arns: Sequence[pulumi.Input[str]] = ()
-    """Buckets that they mount."""
+    """Buckets that the hosts mount."""
     bucket_keys: Sequence[str] = ()
-    """KMS keys that these are encrypted with, as the blueprint names them."""
+    """KMS keys of the buckets, as the blueprint names them."""
     starts: Starts | None = None
 
 
@@ -42,7 +42,7 @@ class Role(pulumi.ComponentResource):
     profile_arn: pulumi.Output[str]
     profile_name: pulumi.Output[str]
     ready: list[pulumi.Resource]
-    """Before a host starts, all of these have to be there: it fetches its keys in its first seconds."""
+    """These must exist before a host starts: it fetches its keys in its first seconds."""
 
     def __init__(self, name: str, args: RoleArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:aws:Role", name, {}, opts)
@@ -50,7 +50,7 @@ class Role(pulumi.ComponentResource):
         role = iam.Role(
             f"{args.part}-role",
             name=args.names.name("iam_role", args.part),
-            force_detach_policies=True,  # what somebody attached by hand must not keep the stack from going
+            force_detach_policies=True,  # a policy that somebody attached by hand must not block the deletion of the stack
             assume_role_policy=policies.as_json(policies.trust("ec2.amazonaws.com")),
             tags=tags,
             opts=beneath(self, replace_first=True),
@@ -73,19 +73,19 @@ class IdentityArgs:
     munge_key: pulumi.Input[str]
     """Base64."""
     host_key: pulumi.Input[str]
-    """OpenSSH private key that such hosts answer with."""
+    """OpenSSH private host key."""
     bucket_arns: Sequence[pulumi.Input[str]] = ()
     bucket_keys: Sequence[str] = ()
     starts: Starts | None = None
 
 
 class Identity:
-    """What all hosts of one part share: their keys, and a role that may fetch them."""
+    """Resources that all hosts of one part share: their keys, and a role that may fetch them."""
 
     keys: HostKeys
     role: Role
     ready: list[pulumi.Resource]
-    """A host fetches its keys in its first seconds: all of these have to be there before."""
+    """These must exist before a host starts: it fetches its keys in its first seconds."""
 
     def __init__(self, args: IdentityArgs, *, opts: pulumi.ResourceOptions):
         keys = HostKeysArgs(args.names, part=args.part, munge_key=args.munge_key, host_key=args.host_key)

@@ -1,4 +1,4 @@
-"""The image of a software profile: EC2 Image Builder runs the project's own roles on a fresh system, and what comes out is named by their hash.
+"""The image of a software profile: EC2 Image Builder runs the project's own roles on a fresh system; the image's name contains their hash.
 
 The roles reach the builder as one archive in a bucket of the stack. Nothing is built twice: the names of component and recipe hold the hash of playbooks and versions, so a change of a role makes
 another image and nothing else does.
@@ -233,7 +233,9 @@ def base_image(system: str, arch: str) -> Base:
     """
     known = _known().get(system)
     if known is None:
-        raise pulumi.RunError(f"no image of {system} is known on AWS\n  do:  choose another software profile; known are {', '.join(sorted(_known()))}")
+        raise pulumi.RunError(
+            f"the catalogue has no AWS image of {system}\n  do:  choose another software profile; the catalogue has images of {', '.join(sorted(_known()))}"
+        )
     word = known["arch"][arch]
     return Base(known["parameter"].format(arch=word), known["root_device"], known["builder"][arch], known.get("agent", "").replace("{arch}", word))
 

@@ -1,4 +1,4 @@
-"""Which instances carry a stack's name: those that the stack made, those that the elastic program started, and those that are nobody's."""
+"""Instances that carry a stack's name: those that the stack created, those that the elastic program started, and strays."""
 
 import contextlib
 import dataclasses
@@ -13,15 +13,15 @@ COMPUTE = "compute"
 
 RUNNING = "running"
 STATES = ("pending", RUNNING, "stopping", "stopped")
-"""Of instances that still are; terminated ones are described for an hour."""
+"""States of instances that still exist; EC2 describes terminated ones for an hour."""
 ENDING = "shutting-down"
 STATES_BEFORE_THE_END = (*STATES, ENDING)
-"""Until it is terminated an instance has its interfaces, and with them security groups and addresses."""
+"""Until it is terminated, an instance uses its interfaces, and with them security groups and addresses."""
 REFUSED_SHOWN = 5
 TEMPLATE_TAG, TEMPLATE_VERSION_TAG = "aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version"
-"""Put there by EC2 itself; nobody else can write tags that begin so (EC2 User Guide, "Tag restrictions")."""
+"""Set by EC2 itself; nobody else can write tags with this prefix (EC2 User Guide, "Tag restrictions")."""
 BUILDER_TAG = "CreatedBy"
-"""Put there by Image Builder, on instances that build images."""
+"""Set by Image Builder on instances that build images."""
 
 _NO_IMAGE = ("InvalidAMIID.NotFound", "InvalidAMIID.Unavailable")
 
@@ -44,15 +44,15 @@ class Instance:
     profile: str
     """ARN of its instance profile; empty: it has none."""
     template_version: str
-    """Of the launch template; empty: it was started without one."""
+    """Version of the launch template; empty: none."""
     builds_image: bool = False
     cluster: str = ""
     owner: str = ""
-    """The mark of the stack that it belongs to; empty: it is from before there were marks."""
+    """The mark of its stack; empty: an earlier version without marks started it."""
     template: str = ""
-    """Id of the launch template; empty: it was started without one."""
+    """Id of the launch template; empty: none."""
     address: str = ""
-    """The first one in the cluster's network; empty: it has none yet."""
+    """The first address in the cluster's network; empty: none yet."""
 
 
 def look(*, region: str, stack: str) -> tuple[Instance, ...]:
@@ -65,7 +65,7 @@ def look(*, region: str, stack: str) -> tuple[Instance, ...]:
 
 
 class Ec2:
-    """The instances of a region. Making one takes a third of a second of a processor, which the description of the service has to be read in; several threads may use it.
+    """The instances of a region. Creating it takes a third of a second, since boto3 reads the description of the service; several threads may share it.
 
     Args:
         client: boto3's EC2 client; None: one with credentials and endpoint from the environment.
@@ -84,7 +84,7 @@ class Ec2:
             raise Unanswered(WITHOUT_SDK.format(missing.name)) from missing
         settings = botocore.config.Config(retries={"mode": "standard", "max_attempts": 6}, connect_timeout=10, read_timeout=60)
         with _answering():
-            # A session of its own: the one that boto3 shares is not for several threads at once (boto3's guide, "Multithreading").
+            # A session of its own: boto3's default session is not thread-safe (boto3's guide, "Multithreading").
             self._client = boto3.session.Session().client("ec2", region_name=region, config=settings)
 
     def look(self, *, stack: str, node_set: str | None = None, states: Sequence[str] = STATES) -> tuple[Instance, ...]:
@@ -103,7 +103,7 @@ class Ec2:
             return tuple(_instance(one) for page in pages for reservation in page["Reservations"] for one in reservation["Instances"])
 
     def end(self, identities: Sequence[str]) -> None:
-        """Begin to terminate instances; a refusal of some doesn't keep the others running.
+        """Begin to terminate instances; a refusal of some does not affect the others.
 
         Raises:
             Unanswered: EC2 does not answer, or refuses some.
@@ -115,7 +115,7 @@ class Ec2:
             raise Unanswered(f"EC2 does not terminate {shown}: {next(iter(refused.values()))}")
 
     def templates_naming(self, image: str) -> Mapping[str, str]:
-        """Give the launch templates whose latest or default version starts instances of an image: name → mark of the stack that owns it, empty where none does.
+        """Return the launch templates whose latest or default version starts instances from an image: name → mark of the owning stack, empty: none.
 
         Raises:
             Unanswered: EC2 does not answer, or refuses.
@@ -130,7 +130,7 @@ class Ec2:
         return {one["LaunchTemplateName"]: {tag["Key"]: tag["Value"] for tag in one.get("Tags", ())}.get(OWNER_TAG, "") for one in found}
 
     def end_image(self, image: str) -> None:
-        """Deregister an image and delete its snapshots. Instances that were started from it go on; one that is gone already is fine.
+        """Deregister an image and delete its snapshots. Instances that were started from it keep running; a missing image is no error.
 
         Raises:
             Unanswered: EC2 does not answer, or refuses.
@@ -146,12 +146,12 @@ class Ec2:
 
 
 def is_ours(instance: Instance, *, owner: str, templates: Collection[str]) -> bool:
-    """Say whether an instance that carries the stack's name is this stack's, and not that of another with the same name.
+    """Return whether an instance with the stack's name belongs to this stack, and not to another stack of the same name.
 
-    Nodes of a stack from before there were marks have none: EC2 itself says which launch template they were started from, and that is some stack's own.
+    Nodes that an earlier version started carry no mark: EC2's own tag names their launch template, which belongs to one stack.
 
     Args:
-        owner: the stack's mark; empty: it has none yet, and its name has to do.
+        owner: the stack's mark; empty: none yet, and the name decides.
         templates: ids of the stack's launch templates.
     """
     if not owner:

@@ -5,5 +5,5 @@ _DAYS = (1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 18
 
 
 def retention(days: int) -> int:
-    """Give the least retention on offer that keeps logs so long."""
+    """Return the shortest retention on offer that keeps logs for the given days."""
     return next((offered for offered in _DAYS if offered >= days), _DAYS[-1])

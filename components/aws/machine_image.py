@@ -1,7 +1,7 @@
-"""The machine image that Image Builder built, as the engine knows it: not at all, until it has to go.
+"""The machine image (AMI) that Image Builder built, as a resource whose only work is the deletion.
 
-Deleting an image of Image Builder deletes neither the AMI nor its snapshots (Image Builder API Reference, DeleteImage), which are paid for as long as they are there, and each change of a role builds
-another. What starts hosts takes the AMI's id from this resource, so that it goes after them; and a new image's comes before the old one's goes.
+Deleting an image of Image Builder deletes neither the AMI nor its snapshots (Image Builder API Reference, DeleteImage), which cost money until they are deleted, and each change of a role builds
+another. Hosts and launch templates take the AMI's id from this resource: the engine deletes it after them, and creates a new one before it deletes the old one.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ class MachineImageInputs:
 
 
 class MachineImage(Kind[MachineImageInputs]):
-    """Creating it makes nothing; deleting it deregisters the AMI with its snapshots, unless somebody else's launch template starts instances of it."""
+    """Creation changes nothing; deletion deregisters the AMI and deletes its snapshots, unless a launch template of others starts instances from it."""
 
     token = "clusterwright:aws:MachineImage"
     inputs = MachineImageInputs
@@ -33,7 +33,7 @@ class MachineImage(Kind[MachineImageInputs]):
         return inputs.image
 
     def read(self, inputs: MachineImageInputs, outputs: Values) -> Values | None:
-        """What was built is Image Builder's resource to observe."""
+        """Observe nothing: the engine observes Image Builder's resource."""
         return {}
 
     def create(self, inputs: MachineImageInputs, work: Work) -> Values:
@@ -46,10 +46,12 @@ class MachineImage(Kind[MachineImageInputs]):
             ours = sorted(name for name, owner in templates.items() if owner == inputs.owner)
             if ours:
                 raise Refused(
-                    f"{inputs.image} can't go while {', '.join(ours)} would start nodes from it\n  do:  run `up` again, which gives these another image"
+                    f"{inputs.image} can't be deleted while {', '.join(ours)} would start nodes from it\n  do:  run `up` again, which gives these templates another image"
                 )
             if templates:
-                work.tell(f"{inputs.image} and its snapshots stay, and are paid for: {', '.join(sorted(templates))}, not of this stack, starts instances of it")
+                work.tell(
+                    f"kept {inputs.image} and its snapshots, which AWS bills: {', '.join(sorted(templates))}, outside this stack, starts instances from it"
+                )
                 return
             ec2.end_image(inputs.image)
         except discovery.Unanswered as error:

@@ -1,4 +1,4 @@
-"""What things are called in the account, and the tags that say whose they are: one place for both, so that making and cleaning up can't disagree."""
+"""Names and ownership tags of objects in the account, in one place, so that creation and clean-up can't disagree."""
 
 import dataclasses
 import hashlib
@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # drift checks read names without an engine
 
 STACK_TAG, CLUSTER_TAG, PART_TAG = "clusterwright:stack", "clusterwright:cluster", "clusterwright:part"
 OWNER_TAG = "clusterwright:owner"
-"""The stack's mark (`site`), which no other stack of the same name has."""
+"""The stack's mark (`site`), which differs between stacks of the same name."""
 NODE_TAG, NODE_SET_TAG = "clusterwright:node", "clusterwright:node-set"
 """On instances: the hostname, which the instance reads at boot, and the node set."""
 
@@ -34,7 +34,7 @@ _LIMITS = {
 """Kind → the longest name. Beside the catalogue's: the API models of botocore 1.44 and CloudFormation's schemas (maxLength)."""
 _DIGEST_LENGTH = 8
 _REFUSED_BEGINNINGS = ("amazon", "aws", "internal-", "sg-", "ssm")
-"""Names of load balancers, security groups and others must not begin so."""
+"""Names of load balancers, security groups and others must not begin with these."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,22 +48,22 @@ class Names:
     """The stack's mark."""
 
     def name(self, kind: str, *parts: str) -> str:
-        """Give the name of an object: `<cluster>-<stack>-<part…>`, cut and with a digest where the service allows no such name.
+        """Return the name of an object: `<cluster>-<stack>-<part…>`, shortened with a digest where the service does not allow it.
 
         Args:
             kind: a key of the limits (`iam_role`, `target_group`).
         """
         plain = "-".join((self.cluster, self.stack, *parts))
         digest = hashlib.sha256("\0".join((self.cluster, self.stack, *parts)).encode()).hexdigest()[:_DIGEST_LENGTH]
-        # Cluster a-b with stack c and cluster a with stack b-c would share their names.
+        # Cluster a-b with stack c and cluster a with stack b-c would get the same names.
         return _fit(plain, _LIMITS[kind], digest=digest, is_ambiguous="-" in self.stack)
 
     def tags(self, part: str, *shown: str) -> "dict[str, pulumi.Input[str]]":
         """Give the tags of an object.
 
         Args:
-            part: what it is for: `network`, `storage`, `control`, `compute`, `access`, `image`.
-            shown: what the consoles show it as, after cluster and stack.
+            part: its purpose: `network`, `storage`, `control`, `compute`, `access`, `image`.
+            shown: its name in the consoles, after cluster and stack.
         """
         own = {STACK_TAG: self.stack, CLUSTER_TAG: self.cluster, OWNER_TAG: self.owner, PART_TAG: part}
         return {**dict(self.user_tags), **own, "Name": "-".join((self.cluster, self.stack, *(shown or (part,))))}
@@ -74,7 +74,7 @@ def names(cluster: ClusterSpec, stack: str, owner: "pulumi.Input[str]") -> Names
 
 
 def _fit(plain: str, limit: int, *, digest: str, is_ambiguous: bool) -> str:
-    """Cut a name to what services allow: lower-case letters, digits and single hyphens. Whatever is changed or cut has a digest of the whole at its end."""
+    """Shorten a name to what services allow: lower-case letters, digits and single hyphens. A changed name ends with a digest of the original."""
     clean = re.sub("[^a-z0-9]+", "-", plain.lower()).strip("-")
     if clean.startswith(_REFUSED_BEGINNINGS):
         clean = f"cw-{clean}"

@@ -1,4 +1,4 @@
-"""The network: a VPC with the hosts' subnet in the zone of their capacity, public subnets for the way out and for load balancers, and no way in but those."""
+"""The network: a VPC with the hosts' subnet in the zone of their capacity, and public subnets for the way out and for load balancers. There is no other way in."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ from .names import Names
 from .options import beneath
 
 _PRIVATE_SERVICES = ("ec2", "secretsmanager")
-"""What hosts ask when they can't reach the Internet: the controller starts nodes, every host fetches its keys at boot. S3 has a gateway of its own."""
+"""Services that hosts call without a way to the Internet: the controller starts nodes, every host fetches its keys at boot. S3 has a gateway of its own."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,23 +22,23 @@ class NetworkArgs:
     network: spec.Network
     zones: zones.Zones
     keeps: bool
-    """A file system that lives in it outlives the stack, so its addresses have to stay too."""
+    """A file system in it outlives the stack, so the network must too."""
     log_days: int
 
 
 class Network(pulumi.ComponentResource):
-    """The cluster's network, made or given."""
+    """The cluster's network, created or existing."""
 
     vpc_id: pulumi.Output[str]
     cluster_subnet: pulumi.Output[str]
     cluster_zone: pulumi.Output[str] | None
-    """None: the subnet is given, and its zone is its owner's knowledge."""
+    """None: the subnet exists already, and only its owner knows the zone."""
     service_subnets: list[pulumi.Output[str]]
-    """In at least two zones, where the blueprint needs it: the hosts' first."""
+    """In at least two zones where the blueprint needs them; the hosts' zone first."""
     public_subnets: list[pulumi.Output[str]]
     s3_prefix_list: pulumi.Output[str] | None
     ready: list[pulumi.Resource]
-    """What has to be there before a host can reach anything."""
+    """Resources that must exist before a host reaches anything."""
 
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:aws:Network", name, {}, opts)
@@ -60,7 +60,7 @@ class Network(pulumi.ComponentResource):
         self.register_outputs({})
 
     def endpoints(self, security_group: pulumi.Input[str]) -> None:
-        """Put the cloud's own services inside the network."""
+        """Create private endpoints of the cloud's services in the network."""
         for service in _PRIVATE_SERVICES:
             endpoint = ec2.VpcEndpoint(
                 f"{service}-endpoint",
@@ -86,14 +86,14 @@ class Network(pulumi.ComponentResource):
             opts=beneath(self, keep=args.keeps),
         )
         self.vpc_id = vpc.id
-        # Whatever is started without a security group gets this one: emptied, it opens nothing by accident.
+        # Instances without a security group get this one: without rules, it opens nothing by accident.
         ec2.DefaultSecurityGroup("default-security-group", vpc_id=vpc.id, ingress=[], egress=[], tags=self._tags("default"), opts=beneath(self))
 
     def _take(self, subnets: tuple[spec.Subnet, ...]) -> None:
         if not subnets or not subnets[0].name.startswith("subnet-"):
             raise pulumi.RunError(
-                f"the subnets of {self._args.network.existing} are not named\n"
-                "  why: which of its addresses are free is its owner's knowledge\n"
+                f"the blueprint names no subnets of {self._args.network.existing}\n"
+                "  why: only the owner of the network knows which of its addresses are free\n"
                 "  do:  write `targets.aws.network.subnets: [subnet-…]`, the hosts' first, or a free range as `targets.aws.network.cidr`"
             )
         by_role = {role: [pulumi.Output.from_input(subnet.name) for subnet in subnets if subnet.role == role] for role in ("cluster", "public")}
@@ -107,9 +107,9 @@ class Network(pulumi.ComponentResource):
             resource = ec2.Subnet(
                 f"{subnet.name}-subnet",
                 vpc_id=self.vpc_id,
-                cidr_block=str(subnet.cidr),  # known, since the network is divided
+                cidr_block=str(subnet.cidr),  # known: the network's own subnets
                 availability_zone=self._zone(subnet, first),
-                map_public_ip_on_launch=False,  # who shall have a public address is given one by name
+                map_public_ip_on_launch=False,  # hosts with a public address request it explicitly
                 tags=self._tags(subnet.name),
                 opts=beneath(self, keep=self._args.keeps and first is None, ignore=("availabilityZone",) if zones.is_open(subnet) else ()),
             )
@@ -151,7 +151,7 @@ class Network(pulumi.ComponentResource):
         private = ec2.RouteTable("cluster-routes", vpc_id=self.vpc_id, routes=routes, tags=self._tags("cluster"), opts=beneath(self))
         for number, subnet in enumerate(self._cluster, start=1):
             self.ready.append(ec2.RouteTableAssociation(f"cluster-{number}-routes", route_table_id=private.id, subnet_id=subnet.id, opts=beneath(self)))
-        # Data sets and images then don't pass the address translation, which is paid for by the byte.
+        # Data sets and images then bypass the NAT gateway, which AWS bills by the byte.
         s3 = ec2.VpcEndpoint(
             "s3-gateway",
             vpc_id=self.vpc_id,
@@ -165,12 +165,12 @@ class Network(pulumi.ComponentResource):
         self.s3_prefix_list = s3.prefix_list_id
 
     def _flow_logs(self) -> None:
-        """Record who spoke with whom: after an incident nothing else tells."""
+        """Record flow logs: the only evidence of connections after an incident."""
         names, region = self._args.names, self._args.network.region
         group = cloudwatch.LogGroup(
             "flow-logs",
-            # accepted CKV_AWS_158: CloudWatch encrypts it with its own key; addresses and ports are all that it holds
-            # accepted CKV_AWS_338: `monitoring.retention_days` says how long
+            # accepted CKV_AWS_158: CloudWatch encrypts it with its own key; it contains addresses and ports only
+            # accepted CKV_AWS_338: `monitoring.retention_days` sets the retention
             name=names.name("log_group", "flows"),
             retention_in_days=retention(self._args.log_days),
             tags=self._tags("flows"),

@@ -1,7 +1,7 @@
-"""The compute nodes of one node set, as the engine knows them: not at all, until they have to go.
+"""The compute nodes of one node set, as a resource whose only work is to terminate them.
 
-The elastic program on the controllers starts and ends nodes. What they use (security groups, subnets, placement groups) can't be deleted while they are there, and while controllers are there,
-nodes that jobs wait for come again. So this resource stands between: controllers depend on it and are gone before it, it depends on what nodes are started from and is gone before that.
+The elastic program on the controllers starts and terminates nodes. AWS can't delete what nodes use (security groups, subnets, placement groups), and as long as controllers run,
+they start nodes for waiting jobs. So controllers depend on this resource and are deleted before it; it depends on the launch template and is deleted before that.
 """
 
 import dataclasses
@@ -26,11 +26,11 @@ class NodesInputs:
     """The stack's mark."""
     node_set: str
     template: str
-    """The launch template that nodes are started from."""
+    """The nodes' launch template."""
 
 
 class Nodes(Kind[NodesInputs]):
-    """Creating it makes nothing; deleting it ends the node set's instances and waits until they are gone."""
+    """Creation changes nothing; deletion terminates the node set's instances and waits for their end."""
 
     token = "clusterwright:aws:Nodes"
     inputs = NodesInputs
@@ -45,7 +45,7 @@ class Nodes(Kind[NodesInputs]):
         return f"{inputs.stack}/{inputs.node_set}"
 
     def read(self, inputs: NodesInputs, outputs: Values) -> Values | None:
-        """Nodes come and go without the engine: how many there are is no drift."""
+        """The elastic program starts and terminates nodes, so their number is no drift."""
         return {}
 
     def create(self, inputs: NodesInputs, work: Work) -> Values:
@@ -55,13 +55,13 @@ class Nodes(Kind[NodesInputs]):
         try:
             ec2 = self._ec2(inputs.region)
             work.wait_until(
-                lambda: _are_gone(inputs, ec2, work), awaiting=f"the nodes of {inputs.node_set} to end, which hold what they use", within_s=ENDED_WITHIN_S, every_s=LOOK_EVERY_S
+                lambda: _are_gone(inputs, ec2, work), awaiting=f"the nodes of {inputs.node_set} to terminate", within_s=ENDED_WITHIN_S, every_s=LOOK_EVERY_S
             )  # fmt: skip
         except discovery.Unanswered as error:
-            raise Refused(f"the nodes of {inputs.node_set} can't be ended: {error}") from error
+            raise Refused(f"the nodes of {inputs.node_set} can't be terminated: {error}") from error
 
     def _ec2(self, region: str) -> instances.Ec2:
-        """Give what all node sets of a region share: their resources are deleted at one time."""
+        """Return the client that all node sets of a region share: their resources are deleted at the same time."""
         with self._making:
             if region not in self._made:
                 self._made[region] = instances.Ec2(region)
@@ -69,7 +69,7 @@ class Nodes(Kind[NodesInputs]):
 
 
 def _are_gone(inputs: NodesInputs, ec2: instances.Ec2, work: Work) -> bool:
-    """End what is there, and say whether nothing was."""
+    """Terminate the instances that remain; return whether there were none."""
     found = ec2.look(stack=inputs.stack, node_set=inputs.node_set, states=instances.STATES_BEFORE_THE_END)
     ours = [
         one
@@ -78,6 +78,6 @@ def _are_gone(inputs: NodesInputs, ec2: instances.Ec2, work: Work) -> bool:
     ]
     lasting = [one.id for one in ours if one.state != instances.ENDING]
     if lasting:
-        work.say(f"ending {len(lasting)} instances")
+        work.say(f"terminating {len(lasting)} instances")
         ec2.end(lasting)
     return not ours

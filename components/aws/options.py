@@ -1,4 +1,4 @@
-"""Resource options that several parts need."""
+"""Resource options that several modules use."""
 
 import pulumi
 
@@ -6,13 +6,13 @@ import pulumi
 def beneath(
     parent: pulumi.Resource, *, protect: bool = False, keep: bool = False, replace_first: bool = False, ignore: tuple[str, ...] = ()
 ) -> pulumi.ResourceOptions:
-    """Give the options of a component's child.
+    """Return the options of a component's child.
 
     Args:
         protect: refuse to delete or replace it.
-        keep: leave it in the account when the stack forgets it.
-        replace_first: delete it before its successor is made, since both would have one name or one place.
-        ignore: inputs whose later change is no change.
+        keep: leave it in the account when it is removed from the stack.
+        replace_first: delete it before its replacement is created, since both would have the same name or place.
+        ignore: inputs whose later changes are ignored.
     """
     return pulumi.ResourceOptions(
         parent=parent,

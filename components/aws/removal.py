@@ -1,4 +1,4 @@
-"""Which stacks on AWS `down` can't remove (`components/removal.py`)."""
+"""Stacks on AWS that `down` refuses to delete (`components/removal.py`)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -8,21 +8,21 @@ from .names import PART_TAG
 
 CONTROLLER, CONTROL = "aws:ec2/instance:Instance", "control"
 NODES = "clusterwright:aws:Nodes"
-"""Ends a node set's instances; the program creates one for each node set before it creates a controller."""
+"""Terminates a node set's instances; the program creates one for each node set before it creates a controller."""
 
 
 class Removal:
     """Implements `removal.Removal`."""
 
     def check(self, stack: str, recorded: Sequence[Mapping[str, Any]]) -> None:
-        """Refuse a stack with controllers and without resources that end their nodes: AWS would refuse to delete, one by one and after a long wait, what the nodes use."""
+        """Refuse a stack that has controllers but no resources that terminate their nodes: AWS would refuse to delete each resource that the nodes use, after a long wait."""
         if any(one["type"] == NODES for one in recorded):
             return
         controllers = [one["urn"].rpartition("::")[2] for one in recorded if one["type"] == CONTROLLER and _part(one) == CONTROL]
         if controllers:
             raise errors.RemovalRefused(
-                f"stack {stack} was made by an earlier version, which did not record how its compute nodes end",
-                why=f"{', '.join(controllers)} may have started nodes, and security groups and subnets can't be removed before these have ended; nothing was touched",
+                f"an earlier version created stack {stack}, and did not record how to terminate its compute nodes",
+                why=f"{', '.join(controllers)} may have started nodes, and AWS deletes security groups and subnets only after these nodes are terminated; nothing was changed",
                 remedy=f"run `make up STACK={stack}` once, which records it, then `make down STACK={stack}`",
             )
 
@@ -31,7 +31,7 @@ class Removal:
         return False
 
     def kept(self, stack: str) -> tuple[str, ...]:
-        """Recovery names what stays in an account."""
+        """Return nothing: recovery names the resources that stay in an account."""
         return ()
 
 

@@ -1,8 +1,8 @@
-"""Keys that hosts are born with, in Secrets Manager.
+"""Keys that hosts fetch at first boot, in Secrets Manager.
 
-Not in user data: whoever may describe instances or launch templates of the account reads that, which every auditor's read-only role may. Not in a parameter of SSM: the same roles may read
-those, and the key that Amazon holds for them decrypts for everybody in the account. A secret's value is in no read-only role; each kind of host may read one secret, which holds no more than
-its own keys. On the host only root reaches the metadata service, and with it the role (guest/first_boot.py), so that a user's job can't fetch what the host could.
+Not in user data: every read-only role that describes instances or launch templates can read it. Not in a parameter of SSM: the same roles may read
+those, and AWS's managed key decrypts them for everybody in the account. No read-only role may read a secret's value; each kind of host may read one secret, which contains only
+its own keys. On the host, only root reaches the metadata service, and with it the role (guest/first_boot.py), so that a user's job can't fetch the host's keys.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ class HostKeysArgs:
     munge_key: pulumi.Input[str]
     """Base64."""
     host_key: pulumi.Input[str] | None = None
-    """OpenSSH private key that such hosts answer with; None: each makes its own."""
+    """OpenSSH private host key; None: each host generates its own."""
 
 
 class HostKeys(pulumi.ComponentResource):
@@ -35,11 +35,11 @@ class HostKeys(pulumi.ComponentResource):
         super().__init__("clusterwright:aws:HostKeys", name, {}, opts)
         secret = secretsmanager.Secret(
             f"{args.part}-keys",
-            # accepted CKV_AWS_149: AWS's own key encrypts; who may read a secret is decided by the one role that names it, not by the key
-            # accepted CKV2_AWS_57: a new key reaches hosts when they are born, so that changing it is a decision (an input of the stack), not a clock's
+            # accepted CKV_AWS_149: AWS's own key encrypts; the one role that names the secret controls access, not the key
+            # accepted CKV2_AWS_57: a new key reaches hosts only at first boot, so rotation is a decision (an input of the stack), not a schedule
             name=args.names.name("secret", args.part),
             description=f"Keys that {args.part} hosts of cluster {args.names.cluster} are born with",
-            # The stack's state keeps the values, encrypted; a secret that waits for weeks to be deleted would only keep its name from the next `up`.
+            # The stack's state keeps the values, encrypted; a secret with a recovery window would only block its name for the next `up`.
             recovery_window_in_days=0,
             tags=args.names.tags(args.part, args.part, "keys"),
             opts=beneath(self, replace_first=True),

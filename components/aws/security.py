@@ -1,6 +1,6 @@
-"""Security groups: who may speak with whom.
+"""Security groups: allowed connections between hosts, services and networks.
 
-Rules are written inside the groups, not beside them, so that a rule which somebody added by hand shows as drift and goes with the next `up --refresh`.
+Rules are inline in the groups, not separate resources, so that a rule that somebody added by hand shows as drift, and the next `up --refresh` removes it.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ _PRIVATE_RANGES = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rule:
-    """Who may, over which ports; without ports everything."""
+    """Allowed peers and ports; without ports, all traffic."""
 
     what: str
     first: int = 0
@@ -36,7 +36,7 @@ class Rule:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Give it as the SDK's rules take it, those for both directions alike."""
+        """Return the arguments of the SDK's rules; they are the same for both directions."""
         given = {"cidr_blocks": self.cidrs, "security_groups": self.groups, "prefix_list_ids": self.prefix_lists}
         return {
             "protocol": _TCP if self.first else _EVERYTHING,
@@ -57,17 +57,17 @@ class SecurityArgs:
     storage: tuple[spec.FileSystem, ...]
     s3_prefix_list: pulumi.Output[str] | None
     uses_fabric_storage: bool
-    """A file system is reached over EFA."""
+    """Hosts reach a file system over EFA."""
     has_balancer: bool
     has_state: bool
     """Controllers share a file system."""
     has_database: bool
     keeps: bool
-    """A file system that uses these groups outlives the stack."""
+    """A file system in these groups outlives the stack."""
 
 
 class Security(pulumi.ComponentResource):
-    """The stack's security groups, by what they are for."""
+    """The stack's security groups, by purpose."""
 
     hosts: pulumi.Output[str]
     """Every host has it."""
@@ -76,7 +76,7 @@ class Security(pulumi.ComponentResource):
     balancer: pulumi.Output[str] | None
     storage: pulumi.Output[str]
     state: pulumi.Output[str] | None
-    """What only controllers mount."""
+    """For file systems that only controllers mount."""
     database: pulumi.Output[str] | None
     endpoints: pulumi.Output[str] | None
 
@@ -100,14 +100,14 @@ class Security(pulumi.ComponentResource):
         self.register_outputs({})
 
     def _hosts(self) -> pulumi.Output[str]:
-        # EFA wants the group to allow everything to and from itself, in both directions; a range of addresses in its place does not count (EC2 User Guide, "Get started with EFA").
+        # EFA requires that the group allows all traffic to and from itself; an address range instead is not enough (EC2 User Guide, "Get started with EFA").
         within = Rule("Hosts of the cluster, EFA included", itself=True)
-        # Lustre's servers connect to clients too. They are let in by where they stand: a rule that named their group, which names this one, could be neither made nor deleted.
+        # Lustre's servers also connect to clients. The rule names their addresses: groups that name each other can be neither created nor deleted.
         servers = [Rule("Servers of Lustre", *_range(port), cidrs=self._inside) for port in self._lustre_ports]
         return self._group("hosts", "Every host of the cluster.", ingress=[within, *servers], egress=[within, *self._way_out()], keep=self._args.keeps)
 
     def _way_out(self) -> list[Rule]:
-        """Where hosts may connect to. With address translation in front of them anywhere: packages, registries and data sets come from everywhere."""
+        """Destinations that hosts may connect to. With NAT: all, since packages, registries and data sets come from everywhere."""
         network, s3 = self._args.network, self._args.s3_prefix_list
         if network.egress == "nat":
             return [Rule("Through the address translation", cidrs=(_INTERNET,))]
@@ -116,7 +116,7 @@ class Security(pulumi.ComponentResource):
 
     @property
     def _inside(self) -> tuple[str, ...]:
-        """Where the network's own addresses are."""
+        """Address ranges of the network."""
         return (self._args.network.cidr,) if self._args.network.cidr else _PRIVATE_RANGES
 
     @property
@@ -133,21 +133,21 @@ class Security(pulumi.ComponentResource):
         return self._group("balancer", "The load balancer of the login nodes.", ingress=[self._from_outside()], egress=[to_hosts])
 
     def _login(self) -> pulumi.Output[str]:
-        """Login nodes answer the load balancer alone; without one, the allowed networks themselves."""
+        """Login nodes accept the load balancer only; without one, the allowed networks."""
         ingress = self._from_outside() if self.balancer is None else Rule("SSH through the load balancer", _SSH, groups=(self.balancer,))
         return self._group("login", "Login nodes.", ingress=[ingress], egress=[])
 
     def _from_outside(self) -> Rule:
-        """SSH from the networks that the blueprint allows; with none, from the cluster's own network only."""
+        """SSH from the networks that the blueprint allows; without any, from hosts of the cluster only."""
         own = (self._args.network.cidr,) if self._args.network.cidr else ()
         allowed = self._args.login.allowed_cidrs or own
         return Rule("SSH from the allowed networks", _SSH, cidrs=allowed) if allowed else Rule("SSH from hosts of the cluster", _SSH, groups=(self.hosts,))
 
     def _storage(self) -> pulumi.Output[str]:
-        """File systems: the ports of the classes in use, and NFS, over which the hosts' table of users comes.
+        """File systems: the ports of the storage classes in use, and NFS for the table of users.
 
-        Lustre's servers connect to clients too, and to each other, so the rules go both ways and to the group itself; FSx makes no file system in a group that lacks the latter, and without
-        1018-1023 a mount works on some days and hangs on others (FSx for Lustre User Guide, "File system access control with Amazon VPC" and "Creating an FSx for Lustre file system fails").
+        Lustre's servers connect to clients and to each other, so the rules apply in both directions and to the group itself; FSx refuses a group without the latter, and without
+        1018-1023 a mount hangs from time to time (FSx for Lustre User Guide, "File system access control with Amazon VPC" and "Creating an FSx for Lustre file system fails").
         """
         ports = {_NFS, *(port for one in self._classes if one.kind in ("lustre", "nfs") for port in one.ports)}
         rules = [Rule("File systems", *_range(port), groups=(self.hosts,)) for port in sorted(ports)]
@@ -175,7 +175,7 @@ class Security(pulumi.ComponentResource):
 
 
 def is_public(login: spec.Login) -> bool:
-    """Say whether the login nodes answer on the Internet: only if a network on it is allowed. Pure."""
+    """Return whether the login nodes are reachable from the Internet: only if the blueprint allows a public network. Pure."""
     return any(not addresses.is_private(ipaddress.IPv4Network(cidr)) for cidr in login.allowed_cidrs)
 
 

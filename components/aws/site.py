@@ -1,6 +1,6 @@
-"""The stack's mark: a word that no other stack has, kept in its state and put on everything that it makes.
+"""The stack's mark: a unique word in its state and in the tags of every resource that it creates.
 
-Names of cluster and stack don't tell two checkouts apart that have a stack of the same name in one account; their marks do. The program registers the site first, so that nothing is made
+Two checkouts can have a stack of the same name in one account; only the mark differs. The program registers the site first, so that nothing is created
 before the mark is recorded.
 """
 
@@ -20,9 +20,9 @@ class SiteInputs:
 
 
 class Site(Kind[SiteInputs]):
-    """Makes nothing in the account.
+    """Creates nothing in the account.
 
-    A stack that was made before there were marks gets one with its next `up`, which tags what it has in place; see `instances.is_ours` for its nodes.
+    A stack from an earlier version without marks gets one with its next `up`, which tags its resources in place; see `instances.is_ours` for its nodes.
     """
 
     token = "clusterwright:aws:Site"
@@ -36,7 +36,7 @@ class Site(Kind[SiteInputs]):
         return {"owner": UNKNOWN}
 
     def read(self, inputs: SiteInputs, outputs: Values) -> Values | None:
-        """A mark exists in the state alone."""
+        """Return the recorded outputs: a mark exists only in the state."""
         return {"owner": outputs.get("owner", "")}
 
     def create(self, inputs: SiteInputs, work: Work) -> Values:
@@ -46,4 +46,4 @@ class Site(Kind[SiteInputs]):
         return {"owner": outputs.get("owner") or secrets.token_hex(MARK_BYTES)}
 
     def delete(self, inputs: SiteInputs, outputs: Values, work: Work) -> None:
-        """It leaves with the state."""
+        """Do nothing: the mark is deleted with the state."""

@@ -1,4 +1,4 @@
-"""The shared file systems: EFS, FSx for Lustre, disks that the controller exports, buckets, and those that are there already."""
+"""The shared file systems: EFS, FSx for Lustre, disks that the controller exports, buckets, and existing file systems."""
 
 import dataclasses
 import re
@@ -16,18 +16,18 @@ from .names import Names
 from .options import beneath
 
 NFS_OPTIONS = ("nfsvers=4.1", "rsize=1048576", "wsize=1048576", "hard", "timeo=600", "retrans=2", "noresvport", "_netdev", "nofail")
-"""EFS User Guide, "Recommended NFS mount options"; `nofail`: a host that misses a file system boots and says so."""
+"""EFS User Guide, "Recommended NFS mount options"; `nofail`: a host without one of its file systems boots and reports it."""
 LUSTRE_OPTIONS = ("relatime", "flock", "_netdev", "nofail")
 """FSx for Lustre User Guide, "Mounting your file system automatically". The unit that it names beside these is another one on each system, and a mount that requires a missing one fails at
 every boot but the first, when cloud-init mounts; `_netdev` waits for the network on all of them (systemd.mount(5), "fstab")."""
 BUCKET_OPTIONS = ("_netdev", "nosuid", "nodev", "nofail", "rw", "allow-other", "allow-delete", "dir-mode=0777", "file-mode=0666")
-"""All files of a bucket belong to who mounts it, whoever wrote them: `allow-other` alone lets users read, and the modes let them write (Mountpoint's CONFIGURATION.md, "File and directory
-permissions"). Users of a bucket can't be kept apart by them, and the host's role may write anyway."""
+"""All files of a bucket belong to the user that mounts it, whoever wrote them: `allow-other` alone lets users read, and the modes let them write (Mountpoint's CONFIGURATION.md, "File and directory
+permissions"). They can't separate users of a bucket, and the host's role may write anyway."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Place:
-    """Where file systems are made, and who may reach them."""
+    """Network and access of new file systems."""
 
     names: Names
     region: str
@@ -35,7 +35,7 @@ class Place:
     zone: pulumi.Output[str]
     security_group: pulumi.Input[str]
     further_subnets: Sequence[pulumi.Input[str]] = ()
-    """In other zones: hosts there mount the file systems of the network, too. A file system's name leads to the mount target of one's own zone, or nowhere."""
+    """Subnets in other zones whose hosts also mount the file systems. A file system's name resolves to the mount target of the host's own zone only."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Nfs(pulumi.ComponentResource):
         api = catalog.storage_class("aws", "efs").api
         system = efs.FileSystem(
             f"{args.name}-file-system",
-            # accepted CKV_AWS_184: `storage.<name>.key` names a key of one's own; without it AWS's encrypts
+            # accepted CKV_AWS_184: `storage.<name>.key` names the owner's key; without it, AWS's key encrypts
             # accepted CKV2_AWS_18: `storage.<name>.backup_days` asks for backups
             creation_token=args.place.names.name("creation_token", args.name),
             encrypted=args.encrypted,
@@ -122,7 +122,7 @@ class Lustre(pulumi.ComponentResource):
         lasts = catalog.storage_class("aws", wanted.storage_class).survives
         system = fsx.LustreFileSystem(
             f"{wanted.name}-file-system",
-            # accepted CKV_AWS_190: `storage.<name>.key` names a key of one's own; without it AWS's encrypts
+            # accepted CKV_AWS_190: `storage.<name>.key` names the owner's key; without it, AWS's key encrypts
             deployment_type=api["deployment_type"],
             storage_type=api["storage_type"],
             storage_capacity=int(wanted.size_gib or 0),

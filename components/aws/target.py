@@ -142,7 +142,7 @@ def _require_way_out(cluster: ClusterSpec) -> None:
     """
     if cluster.network.egress == "none":
         raise pulumi.RunError(
-            "without a way out no image can be built\n"
+            "an image can't be built in a network without a way out\n"
             "  why: the software profile's packages come from the Internet\n"
             "  do:  write `network: {egress: nat}`; hosts stay unreachable from outside"
         )

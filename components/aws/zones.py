@@ -79,8 +79,8 @@ def check_held(cluster: ClusterSpec) -> None:
     for node_set in cluster.node_sets:
         if node_set.capacity.kind in _HELD and not cluster.network.zones and not are_given(cluster.network):
             raise pulumi.RunError(
-                f"the zone of {node_set.capacity.id or 'the capacity'} of pool {node_set.pool} is not named\n"
-                "  why: a reservation or block lies in one zone, and the subnet of the nodes has to be there\n"
+                f"the blueprint names no zone for {node_set.capacity.id or 'the capacity'} of pool {node_set.pool}\n"
+                "  why: a reservation or block is in one zone, and the subnet of the nodes must be in the same zone\n"
                 "  do:  write it under `targets.aws.network.zones`; the console shows it beside the reservation"
             )
 
@@ -99,9 +99,9 @@ def _by_zone(offered: Iterable[tuple[str, str]]) -> Mapping[str, set[str]]:
 
 def _nowhere(cluster: ClusterSpec, machines: Sequence[str], offered: Iterable[tuple[str, str]]) -> str:
     region, by_zone = cluster.network.region, _by_zone(offered)
-    there = "\n".join(f"    {zone}: {', '.join(sorted(by_zone[zone]))}" for zone in sorted(by_zone)) or "    none of them anywhere"
+    there = "\n".join(f"    {zone}: {', '.join(sorted(by_zone[zone]))}" for zone in sorted(by_zone)) or "    none of them in any zone"
     return (
         f"no zone of {region} offers all of {', '.join(machines)}\n"
-        f"  why: all hosts of a cluster stand in one zone, and this account is offered\n{there}\n"
+        f"  why: all hosts of a cluster run in one zone, and AWS offers this account\n{there}\n"
         "  do:  choose another region (`targets.aws.network.region`), or other machines"
     )

@@ -77,7 +77,7 @@ class Unended(Unreachable):
         whom: dict[str, list[str]] = {}
         for instance, said in why.items():
             whom.setdefault(said, []).append(instance)
-        super().__init__("; ".join(f"{_listed(instances)} can't be ended: {said}" for said, instances in whom.items()))
+        super().__init__("; ".join(f"{_listed(instances)} can't be terminated: {said}" for said, instances in whom.items()))
         self.instances = frozenset(why)
 
 
@@ -231,7 +231,7 @@ def told(step: kinds.Step) -> str:
         case kinds.Requeue(jobs, why):
             return f"requeue {_listed(map(str, jobs))}: {why}"
         case kinds.StartNow(jobs):
-            return f"let start at once: {_listed(map(str, jobs))}"
+            return f"start at once: {_listed(map(str, jobs))}"
         case kinds.Explain(jobs, reason):
             return f"explain in {_listed(map(str, jobs))}: {reason.removeprefix(OURS)}"
         case kinds.Terminate(instances, why):
@@ -240,7 +240,7 @@ def told(step: kinds.Step) -> str:
             wanted = f" for job {_listed(map(str, launch.jobs))}" if launch.jobs else ""
             return f"launch {hostlist.compress(launch.nodes)}{wanted}{', all or none' if launch.is_whole else ''}: {why}"
         case kinds.Keep(instance, node):
-            return f"console of {instance} ({node}), before it goes"
+            return f"console of {instance} ({node}), before its termination"
         case kinds.Reserve(name, nodes, _, why, is_there):
             return f"{'move the reservation of' if is_there else 'reserve'} {hostlist.compress(nodes)} as {name}: {why}"
         case kinds.Unreserve(name, why):

@@ -51,8 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, does in (("resume", "start nodes (slurmctld's ResumeProgram)"), ("suspend", "stop nodes (slurmctld's SuspendProgram)")):
         commands.add_parser(name, help=does).add_argument("nodes", help="host list, as Slurm writes it")
-    sync = commands.add_parser("sync", help="compare Slurm with the cloud and mend what differs")
-    sync.add_argument("nodes", nargs="?", help="not read: slurmctld names the nodes that did not boot")
+    sync = commands.add_parser("sync", help="compare Slurm with the cloud and correct the differences")
+    sync.add_argument("nodes", nargs="?", help="ignored: slurmctld passes the nodes that did not boot")
     status = commands.add_parser("status", help="show node sets, holds, and what the next sync would do")
     status.add_argument("--json", action="store_true", help="as a JSON document")
     commands.add_parser("release", help="end the hold of a node set").add_argument("node_set")
@@ -93,7 +93,7 @@ def _read_table() -> dict[str, object]:
     except (OSError, ValueError) as error:
         raise fleet_table.Unreadable(f"the fleet table can't be read: {error}; `clusterwright up` writes it") from error
     if not isinstance(record, dict):
-        raise fleet_table.Unreadable(f"{path} holds no object")
+        raise fleet_table.Unreadable(f"{path} is not a JSON object")
     return record
 
 
@@ -126,10 +126,10 @@ def _status(table: fleet_table.Table, commands: slurm.Commands, store: Store, *,
 
 def _release(table: fleet_table.Table, store: Store, name: str) -> int:
     if table.by_name(name) is None:
-        log.error("there is no node set %s: there are %s", name, ", ".join(node_set.name for node_set in table.node_sets))
+        log.error("no node set %s; the node sets are %s", name, ", ".join(node_set.name for node_set in table.node_sets))
         return 2
     store.write(holds.released(store.read(), name))
-    log.info("%s is no longer held; the next sync gives its nodes back", name)
+    log.info("released %s; the next sync returns its nodes to the scheduler", name)
     return 0
 
 

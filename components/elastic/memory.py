@@ -137,7 +137,9 @@ class Store:
         try:
             return decode(json.loads(text))
         except (ValueError, KeyError, TypeError) as error:
-            raise Unreadable(f"{self.file} can't be read ({error}): look at it, then remove it; what it held is found anew from Slurm and the cloud") from error
+            raise Unreadable(
+                f"{self.file} can't be read ({error}): inspect it, then delete it; the program then rebuilds it from Slurm and the cloud"
+            ) from error
 
     def write(self, memory: Memory) -> None:
         """Replace what is remembered, durably; nothing is written when it is the same."""

@@ -64,9 +64,9 @@ def text(document: Mapping[str, Any]) -> str:
             last = f"; the last one, {node_set['last_failure']}" if node_set["last_failure"] else ""
             lines.append(f"{node_set['node_set']}: {node_set['failed_boots']} nodes in a row did not boot{last}")
         if node_set["unprotected"]:
-            lines.append(f"{node_set['node_set']}: no reservation keeps jobs from outliving its capacity; the journal says why it could not be made")
+            lines.append(f"{node_set['node_set']}: no reservation stops jobs from outliving its capacity; the journal shows why none was created")
         if node_set["kept"]:
-            lines.append(f"kept by somebody, so left alone: {', '.join(node_set['kept'])}")
+            lines.append(f"taken out of service by an operator, so left alone: {', '.join(node_set['kept'])}")
     lines += dict.fromkeys(f"full: {node_set['full']}" for node_set in document["node_sets"] if node_set["full"])
     lines += [f"unknown: {what}" for what in document["unknown"]]
     lines += ["", *(["next:", *(f"  {step}" for step in document["next"])] if document["next"] else ["nothing to do"])]

@@ -84,7 +84,7 @@ def read(record: Mapping[str, Any]) -> Table:
         Unreadable: the table has another version, or lacks something.
     """
     if record.get("version") != VERSION:
-        raise Unreadable(f"the fleet table has version {record.get('version')}, and this program reads version {VERSION}: `clusterwright up` writes both anew")
+        raise Unreadable(f"the fleet table has version {record.get('version')}, and this program reads version {VERSION}: `clusterwright up` updates both")
     try:
         return Table(
             target=record["target"],

@@ -63,9 +63,7 @@ class Acceptance(Kind[AcceptanceInputs]):
             work,
         )
         if not outcome.ok:
-            reasons = [f"acceptance could not be carried out: {failure}" for failure in outcome.failures] or [
-                f"acceptance could not be carried out: {outcome.error}"
-            ]
+            reasons = [f"acceptance could not run: {failure}" for failure in outcome.failures] or [f"acceptance could not run: {outcome.error}"]
             raise PartlyMade(*reasons, outputs={"ok": False, "checks": []})
         report = json.loads(outcome.results[DOCUMENT_TASK]["stdout"])
         outputs = {"ok": report["ok"], "checks": report["checks"], "seconds": report["seconds"]}

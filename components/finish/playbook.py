@@ -140,7 +140,7 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
         events.close()
         error = _content(complaints)
     if not ended:
-        return Outcome(tuple(failures), results, frozenset(), 0, by_host=by_host, error=error or f"playbook {order.playbook} ended without saying how")
+        return Outcome(tuple(failures), results, frozenset(), 0, by_host=by_host, error=error or f"playbook {order.playbook} ended without a result")
     through = frozenset(ended["through"])
     if ended["status"] == "successful":
         return Outcome((), results, through, ended["changed"], "", by_host)  # what failed was rescued

@@ -56,7 +56,7 @@ class Balancer(Kind[BalancerInputs]):
         host = StackNames(inputs.stack).host(HOSTNAME)
         claim.require(host.names, inputs.site)
         hosts.kill(host)
-        work.wait_until(lambda: hosts.is_gone(host), awaiting="the previous balancer to end", within_s=STOP_WITHIN_S)
+        work.wait_until(lambda: hosts.is_gone(host), awaiting="the previous balancer to stop", within_s=STOP_WITHIN_S)
         hosts.make_disk(host, image=inputs.image)
         atomic_files.write_text(_file(host), configuration(inputs))
         boot = hosts.Boot(
@@ -79,7 +79,7 @@ class Balancer(Kind[BalancerInputs]):
         host = StackNames(inputs.stack).host(HOSTNAME)
         claim.require(host.names, inputs.site, deleting=True)
         hosts.kill(host)
-        work.wait_until(lambda: hosts.is_gone(host), awaiting="the balancer to end", within_s=STOP_WITHIN_S)
+        work.wait_until(lambda: hosts.is_gone(host), awaiting="the balancer to stop", within_s=STOP_WITHIN_S)
         hosts.remove(host)
 
 

@@ -24,12 +24,12 @@ class Discovery:
         """List the running hosts of the stack's elastic pools."""
         names = StackNames(stack.name)
         if not names.hosts.is_dir():
-            return discovery.RunningNodes(reason="the stack's hosts are not on this machine, and only their own machine lists those that come and go")
+            return discovery.RunningNodes(reason="the stack's hosts run on another machine, and only that machine can list elastic nodes")
         try:
             listed = [one for one in fleet.listed(names) if one["life"] == "live" and one["node_set"] in stack.nodes]
             found = [_node(names, one) for one in listed]
         except OSError as error:
-            return discovery.RunningNodes(reason=f"the hosts that come and go can't be listed: {error}")
+            return discovery.RunningNodes(reason=f"elastic nodes can't be listed: {error}")
         return discovery.RunningNodes(tuple(sorted((one for one in found if one.host_key), key=lambda one: one.name)))
 
     def instances(self, stack: discovery.Stack) -> discovery.Instances:

@@ -25,7 +25,7 @@ class Removal:
         tokens = [resource.get("outputs", {}).get("token") for resource in recorded if resource["type"] == SITE]
         if (mine := claim.read(names)) and tokens and mine.token not in tokens:
             raise errors.RemovalRefused(
-                f"the hosts of stack {stack} on this machine are not those of this state",
+                f"the hosts of stack {stack} on this machine belong to another state",
                 why=claim.foreign_page(names, mine),
                 remedy=f"`pulumi state delete` forgets what this state records; `make down` in {mine.owner} removes the hosts",
             )
@@ -41,7 +41,7 @@ class Removal:
             sweep.sweep(names, wait_until=work.wait_until, say=work.say)
         except (claim.Foreign, command.CommandFailed, OSError) as error:
             raise errors.RemovalRefused(
-                f"what is left of stack {stack} on this machine can't be seen or removed",
+                f"the remains of stack {stack} on this machine can't be listed or removed",
                 why=str(error),
                 remedy="run the command as root; `make setup` installs tools that are missing",
             ) from error
@@ -66,6 +66,6 @@ def _require_own(names: StackNames) -> None:
     if mine.backend != backend:
         raise errors.RemovalRefused(
             f"stack {names.stack} is recorded elsewhere",
-            why=f"its hosts were made with the state in {mine.backend}, and this shell uses {backend}",
+            why=f"the state that records its hosts is in {mine.backend}, and this shell uses {backend}",
             remedy=f"{claim.BACKEND_VARIABLE}={mine.backend} make down STACK={names.stack}",
         )

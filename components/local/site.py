@@ -88,5 +88,5 @@ class Site(Kind[SiteInputs]):
         names = StackNames(inputs.stack)
         claim.require(names, outputs.get("token") or "", deleting=True)
         for kept in sweep.sweep(names, wait_until=work.wait_until, say=work.say):
-            work.tell(f"{kept} is protected and stays; the next `up` of this stack takes it up again")
+            work.tell(f"{kept} is protected and stays; the next `up` of this stack adopts it")
         memory_folders.clear_orphans()

@@ -65,9 +65,9 @@ class Work:
     def check(self) -> None:
         """Raise Stopped when the operation should end; called between steps and in every wait."""
         if self._stopping.is_set():
-            raise Stopped("stopped on request; what was made so far is recorded and the next `up` goes on")
+            raise Stopped("stopped on request; the resources created so far are recorded, and the next `up` continues")
         if self._deadline is not None and time.monotonic() > self._deadline:
-            raise Stopped(f"not done within {self._timeout_s:.0f} s")
+            raise Stopped(f"not complete within {self._timeout_s:.0f} s")
 
     def wait_until(self, done: Callable[[], bool], *, awaiting: str, within_s: float, every_s: float = 0.05) -> None:
         """Wait for a condition.

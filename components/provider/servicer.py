@@ -62,7 +62,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         kind, news = self._kind(request.urn), codec.decode(request.news)
         olds = _recorded(kind, request.olds)
         failures = [
-            provider_pb2.CheckFailure(property=name, reason=f"{name} can't change from {olds[name]} to {news.get(name)}; the resource would have to be another")
+            provider_pb2.CheckFailure(property=name, reason=f"{name} can't change from {olds[name]} to {news.get(name)} in an existing stack")
             for name in sorted(kind.fixed & olds.keys())
             if olds[name] != news.get(name)
         ]

@@ -47,7 +47,7 @@ class Secret(Kind[SecretInputs]):
                 return {"value": secrets.token_urlsafe(PASSWORD_BYTES), "public": ""}
             case "ssh":
                 return _ssh_key_pair()
-        raise Refused(f"no secret of kind {inputs.kind}; there are munge, password and ssh")
+        raise Refused(f"unknown kind of secret {inputs.kind}; the kinds are munge, password and ssh")
 
     def delete(self, inputs: SecretInputs, outputs: Values, work: Work) -> None:
         """It leaves with the state."""

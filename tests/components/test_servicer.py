@@ -313,7 +313,7 @@ def test_an_operation_ends_when_its_time_is_over(provider: Provider, tmp_path: P
 def test_a_delete_ends_when_its_time_is_over(provider: Provider, tmp_path: Path) -> None:
     (tmp_path / "guest").touch()
     state = made(provider, MEETING, {"place": str(tmp_path), "guest": "guest"})
-    with pytest.raises(Failed, match=r"^not done within"):
+    with pytest.raises(Failed, match=r"^not complete within"):
         provider.delete(MEETING, state, timeout_s=0.2)
 
 

@@ -77,17 +77,19 @@ def test_where_nobody_can_list_them_that_is_said() -> None:
     before_keys = dataclasses.replace(stack(), cluster=dataclasses.replace(stack().cluster, target="aws"))
     assert [one.why for one in elastic.unchecked(before_keys, elastic.look("prod", before_keys), {})] == [discovery.NO_NODE_KEY]
     not_here = elastic.look("a-stack-that-is-not-on-this-machine", stack())
-    assert "not on this machine" in not_here.why
+    assert "on another machine" in not_here.why
 
 
 def test_running_nodes_are_looked_at_through_the_way_that_leads_to_the_controllers() -> None:
     control = dataclasses.replace(hosts()[0], jump="nlb.example", jump_key="ssh-ed25519 AAAAlogin")
     launched = dt.datetime(2026, 11, 2, tzinfo=dt.UTC)
-    running = RunningNodes((RunningNode("train-0", "train", "10.80.16.9", "i-0", "ssh-ed25519 AAAAnode", launched),), {"train-1": "it is starting or ending"})
+    running = RunningNodes(
+        (RunningNode("train-0", "train", "10.80.16.9", "i-0", "ssh-ed25519 AAAAnode", launched),), {"train-1": "it is starting or terminating"}
+    )
     found = elastic.listing(running, dataclasses.replace(stack(), hosts=(control, *stack().hosts[1:])))
     [host] = found.hosts
     assert (host.name, host.group, host.role, host.address, host.incarnation) == ("train-0", "train", "compute", "10.80.16.9", "i-0")
     assert (host.host_key, host.jump, host.jump_key) == ("ssh-ed25519 AAAAnode", "nlb.example", "ssh-ed25519 AAAAlogin")
     assert found.launched_s == {"i-0": launched.timestamp()}
     unchecked = [(str(one.layer), one.where, one.why) for one in elastic.unchecked(stack(), found, {})]
-    assert unchecked == [(layer, "train-1", "it is starting or ending") for layer in ("hosts", "versions", "capability")]
+    assert unchecked == [(layer, "train-1", "it is starting or terminating") for layer in ("hosts", "versions", "capability")]

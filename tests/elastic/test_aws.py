@@ -374,7 +374,7 @@ def test_a_key_of_the_accounts_own_must_be_one_that_controllers_may_use(account:
         assert (lives, told) == ({Life.LIVE}, {""})
     else:
         assert lives == {Life.ENDED}
-        assert told == {"Client.InternalError: Client error on launch (EC2 may not use the key of its disks for who started it)"}
+        assert told == {"Client.InternalError: Client error on launch (EC2 may not use the KMS key of its disks on behalf of the caller that started it)"}
 
 
 def as_controller(here: Account, session: Any, *, without: Collection[str] = ()) -> Any:
@@ -546,7 +546,7 @@ def test_the_console_of_an_instance_is_given_or_why_not(account: Make) -> None:
     here = account()
     here.fleet.launch(order("train-0"))
     assert "simulated" in here.fleet.console(here.nodes["train-0"])
-    assert "EC2 does not give it" in here.fleet.console("i-0123456789abcdef0")
+    assert "EC2 did not return it" in here.fleet.console("i-0123456789abcdef0")
 
 
 def test_500_nodes_are_one_call_and_more_are_several(account: Make) -> None:

@@ -281,7 +281,7 @@ def test_jobs_that_would_outlive_a_block_do_not_start_and_nothing_starts_before_
     asked = here.cloud.count("ec2.RunInstances")
     here.advance(3600)
     assert here.cloud.count("ec2.RunInstances") == asked, "nor after it ended"
-    assert "is over" in here.store.read().holds["train"].reason
+    assert "has ended" in here.store.read().holds["train"].reason
     assert here.wrong == []
 
 
@@ -290,7 +290,7 @@ def test_a_block_that_is_gone_is_over_and_other_pools_go_on(world: Make, ground:
     here = world(ground.row("train-a", count=2, kind="block", capacity=block), ground.row("train-b", machine=SMALL))
     here.cloud.lose(block)
     here.advance(30)
-    assert f"its capacity {block} is over" in here.store.read().holds["train-a"].reason
+    assert f"its capacity {block} has ended" in here.store.read().holds["train-a"].reason
     here.submit(2)
     run_out(here)
 

@@ -70,7 +70,7 @@ def test_a_launch_whose_instance_is_gone_does_not_stand_in_the_way() -> None:
 
 def test_an_instance_of_an_earlier_life_ends_first() -> None:
     decision = wanted((7, ("train-0",)), has=cloud(instance("train-0", identity="i-old", launch="earlier")))
-    assert decision.steps[0] == steps.Terminate(("i-old",), "left from an earlier life of a node that is wanted again")
+    assert decision.steps[0] == steps.Terminate(("i-old",), "left from an earlier life of a node that Slurm wants again")
     assert isinstance(decision.steps[1], steps.Ask)
 
 

@@ -151,7 +151,7 @@ def test_nodes_that_always_run_are_switched_on() -> None:
 
 def test_nodes_that_always_run_are_replaced_one_after_the_other() -> None:
     on = table(node_set(count=8, minimum=4))
-    why = "it was started from what its node set no longer is"
+    why = "it was started from an earlier template of its node set"
     names = [f"train-{number}" for number in range(6)]
     old = cloud(*(instance(name, is_outdated=True) for name in names))
     begun = decided(on=on, view=slurm(*map(node, names), also=on), has=old)
@@ -306,7 +306,7 @@ def test_a_hold_for_failed_boots_ends_with_another_template_and_with_release() -
     mended = table(node_set(count=40, template="4"))
     for on, known in ((mended, memory), (FORTY, holds.released(memory, "train"))):
         released = decided(on=on, view=held, memory=known, now=NOW + 3599)
-        assert of(released, steps.Release) == [steps.Release(on.node_sets[0].nodes, "switched off and fit for use")]
+        assert of(released, steps.Release) == [steps.Release(on.node_sets[0].nodes, "powered down and usable again")]
         assert (released.memory.failed_boots, released.memory.failed_launches) == ({}, {})
 
 
@@ -316,9 +316,9 @@ def test_a_node_set_whose_nodes_did_not_boot_is_tried_with_one_after_an_hour() -
     down = [node(name, OFF, base="down", reason=hold.reason) for name in FORTY.owners()]
     due = NOW + 3600
     released = decided(on=FORTY, view=slurm(*down), memory=memory, now=due)
-    assert released.steps == (steps.Release(("train-0",), "switched off and fit for use"),)
+    assert released.steps == (steps.Release(("train-0",), "powered down and usable again"),)
     started = decided(on=FORTY, view=slurm(node("train-0", OFF), *down[1:]), memory=released.memory, now=due + 30)
-    assert started.steps == (steps.PowerUp(("train-0",), "to see whether nodes of its set boot now"),)
+    assert started.steps == (steps.PowerUp(("train-0",), "to test whether nodes of its set boot now"),)
     view = slurm(node("train-0", STARTING, address="10.0.0.1"), *down[1:])
     request = Request((Wanted(("train-0",), None),))
     asked = resume(request, table=FORTY, slurm=view, cloud=cloud(), memory=started.memory, now=due + 31)
@@ -358,7 +358,7 @@ def test_a_hold_reaches_free_nodes_only_and_ends_by_itself() -> None:
     assert decided(on=on, view=view, has=has, memory=under_way).steps == (steps.SetDown(("train-2",), hold.reason),)
     down = slurm(node("train-0", base="mixed"), node("train-1"), node("train-2", OFF, base="down", reason=hold.reason))
     assert decided(on=on, view=down, has=has, memory=memory).steps == ()
-    assert decided(on=on, view=down, has=has, memory=memory, now=NOW + 10).steps == (steps.Release(("train-2",), "switched off and fit for use"),)
+    assert decided(on=on, view=down, has=has, memory=memory, now=NOW + 10).steps == (steps.Release(("train-2",), "powered down and usable again"),)
 
 
 # Pools with a limit of their own
@@ -375,7 +375,7 @@ def test_a_full_pool_s_other_nodes_are_out_of_reach_until_there_is_room() -> Non
     assert decided(on=on, view=still, has=cloud(instance("train-a-0"), instance("train-a-1"))).steps == ()
     room = slurm(node("train-a-0", base="mixed"), node("train-a-1", OFF), *held)
     released = decided(on=on, view=room, has=cloud(instance("train-a-0")))
-    assert released.steps == (steps.Release(("train-b-0", "train-b-1"), "switched off and fit for use"),)
+    assert released.steps == (steps.Release(("train-b-0", "train-b-1"), "powered down and usable again"),)
 
 
 def test_nodes_of_a_refused_job_that_are_on_their_way_off_make_no_pool_full() -> None:
@@ -452,7 +452,7 @@ def test_a_lease_without_a_reservation_is_named() -> None:
     assert leases.unprotected(BLOCK, standing, has, NOW) == ()
     document = report.status(BLOCK, slurm=bare, cloud=has, memory=QUIET, now=NOW)
     assert [one["unprotected"] for one in document["node_sets"]] == [True]
-    assert "train: no reservation keeps jobs from outliving its capacity" in report.text(document)
+    assert "train: no reservation stops jobs from outliving its capacity" in report.text(document)
 
 
 def test_while_it_is_not_known_when_leases_end_what_stands_because_of_them_stays() -> None:
@@ -469,7 +469,7 @@ def test_nothing_is_started_before_a_lease_begins_or_after_it_ends() -> None:
     begun = decided(on=on, has=leased(NOW - 1, NOW + 7200), memory=early.memory, now=NOW + 3600)
     assert of(begun, steps.PowerUp)
     over = decided(on=on, has=leased(NOW - 7200, NOW + TAKE_DOWN_S))
-    assert "cr-1 is over" in over.memory.holds["train"].reason
+    assert "cr-1 has ended" in over.memory.holds["train"].reason
     assert of(over, steps.PowerUp) == []
     assert "train" not in decided(on=on, has=leased(NOW - 7200, NOW + TAKE_DOWN_S + 1)).memory.holds
 

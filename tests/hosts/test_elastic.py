@@ -171,11 +171,11 @@ def test_the_service_serves_nobody_but_its_controller(stack: Deployment) -> None
     ("question", "said"),
     [
         ({"do": "launch", "node_set": "control", "nodes": ["control-0"], "token": "x", "whole": True}, "no elastic pool control"),
-        ({"do": "launch", "node_set": "train", "nodes": ["login-0"], "token": "x", "whole": True}, "not of elastic pool train"),
-        ({"do": "launch", "node_set": "train", "nodes": ["train-2"], "token": "x", "whole": True}, "not of elastic pool train"),
-        ({"do": "launch", "node_set": "train", "nodes": ["train-../../etc"], "token": "x", "whole": True}, "not of elastic pool train"),
-        ({"do": "launch", "node_set": "train", "nodes": "train-0", "token": "x"}, "not a list of texts"),
-        ({"do": "rm"}, "nothing that this service does"),
+        ({"do": "launch", "node_set": "train", "nodes": ["login-0"], "token": "x", "whole": True}, "not in elastic pool train"),
+        ({"do": "launch", "node_set": "train", "nodes": ["train-2"], "token": "x", "whole": True}, "not in elastic pool train"),
+        ({"do": "launch", "node_set": "train", "nodes": ["train-../../etc"], "token": "x", "whole": True}, "not in elastic pool train"),
+        ({"do": "launch", "node_set": "train", "nodes": "train-0", "token": "x"}, "not a list of strings"),
+        ({"do": "rm"}, "this service knows no request"),
     ],
 )
 def test_the_service_refuses_what_is_not_its_own(stack: Deployment, question: dict[str, Any], said: str) -> None:

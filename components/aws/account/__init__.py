@@ -1,1 +1,1 @@
-"""What the account says, asked with boto3 and changing nothing. Imported only where the account is asked: `check --live`, `lookup` and `up`."""
+"""Queries to the AWS account with boto3; they change nothing. Imported only by `check --live`, `lookup` and `up`."""

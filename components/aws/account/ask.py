@@ -1,4 +1,4 @@
-"""Ask the account what a cluster makes worth asking: one question after the other, so that one that is refused leaves the others their answers."""
+"""Query the account for a cluster, one question at a time, so that a refused question does not affect the others."""
 
 import datetime as dt
 import functools
@@ -17,7 +17,7 @@ from .session import Session, code, home_region
 _QUOTA_SERVICE = "ec2"
 """All quotas of the catalogue are EC2's."""
 _ROOMS = (("networks", "vpc", "L-F678F1CE"), ("public addresses", "ec2", "L-0263D0A3"))
-"""What there may be of a kind in a region ("Amazon VPC quotas"; "Amazon EC2 endpoints and quotas")."""
+"""Limits for each kind in a region ("Amazon VPC quotas"; "Amazon EC2 endpoints and quotas")."""
 Given = TypeVar("Given")
 
 
@@ -25,7 +25,7 @@ def answers(asked: account.Questions, *, session: Session | None = None) -> acco
     """Ask all questions.
 
     Raises:
-        AccountUnavailable: the account can't be asked at all.
+        AccountUnavailable: the account can't be queried.
     """
     session = session or Session(asked.region)
     who = session.identity()
@@ -58,7 +58,7 @@ def answers(asked: account.Questions, *, session: Session | None = None) -> acco
 
 
 class _Asker:
-    """Keeps what was refused."""
+    """Asks questions and keeps the refusals."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -85,7 +85,7 @@ def _region(session: Session, region: str) -> str:
 
 
 def _rooms(session: Session, asked: account.Questions) -> tuple[account.Room, ...]:
-    """Count what others have: what the stack itself has made already needs no more room."""
+    """Count what others use: what the stack has already created needs no further quota."""
     if asked.network is not None:
         return ()
     there = {

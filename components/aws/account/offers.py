@@ -1,4 +1,4 @@
-"""What an account has that a blueprint may name."""
+"""Objects of an account that a blueprint may name."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -23,23 +23,23 @@ class Offer:
     starts: str
     ends: str
     fee: str
-    """For all of it, paid at once; the currency with it."""
+    """Of the whole block, charged at once; with its currency."""
 
 
 def zones(session: Session, machines: Iterable[str]) -> list[tuple[account.Zone, tuple[str, ...]]]:
-    """List the zones, each with those of the machines that the account is offered there."""
+    """List the zones, each with the machines that AWS offers the account there."""
     offered = read.offered(session, machines)
     return [(zone, tuple(sorted(name for name, places in offered.items() if zone.name in places))) for zone in read.zones(session)]
 
 
 def reservations(session: Session) -> list[account.Reservation]:
-    """List reservations and blocks that give machines, or will."""
+    """List active and future reservations and capacity blocks."""
     every = (read.described_reservation(one) for one in session.pages("ec2", "describe_capacity_reservations", "CapacityReservations"))
     return sorted((one for one in every if one.state in _LIVING), key=lambda one: (one.machine, one.zone, one.id))
 
 
 def blocks(session: Session, machine: str, *, nodes: int, days: int) -> list[Offer]:
-    """List the capacity blocks on offer for so many machines and days."""
+    """List the capacity blocks on offer for a number of machines and days."""
     asked = {"InstanceType": machine, "InstanceCount": nodes, "CapacityDurationHours": days * _HOURS_PER_DAY}
     found = session.pages("ec2", "describe_capacity_block_offerings", "CapacityBlockOfferings", **asked)
     return [

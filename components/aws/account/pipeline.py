@@ -1,4 +1,4 @@
-"""What a pipeline needs so that it may read the account."""
+"""Settings with which a CI pipeline reads the account."""
 
 GITHUB_STEPS = (
     {

@@ -1,4 +1,4 @@
-"""One thing of the account each, in the words of blueprints/live/account.py; None where it isn't there."""
+"""Read one object of the account each, in the types of blueprints/live/account.py; None: it does not exist."""
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +13,7 @@ _NO_QUOTA = "NoSuchResourceException"
 _USABLE = ("opt-in-not-required", "opted-in")
 _BLOCK = "capacity-block"
 _NO_FILE_SYSTEM = ("FileSystemNotFound", "BadRequest", "ValidationException", "InvalidParameterValue")
-"""The last three: nothing can have such an id."""
+"""The last three: no object can have such an id."""
 _NO_BUCKET, _FORBIDDEN = ("404", "NoSuchBucket"), "403"
 _EVERYWHERE = "0.0.0.0/0"
 _MIB_PER_GIB = 1024
@@ -32,7 +32,7 @@ def _zone(one: Mapping[str, Any]) -> account.Zone:
 
 
 def offered(session: Session, machines: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Say in which zones each machine is offered; a machine that is offered nowhere has none."""
+    """Return the zones that offer each machine; none for a machine that no zone offers."""
     wanted = sorted(machines)
     if not wanted:
         return {}
@@ -44,7 +44,7 @@ def offered(session: Session, machines: Iterable[str]) -> dict[str, frozenset[st
 
 
 def machines(session: Session, names: Iterable[str]) -> dict[str, account.Machine]:
-    """Describe machines; those that the region doesn't have are left out."""
+    """Describe machines; omit those that the region lacks."""
     wanted = sorted(names)
     if not wanted:
         return {}
@@ -66,7 +66,7 @@ def _machine(one: Mapping[str, Any]) -> account.Machine:
 
 
 def quota(session: Session, service: str, number: str) -> float:
-    """Give the value that counts for the account; where it was never changed, some quotas have the one for all only."""
+    """Return the quota's value for the account; for a quota that was never changed, AWS may know the default only."""
     import botocore.exceptions
 
     names = {"ServiceCode": service, "QuotaCode": number}
@@ -98,7 +98,7 @@ def subnet(session: Session, ident: str) -> account.Subnet | None:
 
 
 def described_subnet(session: Session, found: Mapping[str, Any]) -> account.Subnet:
-    """Read one subnet of an answer, and where its routes lead."""
+    """Read one subnet of an answer, and the target of its routes."""
     ident, vpc = str(found["SubnetId"]), str(found["VpcId"])
     return account.Subnet(
         ident,
@@ -112,7 +112,7 @@ def described_subnet(session: Session, found: Mapping[str, Any]) -> account.Subn
 
 
 def _way_out(session: Session, ident: str, vpc: str) -> str:
-    """Say where a subnet's default route leads; one without a table of its own has its network's."""
+    """Return the target of a subnet's default route; a subnet without its own route table uses its network's."""
     own = list(session.pages("ec2", "describe_route_tables", "RouteTables", Filters=[{"Name": "association.subnet-id", "Values": [ident]}]))
     if not own:
         filters = [{"Name": "vpc-id", "Values": [vpc]}, {"Name": "association.main", "Values": ["true"]}]
@@ -183,7 +183,7 @@ def described_image(found: Mapping[str, Any]) -> account.Image:
 
 
 def has_bucket(session: Session, name: str) -> bool:
-    """Say whether there is a bucket of this name. One that this asker may not look into is there (S3 API Reference, HeadBucket: 403 and 404 tell the two apart)."""
+    """Return whether a bucket of this name exists, also when the caller may not read it (S3 API Reference, HeadBucket: 403 and 404)."""
     import botocore.exceptions
 
     try:
@@ -197,7 +197,7 @@ def has_bucket(session: Session, name: str) -> bool:
 
 
 def parameter(session: Session, name: str) -> str | None:
-    """Give the value of a parameter of Systems Manager."""
+    """Return the value of a parameter of Systems Manager."""
     found = _or_none(lambda: session.call("ssm", "get_parameter", Name=name)["Parameter"]["Value"], "ParameterNotFound")
     return None if found is None else str(found)
 
@@ -207,12 +207,12 @@ def tags(found: Mapping[str, Any]) -> dict[str, str]:
 
 
 def moment(value: Any) -> str:
-    """Write a moment of an answer in UTC; empty where there is none."""
+    """Format a time of an answer in UTC; empty: the answer has none."""
     return value.astimezone(dt.UTC).isoformat(timespec="minutes") if isinstance(value, dt.datetime) else ""
 
 
 def _or_none(ask: Callable[[], Any], *missing: str) -> Any:
-    """Ask for one thing; None where the service says that it isn't there, or that nothing can have such a name (`InvalidVpcID.NotFound`, `InvalidVpcID.Malformed`)."""
+    """Query one object; None: the service does not have it, or no object can have this name (`InvalidVpcID.NotFound`, `InvalidVpcID.Malformed`)."""
     import botocore.exceptions
 
     try:
@@ -221,5 +221,5 @@ def _or_none(ask: Callable[[], Any], *missing: str) -> Any:
         if code(error).startswith(missing):
             return None
         raise
-    except botocore.exceptions.ParamValidationError:  # no name could be so short or long
+    except botocore.exceptions.ParamValidationError:  # no name can have this length
         return None

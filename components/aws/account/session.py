@@ -1,4 +1,4 @@
-"""A session with the account: whose keys they are, and what to do when there are none."""
+"""A session with the account: its identity, and what to do about missing credentials."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -19,19 +19,19 @@ _NO_CREDENTIALS = frozenset(
         *("SSOError", "SSOTokenLoadError", "UnauthorizedSSOTokenError", "TokenRetrievalError", "LoginError"),
     }
 )
-"""Of botocore.exceptions, by name: versions have some and others not."""
+"""Names of classes of botocore.exceptions; each version of botocore has only some of them."""
 _WAIT_S = 10
 _ATTEMPTS, _FIRST_ATTEMPTS = 6, 2
 _HOME_REGIONS = {"cn-": "cn-north-1", "us-gov-": "us-gov-west-1"}
 _HOME_REGION = "us-east-1"
-"""A region that every account of its partition has."""
+"""A region that is enabled in every account of the partition."""
 
 
 class Session:
-    """Clients of one region, each made once.
+    """Clients of one region, each created once.
 
     Raises:
-        AccountUnavailable: boto3 is not installed, or a profile that is named is not there.
+        AccountUnavailable: boto3 is not installed, or the named profile does not exist.
     """
 
     def __init__(self, region: str):
@@ -40,7 +40,9 @@ class Session:
             import botocore.config
         except ImportError as missing:
             why = f"the module {missing.name} is missing: AWS's SDK comes with the extra `aws` only"
-            raise AccountUnavailable("AWS can't be asked from here", why=why, remedy="run `make setup EXTRAS=aws`, then the same command again") from missing
+            raise AccountUnavailable(
+                "the AWS account can't be queried", why=why, remedy="run `make setup EXTRAS=aws`, then the same command again"
+            ) from missing
         self.region = region
         self._config = botocore.config.Config(connect_timeout=_WAIT_S, read_timeout=3 * _WAIT_S, user_agent_extra="clusterwright")
         try:
@@ -50,10 +52,10 @@ class Session:
         self._clients: dict[tuple[str, str], Any] = {}
 
     def identity(self) -> account.Identity:
-        """Say whose keys these are.
+        """Return the identity of the credentials.
 
         Raises:
-            AccountUnavailable: there are none, they are no longer valid, or nobody answers.
+            AccountUnavailable: no credentials, invalid credentials, or no answer.
         """
         said = self.call("sts", "get_caller_identity", region=home_region(self.region))
         return account.Identity(str(said["Account"]), str(said["Arn"]))
@@ -62,8 +64,8 @@ class Session:
         """Call one operation.
 
         Raises:
-            AccountUnavailable: the account can't be asked at all.
-            botocore.exceptions.ClientError: this can't be asked.
+            AccountUnavailable: the account can't be queried.
+            botocore.exceptions.ClientError: AWS refused this call.
         """
         try:
             return getattr(self._client(service, region), operation)(**parameters)
@@ -71,7 +73,7 @@ class Session:
             raise translated(error) or error from error
 
     def pages(self, service: str, operation: str, key: str, **parameters: Any) -> Iterator[Any]:
-        """Give all entries of a list.
+        """Return all entries of a list.
 
         Raises:
             AccountUnavailable, botocore.exceptions.ClientError: as `call`.
@@ -87,7 +89,7 @@ class Session:
         if chosen not in self._clients:
             import botocore.config
 
-            # Who can't be reached at all is not worth waiting for; who answers is asked again when there was too much at once.
+            # Do not retry connections to an endpoint that can't be reached; retry calls that AWS throttles.
             attempts = {"mode": "standard", "total_max_attempts": _FIRST_ATTEMPTS if service == "sts" else _ATTEMPTS}
             config = self._config.merge(botocore.config.Config(retries=attempts))
             self._clients[chosen] = self._session.client(service, region_name=chosen[1], config=config)
@@ -99,12 +101,12 @@ def home_region(region: str) -> str:
 
 
 def code(error: "ClientError") -> str:
-    """Give the code that a service refuses with."""
+    """Return the service's error code."""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
 def translated(error: Exception) -> AccountUnavailable | None:
-    """Turn what means that the account can't be asked at all into one page; None: it is about the one question."""
+    """Turn errors that concern the whole account into one page; None: the error concerns this call only."""
     import botocore.exceptions
 
     kind = type(error).__name__
@@ -118,18 +120,18 @@ def translated(error: Exception) -> AccountUnavailable | None:
         return AccountUnavailable(
             "AWS refuses the credentials",
             why=_message(error),
-            remedy="see which keys count here: `aws sts get-caller-identity`, and AWS_PROFILE or AWS_ACCESS_KEY_ID",
+            remedy="check which credentials are in use: `aws sts get-caller-identity`, AWS_PROFILE and AWS_ACCESS_KEY_ID",
         )
     if kind in _NO_CREDENTIALS:
         remedy = "log in (`aws configure sso`, `aws configure`), choose a profile with AWS_PROFILE, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-        return AccountUnavailable("there are no AWS credentials here", why=str(error), remedy=remedy)
+        return AccountUnavailable("no AWS credentials found", why=str(error), remedy=remedy)
     if isinstance(error, (botocore.exceptions.HTTPClientError, botocore.exceptions.ConnectionError)):
         return AccountUnavailable(
-            "AWS does not answer", why=str(error), remedy="see to the network, a proxy (HTTPS_PROXY) or AWS_ENDPOINT_URL, then run the command again"
+            "AWS does not answer", why=str(error), remedy="check the network, the proxy (HTTPS_PROXY) and AWS_ENDPOINT_URL, then run the command again"
         )
     if isinstance(error, botocore.exceptions.BotoCoreError) and not isinstance(error, botocore.exceptions.ParamValidationError):
         return AccountUnavailable(
-            "AWS can't be asked from here", why=str(error), remedy="see to the profile and to what it asks for (`aws sts get-caller-identity` shows the same)"
+            "the AWS account can't be queried", why=str(error), remedy="check the profile and its settings (`aws sts get-caller-identity` shows the same error)"
         )
     return None
 

@@ -26,19 +26,19 @@ from ..target import Foundation, has_balancer
 from ..template import names_group
 from ..user_data import user_data
 
-_STATE = "_state"  # no file system of a blueprint can have this name
+_STATE = "_state"  # not a valid name of a blueprint's file system
 
 
 class SlurmHosts:
     """Implements `contract.SlurmOffering`."""
 
     def provision(self, slurm: Slurm, *, foundation: Foundation, keys: contract.SlurmKeys) -> contract.SlurmSite:
-        """Create login nodes first, since finishing reaches controllers through them; then what compute nodes start from; then the controllers, which start them."""
+        """Create login nodes first, since finishing reaches controllers through them; then launch templates; then the controllers, which start compute nodes."""
         if slurm.control is None:
             raise pulumi.RunError("Slurm on hosts needs controllers, and the blueprint asks for a service")
         shared, node_sets = foundation, slurm.node_sets
         control_key = secret_keys.ssh_key("control-host-key", opts=shared.own_opts)
-        # All compute nodes have one, as they have one MUNGE key: a drift check knows by it that it speaks with a node of this stack.
+        # All compute nodes share one host key, as they share one MUNGE key: with it a drift check verifies that a node belongs to this stack.
         node_key = secret_keys.ssh_key("compute-host-key", opts=shared.own_opts)
         compute = _identity(shared, keys, "compute", host_key=node_key)
         starts = Starts(_started(node_sets, shared), compute_role_arn=compute.role.arn)
@@ -47,7 +47,7 @@ class SlurmHosts:
 
         login = _login_nodes(shared, keys, access)
         templates = {one.hosts.name: _template(one, shared, keys, compute) for one in node_sets}
-        # Controllers start nodes: they come after what ends the nodes, and go before it.
+        # Controllers start nodes: they are created after the resources that terminate nodes, and deleted before them.
         enders = [_ender(name, template, shared) for name, template in templates.items()]
         disks, states = _state(slurm, slurm.control, shared)
         controllers = _controllers(slurm, slurm.control, shared, keys, control, host_key=control_key, disks=disks, states=states, after=enders)
@@ -82,7 +82,7 @@ def _identity(shared: Foundation, keys: contract.SlurmKeys, part: str, *, host_k
 
 
 def _started(node_sets: Iterable[NodeSet], shared: Foundation) -> policies.Nodes:
-    """Give what a controller's rights depend on."""
+    """Return the values that a controller's permissions depend on."""
     known = [*node_sets]
     groups = {one.capacity.id for one in known if one.capacity.id and names_group(one.capacity)}
     machines = {one.hosts.machine.name for one in known}
@@ -109,7 +109,7 @@ def _login_nodes(shared: Foundation, keys: contract.SlurmKeys, identity: Identit
 
 
 def _template(node_set: NodeSet, shared: Foundation, keys: contract.SlurmKeys, identity: Identity) -> NodeTemplate:
-    """Create what a node set's nodes start from."""
+    """Create a node set's launch template."""
     group = node_set.hosts
     mounts = [_read_only(shared.cluster_folder), *shared.mounts]
     scratch = [node_set.scratch_mount] if node_set.scratch_mount else []
@@ -128,7 +128,7 @@ def _template(node_set: NodeSet, shared: Foundation, keys: contract.SlurmKeys, i
 
 
 def _ender(node_set: str, template: NodeTemplate, shared: Foundation) -> OwnResource:
-    """Create what terminates a node set's nodes when it goes."""
+    """Create the resource that terminates a node set's nodes on deletion."""
     inputs = {
         "region": shared.cluster.network.region,
         "stack": shared.stack,
@@ -141,7 +141,7 @@ def _ender(node_set: str, template: NodeTemplate, shared: Foundation) -> OwnReso
 
 
 def _pool(node_set: NodeSet, template: NodeTemplate) -> contract.Hosts:
-    """Describe a node set: no host of it is known to the engine, and another version of the template is another boot."""
+    """Describe a node set: the engine knows none of its hosts, and a new version of the template changes the boot mark."""
     version = template.launch_template.latest_version.apply(lambda number: str(int(number)))
     mark = pulumi.Output.concat(template.launch_template.id, ":", version)
     nobody: list[dict[str, Any]] = []
@@ -150,10 +150,10 @@ def _pool(node_set: NodeSet, template: NodeTemplate) -> contract.Hosts:
 
 
 def _state(slurm: Slurm, group: HostGroup, shared: Foundation) -> tuple[list[Volume], list[contract.Mount]]:
-    """Create what controllers keep: a disk of the only one, or a file system of both; an embedded database is on a disk in any case.
+    """Create the controllers' storage: a disk for one controller, a shared file system for two; an embedded database is always on a disk.
 
     Returns:
-        disks of the first controller, those that it exports among them; file systems of all.
+        disks of the first controller, including those that it exports; file systems of all controllers.
     """
     is_embedded, protect, is_pair = slurm.database.placement == "embedded", slurm.database.protect, group.count > 1
     disks, mounts = [], []
@@ -162,7 +162,7 @@ def _state(slurm: Slurm, group: HostGroup, shared: Foundation) -> tuple[list[Vol
         args = storage.NfsArgs(place, name="state", mount=f"{host_folders.STATE}/slurmctld", protect=protect, keep=False, part="control")
         mounts.append(storage.Nfs(_STATE, args, opts=shared.opts).mount)
     if group.count and (is_embedded or not is_pair):
-        # Two disks of different use have different names: what one holds is not where the other has it, and a protected one is not taken for the other.
+        # Disks of different purposes have different names, so that neither is mistaken for the other.
         name, where = ("accounting", f"{host_folders.STATE}/mysql") if is_pair else ("state", host_folders.STATE)
         disk = VolumeArgs(shared.names, name=name, part="control", zone=shared.place.zone, size_gib=STATE_GIB, mount=where, protect=protect, snapshot=protect)
         disks.append(Volume(name, disk, opts=shared.opts))
@@ -185,7 +185,7 @@ def _controllers(
     user_data_of = []
     for number in range(group.count):
         is_first = number == 0
-        # The first one has the exported file systems as disks of its own.
+        # The exported file systems are disks of the first controller.
         mounted = [mount for mount in shared.mounts if not is_first or mount.target not in exported]
         mounts = [shared.cluster_folder, *mounted, *states, *(disk.mount for disk in disks if is_first)]
         user_data_of.append(_user_data(group, identity, shared, keys, mounts=mounts, exports=exported if is_first else ()))
@@ -221,7 +221,7 @@ def _database(slurm: Slurm, shared: Foundation, keys: contract.SlurmKeys) -> pul
 
 
 def _needs(identity: Identity, shared: Foundation) -> list[pulumi.Resource]:
-    """List what has to be there before a host starts: it fetches its keys in its first seconds."""
+    """List the resources that must exist before a host starts: it fetches its keys in its first seconds."""
     return [*shared.network.ready, *identity.ready]
 
 
@@ -262,5 +262,5 @@ def _user_data(
 
 
 def _read_only(mount: contract.Mount) -> contract.Mount:
-    """Keep other hosts from damaging by accident what only controllers write. It doesn't stop a root: that takes Kerberos, which EFS doesn't have."""
+    """Keep other hosts from damaging by accident what only controllers write. It doesn't stop root: that requires Kerberos, which EFS doesn't support."""
     return dataclasses.replace(mount, options=(*mount.options, "ro"))

@@ -93,7 +93,7 @@ def _ask_until(launch: Launch, node_set: NodeSet, slurm: Slurm, refusal: Refusal
 
 def _queued(node_set: NodeSet, answer: Answer, until: float | None) -> str:
     detail = f" ({answer.detail})" if answer.detail else ""
-    when = f", until {holds.clock(until)} at most" if until is not None else ", and nodes can't boot in time any more"
+    when = f", until {holds.clock(until)} at most" if until is not None else ", too late for nodes to boot in time"
     return f"{OURS}{node_set.name} waits for {node_set.machine}: {Refusal.QUEUED.value}{detail}{when}"
 
 

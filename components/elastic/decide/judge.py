@@ -124,9 +124,9 @@ def _off(case: Case) -> Verdict:
     if case.full and not case.node_set.always_runs(node.name):
         return Verdict(Act.HOLD, case.full) if not node.is_ours else LEAVE
     if node.is_down or node.is_drained:
-        return Verdict(Act.RELEASE, "switched off and fit for use")
+        return Verdict(Act.RELEASE, "powered down and usable again")
     if case.is_trial:
-        return Verdict(Act.START, "to see whether nodes of its set boot now")
+        return Verdict(Act.START, "to test whether nodes of its set boot now")
     if case.node_set.always_runs(node.name):
         return Verdict(Act.START, f"{case.node_set.minimum} of {case.node_set.count} always run")
     return LEAVE
@@ -144,8 +144,8 @@ def _starting(case: Case) -> Verdict:
         return Verdict(Act.ASK, "Slurm's request for it was lost") if case.is_missing_for(REQUEST_WITHIN_S) else WAIT
     if launch and launch.launched_at is None and instance is None:
         if launch.ask_until is None or case.now < launch.ask_until:
-            return Verdict(Act.REPEAT, "the cloud's answer was not seen")
-        return Verdict(Act.FAIL, "the cloud gave nothing for it in time")
+            return Verdict(Act.REPEAT, "the cloud's answer was lost")
+        return Verdict(Act.FAIL, "the cloud provided no instance in time")
     since = launch.launched_at if launch and launch.launched_at else instance.launched_at if instance else case.now
     if instance is None:
         if case.has_ended:
@@ -168,7 +168,7 @@ def _why_down(node: Node) -> str:
 def _unfit(case: Case) -> Verdict | None:
     """Fail the boot of a node that came up and is not what it should be, as Slurm says."""
     if case.launch and case.node.is_unfit and case.node.is_slurms:
-        return Verdict(Act.FAILED_BOOT, f"it is not what it should be: {case.node.reason}")
+        return Verdict(Act.FAILED_BOOT, f"it is unfit for jobs: {case.node.reason}")
     return None
 
 
@@ -193,5 +193,5 @@ def _up(case: Case) -> Verdict:
     if instance and instance.has_notice:
         return Verdict(Act.DRAIN, "the cloud takes its instance back")
     if instance and instance.is_outdated and not node.has_jobs and case.may_be_replaced:
-        return Verdict(Act.STOP, "it was started from what its node set no longer is")
+        return Verdict(Act.STOP, "it was started from an earlier template of its node set")
     return Verdict(Act.UP) if case.launch and node.is_answering else LEAVE

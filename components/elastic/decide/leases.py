@@ -38,7 +38,7 @@ def reservations(table: Table, slurm: Slurm, cloud: Cloud, now: float) -> Iterat
             wanted[name] = dataclasses.replace(meant, is_there=True)
         else:
             # One that has begun can't be moved, and protects nothing more: the lease is longer than it was, or gone.
-            yield Unreserve(name, "its lease changed or is over")
+            yield Unreserve(name, "its lease changed or ended")
     yield from wanted.values()
 
 
@@ -56,9 +56,9 @@ def held(memory: Memory, table: Table, cloud: Cloud, now: float) -> Memory:
         if node_set is None or holds.active(memory, node_set, now):
             continue
         if now < lease.begins:
-            memory = holds.waiting(memory, node_set, f"its capacity {node_set.capacity_id} begins then", until=lease.begins, now=now)
+            memory = holds.waiting(memory, node_set, f"its capacity {node_set.capacity_id} starts then", until=lease.begins, now=now)
         elif now >= lease.ends - TAKE_DOWN_S:
-            memory = holds.waiting(memory, node_set, f"its capacity {node_set.capacity_id} is over", until=now + holds.LONGEST_HOLD_S, now=now)
+            memory = holds.waiting(memory, node_set, f"its capacity {node_set.capacity_id} has ended", until=now + holds.LONGEST_HOLD_S, now=now)
     return memory
 
 

@@ -37,10 +37,10 @@ def resume(request: Request, *, table: Table, slurm: Slurm, cloud: Cloud, memory
     steps: list[Step] = []
     unknown = tuple(node for group in request.groups for node in group.nodes if node not in owners)
     if unknown:
-        steps += [SetDown(unknown, f"{OURS}not in the fleet table; `clusterwright up` writes Slurm's configuration and the table anew")]
+        steps += [SetDown(unknown, f"{OURS}not in the fleet table; `clusterwright up` updates Slurm's configuration and the table")]
     stale = _stale(cloud, memory, {node for group in known for node in group.nodes})
     if stale:
-        steps += [Terminate(stale, "left from an earlier life of a node that is wanted again")]
+        steps += [Terminate(stale, "left from an earlier life of a node that Slurm wants again")]
         memory = dataclasses.replace(memory, terminated={**memory.terminated, **dict.fromkeys(stale, now)})
     memory = memory.without(_outlived(cloud, memory, now))
     asked: list[Launch] = []

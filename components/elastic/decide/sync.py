@@ -192,7 +192,7 @@ def _repeats(judged: tuple[Judged, ...], over: Collection[str]) -> Iterator[Step
         one.case.launch.token: one.case.launch for one in judged if one.verdict.act is Act.REPEAT and one.case.launch and one.case.node_set.pool not in over
     }
     for launch in again.values():
-        yield Ask(launch, "the cloud's answer was not seen" if launch.ask_until is None else "the cloud gave nothing yet")
+        yield Ask(launch, "the cloud's answer was lost" if launch.ask_until is None else "the cloud has provided nothing yet")
 
 
 def _counted(judged: tuple[Judged, ...], memory: Memory, now: float) -> tuple[Memory, tuple[str, ...]]:

@@ -45,11 +45,11 @@ class Local:
                 connection.connect(self._socket)
                 connection.sendall(json.dumps(question).encode() + b"\n")
                 with connection.makefile("rb") as file:
-                    answer: dict[str, Any] = json.loads(file.readline(LONGEST_ANSWER) or b'{"error": "it hung up without an answer"}')
+                    answer: dict[str, Any] = json.loads(file.readline(LONGEST_ANSWER) or b'{"error": "the service closed the connection without an answer"}')
         except (OSError, ValueError) as error:
-            raise Unreachable(f"the service that has this stack's hosts does not answer at {self._socket}: {error}; `clusterwright up` starts it") from error
+            raise Unreachable(f"the service of this stack's hosts does not answer at {self._socket}: {error}; `clusterwright up` starts it") from error
         if "error" in answer:
-            raise Unreachable(f"the service that has this stack's hosts refused: {answer['error']}")
+            raise Unreachable(f"the service of this stack's hosts refused: {answer['error']}")
         return answer
 
 

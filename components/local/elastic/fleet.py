@@ -75,7 +75,7 @@ def launch(names: StackNames, node_set: str, nodes: Sequence[str], *, token: str
     allowed = {described.pool.hostname(number) for number in range(described.pool.count)}
     foreign = sorted(set(nodes) - allowed)
     if foreign:
-        raise Refused(f"{', '.join(foreign[:5])}: not of elastic pool {node_set}, which has {len(allowed)} hosts")
+        raise Refused(f"{', '.join(foreign[:5])}: not in elastic pool {node_set}, which has {len(allowed)} hosts")
     present = {host.names.hostname: host for host in _present(names)}
     made = [name for name in nodes if name in present and present[name].launch.get("token") == token and hosts.is_running(present[name].names)]
     new = [name for name in nodes if name not in made]

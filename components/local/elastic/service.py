@@ -89,11 +89,11 @@ def _do(names: StackNames, question: Mapping[str, Any]) -> dict[str, Any]:
             case "console":
                 return {"text": fleet.console(names, str(question.get("instance")))}
             case other:
-                raise fleet.Refused(f"{other!r} is nothing that this service does")
+                raise fleet.Refused(f"this service knows no request {other!r}")
 
 
 def _texts(question: Mapping[str, Any], name: str) -> list[str]:
     values = question.get(name)
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise fleet.Refused(f"{name} is not a list of texts")
+        raise fleet.Refused(f"{name} is not a list of strings")
     return values

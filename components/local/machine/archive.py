@@ -77,7 +77,7 @@ def fetch_keyring(archives: Archives, package: KeyPackage, folder: Path) -> Path
     """
     if "Debian" not in archives:
         raise command.CommandFailed(
-            f"{package.keyring} is missing, and no Debian archive is among this machine's sources of packages: install what brings that file"
+            f"{package.keyring} is missing, and this machine's package sources have no Debian archive: install the package that contains the file"
         )
     fetched, address = folder / "keys.deb", f"{archives['Debian'][0].rstrip('/')}/{package.pool}"
     command.run(APT_HELPER, "-qq", "download-file", address, str(fetched), f"SHA256:{package.sha256}", within_s=FETCH_WITHIN_S)

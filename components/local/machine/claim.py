@@ -51,7 +51,7 @@ def read(names: StackNames) -> Claim | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, TypeError) as error:
-        raise Foreign(f"{names.owner_file} says whose stack {names.stack} is, and can't be read: {error}. Remove it only if the stack is yours") from error
+        raise Foreign(f"{names.owner_file} names the owner of stack {names.stack}, and can't be read: {error}. Delete it only if the stack is yours") from error
 
 
 def make(names: StackNames, *, owner: str, cidr: str, token: str = "") -> str:
@@ -85,14 +85,14 @@ def require(names: StackNames, token: str, *, deleting: bool = False) -> None:
     """Raise Foreign unless the stack is the token's. What nobody claims may be deleted."""
     claim = read(names)
     if claim is None and not deleting:
-        raise Foreign(f"{names.owner_file} is gone, which said whose stack {names.stack} is; `make up` (or `pulumi up --refresh`) writes it anew")
+        raise Foreign(f"{names.owner_file} is missing, which names the owner of stack {names.stack}; `make up` (or `pulumi up --refresh`) writes it again")
     if claim is not None and claim.token != token:
         raise Foreign(foreign_page(names, claim))
 
 
 def foreign_page(names: StackNames, claim: Claim) -> str:
     return (
-        f"a stack named {names.stack} of another checkout or state, {claim.owner}, has its hosts on this machine; nothing was touched. "
+        f"a stack named {names.stack} of another checkout or state, {claim.owner}, has its hosts on this machine; nothing was changed. "
         f"Destroy it there (`make down`), or choose another stack name here (`make up STACK=other`)."
     )
 

@@ -32,7 +32,7 @@ def run(*argv: str, stdin: str = "", within_s: float = 60) -> str:
     except subprocess.TimeoutExpired as error:
         raise CommandFailed(f"`{_shown(argv)}` did not end within {within_s:.0f} s") from error
     if done.returncode:
-        said = (done.stderr or done.stdout).strip() or "and said nothing"
+        said = (done.stderr or done.stdout).strip() or "no output"
         raise CommandFailed(f"`{_shown(argv)}` ended with status {done.returncode}: {said}")
     return done.stdout
 
@@ -69,7 +69,7 @@ def run_long(*argv: str, check: Callable[[], None], held: Sequence[int]) -> str:
         for descriptor in (alive, ours, said, *locks):
             os.close(descriptor)
     if process.returncode:
-        raise CommandFailed(f"`{_shown(argv)}` ended with status {process.returncode}: {output.strip()[-SAID_LIMIT:] or 'and said nothing'}")
+        raise CommandFailed(f"`{_shown(argv)}` ended with status {process.returncode}: {output.strip()[-SAID_LIMIT:] or 'no output'}")
     return output
 
 

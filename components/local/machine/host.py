@@ -198,7 +198,7 @@ def _plug_in(host: HostNames, boot: Boot) -> None:
     interface = host.interface(boot.address)
     if not Path(f"/sys/class/net/{boot.bridge}").exists():
         raise command.CommandFailed(
-            f"the stack's network is gone (bridge {boot.bridge}), as after a reboot: `make up` or `pulumi up --refresh` looks and makes it anew"
+            f"the stack's network is missing (bridge {boot.bridge}), as after a reboot: `make up` or `pulumi up --refresh` creates it again"
         )
     if not Path(f"/run/netns/{host.namespace}").exists():
         command.run("ip", "netns", "add", host.namespace)

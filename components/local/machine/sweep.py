@@ -29,7 +29,7 @@ def sweep(names: StackNames, *, wait_until: Callable[..., None], say: Callable[[
     """
     hosts = [names.host(hostname) for hostname in sorted(_hostnames(names))]
     if hosts:
-        say(f"removing {len(hosts)} hosts that nothing else removed: {', '.join(host.hostname for host in hosts[:8])}")
+        say(f"removing {len(hosts)} hosts without a record: {', '.join(host.hostname for host in hosts[:8])}")
     for host in hosts:
         kill(host)
     cgroup.kill(cgroup.of_stack(names))

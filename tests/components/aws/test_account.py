@@ -265,7 +265,7 @@ class TestNoAnswer:
     def test_none(self, cloud: SimulatedCloud, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
         for name in CREDENTIALS:
             monkeypatch.delenv(name)
-        assert self.page(capsys, words) == "error: there are no AWS credentials here"
+        assert self.page(capsys, words) == "error: no AWS credentials found"
 
     def test_others(self, cloud: SimulatedCloud, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIASOMEBODYELSE0000")
@@ -273,7 +273,7 @@ class TestNoAnswer:
 
     def test_no_such_profile(self, cloud: SimulatedCloud, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
         monkeypatch.setenv("AWS_PROFILE", "nobody")
-        assert self.page(capsys, words) == "error: there are no AWS credentials here"
+        assert self.page(capsys, words) == "error: no AWS credentials found"
 
     def test_nobody_answers(self, cloud: SimulatedCloud, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
@@ -282,7 +282,7 @@ class TestNoAnswer:
 
     def test_no_sdk(self, cloud: SimulatedCloud, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
         monkeypatch.setitem(sys.modules, "boto3", None)
-        assert self.page(capsys, words) == "error: AWS can't be asked from here"
+        assert self.page(capsys, words) == "error: the AWS account can't be queried"
 
 
 def test_up_says_whose_account_it_will_change_or_gives_the_page(cloud: SimulatedCloud) -> None:

@@ -70,7 +70,7 @@ def test_a_destroy_that_was_cut_off_while_nodes_ended_is_taken_up(stack: Standin
     stack.start_node()
     cloud.fault("ec2.TerminateInstances", code="UnauthorizedOperation", message="You are not authorized.", times=None)
     said = stack.fails(*DESTROY)
-    assert "the nodes of train can't be ended" in said
+    assert "the nodes of train can't be terminated" in said
     assert "You are not authorized" in said
     assert stack.recorded("control-0") is None, "nobody starts them again"
     assert stack.recorded("hosts-security-group") is not None

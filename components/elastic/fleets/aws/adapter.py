@@ -59,7 +59,7 @@ class Aws:
         try:
             instances = self._inventory.instances()
         except FAILURES as error:
-            raise Unreachable(f"EC2 can't be asked what runs: {error}") from error
+            raise Unreachable(f"EC2 did not list the instances: {error}") from error
         if is_brief:
             return Cloud(instances, None)
         # What is beside the instances may fail for itself: nothing that is to end waits for it.
@@ -69,11 +69,11 @@ class Aws:
         try:
             noticed = self._inventory.noticed() if any(node_set.capacity_kind == "spot" for node_set in self._table.node_sets) else set()
         except FAILURES as error:
-            unknown.append(f"EC2 can't be asked which spot instances it takes back: {error}")
+            unknown.append(f"EC2 did not list the spot instances that it takes back: {error}")
         try:
             leases = dict(self._inventory.leases())
         except FAILURES as error:
-            unknown.append(f"EC2 can't be asked when capacity begins and ends, so reservations stay as they are: {error}")
+            unknown.append(f"EC2 did not say when capacity starts and ends, so reservations stay as they are: {error}")
         return Cloud(tuple(dataclasses.replace(one, has_notice=one.id in noticed) for one in instances), leases, tuple(unknown))
 
     def launch(self, launch: Launch) -> Answer:
@@ -99,7 +99,7 @@ class Aws:
         try:
             return str(self._ec2.get_console_output(InstanceId=instance).get("Output", ""))
         except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
-            return f"EC2 does not give it: {error}"
+            return f"EC2 did not return it: {error}"
 
     def _launch(self, launch: Launch, node_set: NodeSet) -> Answer:
         try:

@@ -38,9 +38,9 @@ LATER_CODES = frozenset(
     }
 )
 """Amazon EC2 API Reference, "Error codes". An instance that was just started may not be found yet ("Eventual consistency")."""
-EXPLAINED = {"Client.InternalError": "EC2 may not use the key of its disks for who started it"}
+EXPLAINED = {"Client.InternalError": "EC2 may not use the KMS key of its disks on behalf of the caller that started it"}
 """Word in what EC2 says of an instance's end → what it means (EC2 User Guide, "Troubleshoot instance launch issues", "Instance terminates immediately")."""
-UNSAID = "EC2 does not say why"
+UNSAID = "EC2 gives no reason"
 
 
 def code(error: botocore.exceptions.ClientError) -> str:

@@ -113,7 +113,7 @@ class Shelf:
             try:
                 replace(self._file, json.dumps({"form": FORM, "of": self._of, "instances": instances}), is_durable=False)
             except OSError as error:
-                log.warning("%s can't be written, so instances are read anew each time: %s", self._file, error)
+                log.warning("%s can't be written, so every run reads all instances again: %s", self._file, error)
 
     def _stored(self) -> dict[str, Known]:
         if self._file is None:
