@@ -1,4 +1,4 @@
-"""Carry out decisions through two ports: Slurm and the fleet. Each step may be carried out again; one that fails leaves the others alone."""
+"""Carry out decisions through two ports: Slurm and the fleet. Each step is repeatable; a failed step does not affect the others."""
 
 import dataclasses
 import logging
@@ -17,7 +17,7 @@ from .model import OURS, Cloud, Slurm
 from .table import Table
 
 AT_A_TIME = 8
-"""Launches under way at once; a cloud's API takes few calls a second, and more only wait for it."""
+"""Launches at a time; a cloud's API allows few calls a second."""
 AT_MOST_SAID = 50
 
 log = logging.getLogger("clusterwright-elastic")
@@ -36,41 +36,41 @@ class SlurmPort(Protocol):
 
 
 class Fleet(Protocol):
-    """What has the instances of this stack, and no others."""
+    """The instances of this stack, and no others."""
 
     def view(self, *, is_brief: bool = False) -> Cloud:
-        """Give all instances of the stack, with what the cloud announces of them, and the leases of its capacity.
+        """Return all instances of the stack, with the cloud's notices for them, and the leases of its capacity.
 
         Args:
-            is_brief: the instances are enough.
+            is_brief: return the instances only.
         Raises:
-            Unreachable: it is not known what runs. An unknown cloud is never taken for an empty one.
+            Unreachable: the instances are unknown. An unknown cloud is never treated as an empty one.
         """
 
     def launch(self, launch: Launch) -> Answer:
-        """Start instances for the nodes of a launch; the same launch asked for again gives the same instances."""
+        """Start instances for the nodes of a launch; repeating the launch returns the same instances."""
 
     def terminate(self, instances: Sequence[str]) -> None:
-        """End instances; those that are gone are fine.
+        """Terminate instances; missing instances are no error.
 
         Raises:
-            Unended: some could not be ended. All others are.
-            Unreachable: it is not known which are ended.
+            Unended: some could not be terminated; all others are.
+            Unreachable: it is unknown which are terminated.
         """
 
     def console(self, instance: str) -> str:
-        """Give the end of an instance's console, empty when there is none."""
+        """Return the last part of an instance's console; empty: none."""
 
 
 class Unreachable(Exception):
-    """The fleet's service could not be asked or did not do what it was asked; the text says why."""
+    """The fleet's service did not answer or refused; the text says why."""
 
 
 class Unended(Unreachable):
-    """Some of several instances could not be ended.
+    """Some instances could not be terminated.
 
     Args:
-        why: instance → what the fleet's service said.
+        why: instance → the reason from the fleet's service.
     """
 
     def __init__(self, why: Mapping[str, str]):
@@ -92,7 +92,7 @@ class Actor:
     def __init__(self, table: Table, *, slurm: SlurmPort, fleet: Fleet, store: Store, clock: Callable[[], float] = time.time, at_a_time: int = AT_A_TIME):
         self._table, self._slurm, self._fleet, self._store, self._clock, self._at_a_time = table, slurm, fleet, store, clock, at_a_time
         self.complaints: list[str] = []
-        """What could not be done; the next `sync` sees it again."""
+        """Failed steps; the next `sync` repeats them."""
 
     def resume(self, request: decide.Request) -> None:
         slurm, cloud = self._slurm.view(), self._fleet.view()
@@ -106,7 +106,7 @@ class Actor:
         self._carry_out(decide.suspend(nodes, table=self._table, slurm=slurm, cloud=cloud, memory=memory, now=self._clock(), spares_kept=spares))
 
     def sync(self) -> None:
-        # The cloud first: what Slurm starts in between then looks young, never lost.
+        # Query the cloud first: a node that Slurm starts in between then looks young, never lost.
         cloud, slurm = self._fleet.view(), self._slurm.view()
         self._complain(cloud.unknown)
         self._carry_out(decide.sync(table=self._table, slurm=slurm, cloud=cloud, memory=self._store.read(), now=self._clock()))
@@ -121,7 +121,7 @@ class Actor:
             self._launch(asks)
 
     def _remember(self, memory: Memory) -> bool:
-        """Write what is to be remembered, and say whether it was done. What can't be remembered must not begin; what is to end ends, as the next look would decide the same."""
+        """Write the memory, and return whether it was written. Without it, nothing is started; terminations go ahead, as the next `sync` would decide the same."""
         try:
             self._store.write(memory)
         except OSError as error:
@@ -155,7 +155,7 @@ class Actor:
             log.warning("%s of %s: %s: %s", hostlist.compress(launch.nodes), launch.node_set, answer.refusal.value, answer.detail)
         if made:
             log.info("launched %s", made)
-        # Only a refusal asks what the scheduler could choose next.
+        # Only a refusal needs the node sets that the scheduler could choose next.
         slurm = self._slurm.view() if len(answer.instances) < len(launch.nodes) else Slurm({})
         decision = decide.launched(launch, answer, table=self._table, slurm=slurm, memory=self._store.read(), now=self._clock())
         self._remember(decision.memory)
@@ -166,7 +166,7 @@ class Actor:
         log.info("%s", told(step))
         try:
             self._complain(self._do(step))
-        except Exception as error:  # one step's trouble must not keep the others from nodes that wait for them
+        except Exception as error:  # one failed step must not block the others
             self._complain([f"{type(error).__name__}: {error}"])
 
     def _complain(self, complaints: Sequence[str]) -> None:
@@ -191,9 +191,9 @@ class Actor:
             case kinds.Requeue(jobs):
                 return self._slurm.requeue(jobs)
             case kinds.StartNow(jobs):
-                self._slurm.start_now(jobs)  # a job that could not be requeued is gone, and that is all right
+                self._slurm.start_now(jobs)  # a job that could not be requeued has ended: nothing to start
             case kinds.Explain(jobs, reason):
-                self._slurm.explain(jobs, reason)  # a job that is gone needs no reason
+                self._slurm.explain(jobs, reason)  # a job that has ended needs no reason
             case kinds.Terminate(instances):
                 self._terminate(instances)
             case kinds.Keep(instance, node):
@@ -211,7 +211,7 @@ class Actor:
         try:
             self._fleet.terminate(instances)
         except Unreachable as error:
-            # They live on: what is remembered as told to end would be left alone for a while.
+            # They still run: forget their termination, or the program would leave them alone for a while.
             living = error.instances if isinstance(error, Unended) else frozenset(instances)
             memory = self._store.read()
             self._remember(dataclasses.replace(memory, terminated={one: at for one, at in memory.terminated.items() if one not in living}))
@@ -219,7 +219,7 @@ class Actor:
 
 
 def told(step: kinds.Step) -> str:
-    """Write a step as a line of the log."""
+    """Return a step as a line of the log."""
     match step:
         case kinds.SetDown(nodes, reason) | kinds.Drain(nodes, reason):
             return f"{'down' if isinstance(step, kinds.SetDown) else 'drain'} {hostlist.compress(nodes)}: {reason.removeprefix(OURS)}"
@@ -248,13 +248,13 @@ def told(step: kinds.Step) -> str:
 
 
 def _listed(words: Iterable[str]) -> str:
-    """List words; of hundreds, only some: a line of the log has a limit."""
+    """List words; of hundreds, only the first: a line of the log has a limit."""
     several = list(words)
     more = len(several) - AT_MOST_SAID
     return ", ".join(several[:AT_MOST_SAID]) + (f" and {more} more" if more > 0 else "")
 
 
 def plan(table: Table, *, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> Mapping[str, object]:
-    """Say what the next `sync` would do, for `status`."""
+    """Describe the next `sync`, for `status`."""
     decision = decide.sync(table=table, slurm=slurm, cloud=cloud, memory=memory, now=now)
     return {"steps": [told(step) for step in decision.steps]}

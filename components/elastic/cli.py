@@ -1,4 +1,4 @@
-"""The command line: what slurmctld calls (`resume`, `suspend`), what a timer calls (`sync`), and what a person asks (`status`, `release`)."""
+"""The command line: slurmctld calls `resume` and `suspend`, a timer calls `sync`, operators call `status` and `release`."""
 
 import argparse
 import json
@@ -26,18 +26,18 @@ RESUME_VARIABLE = "SLURM_RESUME_FILE"
 SYSLOG = Path("/dev/log")
 STANDARD_ERROR = 2
 LOCK_WITHIN_S = 600
-"""A launch of hundreds of nodes takes minutes; Slurm ends its programs itself after ResumeTimeout."""
+"""A launch of hundreds of nodes takes minutes; Slurm kills its programs after ResumeTimeout."""
 SYNC_LOCK_WITHIN_S = 20
-"""The next one comes soon."""
+"""Short, since the next `sync` follows soon."""
 
 log = logging.getLogger("clusterwright-elastic")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and give its exit status: 0 fine, 1 failed, 2 usage."""
+    """Run one command and return its exit status: 0 success, 1 failure, 2 usage."""
     options = _parser().parse_args(argv)
     _log_to_journal()
-    # What slurmctld wrote for this call is gone when slurmctld is.
+    # slurmctld's file for this call disappears when slurmctld ends.
     request = _request(options.nodes) if options.command == "resume" else None
     try:
         return _run(options, request)
@@ -98,7 +98,7 @@ def _read_table() -> dict[str, object]:
 
 
 def _request(nodes: str) -> decide.Request:
-    """Read which nodes Slurm wants for which job; without a file, each node stands for itself."""
+    """Read which nodes Slurm resumes for which job; without a file, each node is a request of its own."""
     groups: list[decide.Wanted] = []
     path, wanted = os.environ.get(RESUME_VARIABLE), hostlist.expand(nodes)
     if path:
@@ -134,14 +134,14 @@ def _release(table: fleet_table.Table, store: Store, name: str) -> int:
 
 
 def _names(table: fleet_table.Table) -> int:
-    """Write the table of hosts and print its path if it is another one now."""
+    """Write the table of hosts, and print its path if it changed."""
     if table.names and names.keep(table, fleet(table)):
         print(table.names)
     return 0
 
 
 def _log_to_journal() -> None:
-    """Write to standard error where somebody reads it, a person or the journal; slurmctld reads none of its programs' output."""
+    """Log to standard error when a terminal or the journal reads it, else to syslog; slurmctld discards its programs' output."""
     handler: logging.Handler = logging.StreamHandler(sys.stderr)
     is_read = sys.stderr is not None and (sys.stderr.isatty() or _is_journal(STANDARD_ERROR))
     if not is_read and SYSLOG.exists():
@@ -153,6 +153,6 @@ def _log_to_journal() -> None:
 
 
 def _is_journal(descriptor: int) -> bool:
-    """Say whether it is the journal's (systemd.exec(5), JOURNAL_STREAM); the variable alone says nothing, as programs inherit it and not the stream."""
+    """Return whether the stream is the journal's (systemd.exec(5), JOURNAL_STREAM); the variable alone proves nothing, since programs inherit it without the stream."""
     about = os.fstat(descriptor)
     return os.environ.get("JOURNAL_STREAM") == f"{about.st_dev}:{about.st_ino}"

@@ -344,7 +344,7 @@ def test_a_request_that_is_queued_too_long_is_given_up_without_a_hold(is_whole: 
     down, off, start = late.steps
     assert isinstance(down, steps.SetDown)
     assert down.nodes == ("train-0", "train-1")
-    assert "can't boot in time any more" in down.reason
+    assert "too late for nodes to boot in time" in down.reason
     assert isinstance(off, steps.PowerDown)
     assert start == steps.StartNow((7,)), "the job asks anew"
 

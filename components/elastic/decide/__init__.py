@@ -1,4 +1,4 @@
-"""What to do, from what should be and what is: pure functions, which give steps and what is to be remembered."""
+"""Decisions: pure functions that compare the desired and the actual state, and return steps and the new memory."""
 
 from .answers import launched
 from .resume import Request, Wanted, resume

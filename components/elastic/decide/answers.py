@@ -1,7 +1,7 @@
-"""What follows from the cloud's answer to a launch.
+"""Decide the steps after the cloud's answer to a launch.
 
-The nodes of a job come all or not at all. A refusal holds the node set for a while and gives the job back to the scheduler, which then chooses the next set. A job that can't be requeued would end with the
-refusal: its nodes are asked for again as long as they could still boot in time.
+A job gets all of its nodes or none. A refusal holds the node set for a while and requeues the job, so that the scheduler chooses the next set. A job that can't be requeued would end with the
+refusal: the program repeats its request as long as the nodes could still boot in time.
 """
 
 import dataclasses
@@ -16,24 +16,24 @@ from .resume import given_up, hashed, is_kept, patience
 from .steps import Decision, Explain, SetAddress, SetDown, Step, Terminate, decision
 
 RETRY_FOR_S = 300.0
-"""How long a launch that the cloud could not answer is asked for again, counted from its own first call: of hundreds of launches the last ones wait long for their turn."""
+"""How long the program repeats a launch that the cloud could not answer, counted from the launch's own first call: the last of hundreds of launches start late."""
 
 
 class Refusal(Enum):
-    """Why the cloud gave nothing."""
+    """Why the cloud provided no instance."""
 
     CAPACITY = "no capacity"
     LIMIT = "the account's limit is reached"
     ERROR = "the cloud refused"
     LATER = "the cloud could not answer"
-    """Worth asking again, with the same token."""
+    """Repeat the request with the same token."""
     QUEUED = "the request waits in the cloud's queue"
-    """The cloud accepted the request and answers it later, as Google's flex-start does. Asked again with the same token, it reports the state of the request. This is no shortage: the node set is not held."""
+    """The cloud accepted the request and answers it later, as Google's flex-start does. A repeated request with the same token returns its state. This is no shortage: the node set is not held."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a launch."""
+    """The cloud's answer to a launch."""
 
     instances: tuple[Instance, ...]
     refusal: Refusal | None = None
@@ -41,7 +41,7 @@ class Answer:
 
 
 def launched(launch: Launch, answer: Answer, *, table: Table, slurm: Slurm, memory: Memory, now: float) -> Decision:
-    """Decide what follows from the cloud's answer to a launch."""
+    """Decide the steps after the cloud's answer to a launch."""
     node_set = table.by_name(launch.node_set)
     made = {instance.node: instance for instance in answer.instances if instance.node in launch.nodes}
     missing = tuple(node for node in launch.nodes if node not in made)
@@ -57,7 +57,7 @@ def launched(launch: Launch, answer: Answer, *, table: Table, slurm: Slurm, memo
     if refusal in (Refusal.LATER, Refusal.QUEUED) and now < ask_until:
         is_news = refusal is Refusal.QUEUED and launch.ask_until != ask_until and bool(launch.jobs)
         explained = [Explain(launch.jobs, _queued(node_set, answer, ask_until))] if is_news else []
-        return decision(explained, memory.with_launch(dataclasses.replace(launch, ask_until=ask_until)))  # it stays remembered as not answered
+        return decision(explained, memory.with_launch(dataclasses.replace(launch, ask_until=ask_until)))  # it stays in the memory, unanswered
     if refusal is Refusal.QUEUED:
         return _out_of_time(launch, made, _queued(node_set, answer, None), slurm=slurm, memory=memory, now=now)
     why = f"{refusal.value} ({answer.detail})" if answer.detail else refusal.value
@@ -68,7 +68,7 @@ def launched(launch: Launch, answer: Answer, *, table: Table, slurm: Slurm, memo
     free = _free(node_set, slurm, memory)
     held = [SetDown(free, reason)] if free else []
     if waiting:
-        # The cloud's answer to a token stays what it was: what is asked anew has a new one.
+        # The cloud's answer to a token never changes: a new request needs a new token.
         again = hashed(launch.token, f"{now:.3f}")
         jobs = slurm.jobs_on(frozenset(waiting))
         anew = dataclasses.replace(launch, token=again, nodes=waiting, jobs=jobs, ask_until=ask_until, instances={})
@@ -82,7 +82,7 @@ def launched(launch: Launch, answer: Answer, *, table: Table, slurm: Slurm, memo
 
 
 def _ask_until(launch: Launch, node_set: NodeSet, slurm: Slurm, refusal: Refusal, now: float) -> float:
-    """Say until when a launch is asked for again, of which this may be the first answer."""
+    """Return until when the program repeats a launch; this may be its first answer."""
     if refusal is Refusal.QUEUED:
         return max(launch.ask_until or 0.0, patience(launch, node_set))
     if launch.ask_until is not None:
@@ -98,7 +98,7 @@ def _queued(node_set: NodeSet, answer: Answer, until: float | None) -> str:
 
 
 def _out_of_time(launch: Launch, made: Mapping[str, Instance], reason: str, *, slurm: Slurm, memory: Memory, now: float) -> Decision:
-    """Give up a request that is still queued; the job asks anew when Slurm starts it again. Instances that come too late are wanted by no node."""
+    """Give up a request that is still queued; the job requests nodes again when Slurm restarts it. No node needs instances that arrive too late."""
     if launch.is_whole:
         return _undone(launch, made, reason, slurm=slurm, memory=memory, now=now)
     missing = tuple(node for node in launch.nodes if node not in made)
@@ -107,7 +107,7 @@ def _out_of_time(launch: Launch, made: Mapping[str, Instance], reason: str, *, s
 
 
 def _kept(launch: Launch, made: Mapping[str, Instance], memory: Memory, now: float) -> tuple[Memory, list[Step]]:
-    """Remember those nodes of a launch that have an instance, and tell Slurm where they are."""
+    """Remember the nodes of a launch that have an instance, and give Slurm their addresses."""
     if not made:
         return memory, []
     done = dataclasses.replace(launch, nodes=tuple(made), launched_at=now, instances={node: instance.id for node, instance in made.items()})
@@ -116,7 +116,7 @@ def _kept(launch: Launch, made: Mapping[str, Instance], memory: Memory, now: flo
 
 
 def _waiting(launch: Launch, made: Mapping[str, Instance], missing: tuple[str, ...], slurm: Slurm) -> tuple[str, ...]:
-    """Of the nodes that were refused, those with a job that would end; a job that has some of its nodes already gives them back rather than pay for them idle."""
+    """Return the refused nodes whose job would end; a job with some of its nodes returns them rather than pay for them idle."""
     bound = slurm.bound
     if launch.is_whole:
         return () if made or bound.isdisjoint(missing) else missing
@@ -124,14 +124,14 @@ def _waiting(launch: Launch, made: Mapping[str, Instance], missing: tuple[str, .
 
 
 def _unwanted(made: Mapping[str, Instance], memory: Memory, now: float) -> Decision:
-    """The launch was taken back while the cloud was at it."""
+    """The launch was cancelled during the cloud's call."""
     instances = tuple(instance.id for instance in made.values())
     memory = dataclasses.replace(memory, terminated={**memory.terminated, **dict.fromkeys(instances, now)})
     return decision([Terminate(instances, "the rest of the job can't start")] if instances else [], memory)
 
 
 def _free(node_set: NodeSet, slurm: Slurm, memory: Memory) -> tuple[str, ...]:
-    """Nodes of the set that the scheduler could choose next."""
+    """Return the nodes of the set that the scheduler could choose next."""
     found = []
     for name in node_set.nodes:
         node = slurm.nodes.get(name)
@@ -141,12 +141,12 @@ def _free(node_set: NodeSet, slurm: Slurm, memory: Memory) -> tuple[str, ...]:
 
 
 def _undone(launch: Launch, made: Mapping[str, Instance], reason: str, *, slurm: Slurm, memory: Memory, now: float) -> Decision:
-    """Take back a launch, and all that was to stand with it, but for nodes that a person has."""
+    """Cancel a launch and all launches of its group, except nodes that an operator has taken."""
     others = [one for one in memory.launches if one.group == launch.group and one.token != launch.token]
     nodes = (*launch.nodes, *(node for one in others for node in one.nodes))
     started = {**{node: instance.id for node, instance in made.items()}, **{node: instance for one in others for node, instance in one.instances.items()}}
     instances = tuple(instance for node, instance in started.items() if not is_kept(node, slurm))
-    # The nodes first: what came up meanwhile is still the job's until then.
+    # The nodes first: until then, nodes that came up meanwhile belong to the job.
     steps = [*given_up(nodes, reason, launch.jobs[0] if launch.jobs else None, slurm)]
     steps += [Terminate(instances, "the rest of the job can't start")] if instances else []
     memory = memory.without(frozenset(nodes))

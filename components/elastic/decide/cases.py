@@ -1,4 +1,4 @@
-"""Put together all that is known of each node, and judge it: Slurm's view, the cloud's, and what is remembered."""
+"""Combine Slurm's view, the cloud's view and the memory of each node, and judge it."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from . import holds
 from .judge import Case, Verdict, judge
 
 REPLACED_AT_ONCE = 0.1
-"""Of the nodes of a set that always run, this share is replaced at a time, but at least one: what they are replaced with may not boot."""
+"""Share of a set's always-running nodes that is replaced at a time, at least one: their replacements may not boot."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Judged:
 
 
 def as_told(cloud: Cloud, memory: Memory) -> Cloud:
-    """Treat instances that this program terminated as ended, whatever the cloud still shows."""
+    """Treat instances that this program terminated as ended, even when the cloud still lists them."""
     instances = []
     for instance in cloud.instances:
         is_told = instance.id in memory.terminated
@@ -29,7 +29,7 @@ def as_told(cloud: Cloud, memory: Memory) -> Cloud:
 
 
 def by_node(cloud: Cloud, memory: Memory) -> tuple[dict[str, Instance], dict[str, Instance]]:
-    """Return the live instance of each node (of several the one launched for it, or else the oldest), and the ended instance of nodes without one."""
+    """Return the live instance of each node (of several, the one launched for it, else the oldest), and the ended instance of nodes without a live one."""
     meant = {**memory.lives, **{node: instance for launch in memory.launches for node, instance in launch.instances.items()}}
     live: dict[str, Instance] = {}
     for instance in sorted(cloud.instances, key=lambda one: (one.launched_at, one.id)):
@@ -77,7 +77,7 @@ def judge_all(
 
 
 def _trial(node_set: NodeSet, slurm: Slurm, launches: Mapping[str, Launch]) -> str | None:
-    """Choose the node that is started to see whether nodes of the set boot now; None while another node is starting."""
+    """Choose the node that tests whether nodes of the set boot now; None while another node is starting."""
     nodes = [slurm.nodes[name] for name in node_set.nodes if name in slurm.nodes]
     if any(node.is_starting or "power_up" in node.flags or node.name in launches for node in nodes):
         return None
@@ -85,7 +85,7 @@ def _trial(node_set: NodeSet, slurm: Slurm, launches: Mapping[str, Launch]) -> s
 
 
 def _turn(node_set: NodeSet, slurm: Slurm, memory: Memory, live: Mapping[str, Instance], hold: Hold | None) -> tuple[str, ...]:
-    """Return the nodes that always run and may be replaced now: the next ones when those before are up, and none after one that did not boot."""
+    """Return the always-running nodes that may be replaced now: the next ones when the earlier ones are up, and none after one that did not boot."""
     if hold:
         return ()
     outdated, away = [], 0
@@ -103,7 +103,7 @@ def _turn(node_set: NodeSet, slurm: Slurm, memory: Memory, live: Mapping[str, In
 
 
 def _has_ended(instance: Instance | None, launch: Launch | None, lives: str | None) -> bool:
-    """Say whether the node's own instance ended, and not one of an earlier life.
+    """Return whether the node's current instance ended, and not one of an earlier life.
 
     Args:
         lives: the instance on which it was seen to run.

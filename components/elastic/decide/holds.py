@@ -1,4 +1,4 @@
-"""Node sets that are out of service for a while, so that the scheduler takes the next one."""
+"""Holds: node sets that are out of service for a while, so that the scheduler chooses the next one."""
 
 import dataclasses
 import datetime as dt
@@ -10,23 +10,23 @@ from ..table import NodeSet, Table
 CAPACITY_HOLD_S = 600.0  # as long as ParallelCluster's default, insufficient_capacity_timeout
 LONGEST_HOLD_S = 3600.0
 IN_A_ROW_WITHIN_S = 1800.0
-"""A refusal so long after the end of a hold is a new story."""
+"""A refusal this long after the end of a hold counts as the first one again."""
 MOST_FAILED_BOOTS = 10  # as ParallelCluster's protected_failure_count
 MOST_FAILED_LAUNCHES = 3
-"""Nodes that fail together may do so for one reason that is over soon."""
+"""Nodes that fail together may have one short-lived cause."""
 TRIAL_AFTER_S = 3600.0
 LONGEST_TRIAL_S = 86_400.0
-"""A node set whose nodes don't boot is tried with one node after an hour, then after two …, but once a day."""
+"""A node set whose nodes don't boot is tried with one node after one hour, then two …, at least once a day."""
 
 
 def active(memory: Memory, node_set: NodeSet, now: float) -> Hold | None:
-    """Give the hold for which nothing may be asked for now: one without an end lets a trial through when it is due."""
+    """Return the hold that forbids requests now; a hold without an end lets a trial through when it is due."""
     hold = standing(memory, node_set, now)
     return None if hold is None or is_due(hold, now) else hold
 
 
 def standing(memory: Memory, node_set: NodeSet, now: float) -> Hold | None:
-    """Give the hold that keeps the node set out of the scheduler's reach. One without an end ends when a node boots, or what failed is replaced."""
+    """Return the hold that keeps jobs off the node set. A hold without an end ends when a node boots, or when the failed template is replaced."""
     hold = memory.holds.get(node_set.name)
     if hold is None:
         return None
@@ -36,7 +36,7 @@ def standing(memory: Memory, node_set: NodeSet, now: float) -> Hold | None:
 
 
 def is_due(hold: Hold, now: float) -> bool:
-    """Say whether one node of the set is to be tried."""
+    """Return whether a trial node of the set is due."""
     return hold.until is None and now >= _trial_at(hold)
 
 
@@ -45,7 +45,7 @@ def _trial_at(hold: Hold) -> float:
 
 
 def refused(memory: Memory, node_set: NodeSet, why: str, now: float) -> Memory:
-    """Remember that the cloud has nothing of this kind at the moment; each refusal in a row holds twice as long."""
+    """Remember a shortage of this machine; each refusal in a row doubles the hold."""
     earlier = memory.holds.get(node_set.name)
     if later := _later(memory, node_set, now + CAPACITY_HOLD_S, now):
         return later
@@ -58,14 +58,14 @@ def refused(memory: Memory, node_set: NodeSet, why: str, now: float) -> Memory:
 
 
 def waiting(memory: Memory, node_set: NodeSet, why: str, *, until: float, now: float) -> Memory:
-    """Remember that there is nothing before a known time."""
+    """Remember that no capacity is available before a known time."""
     if later := _later(memory, node_set, until, now):
         return later
     return memory.with_hold(node_set.name, Hold(f"{OURS}{node_set.name} is held until {clock(until)}: {why}", now, until))
 
 
 def _later(memory: Memory, node_set: NodeSet, moment: float, now: float) -> Memory | None:
-    """Put a trial off, where a hold without an end stands: a shorter one must not take its place."""
+    """Postpone a trial of a hold without an end, which a shorter hold must not replace."""
     hold = standing(memory, node_set, now)
     if hold is None or hold.until is not None:
         return None
@@ -73,13 +73,13 @@ def _later(memory: Memory, node_set: NodeSet, moment: float, now: float) -> Memo
 
 
 def are_too_many(memory: Memory, node_set: NodeSet) -> bool:
-    """Say whether so many nodes did not boot that no more are to be asked for."""
+    """Return whether too many nodes failed to boot for further requests."""
     nodes, launches = memory.failed_boots.get(node_set.name, 0), memory.failed_launches.get(node_set.name, 0)
     return nodes >= MOST_FAILED_BOOTS and launches >= MOST_FAILED_LAUNCHES
 
 
 def broken(memory: Memory, node_set: NodeSet, now: float) -> Memory:
-    """Remember that nodes of this set don't come up, whatever is done; each time in a row it takes twice as long until one is tried again."""
+    """Remember that nodes of this set don't boot; each time in a row doubles the time until the next trial."""
     earlier = standing(memory, node_set, now)
     times = earlier.times + 1 if earlier and earlier.until is None else 1
     trial_at = now + min(TRIAL_AFTER_S * 2 ** (times - 1), LONGEST_TRIAL_S)
@@ -93,7 +93,7 @@ def broken(memory: Memory, node_set: NodeSet, now: float) -> Memory:
 
 
 def booted(memory: Memory, node_set: NodeSet) -> Memory:
-    """Forget what failed before: a node of the set is up."""
+    """Forget earlier failures: a node of the set is up."""
     hold = memory.holds.get(node_set.name)
     if hold and hold.until is None:
         return released(memory, node_set.name)
@@ -101,7 +101,7 @@ def booted(memory: Memory, node_set: NodeSet) -> Memory:
 
 
 def released(memory: Memory, name: str) -> Memory:
-    """Forget a node set's hold and what led to it."""
+    """Forget a node set's hold and its cause."""
     holds = {node_set: hold for node_set, hold in memory.holds.items() if node_set != name}
     return _without_failures(dataclasses.replace(memory, holds=holds), name)
 
@@ -114,7 +114,7 @@ def _without_failures(memory: Memory, name: str) -> Memory:
 
 
 def forgotten(memory: Memory, table: Table, now: float) -> Memory:
-    """Forget holds that ended so long ago that they don't count any more, and those of what was replaced since."""
+    """Forget holds that ended long ago, and those of a template that was replaced since."""
     for name, hold in memory.holds.items():
         node_set = table.by_name(name)
         is_replaced = hold.until is None and node_set is not None and standing(memory, node_set, now) is None
@@ -126,5 +126,5 @@ def forgotten(memory: Memory, table: Table, now: float) -> Memory:
 
 
 def clock(moment: float) -> str:
-    """Write a time for people; Slurm's reasons have no room for more."""
+    """Format a time, short enough for Slurm's reasons."""
     return dt.datetime.fromtimestamp(moment, tz=dt.UTC).strftime("%d %b %H:%M UTC")

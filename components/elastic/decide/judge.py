@@ -1,4 +1,4 @@
-"""One node at a time: what is to be done with it, from all that is known of it."""
+"""Judge one node: decide the action from all that is known of it."""
 
 import dataclasses
 from enum import Enum
@@ -9,39 +9,39 @@ from ..table import NodeSet
 from .resume import VISIBLE_WITHIN_S
 
 REQUEST_WITHIN_S = 60.0
-"""A node that Slurm has wanted for so long without a launch is one whose request was lost."""
+"""Slurm's request for a node was lost when the node has no launch after this time."""
 CLOCKS_DIFFER_S = 60.0
-"""The cloud says when an instance began, by its own clock: one that seems so much older than its launch is of an earlier life."""
+"""The cloud reports an instance's start by its own clock: an instance this much older than its launch is from an earlier life."""
 MISSING_FOR_S = 120.0
-"""An instance that was seen before, or should have been, is gone when it is not shown for so long and its node does not answer."""
+"""An instance is gone when the cloud does not list it for this time and its node does not answer."""
 
 
 class Act(Enum):
-    """What is done with a node."""
+    """The action for a node."""
 
     LEAVE = "leave"
     UP = "up"
-    """It is up as asked for: its launch is over."""
+    """It is up: its launch is complete."""
     WAIT = "wait"
-    """Something is not seen that should be; the time since is counted."""
+    """Something expected is missing; count the time."""
     FAIL = "fail"
-    """Take it from its jobs, then switch it off."""
+    """Take it down, so that its jobs leave it, then power it down."""
     FAILED_BOOT = "failed boot"
-    """The same, and it counts against its node set."""
+    """The same, and count the failure against its node set."""
     STOP = "stop"
-    """Switch it off; no job has it."""
+    """Power it down; no job runs on it."""
     REPLACE = "replace"
-    """The same, and the end of its console is kept: it is not what it should be."""
+    """The same, and log the last part of its console: it is unfit for jobs."""
     HOLD = "hold"
-    """Out of the scheduler's reach, with the node set."""
+    """Keep jobs off it, as off its node set."""
     RELEASE = "release"
     START = "start"
     ASK = "ask"
-    """Make the request that was lost."""
+    """Repeat Slurm's lost request."""
     REPEAT = "repeat"
-    """Ask again what was not answered."""
+    """Repeat the launch that was not answered."""
     DRAIN = "drain"
-    """Take its jobs elsewhere: the cloud wants it back."""
+    """Drain it: the cloud takes its instance back."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,30 +60,30 @@ class Case:
     instance: Instance | None = None
     """The live one."""
     has_ended: bool = False
-    """The cloud shows an ended one, and none alive."""
+    """The cloud lists an ended instance, and no live one."""
     ended_because: str = ""
-    """What the cloud says of that end."""
+    """The cloud's reason for that end."""
     is_certain: bool = True
-    """The ended one is known to be the node's own, and of no earlier life."""
+    """The ended instance is the node's current one, not one of an earlier life."""
     launch: Launch | None = None
     hold: Hold | None = None
     is_trial: bool = False
-    """It is to show whether nodes of a set that is held boot now."""
+    """It tests whether nodes of a held set boot now."""
     full: str | None = None
-    """The node's pool has all the nodes it may have: what Slurm is told of the others."""
+    """Reason for Slurm when the node's pool has reached its maximum."""
     missing_since: float | None = None
     may_be_replaced: bool = True
-    """One that always runs is replaced in its turn."""
+    """It always runs, and may be replaced now."""
 
     @property
     def has_had_time(self) -> bool:
-        """Say whether the node could have booted since it was launched: Slurm counts from its request, which the cloud may have got to hear of much later."""
+        """Return whether the node had time to boot since its launch: Slurm counts from its own request, which may reach the cloud much later."""
         launched_at = self.launch.launched_at if self.launch else None
         return launched_at is not None and self.now - launched_at >= self.node_set.boot_timeout_s / 2
 
     @property
     def of_this_life(self) -> Instance | None:
-        """Give the instance of a starting node unless it is left from an earlier life, whose end was asked for in vain."""
+        """Return the instance of a starting node, unless it is left from an earlier life and its termination failed."""
         if self.instance is None:
             return None
         if self.launch:
@@ -100,7 +100,7 @@ WAIT = Verdict(Act.WAIT)
 
 
 def judge(case: Case) -> Verdict:
-    """Say what is to be done with the node."""
+    """Decide the action for the node."""
     node = case.node
     if node.is_kept or node.is_stopping:
         return LEAVE
@@ -149,7 +149,7 @@ def _starting(case: Case) -> Verdict:
     since = launch.launched_at if launch and launch.launched_at else instance.launched_at if instance else case.now
     if instance is None:
         if case.has_ended:
-            # The cloud takes spot instances back at any moment, which says nothing of what they boot.
+            # The cloud takes spot instances back at any time, which says nothing about their image.
             is_taken_back = case.node_set.capacity_kind == "spot"
             because = f": {case.ended_because}" if case.ended_because else ""
             return Verdict(Act.FAIL if is_taken_back else Act.FAILED_BOOT, f"its instance ended while it booted{because}")
@@ -166,7 +166,7 @@ def _why_down(node: Node) -> str:
 
 
 def _unfit(case: Case) -> Verdict | None:
-    """Fail the boot of a node that came up and is not what it should be, as Slurm says."""
+    """Fail the boot of a node that came up unfit for jobs, by Slurm's reason."""
     if case.launch and case.node.is_unfit and case.node.is_slurms:
         return Verdict(Act.FAILED_BOOT, f"it is unfit for jobs: {case.node.reason}")
     return None

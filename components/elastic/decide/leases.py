@@ -1,4 +1,4 @@
-"""Capacity that was bought for a time: jobs that would outlive it don't start on it, and nothing is asked for before it begins."""
+"""Leases: capacity that was bought for a time. Jobs that would outlive it don't start on it, and the program requests nothing before it starts."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from .steps import Reserve, Step, Unreserve
 
 PREFIX = "clusterwright-lease-"
 TAKE_DOWN_S = 300.0
-"""Between the last job's latest end and the end of the lease: epilogs, copies, switching off."""
+"""Time between the last job's latest end and the end of the lease, for epilogs, copies and power-down."""
 SAME_WITHIN_S = 60.0
 
 
 def reservations(table: Table, slurm: Slurm, cloud: Cloud, now: float) -> Iterator[Step]:
-    """Reserve the nodes of each lease from its end on, and take back reservations whose lease is gone."""
+    """Reserve the nodes of each lease from its end on, and delete reservations without a lease."""
     if cloud.leases is None:
         return
     wanted: dict[str, Reserve] = {}
@@ -37,20 +37,20 @@ def reservations(table: Table, slurm: Slurm, cloud: Cloud, now: float) -> Iterat
         elif meant and now < reservation.start:
             wanted[name] = dataclasses.replace(meant, is_there=True)
         else:
-            # One that has begun can't be moved, and protects nothing more: the lease is longer than it was, or gone.
+            # A reservation that has started can't be moved and protects nothing more: the lease was extended, or has ended.
             yield Unreserve(name, "its lease changed or ended")
     yield from wanted.values()
 
 
 def unprotected(table: Table, slurm: Slurm, cloud: Cloud, now: float) -> tuple[str, ...]:
-    """Name the node sets on which jobs may start that outlive the lease, because no reservation says when it ends."""
+    """Name the node sets without a reservation for the end of their lease: jobs that outlive the lease may start there."""
     standing = {reservation.name for reservation in slurm.reservations}
     steps = reservations(table, slurm, cloud, now)
     return tuple(step.name.removeprefix(PREFIX) for step in steps if isinstance(step, Reserve) and step.name not in standing)
 
 
 def held(memory: Memory, table: Table, cloud: Cloud, now: float) -> Memory:
-    """Hold node sets whose lease has not begun, and those whose lease is over."""
+    """Hold node sets whose lease has not started, and those whose lease has ended."""
     for name, lease in (cloud.leases or {}).items():
         node_set = table.by_name(name)
         if node_set is None or holds.active(memory, node_set, now):

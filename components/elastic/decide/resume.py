@@ -1,4 +1,4 @@
-"""Slurm resumes nodes: which instances to ask the cloud for."""
+"""Slurm resumes nodes: decide which instances to request from the cloud."""
 
 import dataclasses
 import hashlib
@@ -11,9 +11,9 @@ from . import holds, pools
 from .steps import Ask, Decision, PowerDown, SetDown, StartNow, Step, Terminate, decision
 
 VISIBLE_WITHIN_S = 180.0
-"""So long the cloud may take to show an instance that it says it has started."""
+"""Time until the cloud lists an instance that it has started."""
 WAITING_SHARE = 0.5
-"""Of a node set's boot timeout, how much may pass until the cloud gives nodes to a job that can't go back to the queue; the rest is for their boot."""
+"""Share of a node set's boot timeout in which the cloud must provide nodes for a job that can't be requeued; the rest is for their boot."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Wanted:
 
     nodes: tuple[str, ...]
     job: int | None
-    """None: nobody's in particular, each node for itself."""
+    """None: no job, each node for itself."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Request:
 
 
 def resume(request: Request, *, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> Decision:
-    """Decide what to ask the cloud for. Launches are remembered before they are asked for, so that a killed run is taken up by the next."""
+    """Decide the launches. The memory records them before the request, so that the next run continues a killed one."""
     owners = table.owners()
     known = request_of_known(_still(request, slurm), owners)
     steps: list[Step] = []
@@ -52,20 +52,20 @@ def resume(request: Request, *, table: Table, slurm: Slurm, cloud: Cloud, memory
             continue
         found = [hold for node in left if (hold := holds.active(memory, owners[node], now))]
         is_bound = not bound.isdisjoint(left)
-        # What would end a job is not refused for a shortage of earlier: the cloud is asked. What does not boot does not help it.
+        # A refusal would end such a job, so an earlier shortage does not count: ask the cloud. Nodes that don't boot would not help.
         held = next((hold.reason for hold in found if hold.until is None or not is_bound), None)
         if held:
             steps += [*given_up(group.nodes, held, group.job, slurm)]
             continue
         beyond = room.refusal(left)
         if beyond and is_bound:
-            # Remembered and not asked for: `sync` does it when the pool has room.
+            # Remembered, not requested: `sync` requests it when the pool has room.
             for launch in _launches(dataclasses.replace(group, nodes=left), owners, table.stack, now):
                 memory = memory.with_launch(dataclasses.replace(launch, ask_until=patience(launch, owners[launch.nodes[0]])))
             room.take(left)
             continue
         if beyond:
-            # The job waits as long as Slurm lets any job wait that lost its nodes: another try at once would end in the same way.
+            # The job waits as long as any job that lost its nodes: an immediate retry would fail in the same way.
             steps += [*_out_of_service(group.nodes, beyond, slurm)]
             continue
         for launch in _launches(dataclasses.replace(group, nodes=left), owners, table.stack, now):
@@ -77,13 +77,13 @@ def resume(request: Request, *, table: Table, slurm: Slurm, cloud: Cloud, memory
 
 
 def _still(request: Request, slurm: Slurm) -> Request:
-    """Leave out what is switched off by now: the call waited for its turn, and Slurm takes a node for starting before it asks for it."""
+    """Omit nodes that are powered down by now: the call waited for the lock, and Slurm marks a node as starting before the call."""
     off = {node.name for node in slurm.nodes.values() if node.is_off and not node.has_jobs and "power_up" not in node.flags}
     return Request(tuple(dataclasses.replace(group, nodes=tuple(node for node in group.nodes if node not in off)) for group in request.groups))
 
 
 def request_of_known(request: Request, owners: Mapping[str, NodeSet]) -> tuple[Wanted, ...]:
-    """Give each node to the first group that wants it; nodes that belong to nobody's job stand for themselves."""
+    """Give each node to the first group that needs it; nodes without a job are groups of one."""
     taken: set[str] = set()
     groups = []
     for group in request.groups:
@@ -94,7 +94,7 @@ def request_of_known(request: Request, owners: Mapping[str, NodeSet]) -> tuple[W
 
 
 def _outlived(cloud: Cloud, memory: Memory, now: float) -> frozenset[str]:
-    """Nodes whose launch is remembered and whose instance is gone: nobody told us that it was over."""
+    """Return nodes with a remembered launch whose instance is gone."""
     live = {instance.id for instance in cloud.instances if instance.life is Life.LIVE and instance.id not in memory.terminated}
     found: set[str] = set()
     for launch in memory.launches:
@@ -104,7 +104,7 @@ def _outlived(cloud: Cloud, memory: Memory, now: float) -> frozenset[str]:
 
 
 def _stale(cloud: Cloud, memory: Memory, nodes: set[str]) -> tuple[str, ...]:
-    """Instances of an earlier life: Slurm takes only a node that booted after it was asked for."""
+    """Return instances of an earlier life: Slurm accepts only a node that booted after its request."""
     found = []
     for instance in cloud.instances:
         launch = memory.launch_of(instance.node)
@@ -134,7 +134,7 @@ def given_up(nodes: tuple[str, ...], reason: str, job: int | None, slurm: Slurm)
 
 
 def _launches(group: Wanted, owners: Mapping[str, NodeSet], stack: str, now: float) -> Iterator[Launch]:
-    """Make one launch for each node set of the group."""
+    """Create one launch for each node set of the group."""
     name = f"job {group.job}" if group.job is not None else group.nodes[0]
     for node_set in dict.fromkeys(owners[node].name for node in group.nodes):
         nodes = tuple(node for node in group.nodes if owners[node].name == node_set)
@@ -150,7 +150,7 @@ def _launches(group: Wanted, owners: Mapping[str, NodeSet], stack: str, now: flo
 
 
 def _merged(launches: Sequence[Launch], memory: Memory) -> tuple[tuple[Launch, ...], Memory]:
-    """Ask for nodes that stand for themselves in one call a node set: a thousand jobs of one node each are not a thousand calls."""
+    """Merge requests for single nodes into one call for each node set: a thousand jobs of one node each must not cause a thousand calls."""
     whole = [launch for launch in launches if launch.is_whole]
     single: dict[str, list[Launch]] = {}
     for launch in launches:
@@ -176,5 +176,5 @@ def hashed(*words: str) -> str:
 
 
 def patience(launch: Launch, node_set: NodeSet) -> float:
-    """Say until when nodes can come in time: Slurm counts their boot from its request on, whenever the cloud gives them."""
+    """Return until when nodes arrive in time: Slurm counts their boot from its request, whenever the cloud provides them."""
     return launch.requested_at + node_set.boot_timeout_s * WAITING_SHARE
