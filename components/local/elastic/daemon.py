@@ -70,8 +70,15 @@ def end(names: StackNames) -> None:
 @functools.cache
 def code() -> str:
     """Give a hash of the code that the service runs; it runs on with what it began with, so another code is another service."""
-    local = Path(__file__).parents[1]
     total = hashlib.sha256()
-    for file in sorted([local / "recipe.py", *local.glob("elastic/*.py"), *local.glob("machine/*.py")]):
+    for file in sources():
         total.update(file.read_bytes())
     return total.hexdigest()[:12]
+
+
+def sources() -> tuple[Path, ...]:
+    """List the files of the service's code, those that other components share with it too: what a host boots with is computed there, and the engine computes the same with the code that is here now."""
+    components = Path(__file__).parents[2]
+    local = components / "local"
+    shared = [components / name for name in ("atomic_files.py", "node_expectations.py", "stack_name.py")]
+    return tuple(sorted([local / "recipe.py", *local.glob("elastic/*.py"), *local.glob("machine/*.py"), *components.glob("bootstrap/*.py"), *shared]))

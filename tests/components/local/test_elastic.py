@@ -4,16 +4,19 @@ import dataclasses
 import itertools
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from blueprints import spec
+from blueprints.project import project_root
 from components.elastic import table as fleet_table
 from components.local import fleet as local_fleet
 from components.local import recipe
-from components.local.elastic import description, fleet
+from components.local.elastic import daemon, description, fleet
 from components.local.machine import names
 from components.local.machine.names import StackNames
 
@@ -106,6 +109,15 @@ def test_the_fleet_table_is_one_that_the_program_reads_and_holds_no_secret() -> 
     assert [(one.name, one.count, one.minimum, one.pool_most, one.template) for one in table.node_sets] == [("train", 4, 1, 3, "template-1")]
     assert table.cloud["service"]["socket"] == "/var/lib/clusterwright/elastic/socket"
     assert not {name for name in record if "key" in name or "token" in name}
+
+
+def test_the_service_starts_anew_when_any_of_its_code_changes() -> None:
+    loaded = "import sys, components.local.elastic.service; print(*(one.__file__ for one in sys.modules.values() if getattr(one, '__file__', None)), sep='\\n')"
+    run = subprocess.run([sys.executable, "-c", loaded], cwd=project_root(), check=True, capture_output=True, text=True)
+    components = project_root() / "components"
+    files = {file for file in map(Path, run.stdout.splitlines()) if components in file.parents and file.read_text()}
+    assert components / "bootstrap/files.py" in files
+    assert files <= {*daemon.sources()}, "the service goes on with old code of these, and the engine has new code"
 
 
 def boot_that_slurm_takes_down(started_s: float, *, uptime_before_s: float, heard_after_s: float) -> int:
