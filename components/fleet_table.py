@@ -51,7 +51,7 @@ def _row(row: Row) -> dict[str, Any]:
         "pool_most": node_set.pool_most,
         "partition": node_set.partition.name if node_set.partition else None,
         "machine": hosts.machine.name,
-        "capacity": {"kind": node_set.capacity.kind, "id": node_set.capacity.id},
+        "capacity": {"kind": node_set.capacity.kind.value, "id": node_set.capacity.id},
         "launch_template_version": row.template,
         "boot_timeout_s": row.boot_timeout_s,
     }

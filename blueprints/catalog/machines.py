@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 
+from ..capacity_kind import CapacityKind
 from . import files
 
 
@@ -45,8 +46,8 @@ class Machine:
     """0: none, or their number is unknown."""
     regions: tuple[str, ...]
     """Regions known to offer it; empty: unknown."""
-    capacity: tuple[str, ...]
-    """The kinds it is sold in: `on-demand`, `spot`, `reserved`, `block`, `flex`; empty for what is owned."""
+    capacity: tuple[CapacityKind, ...]
+    """The kinds it is sold in; empty for what is owned."""
     compact_nodes: int | None
     """The most nodes that one placement group or policy takes; None: no known limit."""
     domain_sizes: tuple[int, ...]
@@ -101,7 +102,7 @@ def _machine(target: str, row: Mapping[str, str]) -> Machine:
         scratch_gib=float(row["scratch_gib"]),
         scratch_disks=int(row["scratch_disks"]),
         regions=tuple(row["regions"].split()),
-        capacity=tuple(row["capacity"].split()),
+        capacity=tuple(CapacityKind(word) for word in row["capacity"].split()),
         compact_nodes=_count(row["compact_nodes"]),
         domain_sizes=tuple(int(size) for size in row["domain_nodes"].split()),
         source=row["source"],

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from ..capacity_kind import CapacityKind
 from . import files
 
 
@@ -21,7 +22,7 @@ class Quota:
     """Patterns of machine names."""
     storage: tuple[str, ...]
     """Names of storage classes."""
-    capacity: tuple[str, ...]
+    capacity: tuple[CapacityKind, ...]
     """The kinds of purchase that it counts."""
     dimensions: Mapping[str, str]
     """What tells entries of the same code apart, besides the region."""
@@ -63,5 +64,7 @@ def storage_quota_for(target: str, storage_class: str) -> Quota | None:
 
 
 def _quota(target: str, entry: Mapping[str, Any]) -> Quota:
-    lists = {field: tuple(entry.get(field, ())) for field in ("machines", "storage", "capacity")}
-    return Quota(target=target, **{"default": None, "dimensions": {}, **entry, **lists})
+    lists = {field: tuple(entry.get(field, ())) for field in ("machines", "storage")}
+    return Quota(
+        target=target, **{"default": None, "dimensions": {}, **entry, **lists, "capacity": tuple(CapacityKind(word) for word in entry.get("capacity", ()))}
+    )

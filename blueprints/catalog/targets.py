@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..capacity_kind import CapacityKind
 from . import files
 from .offerings import Offering, offering
 
@@ -75,7 +76,7 @@ class Target:
     managed: Managed
     storage: Mapping[str, str]
     """Kind of storage → class that is meant when none is named."""
-    capacity: tuple[str, ...]
+    capacity: tuple[CapacityKind, ...]
     """The kinds of purchase; none where nothing is bought."""
     control_sizes: tuple[ControlSize, ...]
     control_source: str
@@ -167,6 +168,7 @@ def target(name: str) -> Target:
         "networks": Networks(**entry["networks"]) if "networks" in entry else None,
         "cpu_machines": {architecture: tuple(patterns) for architecture, patterns in entry["cpu_machines"].items()},
         "host_memory_mib": {role: size for role, size in memory.items() if role not in _ORIGIN},
+        "capacity": tuple(CapacityKind(word) for word in entry["capacity"]),
         "managed": Managed(**entry["managed"]),
         "offerings": {scheduler: tuple(offering(one) for one in names) for scheduler, names in entry["offerings"].items()},
         "control_sizes": tuple(ControlSize(size["size"], size.get("nodes_max"), size["machines"]) for size in entry["control_sizes"]),
@@ -185,5 +187,5 @@ def target(name: str) -> Target:
         "tag_value": entry.get("tag_value", ""),
         "tags_max": entry.get("tags_max"),
     }
-    lists = {field: tuple(entry[field]) for field in ("regions", "architectures", "capacity")}
+    lists = {field: tuple(entry[field]) for field in ("regions", "architectures")}
     return Target(name=name, **{**entry, **lists, **read})

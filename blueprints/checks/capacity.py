@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 from .. import finding, language, spec
+from ..capacity_kind import CapacityKind
 from ..codes import Code
 from ..document import Document
 from ..language import values
 from . import identifiers, lookup
 
 _ERROR = finding.Level.ERROR
-_WITH_ID = {"reserved": "a reservation", "block": "a block"}
+_WITH_ID = {CapacityKind.RESERVED: "a reservation", CapacityKind.BLOCK: "a block"}
 _DAY_S = 24 * 3600
 
 
@@ -23,7 +24,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         yield from _time(name, pool, cluster, source)
         yield from _endless(name, pool, cluster, source)
         kind = pool.bought.kind
-        if kind == "block" and pool.is_elastic:
+        if kind is CapacityKind.BLOCK and pool.is_elastic:
             what = f"the pool {name} is elastic, and its capacity is a block"
             why = "you pay for the whole block until it ends, whether its nodes run or not"
             remedy = f"write `nodes: {pool.range.max}`, the number of nodes of the block"
@@ -67,7 +68,7 @@ def _zone(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Doc
 def _endless(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
     """Find partitions without a time limit on a block: Slurm never starts a job that may run past the end of the block."""
     limits = [partition.max_time for node_set, partition in cluster.slurm_node_sets if node_set.pool == name]
-    if pool.bought.kind != "block" or not limits or values.seconds(limits[0]) is not None:
+    if pool.bought.kind is not CapacityKind.BLOCK or not limits or values.seconds(limits[0]) is not None:
         return
     what = f"jobs of the pool {name} have no time limit, and its capacity block ends"
     why = f"Slurm assumes `max_time: {limits[0]}` for a job without its own limit, and never starts a job that may run past the end of the block"
@@ -79,7 +80,7 @@ def _endless(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: 
 def _time(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
     bought = pool.bought
     where = source.where("pools", name, "capacity", "max_run")
-    if bought.kind != "flex":
+    if bought.kind is not CapacityKind.FLEX:
         if bought.max_run is not None:
             what = f"the pool {name} sets `max_run`, and its capacity is `{bought.kind}`"
             why = "only `flex` nodes have a maximum run time"

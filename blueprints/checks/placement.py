@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from .. import finding, language, spec
+from ..capacity_kind import CapacityKind
 from ..codes import Code
 from ..document import Document
 from . import lookup
 
 _WARNING = finding.Level.WARNING
-_BRINGS_PLACEMENT = ("reserved", "block")
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
@@ -37,7 +37,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 def _is_loose(node_set: spec.NodeSet, cluster: spec.ClusterSpec) -> bool:
     """Whether nodes with a fabric could share a placement group and don't. Reservations and blocks bring their own placement."""
     machine = lookup.machine_of(cluster, node_set.hosts.machine.name)
-    if node_set.fabric is None or machine is None or not lookup.is_bought(cluster) or node_set.capacity.kind in _BRINGS_PLACEMENT or machine.domain_sizes:
+    if node_set.fabric is None or machine is None or not lookup.is_bought(cluster) or node_set.capacity.kind.is_bought_ahead or machine.domain_sizes:
         return False
     return node_set.hosts.count > 1 and (machine.compact_nodes is None or node_set.hosts.count <= machine.compact_nodes)
 
@@ -53,7 +53,7 @@ def _domains(
     smallest = min(machine.domain_sizes)
     sizes = " or ".join(str(size) for size in sorted(machine.domain_sizes))
     where = source.where_key("pools", name, "nodes")
-    is_block = node_set.capacity.kind == "block"
+    is_block = node_set.capacity.kind is CapacityKind.BLOCK
     if is_block and is_shared:  # purchases.py checks all pools of the block together
         return
     if is_block and (nodes % smallest or (pool.bought.id is not None and nodes not in machine.domain_sizes)):

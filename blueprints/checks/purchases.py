@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from .. import catalog, finding, language, message_text, spec
+from ..capacity_kind import CapacityKind
 from ..codes import Code
 from ..document import Document
 from ..language import values
@@ -59,7 +60,7 @@ def _size(
     source: Document,
 ) -> Iterator[finding.Finding]:
     """Compare the nodes of all pools of a block with the maximum size of a block, and with the sizes of NVLink domains."""
-    if any(blueprint.pools[name].bought.kind != "block" for name in names):
+    if any(blueprint.pools[name].bought.kind is not CapacityKind.BLOCK for name in names):
         return
     nodes = sum(blueprint.pools[name].range.max for name in names)
     last = names[-1]
@@ -80,7 +81,7 @@ def _size(
 
 
 def _placement(name: str, pool: language.Pool, source: Document) -> Iterator[finding.Finding]:
-    if pool.placement != "spread" or pool.bought.kind != "reserved":
+    if pool.placement != "spread" or pool.bought.kind is not CapacityKind.RESERVED:
         return
     what = f"the pool {name} spreads its nodes, and its capacity is a reservation"
     why = "a reservation does not reserve a spread placement: the cloud can refuse a node although the reservation has a free one"
@@ -95,7 +96,7 @@ def _times(name: str, pool: language.Pool, node_sets: tuple[spec.NodeSet, ...], 
     if partition is None or longest is None:
         return
     seconds = values.seconds(partition.max_time)
-    if seconds is None and pool.bought.kind == "block":  # BLOCK_WITHOUT_LIMIT reports it
+    if seconds is None and pool.bought.kind is CapacityKind.BLOCK:  # BLOCK_WITHOUT_LIMIT reports it
         return
     if seconds is None or seconds > longest:
         limit = values.time_limit(str(longest // 60))
@@ -108,11 +109,11 @@ def _times(name: str, pool: language.Pool, node_sets: tuple[spec.NodeSet, ...], 
 def _longest_run_s(pool: language.Pool, target: catalog.Target) -> int | None:
     if pool.bought.kind not in target.capacity:
         return None
-    if pool.bought.kind == "flex":
+    if pool.bought.kind is CapacityKind.FLEX:
         seconds = values.seconds(pool.bought.max_run) if pool.bought.max_run else None
         least, most = target.limits.get("flex_seconds_min", 0), target.limits.get("flex_seconds_max", 0)
         return seconds if seconds is not None and least <= seconds <= most else None
-    days = catalog.limit(target.name, "block_days") if pool.bought.kind == "block" else None
+    days = catalog.limit(target.name, "block_days") if pool.bought.kind is CapacityKind.BLOCK else None
     return days.value * _DAY_S if days else None
 
 

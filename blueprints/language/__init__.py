@@ -16,7 +16,7 @@ from .cluster import (
 from .error_recovery import Scope
 from .parse import NAMED, Parsed, Refused, parse, parse_most
 from .people import Account, Limits, Qos, User
-from .pools import Capacity, CapacityKind, Health, NodeRange, Partition, Pool, Scratch, Taint
+from .pools import Capacity, Health, NodeRange, Partition, Pool, Scratch, Taint
 from .section import Section
 from .storage import Exchange, Quotas, Storage
 
@@ -28,7 +28,6 @@ __all__ = [
     "Accounting",
     "Blueprint",
     "Capacity",
-    "CapacityKind",
     "Control",
     "Exchange",
     "Health",

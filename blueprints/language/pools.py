@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ..capacity_kind import CapacityKind
 from .section import (
     AccountReference,
     CatalogName,
@@ -24,7 +25,8 @@ from .section import (
 
 MOST_NODES = 50_000
 
-CapacityKind = Literal["on-demand", "spot", "reserved", "block", "flex"]
+BoughtAs = Literal[CapacityKind.ON_DEMAND, CapacityKind.SPOT, CapacityKind.RESERVED, CapacityKind.BLOCK, CapacityKind.FLEX]
+"""What a blueprint can ask for."""
 
 
 class NodeRange(Section):
@@ -37,7 +39,7 @@ class NodeRange(Section):
 class Capacity(Section):
     """The purchase option of the nodes."""
 
-    kind: CapacityKind = Field(
+    kind: BoughtAs = Field(
         description="`on-demand`; `spot` (cheap, reclaimed at short notice); `reserved` (your reservation); `block` (bought ahead for a number of days); "
         "`flex` (given when the cloud has it, for a limited time)."
     )
@@ -110,8 +112,8 @@ class Pool(Section):
         Annotated[int, Short, Field(ge=1, le=MOST_NODES)] | Annotated[NodeRange, Long],
         ShortOrLong,
     ] = Field(description="Number of nodes, or `{min, max}` for an elastic pool.")
-    capacity: Annotated[Annotated[CapacityKind, Short] | Annotated[Capacity, Long], ShortOrLong] = Field(
-        default="on-demand", description="The purchase option: a word, or a mapping with the `id` of the reservation."
+    capacity: Annotated[Annotated[BoughtAs, Short] | Annotated[Capacity, Long], ShortOrLong] = Field(
+        default=CapacityKind.ON_DEMAND, description="The purchase option: a word, or a mapping with the `id` of the reservation."
     )
     fabric: Literal["required", "preferred", "none"] = Field(
         default="preferred",

@@ -46,8 +46,8 @@ class Reservation:
     id: str
     machine: str
     zone: str
-    kind: str
-    """`reserved` or `block`."""
+    kind: spec.CapacityKind
+    """`RESERVED` or `BLOCK`."""
     state: str
     """The cloud's own term (`active`, `scheduled`, `expired`)."""
     total: int
@@ -164,7 +164,6 @@ class Answers:
         return question not in self.unanswered
 
 
-_HELD = ("reserved", "block")
 GROUP = "arn:"
 """Prefix of the identifier of a reservation group, an ARN."""
 _FILE_SYSTEM = re.compile(r"fs-[0-9a-f]+")
@@ -202,7 +201,7 @@ def given_subnets(cluster: spec.ClusterSpec) -> tuple[spec.Subnet, ...]:
 
 def held(cluster: spec.ClusterSpec) -> Mapping[str, spec.Capacity]:
     """Return the capacity of each pool with a reservation or block."""
-    return {one.pool: one.capacity for one in cluster.node_sets if one.capacity.kind in _HELD}
+    return {one.pool: one.capacity for one in cluster.node_sets if one.capacity.kind.is_bought_ahead}
 
 
 def bucket_name(place: str) -> str:

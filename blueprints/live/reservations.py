@@ -4,13 +4,14 @@ import datetime as dt
 from collections.abc import Iterator
 
 from .. import catalog, finding, message_text, spec
+from ..capacity_kind import CapacityKind
 from ..codes import Code
 from ..document import Document
 from ..language import values
 from .account import GROUP, Answers, Reservation, given_subnets, hosts_zone
 
 _ERROR, _WARNING, _NOTE = finding.Level.ERROR, finding.Level.WARNING, finding.Level.NOTE
-_TITLES = {"reserved": "a reservation", "block": "a capacity block"}
+_TITLES = {CapacityKind.RESERVED: "a reservation", CapacityKind.BLOCK: "a capacity block"}
 _MINUTE_S = 60
 _WORKING = ("active", "scheduled", "pending")
 """States in which a reservation has capacity, or will have it."""

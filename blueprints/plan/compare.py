@@ -20,7 +20,7 @@ class Offer:
     pool: str
     node_set: str
     machine: str
-    capacity: str
+    capacity: spec.CapacityKind
     nodes_min: int
     nodes_max: int
     accelerator: str | None

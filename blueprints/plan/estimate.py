@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import catalog, spec
+from ..capacity_kind import CapacityKind
 
 HOURS_PER_MONTH = 730
 """As the clouds' own calculators count (365 × 24 / 12)."""
@@ -16,11 +17,9 @@ CURRENCY = "USD"
 NOT_COUNTED = ("system disks", "traffic", "backups and snapshots", "support, taxes and discounts")
 """What comes on top, and no part stands for."""
 
-_ON_DEMAND, _RESERVED = "on-demand", "reserved"
-_WITHOUT_PRICE = {"block": "a block has a price of its own, for all of its time"}
+_WITHOUT_PRICE = {CapacityKind.BLOCK: "a block has a price of its own, for all of its time"}
 _SPOT = "the spot price moves"
 _RESERVATION = "as on demand, used or not, before any discount"
-"""Both clouds bill a reservation so: EC2 User Guide, Capacity Reservation pricing and billing; Compute Engine, reservations of zonal resources."""
 _WHOLE_RESERVATION = "the whole reservation is billed, however few nodes run"
 
 
@@ -147,7 +146,7 @@ def _part_record(part: Part) -> dict[str, Any]:
 def _computing(cluster: spec.ClusterSpec) -> Iterator[Part]:
     for node_set in cluster.node_sets:
         part = _machines(cluster, node_set.hosts, "compute", capacity=node_set.capacity.kind, least=node_set.always)
-        if node_set.capacity.kind == _RESERVED and node_set.always < node_set.hosts.count:
+        if node_set.capacity.kind is CapacityKind.RESERVED and node_set.always < node_set.hosts.count:
             part = _whole(part, alone=node_set.pool_most is None)
         yield part if node_set.pool_most is None else dataclasses.replace(part, pool=node_set.pool, pool_most=node_set.pool_most)
 
@@ -162,22 +161,21 @@ def _standing(cluster: spec.ClusterSpec) -> Iterator[Part]:
     slurm, kubernetes = cluster.slurm.control if cluster.slurm else None, cluster.kubernetes.control if cluster.kubernetes else None
     for kind, group in (("control", slurm), ("control", kubernetes), ("access", cluster.access)):
         if group and group.count:
-            yield _machines(cluster, group, kind, capacity=_ON_DEMAND, least=group.count)
+            yield _machines(cluster, group, kind, capacity=CapacityKind.ON_DEMAND, least=group.count)
 
 
-def _machines(cluster: spec.ClusterSpec, group: spec.HostGroup, kind: str, *, capacity: str, least: int) -> Part:
-    billed = _ON_DEMAND if capacity == _RESERVED else capacity
-    found = catalog.price(cluster.target, group.machine.name, region=cluster.network.region, capacity=billed)
-    what = group.machine.name if capacity == _ON_DEMAND else f"{group.machine.name}, {capacity}"
+def _machines(cluster: spec.ClusterSpec, group: spec.HostGroup, kind: str, *, capacity: CapacityKind, least: int) -> Part:
+    found = catalog.price(cluster.target, group.machine.name, region=cluster.network.region, capacity=capacity.billed_as)
+    what = group.machine.name if capacity is CapacityKind.ON_DEMAND else f"{group.machine.name}, {capacity}"
     return _part(group.name, kind, what, least=least, most=group.count, price=found, note=_machine_note(capacity, found))
 
 
-def _machine_note(capacity: str, found: catalog.Price | None) -> str:
+def _machine_note(capacity: CapacityKind, found: catalog.Price | None) -> str:
     if found is None:
         return _WITHOUT_PRICE.get(capacity, "no price is known")
-    if capacity == _RESERVED:
+    if capacity is CapacityKind.RESERVED:
         return f"{found.note}; {_RESERVATION}" if found.note else _RESERVATION
-    if capacity != "spot":
+    if capacity is not CapacityKind.SPOT:
         return found.note
     zones = f"; {found.highest_usd:.2f} in the dearest zone" if found.highest_usd and found.highest_usd > found.usd_per_hour else ""
     return f"{_SPOT}{zones}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import catalog, message_text, spec
+from ..capacity_kind import CapacityKind
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,14 +63,14 @@ def as_record(needs: tuple[QuotaNeed, ...], without: tuple[str, ...]) -> dict[st
     return {"needed": [{**dataclasses.asdict(need), "why": need.why, "to_raise": need.to_raise} for need in needs], "unknown": list(without)}
 
 
-def _groups(cluster: spec.ClusterSpec) -> Iterator[tuple[spec.HostGroup, str]]:
+def _groups(cluster: spec.ClusterSpec) -> Iterator[tuple[spec.HostGroup, CapacityKind]]:
     """Give each group of hosts with the way it is bought."""
     bought = _bought(cluster)
     for group in cluster.host_groups:
-        yield group, bought.get(group.name, "on-demand") if group.role == "compute" else "on-demand"
+        yield group, bought.get(group.name, CapacityKind.ON_DEMAND) if group.role == "compute" else CapacityKind.ON_DEMAND
 
 
-def _bought(cluster: spec.ClusterSpec) -> dict[str, str]:
+def _bought(cluster: spec.ClusterSpec) -> dict[str, CapacityKind]:
     return {node_set.hosts.name: node_set.capacity.kind for node_set in cluster.node_sets}
 
 

@@ -3,12 +3,11 @@
 import functools
 
 from .. import catalog, language, message_text, spec
+from ..capacity_kind import CapacityKind
 from ..codes import Code
 from .context import Context
 
-OWNED = spec.Capacity("owned")
-ON_DEMAND = "on-demand"
-_BRINGS_PLACEMENT = ("reserved", "block")
+OWNED = spec.Capacity(CapacityKind.OWNED)
 _PACKED, _SPREAD, _GIVEN, _NONE = "packed", "spread", "given", "none"
 
 
@@ -22,7 +21,7 @@ def bought(context: Context, name: str, pool: language.Pool) -> spec.Capacity:
             remedy = f"choose one of these, under `targets.{context.target.name}.pools.{name}.capacity` if other targets keep `{asked.kind}`"
             context.error(Code.CAPACITY_NOT_SOLD, *_path(name, pool), what=what, why=why, remedy=remedy)
         return spec.Capacity(asked.kind, asked.id, asked.max_run)
-    if asked.kind != ON_DEMAND:
+    if asked.kind is not CapacityKind.ON_DEMAND:
         what = f"`{asked.kind}` capacity does not apply to the target `{context.target.name}`"
         why = "the machines there are your own"
         context.note(Code.CAPACITY_IGNORED, *_path(name, pool), what=what, why=why, remedy="keep it; it applies to cloud targets")
@@ -65,7 +64,7 @@ def regions(target: str) -> frozenset[str]:
 
 def placement(context: Context, name: str, pool: language.Pool, *, capacity: spec.Capacity, uses_fabric: bool) -> str:
     """Return the placement of a pool's nodes."""
-    brings_own = capacity.kind in _BRINGS_PLACEMENT
+    brings_own = capacity.kind.is_bought_ahead
     if not context.target.capacity:
         if pool.placement in (_PACKED, _SPREAD):
             what = f"the nodes of {name} can't be {pool.placement} on the target `{context.target.name}`"
@@ -79,7 +78,7 @@ def placement(context: Context, name: str, pool: language.Pool, *, capacity: spe
         why = "clouds refuse a placement group for a reservation"
         context.error(Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="remove `placement`")
         return _GIVEN
-    if pool.placement == _SPREAD and capacity.kind == "block":
+    if pool.placement == _SPREAD and capacity.kind is CapacityKind.BLOCK:
         what = f"the nodes of {name} can't be spread: the nodes of a `block` run close together"
         why = "clouds refuse a placement group for a block"
         context.error(Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="remove `placement`")

@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Sequence
 
 from .. import addresses, catalog, spec
+from ..capacity_kind import CapacityKind
 from ..codes import Code
 from . import capacity, counts, machines, people, rehearsal
 from .context import Context
@@ -12,7 +13,7 @@ LOAD_BALANCER, NAT_GATEWAY, PUBLIC_ADDRESS = "load-balancer", "nat-gateway", "pu
 CONTROL_PLANE, MANAGED_SLURM, DATABASE = "kubernetes", "managed-slurm", "database"
 """Names of services in the catalogue's price lists."""
 
-_OWN_HOSTS = spec.Capacity(capacity.ON_DEMAND)
+_OWN_HOSTS = spec.Capacity(CapacityKind.ON_DEMAND)
 
 
 def slurm(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Slurm | None:

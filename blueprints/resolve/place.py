@@ -8,8 +8,6 @@ from ..codes import Code
 from . import capacity
 from .context import Context
 
-_HELD = ("reserved", "block")
-"""Capacity that is bought in advance in one zone."""
 _LIKE_A_REGION = 0.8
 """Similarity of names (`difflib`) above which one region may be a typo of another; the names of one continent are all similar."""
 
@@ -105,7 +103,7 @@ def zone(context: Context, number: int, node_sets: tuple[spec.NodeSet, ...]) -> 
         return zones[number]
     if number:
         return spec.Late(f"another zone of {context.region}")
-    held = next((node_set.capacity for node_set in node_sets if node_set.capacity.kind in _HELD), None)
+    held = next((node_set.capacity for node_set in node_sets if node_set.capacity.kind.is_bought_ahead), None)
     if held is not None:
         return spec.Late(f"the zone of {held.id or 'the reserved capacity'}")
     return spec.Late(f"the first zone of {context.region} that offers the pools' machines")

@@ -5,13 +5,11 @@ import fnmatch
 from collections.abc import Sequence
 
 from .. import catalog, language, message_text, spec
+from ..capacity_kind import CapacityKind
 from ..codes import Code
 from ..language import values
 from . import capacity, fabric, machines
 from .context import Context
-
-_BILLED_ON_DEMAND = (capacity.ON_DEMAND, "reserved")
-"""Ways of buying that are billed by the price on demand."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -143,7 +141,7 @@ def _cheapest(context: Context, candidates: Sequence[catalog.Machine], bought: s
     A machine without a known price would lose to any other, however dear, so that prices that some don't have decide nothing.
     """
     missing: list[str] = []
-    for kind in [capacity.ON_DEMAND] if bought.kind in _BILLED_ON_DEMAND else [bought.kind, capacity.ON_DEMAND]:
+    for kind in dict.fromkeys((bought.kind.billed_as, CapacityKind.ON_DEMAND)):
         found = [_usd_per_hour(context, machine, kind) for machine in candidates]
         known = [usd for usd in found if usd is not None]
         if len(known) == len(candidates):
@@ -170,11 +168,11 @@ def _some(count: int, of: int) -> str:
     return f"only {count} of {of} {'has' if count == 1 else 'have'}"
 
 
-def _named_price(kind: str) -> str:
-    return "price on demand" if kind == capacity.ON_DEMAND else f"{kind} price"
+def _named_price(kind: CapacityKind) -> str:
+    return "price on demand" if kind is CapacityKind.ON_DEMAND else f"{kind} price"
 
 
-def _usd_per_hour(context: Context, machine: catalog.Machine, kind: str) -> float | None:
+def _usd_per_hour(context: Context, machine: catalog.Machine, kind: CapacityKind) -> float | None:
     """Give a price to compare machines by; a doubtful one doesn't count."""
     price = catalog.price(context.target.name, machine.name, region=context.region, capacity=kind)
     return None if price is None or price.low else price.usd_per_hour

@@ -1,8 +1,9 @@
 """What will exist: the resolved cluster, concrete and frozen. Every step after `resolve` reads only this.
 
-Values are plain (str, int, float, bool, None, tuples, nested dataclasses), so that `as_record` gives JSON that is the same in every run and holds no secret.
+Values are plain (str, words of an enumeration, int, float, bool, None, tuples, nested dataclasses), so that `as_record` gives JSON that is the same in every run and holds no secret.
 """
 
+from ..capacity_kind import CapacityKind
 from ..errors import Unreadable
 from .cluster import ClusterSpec, Monitoring, Service, Window
 from .codec import as_record, from_record
@@ -21,6 +22,7 @@ __all__ = [
     "SPEC_VERSION",
     "Account",
     "Capacity",
+    "CapacityKind",
     "ClusterSpec",
     "Database",
     "Exchange",

@@ -1,6 +1,7 @@
 """The spec as plain JSON values, and back. Pure."""
 
 import dataclasses
+import enum
 import functools
 import types
 import typing
@@ -14,7 +15,7 @@ from .upgrade import upgrade
 
 def as_record(spec: ClusterSpec) -> dict[str, Any]:
     """Turn the spec into plain JSON values, for stack outputs and `--json`."""
-    return dataclasses.asdict(spec)
+    return dataclasses.asdict(spec, dict_factory=_plain)
 
 
 def from_record(record: Mapping[str, Any]) -> ClusterSpec:
@@ -27,6 +28,10 @@ def from_record(record: Mapping[str, Any]) -> ClusterSpec:
     """
     found: ClusterSpec = _instance(upgrade(record), ClusterSpec, "spec")
     return found
+
+
+def _plain(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value.value if isinstance(value, enum.Enum) else value for name, value in fields}
 
 
 def _instance(value: Any, made: type, path: str) -> Any:
@@ -56,10 +61,19 @@ def _value(value: Any, hint: Any, path: str) -> Any:
         return _entries(value, typing.get_args(hint), path)
     if dataclasses.is_dataclass(hint):
         return _instance(value, typing.cast(type, hint), path)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return _word(value, hint, path)
     wanted = (int, float) if hint is float else hint
     if not isinstance(value, wanted) or (isinstance(value, bool) and hint is not bool):
         raise Unreadable(f"{path} is of another type")
     return value
+
+
+def _word(value: Any, hint: type[enum.Enum], path: str) -> enum.Enum:
+    try:
+        return hint(value)
+    except ValueError:
+        raise Unreadable(f"{path} is none of {', '.join(str(one.value) for one in hint)}") from None
 
 
 def _one_of(value: Any, hints: tuple[Any, ...], path: str) -> Any:

@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Annotated
 
+from ..capacity_kind import CapacityKind
 from . import cost
 from .hosts import HostGroup
 from .values import Late
@@ -32,8 +33,7 @@ class Partition:
 class Capacity:
     """How nodes are bought."""
 
-    kind: Annotated[str, cost.replaces_nodes("nodes are bought another way, and so made anew")]
-    """`on-demand`, `spot`, `reserved`, `block`, `flex`; `owned` on metal and local."""
+    kind: Annotated[CapacityKind, cost.replaces_nodes("nodes are bought another way, and so made anew")]
     id: Annotated[str | None, cost.replaces_nodes("nodes are made anew in the other reservation")] = None
     max_run: Annotated[str | None, cost.in_place("nodes that start from now on have it")] = None
 
@@ -96,7 +96,7 @@ class NodeSet:
     """Where several node sets share a pool: the most nodes that all of them have together."""
     weight: Annotated[int, cost.SCHEDULER_SETTING] = 1
     """Slurm takes nodes of a lower weight first; it follows the order of the pool's machines."""
-    capacity: Capacity = Capacity("owned")
+    capacity: Capacity = Capacity(CapacityKind.OWNED)
     fabric: Annotated[Fabric | None, OTHER_INTERFACES] = None
     placement: Annotated[str, cost.replaces_nodes("where a node stands is decided when it is made")] = "none"
     """`packed`, `spread`, `none`, or `given` where the capacity brings its own."""

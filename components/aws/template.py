@@ -7,13 +7,12 @@ import pulumi
 from pulumi_aws import ec2
 
 from blueprints import catalog
-from blueprints.spec import Capacity, Machine, Nic, NodeSet
+from blueprints.spec import Capacity, CapacityKind, Machine, Nic, NodeSet
 
 ROOT_GIB = 100
 """System, driver, CUDA, containers' runtime; users' files and images lie elsewhere."""
 _KINDS = {"ena": None, "efa": "efa", "efa-only": "efa-only"}
 """The catalogue's kind of an interface → EC2's; an ENA interface is what it takes when nothing is said."""
-_BRINGS_PLACEMENT = ("reserved", "block")
 
 
 def interfaces(nics: Sequence[Nic], *, subnet: pulumi.Input[str], security_groups: Sequence[pulumi.Input[str]]) -> list[ec2.LaunchTemplateNetworkInterfaceArgs]:
@@ -68,11 +67,11 @@ def processors(machine: Machine) -> ec2.LaunchTemplateCpuOptionsArgs | None:
 def market(node_set: NodeSet) -> ec2.LaunchTemplateInstanceMarketOptionsArgs | None:
     """Say how instances are bought, where it isn't on demand."""
     match node_set.capacity.kind:
-        case "spot":
+        case CapacityKind.SPOT:
             # A node that comes back after an interruption would be one that Slurm has given up already.
             once = ec2.LaunchTemplateInstanceMarketOptionsSpotOptionsArgs(spot_instance_type="one-time", instance_interruption_behavior="terminate")
             return ec2.LaunchTemplateInstanceMarketOptionsArgs(market_type="spot", spot_options=once)
-        case "block":
+        case CapacityKind.BLOCK:
             return ec2.LaunchTemplateInstanceMarketOptionsArgs(market_type="capacity-block")
     return None
 
@@ -80,7 +79,7 @@ def market(node_set: NodeSet) -> ec2.LaunchTemplateInstanceMarketOptionsArgs | N
 def reservation(node_set: NodeSet) -> ec2.LaunchTemplateCapacityReservationSpecificationArgs | None:
     """Name the reservation or block, or a group of them by its ARN. Without one, instances use any open reservation that fits, which is EC2's own way."""
     capacity = node_set.capacity
-    if capacity.kind not in _BRINGS_PLACEMENT or capacity.id is None:
+    if not capacity.kind.is_bought_ahead or capacity.id is None:
         return None
     is_group = names_group(capacity)
     wanted = ec2.LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs(
@@ -91,7 +90,7 @@ def reservation(node_set: NodeSet) -> ec2.LaunchTemplateCapacityReservationSpeci
 
 def names_group(capacity: Capacity) -> bool:
     """Say whether capacity is bought in a group of reservations, which has an ARN, and not in one, which has an id."""
-    return capacity.kind in _BRINGS_PLACEMENT and capacity.id is not None and capacity.id.startswith("arn:")
+    return capacity.kind.is_bought_ahead and capacity.id is not None and capacity.id.startswith("arn:")
 
 
 def placement_strategy(node_set: NodeSet) -> str | None:
@@ -99,7 +98,7 @@ def placement_strategy(node_set: NodeSet) -> str | None:
 
     Never where capacity was bought: it stands somewhere already, and a second placement makes EC2 find none of it.
     """
-    if node_set.capacity.kind in _BRINGS_PLACEMENT:
+    if node_set.capacity.kind.is_bought_ahead:
         return None
     return {"packed": "cluster", "spread": "spread"}.get(node_set.placement)
 

@@ -13,7 +13,6 @@ from pulumi_aws import ec2
 
 from blueprints.spec import ClusterSpec, Late, Network, Subnet
 
-_HELD = ("reserved", "block")
 _ORDINARY = aws.GetAvailabilityZonesFilterArgs(name="opt-in-status", values=["opt-in-not-required"])
 
 
@@ -77,7 +76,7 @@ def check_held(cluster: ClusterSpec) -> None:
         pulumi.RunError: with what to write.
     """
     for node_set in cluster.node_sets:
-        if node_set.capacity.kind in _HELD and not cluster.network.zones and not are_given(cluster.network):
+        if node_set.capacity.kind.is_bought_ahead and not cluster.network.zones and not are_given(cluster.network):
             raise pulumi.RunError(
                 f"the blueprint names no zone for {node_set.capacity.id or 'the capacity'} of pool {node_set.pool}\n"
                 "  why: a reservation or block is in one zone, and the subnet of the nodes must be in the same zone\n"

@@ -6,14 +6,14 @@ from typing import Any, TypeAlias
 
 from blueprints import catalog
 from blueprints.plan.estimate import CURRENCY
-from blueprints.spec import Gpus
+from blueprints.spec import CapacityKind, Gpus
 
 from . import formatting
 from .tables import Cell, Column, Facts, Section, Shown, Table
 
 Entry: TypeAlias = Mapping[str, Any]
 _EVERYWHERE = "*"
-_SPOKEN = ("on-demand", "spot")
+_SPOKEN = (CapacityKind.ON_DEMAND, CapacityKind.SPOT)
 """Kinds of purchase that have a price of their own."""
 
 

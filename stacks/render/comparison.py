@@ -8,7 +8,7 @@ from blueprints import message_text
 from blueprints.finding import Level
 from blueprints.plan.compare import Offer, Side, differences
 from blueprints.plan.estimate import CURRENCY, HOURS_PER_MONTH
-from blueprints.spec import Expectation, FileSystem
+from blueprints.spec import CapacityKind, Expectation, FileSystem
 
 from . import cost, finding_list, formatting
 from .tables import Cell, Column, Facts, Section, Shown, Table
@@ -100,7 +100,7 @@ def _expected(expected: Expectation | None) -> str:
 def _gpu_hour(offer: Offer) -> str:
     if not offer.gpus_per_node:
         return ""
-    if offer.capacity == "owned":
+    if offer.capacity is CapacityKind.OWNED:
         return "owned"
     return "unknown" if offer.usd_per_gpu_hour is None else formatting.unit_price(offer.usd_per_gpu_hour)
 

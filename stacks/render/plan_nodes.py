@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from blueprints import catalog
 from blueprints.plan.estimate import CURRENCY, Estimate
-from blueprints.spec import ClusterSpec, Expectation, HostGroup, Machine, NodeSet
+from blueprints.spec import CapacityKind, ClusterSpec, Expectation, HostGroup, Machine, NodeSet
 
 from . import cost, formatting
 from .tables import Cell, Column, Shown, Table
@@ -73,7 +73,7 @@ def _pool_row(node_set: NodeSet, schedulers: tuple[str, ...]) -> tuple[Shown, ..
     longest = "" if partition is None else "unlimited" if partition.max_time == UNLIMITED else f"up to {partition.max_time}"
     jobs = longest + (", default" if partition and partition.default else "")
     whose = "" if schedulers == ("slurm",) else node_set.scheduler.capitalize()  # where there is only Slurm, nobody asks
-    bought = "" if capacity.kind == "owned" else f"{capacity.kind} {capacity.id or ''}".strip()
+    bought = "" if capacity.kind is CapacityKind.OWNED else f"{capacity.kind} {capacity.id or ''}".strip()
     size = f"{formatting.size(machine.scratch_gib)} at " if machine.scratch_gib else ""
     scratch = f"{size}{node_set.scratch_mount}" if node_set.scratch_mount else ""
     taints = [f"{taint.key}={taint.value}:{taint.effect}" for taint in node_set.taints]

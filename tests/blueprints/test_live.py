@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from blueprints import catalog, finding, live, load, read
+from blueprints import catalog, finding, live, load, read, spec
 from blueprints.codes import Code
 from blueprints.facts import Facts
 from blueprints.live import account
@@ -47,7 +47,7 @@ storage:
 NEW = "name: tiny\naccess: {login_nodes: 1, allowed_cidrs: [192.0.2.0/24]}\npools:\n  train: {machine: p5.48xlarge, nodes: 2}\nnetwork:\n  region: us-east-1\n"
 """In a network that the stack makes, in a zone that nobody named."""
 SUBNET = account.Subnet("subnet-0aaaaaaaaaaaaaaaa", "vpc-0123456789abcdef0", "us-east-1b", "10.0.0.0/24", 251, "nat")
-RESERVATION = account.Reservation("cr-0123456789abcdef0", "p5.48xlarge", "us-east-1b", "reserved", "active", 4, 4)
+RESERVATION = account.Reservation("cr-0123456789abcdef0", "p5.48xlarge", "us-east-1b", spec.CapacityKind.RESERVED, "active", 4, 4)
 FILES = account.FileSystem("fs-0123456789abcdef0", True, "available", "vpc-0123456789abcdef0", ("us-east-1b",))
 EVERYWHERE = frozenset({"us-east-1a", "us-east-1b"})
 GOOD = account.Answers(
@@ -132,7 +132,7 @@ FAULTS: tuple[tuple[str, Change, Code, finding.Level, str], ...] = (
     ("no such reservation", with_(reservations={RESERVATION.id: None}), Code.RESERVATION_UNKNOWN, ERROR, "id: cr-"),
     ("reservation for another machine", reservation(machine="p5en.48xlarge"), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),
     ("reservation elsewhere", reservation(zone="us-east-1a"), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),
-    ("a block for a reservation", reservation(kind="block"), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),
+    ("a block for a reservation", reservation(kind=spec.CapacityKind.BLOCK), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),
     ("reservation over", reservation(state="expired"), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),
     ("reservation to come", reservation(state="scheduled", starts="2026-12-01T00:00+00:00"), Code.RESERVATION_UNFIT, WARNING, "id: cr-"),
     ("reservation too small", reservation(total=3, free=3), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),

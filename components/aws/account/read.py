@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from blueprints.live import account
+from blueprints.spec import CapacityKind
 
 from .session import Session, code
 
@@ -136,7 +137,7 @@ def described_reservation(found: Mapping[str, Any]) -> account.Reservation:
         id=str(found["CapacityReservationId"]),
         machine=str(found["InstanceType"]),
         zone=str(found["AvailabilityZone"]),
-        kind="block" if found.get("ReservationType") == _BLOCK else "reserved",
+        kind=CapacityKind.BLOCK if found.get("ReservationType") == _BLOCK else CapacityKind.RESERVED,
         state=str(found["State"]),
         total=int(found["TotalInstanceCount"]),
         free=int(found["AvailableInstanceCount"]),

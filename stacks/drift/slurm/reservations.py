@@ -31,7 +31,7 @@ def leases(cluster: spec.ClusterSpec, live: Mapping[str, Mapping[str, str]]) -> 
         return
     for node_set in cluster.slurm.node_sets if cluster.slurm else ():
         name, capacity = f"{OWN}{node_set.hosts.name}", node_set.capacity
-        is_leased = capacity.kind == "block" and capacity.id and node_set.hosts.count
+        is_leased = capacity.kind is spec.CapacityKind.BLOCK and capacity.id and node_set.hosts.count
         if is_leased and node_set.partition and name not in live:
             what = f"Slurm has no reservation {name}: jobs may start that outlive the capacity {capacity.id} and are killed when it ends"
             remedy = "`journalctl -t clusterwright-elastic` on the controller shows why it could not be made"

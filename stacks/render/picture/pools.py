@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from blueprints.spec import ClusterSpec, NodeSet
+from blueprints.spec import CapacityKind, ClusterSpec, NodeSet
 
 from .. import formatting, pool_sizes
 from . import locations
@@ -56,7 +56,7 @@ def _interfaces(node_set: NodeSet) -> str:
 
 
 def _purchase(node_set: NodeSet) -> list[str]:
-    bought = "" if node_set.capacity.kind == "owned" else formatting.capacity(node_set)
+    bought = "" if node_set.capacity.kind is CapacityKind.OWNED else formatting.capacity(node_set)
     return [", ".join(word for word in (bought, formatting.placement(node_set)) if word)]
 
 

@@ -213,7 +213,7 @@ FREE = hand_made.aws(storage=tuple(dataclasses.replace(one, protect=False) for o
         ("slurm.node_sets.0.hosts.count", 8, "replaces-nodes"),
         ("slurm.node_sets.0.minimum", 0, "in-place"),
         ("slurm.node_sets.0.placement", "none", "replaces-nodes"),
-        ("slurm.node_sets.0.capacity", spec.Capacity("reserved", "cr-0123"), "replaces-nodes"),
+        ("slurm.node_sets.0.capacity", spec.Capacity(spec.CapacityKind.RESERVED, "cr-0123"), "replaces-nodes"),
         ("slurm.node_sets.0.fabric", None, "replaces-nodes"),
         ("slurm.node_sets.0.partition", None, "replaces-nodes"),
         ("slurm.node_sets.0.image", "ami-0123456789abcdef0", "none"),

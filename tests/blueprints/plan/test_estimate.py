@@ -19,7 +19,9 @@ def parts(cluster: spec.ClusterSpec) -> dict[str, estimate.Part]:
 
 def one_pool(**more: Any) -> spec.ClusterSpec:
     """A cluster with known prices alone: one pool, and hosts of its own."""
-    return hand_made.aws(storage=(), node_sets=(hand_made.pool("train", 16, machine=hand_made.P5, **{"capacity": spec.Capacity("on-demand"), **more}),))
+    return hand_made.aws(
+        storage=(), node_sets=(hand_made.pool("train", 16, machine=hand_made.P5, **{"capacity": spec.Capacity(spec.CapacityKind.ON_DEMAND), **more}),)
+    )
 
 
 def listed(capacity: str) -> catalog.Price:
@@ -55,7 +57,7 @@ def test_the_sums_are_those_of_the_parts_and_a_month_has_730_hours() -> None:
 
 
 def test_spot_has_its_own_price_and_says_that_it_moves() -> None:
-    spot, bought = (parts(one_pool(capacity=spec.Capacity(kind)))["train"] for kind in ("spot", "on-demand"))
+    spot, bought = (parts(one_pool(capacity=spec.Capacity(kind)))["train"] for kind in (spec.CapacityKind.SPOT, spec.CapacityKind.ON_DEMAND))
     assert (spot.unit_usd_per_hour, spot.method) == (listed("spot").usd_per_hour, listed("spot").method)
     assert listed("spot").usd_per_hour < listed("on-demand").usd_per_hour == bought.unit_usd_per_hour
     assert "moves" in spot.note
@@ -64,7 +66,7 @@ def test_spot_has_its_own_price_and_says_that_it_moves() -> None:
 
 
 def reserved(**more: Any) -> estimate.Part:
-    return parts(one_pool(capacity=spec.Capacity("reserved", id="cr-0123"), **more))["train"]
+    return parts(one_pool(capacity=spec.Capacity(spec.CapacityKind.RESERVED, id="cr-0123"), **more))["train"]
 
 
 def test_a_reservation_is_billed_as_on_demand() -> None:
@@ -82,13 +84,15 @@ def test_an_elastic_pool_in_a_reservation_costs_the_whole_reservation_at_any_tim
 
 
 def test_a_reserved_machine_without_a_known_price_has_none() -> None:
-    node_set = hand_made.pool("train", 16, machine=dataclasses.replace(hand_made.P5, name="p6e-gb200.36xlarge"), capacity=spec.Capacity("reserved", id="cr-1"))
+    node_set = hand_made.pool(
+        "train", 16, machine=dataclasses.replace(hand_made.P5, name="p6e-gb200.36xlarge"), capacity=spec.Capacity(spec.CapacityKind.RESERVED, id="cr-1")
+    )
     found = parts(hand_made.aws(storage=(), node_sets=(node_set,)))["train"]
     assert (found.unit_usd_per_hour, found.note) == (None, "no price is known")
 
 
 def test_a_block_has_no_known_price_and_the_total_is_a_least() -> None:
-    found = estimate.estimate(one_pool(capacity=spec.Capacity("block", id="cr-0123")))
+    found = estimate.estimate(one_pool(capacity=spec.Capacity(spec.CapacityKind.BLOCK, id="cr-0123")))
     assert "a price of its own" in found.unknown[0].note
     assert [part.name for part in found.unknown] == ["train"]
     assert not found.complete
@@ -98,7 +102,7 @@ def test_a_block_has_no_known_price_and_the_total_is_a_least() -> None:
 
 
 def test_an_elastic_pool_without_a_price_is_unknown_even_if_it_can_be_empty() -> None:
-    assert not estimate.estimate(one_pool(minimum=0, capacity=spec.Capacity("block", id="cr-0123"))).complete
+    assert not estimate.estimate(one_pool(minimum=0, capacity=spec.Capacity(spec.CapacityKind.BLOCK, id="cr-0123"))).complete
 
 
 def test_a_region_without_prices_is_unknown_and_not_another_region_s_price() -> None:
@@ -151,7 +155,9 @@ def test_the_record_is_json_and_holds_every_part() -> None:
 
 def test_machines_that_stand_in_for_each_other_cost_what_the_dearest_of_them_do() -> None:
     cheap, dear = (
-        dataclasses.replace(hand_made.pool(f"sweep-{letter}", 16, machine=machine, capacity=spec.Capacity("on-demand"), minimum=0), pool="sweep", pool_most=16)
+        dataclasses.replace(
+            hand_made.pool(f"sweep-{letter}", 16, machine=machine, capacity=spec.Capacity(spec.CapacityKind.ON_DEMAND), minimum=0), pool="sweep", pool_most=16
+        )
         for letter, machine in (("a", dataclasses.replace(hand_made.P5, name="p4d.24xlarge")), ("b", hand_made.P5))
     )
     both = estimate.estimate(hand_made.aws(storage=(), node_sets=(cheap, dear))).of("compute")

@@ -14,14 +14,14 @@ RESERVED = {"kind": "reserved", "id": "cr-0123456789abcdef0"}
 @pytest.mark.parametrize(
     ("target", "capacity", "bought", "codes"),
     [
-        ("aws", "on-demand", spec.Capacity("on-demand"), set()),
-        ("aws", RESERVED, spec.Capacity("reserved", "cr-0123456789abcdef0"), set()),
-        ("gcp", {"kind": "flex", "max_run": "1-00:00:00"}, spec.Capacity("flex", None, "1-00:00:00"), set()),
-        ("aws", "flex", spec.Capacity("flex"), {("error", Code.CAPACITY_NOT_SOLD)}),
-        ("metal", "on-demand", spec.Capacity("owned"), set()),
-        ("metal", "spot", spec.Capacity("owned"), {("note", Code.CAPACITY_IGNORED)}),
-        ("local", "on-demand", spec.Capacity("owned"), set()),
-        ("local", RESERVED, spec.Capacity("owned"), {("note", Code.CAPACITY_IGNORED)}),
+        ("aws", "on-demand", spec.Capacity(spec.CapacityKind.ON_DEMAND), set()),
+        ("aws", RESERVED, spec.Capacity(spec.CapacityKind.RESERVED, "cr-0123456789abcdef0"), set()),
+        ("gcp", {"kind": "flex", "max_run": "1-00:00:00"}, spec.Capacity(spec.CapacityKind.FLEX, None, "1-00:00:00"), set()),
+        ("aws", "flex", spec.Capacity(spec.CapacityKind.FLEX), {("error", Code.CAPACITY_NOT_SOLD)}),
+        ("metal", "on-demand", spec.Capacity(spec.CapacityKind.OWNED), set()),
+        ("metal", "spot", spec.Capacity(spec.CapacityKind.OWNED), {("note", Code.CAPACITY_IGNORED)}),
+        ("local", "on-demand", spec.Capacity(spec.CapacityKind.OWNED), set()),
+        ("local", RESERVED, spec.Capacity(spec.CapacityKind.OWNED), {("note", Code.CAPACITY_IGNORED)}),
     ],
 )
 def test_how_nodes_are_bought(target: str, capacity: Any, bought: spec.Capacity, codes: set[tuple[str, str]]) -> None:

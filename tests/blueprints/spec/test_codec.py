@@ -49,3 +49,12 @@ def test_fields_that_a_record_lacks_have_their_defaults() -> None:
 def test_what_is_no_record_is_refused_with_the_place(field: str, value: Any, place: str) -> None:
     with pytest.raises(spec.Unreadable, match=place):
         spec.from_record({**spec.as_record(hand_made.local()), field: value})
+
+
+def test_the_kind_of_capacity_is_plain_text_in_records() -> None:
+    record = spec.as_record(hand_made.aws())
+    capacity = record["slurm"]["node_sets"][0]["capacity"]
+    assert type(capacity["kind"]) is str
+    capacity["kind"] = "gift"
+    with pytest.raises(spec.Unreadable, match=r"capacity\.kind is none of on-demand, spot"):
+        spec.from_record(record)

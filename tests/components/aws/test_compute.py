@@ -89,18 +89,18 @@ def test_capacity_is_said_in_the_template(capacity: Any, market: Any, reservatio
 def test_a_group_of_reservations_is_named_by_its_arn() -> None:
     node_set = programs.resolved("llm-pretraining").node_sets[0]
     arn = "arn:aws:resource-groups:us-east-1:123456789012:group/h100"
-    made = template.reservation(dataclasses.replace(node_set, capacity=spec.Capacity("reserved", arn)))
+    made = template.reservation(dataclasses.replace(node_set, capacity=spec.Capacity(spec.CapacityKind.RESERVED, arn)))
     assert made is not None
     assert made.capacity_reservation_target == ec2.LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs(
         capacity_reservation_resource_group_arn=arn
     )
 
 
-@pytest.mark.parametrize("kind", ["on-demand", "spot", "reserved", "block"])
+@pytest.mark.parametrize("kind", [kind for kind in spec.CapacityKind if kind is not spec.CapacityKind.OWNED])
 @pytest.mark.parametrize("placement", ["packed", "spread", "none", "given"])
-def test_a_placement_group_never_stands_in_the_way_of_capacity_that_was_bought(kind: str, placement: str) -> None:
+def test_a_placement_group_never_stands_in_the_way_of_capacity_that_was_bought(kind: spec.CapacityKind, placement: str) -> None:
     node_set = dataclasses.replace(programs.resolved("llm-pretraining").node_sets[0], placement=placement, capacity=spec.Capacity(kind, "cr-1"))
-    expected = None if kind in ("reserved", "block") else {"packed": "cluster", "spread": "spread"}.get(placement)
+    expected = None if kind in (spec.CapacityKind.RESERVED, spec.CapacityKind.BLOCK) else {"packed": "cluster", "spread": "spread"}.get(placement)
     assert template.placement_strategy(node_set) == expected
 
 

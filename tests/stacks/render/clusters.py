@@ -7,6 +7,7 @@ from blueprints.spec import (
     SPEC_VERSION,
     Account,
     Capacity,
+    CapacityKind,
     ClusterSpec,
     Database,
     Expectation,
@@ -113,8 +114,10 @@ def pretrain() -> ClusterSpec:
         target="aws",
         description="Pre-training of language models on 128 H100 GPUs, with a small pool for development",
         node_sets=(
-            pool("train", 16, train, capacity=Capacity("reserved", "cr-0123456789abcdef0"), fabric=efa(), placement="given", scratch_mount="/scratch"),
-            pool("develop", 8, develop, minimum=1, capacity=Capacity("spot")),
+            pool(
+                "train", 16, train, capacity=Capacity(CapacityKind.RESERVED, "cr-0123456789abcdef0"), fabric=efa(), placement="given", scratch_mount="/scratch"
+            ),
+            pool("develop", 8, develop, minimum=1, capacity=Capacity(CapacityKind.SPOT)),
             pool("prepare", 20, small("m7i.8xlarge"), minimum=0),
         ),
         network=Network(
@@ -157,8 +160,8 @@ def nine_networks() -> ClusterSpec:
         "mega",
         target="gcp",
         node_sets=(
-            pool("train", 8, train, capacity=Capacity("flex", max_run="7-00:00:00"), fabric=fabric, placement="packed", minimum=0),
-            pool("debug", 1, train, capacity=Capacity("on-demand"), placement="none"),
+            pool("train", 8, train, capacity=Capacity(CapacityKind.FLEX, max_run="7-00:00:00"), fabric=fabric, placement="packed", minimum=0),
+            pool("debug", 1, train, capacity=Capacity(CapacityKind.ON_DEMAND), placement="none"),
         ),
         network=Network(
             "10.0.0.0/20",
