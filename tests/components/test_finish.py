@@ -95,7 +95,7 @@ def test_hosts_that_a_failed_run_left_behind_are_not_finished() -> None:
     with pytest.raises(PartlyMade) as failed:
         Group().create(GROUP, work())
     assert failed.value.outputs == {"finished": {}}
-    assert failed.value.reasons[0].startswith("login-0: task «Variables have the shape of the contract» failed: ")
+    assert failed.value.reasons[0].startswith("login-0: task «Validate the variables» failed: ")
 
 
 def test_hosts_finished_earlier_stay_finished_when_a_later_run_fails() -> None:
