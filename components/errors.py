@@ -1,5 +1,7 @@
 """What components refuse, as the parts of the page that a user reads."""
 
+from collections.abc import Iterator
+
 
 class Refusal(Exception):
     """A component can't go on.
@@ -15,7 +17,14 @@ class Refusal(Exception):
         self.what, self.why, self.remedy = what, why, remedy
 
     def page(self) -> str:
-        return f"error: {self.what}\n  why: {self.why}\n  do:  {self.remedy}"
+        return "\n".join([f"error: {self.what}", *_part("why:", self.why), *_part("do:", self.remedy)])
+
+
+def _part(label: str, text: str) -> Iterator[str]:
+    """Write a part of a page; its further lines are below its first word."""
+    first, *others = text.splitlines() or [""]
+    yield f"  {label:4} {first}"
+    yield from (f"{'':7}{line}" for line in others)
 
 
 class AccountUnavailable(Refusal):

@@ -1,6 +1,7 @@
 """What `up` and `down` refuse or announce before the engine changes anything: lost data, impossible changes, an account that has no place for the cluster."""
 
 import dataclasses
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,8 +20,6 @@ from . import account, state
 
 _PROTECTED_BY = {"database": "accounting", "state": "accounting"}
 """Data → the section of a blueprint whose `protect` protects it, where it has another name."""
-_PAGE_LINE = "\n       "
-"""Continues a line of an error page."""
 
 
 def validate_against_account(loaded: Loaded, stack: str, *, has_resources: bool) -> None:
@@ -66,7 +65,7 @@ def refuse_changes(stack: str, cluster: ClusterSpec) -> None:
     if refused:
         raise Problem(_refusal(stack, refused), why=_lines(refused), remedy=_remedy(stack, refused))
     if lost := [change for change in found if change.effect is Effect.DESTROYS_DATA]:
-        print(f"this change deletes unprotected data of stack {stack}:{_PAGE_LINE}{_lines(lost)}", flush=True)
+        print(f"this change deletes unprotected data of stack {stack}:\n{textwrap.indent(_lines(lost), '  ')}", flush=True)
 
 
 def _refusal(stack: str, refused: Sequence[Change]) -> str:
@@ -83,7 +82,7 @@ def _remedy(stack: str, refused: Sequence[Change]) -> str:
         remedies.append(f"or, to delete that data, set {words} to false and first run this command with that change alone")
     if any(change.anew for change in refused):
         remedies.append(f"or delete the cluster and all data that isn't kept (`clusterwright down --stack {stack}`), then create it as the blueprint says")
-    return _PAGE_LINE.join(remedies)
+    return "\n".join(remedies)
 
 
 def _protected(refused: Sequence[Change]) -> tuple[str, ...]:
@@ -91,7 +90,7 @@ def _protected(refused: Sequence[Change]) -> tuple[str, ...]:
 
 
 def _lines(several: Sequence[Change]) -> str:
-    return _PAGE_LINE.join(f"{change.key or change.path}, {' → '.join(change_table.values(change))}: {change.why}" for change in several)
+    return "\n".join(f"{change.key or change.path}, {' → '.join(change_table.values(change))}: {change.why}" for change in several)
 
 
 def refuse_protected(stack: str, recorded: Sequence[Mapping[str, Any]]) -> None:
