@@ -12,7 +12,7 @@ import pytest
 from stacks.drift import filters, ignore, reports
 from stacks.drift.codes import Code
 from stacks.drift.layer import Layer
-from stacks.drift.report import Report
+from stacks.drift.report import Report, Result, Unchecked
 from stacks.drift.reports import document, junit, markdown, sarif, summary, terminal
 from tests.drift.examples import finding, report
 
@@ -48,6 +48,14 @@ def test_one_reason_of_several_layers_is_said_once() -> None:
     text = terminal.write(report(failed=(Layer.CLOUD, Layer.HOSTS)))
     assert text.count("the credentials have expired") == 1
     assert "for the same reason" in text
+
+
+@pytest.mark.parametrize("form", [".txt", ".md", ".html"])
+def test_a_reason_of_several_lines_is_shown_without_signs_of_replacement(form: str) -> None:
+    reason = "the engine failed\nwith exit status 255"
+    results = (Result(Layer.CLOUD, unchecked=(Unchecked(Layer.CLOUD, "the program", reason),), failure=reason),)
+    text = reports.text(form, dataclasses.replace(report(), results=results), ())
+    assert " ".join(text.split()).count("the engine failed with exit status 255") == 2
 
 
 def test_json_holds_every_field_of_every_finding() -> None:

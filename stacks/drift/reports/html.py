@@ -45,7 +45,7 @@ def write(report: Report, runs: Sequence[history.Run]) -> str:
 
 def _found(result: Result) -> str:
     if result.failure:
-        return f"{summary.of_layer(result)}: {result.failure}"
+        return f"{summary.of_layer(result)}: {summary.one_line(result.failure)}"
     return str(len(result.findings)) if result.findings else "clean"
 
 
@@ -53,7 +53,7 @@ def _rest(report: Report) -> tuple[tuple[str, str, str, tuple[str, ...], list[tu
     """Give what is not drift now: key, title, caption, head and rows of each table."""
     ignored = [(str(one.finding.code), one.finding.place, one.reason, str(one.until or "no end")) for one in report.ignored]
     waiting = [(str(finding.code), finding.place, finding.what, str(count)) for finding, count in report.waiting]
-    unchecked = [(str(one.layer), one.where, one.why) for one in report.unchecked]
+    unchecked = [(str(one.layer), one.where, summary.one_line(one.why)) for one in report.unchecked]
     return (
         ("ignored", "Ignored", "Findings that the ignore file covers", ("code", "where", "reason", "until"), [*ignored]),
         ("waiting", "Seen, not yet often enough", "Findings that wait", ("code", "where", "what", "runs"), [*waiting]),

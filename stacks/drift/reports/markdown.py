@@ -51,7 +51,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def _text(text: str) -> str:
     """Keep text from being read as Markdown or HTML; a line break would end the row."""
     escaped = (
-        message_text.printable(" ".join(text.split())).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
+        message_text.printable(summary.one_line(text)).replace("\\", "\\\\").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "\\|")
     )
     for sign in ("*", "_", "[", "]", "~"):
         escaped = escaped.replace(sign, f"\\{sign}")

@@ -52,6 +52,11 @@ def figures(report: Report) -> Iterator[str]:
     yield f"{report.seconds:.1f} s"
 
 
+def one_line(text: str) -> str:
+    """Put a message of the engine, which may have several lines, on one."""
+    return " ".join(text.split())
+
+
 def sides(finding: Finding) -> Iterator[tuple[str, str]]:
     """Label what should be, what was recorded and what is; equal values come once, under both labels."""
     desired, recorded, actual = texts(finding)

@@ -35,7 +35,7 @@ def write(report: Report, *, colour: bool = False, show_ignored: bool = False) -
         ]
     if report.unchecked:
         lines += ["", paint("Not checked", "bold")]
-        lines += [f"  {one.layer}: {message_text.printable(one.where)}: {message_text.printable(one.why)}" for one in report.unchecked]
+        lines += [f"  {one.layer}: {message_text.printable(one.where)}: {message_text.printable(summary.one_line(one.why))}" for one in report.unchecked]
     return "\n".join(lines) + "\n"
 
 
