@@ -52,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     baseline.add_argument("--reason", default="", help="why the differences are accepted")
     drift_schedule.arguments(parser.add_argument_group("schedule"))
     drift_fix.arguments(parser.add_argument_group("fix"))
-    baseline.add_argument("--days", type=_positive, default=BASELINE_DAYS, help="for how many days (default: %(default)s)")
+    baseline.add_argument("--days", type=options.positive, default=BASELINE_DAYS, help="for how many days (default: %(default)s)")
 
 
 def _report_arguments(group: argparse._ArgumentGroup) -> None:
@@ -68,20 +68,14 @@ def _report_arguments(group: argparse._ArgumentGroup) -> None:
         metavar="LEVEL",
         help=f"leave out findings of lower levels ({', '.join(Level)})",
     )
-    group.add_argument("--confirm", type=_positive, default=1, metavar="N", help="count a finding only when N checks in a row found it (default: 1)")
+    group.add_argument("--confirm", type=options.positive, default=1, metavar="N", help="count a finding only when N checks in a row found it (default: 1)")
     group.add_argument("--ignore", type=Path, metavar="FILE", help="the ignore file (default: stacks/Drift.<stack>.yaml)")
     group.add_argument("--show-ignored", action="store_true", help="list what the ignore file covers")
     group.add_argument("--history", type=Path, metavar="FOLDER", help="where earlier checks are kept (default: below .clusterwright)")
 
 
-def _positive(word: str) -> int:
-    if not word.isdigit() or int(word) < 1:
-        raise argparse.ArgumentTypeError("give a whole number from 1 on")
-    return int(word)
-
-
 def _seconds(word: str) -> int:
-    if not word.isdigit():
+    if not (word.isascii() and word.isdigit()):
         raise argparse.ArgumentTypeError("give a whole number of seconds")
     return int(word)
 

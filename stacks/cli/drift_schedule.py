@@ -11,7 +11,7 @@ from blueprints.project import project_root
 from .. import settings
 from ..drift import schedule
 from ..drift.layer import Layer
-from ..errors import Problem
+from ..errors import EXIT_USAGE, Problem
 from . import options
 
 ON_A_MACHINE = ("systemd", "cron")
@@ -23,7 +23,9 @@ def arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--to", type=Path, metavar="FOLDER", help="write the files below this folder (`/` puts them where they belong); without it they are shown"
     )
-    group.add_argument("--keep-days", type=int, default=schedule.KEEP_DAYS, metavar="DAYS", help="for how long reports are kept (default: %(default)s)")
+    group.add_argument(
+        "--keep-days", type=options.positive, default=schedule.KEEP_DAYS, metavar="DAYS", help="for how long reports are kept (default: %(default)s)"
+    )
     group.add_argument("--image", default="", help="kubernetes: a container image with a checkout that is set up, in /clusterwright")
 
 
@@ -36,12 +38,15 @@ def _every(word: str) -> int:
 
 def run(given: argparse.Namespace) -> int:
     if given.kind is None:
-        raise Problem("`--as` is missing", why="each scheduler needs other files", remedy=f"add --as with one of {', '.join(schedule.KINDS)}")
+        raise Problem(
+            "`--as` is missing", why="each scheduler needs other files", remedy=f"add --as with one of {', '.join(schedule.KINDS)}", status=EXIT_USAGE
+        )
     if given.kind == "kubernetes" and not given.image:
         raise Problem(
             "a CronJob needs an image",
             why="its containers have only what their image holds",
             remedy="add --image, with a checkout that is set up in /clusterwright",
+            status=EXIT_USAGE,
         )
     wanted = schedule.Schedule(
         stack=given.stack,

@@ -129,6 +129,13 @@ def recorded_settings(stack_name: str) -> dict[str, Any]:
     return dict(config)
 
 
+def positive(word: str) -> int:
+    """Read a whole number from 1 on."""
+    if not (word.isascii() and word.isdigit() and int(word) >= 1):
+        raise argparse.ArgumentTypeError("give a whole number from 1 on")
+    return int(word)
+
+
 def target(parser: "argparse._ActionsContainer", *, default: str = f"the stack's setting, else {registry.DEFAULT}") -> None:
     parser.add_argument("--target", choices=get_args(TargetName), help=f"where the cluster would run (default: {default})")
 

@@ -122,12 +122,20 @@ def test_no_baseline_is_made_of_a_check_with_holes(backend: Path, capsys: pytest
     assert "no baseline" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["--confirm", "0"], ["--settle", "x"], ["--out", "report.pdf"], ["--layer", "moon"], ["dance"], ["--every", "7m"]])
+@pytest.mark.parametrize(
+    "words", [["--confirm", "0"], ["--settle", "x"], ["--out", "report.pdf"], ["--layer", "moon"], ["dance"], ["--every", "7m"], ["--keep-days", "-5"]]
+)
 def test_words_that_mean_nothing_are_refused(words: list[str], backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         run(backend, *words)
     assert ended.value.code == 2
     assert "error" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["--as", "kubernetes"]])
+def test_a_schedule_without_what_it_needs_is_a_wrong_command_line(words: list[str], backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(backend, "schedule", *words) == 2
+    assert f"do:  add --{'image' if words else 'as'}" in capsys.readouterr().err
 
 
 def test_exit_statuses() -> None:
