@@ -22,6 +22,11 @@ class Problem(errors.Refusal):
         self.status = status
 
 
+def reason(error: OSError) -> str:
+    """Say why the operating system refused something, without the file, which the page names."""
+    return error.strerror or str(error)
+
+
 class EngineFailed(Problem):
     """Pulumi's engine refused or failed; `why` is what it said."""
 

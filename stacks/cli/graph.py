@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blueprints.load import Loaded
 
-from ..errors import EXIT_USAGE, Problem
+from ..errors import EXIT_USAGE, Problem, reason
 from ..render import finding_list, plan_html
 from ..render.picture import render as picture
 from . import options
@@ -50,7 +50,9 @@ def run(given: argparse.Namespace) -> int:
     try:
         write_whole(given.output, content)
     except OSError as error:
-        raise Problem("the file can't be written", why=str(error), remedy="name a file in a folder that exists and that you may write to") from error
+        raise Problem(
+            f"the file {given.output} can't be written", why=reason(error), remedy="name a file in a folder that exists and that you may write to"
+        ) from error
     return 0
 
 

@@ -14,7 +14,7 @@ from blueprints.plan import changes, estimate
 from blueprints.spec import ClusterSpec, Unreadable, as_record, from_record
 from blueprints.spec.cost import Effect
 
-from ..errors import EXIT_FAILED, EXIT_USAGE, Problem
+from ..errors import EXIT_FAILED, EXIT_USAGE, Problem, reason
 from ..render import change_table, cost, finding_list, plan_json, plan_view, tables
 from . import options
 
@@ -120,8 +120,10 @@ def _from_stack(stack: str) -> Mapping[str, Any]:
 def _from_file(path: str) -> Mapping[str, Any]:
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise Problem(f"{path} can't be read", why=str(error), remedy=_REMEDY, status=EXIT_USAGE) from error
+    except OSError as error:
+        raise Problem(f"{path} can't be read", why=reason(error), remedy=_REMEDY, status=EXIT_USAGE) from error
+    except (ValueError, RecursionError) as error:
+        raise Problem(f"{path} is no plan", why=f"it is not JSON: {error}", remedy=_REMEDY, status=EXIT_USAGE) from error
     spec = content.get("spec", content) if isinstance(content, Mapping) else None
     if not isinstance(spec, Mapping):
         raise Problem(f"{path} is no plan", why="it holds no JSON object with a `spec`", remedy=_REMEDY, status=EXIT_USAGE)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from blueprints.language import reference, schema
 
-from ..errors import Problem
+from ..errors import Problem, reason
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,5 +23,5 @@ def run(given: argparse.Namespace) -> int:
     try:
         given.output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise Problem(f"{given.output} can't be written", why=str(error), remedy="name a file in a folder that exists and that you may write to") from error
+        raise Problem(f"{given.output} can't be written", why=reason(error), remedy="name a file in a folder that exists and that you may write to") from error
     return 0

@@ -175,4 +175,4 @@ def test_the_schema_and_the_page_are_written_where_one_says(tmp_path: pathlib.Pa
     assert main.main(["schema", "--reference"]) == 0
     assert capsys.readouterr().out.startswith("# The language of blueprints\n")
     assert main.main(["schema", "--output", str(tmp_path / "missing" / "file")]) == 1
-    assert "can't be written" in capsys.readouterr().err
+    assert "can't be written\n  why: No such file or directory\n" in capsys.readouterr().err

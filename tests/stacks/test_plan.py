@@ -486,9 +486,9 @@ def test_a_plan_is_compared_with_what_the_stack_recorded(tmp_path: Path, monkeyp
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (None, "No such file"),
-        (b"\xff\xfe", "codec can't decode"),
-        (b"{", "Expecting"),
+        (None, "why: No such file"),
+        (b"\xff\xfe", "it is not JSON: 'utf-8' codec can't decode"),
+        (b"{", "it is not JSON: Expecting"),
         (b"[]", "no JSON object"),
         (b'{"spec": 1}', "no JSON object"),
         (b"{}", "no name, target and network"),

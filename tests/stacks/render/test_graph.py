@@ -108,7 +108,8 @@ def test_a_new_file_can_be_read_by_others(tmp_path: Path) -> None:
 
 def test_what_can_not_be_written_is_said_and_leaves_what_was_there(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run("--output", str(tmp_path / "missing" / "a.svg")) == 1
-    assert "the file can't be written" in capfd.readouterr().err
+    error = capfd.readouterr().err
+    assert f"the file {tmp_path}/missing/a.svg can't be written\n  why: No such file or directory\n" in error
     (tmp_path / "folder.svg").mkdir()
     assert run("--output", str(tmp_path / "folder.svg")) == 1
     assert not list((tmp_path / "folder.svg").iterdir())
