@@ -60,6 +60,8 @@ def _as_number(path: Path, given: Any, language: Model) -> Conversion:
         return Conversion(f"write `{path[-1]}: {examples.on_one_line(span)}`", span)
     if isinstance(given, str) and re.fullmatch("[0-9]{1,18}", given):
         return Conversion("write it in decimal, without quotes and leading zeros", int(given))
+    if isinstance(given, str) and re.fullmatch("[-+]?[0-9]{19,}", given):
+        return Conversion("write a smaller number: one of more than 18 digits is read as a text")
     if isinstance(given, float) and given.is_integer():
         return Conversion(f"write `{int(given)}`", int(given))
     return Conversion("write a whole number")

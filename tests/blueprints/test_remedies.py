@@ -46,6 +46,7 @@ def errors(text: str, *, target: str = "local") -> list[finding.Finding]:
         (COUNT % "nodes: 2-4", Code.TYPE_WRONG, "write `nodes: {min: 2, max: 4}`"),
         (COUNT % "nodes: 2..4", Code.TYPE_WRONG, "write `nodes: {min: 2, max: 4}`"),
         (COUNT % "nodes: 2.0", Code.TYPE_WRONG, "write `2`"),
+        (COUNT % f"nodes: {10**18}", Code.TYPE_WRONG, "write a smaller number: one of more than 18 digits is read as a text"),
         # Numbers where a text is wanted: quotes help only where the text may stand.
         (TOP % "description: 5", Code.TYPE_WRONG, "put it in quotes"),
         ("name: 5\npools: {train: {nodes: 1}}\n", Code.TYPE_WRONG, "begin it with a letter"),
