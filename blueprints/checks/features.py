@@ -24,9 +24,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     left_out: dict[str, list[Path]] = {}
     for key, path in _said(blueprint, (), "", target):
         left_out.setdefault(key, []).append(path)
-    meaningless = [key for key in left_out if _is_listed(key, target.ignored_keys)]
-    for key in meaningless:
-        del left_out[key]
+    meaningless = {key: left_out.pop(key) for key in [*left_out] if _is_listed(key, target.ignored_keys)}
     for key, paths in left_out.items():
         others = f" (here and in {len(paths) - 1} more places)" if len(paths) > 1 else ""
         what = f"`{key}` is not built yet for the target {target.name}{others}"
@@ -36,7 +34,8 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     if meaningless:
         what = f"these keys do not apply to the target {target.name}: {message_text.listed(meaningless)}"
         why = f"they configure features that {target.title} doesn't have"
-        yield finding.Finding(finding.Level.NOTE, Code.NOT_ON_TARGET, source.where(), what, why, "keep them: they apply to other targets")
+        first = next(iter(meaningless.values()))[0]
+        yield finding.Finding(finding.Level.NOTE, Code.NOT_ON_TARGET, source.where_key(*first), what, why, "keep them: they apply to other targets")
 
 
 def _software(cluster: spec.ClusterSpec, target: catalog.Target, source: Document) -> finding.Finding:
