@@ -1,4 +1,4 @@
-"""What `down` has to know of a target: which stacks it can't remove, and what the engine leaves behind there."""
+"""What `down` asks a target: which stacks it must refuse, and which remains it deletes after the engine."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol

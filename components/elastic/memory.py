@@ -1,4 +1,4 @@
-"""What the program remembers between its runs: JSON in Slurm's state folder, replaced in one step, so that a killed run and a backup controller find it whole."""
+"""The program's memory between runs: JSON in Slurm's state folder, replaced atomically, so that a killed run or a backup controller finds it complete."""
 
 import contextlib
 import dataclasses
@@ -30,7 +30,7 @@ class Hold:
     reason: str
     since: float
     until: float | None
-    """None: until a person releases it, or it gets another launch template."""
+    """None: until an operator releases it, or its launch template changes."""
     times: int = 1
     """How often in a row."""
     template: str = ""
@@ -48,13 +48,13 @@ class Launch:
     node_set: str
     nodes: tuple[str, ...]
     group: str
-    """Launches of one group stand or fall together."""
+    """Launches of one group succeed or fail together."""
     jobs: tuple[int, ...]
     requested_at: float
     is_whole: bool
     """All of its nodes or none."""
     launched_at: float | None = None
-    """None: it is not known whether the cloud got to hear of it."""
+    """None: it is unknown whether the request reached the cloud."""
     ask_until: float | None = None
     """So long it is asked for again, from the first answer on that was none. None: nobody has asked yet, or nobody lived to see the answer."""
     instances: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -77,7 +77,7 @@ class Memory:
     missing: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """Node → since when something that should be seen of it is not."""
     terminated: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    """Instance → when it was told to end: the cloud may show it alive for a while."""
+    """Instance → time of its termination: the cloud may list it as alive for a while."""
     requeued: Mapping[int, float] = dataclasses.field(default_factory=dict)
     """Job → when it lost its nodes: Slurm lets it wait two minutes from the end of its last process on."""
 
@@ -125,7 +125,7 @@ class Store:
         return self.folder / "elastic.json"
 
     def read(self) -> Memory:
-        """Give what is remembered; nothing when there is no file.
+        """Return the memory; empty when there is no file.
 
         Raises:
             Unreadable: the file is of another form. It is never overwritten then: what it holds may be running machines.
@@ -180,7 +180,7 @@ class Unreadable(Exception):
 
 
 def replace(path: Path, text: str, *, is_durable: bool = True) -> None:
-    """Put a new file in the place of the old one, in one step.
+    """Replace a file atomically.
 
     Raises:
         OSError: it can't be written; the old one stays, and nothing else.

@@ -1,6 +1,6 @@
 """The names of nodes: one table that every host of the cluster reads as its /etc/hosts.
 
-Nodes get other addresses with every start, so whoever starts them keeps the table: what always stands (controllers, login nodes) as finishing wrote it, and after it a line for each instance.
+Nodes get other addresses with every start, so whoever starts them keeps the table: hosts that always run (controllers, login nodes), as finishing wrote them, followed by a line for each instance.
 It is written as soon as the addresses of new instances are known, which is long before their first daemon runs.
 """
 
@@ -35,12 +35,12 @@ def keep(
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> bool:
-    """Write the table if it is another one now; say whether it was.
+    """Write the table if it changed; return whether it did.
 
     Args:
         launched: ids of instances whose addresses are waited for, for a while.
     Raises:
-        Unreachable: the cloud can't be asked.
+        Unreachable: the cloud does not answer.
         OSError: the table can't be written.
     """
     awaited, deadline = frozenset(launched), clock() + KNOWN_WITHIN_S
@@ -64,7 +64,7 @@ def lines(table: Table, cloud: Cloud) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Put the new table in the place of the old one: who reads it sees one of them, whole."""
+    """Replace the table atomically: readers see the old or the new one, complete."""
     handle, new = tempfile.mkstemp(prefix=".hosts-", dir=path.parent)
     try:
         with os.fdopen(handle, "w") as file:

@@ -1,4 +1,4 @@
-"""Acceptance: the resource that proves the cluster by using it, and fails the run when it falls short."""
+"""Acceptance: the resource that tests the cluster with real jobs, and fails the run when a check fails."""
 
 import dataclasses
 import json
@@ -46,7 +46,7 @@ class Acceptance(Kind[AcceptanceInputs]):
         return recorded if view is recorded["spec"] else {**recorded, "spec": view}
 
     def read(self, inputs: AcceptanceInputs, outputs: Values) -> Values | None:
-        """What was measured stays as recorded."""
+        """Return the recorded measurements."""
         return {"ok": outputs.get("ok", False), "checks": outputs.get("checks", [])}
 
     def create(self, inputs: AcceptanceInputs, work: Work) -> Values:
@@ -73,4 +73,4 @@ class Acceptance(Kind[AcceptanceInputs]):
         return outputs
 
     def delete(self, inputs: AcceptanceInputs, outputs: Values, work: Work) -> None:
-        """Nothing stays of a check but its record."""
+        """Do nothing: a check leaves only its record."""

@@ -1,6 +1,6 @@
 """Finishing: the resource that turns the hosts of one group into nodes by running the site playbook on them.
 
-A host is finished when its mark is recorded: a hash of its disk's incarnation and of everything the playbook reads. A host reborn under its old name has another mark and is finished again, and only it.
+A host is finished when its mark is recorded: a hash of its disk's incarnation and of everything the playbook reads. A replaced host has another mark, and only this host is finished again.
 """
 
 import dataclasses
@@ -84,7 +84,7 @@ class Group(Kind[GroupInputs]):
         return {"finished": wanted}
 
     def delete(self, inputs: GroupInputs, outputs: Values, work: Work) -> None:
-        """What was put on a host goes with the host."""
+        """Do nothing: the configuration is deleted with the host."""
 
 
 def marks(inputs: GroupInputs) -> dict[str, str]:

@@ -87,7 +87,7 @@ class Run:
 
 
 def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = None) -> Outcome:
-    """Run a playbook to its end, showing each task on the resource's row.
+    """Run a playbook, and show each task on the resource's row.
 
     Raises:
         Stopped: the operation should end; everything the run started is gone by then.

@@ -1,4 +1,4 @@
-"""Keys and passwords of a stack, made once, kept encrypted in its state, and made anew only on request."""
+"""Keys and passwords of a stack, generated once, stored encrypted in its state, and rotated only on request."""
 
 import base64
 import dataclasses
@@ -20,7 +20,7 @@ class SecretInputs:
     kind: str
     """`munge` (Base64 of random bytes), `password`, or `ssh` (an Ed25519 key pair)."""
     rotation: int = 0
-    """Another number makes a new secret."""
+    """Another number generates a new secret."""
 
 
 class Secret(Kind[SecretInputs]):
@@ -50,7 +50,7 @@ class Secret(Kind[SecretInputs]):
         raise Refused(f"unknown kind of secret {inputs.kind}; the kinds are munge, password and ssh")
 
     def delete(self, inputs: SecretInputs, outputs: Values, work: Work) -> None:
-        """It leaves with the state."""
+        """Do nothing: the secret is deleted with the state."""
 
 
 def _ssh_key_pair() -> dict[str, str]:

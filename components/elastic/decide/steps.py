@@ -60,7 +60,7 @@ class Requeue:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StartNow:
-    """Take away the two minutes that Slurm lets a job wait after it lost its nodes."""
+    """Remove the two minutes that Slurm makes a job wait after it lost its nodes."""
 
     jobs: tuple[int, ...]
 
@@ -89,7 +89,7 @@ class Ask:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Keep:
-    """Put an instance's console into the log before it goes."""
+    """Log an instance's console before its termination."""
 
     instance: str
     node: str
@@ -121,7 +121,7 @@ class Decision:
     steps: tuple[Step, ...]
     """In the order in which they are to be carried out; each may be carried out again."""
     memory: Memory
-    """To be remembered before the first step."""
+    """The memory to write before the first step."""
 
 
 def decision(steps: Iterable[Step], memory: Memory) -> Decision:

@@ -1,4 +1,4 @@
-"""Slurm switches nodes off: which instances end."""
+"""Slurm powers nodes down: decide which instances to terminate."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from .steps import Decision, Terminate, decision
 
 
 def suspend(nodes: Sequence[str], *, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float, spares_kept: bool = True) -> Decision:
-    """Decide which instances end. A node that Slurm has not switched off keeps its instance, whoever asks.
+    """Decide which instances to terminate. A node that Slurm has not powered down keeps its instance.
 
     Args:
         spares_kept: Slurm switches off what a person keeps only when a person says so. Otherwise it does so when the node was idle for a while, and its instance stays.

@@ -31,10 +31,10 @@ from .steps import (
 )
 
 ORPHAN_AFTER_S = 90.0
-"""An instance that no node wants is ended when it is older than this: younger ones may be on their way."""
+"""An instance without a node is terminated when it is older than this: younger ones may still get one."""
 FORGET_TERMINATED_AFTER_S = 300.0
 LOOKS_APART_S = 300.0
-"""So long after the last look, nobody has seen whether the time really passed: the program did not run, or the clock was set."""
+"""After a gap this long, elapsed time does not count: the program did not run, or the clock was set."""
 HURRY_FOR_S = 150.0
 """So long a job that lost its nodes is told to start at once, again and again: while its processes end, it does not listen (seen with 24.11)."""
 
@@ -66,7 +66,7 @@ def sync(*, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float
 
 
 def _only_seen(memory: Memory, now: float) -> Memory:
-    """Count only the time in which this program looked at the nodes: while it did not run, nobody saw whether they came up."""
+    """Count only the time in which this program observed the nodes: while it did not run, they may have come up unnoticed."""
     unseen = now - memory.looked_at
     if not memory.looked_at or unseen < LOOKS_APART_S:
         return memory
@@ -127,7 +127,7 @@ def _hurried(slurm: Slurm, memory: Memory, now: float) -> Iterator[Step]:
 
 
 def _breaks(failed: Mapping[str, str], judged: tuple[Judged, ...]) -> Iterator[Step]:
-    """Put what is left of a node set that has just been found broken out of the scheduler's reach."""
+    """Keep jobs off the remaining nodes of a node set that was just found broken."""
     for name, reason in failed.items():
         free = []
         for one in judged:
@@ -175,7 +175,7 @@ def _is_wanted(instance: Instance, node: Node | None, owners: Mapping[str, NodeS
 
 
 def _request(nodes: list[str], slurm: Slurm) -> Request:
-    """Put a lost request together again: the jobs that wait say which nodes belong together."""
+    """Rebuild a lost request: the waiting jobs show which nodes belong together."""
     lost = set(nodes)
     groups = []
     for job in slurm.jobs:

@@ -1,4 +1,4 @@
-"""Whose a stack on this machine is.
+"""Ownership of stacks on this machine.
 
 The first resource of a stack writes a claim with a random token; the stack's state carries the token, and every operation on the machine shows it. A stack of the same name from another checkout
 or with another state has another token, and can't touch what is not its own.
@@ -19,7 +19,7 @@ BACKEND_VARIABLE = "PULUMI_BACKEND_URL"
 
 
 class Foreign(RuntimeError):
-    """The stack on this machine is somebody else's, or nobody can say whose."""
+    """The stack on this machine belongs to another owner, or its owner is unknown."""
 
 
 class Occupied(RuntimeError):
@@ -41,7 +41,7 @@ class Claim:
 
 
 def read(names: StackNames) -> Claim | None:
-    """Give the stack's claim; None when nobody has made one.
+    """Return the stack's claim; None: nobody claimed it.
 
     Raises:
         Foreign: there is one, and it can't be read.

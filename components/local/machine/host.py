@@ -270,7 +270,7 @@ def answers(address: str) -> bool:
 
 
 def kill(host: HostNames) -> None:
-    """End the host as a power cut does; the disk stays. Fine when it is not running."""
+    """Kill the host, as a power failure would; the disk stays. A stopped host is no error."""
     cgroup.kill(cgroup.of_host(host))
     if leader := _leader(host):
         with contextlib.suppress(ProcessLookupError):
@@ -293,7 +293,7 @@ def is_gone(host: HostNames) -> bool:
 
 
 def remove(host: HostNames) -> None:
-    """Remove what a killed host leaves: its disk and its records."""
+    """Delete a killed host's disk and records."""
     disk.remove_tree(host.run)
     disk.remove_tree(host.state)
 

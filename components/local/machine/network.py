@@ -1,4 +1,4 @@
-"""A stack's network on the machine: one bridge, a way out for its hosts, and the firewall's leave.
+"""A stack's network on the machine: one bridge, a way out for its hosts, and firewall rules that accept their traffic.
 
 Docker sets the forward policy to DROP, ufw rejects what it does not know, and br_netfilter sends even bridged frames through both. Rules that accept this bridge's traffic, inserted at
 the top of the forward chain, cover all three; `observe` notices when such a tool flushes them. firewalld has tables of its own, which no rule of ours precedes: there the bridge
@@ -60,7 +60,7 @@ def observe(names: StackNames, *, cidr: str, gateway: str) -> dict[str, bool] | 
 
 
 def ensure(names: StackNames, *, cidr: str, gateway: str) -> None:
-    """Make what is missing; running hosts are not disturbed."""
+    """Create missing parts; running hosts are not affected."""
     prefix = ipaddress.ip_network(cidr).prefixlen
     sysctl.raise_to_minimums()
     if _bridge_addresses(names) is None:

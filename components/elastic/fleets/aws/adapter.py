@@ -27,12 +27,12 @@ from .termination import terminate
 LAUNCH_AT_ONCE = 500  # aws-parallelcluster-node, launch_max_batch_size
 TAG_AT_A_TIME = 8
 REPEATED_AFTER_S = 20.0
-"""A launch that was asked for so long ago may be known to EC2 already."""
+"""EC2 may already know a launch that was requested this long ago."""
 BOUGHT_BY_TEMPLATE = ("spot", "block")
 """How these are bought stands in the launch template, as RunInstances takes it; CreateFleet has words of its own for it and refuses such a template."""
 FAILURES = (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError)
 NAME_AGAIN_AFTER_S = (1.0, 2.0, 4.0)
-"""Then the next `sync` goes on."""
+"""After that, the next `sync` continues."""
 
 
 class Aws:
@@ -161,7 +161,7 @@ class Aws:
         return [{"Key": key, "Value": value} for key, value in marked.items()]
 
     def _named(self, launch: Launch, identities: Sequence[str], named: Mapping[str, str]) -> tuple[Instance, ...]:
-        """Give each instance its node, those that have one theirs."""
+        """Assign a node to each instance; assigned instances keep theirs."""
         free = sorted(set(identities) - set(named.values()))
         unnamed = dict(zip((node for node in launch.nodes if node not in named), free, strict=False))
         with ThreadPoolExecutor(max_workers=TAG_AT_A_TIME) as several:

@@ -1,4 +1,4 @@
-"""What of EC2 is the stack's: its instances, told apart by tags, the notices for spot instances, and when bought capacity begins and ends."""
+"""The stack's part of EC2: its instances, identified by tags, notices for spot instances, and start and end of bought capacity."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ STACK_TAG, CLUSTER_TAG, PART_TAG = "clusterwright:stack", "clusterwright:cluster
 OWNER_TAG = "clusterwright:owner"
 NODE_TAG, NODE_SET_TAG, LAUNCH_TAG = "clusterwright:node", "clusterwright:node-set", "clusterwright:launch"
 TEMPLATE_TAG, TEMPLATE_VERSION_TAG = "aws:ec2launchtemplate:id", "aws:ec2launchtemplate:version"
-"""Put there by EC2 itself."""
+"""Set by EC2 itself."""
 COMPUTE = "compute"
 BLOCK_ENDS_EARLY_S = 1800.0
 """EC2 ends the instances of a capacity block 30 minutes before the block (EC2 User Guide, "Capacity Blocks for ML")."""

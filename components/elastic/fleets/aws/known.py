@@ -1,4 +1,4 @@
-"""What was read of instances before, so that a look at thousands of them asks only for what it can't know.
+"""Cache of instances, so that a query for thousands of them reads only what may have changed.
 
 What EC2 tells of one instance with 33 interfaces is a text of 40 KB, which takes longer to read than to decide what to do with it, and no option leaves the interfaces out. But all that is needed of
 an instance (its node, its launch, its address) is told once and stays; how it is at the moment is told by another call, in a few words for each.
