@@ -4,7 +4,7 @@ from .accelerators import Accelerator, MigProfile, accelerators, is_other_gpu
 from .change_costs import ChangeCost, OtherCost, change_costs
 from .fabrics import Expectation, Fabric, expected_busbw, fabrics, is_known_for_fewer
 from .identifiers import IdentifierForm, identifier_forms, partition_of, partitions
-from .layouts import Interface, Layout, Nic, expand, layout, layouts
+from .layouts import Interface, Layout, expand, layout, layouts
 from .limits import Limit, can_be_packed, limit, packing_source
 from .machines import Machine, machine, machines
 from .matrix import Condition, Fault, Rule, SlurmFeature, faults, rules, slurm_features, slurm_has
@@ -33,7 +33,6 @@ __all__ = [
     "Managed",
     "MigProfile",
     "Networks",
-    "Nic",
     "Offering",
     "OtherCost",
     "Price",

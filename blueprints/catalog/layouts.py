@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..spec import Nic
 from . import files
 from .machines import Machine
 
@@ -32,16 +33,6 @@ class Layout:
     interfaces: tuple[Interface, ...]
     source: str
     as_of: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Nic:
-    """One interface of one machine."""
-
-    card: int
-    device: int
-    kind: str
-    addresses: int
 
 
 @functools.cache

@@ -4,22 +4,18 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 
+from .. import spec
 from ..capacity_kind import CapacityKind
 from . import files
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Machine:
-    name: str
+class Machine(spec.Hardware):
+    """A machine as its vendor describes it."""
+
     target: str
-    arch: str
-    """`x86_64` or `arm64`."""
     vcpus: int
-    """0: unknown, as are `cores_per_socket` then; `sockets * cores_per_socket * threads_per_core` otherwise."""
-    sockets: int
-    """1 where no source tells more: `cores_per_socket` counts all cores then."""
-    cores_per_socket: int
-    threads_per_core: int
+    """0: unknown; `sockets * cores_per_socket * threads_per_core` otherwise."""
     memory_gib: float
     """0: unknown."""
     accelerator: str | None
@@ -28,8 +24,6 @@ class Machine:
     """Whole GPUs; machines with a part of one are not listed."""
     gpu_memory_gib: float | None
     """Of each GPU, as the cloud reports it (AWS in GiB, the others in their nominal GB)."""
-    network_gbps: float | None
-    """The sum over the cards at their peak; None: unknown."""
     cards: int
     """Network cards; what is no card of its own (Google's NICs, ports of bare metal) counts as one each."""
     interfaces_per_card: tuple[int, ...]
@@ -40,8 +34,6 @@ class Machine:
     fabric_nic_gbps: float
     nic_layout: str
     """A key of layouts.yaml."""
-    scratch_gib: float
-    """Local NVMe that comes with the machine; disks that can be added don't count. 0: none, or unknown (see `note`)."""
     scratch_disks: int
     """0: none, or their number is unknown."""
     regions: tuple[str, ...]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from .. import addresses, catalog, spec
 from ..capacity_kind import CapacityKind
 from ..codes import Code
-from . import capacity, counts, machines, people, rehearsal
+from . import capacity, counts, fabric, machines, people, rehearsal
 from .context import Context
 
 LOAD_BALANCER, NAT_GATEWAY, PUBLIC_ADDRESS = "load-balancer", "nat-gateway", "public-ipv4"
@@ -127,9 +127,4 @@ def _own_machine(context: Context, wanted: str | None, usual: str, path: tuple[s
     if machine is None:
         return machines.site_host(context)
     capacity.check_sold(context, machine, _OWN_HOSTS, *path)
-    return machines.as_spec(machine, nics=_first_interface(machine))
-
-
-def _first_interface(machine: catalog.Machine) -> tuple[spec.Nic, ...]:
-    nic = catalog.expand(catalog.layout(machine.nic_layout), machine)[0]
-    return (spec.Nic(nic.card, nic.device, nic.kind, nic.addresses),)
+    return machines.as_spec(machine, nics=fabric.interfaces(machine, uses_fabric=False))

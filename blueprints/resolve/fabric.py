@@ -45,8 +45,7 @@ def check_unknown(context: Context, name: str, pool: language.Pool) -> None:
 def interfaces(machine: catalog.Machine, *, uses_fabric: bool) -> tuple[spec.Nic, ...]:
     """Lay out the network interfaces of one node; without a fabric, only the one with the node's address."""
     nics = catalog.expand(catalog.layout(machine.nic_layout), machine)
-    used = nics if uses_fabric else nics[:1]
-    return tuple(spec.Nic(nic.card, nic.device, nic.kind, nic.addresses) for nic in used)
+    return nics if uses_fabric else nics[:1]
 
 
 def _blame(context: Context, name: str, pool: language.Pool, machine: catalog.Machine, path: tuple[str | int, ...]) -> None:

@@ -7,7 +7,7 @@ from ..capacity_kind import CapacityKind
 from ..errors import Unreadable
 from .cluster import ClusterSpec, Monitoring, Service, Window
 from .codec import as_record, from_record
-from .hosts import Gpus, HostGroup, Machine, MigSlices, Nic
+from .hosts import Gpus, Hardware, HostGroup, Machine, MigSlices, Nic
 from .network import Network, Subnet
 from .nodes import Capacity, Expectation, Fabric, NodeSet, Partition, Taint
 from .people import Account, Login, User
@@ -30,6 +30,7 @@ __all__ = [
     "Fabric",
     "FileSystem",
     "Gpus",
+    "Hardware",
     "HostGroup",
     "Kubernetes",
     "Late",

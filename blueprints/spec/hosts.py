@@ -45,25 +45,36 @@ class Nic:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Machine:
-    """What one host has. The processor layout is the one Slurm is told (slurm.conf(5): Sockets, CoresPerSocket, ThreadsPerCore)."""
+class Hardware:
+    """What the catalogue's entry of a machine and a host of a cluster have in common."""
 
     name: Annotated[str, OTHER_MACHINE]
-    """The catalogue's name (`p5.48xlarge`), `local`, or `site-host` for hosts that only the blueprint tells of."""
+    """The catalogue's name (`p5.48xlarge`), `local`, or `site-host` for hosts that only the blueprint describes."""
     sockets: Annotated[int, OTHER_MACHINE]
+    """1 where no source tells more: `cores_per_socket` counts all cores then."""
     cores_per_socket: Annotated[int, OTHER_MACHINE]
-    """0, as is `memory_mib`, of a host of the site of which nobody told: it is asked when it is set up."""
+    """0: unknown."""
     threads_per_core: Annotated[int, OTHER_MACHINE]
+    arch: Annotated[str, cost.replaces_nodes("another architecture takes another image, and so another disk")] = dataclasses.field(
+        default="x86_64", kw_only=True
+    )
+    """`x86_64` or `arm64`."""
+    network_gbps: Annotated[float | None, OTHER_MACHINE] = dataclasses.field(default=None, kw_only=True)
+    """All cards together, at their peak; None: unknown."""
+    scratch_gib: Annotated[float, OTHER_MACHINE] = dataclasses.field(default=0.0, kw_only=True)
+    """Local NVMe that comes with the machine, all disks together; disks that can be added don't count. 0: none, or unknown."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Machine(Hardware):
+    """What one host has. The processor layout is the one in slurm.conf(5): Sockets, CoresPerSocket, ThreadsPerCore."""
+
     memory_mib: Annotated[int, OTHER_MACHINE]
+    """0, as is `cores_per_socket`, of a host of the site that the blueprint doesn't describe: the host itself says it when it is configured."""
     gpus: Annotated[Gpus | None, OTHER_MACHINE]
     exists: Annotated[bool, OTHER_MACHINE]
     """False when the host is declared larger than what it runs on (a rehearsal): cores and memory are then not confined."""
-    arch: Annotated[str, cost.replaces_nodes("another architecture takes another image, and so another disk")] = "x86_64"
-    network_gbps: Annotated[float | None, OTHER_MACHINE] = None
-    """All interfaces together, at their peak; None when no source tells."""
     nics: Annotated[tuple[Nic, ...], OTHER_MACHINE] = ()
-    scratch_gib: Annotated[float, OTHER_MACHINE] = 0.0
-    """Local NVMe, all disks together."""
     domain_nodes: Annotated[int | None, OTHER_MACHINE] = None
     """Machines of one NVLink domain (GB200 NVL72: 18); None: NVLink ends at the machine, if there is any."""
 

@@ -17,8 +17,8 @@ CONTRACT = "playbooks/vars/contract.yml"
 
 SHOWN = {
     "ClusterSpec.services": "what the cloud charges for beside hosts; estimates read it",
-    "Machine.network_gbps": "a fact of the machine, beside the interfaces that are made",
-    "Machine.scratch_gib": "a fact of the machine, beside the mount point that is made",
+    "Hardware.network_gbps": "a fact of the machine, beside the interfaces that are made",
+    "Hardware.scratch_gib": "a fact of the machine, beside the mount point that is made",
     "Fabric.gbps_per_gpu": "a fact of the fabric",
     "FileSystem.throughput_mbs": "a fact of the product, beside the size and rate that are asked for",
     "Software.tested_on": "what is known of the versions",
@@ -49,7 +49,8 @@ def texts() -> dict[str, str]:
 
 def fields() -> dict[str, str]:
     classes = [one for one in vars(spec).values() if inspect.isclass(one) and dataclasses.is_dataclass(one)]
-    return {f"{one.__name__}.{field.name}": field.name for one in classes for field in dataclasses.fields(one)}
+    declared = {one: inspect.get_annotations(one) for one in classes}  # without inherited fields
+    return {f"{one.__name__}.{field.name}": field.name for one in classes for field in dataclasses.fields(one) if field.name in declared[one]}
 
 
 def unread(names: dict[str, str], read: str) -> set[str]:

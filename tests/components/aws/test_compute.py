@@ -46,7 +46,7 @@ def test_interfaces_are_the_catalogues_card_by_card(blueprint: str) -> None:
 def test_every_machine_with_efa_uses_all_of_its_interfaces(name: str) -> None:
     """The exceptions of p4d, p5, p5en, p6-b200, p6-b300 and p6e are data: nothing here knows a machine."""
     machine = catalog.machine("aws", name)
-    nics = tuple(spec.Nic(nic.card, nic.device, nic.kind, nic.addresses) for nic in catalog.expand(catalog.layout(machine.nic_layout), machine))
+    nics = catalog.expand(catalog.layout(machine.nic_layout), machine)
     interfaces = template.interfaces(nics, subnet="subnet", security_groups=["hosts"])
     assert sum(one.interface_type in ("efa", "efa-only") for one in interfaces) == machine.fabric_nics
     assert len({(one.network_card_index, one.device_index) for one in interfaces}) == len(interfaces)
