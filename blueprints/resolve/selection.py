@@ -1,4 +1,4 @@
-"""The machines of a pool: those that it names, or the one that fits its accelerator best."""
+"""Machines of a pool: the named ones, or the best one for its accelerator."""
 
 import dataclasses
 import fnmatch
@@ -16,13 +16,13 @@ from .context import Context
 class Choice:
     machine: catalog.Machine
     chosen: str
-    """Why it is this one."""
+    """Reason of the choice."""
     path: tuple[str | int, ...]
-    """What in the blueprint decided."""
+    """The key that decided."""
 
 
 def choose(context: Context, name: str, pool: language.Pool, *, bought: spec.Capacity) -> tuple[Choice, ...]:
-    """Give the machines of a pool in their order of preference. None: nothing fits, which is a finding, or the site tells what its hosts have."""
+    """Return the machines of a pool in order of preference; empty if nothing fits, which is a finding, or if the site's hosts report their own hardware."""
     named = machines.named(context, name, pool)
     if named:
         found = [_named(context, name, pool, bought, *one) for one in named]
@@ -57,56 +57,56 @@ def _with_gpus(context: Context, name: str, pool: language.Pool, bought: spec.Ca
         else:
             _no_machine(context, name, pool, of_type)
         return ()
-    fitting = _to_be_had(context, right, bought, wanted=f"machine with {wanted} GPUs", path=path) or right
+    fitting = _available(context, right, bought, wanted=f"machine with {wanted} GPUs", path=path) or right
     return (_best(context, pool, _with_scratch(pool, fitting), bought, wanted=f"{wanted} GPUs", path=path),)
 
 
 def _take_as_declared(context: Context, name: str, pool: language.Pool) -> None:
-    """Note that the site has machines that the catalogue doesn't know: they are what the blueprint says."""
+    """Note machines of the site that are not in the catalogue and are used as the blueprint declares them."""
     what = f"the nodes of {name} are as the blueprint declares them: {pool.gpus_per_node} {pool.accelerator}, {pool.cpus_per_node} processors, {pool.memory}"
-    why = f"the catalogue knows no machine of {context.target.title} with these GPUs, so that nothing is known of their fabric, disks and GPU memory"
-    remedy = "leave it; with a machine of the catalogue the acceptance would know what to expect of the fabric"
+    why = f"the catalogue has no machine of {context.target.title} with these GPUs, so their fabric, disks and GPU memory are unknown"
+    remedy = "nothing, or name a machine of the catalogue so that acceptance can test its fabric"
     context.note(Code.HOSTS_DECLARED, "pools", name, "accelerator", what=what, why=why, remedy=remedy)
     fabric.check_unknown(context, name, pool)
 
 
 def _no_machine(context: Context, name: str, pool: language.Pool, of_type: Sequence[catalog.Machine]) -> None:
-    remedy = f"choose another, under `targets.{context.target.name}.pools.{name}` if other targets shall keep this one"
+    remedy = f"choose another one, under `targets.{context.target.name}.pools.{name}` if other targets keep this one"
     if not context.is_cloud:
-        remedy += "; or declare what your hosts have, there: `cpus_per_node` and `memory`"
+        remedy += "; or declare your hosts' hardware there: `cpus_per_node` and `memory`"
     if of_type:
         what = f"no machine of {context.target.title} has {pool.gpus_per_node} {pool.accelerator} GPUs"
-        why = f"there are machines with {message_text.listed(sorted({machine.gpus for machine in of_type}))} of them"
+        why = f"machines with {message_text.listed(sorted({machine.gpus for machine in of_type}))} of them exist"
         context.error(Code.MACHINE_MISSING, "pools", name, "gpus_per_node", what=what, why=why, remedy=remedy)
         return
     what = f"no machine of {context.target.title} has {pool.accelerator} GPUs"
     known = dict.fromkeys(machine.accelerator for machine in catalog.machines(context.target.name).values() if machine.accelerator)
-    why = f"the catalogue knows machines with {message_text.listed(known)} there"
+    why = f"the catalogue has machines with {message_text.listed(known)} there"
     context.error(Code.MACHINE_MISSING, "pools", name, "accelerator", what=what, why=why, remedy=remedy)
 
 
-def _to_be_had(
+def _available(
     context: Context, candidates: Sequence[catalog.Machine], bought: spec.Capacity, *, wanted: str, path: tuple[str | int, ...]
 ) -> Sequence[catalog.Machine]:
-    """Keep the machines that are sold this way in the region; none is a finding."""
+    """Keep the machines that are sold with this capacity in the region; report an empty result."""
     sold = [machine for machine in candidates if not machine.capacity or bought.kind in machine.capacity]
     if not sold and bought.kind in context.target.capacity:
         kinds = dict.fromkeys(kind for machine in candidates for kind in machine.capacity)
-        what = f"no {wanted} is sold as `{bought.kind}` by {context.target.title}"
-        why = f"{message_text.listed(machine.name for machine in candidates)} can be had as {message_text.listed(f'`{kind}`' for kind in kinds)}"
+        what = f"{context.target.title} sells no {wanted} as `{bought.kind}`"
+        why = f"{message_text.listed(machine.name for machine in candidates)} {'are' if len(candidates) > 1 else 'is'} sold as {message_text.listed(f'`{kind}`' for kind in kinds)}"
         context.error(Code.MACHINE_MISSING, *path, what=what, why=why, remedy="choose one of these capacities, or other GPUs")
     sold = sold or list(candidates)
     offered = [machine for machine in sold if capacity.is_offered(machine, context.region)]
     if not offered:
         places = sorted({region for machine in sold for region in machine.regions})
         what = f"no {wanted} is offered in {context.region}"
-        why = f"{message_text.listed(machine.name for machine in sold)} can be had in {message_text.listed(places)}"
+        why = f"{message_text.listed(machine.name for machine in sold)} {'are' if len(sold) > 1 else 'is'} available in {message_text.listed(places)}"
         context.error(Code.MACHINE_MISSING, *path, what=what, why=why, remedy="choose one of these regions with `network.region`, or other GPUs")
     return offered
 
 
 def _with_scratch(pool: language.Pool, candidates: Sequence[catalog.Machine]) -> Sequence[catalog.Machine]:
-    """Prefer the machines that have the scratch asked for."""
+    """Prefer the machines with the requested scratch."""
     if pool.scratch is None:
         return candidates
     least_gib = values.size_gib(pool.scratch.size) if pool.scratch.size else 0
@@ -116,7 +116,7 @@ def _with_scratch(pool: language.Pool, candidates: Sequence[catalog.Machine]) ->
 def _best(
     context: Context, pool: language.Pool, candidates: Sequence[catalog.Machine], bought: spec.Capacity, *, wanted: str, path: tuple[str | int, ...]
 ) -> Choice:
-    """Choose by fabric where one decides, then by price or size, then by the catalogue's order."""
+    """Choose by fabric if the pool needs one, then by price or size, then by the catalogue's order."""
     if len(candidates) == 1:
         return Choice(candidates[0], f"the only machine to be had with {wanted}", path)
     reason = []
@@ -136,9 +136,9 @@ def _best(
 
 
 def _cheapest(context: Context, candidates: Sequence[catalog.Machine], bought: spec.Capacity) -> tuple[catalog.Machine, str]:
-    """Choose by the price as it is bought, by that on demand, or by size: by the first of these that is known of every candidate, and say which.
+    """Choose by the price of the pool's capacity, by the on-demand price, or by size: the first of these that all candidates have. Return the reason, too.
 
-    A machine without a known price would lose to any other, however dear, so that prices that some don't have decide nothing.
+    If some candidates have no known price, prices are ignored: a machine without one would lose to more expensive machines.
     """
     missing: list[str] = []
     for kind in dict.fromkeys((bought.kind.billed_as, CapacityKind.ON_DEMAND)):
@@ -173,16 +173,16 @@ def _named_price(kind: CapacityKind) -> str:
 
 
 def _usd_per_hour(context: Context, machine: catalog.Machine, kind: CapacityKind) -> float | None:
-    """Give a price to compare machines by; a doubtful one doesn't count."""
+    """Return a price to compare machines by; None for an implausibly low one."""
     price = catalog.price(context.target.name, machine.name, region=context.region, capacity=kind)
     return None if price is None or price.low else price.usd_per_hour
 
 
 def _fabric_decides(pool: language.Pool) -> bool:
-    """Say whether the fastest fabric is worth more than a low price: where it is required, or for GPUs that are made to train over several nodes.
+    """Whether the fastest fabric precedes a low price: if the pool requires one, or for GPUs made for training over several nodes.
 
-    GPUs without NVLink exchange little even inside a node, and what has a fabric among their machines is a far larger host for the same GPU: an L4 costs 2.5 times
-    as much with EFA of 25 Gb/s as without (AWS' prices on demand, us-east-1, 2026). Such a fabric is taken where it is asked for.
+    Jobs on GPUs without NVLink exchange little data, and machines with such GPUs and a fabric are far larger hosts for the same GPU: an L4 costs 2.5 times
+    as much with EFA of 25 Gb/s as without (AWS' prices on demand, us-east-1, 2026). Pools get such a fabric only on request.
     """
     if pool.fabric == "none" or pool.range.max < 2:
         return False
@@ -195,20 +195,20 @@ def _fabric_gbps(machine: catalog.Machine) -> float:
 
 
 def _with_processors(context: Context, name: str, pool: language.Pool, bought: spec.Capacity) -> tuple[Choice, ...]:
-    """Choose the smallest machine without GPUs that has the processors and the memory asked for."""
+    """Choose the smallest machine without GPUs that has the requested processors and memory."""
     least_gib = values.memory_mib(pool.memory) / machines.MIB_PER_GIB if pool.memory else 0
     known, patterns = catalog.machines(context.target.name).values(), context.target.cpu_machines.get(context.architecture, ())
     family = [machine for machine in known if any(fnmatch.fnmatchcase(machine.name, pattern) for pattern in patterns)]
     large = [machine for machine in family if machine.vcpus >= (pool.cpus_per_node or 1) and machine.memory_gib >= least_gib]
     if not large:
         biggest = max(family, key=_size)
-        what = f"no usual machine of {context.target.title} is as large as the nodes of {name}"
-        why = f"the largest without GPUs that is chosen by itself, {biggest.name}, has {biggest.vcpus} processors and {biggest.memory_gib:g} GiB of memory"
-        remedy = f"name one: `targets.{context.target.name}.pools.{name}.machine`"
+        what = f"no default machine of {context.target.title} is large enough for the nodes of {name}"
+        why = f"the largest machine without GPUs that clusterwright chooses by itself, {biggest.name}, has {biggest.vcpus} processors and {biggest.memory_gib:g} GiB of memory"
+        remedy = f"name a machine: `targets.{context.target.name}.pools.{name}.machine`"
         path = ("pools", name, "cpus_per_node" if pool.cpus_per_node else "memory")
         context.error(Code.MACHINE_MISSING, *path, what=what, why=why, remedy=remedy)
         return ()
-    fitting = _to_be_had(context, large, bought, wanted="machine of this size", path=("pools", name)) or large
+    fitting = _available(context, large, bought, wanted="machine of this size", path=("pools", name)) or large
     smallest = min(fitting, key=_size)
     if pool.cpus_per_node is None and pool.memory is None:
         _note_small(context, name, smallest)
@@ -217,6 +217,6 @@ def _with_processors(context: Context, name: str, pool: language.Pool, bought: s
 
 def _note_small(context: Context, name: str, smallest: catalog.Machine) -> None:
     what = f"the nodes of {name} are {smallest.name}, with {smallest.vcpus} processors and {smallest.memory_gib:g} GiB of memory"
-    why = "the blueprint doesn't say how large they are, and this is the smallest of the target's usual machines"
-    remedy = f"write `cpus_per_node` and `memory` for larger ones, or name one: `targets.{context.target.name}.pools.{name}.machine`"
+    why = "the blueprint doesn't set their size, and this is the smallest of the target's default machines"
+    remedy = f"write `cpus_per_node` and `memory` for larger nodes, or name a machine: `targets.{context.target.name}.pools.{name}.machine`"
     context.note(Code.MACHINE_SMALLEST, "pools", name, what=what, why=why, remedy=remedy)

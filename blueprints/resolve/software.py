@@ -1,4 +1,4 @@
-"""The software profile: the one named, or the target's usual one for the machines' processors."""
+"""The software profile: the named one, or the target's default for the architecture."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from .context import Context
 
 
 def resolve(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Software:
-    """Choose the profile, and find nodes that it can't run on."""
+    """Choose the profile, and find nodes that it doesn't support."""
     name = context.blueprint.software or _usual(context, context.architecture)
     software = catalog.software(_usable(context, name))
     for node_set in node_sets:
@@ -23,9 +23,9 @@ def _usual(context: Context, architecture: str) -> str:
 
 
 def _usable(context: Context, name: str) -> str:
-    """Give the profile's name back, or that of a stand-in where there is no such profile or it belongs elsewhere."""
+    """Return the profile's name, or the default's if the profile doesn't exist or is for another target."""
     if name not in catalog.profile_names():
-        what = f"there is no software profile {message_text.quoted(name)}"
+        what = f"the software profile {message_text.quoted(name)} does not exist"
         why = "a profile is one tested set of versions (blueprints/catalog/software)"
         known = catalog.software_names(context.target.name)
         context.error(Code.SOFTWARE_UNKNOWN, "software", what=what, why=why, remedy=message_text.did_you_mean(name, known, allowed="profiles"))
@@ -33,7 +33,7 @@ def _usable(context: Context, name: str) -> str:
         what = f"the software profile {message_text.quoted(name)} is not for {context.target.title}"
         why = f"its image and versions are those of {message_text.listed(f'`{place}`' for place in places)}"
         usual = message_text.listed(f"`{known}`" for known in catalog.software_names(context.target.name))
-        remedy = f"leave `software` out, or write it under `targets`, here `targets.{context.target.name}.software`; usable here: {usual}"
+        remedy = f"remove `software`, or write `targets.{context.target.name}.software` with one of {usual}"
         context.error(Code.SOFTWARE_TARGET, "software", what=what, why=why, remedy=remedy)
     else:
         return name
@@ -44,9 +44,9 @@ def _check_architecture(context: Context, node_set: spec.NodeSet, software: spec
     architecture = node_set.hosts.machine.arch
     if software.arch in (processors.ANY, architecture) or context.is_rehearsal or isinstance(node_set.image, str):
         return
-    what = f"the nodes of {node_set.pool} have {architecture} processors, and the software profile `{software.profile}` is for {software.arch}"
-    why = "a cluster has one software profile, whose programs run on one kind of processor"
-    remedy = "give this pool an `image` of your own, or put it into a cluster of its own"
+    what = f"the nodes of {node_set.pool} have {architecture} processors, and the software profile `{software.profile}` requires {software.arch}"
+    why = "a cluster has one software profile, which is built for one architecture"
+    remedy = "write an `image` of your own for this pool, or move it to another cluster"
     if context.blueprint.software:
-        remedy += f"; for a cluster of such nodes alone, write `software: {_usual(context, architecture)}`"
+        remedy += f"; for a cluster with only such nodes, write `software: {_usual(context, architecture)}`"
     context.error(Code.ARCHITECTURES_MIXED, "pools", node_set.pool, what=what, why=why, remedy=remedy)

@@ -1,4 +1,4 @@
-"""Storage: each file system's class on the target, and a size and throughput that can be bought."""
+"""Storage: each file system's class on the target, and a valid size and throughput."""
 
 import dataclasses
 import math
@@ -22,7 +22,7 @@ def resolve(context: Context) -> tuple[spec.FileSystem, ...]:
 
 
 def over_fabric(file_systems: Sequence[spec.FileSystem], node_sets: Sequence[spec.NodeSet], *, target: str) -> tuple[spec.FileSystem, ...]:
-    """Decide which file systems the nodes reach over their fabric: those of a class and a size that the target offers with it."""
+    """Decide which file systems the nodes reach over their fabric, by class and size."""
     fabric = next((node_set.fabric.name for node_set in node_sets if node_set.fabric), "")
     return tuple(dataclasses.replace(one, fabric=fabric) if fabric and _takes_fabric(one, target) else one for one in file_systems)
 
@@ -65,9 +65,9 @@ def _file_system(context: Context, name: str, asked: language.Storage) -> spec.F
     if not context.is_cloud and not counts.controllers(context):
         _blame_server(context, name, asked)
     elif not context.is_cloud:
-        what = f"{name} is served by the controller from its own disks"
-        why = "nobody makes file systems on bare metal: the controller exports a folder over NFS, no faster and no safer than its disks"
-        remedy = f"mount one that is there: `targets.{context.target.name}.storage.{name}: {{kind: existing, source: …}}`"
+        what = f"the controller exports {name} from its own disks"
+        why = "bare metal has no storage service: the controller exports a folder over NFS, with the speed and safety of its disks"
+        remedy = f"mount an existing file system: `targets.{context.target.name}.storage.{name}: {{kind: existing, source: …}}`"
         context.note(Code.STORAGE_ON_CONTROLLER, "storage", name, "kind", what=what, why=why, remedy=remedy)
     return dataclasses.replace(
         base,
@@ -82,46 +82,44 @@ def _file_system(context: Context, name: str, asked: language.Storage) -> spec.F
 
 def _blame_kind(context: Context, name: str, asked: language.Storage) -> None:
     kinds = [*context.target.storage, EXISTING]
-    what = f"no `{asked.kind}` storage can be made on {context.target.title}"
-    why = f"what can be had there is {message_text.listed(f'`{kind}`' for kind in kinds)}"
-    remedy = (
-        f"mount one that is there: `targets.{context.target.name}.storage.{name}: {{kind: existing, mount: {asked.mount}, source: …}}`, or choose another kind"
-    )
+    what = f"{context.target.title} has no `{asked.kind}` storage"
+    why = f"it has {message_text.listed(f'`{kind}`' for kind in kinds)}"
+    remedy = f"mount an existing file system: `targets.{context.target.name}.storage.{name}: {{kind: existing, mount: {asked.mount}, source: …}}`, or choose another kind"
     context.error(Code.STORAGE_KIND_MISSING, "storage", name, "kind", what=what, why=why, remedy=remedy)
 
 
 def _blame_server(context: Context, name: str, asked: language.Storage) -> None:
-    """Say that no host can serve a folder; of a disk the checks say it on every target."""
+    """Report a folder that no host can export; `checks.storage` reports disks, on every target."""
     if asked.kind == "block":
         return
-    what = f"nothing serves {name}: this cluster has no controller of its own"
-    why = f"nobody makes file systems on {context.target.title}: there the controller of Slurm exports a folder, and the hosts of Kubernetes' control plane serve none"
-    remedy = f"mount one that is there: `targets.{context.target.name}.storage.{name}: {{kind: existing, source: …}}`"
+    what = f"no host can export {name}: this cluster has no controller of its own"
+    why = f"{context.target.title} has no storage service: Slurm's controller exports folders, and the hosts of Kubernetes' control plane do not"
+    remedy = f"mount an existing file system: `targets.{context.target.name}.storage.{name}: {{kind: existing, source: …}}`"
     context.error(Code.STORAGE_KIND_MISSING, "storage", name, "kind", what=what, why=why, remedy=remedy)
 
 
 def _with_durability(context: Context, name: str, asked: language.Storage, usual: catalog.StorageClass) -> catalog.StorageClass:
-    """Take the class whose files are lost with a server where that is asked for and sold."""
+    """Choose the scratch class if the blueprint requests it and the target sells one."""
     if asked.durability == "persistent" or not usual.survives:
         return usual
     found = next((one for one in _of_kind(context.target.name, asked.kind) if not one.survives), None)
     if found is None and any(not one.survives for one in _anywhere(asked.kind)):
-        what = f"{name} is made to last, although `scratch` is asked for"
-        why = f"{context.target.title} sells no cheaper `{asked.kind}` storage without it"
-        context.note(Code.STORAGE_DURABLE, "storage", name, "durability", what=what, why=why, remedy="leave it; it counts on targets that have such storage")
+        what = f"{name} is persistent storage, although `durability` is `scratch`"
+        why = f"{context.target.title} has no scratch storage of the kind `{asked.kind}`"
+        context.note(Code.STORAGE_DURABLE, "storage", name, "durability", what=what, why=why, remedy="keep it; it applies to targets with scratch storage")
     return found or usual
 
 
 def _with_throughput(context: Context, name: str, asked: language.Storage, usual: catalog.StorageClass) -> catalog.StorageClass:
-    """Take a class of the same kind that is sold with the throughput asked for."""
+    """Choose a class of the same kind that is sold with the requested throughput."""
     wanted = _throughput(asked)
     alike = [usual, *(one for one in _of_kind(context.target.name, asked.kind) if one.survives == usual.survives)]
     found = next((one for one in alike if wanted in (None, *_throughputs(one))), None)
     if found is None and any(one.tiers for one in _anywhere(asked.kind)):
         what = f"{usual.product} is not sold with {asked.throughput}"
         sold = list(_throughputs(usual))
-        why = f"it comes with {message_text.listed(sold)} MB/s/TiB" if sold else "its throughput can't be chosen for each TiB"
-        remedy = f"write one of these, under `targets.{context.target.name}.storage.{name}` if other targets differ" if sold else "leave `throughput` out"
+        why = f"it is sold with {message_text.listed(sold)} MB/s/TiB" if sold else "its throughput per TiB can't be chosen"
+        remedy = f"write one of these, under `targets.{context.target.name}.storage.{name}` if other targets differ" if sold else "remove `throughput`"
         context.error(Code.STORAGE_THROUGHPUT, "storage", name, "throughput", what=what, why=why, remedy=remedy)
     return found or usual
 
@@ -131,7 +129,7 @@ def _of_kind(target: str, kind: str) -> list[catalog.StorageClass]:
 
 
 def _anywhere(kind: str) -> list[catalog.StorageClass]:
-    """Give the classes of every target: what no storage of a kind has is a matter of the language."""
+    """Return the classes of a kind on all targets; keys that none of them supports are refused by the language."""
     return [one for target in catalog.target_names() for one in _of_kind(target, kind)]
 
 
@@ -145,11 +143,11 @@ def _tier(asked: language.Storage, chosen: catalog.StorageClass) -> int | None:
 
 
 def _size(context: Context, name: str, asked: language.Storage, chosen: catalog.StorageClass, tier: int | None) -> float | None:
-    """Give a size that can be bought: the one asked for or the next, the least where none is asked for."""
+    """Return a valid size: the requested one or the next larger one, else the minimum."""
     if asked.size is None:
         if not chosen.valid_sizes(tier) and chosen.attach == _SINGLE:
-            what = f"{name} has no size, and {chosen.product} has no usual one"
-            why = "a disk holds what it is bought with, and the catalogue knows no least size of this one"
+            what = f"{name} has no `size`, and {chosen.product} has no default"
+            why = "a disk has a fixed size, and the catalogue has no minimum for this product"
             context.error(Code.STORAGE_SIZE, "storage", name, "kind", what=what, why=why, remedy="write `size`, for example `size: 1 TiB`")
         return float(chosen.minimum_gib(tier)) or None
     wanted = values.size_gib(asked.size)
@@ -161,9 +159,9 @@ def _size(context: Context, name: str, asked: language.Storage, chosen: catalog.
         return None if found is None else float(found)
     if found is None:
         largest = chosen.maximum_gib(tier)
-        what = f"{chosen.product} doesn't come as large as {asked.size}"
+        what = f"{asked.size} exceeds the maximum size of {chosen.product}"
         why = f"the largest{named} has {largest} GiB"
-        remedy = "ask for less, or divide the files among several file systems"
+        remedy = "write a smaller size, or divide the files among several file systems"
         context.error(Code.STORAGE_SIZE, "storage", name, "size", what=what, why=why, remedy=remedy)
         return None if largest is None else float(largest)
     if found > wanted:
@@ -176,7 +174,7 @@ def _size(context: Context, name: str, asked: language.Storage, chosen: catalog.
 
 
 def _named_tier(asked: language.Storage, chosen: catalog.StorageClass, tier: int | None) -> str | None:
-    """Name the throughput that sizes go by; nothing where all have the same sizes and another one was asked for, None where those of that one are unknown."""
+    """Name the throughput that determines the sizes; empty if all throughputs have the same sizes, None if the sizes of the requested one are unknown."""
     if tier is None:
         return ""
     if _throughput(asked) in (None, tier):
@@ -187,11 +185,11 @@ def _named_tier(asked: language.Storage, chosen: catalog.StorageClass, tier: int
 def _with_steps(size: str, below: int | None, above: int, *, meant: int | None) -> str:
     if meant is not None:
         return f"write `size: {meant} GiB` if you mean what is sold as {size.replace('iB', 'B')}, or `size: {above} GiB`"
-    return f"write {f'`size: {below} GiB` or ' if below else ''}`size: {above} GiB`, or leave it"
+    return f"write {f'`size: {below} GiB` or ' if below else ''}`size: {above} GiB`, or keep it"
 
 
 def _meant(size: str, chosen: catalog.StorageClass, tier: int | None) -> int | None:
-    """Give the size that sellers mean by this number, if they sell one: they count 1000 GiB as a TB of Lustre, so that their 14.4 TB have 14400 GiB."""
+    """Return the size that vendors mean by this number, if they sell it: they count 1000 GiB as 1 TB of Lustre, so their 14.4 TB have 14400 GiB."""
     number, unit, _ = size.partition("TiB")
     as_sold = round(float(number) * 1000, 6) if unit else 0.0
     return int(as_sold) if as_sold.is_integer() and as_sold and chosen.is_valid_size(int(as_sold), mbs_per_tib=tier) else None

@@ -1,4 +1,4 @@
-"""The network in a cloud: which subnets are needed, and which addresses each gets."""
+"""Subnets of a cloud network, and their addresses."""
 
 import dataclasses
 import ipaddress
@@ -11,27 +11,27 @@ from . import network, place, taken
 from .context import Context
 
 _SHORTEST_PREFIX = 10
-"""The range that networks are chosen from (`addresses.default_network`) is a /10."""
+"""`addresses.default_network` chooses networks from a /10."""
 _PUBLIC, _FABRIC = "public", "fabric"
 _SHOWN_PARTS = 4
-"""Subnets that a message counts one by one."""
+"""Subnets that a message lists."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Part:
-    """A subnet that is needed, before it has addresses."""
+    """A required subnet, before it has addresses."""
 
     name: str
     role: str
     zone: int
-    """Its number among the zones."""
+    """Index of its zone."""
     needed: int
     grows: bool
-    """Takes a share of what is free in the network."""
+    """Whether it gets a share of the network's free addresses."""
 
 
 def divided(context: Context, cluster: spec.ClusterSpec, *, own_hosts: int) -> spec.Network:
-    """Divide the network into subnets that hold the hosts that there can come to be."""
+    """Divide the network into subnets with room for the maximum number of hosts."""
     asked, node_sets = context.blueprint.network, cluster.node_sets
     base = dataclasses.replace(network.unaddressed(context), region=context.region, zones=asked.zones)
     parts = _parts(context, cluster, own_hosts=own_hosts)
@@ -48,7 +48,7 @@ def divided(context: Context, cluster: spec.ClusterSpec, *, own_hosts: int) -> s
 
 
 def _parts(context: Context, cluster: spec.ClusterSpec, *, own_hosts: int) -> tuple[Part, ...]:
-    """List the subnets that hosts and services need."""
+    """List the subnets that hosts and services require."""
     networks = context.target.networks
     if networks is None:
         return ()
@@ -65,12 +65,12 @@ def _parts(context: Context, cluster: spec.ClusterSpec, *, own_hosts: int) -> tu
     is_way_out = context.blueprint.network.existing is None
     public = [Part(f"public-{number + 1}", _PUBLIC, number, networks.public_addresses, grows=False) for number in range(networks.public_subnets * is_way_out)]
     fabric = [Part(f"{kind}-{number}", _FABRIC, 0, needed, grows=True) for (kind, number), needed in sorted(carried.items())]
-    # Services come after what every network has: a second controller or another database later moves no subnet that stands.
+    # Subnets of services come last: adding a second controller or a database later moves no existing subnet.
     return (nodes, *public, *further, *fabric)
 
 
 def _by_subnet(nics: Sequence[spec.Nic], networks: catalog.Networks) -> Counter[tuple[str, int]]:
-    """Count the addresses that one node takes of each subnet."""
+    """Count the addresses that one node uses in each subnet."""
     if not networks.for_each_interface or not nics:
         return Counter({(network.CLUSTER, 0): sum(nic.addresses for nic in nics) or 1})
     found = Counter({(network.CLUSTER, 0): nics[0].addresses})
@@ -83,7 +83,7 @@ def _by_subnet(nics: Sequence[spec.Nic], networks: catalog.Networks) -> Counter[
 
 
 def _services(context: Context, cluster: spec.ClusterSpec) -> list[str]:
-    """Name what has addresses in further zones too, where subnets belong to one zone."""
+    """List the services that also have addresses in further zones, on clouds with zonal subnets."""
     found = {
         "control": cluster.controllers > 1 and len(context.blueprint.network.zones) > 1,
         "database": cluster.slurm is not None and cluster.slurm.database.placement == "managed",
@@ -93,7 +93,7 @@ def _services(context: Context, cluster: spec.ClusterSpec) -> list[str]:
 
 
 def _network(context: Context, parts: Sequence[Part]) -> ipaddress.IPv4Network:
-    """Give the network asked for if it holds the parts, else one chosen by the stack's name."""
+    """Return the requested network if the subnets fit into it, else a default one by the stack's name."""
     target, networks = context.target, context.target.networks
     widest = max(_SHORTEST_PREFIX, target.subnet_prefix_widest)
     needed = addresses.prefix_holding([block.least for block in _blocks(context, parts)])
@@ -101,24 +101,24 @@ def _network(context: Context, parts: Sequence[Part]) -> ipaddress.IPv4Network:
     hosts = sum(part.needed for part in parts)
     if prefix < widest:
         prefix = widest
-        what = f"{hosts} addresses in {len(parts)} subnets are more than a network of {target.title} holds"
-        why = f"their sizes, rounded up to powers of 2, need a /{needed}, and a /{prefix} is the largest there is"
+        what = f"{hosts} addresses in {len(parts)} subnets don't fit into a network of {target.title}"
+        why = f"their sizes, rounded up to powers of 2, need a /{needed}, and the largest network is a /{prefix}"
         context.error(Code.CLUSTER_TOO_LARGE, "pools", what=what, why=why, remedy=network.FEWER)
     default = addresses.default_network(context.stack, prefix)
     asked = context.blueprint.network.cidr
     if asked is None:
         return default
     given = ipaddress.IPv4Network(asked)
-    instead = f"write for example `{default}`, or leave the key out"
+    instead = f"write for example `{default}`, or remove the key"
     is_fit = network.check_private(context, given, instead)
     if given.prefixlen < target.subnet_prefix_widest:
-        why = f"networks of {target.title} are a /{target.subnet_prefix_widest} at most"
-        context.error(Code.CIDR_SIZE, "network", "cidr", what=f"a /{given.prefixlen} is no size for the hosts' network", why=why, remedy=instead)
+        why = f"the largest network of {target.title} is a /{target.subnet_prefix_widest}"
+        context.error(Code.CIDR_SIZE, "network", "cidr", what=f"a /{given.prefixlen} is not a valid size for the hosts' network", why=why, remedy=instead)
         is_fit = False
     elif given.prefixlen > needed:
         holds = 1 << (32 - given.prefixlen)
-        why = f"it has {holds} addresses, and its subnets ({_counted(parts)}) need a /{needed}, those that the cloud keeps and round sizes included"
-        context.error(Code.CIDR_TOO_SMALL, "network", "cidr", what=f"{given} is too small for the cluster", why=why, remedy=f"it takes a /{needed}: {instead}")
+        why = f"it has {holds} addresses, and its subnets ({_counted(parts)}) need a /{needed}, including addresses that the cloud reserves and rounding to powers of 2"
+        context.error(Code.CIDR_TOO_SMALL, "network", "cidr", what=f"{given} is too small for the cluster", why=why, remedy=f"write a /{needed}: {instead}")
         is_fit = False
     return given if is_fit else default
 
@@ -133,18 +133,18 @@ def _blocks(context: Context, parts: Sequence[Part]) -> list[addresses.Block]:
 
 
 def _least(target: catalog.Target, needed: int) -> int:
-    """Give the least size of a subnet that holds so many hosts, a power of 2."""
+    """Return the smallest power of 2 that is a valid subnet size for this number of hosts."""
     size = needed + target.addresses_reserved_per_subnet
     return max(1 << (32 - target.subnet_prefix_narrowest), 1 << (size - 1).bit_length())
 
 
 def _given(context: Context, parts: Sequence[Part], node_sets: tuple[spec.NodeSet, ...]) -> tuple[spec.Subnet, ...]:
-    """Take the subnets of an existing network: the hosts' first, then those of services and fabric in their order."""
+    """Assign the subnets of an existing network: the hosts' first, then those of services and fabric in order."""
     names = context.blueprint.network.subnets
     if missing := parts[len(names) :]:
-        what = f"{len(names)} subnets are given, and the cluster needs {len(parts)}"
-        why = f"nothing is named for {_counted(missing)}: after the hosts' subnet come those of services in further zones, and one for each further interface"
-        context.error(Code.SUBNETS_MISSING, "network", "subnets", what=what, why=why, remedy="name all of them, in this order, or leave `subnets` out")
+        what = f"the blueprint names {len(names)} subnets, and the cluster needs {len(parts)}"
+        why = f"subnets are missing for {_counted(missing)}: the list has the hosts' subnet, those of services in further zones, and one for each further interface"
+        context.error(Code.SUBNETS_MISSING, "network", "subnets", what=what, why=why, remedy="name all of them, in this order, or remove `subnets`")
     found = []
     for number, name in enumerate(names):
         part = parts[number] if number < len(parts) else Part(name, network.CLUSTER, number, 0, grows=False)

@@ -196,10 +196,10 @@ def test_slices_are_of_each_gpu() -> None:
     ("target", "pool", "code", "place", "words"),
     [
         ("aws", {"accelerator": "gb300", "gpus_per_node": 4, "nodes": 1}, Code.MACHINE_MISSING, "gb300", "no machine of AWS has gb300 GPUs"),
-        ("aws", {"accelerator": "h100", "gpus_per_node": 4, "nodes": 1}, Code.MACHINE_MISSING, "4", "there are machines with 1 and 8 of them"),
+        ("aws", {"accelerator": "h100", "gpus_per_node": 4, "nodes": 1}, Code.MACHINE_MISSING, "4", "machines with 1 and 8 of them exist"),
         (
             *("gcp", {"accelerator": "h100", "gpus_per_node": 1, "nodes": 1}, Code.MACHINE_MISSING, "h100"),
-            "no machine with 1 h100 GPUs is sold as `on-demand` by Google Cloud",
+            "Google Cloud sells no machine with 1 h100 GPUs as `on-demand`",
         ),
         ("aws", {"accelerator": "h10", "gpus_per_node": 8, "nodes": 1}, Code.ACCELERATOR_UNKNOWN, "h10", "did you mean `h100`?"),
         ("aws", {"accelerator": "h100", "nodes": 1}, Code.GPU_COUNT_MISSING, "h100", "`gpus_per_node: …`"),

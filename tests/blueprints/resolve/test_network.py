@@ -191,15 +191,15 @@ def test_a_pool_that_grows_moves_no_subnet() -> None:
     [
         ("aws", 10, {"cidr": "10.0.0.0/16"}, set(), ""),
         ("aws", 10, {"cidr": "10.0.0.0/26"}, set(), ""),  # 10 + 2 + 1 + 5 in a /27, and two /28
-        ("aws", 10, {"cidr": "10.0.0.0/27"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "it takes a /26"),
+        ("aws", 10, {"cidr": "10.0.0.0/27"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "write a /26"),
         ("aws", 1000, {"cidr": "10.0.0.0/22"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "(cluster 1003, public-1 9, public-2 9) need a /21"),
-        ("aws", 10, {"cidr": "10.0.0.0/15"}, {(ERROR, Code.CIDR_SIZE)}, "networks of AWS are a /16 at most"),
+        ("aws", 10, {"cidr": "10.0.0.0/15"}, {(ERROR, Code.CIDR_SIZE)}, "the largest network of AWS is a /16"),
         ("gcp", 10, {"cidr": "10.0.0.0/15"}, set(), ""),
         ("gcp", 100, {"cidr": "10.0.0.0/20"}, set(), ""),  # nine of 128
         ("gcp", 100, {"cidr": "10.0.0.0/22"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "and 5 more"),
         ("aws", 10, {"cidr": "8.8.0.0/16"}, {(ERROR, Code.CIDR_NOT_PRIVATE)}, ""),
         ("aws", 32_700, {}, set(), ""),  # half of the largest network
-        ("aws", 32_800, {}, {(ERROR, Code.CLUSTER_TOO_LARGE)}, "need a /15, and a /16 is the largest"),
+        ("aws", 32_800, {}, {(ERROR, Code.CLUSTER_TOO_LARGE)}, "need a /15, and the largest network is a /16"),
         ("gcp", 50_000, {}, set(), ""),
         ("metal", 250, {"cidr": "10.0.0.0/24"}, set(), ""),
         ("metal", 253, {"cidr": "10.0.0.0/24"}, {(ERROR, Code.CIDR_TOO_SMALL)}, "254 addresses for hosts, and 255 hosts"),

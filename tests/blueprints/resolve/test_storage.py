@@ -138,7 +138,7 @@ def test_on_this_machine_every_kind_is_a_folder(kind: str) -> None:
         ),
         (
             *("aws", {"size": "14 TiB"}, "FSx for Lustre, PERSISTENT_2 SSD with 250 MB/s/TiB is sold in steps: 12000 GiB below, 14400 GiB above"),
-            "write `size: 12000 GiB` or `size: 14400 GiB`, or leave it",
+            "write `size: 12000 GiB` or `size: 14400 GiB`, or keep it",
         ),
         # Of large sizes the step that was meant is not the next one below.
         (
@@ -149,11 +149,11 @@ def test_on_this_machine_every_kind_is_a_folder(kind: str) -> None:
             "aws",
             {"size": "1000 GiB"},
             "FSx for Lustre, PERSISTENT_2 SSD with 250 MB/s/TiB is sold in steps: 1200 GiB above",
-            "write `size: 1200 GiB`, or leave it",
+            "write `size: 1200 GiB`, or keep it",
         ),
         (
             *("gcp", {"size": "10 TiB", "throughput": "1000 MB/s/TiB"}, "Managed Lustre with 1000 MB/s/TiB is sold in steps: 9000 GiB below, 18000 GiB above"),
-            "write `size: 9000 GiB` or `size: 18000 GiB`, or leave it",
+            "write `size: 9000 GiB` or `size: 18000 GiB`, or keep it",
         ),
         # A throughput that isn't sold is refused, and no other one is named in its place.
         (
