@@ -78,7 +78,7 @@ def test_an_instance_that_is_no_node_is_a_stray(changes: dict[str, str]) -> None
 
 def test_of_two_instances_for_one_node_the_older_one_is_a_stray() -> None:
     found = compare(instance("i-old", launched=MOMENT - dt.timedelta(days=1)), instance("i-new"))
-    assert [(one.id, one.reason) for one in found.strays] == [("i-old", "i-new, which is younger, is train-0")]
+    assert [(one.id, one.reason) for one in found.strays] == [("i-old", "i-new started later and is train-0")]
 
 
 def test_a_starting_instance_and_one_that_builds_an_image_are_not_compared() -> None:
