@@ -53,7 +53,8 @@ def look_up(context: Context, wanted: str, path: tuple[str | int, ...], *, targe
         why = "the catalogue lists all machines (blueprints/catalog/machines)"
         names = [name for target in targets for name in catalog.machines(target)]
         meant = message_text.near(wanted, [name for name in names if _may_be_slip(wanted, name)])
-        remedy = (f"did you mean {message_text.quoted(meant)}? " if meant else "") + "look it up in the target's table, or name an accelerator instead"
+        listing = "clusterwright catalog machines" + (f" --target {targets[0]}" if len(targets) == 1 else "")
+        remedy = (f"did you mean {message_text.quoted(meant)}? " if meant else "") + f"choose one that `{listing}` lists, or name an accelerator instead"
     context.error(Code.MACHINE_UNKNOWN, *path, what=what, why=why, remedy=remedy)
     return None
 

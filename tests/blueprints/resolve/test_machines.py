@@ -173,7 +173,8 @@ def test_a_gpu_that_exists_is_not_taken_for_another(name: str) -> None:
 def test_a_machine_of_another_number_may_well_exist(name: str, meant: str) -> None:
     (found,) = [one for one in asked.attempt({"train": {"machine": name, "nodes": 1}}).findings if one.code == Code.MACHINE_UNKNOWN]
     assert found.what == f"the catalogue has no machine `{name}` on AWS"
-    assert found.remedy.startswith(meant or "look it up")
+    choose = "choose one that `clusterwright catalog machines --target aws` lists, or name an accelerator instead"
+    assert found.remedy == f"{meant} {choose}".strip()
 
 
 def test_a_node_is_what_the_catalogue_says() -> None:
