@@ -14,11 +14,12 @@ from .quotas import Quota, quotas, quotas_for, storage_quota_for
 from .software import Profile, profile, profile_names, software, software_names
 from .sources import Source, source, sources
 from .storage import Addresses, Rate, Run, StorageClass, Tier, storage_class, storage_classes
-from .targets import ControlSize, Managed, Networks, Target, machine_target, target, target_names
+from .targets import Built, ControlSize, Managed, Networks, Target, machine_target, target, target_names
 
 __all__ = [
     "Accelerator",
     "Addresses",
+    "Built",
     "ChangeCost",
     "Condition",
     "ControlSize",

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..capacity_kind import CapacityKind
@@ -51,6 +51,20 @@ class Networks:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Built:
+    """What of a blueprint this version heeds on a target."""
+
+    software: tuple[str, ...]
+    """The software profiles that it can provision; what the playbooks can't install yet is planned only."""
+    keys: tuple[str, ...]
+    """Keys of the language that it heeds, by their path without names (`pools.partition.max_time`); each with all below it."""
+    values: Mapping[str, tuple[Any, ...]]
+    """Keys of which it heeds only these values."""
+    ignored: tuple[str, ...]
+    """Keys that are about what the target doesn't have."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Target:
     name: str
     title: str
@@ -92,16 +106,8 @@ class Target:
     cuts_names: bool
     """Names that are too long are cut when things are made, and end in a digest: none is refused."""
     limits: Mapping[str, int]
-    built_offerings: tuple[str, ...]
-    """The offerings that this version can provision here; none: the target is planned only."""
-    built_software: tuple[str, ...]
-    """The software profiles that this version can stand up here; what the playbooks can't install yet is planned only."""
-    built_keys: tuple[str, ...]
-    """Keys of the language that this version heeds here, by their path without names (`pools.partition.max_time`); each with all below it."""
-    built_values: Mapping[str, tuple[Any, ...]]
-    """Keys of which this version heeds some values alone, with these."""
-    ignored_keys: tuple[str, ...]
-    """Keys that are about what the target doesn't have."""
+    built: Mapping[str, Built]
+    """The offerings that this version can provision here, with what it heeds; none: the target is planned only."""
     local_zone_pattern: str
     """What follows a region's name in the name of a zone outside of its availability zones, as a regular expression; empty: there are none."""
     builds_images: bool
@@ -117,12 +123,28 @@ class Target:
 
     @property
     def is_built(self) -> bool:
-        return bool(self.built_offerings)
+        return bool(self.built)
+
+    def built_for(self, offerings: Iterable[str]) -> Built:
+        """Give what this version heeds of a cluster whose schedulers these offerings run.
+
+        It heeds a key that one of the offerings heeds. All of them have to install a software profile, and a key means nothing where it means nothing to all.
+
+        Raises:
+            KeyError: this version can't provision one of the offerings here.
+        """
+        found = [self.built[name] for name in offerings]
+        return Built(
+            software=_in_all([one.software for one in found]),
+            keys=tuple(dict.fromkeys(key for one in found for key in one.keys)),
+            values={key: tuple(dict.fromkeys(value for one in found for value in one.values.get(key, ()))) for entry in found for key in entry.values},
+            ignored=_in_all([one.ignored for one in found]),
+        )
 
     @property
     def built_schedulers(self) -> tuple[str, ...]:
         """The schedulers that this version can provision here in some way."""
-        return tuple(dict.fromkeys(offering(name).scheduler for name in self.built_offerings))
+        return tuple(dict.fromkeys(offering(name).scheduler for name in self.built))
 
     def control_size(self, nodes: int) -> ControlSize | None:
         """Choose the scheduler's machine for a cluster; None: the target leaves it to the site."""
@@ -162,7 +184,7 @@ def target(name: str) -> Target:
         KeyError: there is none of this name.
     """
     entry = dict(files.mapping("targets")[name])
-    prefix, built = entry.pop("subnet_prefix"), entry.pop("built")
+    prefix = entry.pop("subnet_prefix")
     memory = entry.get("host_memory_mib", {})
     read: dict[str, Any] = {
         "networks": Networks(**entry["networks"]) if "networks" in entry else None,
@@ -175,11 +197,7 @@ def target(name: str) -> Target:
         "managed_slurm_nodes": entry.get("managed_slurm_nodes", {}),
         "subnet_prefix_widest": prefix["widest"],
         "subnet_prefix_narrowest": prefix["narrowest"],
-        "built_offerings": tuple(built["offerings"]),
-        "built_software": tuple(built.get("software", ())),
-        "built_keys": tuple(built.get("keys", ())),
-        "built_values": {key: tuple(values) for key, values in built.get("values", {}).items()},
-        "ignored_keys": tuple(built.get("ignored", ())),
+        "built": {name: _built(**one) for name, one in entry["built"].items()},
         "local_zone_pattern": entry.get("local_zone_pattern", ""),
         "builds_images": entry.get("builds_images", False),
         "cuts_names": entry.get("cuts_names", False),
@@ -189,3 +207,11 @@ def target(name: str) -> Target:
     }
     lists = {field: tuple(entry[field]) for field in ("regions", "architectures")}
     return Target(name=name, **{**entry, **lists, **read})
+
+
+def _built(*, software: list[str], keys: list[str], values: Mapping[str, list[Any]], ignored: list[str]) -> Built:
+    return Built(tuple(software), tuple(keys), {key: tuple(some) for key, some in values.items()}, tuple(ignored))
+
+
+def _in_all(lists: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(entry for entry in lists[0] if all(entry in one for one in lists)) if lists else ()

@@ -1,6 +1,6 @@
 """Keys that this version does not build yet, or that do not apply to the target.
 
-`built` of the catalogue's targets lists the keys that take effect, by their path without names (`pools.partition.max_time`); a key includes all keys
+`built` of the catalogue's targets lists by offering the keys that take effect, by their path without names (`pools.partition.max_time`); a key includes all keys
 below it. Some keys take effect for certain `values` only. `ignored` lists the keys that do not apply to the target.
 """
 
@@ -16,15 +16,16 @@ from . import lookup
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find keys that differ from their defaults and are not built yet, and keys that do not apply to this target."""
     target = lookup.target_of(cluster)
-    if target is None or not target.is_built or not {one.run_by for one in (cluster.slurm, cluster.kubernetes) if one} <= set(target.built_offerings):
+    if target is None or not target.is_built or not set(cluster.offerings) <= target.built.keys():
         return
-    if cluster.software.profile not in target.built_software:
-        yield _software(cluster, target, source)
+    built = target.built_for(cluster.offerings)
+    if cluster.software.profile not in built.software:
+        yield _software(cluster, target, built.software, source)
         return
     left_out: dict[str, list[Path]] = {}
-    for key, path in _said(blueprint, (), "", target):
+    for key, path in _said(blueprint, (), "", built):
         left_out.setdefault(key, []).append(path)
-    meaningless = {key: left_out.pop(key) for key in [*left_out] if _is_listed(key, target.ignored_keys)}
+    meaningless = {key: left_out.pop(key) for key in [*left_out] if _is_listed(key, built.ignored)}
     for key, paths in left_out.items():
         others = f" (here and in {len(paths) - 1} more places)" if len(paths) > 1 else ""
         what = f"`{key}` is not built yet for the target {target.name}{others}"
@@ -38,26 +39,26 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         yield finding.Finding(finding.Level.NOTE, Code.NOT_ON_TARGET, source.where_key(*first), what, why, "keep them: they apply to other targets")
 
 
-def _software(cluster: spec.ClusterSpec, target: catalog.Target, source: Document) -> finding.Finding:
+def _software(cluster: spec.ClusterSpec, target: catalog.Target, profiles: tuple[str, ...], source: Document) -> finding.Finding:
     """Report a software profile that this version can't install yet on the target: the cluster supports `plan` only."""
     profile = cluster.software.profile
     where = source.where("software") if source.at("software") else source.where()
-    known = message_text.listed(f"`{name}`" for name in target.built_software)
+    known = message_text.listed(f"`{name}`" for name in profiles)
     what = f"the software profile `{profile}` is not built yet on the target `{target.name}`: you can plan the cluster but not provision it"
     why = f"this version can install {known} there"
-    remedy = f"write `targets.{target.name}.software: {target.built_software[0]}` to provision the cluster, with pools that the profile supports"
+    remedy = f"write `targets.{target.name}.software: {profiles[0]}` to provision the cluster, with pools that the profile supports"
     return finding.Finding(finding.Level.NOTE, Code.SOFTWARE_NOT_BUILT, where, what, why, remedy)
 
 
-def _said(value: Any, path: Path, key: str, target: catalog.Target) -> Iterator[tuple[str, Path]]:
+def _said(value: Any, path: Path, key: str, built: catalog.Built) -> Iterator[tuple[str, Path]]:
     """List the keys that are neither default nor built, with their paths; where nothing below a key is built, only the key itself."""
     for name, entry, default, is_name in _entries(value):
         inner = key if is_name else f"{key}.{name}".lstrip(".")
-        if entry == default or (not is_name and (_is_listed(inner, target.built_keys) or entry in target.built_values.get(inner, ()))):
+        if entry == default or (not is_name and (_is_listed(inner, built.keys) or entry in built.values.get(inner, ()))):
             continue
-        if is_name or any(built.startswith(f"{inner}.") for built in (*target.built_keys, *target.built_values, *target.ignored_keys)):
-            yield from _said(entry, (*path, name), inner, target)
-        elif inner in target.built_values:
+        if is_name or any(one.startswith(f"{inner}.") for one in (*built.keys, *built.values, *built.ignored)):
+            yield from _said(entry, (*path, name), inner, built)
+        elif inner in built.values:
             yield f"{inner}: {entry}", (*path, name)
         else:
             yield inner, (*path, name)

@@ -99,7 +99,7 @@ def compare(old: Mapping[str, Any], new: spec.ClusterSpec) -> tuple[Change, ...]
         raise spec.Unreadable("it has no name, target and network")
     recorded, wanted = _plain(spec.upgrade(old)), _plain(spec.as_record(new))
     differences = [*_differences(recorded, wanted)]
-    rules = field_costs.rules(new.target, tuple(one.run_by for one in (new.slurm, new.kubernetes) if one))
+    rules = field_costs.rules(new.target, new.offerings)
     shapeless = [one.path for one in differences if one.pattern not in rules]
     if shapeless and version_note(old) is None:
         raise spec.Unreadable(f"{shapeless[0]} is not of the form that it is written in")

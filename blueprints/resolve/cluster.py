@@ -96,7 +96,7 @@ def _check_built(context: Context) -> None:
         what = f"the scheduler `{context.blueprint.scheduler}` is not built yet on the target `{target.name}`: you can plan the cluster but not provision it"
         why = f"this version can provision {there} there"
         context.note(Code.SCHEDULER_NOT_BUILT, "scheduler", what=what, why=why, remedy=f"write `scheduler: {built[0]}` to provision the cluster")
-    if context.is_cloud and context.blueprint.scheduler != counts.KUBERNETES and counts.slurm_offering(context).name not in target.built_offerings:
+    if context.is_cloud and context.blueprint.scheduler != counts.KUBERNETES and counts.slurm_offering(context).name not in target.built:
         yet = f"not built yet on the target `{target.name}`: you can plan the cluster but not provision it"
         why = "this version installs the scheduler on hosts of the cluster"
         context.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=f"the cloud's managed Slurm is {yet}", why=why, remedy="remove `managed`")

@@ -104,6 +104,11 @@ class ClusterSpec:
         return tuple(name for name, one in (("slurm", self.slurm), ("kubernetes", self.kubernetes)) if one)
 
     @property
+    def offerings(self) -> tuple[str, ...]:
+        """Name the offerings that run the schedulers, Slurm's first."""
+        return tuple(one.run_by for one in (self.slurm, self.kubernetes) if one)
+
+    @property
     def controllers(self) -> int:
         """Count Slurm's controllers that are hosts of the stack."""
         return self.slurm.control.count if self.slurm and self.slurm.control else 0

@@ -168,12 +168,14 @@ def planned_only(cluster: ClusterSpec) -> str:
     if not known.is_built:
         built = message_text.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
         return f"planned only: this version provisions {built}"
-    if all(one.run_by in known.built_offerings for one in (cluster.slurm, cluster.kubernetes) if one):
-        if cluster.software.profile in known.built_software:
+    if set(cluster.offerings) <= known.built.keys():
+        provisioned = known.built_for(cluster.offerings).software
+        if cluster.software.profile in provisioned:
             return ""
-        profiles = message_text.listed(f"`{name}`" for name in known.built_software)
+        profiles = message_text.listed(f"`{name}`" for name in provisioned)
         return f"planned only: this version provisions software profiles {profiles} on {known.title}"
-    return f"planned only: this version provisions {message_text.listed(dict.fromkeys(_offered(catalog.offering(name)) for name in known.built_offerings))} on {known.title}"
+    offered = message_text.listed(dict.fromkeys(_offered(catalog.offering(name)) for name in known.built))
+    return f"planned only: this version provisions {offered} on {known.title}"
 
 
 def _beside(software: Software) -> Iterator[str]:

@@ -81,11 +81,11 @@ def test_a_window_that_meets_many_is_told_once() -> None:
 
 def test_what_is_called_the_language_in_the_catalogue_is_in_the_language() -> None:
     for name in catalog.target_names():
-        target = catalog.target(name)
-        keys = (*target.built_keys, *target.built_values, *target.ignored_keys)
-        assert len(set(keys)) == len(keys)
-        assert [key for key in keys if key not in all_keys(language.Blueprint)] == []
-        assert bool(target.built_keys) is target.is_built
+        for built in catalog.target(name).built.values():
+            keys = (*built.keys, *built.values, *built.ignored)
+            assert len(set(keys)) == len(keys)
+            assert [key for key in keys if key not in all_keys(language.Blueprint)] == []
+            assert built.keys
 
 
 def all_keys(section: type[pydantic.BaseModel], prefix: str = "") -> set[str]:

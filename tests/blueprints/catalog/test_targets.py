@@ -1,5 +1,6 @@
 """Targets against what the clouds' own interfaces say."""
 
+import dataclasses
 import fnmatch
 import re
 
@@ -48,9 +49,21 @@ def test_only_slurm_is_built() -> None:
     built = {name: catalog.target(name) for name in catalog.target_names() if catalog.target(name).is_built}
     assert {name: target.built_schedulers for name, target in built.items()} == {"aws": ("slurm",), "local": ("slurm",)}
     for name, target in built.items():
-        assert target.built_software
-        assert set(target.built_offerings) <= {one.name for ways in target.offerings.values() for one in ways}
-        assert set(target.built_software) <= set(catalog.software_names(name))
+        assert target.built.keys() <= {one.name for ways in target.offerings.values() for one in ways}
+        for heeded in target.built.values():
+            assert heeded.software
+            assert set(heeded.software) <= set(catalog.software_names(name))
+
+
+def test_a_cluster_of_two_offerings_gets_what_both_install_and_what_one_of_them_heeds() -> None:
+    hosts = catalog.Built(("debian-12", "debian-13"), ("name", "qos"), {"pools.health.check": ("none", "basic")}, ("tags", "access.machine"))
+    service = catalog.Built(("debian-13",), ("name", "pools.labels"), {"pools.health.check": ("full",)}, ("tags",))
+    target = dataclasses.replace(catalog.target("local"), built={"slurm_hosts": hosts, "kubernetes_hosts": service})
+    assert target.built_for(("slurm_hosts",)) == hosts
+    both = target.built_for(("slurm_hosts", "kubernetes_hosts"))
+    assert both == catalog.Built(("debian-13",), ("name", "qos", "pools.labels"), {"pools.health.check": ("none", "basic", "full")}, ("tags",))
+    with pytest.raises(KeyError):
+        target.built_for(("pcs",))
 
 
 @pytest.mark.parametrize("name", CLOUDS)

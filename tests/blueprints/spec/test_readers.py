@@ -67,5 +67,5 @@ def test_a_field_that_nobody_reads_is_found() -> None:
 
 
 def test_what_no_target_builds_is_built_by_none() -> None:
-    built = [key for name in catalog.target_names() for key in catalog.target(name).built_keys]
+    built = [key for name in catalog.target_names() for built in catalog.target(name).built.values() for key in built.keys]
     assert [key for key in NOT_BUILT.values() for one in built if f"{key}.".startswith(f"{one}.")] == []
