@@ -1,7 +1,10 @@
 """`clusterwright summary`: what a stack has, how to log in, what acceptance checked and measured, and what is simulated."""
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
+from blueprints import spec
 from blueprints.project import project_root
 
 from ..engine import commands, login, state
@@ -26,5 +29,21 @@ def show(stack: str) -> None:
     if "spec" not in found:
         raise Problem(f"stack {stack} has nothing to show", why="no `up` of it has finished yet", remedy=f"make up STACK={stack}")
     login.write_keys(stack, found)
+    print("\n".join(lines(stack, found)))
+
+
+def lines(stack: str, found: Mapping[str, Any]) -> list[str]:
+    """Write the summary from the stack's outputs.
+
+    Raises:
+        Problem: another version recorded the cluster.
+    """
     logins = [login.shown(login.command(stack, found, user["name"]), relative_to=project_root()) for user in found["spec"]["users"]]
-    print("\n".join(summary.lines(stack, found, logins=logins)))
+    try:
+        return [*summary.lines(stack, found, logins=logins)]
+    except spec.Unreadable as error:
+        raise Problem(
+            f"the record of stack {stack} can't be shown",
+            why=f"another version wrote it: {error}",
+            remedy=f"use the version that wrote it, or run `make up STACK={stack}`, which records the cluster again",
+        ) from error

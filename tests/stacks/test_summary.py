@@ -10,7 +10,9 @@ from blueprints import load
 from blueprints.facts import Facts
 from blueprints.project import project_root
 from blueprints.spec import ClusterSpec, as_record
+from stacks.cli import summary as command
 from stacks.engine import login
+from stacks.errors import Problem
 from stacks.render import summary
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
@@ -88,6 +90,14 @@ def test_a_summary_says_what_was_checked_and_what_was_only_measured() -> None:
 def test_a_summary_before_any_acceptance_claims_nothing() -> None:
     lines = summarized({**outputs(spec()), "acceptance": None})
     assert section(lines, "Checked") == []
+
+
+def test_a_record_of_a_later_version_is_a_page() -> None:
+    found = outputs(spec())
+    with pytest.raises(Problem) as raised:
+        command.lines("dev", {**found, "spec": {**found["spec"], "later": 1}})
+    assert raised.value.what == "the record of stack dev can't be shown"
+    assert "later is not known" in raised.value.why
 
 
 @pytest.mark.parametrize("made", [True, False], ids=["a key that the stack made", "a key of the user's own"])
