@@ -30,17 +30,17 @@ setup: ## install what is missing (EXTRAS="aws gcp kubernetes" adds cloud SDKs)
 ##  Clusters
 
 .PHONY: plan
-plan: ## show what a blueprint will be; nothing is built
+plan: ## show what a blueprint creates and what it costs; nothing is created
 	@tools/setup python engine
 	@$(program) plan $(chosen)
 
 .PHONY: up
-up: ## stand up the stack, or mend it: STACK=name BLUEPRINT=name-or-file
+up: ## create, change or repair the stack: STACK=name BLUEPRINT=name-or-file
 	@tools/setup
 	@$(program) up $(chosen)
 
 .PHONY: down
-down: ## remove everything that belongs to the stack
+down: ## delete everything that belongs to the stack
 	@tools/setup python engine
 	@$(program) down --stack $(STACK) $(ARGS)
 
