@@ -3,8 +3,8 @@
 from .accelerators import Accelerator, MigProfile, accelerators, is_other_gpu
 from .change_costs import ChangeCost, OtherCost, change_costs
 from .fabrics import Expectation, Fabric, expected_busbw, fabrics, is_known_for_fewer
-from .identifiers import IdentifierForm, identifier_forms, partition_of, partitions
-from .layouts import Interface, Layout, expand, layout, layouts
+from .identifiers import IdentifierForm, identifier_forms, identifier_parts, partition_of, partitions
+from .layouts import Interface, Layout, expand, interface_titles, layout, layouts
 from .limits import Limit, can_be_packed, limit, packing_source
 from .machines import Machine, machine, machines
 from .matrix import Condition, Fault, Rule, SlurmFeature, faults, rules, slurm_features, slurm_has
@@ -56,6 +56,8 @@ __all__ = [
     "fabrics",
     "faults",
     "identifier_forms",
+    "identifier_parts",
+    "interface_titles",
     "is_known_for_fewer",
     "is_other_gpu",
     "layout",

@@ -52,6 +52,8 @@ class Fabric:
     """NCCL's network plugin; empty: NCCL's own transport."""
     environment: Mapping[str, str]
     machine_environment: Mapping[str, Mapping[str, str]]
+    device_interfaces: tuple[str, ...]
+    """Kinds of interfaces that bring a device of this fabric; empty: nodes don't count their devices."""
     environment_script: str
     """A file that jobs source before the variables are set; empty: none."""
     log_line: str
@@ -155,6 +157,7 @@ def _fabric(name: str, entry: Mapping[str, Any]) -> Fabric:
         "bad_log_lines": tuple(entry["bad_log_lines"]),
         "expected": tuple(_expectation(name, expected) for expected in entry["expected"]),
         "machine_environment": entry.get("machine_environment", {}),
+        "device_interfaces": tuple(entry.get("device_interfaces", ())),
         "environment_script": entry.get("environment_script", ""),
     }
     return Fabric(name=name, **{**entry, **read})

@@ -20,7 +20,7 @@ class IdentifierForm:
     what: str
     like: str
     pattern: re.Pattern[str]
-    """Its groups say what stands in the text: `partition`, `region`, `zone`, `account`, `project`."""
+    """Its groups say what stands in the text: `partition`, `region`, `zone`, `account`, `project`, `group` (of reservations), `file_system`."""
     is_plain: bool
     """A word without a prefix of its own: identifiers of other targets can look the same."""
     source: str
@@ -37,6 +37,16 @@ def identifier_forms(target: str) -> tuple[IdentifierForm, ...]:
     own = files.mapping("identifiers").get(target, {}).get("forms", ())
     every = files.mapping("identifiers")[_ANY]["forms"]
     return (*_forms(target, own), *_forms(_ANY, every))
+
+
+def identifier_parts(target: str, key: str, text: str) -> Mapping[str, str] | None:
+    """Return what is in an identifier that a key names; None for a text that could be anything, or has no form of the target.
+
+    Args:
+        key: of the language, without the names that a blueprint gives (`pools.capacity.id`).
+    """
+    forms = (form for form in identifier_forms(target) if key in form.keys and not form.is_plain)
+    return next((parts for form in forms if (parts := form.parts(text)) is not None), None)
 
 
 @functools.cache

@@ -50,6 +50,12 @@ def layout(name: str) -> Layout:
     return layouts()[name]
 
 
+def interface_titles() -> Mapping[str, str]:
+    """Give each kind of interface as its maker writes it."""
+    titles: Mapping[str, str] = files.mapping("interfaces")
+    return titles
+
+
 def expand(chosen: Layout, machine: Machine) -> tuple[Nic, ...]:
     """Lay out the interfaces of one node, in the order of their cards and devices: the first carries the node's address.
 

@@ -50,8 +50,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 
 def zone_of(cluster: spec.ClusterSpec, identifier: str) -> str | None:
     """Return the zone in the identifier of a reservation; None if it contains none."""
-    forms = [form for form in catalog.identifier_forms(cluster.target) if _IN_HOSTS_ZONE[0] in form.keys]
-    return next((parts["zone"] for form in forms if (parts := form.parts(identifier)) and "zone" in parts), None)
+    return (catalog.identifier_parts(cluster.target, _IN_HOSTS_ZONE[0], identifier) or {}).get("zone")
 
 
 def _identifiers(blueprint: language.Blueprint, *, is_cloud: bool) -> Iterator[_Identifier]:

@@ -1,7 +1,6 @@
 """Questions to the account of a cluster, and its answers. Pure: the target's own folder asks (components/aws/account)."""
 
 import dataclasses
-import re
 from collections.abc import Mapping
 
 from .. import catalog, spec
@@ -164,16 +163,10 @@ class Answers:
         return question not in self.unanswered
 
 
-GROUP = "arn:"
-"""Prefix of the identifier of a reservation group, an ARN."""
-_FILE_SYSTEM = re.compile(r"fs-[0-9a-f]+")
-_IMAGE = re.compile(r"ami-[0-9a-f]+")
-
-
 def questions(cluster: spec.ClusterSpec, *, stack: str) -> Questions:
     """Collect the questions for a cluster."""
     network, given = cluster.network, given_subnets(cluster)
-    images = {one.image for one in cluster.node_sets if isinstance(one.image, str) and _IMAGE.fullmatch(one.image)}
+    images = {one.image for one in cluster.node_sets if isinstance(one.image, str) and _is_identifier(cluster, "pools.image", one.image)}
     machines = {group.machine.name: group.machine.arch for group in cluster.host_groups}
     known = catalog.machines(cluster.target)
     return Questions(
@@ -184,9 +177,9 @@ def questions(cluster: spec.ClusterSpec, *, stack: str) -> Questions:
         quotas=tuple(sorted({need.code for need in quotas.needed(cluster)})),
         network=network.existing,
         subnets=tuple(subnet.name for subnet in given),
-        reservations=tuple(sorted({one.id for one in held(cluster).values() if one.id and not one.id.startswith(GROUP)})),
+        reservations=tuple(sorted({one.id for one in held(cluster).values() if one.id and reservation_group(cluster, one.id) is None})),
         keys=tuple(sorted({one.key for one in cluster.storage if one.key})),
-        file_systems=tuple(sorted({found for one in cluster.storage if (found := file_system_id(one))})),
+        file_systems=tuple(sorted({found for one in cluster.storage if (found := file_system_id(cluster, one))})),
         images=tuple(sorted(images)),
         buckets=tuple(sorted({bucket_name(one.exchange.bucket) for one in cluster.storage if one.exchange})),
         systems=tuple(sorted({(cluster.software.os, arch) for arch in machines.values()})),
@@ -196,7 +189,8 @@ def questions(cluster: spec.ClusterSpec, *, stack: str) -> Questions:
 def given_subnets(cluster: spec.ClusterSpec) -> tuple[spec.Subnet, ...]:
     """Return the existing subnets, the hosts' subnet first."""
     network = cluster.network
-    return tuple(one for one in network.subnets if network.existing is not None and not isinstance(one.cidr, str) and one.name.startswith("subnet-"))
+    named = [one for one in network.subnets if network.existing is not None and not isinstance(one.cidr, str)]
+    return tuple(one for one in named if _is_identifier(cluster, "network.subnets", one.name))
 
 
 def held(cluster: spec.ClusterSpec) -> Mapping[str, spec.Capacity]:
@@ -209,10 +203,18 @@ def bucket_name(place: str) -> str:
     return place.partition("://")[2].partition("/")[0]
 
 
-def file_system_id(entry: spec.FileSystem) -> str | None:
+def reservation_group(cluster: spec.ClusterSpec, identifier: str) -> str | None:
+    """Return the name of a reservation group; None for the identifier of one reservation or block."""
+    return (catalog.identifier_parts(cluster.target, "pools.capacity.id", identifier) or {}).get("group")
+
+
+def file_system_id(cluster: spec.ClusterSpec, entry: spec.FileSystem) -> str | None:
     """Return the id of an existing file system of the cloud; None for file systems to create and for other servers."""
-    found = _FILE_SYSTEM.search(entry.source or "")
-    return found[0] if found else None
+    return (catalog.identifier_parts(cluster.target, "storage.source", entry.source or "") or {}).get("file_system")
+
+
+def _is_identifier(cluster: spec.ClusterSpec, key: str, text: str) -> bool:
+    return catalog.identifier_parts(cluster.target, key, text) is not None
 
 
 def hosts_zone(cluster: spec.ClusterSpec, answers: Answers) -> str | None:

@@ -8,7 +8,6 @@ from ..document import Document
 from .account import Answers, given_subnets, hosts_zone
 
 _ERROR = finding.Level.ERROR
-_EFA = "efa"
 
 
 def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
@@ -45,7 +44,7 @@ def _described(cluster: spec.ClusterSpec, source: Document, answers: Answers) ->
             "GiB of memory": (listed.memory_gib, described.memory_gib),
             "GPUs": (listed.gpus, described.gpus),
             "network cards": (listed.cards, described.cards),
-            "EFA interfaces": (listed.fabric_nics if listed.fabric == _EFA else 0, described.fabric_nics),
+            "fabric interfaces": (listed.fabric_nics if _has_devices(listed) else 0, described.fabric_nics),
         }
         differing = [f"{ours:g} {what} and not {theirs:g}" for what, (ours, theirs) in pairs.items() if ours != theirs]
         if listed.arch not in described.arch:
@@ -55,6 +54,11 @@ def _described(cluster: spec.ClusterSpec, source: Document, answers: Answers) ->
             why = "the second value is the cloud's; clusterwright configures nodes and network interfaces by the first"
             remedy = "correct its row in blueprints/catalog/machines, or choose another machine"
             yield finding.Finding(_ERROR, Code.MACHINE_DIFFERS, _of_group(group, cluster, source), what, why, remedy)
+
+
+def _has_devices(machine: catalog.Machine) -> bool:
+    """Say whether interfaces of the machine bring devices of its fabric, which the cloud counts."""
+    return machine.fabric is not None and bool(catalog.fabrics()[machine.fabric].device_interfaces)
 
 
 def _zones(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:

@@ -22,7 +22,7 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
             yield finding.Finding(
                 _ERROR, Code.BUCKET_MISSING, source.where("storage", entry.name, "exchange", "bucket"), what, why, "create it, or name another bucket"
             )
-        found = file_system_id(entry)
+        found = file_system_id(cluster, entry)
         if found and answers.knows("file systems"):
             where = source.where("storage", entry.name, "source")
             for level, what, why, remedy in _file_system(found, answers.file_systems.get(found), zone, cluster):

@@ -8,7 +8,7 @@ from ..capacity_kind import CapacityKind
 from ..codes import Code
 from ..document import Document
 from ..language import values
-from .account import GROUP, Answers, Reservation, given_subnets, hosts_zone
+from .account import Answers, Reservation, given_subnets, hosts_zone, reservation_group
 
 _ERROR, _WARNING, _NOTE = finding.Level.ERROR, finding.Level.WARNING, finding.Level.NOTE
 _TITLES = {CapacityKind.RESERVED: "a reservation", CapacityKind.BLOCK: "a capacity block"}
@@ -25,7 +25,7 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
     for node_set in cluster.node_sets:
         capacity = node_set.capacity
         where = source.where("pools", node_set.pool, "capacity", "id")
-        if capacity.kind in _TITLES and capacity.id is not None and capacity.id.startswith(GROUP):
+        if capacity.kind in _TITLES and capacity.id is not None and reservation_group(cluster, capacity.id) is not None:
             yield _group(capacity.id, where, cluster, answers)
         if capacity.kind not in _TITLES or capacity.id is None or capacity.id not in answers.reservations:
             continue
@@ -43,8 +43,7 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
 
 
 def _group(group: str, where: finding.Position, cluster: spec.ClusterSpec, answers: Answers) -> finding.Finding:
-    forms = catalog.identifier_forms(cluster.target)
-    owner = next((parts["account"] for form in forms if (parts := form.parts(group)) and "account" in parts), answers.account)
+    owner = (catalog.identifier_parts(cluster.target, "pools.capacity.id", group) or {}).get("account", answers.account)
     if owner != answers.account:
         what = f"{group} belongs to the account {owner}, and the credentials belong to {answers.account}"
         why = "an account can use only its own reservation groups"

@@ -16,20 +16,6 @@ DOUBTFUL = "~"
 NAMING = ("name", "profile", "product", "type", "what", "hosts")
 """Fields of a recorded thing that say which one it is."""
 
-_NIC_KINDS = {
-    "efa": "EFA",
-    "efa-only": "EFA",
-    "ena": "ENA",
-    "gvnic": "gVNIC",
-    "idpf": "IDPF",
-    "irdma": "iRDMA",
-    "mrdma": "RDMA",
-    "infiniband": "InfiniBand",
-    "roce": "RoCE",
-    "ethernet": "Ethernet",
-}
-"""Kinds of network interfaces, as their makers write them."""
-
 
 def size(gib: float) -> str:
     """Write a size in the largest unit that it fills (powers of 1024), with two digits after the point at most."""
@@ -151,7 +137,8 @@ def mig(gpus: Gpus) -> str:
 
 def interfaces(entry: Machine) -> str:
     """Count the network interfaces of one host by kind; empty when none are known."""
-    kinds = sorted(_NIC_KINDS.get(nic.kind, nic.kind) for nic in entry.nics)
+    titles = catalog.interface_titles()
+    kinds = sorted(titles.get(nic.kind, nic.kind) for nic in entry.nics)
     counted = [(len(list(same)), kind) for kind, same in groupby(kinds)]
     return " + ".join(f"{number} × {kind}" for number, kind in sorted(counted))
 

@@ -56,6 +56,6 @@ def test_partitions_are_those_of_the_sdk() -> None:
 
 def test_what_stands_in_an_identifier() -> None:
     arn = next(form for form in catalog.identifier_forms("aws") if "resource-groups" in form.like)
-    assert arn.parts(arn.like) == {"partition": "aws", "region": "us-east-1", "account": "123456789012"}
+    assert arn.parts(arn.like) == {"partition": "aws", "region": "us-east-1", "account": "123456789012", "group": "h100"}
     path = next(form for form in catalog.identifier_forms("gcp") if "/zones/" in form.like)
     assert path.parts(path.like) == {"project": "our-project", "zone": "us-central1-a"}

@@ -96,3 +96,7 @@ def test_kinds_are_those_of_the_apis() -> None:
         for name in catalog.machines(target):
             for _, _, kind, _ in rows(target, name):
                 assert (kind.upper() if target == "gcp" else {"ena": "interface"}.get(kind, kind)) in known
+
+
+def test_every_kind_of_interface_has_a_title() -> None:
+    assert {interface.kind for layout in catalog.layouts().values() for interface in layout.interfaces} <= catalog.interface_titles().keys()
