@@ -24,7 +24,7 @@ CONTRACTS = [
 
 
 # The SDK warns of its own deprecated resources when it is first imported.
-@pytest.mark.filterwarnings("ignore:aws[.]:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(("target", "place", "asked"), CONTRACTS, ids=lambda one: one if isinstance(one, str) else "")
 def test_what_the_registry_names_takes_what_the_contract_gives(target: str, place: str, asked: type) -> None:
     found = registry.load(place)
