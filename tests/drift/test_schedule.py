@@ -164,7 +164,7 @@ def test_files_are_written_where_they_are_wanted(tmp_path: Path, capsys: pytest.
 
 @pytest.mark.parametrize("words", [["schedule"], ["schedule", "--as", "kubernetes"]])
 def test_what_is_missing_for_a_schedule_is_said(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["drift", *words]) == 1
+    assert main.main(["drift", *words]) == 2
     assert "do:" in capsys.readouterr().err
 
 
