@@ -45,7 +45,7 @@ def test_what_a_database_of_both_controllers_left_on_the_second_goes_with_the_ne
     conf = stack.inside("control-0", "cat", CONF)
     stack.inside("control-1", "install", "--owner=slurm", "--group=slurm", "--mode=0600", "/dev/stdin", CONF, stdin=f"{conf}DbdBackupHost=control-1\n")
     stack.inside_all("control-1", "systemctl", "start", "slurmdbd.service")
-    stack.choose("monitoring.retention_days", 31)  # so that controllers are finished again
+    stack.choose("accounts.research.description", "Another text")  # so that controllers are configured again
     stack.up()
     assert stack.inside_all("control-1", "systemctl", "show", "--property=ActiveState", "--value", "slurmdbd.service").strip() == "inactive"
     assert stack.inside("control-1", "sh", "-c", f"test -e {CONF} || echo gone").strip() == "gone"
