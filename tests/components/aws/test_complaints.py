@@ -10,7 +10,7 @@ import pytest
 from tests.components.aws import programs
 
 COMPLAINTS = {
-    "4651: another subnet or security group replaced the file system with its data": "test_storage::test_data_is_protected_and_kept_as_the_blueprint_says",
+    "4651: another subnet or security group replaced the file system with its data": "../../contract/test_conformance::test_each_kind_of_file_system_is_protected_as_the_blueprint_says",
     "7203: a new queue touches every node": "test_growth::test_a_pool_more_is_its_template_and_nothing_else_changes_but_the_table",
     "7172: login nodes can't be taken away": "test_hosts::test_a_login_node_less_takes_its_target_with_it_and_nothing_else",
     "6339: an update starts a second head node on an interface in use": "test_hosts::test_a_controllers_address_outlives_it",
@@ -30,7 +30,7 @@ COMPLAINTS = {
     "7462, 6652, 7346: login nodes' balancer in the hosts' subnet": "test_hosts::test_the_balancer_answers_on_the_internet_for_networks_of_the_internet",
     "validators pass groups without 1018-1023": "test_network::test_lustre_is_reached_over_all_its_ports_in_both_directions",
     "nodes that fail shut down and take the evidence along": "test_identity::test_a_host_that_fails_stays_for_those_who_look_for_the_reason",
-    "cluster-toolkit 4373: names of making and cleaning up differ": "test_names::test_everything_that_can_carry_tags_says_whose_it_is",
+    "cluster-toolkit 4373: names of making and cleaning up differ": "../../contract/test_conformance::test_everything_that_can_carry_it_has_the_stacks_mark",
 }
 
 
