@@ -4,6 +4,7 @@ from typing import Any
 
 import pulumi
 
+from blueprints import catalog
 from blueprints.spec import ClusterSpec, Slurm
 
 from . import contract, errors, registry
@@ -52,8 +53,8 @@ def _slurm(spec: ClusterSpec) -> tuple[Slurm, contract.SlurmOffering[Any]]:
         raise pulumi.RunError(missing.page().removeprefix("error: ")) from None
     offerings = registry.TARGETS[spec.target].slurm if spec.target in registry.TARGETS else {}
     if spec.slurm is None or spec.kubernetes is not None or spec.slurm.run_by not in offerings:
-        asked = " and ".join(one.run_by for one in (spec.slurm, spec.kubernetes) if one)
-        built = ", ".join(offerings) or "nothing"
+        asked = " and ".join(catalog.offering(one.run_by).label for one in (spec.slurm, spec.kubernetes) if one)
+        built = ", ".join(catalog.offering(name).label for name in offerings) or "nothing"
         raise pulumi.RunError(
             f"this version can't provision {asked} on {spec.target}\n  why: it provisions {built} there\n  do:  choose another scheduler or target"
         )

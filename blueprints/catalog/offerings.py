@@ -22,6 +22,11 @@ class Offering:
     def is_managed(self) -> bool:
         return bool(self.title)
 
+    @property
+    def label(self) -> str:
+        """Name it for people: `EKS`, `Slurm on hosts`."""
+        return self.title or f"{self.scheduler.capitalize()} on hosts"
+
 
 @functools.cache
 def offering(name: str) -> Offering:

@@ -141,11 +141,11 @@ def test_processors_of_two_kinds_have_an_image_each() -> None:
     ("blueprint", "overrides", "said"),
     [
         ("starter", {"network__egress": "none", "network__private_endpoints": True}, "egress: nat"),
-        ("llm-pretraining-kubernetes", {}, "not EKS"),
-        ("train-and-serve", {}, "not Slurm on hosts and EKS"),
+        ("llm-pretraining-kubernetes", {}, "provision EKS on aws"),
+        ("train-and-serve", {}, "provision Slurm on hosts and EKS on aws"),
     ],
 )
-def test_what_can_not_be_stood_up_is_a_page(blueprint: str, overrides: dict[str, Any], said: str) -> None:
+def test_what_can_not_be_provisioned_is_a_page(blueprint: str, overrides: dict[str, Any], said: str) -> None:
     with pytest.raises(pulumi.RunError) as failed:
         programs.program(blueprint, **overrides)
     assert said in str(failed.value)
