@@ -11,6 +11,8 @@ FOLDER = Path(__file__).parent
 NAMES = tuple(sorted(path.name.removesuffix(".json.xz") for path in (FOLDER / "states").glob("*.json.xz")))
 PROJECT = "/checkout-of-the-project"
 """In a state file, the folder of the project that recorded it."""
+POSITIONS = ("sourcePosition", "stackTrace")
+"""What the engine notes of the program's code beside each resource; it compares nothing with it."""
 PLAINTEXT, SIGNATURE, SECRET = "plaintext", "4dabf18193072939515e22adb298388d", "1b47061264138c4ac30d75fd1eb44270"
 """How `pulumi stack export --show-secrets` writes a secret."""
 
@@ -42,7 +44,8 @@ class State:
         return cls(**json.loads(lzma.decompress(file_of(name).read_bytes())))
 
     def write(self, name: str) -> None:
-        text = json.dumps(dataclasses.asdict(self), indent=1, sort_keys=True)
+        """Store the state without positions in the code that recorded it."""
+        text = json.dumps(without_positions(dataclasses.asdict(self)), indent=1, sort_keys=True)
         file_of(name).write_bytes(lzma.compress(text.encode(), preset=9))
 
     @property
@@ -65,6 +68,13 @@ def replaced(value: Any, by: Mapping[str, str]) -> Any:
     for old, new in by.items():
         text = text.replace(old, new)
     return json.loads(text)
+
+
+def without_positions(value: Any) -> Any:
+    """Leave out what the engine notes of the program's code."""
+    if isinstance(value, dict):
+        return {name: without_positions(one) for name, one in value.items() if name not in POSITIONS}
+    return [without_positions(one) for one in value] if isinstance(value, list) else value
 
 
 def opened(value: Any) -> Any:
