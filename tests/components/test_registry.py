@@ -62,7 +62,7 @@ def test_a_target_offers_what_the_catalogue_calls_built() -> None:
 def test_a_scheduler_that_the_target_does_not_offer_is_refused_with_what_it_does(target: str) -> None:
     spec = load.examine("starter", target=target, stack=registered.STACK, facts=MACHINE).spec
     assert spec.slurm is not None
-    other = dataclasses.replace(spec, slurm=dataclasses.replace(spec.slurm, run_by="a-service", control=None))
+    other = dataclasses.replace(spec, slurm=dataclasses.replace(spec.slurm, run_by="cluster_director", control=None))
     refused: list[str] = []
 
     def deploy() -> None:
@@ -73,5 +73,5 @@ def test_a_scheduler_that_the_target_does_not_offer_is_refused_with_what_it_does
 
     assert [one.type for one in registered.run(deploy).resources] == ["clusterwright:index:Cluster"], "nothing is registered before"
     [page] = refused
-    assert page.startswith(f"this version can't provision a-service on {target}")
+    assert page.startswith(f"this version can't provision Cluster Director on {target}")
     assert "slurm_hosts" in page
