@@ -74,4 +74,4 @@ def test_a_scheduler_that_the_target_does_not_offer_is_refused_with_what_it_does
     assert [one.type for one in registered.run(deploy).resources] == ["clusterwright:index:Cluster"], "nothing is registered before"
     [page] = refused
     assert page.startswith(f"this version can't provision Cluster Director on {target}")
-    assert "slurm_hosts" in page
+    assert "it provisions Slurm on hosts there" in page
