@@ -48,9 +48,9 @@ class ClusterSpec:
     """A resolved cluster: at least one scheduler, and what the schedulers share."""
 
     version: Annotated[int, cost.none("the form of the record itself")]
-    name: Annotated[str, cost.replaces_nodes("everything is named by it, and so made anew", reaches=("storage", "database"))]
+    name: Annotated[str, cost.replaces_nodes("all names contain it, so everything is replaced", reaches=("storage", "database"))]
     description: Annotated[str, cost.none("a text; login nodes greet with it")]
-    target: Annotated[str, cost.replaces_nodes("the cluster is made anew in another place, and this one goes", reaches=("storage", "database"))]
+    target: Annotated[str, cost.replaces_nodes("the cluster is created in another place, and this one is deleted", reaches=("storage", "database"))]
     software: Software
     network: Network
     access: Annotated[
@@ -96,7 +96,7 @@ class ClusterSpec:
     monitoring: Monitoring = Monitoring()
     acceptance: Annotated[tuple[str, ...], cost.JUDGED] = ("nodes", "gpus", "jobs", "accounting", "collectives", "storage")
     """Tests that must pass."""
-    tags: Annotated[tuple[tuple[str, str], ...], cost.in_place("labels of what stands")] = ()
+    tags: Annotated[tuple[tuple[str, str], ...], cost.in_place("tags of existing resources")] = ()
 
     @property
     def schedulers(self) -> tuple[str, ...]:

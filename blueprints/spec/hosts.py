@@ -89,7 +89,7 @@ class HostGroup:
 
     name: Annotated[str, RENAMED]
     """`control`, `access`, `kubernetes`, the pool's name, or the node set's."""
-    role: Annotated[str, cost.replaces_nodes("hosts of another role are made anew")]
+    role: Annotated[str, cost.replaces_nodes("hosts of another role are replaced")]
     """`control`, `access`, `kubernetes` or `compute`: what the software on the host does."""
     prefix: Annotated[str, RENAMED]
     count: Annotated[int, cost.ByPlace("count")]

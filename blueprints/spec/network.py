@@ -6,7 +6,7 @@ from typing import Annotated
 from . import cost
 from .values import Late
 
-MADE_THERE = "the hosts are made anew there"
+MADE_THERE = "the hosts are replaced there"
 IN_NETWORK = ("networked", "managed-database")
 IN_ZONE = ("zonal", "database")
 ELSEWHERE = cost.replaces_nodes(MADE_THERE, reaches=IN_NETWORK)
@@ -36,7 +36,7 @@ class Network:
     """Where the load balancer in front of the login nodes answers. Empty where the cloud gives it."""
     domain: Annotated[str, cost.in_place("full names of hosts change")]
     """Suffix of full names (`train-0.starter.internal`)."""
-    region: Annotated[str, cost.replaces_nodes("the cluster is made anew in the other region", reaches=("storage", "database"))] = ""
+    region: Annotated[str, cost.replaces_nodes("the cluster is created again in the other region", reaches=("storage", "database"))] = ""
     zones: Annotated[
         tuple[str, ...], cost.replaces_nodes(MADE_THERE, reaches=IN_ZONE, later=cost.Cost(cost.Effect.IN_PLACE, "subnets of further zones come or go"))
     ] = ()
@@ -44,7 +44,7 @@ class Network:
     existing: Annotated[str | None, ELSEWHERE] = None
     subnets: Annotated[
         tuple[Subnet, ...],
-        cost.Entries(cost.in_place("a subnet is added"), cost.replaces_nodes("what stands in it is made anew elsewhere", reaches=IN_NETWORK)),
+        cost.Entries(cost.in_place("a subnet is added"), cost.replaces_nodes("what is in it is created again elsewhere", reaches=IN_NETWORK)),
     ] = ()
     egress: Annotated[str, cost.in_place("routes change while hosts run; transfers to the Internet break off")] = "nat"
     private_endpoints: Annotated[bool, cost.in_place("endpoints come or go while hosts run")] = False

@@ -8,8 +8,8 @@ from . import cost
 from .hosts import HostGroup
 from .values import Late
 
-OTHER_INTERFACES = cost.replaces_nodes("the interfaces of its nodes change, and so the nodes are made anew")
-OTHER_MACHINE = cost.replaces_nodes("its nodes are made anew as the other machine")
+OTHER_INTERFACES = cost.replaces_nodes("the interfaces of its nodes change, so the nodes are replaced")
+OTHER_MACHINE = cost.replaces_nodes("its nodes are replaced by the other machine type")
 OTHER_NUMBER = cost.in_place(
     "nodes are added; the others run on", less=cost.Cost(cost.Effect.REPLACES_NODES, "the last nodes go, with their disks and the jobs on them")
 )
@@ -33,8 +33,8 @@ class Partition:
 class Capacity:
     """How nodes are bought."""
 
-    kind: Annotated[CapacityKind, cost.replaces_nodes("nodes are bought another way, and so made anew")]
-    id: Annotated[str | None, cost.replaces_nodes("nodes are made anew in the other reservation")] = None
+    kind: Annotated[CapacityKind, cost.replaces_nodes("the purchase option changes, so the nodes are replaced")]
+    id: Annotated[str | None, cost.replaces_nodes("nodes are replaced in the other reservation")] = None
     max_run: Annotated[str | None, cost.in_place("nodes that start from now on have it")] = None
 
 
@@ -62,7 +62,7 @@ class Fabric:
     name: Annotated[str, OTHER_INTERFACES]
     """The catalogue's name (`efa`, `gcp-gib`, `ib-ndr`)."""
     title: Annotated[str, cost.TEXT]
-    required: Annotated[bool, cost.none("what is refused or warned about; nothing that stands changes")]
+    required: Annotated[bool, cost.none("what is refused or warned about; nothing running changes")]
     nics: Annotated[int, OTHER_INTERFACES]
     """Interfaces of each node that carry it."""
     gbps_per_gpu: Annotated[float, cost.FOLLOWS]
@@ -98,7 +98,7 @@ class NodeSet:
     """Slurm takes nodes of a lower weight first; it follows the order of the pool's machines."""
     capacity: Capacity = Capacity(CapacityKind.OWNED)
     fabric: Annotated[Fabric | None, OTHER_INTERFACES] = None
-    placement: Annotated[str, cost.replaces_nodes("where a node stands is decided when it is made")] = "none"
+    placement: Annotated[str, cost.replaces_nodes("placement is decided when a node is launched")] = "none"
     """`packed`, `spread`, `none`, or `given` where the capacity brings its own."""
     scratch_mount: Annotated[str | None, cost.rolling("nodes mount their own disks when they boot")] = None
     health_check: Annotated[str, cost.in_place("nodes that start from now on")] = "basic"

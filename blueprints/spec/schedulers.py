@@ -10,7 +10,7 @@ from .nodes import NodeSets
 OTHER_DATABASE = cost.replaces_nodes("a new database is made, and the records of the old one are not carried over", reaches=("database",))
 OTHER_SLURM = cost.replaces_nodes("the queue and the accounting records stay with the scheduler that goes", reaches=("database",))
 OTHER_CONTROLLERS = cost.replaces_nodes(
-    "two controllers keep their state in a file system and one keeps it on a disk: the queue begins anew, on controllers with new disks",
+    "two controllers keep their state in a file system and one keeps it on a disk: the queue starts empty, on controllers with new disks",
     reaches=("state", "own-database"),
 )
 OTHER_CONTROL_PLANE = cost.replaces_nodes("nodes join another control plane; what is recorded in the one that goes is lost")

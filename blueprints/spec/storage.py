@@ -44,7 +44,7 @@ class FileSystem:
         ),
     ] = None
     """None: what there is (a bucket, a folder, one that exists)."""
-    throughput_mbs_per_tib: Annotated[int | None, cost.in_place("the file system is rebuilt around its files; it stands still for moments")] = None
+    throughput_mbs_per_tib: Annotated[int | None, cost.in_place("the file system is rebuilt around its files; it pauses for moments")] = None
     throughput_mbs: Annotated[float | None, cost.FOLLOWS] = None
     """All of it together, MB/s (powers of 1000), as the cloud states it; None when no source tells."""
     fabric: Annotated[str, cost.FOLLOWS] = ""
