@@ -49,7 +49,7 @@ class ClusterSpec:
 
     version: Annotated[int, cost.none("the form of the record itself")]
     name: Annotated[str, cost.replaces_nodes("all names contain it, so everything is replaced", reaches=("storage", "database"))]
-    description: Annotated[str, cost.none("a text; login nodes greet with it")]
+    description: Annotated[str, cost.in_place("the greeting of the login nodes; jobs run on")]
     target: Annotated[str, cost.replaces_nodes("the cluster is created in another place, and this one is deleted", reaches=("storage", "database"))]
     software: Software
     network: Network

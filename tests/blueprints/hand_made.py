@@ -175,7 +175,7 @@ def local_changes() -> dict[str, tuple[spec.ClusterSpec, str]]:
     more_gpus = dataclasses.replace(train.hosts.machine, gpus=spec.Gpus("h100", 4, simulated=True))
     return {
         "nothing": (old, "none"),
-        "the description": (changed(old, "description", "Another"), "none"),
+        "the description": (changed(old, "description", "Another"), "in-place"),
         "the name": (changed(old, "name", "other"), "rolling"),
         "a user more": (changed(old, "users", (*old.users, spec.User("grace", 2002, "research", ()))), "in-place"),
         "a user less": (changed(old, "users", ()), "in-place"),

@@ -343,7 +343,7 @@ def test_what_existed_before_is_not_the_stack_s_to_lose() -> None:
 
 
 def test_the_dearest_change_comes_first() -> None:
-    wanted = changed(changed(changed(AWS, "description", "Other"), "slurm.node_sets.0.hosts.count", 8), "storage.0.kind", "nfs")
+    wanted = changed(changed(changed(AWS, "slurm.node_sets.0.chosen", "Other"), "slurm.node_sets.0.hosts.count", 8), "storage.0.kind", "nfs")
     assert [change.effect for change in changes.compare(record(AWS), wanted)] == [Effect.DESTROYS_DATA, Effect.REPLACES_NODES, Effect.NONE]
 
 
