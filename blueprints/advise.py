@@ -27,7 +27,7 @@ class Question:
     assumes: Mapping[str, Answers]
     """Defaults of other questions, by the answer to this one."""
     default: Answer | None
-    """What is assumed where nobody answers; None: it must be answered."""
+    """The default answer; None: an answer is required."""
 
     def read(self, text: str) -> Answer:
         """Turn what a user writes into an answer.
@@ -155,7 +155,7 @@ def contradictions(answers: Answers) -> tuple[str, ...]:
 
 
 def planned_only(choice: str) -> tuple[str, ...]:
-    """Name the schedulers of an answer that this version stands up on no target, and only plans."""
+    """Name the schedulers of an answer that this version can't provision on any target, and only plans."""
     built = {scheduler for name in targets.target_names() for scheduler in targets.target(name).built_schedulers}
     wanted = ("slurm", "kubernetes") if choice == "both" else (choice,)
     return tuple(scheduler for scheduler in wanted if scheduler not in built)

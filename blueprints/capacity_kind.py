@@ -16,11 +16,11 @@ class CapacityKind(enum.StrEnum):
     FLEX = "flex"
     """Given when the cloud has it, for a limited time."""
     OWNED = "owned"
-    """The machines exist already: on bare metal and on this machine nothing is bought. A blueprint can't ask for it."""
+    """The machines exist already: on bare metal and on this machine nothing is bought. A blueprint can't request it."""
 
     @property
     def is_bought_ahead(self) -> bool:
-        """Say whether the purchase has an identifier, lies in one zone and brings its own placement."""
+        """Say whether the purchase has an identifier, is in one zone and brings its own placement."""
         return self in (CapacityKind.RESERVED, CapacityKind.BLOCK)
 
     @property

@@ -36,7 +36,7 @@ def read(path: pathlib.Path, file: str) -> bytes:
         raise _refusal(Code.FILE_MISSING, where, "there is no such file", why, "check the path, or name a blueprint of the library") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise _refusal(Code.FILE_UNREADABLE, where, "the file can't be read", f"the system says: {reason}", "make the file readable") from None
+        raise _refusal(Code.FILE_UNREADABLE, where, "the file can't be read", f"the operating system reports: {reason}", "make the file readable") from None
     if len(content) > SIZE_LIMIT_BYTES:
         what = f"the file is larger than {SIZE_LIMIT_BYTES // 1024} KiB"
         why = "a blueprint describes a cluster in some hundred lines; a file of this size is something else"

@@ -1,4 +1,4 @@
-"""A blueprint as written: plain values, and where in the file each key and value stands."""
+"""A blueprint as written: plain values, and the position of each key and value in the file."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class Source:
 
 
 class Place(NamedTuple):
-    """Where an entry stands: its key (none for list items and the top), its value, and the source of both."""
+    """The positions of an entry: its key (none for list items and the top), its value, and the source of both."""
 
     key: Mark | None
     value: Mark
@@ -53,7 +53,7 @@ class Document:
     parent: "Document | None" = None
     """The blueprint that this one extends, as long as they aren't merged."""
     moved: Mapping[Path, Path] = dataclasses.field(default_factory=dict)
-    """Where values were written that stand elsewhere here, since parsing took them for what was probably meant. Positions are those where they were written."""
+    """Where values were written that parsing moved to the place that was probably meant. Positions are those of the text."""
 
     @property
     def file(self) -> str:

@@ -25,13 +25,13 @@ class Invalid(BlueprintError):
 
 
 class Unfit(BlueprintError, ValueError):
-    """One value can't be what it should be. Parsers of values raise it; the place that knows the value's position makes a finding of it."""
+    """One value is invalid. Parsers of values raise it; the caller that knows the value's position turns it into a finding."""
 
     def __init__(self, code: str, what: str, *, why: str, remedy: str, meant: str | None = None) -> None:
-        """Keep what a finding says, and the value that was probably meant, to go on with."""
+        """Keep the finding's texts, and the value that was probably meant: validation continues with it."""
         self.code, self.what, self.why, self.remedy, self.meant = code, what, why, remedy, meant
         super().__init__(what)
 
 
 class Unreadable(BlueprintError, ValueError):
-    """The record is none of a spec that this version can read; the text says where."""
+    """The record is not a spec that this version can read; the text says where."""

@@ -1,4 +1,4 @@
-"""What was looked up about the place where a cluster will stand. `resolve` is pure: it gets facts, it never asks."""
+"""What was looked up about the place where a cluster will run. `resolve` is pure: it gets facts and never queries."""
 
 import dataclasses
 

@@ -27,9 +27,9 @@ def find(name_or_path: str) -> pathlib.Path:
         return pathlib.Path(name_or_path)
     if name_or_path in names():
         return folder() / f"{name_or_path}.yaml"
-    what = f"there is no blueprint {message_text.quoted(name_or_path)}"
+    what = f"the library has no blueprint {message_text.quoted(name_or_path)}"
     why = "a word without a slash or the ending .yaml names a blueprint of the library (blueprints/library)"
-    remedy = f"{message_text.did_you_mean(name_or_path, names(), allowed='the library has')}; a file of your own is named by its path"
+    remedy = f"{message_text.did_you_mean(name_or_path, names(), allowed='the library has')}; for a file of your own, write its path"
     raise finding.Invalid([finding.Finding(finding.Level.ERROR, Code.BLUEPRINT_UNKNOWN, None, what, why, remedy)])
 
 
@@ -47,22 +47,22 @@ def parent(name: str, child: pathlib.Path, where: finding.Position) -> pathlib.P
     if name in names():
         return folder() / f"{name}.yaml"
     if not name.endswith((".yaml", ".yml")):
-        what = f"there is no blueprint {message_text.quoted(name)} to extend"
+        what = f"the library has no blueprint {message_text.quoted(name)} to extend"
         why = "a word without the ending .yaml names a blueprint of the library (blueprints/library)"
-        remedy = f"{message_text.did_you_mean(name, names(), allowed='the library has')}; a file in the same folder is named with its ending"
+        remedy = f"{message_text.did_you_mean(name, names(), allowed='the library has')}; for a file in the same folder, write its name with .yaml"
         raise finding.Invalid([finding.Finding(finding.Level.ERROR, Code.EXTENDS_UNKNOWN, where, what, why, remedy)])
     beside = child.parent / name
     if pathlib.PurePath(name).name != name or not _lies_in(beside, child.parent):
         what = f"{message_text.quoted(name)} is not a file in the blueprint's own folder"
-        why = "a blueprint reads no file from elsewhere, through a link neither"
+        why = "a blueprint can extend only files in its own folder, also through links"
         raise finding.Invalid(
-            [finding.Finding(finding.Level.ERROR, Code.EXTENDS_FORM, where, what, why, "put both files in one folder and write the name alone")]
+            [finding.Finding(finding.Level.ERROR, Code.EXTENDS_FORM, where, what, why, "put both files in one folder and write only the file name")]
         )
     if not beside.exists():
-        what = f"there is no file {message_text.quoted(name)} beside this blueprint"
+        what = f"the file {message_text.quoted(name)} does not exist in the blueprint's folder"
         near = sorted(path.name for path in child.parent.glob("*.yaml") if path.name != child.name)
-        remedy = message_text.did_you_mean(name, near, allowed="there are") if near else "write the name of a blueprint of the library, or make the file"
-        raise finding.Invalid([finding.Finding(finding.Level.ERROR, Code.EXTENDS_UNKNOWN, where, what, "the blueprint is a variant of it", remedy)])
+        remedy = message_text.did_you_mean(name, near, allowed="there are") if near else "write the name of a blueprint of the library, or create the file"
+        raise finding.Invalid([finding.Finding(finding.Level.ERROR, Code.EXTENDS_UNKNOWN, where, what, "the blueprint extends this file", remedy)])
     return beside
 
 

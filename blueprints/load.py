@@ -13,11 +13,11 @@ from .language import merge
 from .language import overrides as settings
 
 LONGEST_CHAIN = 8
-"""Blueprints that extend each other in a row; nobody can tell any more where a value comes from in a longer one."""
+"""How many blueprints may extend each other in a row: in a longer chain the origin of a value is hard to find."""
 PLANNED_ONLY = (Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT, Code.CAPACITY_ID_MISSING)
-"""What can be planned and not stood up, whether or not the blueprint accepts it."""
+"""What can be planned and not provisioned, whether or not the blueprint accepts it."""
 UNDECIDED = (Code.CAPACITY_ZONE_MISSING, Code.ZONE_LOCAL, Code.ACCESS_UNREACHABLE, Code.SUBNETS_UNNAMED, Code.EGRESS_FOR_IMAGES)
-"""What has to be decided, or changed, before a cluster can be stood up; planning goes without."""
+"""What has to be decided or changed before a cluster can be provisioned; planning needs none of it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ class Loaded:
 
 
 def load(name_or_path: str, *, target: str, stack: str, facts: Facts, overrides: Mapping[str, Any] | None = None) -> spec.ClusterSpec:
-    """Give the checked spec of a blueprint, to be stood up.
+    """Give the validated spec of a blueprint, to be provisioned.
 
     Args:
         name_or_path: a blueprint of the library, or the path of a file, relative to the current folder.
-        target: where the cluster will stand (`aws`, `gcp`, `metal`, `local`).
+        target: where the cluster will run (`aws`, `gcp`, `metal`, `local`).
         stack: the stack's name.
         facts: what was looked up about the place.
         overrides: values that the stack's settings put over the blueprint's, by dotted path (`pools.train.nodes`).
     Raises:
-        finding.Invalid: with everything that is wrong, warnings included; also when this version can't stand it up yet.
+        finding.Invalid: with all errors and warnings; also when this version can't provision it.
     """
     loaded = examine(name_or_path, target=target, stack=stack, facts=facts, overrides=overrides)
     require_decided(loaded)
@@ -52,7 +52,7 @@ def load(name_or_path: str, *, target: str, stack: str, facts: Facts, overrides:
 
 
 def require_decided(loaded: Loaded) -> None:
-    """Refuse what can be planned and not stood up.
+    """Refuse what can be planned and not provisioned.
 
     Raises:
         finding.Invalid: with all that is missing.
@@ -63,7 +63,7 @@ def require_decided(loaded: Loaded) -> None:
 
 
 def examine(name_or_path: str, *, target: str, stack: str, facts: Facts, overrides: Mapping[str, Any] | None = None) -> Loaded:
-    """Plan a blueprint: do as `load`, give the document and the warnings too, and take what can't be stood up yet."""
+    """Plan a blueprint: do as `load`, give the document and the warnings too, and accept what this version can't provision."""
     return from_document(open_document(library.find(name_or_path)), target=target, stack=stack, facts=facts, overrides=overrides)
 
 
@@ -125,7 +125,7 @@ def _circle(where: finding.Position) -> finding.Finding:
 
 
 def _of_other_targets(source: document.Document, target: str) -> list[finding.Finding]:
-    """Parse what the blueprints say of targets where this stack doesn't land, so that a mistake there isn't found on the day of moving."""
+    """Parse the blueprints' parts for other targets too, so that a mistake there is found before the day of moving."""
     chain = [source]
     while chain[-1].parent is not None:
         chain.append(chain[-1].parent)

@@ -11,7 +11,7 @@ _LONGEST_QUOTE = 60
 _LINE_WIDTH = 140
 """Columns of a quoted source line; of a longer one the part around the place is shown."""
 _LONGEST_NAME = 64
-"""Longer words are nobody's typing mistake, and comparing them takes long."""
+"""Longer words are not typing mistakes, and comparing them takes long."""
 LIKE_ENOUGH = 0.6
 """Likeness of two words (`difflib`) from which on one may be meant by the other."""
 
@@ -37,7 +37,7 @@ def is_private(text: str) -> bool:
 
 
 def quoted(value: object) -> str:
-    """Write a value as it stands in YAML, between backticks, cut to a readable length."""
+    """Write a value as in YAML, between backticks, cut to a readable length."""
     text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
     text = "(a private key)" if is_private(text) else printable(text)
     return f"`{text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + '…'}`"

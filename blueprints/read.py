@@ -131,7 +131,7 @@ class _Reader:
         mark = _mark(event)
         name = event.value
         if name == "<<" and event.implicit[0]:
-            why = "a blueprint is plain data: what a pool is stands in the pool"
+            why = "a blueprint is plain data: a pool is described in one place, the pool"
             self._refuse(Code.ALIAS, mark, "merge keys are not part of the language", why, "write the values out")
         odd = lookalikes.first_of_structure(name) if event.implicit[0] else None
         if odd is not None:
@@ -149,7 +149,7 @@ class _Reader:
         frame = self._frames[-1] if self._frames else None
         if frame is not None and frame.expects_key:
             if "{{" in self.source.lines[mark.line]:
-                self._refuse(Code.KEY_NOT_TEXT, mark, "a variable stands here", syntax.VARIABLE_WHY, syntax.VARIABLE_REMEDY)
+                self._refuse(Code.KEY_NOT_TEXT, mark, "this is a variable", syntax.VARIABLE_WHY, syntax.VARIABLE_REMEDY)
             else:
                 why = "keys are words"
                 remedy = "write a word before the colon; quote it if it begins with [ or {"
@@ -162,7 +162,7 @@ class _Reader:
         self._frames.append(_Frame(path, container, skips=skips))
 
     def _store(self, value: Any, mark: Mark) -> tuple[Path, bool]:
-        """Put a value where it belongs, and say at which path and whether it was refused."""
+        """Put a value into its place; give the path, and whether it was refused."""
         if not self._frames:
             self.root = value
             self.places[()] = Place(None, mark, self.source)
@@ -190,14 +190,14 @@ class _Reader:
         first = self.places[path].key
         line = first.line + 1 if first else 0
         why = f"line {line} has it already; only one of the two could count"
-        self._refuse(Code.DUPLICATE_KEY, key_mark, f"{message_text.quoted(key)} stands here for the second time", why, "keep one of them, or rename one")
+        self._refuse(Code.DUPLICATE_KEY, key_mark, f"{message_text.quoted(key)} is here for the second time", why, "keep one of them, or rename one")
         return True
 
     def _alias(self, event: yaml.AliasEvent) -> None:
         mark = _mark(event)
         frame = self._frames[-1] if self._frames else None
         if frame is None or frame.key != "<<":  # a merge key is refused already
-            why = "a blueprint is plain data: what a pool is stands in the pool"
+            why = "a blueprint is plain data: a pool is described in one place, the pool"
             self._refuse(Code.ALIAS, mark, "aliases (`*name`) are not part of the language", why, "write the value out; quote a text that begins with *")
         if frame is not None and frame.expects_key:
             frame.key, frame.key_mark = "", mark
@@ -206,7 +206,7 @@ class _Reader:
 
     def _plain(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
         if event.anchor is not None:
-            why = "a blueprint is plain data: what a pool is stands in the pool"
+            why = "a blueprint is plain data: a pool is described in one place, the pool"
             self._refuse(Code.ALIAS, _mark(event), "anchors (`&name`) are not part of the language", why, "take it out; quote a text that begins with &")
         if event.tag is not None:
             why = "a blueprint is plain data: a value's type is seen from the value"

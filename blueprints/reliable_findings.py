@@ -1,4 +1,4 @@
-"""Which findings hold although a part of the blueprint was refused: nothing false is said because of what had to be guessed or left out."""
+"""Which findings are certain although a part of the blueprint was refused: none that could come from a guessed or missing value is shown."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,7 +24,7 @@ _ALONE = frozenset(
         *(Code.SUPPRESSION_EXPIRED, Code.SUPPRESSION_UNUSED, Code.SUPPRESSION_OF_ERROR),
     }
 )
-"""What is found about values that were written as they should be, whatever stands or lacks beside them."""
+"""Findings about valid values that don't depend on the values beside them."""
 
 _HANGS_ON: dict[str, tuple[str, ...]] = {
     Code.CIDR_OVERLAP: ("network", "access"),
@@ -57,14 +57,14 @@ _HANGS_ON: dict[str, tuple[str, ...]] = {
     Code.HOST_PREFIX: ("pools",),
     Code.POOL_LIKE_HOST: ("pools",),
 }
-"""What is held against other parts of the blueprint than the one where it is found."""
+"""Findings that compare a value with other parts of the blueprint."""
 
 _EVERYWHERE: tuple[Path, ...] = (("scheduler",), ("software",), ("targets",), ("network", "region"), ("network", "zones"))
 """What all else hangs on."""
 
 
 def keep(findings: Iterable[finding.Finding], refused: Sequence[Refused]) -> tuple[finding.Finding, ...]:
-    """Leave out what may be no more than an echo of a refusal: what lies where something was said already, and what is held against a value that isn't known."""
+    """Leave out findings that may only follow from a refusal: at the same place, or compared with an unknown value."""
     unknown = [one.path for one in refused if not one.is_known]
     return tuple(found for found in findings if not _is_told(found, refused) and (found.code in _ALONE or not _hangs_on(found, unknown)))
 
@@ -89,6 +89,6 @@ def _hangs_on(found: finding.Finding, unknown: Sequence[Path]) -> bool:
 
 
 def _meet(one: Path, other: Path) -> bool:
-    """Say whether one of two places lies in the other, or is it."""
+    """Say whether one of two places contains the other, or equals it."""
     length = min(len(one), len(other))
     return one[:length] == other[:length]

@@ -78,9 +78,9 @@ def _about(entry: Suppression, number: int, source: Document, *, is_used: bool, 
 
 def _of_error(entry: Suppression, number: int, source: Document) -> finding.Finding:
     what = f"{entry.code} at `{entry.at}` is an error, and errors can't be suppressed"
-    why = "an error says that the cluster can't be built, or would lose data or leave out what was asked for"
+    why = "an error means that the cluster can't be built, loses data, or lacks something that the blueprint asks for"
     position = source.where("suppress", number, "code")
-    return finding.Finding(finding.Level.ERROR, Code.SUPPRESSION_OF_ERROR, position, what, why, "mend what it says, and take the suppression out")
+    return finding.Finding(finding.Level.ERROR, Code.SUPPRESSION_OF_ERROR, position, what, why, "correct the error, and remove the suppression")
 
 
 def _near_place(entry: Suppression, source: Document) -> str:

@@ -1,4 +1,4 @@
-"""What the YAML parser's complaints mean, in words for someone who doesn't know the YAML specification."""
+"""What the YAML parser's errors mean, for readers who don't know the YAML specification."""
 
 import re
 
@@ -18,7 +18,7 @@ _IN_BRACKETS = ("while parsing a flow mapping", "while parsing a flow sequence")
 
 _MEANINGS = {
     "mapping values are not allowed in this context": (
-        "a `: ` stands where no key can be",
+        "there is a `: ` where no key can be",
         "either the line is indented further than its neighbours, or a text with a colon needs quotes",
         "line it up with the lines above, or put the text in quotes",
     ),
@@ -80,16 +80,16 @@ def explain(error: yaml.MarkedYAMLError, *, file: str, lines: tuple[str, ...]) -
     if opening is not None:
         bracket = lines[opening.line][opening.column]
         what = f"nothing closes this `{bracket}`"
-        why = f"line {line + 1} goes on with something else, and what stands in brackets ends with `{_CLOSING[bracket]}`"
+        why = f"line {line + 1} goes on with something else, and a list or mapping in brackets ends with `{_CLOSING[bracket]}`"
         where = document.position(file, lines, opening)
         return finding.Finding(finding.Level.ERROR, Code.YAML_SYNTAX, where, what, why, f"write `{_CLOSING[bracket]}` where it ends")
     where = document.position(file, lines, document.Mark(line, column, 1))
     if _is_tab(error, lines[line], column):
         return finding.Finding(finding.Level.ERROR, Code.TAB, where, "a tab where YAML wants spaces", _TAB_WHY, _TAB_REMEDY)
     if VARIABLE.search(lines[line]) and "',' or '" in (error.problem or ""):
-        return finding.Finding(finding.Level.ERROR, Code.YAML_SYNTAX, where, "a variable stands in this line", VARIABLE_WHY, VARIABLE_REMEDY)
+        return finding.Finding(finding.Level.ERROR, Code.YAML_SYNTAX, where, "this line has a variable", VARIABLE_WHY, VARIABLE_REMEDY)
     problem = error.problem or "it can't be understood"
-    fallback = ("this is not YAML", f"the YAML parser says: {problem}", "check the indentation, quotes, brackets and colons around this place")
+    fallback = ("this is not YAML", f"the YAML parser reports: {problem}", "check the indentation, quotes, brackets and colons around this place")
     what, why, remedy = _MEANINGS.get(problem, fallback)
     return finding.Finding(finding.Level.ERROR, Code.YAML_SYNTAX, where, what, why, remedy)
 

@@ -34,7 +34,7 @@ class Accelerator:
     nvlink: bool
     """Whether GPUs of one node are joined by NVLink."""
     mig: tuple[MigProfile, ...]
-    """Empty: it can't be divided, or no source says how."""
+    """Empty: it can't be divided, or its profiles are unknown."""
     source: str
     date: str
 

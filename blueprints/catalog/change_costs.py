@@ -1,4 +1,4 @@
-"""What changing a field of the spec costs on one target, where it differs from what stands beside the field."""
+"""What changing a field of the spec costs on one target, where it differs from the cost declared beside the field."""
 
 import dataclasses
 import functools
@@ -36,7 +36,7 @@ class ChangeCost:
 
 @functools.cache
 def change_costs(target: str) -> tuple[ChangeCost, ...]:
-    """List what changes cost on a target, where it differs from what stands beside the fields."""
+    """List what changes cost on a target, where it differs from the costs declared beside the fields."""
     return tuple(_change_cost(**entry) for entry in files.mapping("change_costs").get(target, ()))
 
 

@@ -1,4 +1,4 @@
-"""Fabrics: what carries GPU traffic, how NCCL is told to use it, and which bus bandwidth it must deliver."""
+"""Fabrics: what carries GPU traffic, NCCL's settings for it, and the bus bandwidth that it must deliver."""
 
 import dataclasses
 import functools
@@ -30,9 +30,9 @@ class Expectation:
     """`all_reduce`, `all_gather` or `alltoall`."""
     size_bytes: int
     measured_nodes: int | None
-    """How many nodes the typical rate was measured on; None: nobody published a measurement."""
+    """How many nodes the typical rate was measured on; None: no measurement is published."""
     typical_gbs: float | None
-    """What was measured; None: nobody published it."""
+    """The measured rate; None: no measurement is published."""
     warn_gbs: float | None
     floor_gbs: float
     """Less is a failure."""
@@ -57,7 +57,7 @@ class Fabric:
     environment_script: str
     """A file that jobs source before the variables are set; empty: none."""
     log_line: str
-    """Appears in NCCL's log (NCCL_DEBUG=INFO) when the fabric is used; empty: nothing tells."""
+    """Appears in NCCL's log (NCCL_DEBUG=INFO) when the fabric is used; empty: no line of the log shows it."""
     bad_log_lines: tuple[str, ...]
     """Appear when it isn't."""
     expected: tuple[Expectation, ...]
@@ -79,7 +79,7 @@ def fabrics() -> Mapping[str, Fabric]:
 def expected_busbw(target: str, machine_name: str, nodes: int, *, collective: str | None = None) -> Expectation | None:
     """Say what a job over so many nodes must deliver, at the largest message that is known; None: the nodes have no fabric, or nothing is known of it.
 
-    Where nobody measured, it is a share of what the NICs of a node carry together, and provisional. Over more nodes than it was measured on, a figure is
+    Without a measurement it is a share of the NICs' total rate per node, and provisional. Over more nodes than it was measured on, a figure is
     extrapolated as far as the model is near enough; beyond, nothing is known.
 
     Raises:

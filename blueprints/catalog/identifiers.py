@@ -1,4 +1,4 @@
-"""What the identifiers of each target look like, and what stands in them: partition, region, zone, account or project."""
+"""The forms of each target's identifiers, and what they contain: partition, region, zone, account or project."""
 
 import dataclasses
 import functools
@@ -20,13 +20,13 @@ class IdentifierForm:
     what: str
     like: str
     pattern: re.Pattern[str]
-    """Its groups say what stands in the text: `partition`, `region`, `zone`, `account`, `project`, `group` (of reservations), `file_system`."""
+    """Its groups name the parts of the identifier: `partition`, `region`, `zone`, `account`, `project`, `group` (of reservations), `file_system`."""
     is_plain: bool
     """A word without a prefix of its own: identifiers of other targets can look the same."""
     source: str
 
     def parts(self, text: str) -> Mapping[str, str] | None:
-        """Give what stands in an identifier of this form; None for one of another form."""
+        """Give the parts of an identifier of this form; None for one of another form."""
         found = self.pattern.fullmatch(text)
         return {name: value for name, value in found.groupdict().items() if value} if found else None
 

@@ -28,12 +28,12 @@ def limit(owner: str, name: str) -> Limit | None:
 
 
 def can_be_packed(target: str, machine_name: str) -> bool:
-    """Say whether a target's groups of near nodes take a machine; where nobody says otherwise, they do."""
+    """Say whether a target's placement groups take a machine; true unless the catalogue excludes it."""
     entry = files.mapping("limits")["unpacked"].get(target)
     return entry is None or not any(fnmatch.fnmatchcase(machine_name, pattern) for pattern in entry["machines"])
 
 
 def packing_source(target: str) -> str:
-    """Name the source of what `can_be_packed` says."""
+    """Name the source of `can_be_packed`."""
     source: str = files.mapping("limits")["unpacked"][target]["source"]
     return source

@@ -108,7 +108,7 @@ def slurm_has(version: str, feature: str) -> bool:
 def faults(profile: Profile, accelerator_architecture: str | None, fabric: str | None, *, nvlink: bool = False) -> tuple[Fault, ...]:
     """Find what doesn't fit when a profile runs on nodes with these GPUs, with NVLink between them or without, and this fabric.
 
-    A version that is unknown breaks no rule but those that ask for the part itself.
+    An unknown version only violates rules that require the part itself.
     """
     found: list[Fault] = []
     nodes = {_ARCHITECTURE: accelerator_architecture or "", _FABRIC: fabric or "", _NVLINK: _NVLINK if nvlink else ""}
@@ -146,7 +146,7 @@ def _conditions(entry: Mapping[str, str]) -> tuple[Condition, ...]:
 
 
 def _asks_for_the_part(condition: Condition) -> bool:
-    """True for `set` and for words; a bound on a version says nothing about one that is unknown."""
+    """True for `set` and for words; a bound on a version can't be judged when the version is unknown."""
     return not all(test.startswith(_BOUNDS) for test in condition.tests)
 
 

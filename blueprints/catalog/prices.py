@@ -16,7 +16,7 @@ class Price:
 
     usd_per_hour: float
     highest_usd: float | None
-    """Spot only: what the dearest zone asks for, where `usd_per_hour` is the cheapest one's."""
+    """Spot only: the price in the most expensive zone; `usd_per_hour` is that of the cheapest."""
     confidence: str
     """`high`, `medium` or `low`."""
     method: str
@@ -40,7 +40,7 @@ class StoragePrice:
     as_of: str
     note: str
     usd_per_gb_read: float | None = None
-    """None: reading is not paid for, or no source tells."""
+    """None: reading costs nothing, or the price is unknown."""
     usd_per_gb_written: float | None = None
 
     @property
@@ -61,7 +61,7 @@ def price(target: str, machine: str, *, region: str, capacity: str) -> Price | N
     """Give what one machine costs by the hour; None: unknown.
 
     Args:
-        capacity: `on-demand`, `spot` and so on; what is reserved is billed as `on-demand`, and a block has a price of its own, which no source tells.
+        capacity: `on-demand`, `spot` and so on; reservations are billed as `on-demand`; the price of a block is unknown.
     """
     return prices(target).get((machine, region, capacity))
 

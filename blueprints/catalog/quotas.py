@@ -25,7 +25,7 @@ class Quota:
     capacity: tuple[CapacityKind, ...]
     """The kinds of purchase that it counts."""
     dimensions: Mapping[str, str]
-    """What tells entries of the same code apart, besides the region."""
+    """What distinguishes entries of the same code, besides the region."""
     default: int | None
     """What a new account has; None: unknown."""
     source: str

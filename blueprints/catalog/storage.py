@@ -101,7 +101,7 @@ class StorageClass:
     """Whether it can have backups while a bucket is linked to it."""
     backups_source: str
     user_quotas: bool | None
-    """Whether what users and groups store can be limited; None: no source tells."""
+    """Whether quotas for users and groups are possible; None: unknown."""
     quotas_source: str
     source: str
     as_of: str

@@ -43,7 +43,7 @@ class Networks:
     public_addresses: int
     """What each of these must hold."""
     endpoints: int
-    """Services of the cloud that answer inside the network where the blueprint asks for that: each takes an address."""
+    """Services of the cloud that get an endpoint inside the network when the blueprint asks for it: each takes an address."""
     zones: Mapping[str, int]
     """In how many zones a service (`control`, `database`, `kubernetes`) wants subnets; one where it isn't named."""
     source: str
@@ -69,7 +69,7 @@ class Target:
     name: str
     title: str
     hosts: str
-    """Where hosts come from: `cloud` (the stack makes them), `site` (they are there), `here` (they stand on this machine)."""
+    """Where hosts come from: `cloud` (the stack creates them), `site` (they exist already), `here` (they run on this machine)."""
     cpu_machines: Mapping[str, tuple[str, ...]]
     """Processor architecture → patterns of the machines for pools without an accelerator."""
     networks: Networks | None
@@ -79,7 +79,7 @@ class Target:
     default_region: str
     """Empty: the target has no regions."""
     regions: tuple[str, ...]
-    """Those that the catalogue knows; machines name more of them."""
+    """Those that the catalogue lists; machines name more of them."""
     zone_pattern: str
     """What follows a region's name in the name of a zone, as a regular expression; empty: there are no zones."""
     architectures: tuple[str, ...]

@@ -7,7 +7,7 @@ from .finding import Finding, Level
 from .position import Position
 
 SHOWN_AT_MOST = 100
-"""Findings on one page; a page that scrolls away for minutes helps nobody."""
+"""The most findings on one page: a longer page scrolls away unread."""
 LINES_AT_MOST = 10
 """Lines that the last line of the page names."""
 
@@ -62,7 +62,7 @@ def _summary(findings: Sequence[Finding]) -> str:
 
 
 def _lines(findings: Sequence[Finding]) -> str:
-    """Say on which lines the errors stand, where other findings stand between them."""
+    """Name the lines with errors, where other findings are between them."""
     errors = [finding.where for finding in findings if finding.level is Level.ERROR]
     if len(errors) == len(findings) or any(where is None or not where.line for where in errors):
         return ""

@@ -8,7 +8,7 @@ class Position:
     """A place in a file, or in a stack's settings."""
 
     file: str
-    """The file as the user knows it; for a value that no file holds, what holds it (`stack setting clusterwright:set`)."""
+    """The file as the user named it; for a value from elsewhere, its origin (`stack setting clusterwright:set`)."""
     line: int = 0
     """Counted from 1; 0 when the place has no lines."""
     column: int = 0

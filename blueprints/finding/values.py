@@ -56,7 +56,7 @@ class Values:
     """What should be, what was, and what is."""
 
     desired: Value | None = None
-    """What the blueprint or the roles ask for; None where they say nothing of it."""
+    """What the blueprint or the roles ask for; None where neither sets it."""
     recorded: Value | None = None
     """What was there when the stack was last brought up; None where nothing was recorded."""
     actual: Value | None = None

@@ -97,7 +97,7 @@ def _as_mapping(path: Path, given: Any, language: Model) -> Conversion:
 
 
 def _mapping(path: Path, given: Any, language: Model) -> Any:
-    """Find the mapping that a word or list stands for."""
+    """Find the mapping that a word or list abbreviates."""
     if isinstance(given, list):
         return None if outline.keys(path, language) else _by_name(given)
     if not isinstance(given, str):

@@ -128,7 +128,7 @@ class Mending:
         return Scope.NAME if is_by_name else Scope.VALUE
 
     def _move(self, path: Path, belongs: Path | None) -> None:
-        """Take out a key that the language doesn't have; what stands under it goes where it belongs, if that is known and free."""
+        """Remove a key that the language doesn't have; its value moves to the right key, if that is known and free."""
         value, origin = self._at(path), self._origin(path)
         self._drop(path)
         if belongs is not None and self._is_free(belongs):

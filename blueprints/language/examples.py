@@ -17,7 +17,7 @@ _LONGEST = 100
 
 
 def at(path: Path) -> Any:
-    """Give an example of what stands at a path; of a name or a place in a list, the first."""
+    """Give an example value of a path; of a name or a place in a list, the first."""
     value: Any = _examples()
     for step in path:
         value = next(iter(value.values() if isinstance(value, dict) else value)) if step == outline.ANY_NAME else value[step]

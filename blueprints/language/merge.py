@@ -107,7 +107,7 @@ class _Merged:
 
         Args:
             giver: where it comes from.
-            at: where it stands there.
+            at: its path there.
         """
         below = self._at(path)
         if isinstance(value, dict) and isinstance(below, dict) and path[-1:] != (WHOLE,):

@@ -20,7 +20,7 @@ FIRST_UID, LAST_UID = 1000, 59999
 LABEL_LENGTH = 63
 """Kubernetes' label values and the part of a key after the slash, and Google Cloud's labels."""
 LABEL_PREFIX_LENGTH = 253
-"""RFC 1123: the name of a domain; what stands before the slash in a label's key is one."""
+"""RFC 1123: the name of a domain, such as the part before the slash in a label's key."""
 
 # How names look, for the functions here and for the schema that editors read.
 FORM = re.compile("[a-z]([a-z0-9-]*[a-z0-9])?")

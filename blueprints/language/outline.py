@@ -91,7 +91,7 @@ def places_of(key: str, language: Model) -> Iterator[Path]:
 
 
 def refusal(path: Path, value: Any, language: Model) -> finding.Unfit | None:
-    """Say why a value can't stand at a path; None if it can, or if only its type is wrong.
+    """Say why a path can't have a value; None if it can, or if only the value's type is wrong.
 
     Raises:
         pydantic.ValidationError: it can't, for a reason that is not the language's own.
@@ -126,7 +126,7 @@ def takes(path: Path, value: Any, language: Model) -> bool:
 
 
 def key_of_word(path: Path, word: str, language: Model) -> str | None:
-    """Find the key of a section that a word belongs to which stands in the section's place: `/scratch` is a mount point."""
+    """Find the key of a section to which a word belongs that was written instead of the section: `/scratch` is a mount point."""
     return next((key for key, field in keys(path, language).items() if _is_telling(field) and takes((*path, key), word, language)), None)
 
 

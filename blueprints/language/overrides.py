@@ -55,7 +55,7 @@ def _fault(source: document.Document, path: document.Path, value: Any, where: fi
     for length in range(1, len(path)):
         parent = source.at(*path[:length])
         if parent is not None and not isinstance(parent, dict):
-            what = f"{message_text.quoted(dotted.joined(path[:length]))} is no mapping, so nothing can be set in it"
+            what = f"{message_text.quoted(dotted.joined(path[:length]))} is not a mapping, so it has no keys to set"
             return _path_fault(where, what, "set the whole value, or correct the path")
         if length == 2 and parent is None and path[0] in NAMED:
             names = source.at(path[0])
@@ -63,16 +63,16 @@ def _fault(source: document.Document, path: document.Path, value: Any, where: fi
             remedy = message_text.did_you_mean(str(path[1]), known, allowed=f"in {path[0]} there are") if known else f"set `{path[0]}.{path[1]}` as a whole"
             return _path_fault(where, f"{path[0]} has no {message_text.quoted(path[1])}", remedy)
     if not all(path):
-        return _path_fault(where, f"{message_text.quoted(dotted.joined(path))} is no path", "write names with dots between them, such as pools.train.nodes")
+        return _path_fault(where, f"{message_text.quoted(dotted.joined(path))} is no path", "write names separated by dots, such as pools.train.nodes")
     if not _is_plain(value, depth=read.DEPTH_LIMIT - len(path)):
         why = "a blueprint holds text, numbers, true and false, lists and mappings, nested a few levels"
-        what = f"the value of {message_text.quoted(dotted.joined(path))} can't stand in a blueprint"
-        return finding.Finding(finding.Level.ERROR, Code.OVERRIDE_VALUE, where, what, why, "write it as it would stand in the blueprint")
+        what = f"the value of {message_text.quoted(dotted.joined(path))} is not valid in a blueprint"
+        return finding.Finding(finding.Level.ERROR, Code.OVERRIDE_VALUE, where, what, why, "write it as in a blueprint")
     return None
 
 
 def _path_fault(where: finding.Position, what: str, remedy: str) -> finding.Finding:
-    why = f"{where.file.rpartition(' ')[2]} puts values over those of the blueprint, each at its dotted path"
+    why = f"{where.file.rpartition(' ')[2]} overrides values of the blueprint by their dotted paths"
     return finding.Finding(finding.Level.ERROR, Code.OVERRIDE_PATH, where, what, why, remedy)
 
 

@@ -84,7 +84,7 @@ def _look_alike(path: Path, given: Any, language: Model, *, is_key: bool, is_unk
 
 
 def _of_character(where: finding.Position, text: str) -> finding.Position:
-    """Point at the first odd character of a text that stands on one line."""
+    """Point at the first odd character of a text on one line."""
     odd = lookalikes.first(text) or 0
     column = where.text.find(text[odd], where.column - 1)
     return dataclasses.replace(where, column=column + 1, width=1) if column >= 0 else where
@@ -112,16 +112,16 @@ def _words(kind: str, path: Path, given: Any, context: dict[str, Any], language:
         return _Words(Code.EMPTY, what, f"a cluster has at least one: {outline.meaning(path, language)}", "write at least one")
     if kind == "too_long":
         what = f"{outline.dotted(path)} has {len(given)} entries"
-        return _Words(Code.TOO_MANY, what, outline.meaning(path, language), f"write {context['max_length']} at most")
+        return _Words(Code.TOO_MANY, what, outline.meaning(path, language), f"write at most {context['max_length']}")
     return _wrong_type(kind, path, given, language)
 
 
 def _unknown_key(path: Path, given: Any, language: Model) -> _Words:
     allowed = outline.keys(path[:-1], language)
     what = f"{outline.dotted(path[:-1])} has no key {message_text.quoted(path[-1])}"
-    why = "a key that nothing reads would be ignored without a word"
+    why = "an unknown key would have no effect"
     if not allowed:
-        return _Words(Code.KEY_UNKNOWN, what, why, "take it out: no key is allowed here yet")
+        return _Words(Code.KEY_UNKNOWN, what, why, "remove it: no key is allowed here yet")
     meaning = synonyms.of_key(path, given, language)
     if meaning is not None:
         return _Words(Code.KEY_UNKNOWN, what, why, meaning.remedy, belongs=meaning.belongs)
@@ -129,7 +129,7 @@ def _unknown_key(path: Path, given: Any, language: Model) -> _Words:
 
 
 def _variable(code: Code | str, path: Path, given: str) -> _Words:
-    what = f"a variable stands at {outline.dotted(path)}: {message_text.quoted(given)}"
+    what = f"{outline.dotted(path)} has a variable: {message_text.quoted(given)}"
     return _Words(code, what, syntax.VARIABLE_WHY, syntax.VARIABLE_REMEDY)
 
 
@@ -149,6 +149,6 @@ def _suggested(meant: str | None, choices: Sequence[str]) -> str:
 
 def _wrong_type(kind: str, path: Path, given: Any, language: Model) -> _Words:
     wanted = conversions.KINDS.get(kind, "something else")
-    what = f"{outline.dotted(path)} must be {wanted}, and {conversions.kind_of(given)} stands here"
+    what = f"{outline.dotted(path)} must be {wanted}, and this is {conversions.kind_of(given)}"
     converted = conversions.convert(path, given, wanted, language)
     return _Words(Code.TYPE_WRONG, what, outline.meaning(path, language), converted.remedy, meant=converted.meant)

@@ -32,10 +32,10 @@ class Meaning:
 
 
 def of_key(path: Path, given: object, language: type[pydantic.BaseModel]) -> Meaning | None:
-    """Say what a key means that the language doesn't have where it stands; None where nobody knows.
+    """Say what an unknown key probably means; None where nothing fits.
 
     Args:
-        given: what stands under it.
+        given: its value.
     """
     section, word = path[:-1], str(path[-1])
     pattern = outline.pattern(section, language)
@@ -57,7 +57,7 @@ def of_value(path: Path, given: object) -> str | None:
 
 
 def _of_a_pool(section: Path, word: str) -> Meaning | None:
-    """Say where a word of pools belongs that stands in the blueprint itself."""
+    """Say where a key of pools belongs that was written at the top of the blueprint."""
     entry = None if section else _words("pools.*").get(_squeezed(word))
     return Meaning(f"{message_text.quoted(word)} is `{entry}` here, and belongs in a pool: `pools: {{<name>: …}}`") if isinstance(entry, str) else None
 

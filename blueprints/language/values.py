@@ -62,7 +62,7 @@ def memory_mib(text: str) -> int:
         raise _no_size(text, why="a size is a number and one of MiB, GiB, TiB (powers of 1024, as Slurm counts)", example="64 GiB")
     size = int(float(found[1]) * _MIB[found[2]])
     if not 256 <= size <= _LARGEST_MEMORY_MIB:
-        what = f"{message_text.quoted(text)} is no size for the memory of a node"
+        what = f"{message_text.quoted(text)} is not a valid size for the memory of a node"
         raise Unfit(Code.SIZE_FORM, what, why="nodes have from 256 MiB to 64 TiB", remedy="check the unit")
     return size
 
@@ -75,7 +75,10 @@ def size_gib(text: str) -> float:
     size = float(found[1]) * _MIB[found[2]] / _MIB["GiB"]
     if not 1 <= size <= _LARGEST_STORAGE_GIB:
         raise Unfit(
-            Code.SIZE_FORM, f"{message_text.quoted(text)} is no size for storage", why="storage holds from 1 GiB to a million TiB", remedy="check the unit"
+            Code.SIZE_FORM,
+            f"{message_text.quoted(text)} is not a valid size for storage",
+            why="storage has from 1 GiB to a million TiB",
+            remedy="check the unit",
         )
     return size
 
@@ -125,13 +128,13 @@ def bucket(text: str) -> str:
 
 def identifier(text: str) -> str:
     """Check the name that a cloud or catalogue gives something (`cr-0123456789abcdef0`, `projects/p/reservations/r`, `p5.48xlarge`)."""
-    why = "identifiers have letters, digits and `_ . : / @ + -`, 255 characters at most, and begin with a letter or digit"
-    return _matched(IDENTIFIER, text, Code.IDENTIFIER_FORM, "an identifier", why=why, remedy="copy it from where it was given")
+    why = "identifiers have letters, digits and `_ . : / @ + -`, at most 255 characters, and start with a letter or digit"
+    return _matched(IDENTIFIER, text, Code.IDENTIFIER_FORM, "an identifier", why=why, remedy="copy it from the cloud's console or the catalogue")
 
 
 def mig_profile(text: str) -> str:
     """Check the form of a MIG profile (`1g.10gb`); whether a GPU has it is the catalogue's knowledge."""
-    why = "a MIG profile names its share of the processors and its memory"
+    why = "a MIG profile names its compute slices and its memory"
     return _matched(MIG, text, Code.MIG_FORM, "a MIG profile", why=why, remedy="write it like `1g.10gb`")
 
 
@@ -146,7 +149,7 @@ def finding_code(text: str) -> str:
 
 def dotted_path(text: str) -> str:
     """Check a path of keys with dots between them (`pools.train`)."""
-    why = "a place in a blueprint is named by its keys, with dots between them"
+    why = "a path in a blueprint is its keys, separated by dots"
     return _matched(
         DOTTED, text, Code.PATH_FORM, "a place in a blueprint", why=why, remedy='write it like `pools.train`, and a name with dots in it as `["1g.10gb"]`'
     )
@@ -204,8 +207,8 @@ def mount_point(text: str) -> str:
     """Check an absolute path where a file system can be mounted without hiding the operating system."""
     if text == "/" or any(text == folder or text.startswith(f"{folder}/") for folder in (*SYSTEM_FOLDERS, *TAKEN_FOLDERS)) or text in PARENTS_ONLY:
         what = f"nothing can be mounted at {message_text.quoted(text)}"
-        why = "a mount there would hide what the operating system, its packages or the cluster's own software keep there"
-        raise Unfit(Code.MOUNT_RESERVED, what, why=why, remedy="choose a place such as /home, /shared or /scratch")
+        why = "a mount there would hide files of the operating system, its packages or the cluster's own software"
+        raise Unfit(Code.MOUNT_RESERVED, what, why=why, remedy="choose a path such as /home, /shared or /scratch")
     if not MOUNT.fullmatch(text) or {".", ".."} & set(text.split("/")) or len(text) > MOUNT_LENGTH:
         why = "a mount point is an absolute path of letters, digits, `.`, `_` and `-`, with no slash at its end and no `..`"
         meant = "/" + text.strip("/")
@@ -243,12 +246,12 @@ def _without_prefix(text: str) -> Unfit:
         return Unfit(
             Code.CIDR_FORM,
             f"{message_text.quoted(text)} is no IPv4 address",
-            why="each of its four numbers is 255 at most",
+            why="each of its four numbers is at most 255",
             remedy="write it like `10.80.0.0/20`",
         )
     if numbers[-1] != "0":
         meant = f"{ipaddress.IPv4Address(text)}/32"
-        return Unfit(Code.CIDR_FORM, what, why=why, remedy=f"write `{meant}` for this host alone, or its network", meant=meant)
+        return Unfit(Code.CIDR_FORM, what, why=why, remedy=f"write `{meant}` for this host only, or write its network", meant=meant)
     prefix = 24 if numbers[-2] != "0" else 16
     return Unfit(Code.CIDR_FORM, what, why=why, remedy=f"write `{text}/{prefix}`, or the prefix that the network has")
 
@@ -256,10 +259,8 @@ def _without_prefix(text: str) -> Unfit:
 def public_key(text: str) -> str:
     """Check a line of OpenSSH's authorized_keys format without options. A private key is refused without being repeated."""
     if message_text.is_private(text):
-        why = "a private key in a blueprint is known to everyone who reads it; from now on it is no secret any more"
-        raise Unfit(
-            Code.SSH_KEY_PRIVATE, "a private key stands here", why=why, remedy="take it out, make a new pair, and paste the one line of the new .pub file"
-        )
+        why = "everyone who can read the blueprint can read the key, so it is no longer secret"
+        raise Unfit(Code.SSH_KEY_PRIVATE, "this is a private key", why=why, remedy="remove it, create a new key pair, and paste the line of the new .pub file")
     fields = text.split(" ")
     reason = _key_fault(fields) if text.isprintable() else "it has a line break or control character"
     if reason:
@@ -284,7 +285,7 @@ def _key_fault(fields: list[str]) -> str | None:
 def reason(text: str) -> str:
     """Check a text that says why: it must hold a word."""
     if not any(character.isalnum() for character in text):
-        why = "whoever reads it later must see why the warning is accepted"
+        why = "later readers must know why the warning is accepted"
         raise Unfit(
             Code.EMPTY, "this suppression gives no reason", why=why, remedy="write why the warning is accepted, such as `two nodes until the reservation grows`"
         )
@@ -294,6 +295,6 @@ def reason(text: str) -> str:
 def plain_text(text: str) -> str:
     """Check a text that is shown on one line."""
     if len(text) > TEXT_LENGTH or not text.isprintable():
-        why = f"it is shown on one line, in reports and in Slurm's database: {TEXT_LENGTH} characters without line breaks at most"
+        why = f"it is shown on one line, in reports and in Slurm's database: at most {TEXT_LENGTH} characters without line breaks"
         raise Unfit(Code.TEXT_FORM, f"{message_text.quoted(text)} is not one short line", why=why, remedy="shorten it, and keep longer remarks in comments")
     return text

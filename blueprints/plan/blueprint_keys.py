@@ -1,6 +1,6 @@
-"""Which key of a blueprint says a field of the spec, where one key says it alone: so that a change is named as it is written. Pure.
+"""Which key of a blueprint sets a field of the spec, where exactly one key does: changes are shown by the names that users wrote. Pure.
 
-Patterns are those of `field_costs.FIELDS`; `*` of a node set stands for its pool.
+Patterns are those of `field_costs.FIELDS`; `*` of a node set means its pool.
 """
 
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ _NODES = ".node_sets.*.hosts.count"
 
 
 def key(pattern: str, path: str, node_sets: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Name the key that says a field; None where several do, or none.
+    """Name the key that sets a field; None where several keys do, or none.
 
     Args:
         path: of the field, with the name in place of `*`, `+` and `-`.

@@ -1,4 +1,4 @@
-"""What a changed blueprint does to a cluster that stands: each field that differs from the recorded spec, and what it costs. Pure.
+"""What a changed blueprint does to a running cluster: each field that differs from the recorded spec, and what the change costs. Pure.
 
 Node sets, file systems, accounts, users and so on are matched by name, never by their place in a list. Values that follow from another changed value (a
 machine's processors from its name) stand with it as one change.
@@ -49,7 +49,7 @@ HEADS = {
     "storage.*.size_gib": ("storage.*.throughput_mbs",),
     "storage.*.throughput_mbs_per_tib": ("storage.*.throughput_mbs",),
 }
-"""Fields that others follow from: where the one changed, the others stand with it."""
+"""Fields from which others follow: a change of the first is shown with the others, as one change."""
 _KEPT_BY_SCHEDULER = {"database": ("embedded", "managed"), "managed-database": ("managed",), "own-database": ("embedded",), "state": ("embedded", "managed")}
 """Kinds of data that are the scheduler's, and by which placement of its database there are any. One word protects all of them."""
 _ONLY_ADDRESSES = "first_address"
@@ -58,7 +58,7 @@ _ONLY_ADDRESSES = "first_address"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Change:
-    """One difference between what stands and what is wanted."""
+    """One difference between the recorded spec and the wanted one."""
 
     path: str
     """In the recorded spec, with names in place of numbers (`node_sets.train.hosts.count`)."""
@@ -71,17 +71,17 @@ class Change:
     protected: tuple[str, ...] = ()
     """Protected data that it would destroy (`storage.home`)."""
     anew: bool = False
-    """True: a cluster that stands can't have it, and has to be taken down first."""
+    """True: a running cluster can't be changed this way; it has to be deleted first."""
     follows: tuple[str, ...] = ()
     """Paths that changed with it and have no line of their own."""
     key: str | None = None
-    """The place in a blueprint that says it alone (`pools.train.nodes`); None: there is no such place."""
+    """The only key of a blueprint that sets it (`pools.train.nodes`); None: there is no such key."""
     derived: bool = False
-    """True: nothing that stands is touched, and no blueprint says it; it follows from what one says."""
+    """True: no blueprint sets it, and nothing that runs changes; it follows from another field."""
 
     @property
     def is_refused(self) -> bool:
-        """Whether `up` refuses it, since it would destroy protected data or can't be done to what stands."""
+        """Whether `up` refuses it: it would destroy protected data, or a running cluster can't be changed this way."""
         return bool(self.protected) or self.anew
 
 
@@ -112,7 +112,7 @@ def version_note(old: Mapping[str, Any]) -> str | None:
     """Say that the record is of another form than this version's, if it is."""
     if spec.upgrade(old).get("version") == spec.SPEC_VERSION:
         return None
-    return f"what stands was recorded in form {old.get('version', 'unknown')}, and this version writes form {spec.SPEC_VERSION}: only fields that both have are compared"
+    return f"the cluster was recorded in form {old.get('version', 'unknown')}, and this version writes form {spec.SPEC_VERSION}: only fields of both forms are compared"
 
 
 def as_record(change: Change) -> dict[str, Any]:
@@ -204,18 +204,18 @@ def _cost(found: Rule, one: _Difference) -> Cost:
 
 
 def _data(kind: str, recorded: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Name what a cluster keeps of one kind of data (`cost.DATA`), and say whether it is protected. What existed before the stack is not its to lose."""
+    """Name the cluster's data of one kind (`cost.DATA`), and say whether it is protected. Data that existed before the stack is left out: the stack never deletes it."""
     database = (recorded.get("slurm") or {}).get("database")
     if kind in _KEPT_BY_SCHEDULER:
         if isinstance(database, Mapping) and database.get("placement") in _KEPT_BY_SCHEDULER[kind]:
             yield "state" if kind == "state" else "database", bool(database.get("protect"))
         return
     for name, entry in (_by_name("storage", recorded.get("storage")) or {}).items():
-        if entry.get("kind") != "existing" and _stands_in(kind, entry, recorded["target"]):
+        if entry.get("kind") != "existing" and _keeps_data(kind, entry, recorded["target"]):
             yield f"storage.{name}", bool(entry.get("protect"))
 
 
-def _stands_in(kind: str, entry: Mapping[str, Any], target: str) -> bool:
+def _keeps_data(kind: str, entry: Mapping[str, Any], target: str) -> bool:
     if kind == "networked":
         return entry.get("kind") in ("lustre", "nfs")
     if kind == "zonal":
@@ -268,7 +268,7 @@ def _moves_with_network(path: str) -> bool:
 
 
 def _is_late(value: Any) -> bool:
-    """Say whether a recorded value stands for one that was not looked up (`spec.Late`)."""
+    """Say whether a recorded value is a placeholder for one that was not looked up (`spec.Late`)."""
     return isinstance(value, Mapping) and list(value) == ["what"]
 
 

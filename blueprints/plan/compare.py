@@ -26,7 +26,7 @@ class Offer:
     accelerator: str | None
     gpus_per_node: int
     gpu_memory_gib: float | None
-    """Of each GPU, as its source reports it; None when no source tells, or there is none."""
+    """Of each GPU, by its source; None: unknown, or there are no GPUs."""
     gpu_memory_gb: int | None
     """The same as the vendor names it, so that targets that report it differently compare."""
     simulated: bool
@@ -35,7 +35,7 @@ class Offer:
     fabric_gbps_per_gpu: float | None
     expected: spec.Expectation | None
     usd_per_gpu_hour: float | None
-    """Of the machine alone; None: owned, without GPUs, or no source tells."""
+    """Of the machine alone; None: owned, without GPUs, or unknown."""
 
     pool_most: int | None
     """Where the pool has several machines: the most nodes that it has of all of them together."""
@@ -48,7 +48,7 @@ class Side:
     target: str
     title: str
     cluster: spec.ClusterSpec | None
-    """None: it can't exist there, and errors among the findings say why."""
+    """None: the blueprint is invalid for this target; the findings give the reasons."""
     findings: tuple[finding.Finding, ...]
     offers: tuple[Offer, ...] = ()
     costs: estimate.Estimate | None = None
@@ -58,7 +58,7 @@ class Side:
 
     @property
     def is_built(self) -> bool:
-        """Say whether this version can stand it up, and not only plan it."""
+        """Say whether this version can provision it, or only plan it."""
         return self.cluster is not None and not any(found.code in load.PLANNED_ONLY for found in self.findings)
 
     @property
@@ -92,7 +92,7 @@ class Side:
         return tuple(dict.fromkeys(offer.pool for offer in self.offers))
 
     def _most(self, of_node: Callable[[Offer], float]) -> float:
-        """Sum what nodes have, with every pool at its largest; the machines of one pool stand in for each other, and those that have most count first."""
+        """Sum over all nodes, with every pool at its largest. Machines of one pool are alternatives to each other: those with the most count first."""
         found = 0.0
         for pool in self.pools:
             offers = sorted((offer for offer in self.offers if offer.pool == pool), key=lambda offer: -of_node(offer))
@@ -110,7 +110,7 @@ def compare(name_or_path: str, *, targets: Sequence[str], stack: str, facts: Fac
         name_or_path: a blueprint of the library, or the path of a file, relative to the current folder.
         stack, facts, overrides: as for `load.load`.
     Raises:
-        finding.Invalid: it can't be read, or the same errors stand in its way on every target.
+        finding.Invalid: it can't be read, or has the same errors on every target.
     """
     source = load.open_document(library.find(name_or_path))
     sides = []

@@ -15,7 +15,7 @@ HOURS_PER_MONTH = 730
 CURRENCY = "USD"
 
 NOT_COUNTED = ("system disks", "traffic", "backups and snapshots", "support, taxes and discounts")
-"""What comes on top, and no part stands for."""
+"""Costs that no part covers."""
 
 _WITHOUT_PRICE = {CapacityKind.BLOCK: "a block has a price of its own, for all of its time"}
 _SPOT = "the spot price moves"
@@ -35,7 +35,7 @@ class Part:
     count_min: int
     count_max: int
     unit_usd_per_hour: float | None
-    """None: no source tells."""
+    """None: unknown."""
     as_of: str
     source: str
     """A name of the catalogue's sources."""
@@ -45,7 +45,7 @@ class Part:
     """`high`, `medium` or `low`; empty without a price."""
     note: str
     pool: str = ""
-    """The pool whose node sets stand in for each other; empty for all other parts."""
+    """The pool whose node sets are alternatives to each other; empty for all other parts."""
     pool_most: int = 0
     """The most that all parts of this pool are together."""
 
@@ -103,7 +103,7 @@ class Estimate:
 
 
 def _dearest(parts: Sequence[Part]) -> float:
-    """Sum the most that a pool can cost whose parts stand in for each other: as many as there can be, of the dearest first."""
+    """Sum the most that a pool with alternative parts can cost: the most expensive parts first, up to the pool's size."""
     left, hourly = parts[0].pool_most, 0.0
     for part in sorted(parts, key=lambda one: -(one.unit_usd_per_hour or 0.0)):
         count = min(left, part.count_max)
@@ -152,7 +152,7 @@ def _computing(cluster: spec.ClusterSpec) -> Iterator[Part]:
 
 
 def _whole(part: Part, *, alone: bool) -> Part:
-    """Count an elastic pool in a reservation with all of its nodes at any time; of machines that stand in for each other nobody knows how many are reserved."""
+    """Count an elastic pool in a reservation with all of its nodes at any time; of alternative machines it is unknown how many are reserved."""
     least = part.count_max if alone else part.count_min
     return dataclasses.replace(part, count_min=least, note=f"{part.note}; {_WHOLE_RESERVATION}")
 

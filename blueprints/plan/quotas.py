@@ -1,4 +1,4 @@
-"""What an account must be allowed to have before a cluster can stand in full, and what that is called where it is raised. Pure."""
+"""The quotas that an account needs for the whole cluster, under the names by which the cloud raises them. Pure."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ class _Take:
     amount: int
     taker: str
     pool: str = ""
-    """The pool whose node sets stand in for each other: only the largest of its takes counts."""
+    """The pool whose node sets are alternatives to each other: only the largest amount counts."""
 
 
 def needed(cluster: spec.ClusterSpec) -> tuple[QuotaNeed, ...]:
@@ -103,5 +103,5 @@ def _sum(takes: list[_Take]) -> QuotaNeed:
 
 
 def _name(quota: catalog.Quota) -> str:
-    """Give the quota's name with what tells it apart (`GPUs per GPU family, NVIDIA_H100`)."""
+    """Give the quota's name with its dimensions (`GPUs per GPU family, NVIDIA_H100`)."""
     return ", ".join([quota.name, *quota.dimensions.values()])

@@ -49,7 +49,7 @@ mine.yaml:3:44: error: storage.home.protect must be true or false, and the text 
 mine.yaml:6:5: error: pools.train has no key `acelerator` [CW201]
     6 |     acelerator: h100
       |     ^^^^^^^^^^
-  why: a key that nothing reads would be ignored without a word
+  why: an unknown key would have no effect
   do:  did you mean `accelerator`? allowed here: accelerator, capacity, cpus_per_node, fabric, gpus_per_node, health, image, labels, machine, machines, memory, mig, nodes, partition, placement, scheduler, scratch, taints
 
 mine.yaml:8:12: error: pools.train.nodes can't be `0` [CW205]
