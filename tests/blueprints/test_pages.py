@@ -20,7 +20,7 @@ def page(text: str, folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch, *, co
     return finding.render(invalid.value.findings, colour=colour)
 
 
-def test_everything_that_is_wrong_stands_on_one_page_in_the_order_of_the_file(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_that_is_wrong_is_on_one_page_in_the_order_of_the_file(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = """\
 name: mine
 storage:
@@ -40,7 +40,7 @@ users:
     assert (
         page(text, tmp_path, monkeypatch)
         == """\
-mine.yaml:3:44: error: storage.home.protect must be true or false, and the text `no` stands here [CW203]
+mine.yaml:3:44: error: storage.home.protect must be true or false, and this is the text `no` [CW203]
     3 |   home: {kind: nfs, mount: /home, protect: no}
       |                                            ^^
   why: protect means: refuse changes that would delete or replace it

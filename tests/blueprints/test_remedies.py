@@ -115,7 +115,7 @@ def test_a_remedy_is_what_would_be_right(text: str, code: Code, remedy: str) -> 
         ("Region: us-east-1\nHeadNode: {}\nScheduling: {SlurmQueues: []}\n", ("AWS ParallelCluster", "`HeadNode` becomes `control`", "`machines`")),
         ("blueprint_name: a\nvars: {}\ndeployment_groups: []\n", ("Cluster Toolkit", "`deployment_groups` becomes `pools`")),
         ("apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmanagedNodeGroups: []\n", ("eksctl", "`managedNodeGroups` becomes `pools`")),
-        ("apiVersion: v1\nkind: Pod\nspec: {}\n", ("Kubernetes", "manifests are applied")),
+        ("apiVersion: v1\nkind: Pod\nspec: {}\n", ("Kubernetes", "apply manifests")),
         ("ClusterName: a\nInstanceGroups: []\n", ("HyperPod", "`InstanceGroups` becomes `pools`")),
         ("resources: {accelerators: H100:8}\nnum_nodes: 2\nrun: train.sh\n", ("SkyPilot", "`num_nodes` becomes `nodes` of the pool")),
     ],
