@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .SUFFIXES:
 
-STACK ?= local
+STACK ?= $(or $(PULUMI_STACK),local)
 BLUEPRINT ?=
 # More words for the program or for pytest: make plan ARGS=--json, make test-pure ARGS='-k caret'
 ARGS ?=

@@ -22,6 +22,8 @@ from ..project import stack_file
 
 DEFAULT_STACK = registry.DEFAULT
 """The stack that a user has without naming one has the name of the target that needs no account."""
+STACK_VARIABLE = "PULUMI_STACK"
+"""Pulumi's own variable for the stack of one shell."""
 _OF_TARGET = (Code.TARGET_NOT_BUILT, Code.TARGET_UNKNOWN)
 """Findings about the choice of the target itself."""
 
@@ -33,7 +35,10 @@ def stack(parser: argparse.ArgumentParser, *, applies: bool = False) -> None:
         applies: its settings apply to a blueprint that the command line names, too; otherwise only when somebody names the stack.
     """
     also = "" if applies else "; its settings apply to a blueprint that you name only when you give this option"
-    parser.add_argument("--stack", default=DEFAULT_STACK, action=_Stack, type=_stack_name, help=f"the stack's name (default: %(default)s){also}")
+    default = os.environ.get(STACK_VARIABLE) or DEFAULT_STACK
+    parser.add_argument(
+        "--stack", default=default, action=_Stack, type=_stack_name, help=f"the stack's name (default: {STACK_VARIABLE}, else {DEFAULT_STACK}){also}"
+    )
     parser.set_defaults(applies=applies)
 
 

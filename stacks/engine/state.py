@@ -18,9 +18,9 @@ HISTORY_LENGTH = 20
 
 
 def create_if_missing(stack: str) -> None:
-    """Create the stack unless the backend has it; a new one is the one that a bare `pulumi up` takes."""
+    """Create the stack unless the backend has it. It is not selected: Pulumi's selection is one file for all terminals, so that a bare command elsewhere would hit another stack."""
     if not exists(stack):
-        commands.answer("stack", "select", "--create", "--stack", stack)
+        commands.answer("stack", "init", "--no-select", "--stack", stack)
 
 
 def exists(stack: str) -> bool:

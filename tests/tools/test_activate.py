@@ -101,6 +101,12 @@ def test_a_passphrase_of_the_user_stays(shell: str, checkout: Path, setting: dic
     assert not (checkout / ".clusterwright/passphrase").exists()
 
 
+def test_each_shell_has_a_stack_of_its_own(shell: str, checkout: Path) -> None:
+    assert source(shell, checkout, 'sh -c "echo $PULUMI_STACK"').stdout == "local\n"
+    answer = source(shell, checkout, 'sh -c "echo $PULUMI_STACK"', PULUMI_STACK="mine")
+    assert (answer.stdout, answer.stderr) == ("mine\n", "")
+
+
 def test_strict_shells_live_on_with_their_options_and_no_new_names(shell: str, checkout: Path) -> None:
     names = "set | grep -c '^_clusterwright' || :"
     answer = source(shell, checkout, f'[ "$-" = "$before" ] && echo same; umask; {names}', before="set -eu; umask 027; before=$-")
