@@ -25,6 +25,8 @@ class BalancerArgs:
     subnets: Sequence[pulumi.Input[str]]
     security_group: pulumi.Input[str]
     is_public: bool
+    gateway: pulumi.Resource | None = None
+    """The internet gateway that the stack creates: until it is attached, AWS refuses an internet-facing balancer with InvalidSubnet."""
 
 
 class Balancer(pulumi.ComponentResource):
@@ -46,7 +48,9 @@ class Balancer(pulumi.ComponentResource):
             security_groups=[args.security_group],
             enable_cross_zone_load_balancing=True,  # login nodes run in one zone, the balancer may answer in two
             tags=tags,
-            opts=beneath(self, replace_first=True),
+            opts=pulumi.ResourceOptions.merge(
+                beneath(self, replace_first=True), pulumi.ResourceOptions(depends_on=[args.gateway] if args.gateway is not None else None)
+            ),
         )
         self._targets = lb.TargetGroup(
             "login-targets",
@@ -151,4 +155,5 @@ def _balancer(args: LoginNodesArgs, *, is_open: bool) -> BalancerArgs:
         subnets=args.network.public_subnets if is_open else [args.network.cluster_subnet],
         security_group=args.security.balancer or args.security.login,
         is_public=is_open,
+        gateway=args.network.gateway if is_open else None,
     )

@@ -62,7 +62,7 @@ class Backups(pulumi.ComponentResource):
             opts=beneath(self, replace_first=True, keep=args.keep),
         )
         policy = f"arn:{policies.partition(args.region)}:iam::aws:policy/{_POLICY}"
-        iam.RolePolicyAttachment("backups", role=role.name, policy_arn=policy, opts=beneath(self, keep=args.keep))
+        allowed = iam.RolePolicyAttachment("backups", role=role.name, policy_arn=policy, opts=beneath(self, keep=args.keep))
         for (key, days), arns in args.arns.items():
             plan_name = args.names.name("backup", f"{days}-days", *_mark(key))
             kept = backup.PlanRuleLifecycleArgs(delete_after=days)
@@ -75,7 +75,7 @@ class Backups(pulumi.ComponentResource):
                 plan_id=plan.id,
                 iam_role_arn=role.arn,
                 resources=[*arns],
-                opts=beneath(self),
+                opts=pulumi.ResourceOptions.merge(beneath(self), pulumi.ResourceOptions(depends_on=[allowed])),
             )
         self.register_outputs({})
 

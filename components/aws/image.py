@@ -54,6 +54,8 @@ class BuilderArgs:
     subnet: pulumi.Input[str]
     security_group: pulumi.Input[str]
     log_days: int
+    needs: Sequence[pulumi.Resource]
+    """Resources that must exist before an instance can build an image: its way to the Internet."""
 
 
 class Builder(pulumi.ComponentResource):
@@ -103,7 +105,8 @@ class Builder(pulumi.ComponentResource):
             tags=tags,
             opts=beneath(self, replace_first=True),
         )
-        self.ready = [*attached, self.archive]
+        # Said of the image itself: a component's children don't inherit what it depends on.
+        self.ready = [*attached, self.archive, *args.needs]
         self.register_outputs({})
 
     def build(self, software: spec.Software, arch: str) -> pulumi.Output[str]:
@@ -178,8 +181,6 @@ class Builder(pulumi.ComponentResource):
 class ImagesArgs:
     builder: BuilderArgs
     software: spec.Software
-    needs: Sequence[pulumi.Resource]
-    """What has to be there before an instance can build an image."""
 
 
 class Images:
@@ -193,8 +194,7 @@ class Images:
     def of(self, machine: spec.Machine) -> pulumi.Output[str]:
         """Give the id of the image for a machine."""
         if self._builder is None:
-            needs = pulumi.ResourceOptions(depends_on=[*self._args.needs])
-            self._builder = Builder("image", self._args.builder, opts=pulumi.ResourceOptions.merge(self._opts, needs))
+            self._builder = Builder("image", self._args.builder, opts=self._opts)
         if machine.arch not in self._built:
             self._built[machine.arch] = self._builder.build(self._args.software, machine.arch)
         return self._built[machine.arch]

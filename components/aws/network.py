@@ -36,6 +36,8 @@ class Network(pulumi.ComponentResource):
     service_subnets: list[pulumi.Output[str]]
     """In at least two zones where the blueprint needs them; the hosts' zone first."""
     public_subnets: list[pulumi.Output[str]]
+    gateway: ec2.InternetGateway | None
+    """None: the network exists already, with its own."""
     s3_prefix_list: pulumi.Output[str] | None
     ready: list[pulumi.Resource]
     """Resources that must exist before a host reaches anything."""
@@ -44,6 +46,7 @@ class Network(pulumi.ComponentResource):
         super().__init__("clusterwright:aws:Network", name, {}, opts)
         self._args = args
         self.ready = []
+        self.gateway = None
         self.s3_prefix_list = None
         network = args.network
         if network.existing is None:
@@ -131,7 +134,7 @@ class Network(pulumi.ComponentResource):
         return taken.apply(lambda zone: chosen.other(zone) or zone) if chosen.available else None
 
     def _routes(self) -> None:
-        gateway = ec2.InternetGateway("internet-gateway", vpc_id=self.vpc_id, tags=self._tags("internet"), opts=beneath(self))
+        self.gateway = gateway = ec2.InternetGateway("internet-gateway", vpc_id=self.vpc_id, tags=self._tags("internet"), opts=beneath(self))
         public = ec2.RouteTable(
             "public-routes", vpc_id=self.vpc_id, routes=[{"cidr_block": "0.0.0.0/0", "gateway_id": gateway.id}], tags=self._tags("public"), opts=beneath(self)
         )
@@ -186,7 +189,7 @@ class Network(pulumi.ComponentResource):
             tags=self._tags("flows"),
             opts=beneath(self, replace_first=True),
         )
-        iam.RolePolicy("flow-logs", role=role.id, policy=group.arn.apply(lambda arn: policies.as_json(policies.flow_logs(arn))), opts=beneath(self))
+        policy = iam.RolePolicy("flow-logs", role=role.id, policy=group.arn.apply(lambda arn: policies.as_json(policies.flow_logs(arn))), opts=beneath(self))
         ec2.FlowLog(
             "flow-log",
             vpc_id=self.vpc_id,
@@ -195,7 +198,7 @@ class Network(pulumi.ComponentResource):
             log_destination=group.arn,
             iam_role_arn=role.arn,
             tags=self._tags("flows"),
-            opts=beneath(self),
+            opts=pulumi.ResourceOptions.merge(beneath(self), pulumi.ResourceOptions(depends_on=[policy])),
         )
 
     def _tags(self, shown: str) -> dict[str, pulumi.Input[str]]:

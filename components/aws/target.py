@@ -76,7 +76,14 @@ class Aws:
         exporter = addresses.addresses[0] if addresses.addresses else None
         created = file_systems.provision(cluster.storage, place, exporter=exporter, after=cluster_folder.mount.resource, opts=opts)
 
-        builder = BuilderArgs(named, region=cluster.network.region, subnet=network.cluster_subnet, security_group=security.hosts, log_days=_log_days(cluster))
+        builder = BuilderArgs(
+            named,
+            region=cluster.network.region,
+            subnet=network.cluster_subnet,
+            security_group=security.hosts,
+            log_days=_log_days(cluster),
+            needs=network.ready,
+        )
         return Foundation(
             mounts=created.mounts,
             cluster=cluster,
@@ -88,7 +95,7 @@ class Aws:
             place=place,
             file_systems=created,
             cluster_folder=cluster_folder.mount,
-            images=Images(ImagesArgs(builder, cluster.software, needs=network.ready), opts=opts),
+            images=Images(ImagesArgs(builder, cluster.software), opts=opts),
             own_opts=self._own_opts,
             opts=opts,
         )

@@ -45,6 +45,8 @@ class Registered:
     """The file and the line that make it."""
     urn: str = ""
     """As the engine would make it."""
+    needs_urns: frozenset[str] = frozenset()
+    """The same as `needs`; names alone don't distinguish kinds."""
 
 
 @dataclasses.dataclass
@@ -116,8 +118,7 @@ class Monitor(mocks.MockMonitor):
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802 - the protocol's name
         if request.type != STACK_TYPE:
-            needs = {_name(urn) for urn in request.dependencies}
-            needs |= {_name(urn) for of in request.propertyDependencies.values() for urn in of.urns}
+            needs = {*request.dependencies} | {urn for of in request.propertyDependencies.values() for urn in of.urns}
             self.kept.append(
                 Registered(
                     type=request.type,
@@ -127,7 +128,8 @@ class Monitor(mocks.MockMonitor):
                     secret_inputs=codec.secret_names(request.object),
                     protect=request.protect,
                     parent=_name(request.parent),
-                    needs=frozenset(needs),
+                    needs=frozenset(map(_name, needs)),
+                    needs_urns=frozenset(needs),
                     keep=request.retainOnDelete,
                     replace_first=request.deleteBeforeReplace,
                     ignores=frozenset(request.ignoreChanges),
