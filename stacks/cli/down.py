@@ -2,6 +2,7 @@
 
 import argparse
 
+from ..engine import locks
 from ..engine.down import down
 from . import options
 
@@ -11,5 +12,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    print(down(given.stack))
+    with locks.held(given.stack, "down"):
+        print(down(given.stack))
     return 0

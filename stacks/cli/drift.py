@@ -15,7 +15,7 @@ from ..drift import checks, filters, ignore, reports
 from ..drift.layer import LAYERS, Layer
 from ..drift.report import Report
 from ..drift.reports import terminal
-from ..engine import commands
+from ..engine import commands, locks
 from ..project import drift_folder, ignore_file
 from . import drift_fix, drift_schedule, options
 
@@ -99,7 +99,8 @@ def run(given: argparse.Namespace) -> int:
             print(checks.write_baseline(_wanted(given), reason=given.reason, days=given.days, say=_progress()))
             return 0
         case "fix":
-            return drift_fix.run(given)
+            with locks.held(given.stack, "drift fix"):
+                return drift_fix.run(given)
         case _:
             return _check(given)
 

@@ -2,6 +2,7 @@
 
 import argparse
 
+from ..engine import locks
 from ..engine.up import up
 from . import options, summary
 
@@ -14,6 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     loaded = options.to_provision(given)  # one page of findings now, rather than from inside the engine
-    up(loaded, given.stack, blueprint=given.blueprint, ask_account=not given.unasked)
-    summary.show(given.stack)
+    with locks.held(given.stack, "up"):
+        up(loaded, given.stack, blueprint=given.blueprint, ask_account=not given.unasked)
+        summary.show(given.stack)
     return 0

@@ -29,7 +29,11 @@ def prepare(stack: str) -> None:
 
 
 def operate(*words: str, stack: str) -> int:
-    """Run one operation with the terminal as it is, and give its exit status."""
+    """Run one operation with the terminal as it is, and give its exit status.
+
+    Raises:
+        Problem: another run holds the stack; also one that took the engine's lock in the same moment.
+    """
     prepare(stack)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     process = subprocess.Popen(["pulumi", *words, "--stack", stack], cwd=project_root())
@@ -40,6 +44,8 @@ def operate(*words: str, stack: str) -> int:
         except KeyboardInterrupt:
             continue  # the engine got the same Ctrl-C; a second one makes it stop at once
     _end_orphans()
+    if status:
+        locks.clear_stale(stack)
     return status
 
 

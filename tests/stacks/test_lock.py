@@ -1,15 +1,19 @@
 """The engine's lock: cleared when its holder is gone from this machine, else left alone and its holder named."""
 
 import datetime as dt
+import getpass
 import json
+import re
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from blueprints.project import project_root
 from stacks.engine import locks, state
 from stacks.errors import Problem
 
@@ -109,6 +113,54 @@ def test_a_folder_is_found_however_it_is_written(written: str, backend: Path, mo
 def test_backends_that_are_no_folder_keep_their_own_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PULUMI_BACKEND_URL", "s3://bucket")
     locks.clear_stale(STACK)
+
+
+# The lock of this program's own runs
+
+HOLD = """
+import sys
+from stacks.engine import locks
+with locks.held(sys.argv[1], "up"):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def another_run(backend: Path) -> Iterator[subprocess.Popen[str]]:
+    """A run of this program that holds the stack and has not started its engine."""
+    process = subprocess.Popen([sys.executable, "-c", HOLD, STACK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=project_root())
+    assert process.stdout
+    assert process.stdout.readline() == "held\n"
+    yield process
+    process.communicate("\n")
+
+
+def test_a_second_run_is_refused_before_its_engine_starts_and_knows_who_works(another_run: subprocess.Popen[str]) -> None:
+    before = dt.datetime.now(tz=dt.UTC) - dt.timedelta(minutes=1)
+    with pytest.raises(Problem) as problem, locks.held(STACK, "down"):
+        pytest.fail("two runs hold the stack")
+    said = re.fullmatch(r"process (\d+) of (\S+) on (\S+) since (\S+), `clusterwright up`", problem.value.why)
+    assert said
+    assert (int(said[1]), said[2], said[3]) == (another_run.pid, getpass.getuser(), socket.gethostname())
+    assert before < dt.datetime.fromisoformat(said[4]) < dt.datetime.now(tz=dt.UTC)
+    assert locks.holder(STACK) == problem.value.why
+
+
+def test_an_own_lock_ends_with_its_process_however_it_ends(another_run: subprocess.Popen[str]) -> None:
+    another_run.kill()
+    another_run.wait()
+    assert locks.holder(STACK) == ""
+    with locks.held(STACK, "up"):
+        assert locks.holder(STACK) == "", "a run does not wait for itself"
+        with locks.held(STACK, "down"):
+            pass
+
+
+def test_an_own_lock_leaves_no_file(backend: Path) -> None:
+    with locks.held(STACK, "up"):
+        assert [file.name for file in backend.rglob("*.json")] == [f"{STACK}.json"]
+    assert list(backend.rglob("*.json")) == []
 
 
 # The same folder's state
