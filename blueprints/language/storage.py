@@ -44,7 +44,7 @@ class Storage(Section):
     )
     backup_days: int = Field(default=0, ge=0, le=90, description="Daily backups to keep; 0 for none.")
     encrypted: bool = Field(default=True, description="Encrypt it at rest.")
-    key: Identifier | None = Field(default=None, description="The id of your own encryption key. Default: the cloud's key.")
+    key: Identifier | None = Field(default=None, description="Your own encryption key, by its id, alias or ARN. Default: the cloud's key.")
     source: Identifier | None = Field(default=None, description="For `existing`: the file system to mount (`fs-0123456789abcdef0`, `10.0.0.5:/export`).")
     exchange: Exchange | None = Field(default=None, description="For `lustre`: a bucket to import from or export to.")
     quotas: Quotas = Field(default=Quotas())

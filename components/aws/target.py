@@ -9,7 +9,7 @@ from blueprints.spec import ClusterSpec
 
 from .. import contract, host_folders
 from ..provider.resource import OwnResource
-from . import file_systems, storage, zones
+from . import encryption_keys, file_systems, storage, zones
 from .control import Addresses, AddressesArgs
 from .file_systems import FileSystems
 from .image import BuilderArgs, Images, ImagesArgs
@@ -74,7 +74,8 @@ class Aws:
         # The mount target is in the zone of the subnet, which in a network that exists already only its owner knows.
         place = dataclasses.replace(place, zone=network.cluster_zone or cluster_folder.zone)
         exporter = addresses.addresses[0] if addresses.addresses else None
-        created = file_systems.provision(cluster.storage, place, exporter=exporter, after=cluster_folder.mount.resource, opts=opts)
+        wanted = encryption_keys.resolve(cluster.storage, pulumi.InvokeOptions(provider=provider))
+        created = file_systems.provision(wanted, place, exporter=exporter, after=cluster_folder.mount.resource, opts=opts)
 
         builder = BuilderArgs(
             named,

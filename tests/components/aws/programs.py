@@ -78,6 +78,8 @@ class Account(registered.Provider):
                     "id": "offerings",
                     "region": "us-east-1",
                 }, []
+            case "aws:kms/getKey:getKey":
+                return {"arn": f"arn:aws:kms:us-east-1:123456789012:key/of-{args.args['keyId']}"}, []
         raise AssertionError(f"the program called {args.token}")
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pulumi
 import pytest
 
 from blueprints import spec
@@ -224,6 +225,56 @@ def test_backups_are_as_safe_as_what_they_are_of(keys: dict[str, Any], expected:
     assert (vault.protect, vault.keep, vault.inputs["forceDestroy"]) == expected
     ending = [one for one in programs.aws(found) if one.name == "backups" and one.type.startswith("aws:iam")]
     assert [one.keep for one in ending] == [vault.keep, vault.keep], "AWS Backup ends them as the role that made them"
+
+
+@pytest.mark.parametrize("key", ["alias/research", "00000000-0000-0000-0000-000000000001", "arn:aws:kms:us-east-1:210987654321:alias/theirs"])
+def test_a_key_of_any_form_reaches_services_as_the_arn_of_a_key(key: str) -> None:
+    """The provider refuses anything else on EFS, FSx, EBS and backup vaults; an alias's ARN would differ from what these services report, and replace the data."""
+    overrides: dict[str, Any] = {
+        "storage__home": {"key": key, "backup_days": 14},
+        "storage__disk": {"kind": "block", "mount": "/disk", "size": "1 TiB", "key": key},
+        "storage__fast": {"kind": "lustre", "mount": "/fast", "size": "1200 GiB", "key": key},
+        "storage__sets": {"kind": "object", "mount": "/sets", "key": key},
+    }
+    account = programs.Account()
+    found = programs.program("starter", account=account, **overrides)
+    arn = f"arn:aws:kms:us-east-1:123456789012:key/of-{key}"
+    of_kinds = {
+        one.name: one.inputs.get("kmsKeyId") or one.inputs.get("kmsKeyArn") for one in programs.aws(found) if {"kmsKeyId", "kmsKeyArn"} & one.inputs.keys()
+    }
+    vaults = {one.name for one in programs.of(found, "Vault")}
+    assert of_kinds.keys() == {"home-file-system", "disk-volume", "fast-file-system", *vaults}
+    assert set(of_kinds.values()) == {arn}
+    assert account.asked.count("aws:kms/getKey:getKey") == 1
+    (rule,) = programs.of(found, "BucketServerSideEncryptionConfiguration")[0].inputs["rules"]
+    assert rule["applyServerSideEncryptionByDefault"]["kmsMasterKeyId"] == key, "S3 takes every form, and buckets that run already keep theirs"
+
+
+def test_the_arn_of_a_key_is_taken_without_a_question() -> None:
+    account, key = programs.Account(), "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000001"
+    found = programs.program("starter", account=account, storage__home__key=key)
+    assert programs.one(found, "FileSystem", "home-file-system").inputs["kmsKeyId"] == key
+    assert "aws:kms/getKey:getKey" not in account.asked
+
+
+def test_a_key_is_resolved_in_a_preview_too() -> None:
+    """Left open, the key of a file system that runs already would show as a replacement."""
+    found = programs.program("starter", preview=True, storage__home__key="alias/research")
+    assert programs.one(found, "FileSystem", "home-file-system").inputs["kmsKeyId"] == "arn:aws:kms:us-east-1:123456789012:key/of-alias/research"
+
+
+def test_a_key_that_the_account_does_not_describe_is_a_page() -> None:
+    class Without(programs.Account):
+        def call(self, args: Any) -> Any:
+            if args.token == "aws:kms/getKey:getKey":
+                return {}, [("keyId", "NotFoundException: Alias arn:aws:kms:us-east-1:123456789012:alias/research is not found.")]
+            return super().call(args)
+
+    with pytest.raises(pulumi.RunError) as failed:
+        programs.program("starter", account=Without(), storage__home__key="alias/research")
+    assert "alias/research can't be resolved" in str(failed.value)
+    assert "is not found" in str(failed.value)
+    assert "kms:DescribeKey" in str(failed.value)
 
 
 # The accounting database

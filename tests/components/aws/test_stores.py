@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.components.aws.standing import PROGRAM, Standing
-from tests.simcloud.aws.client import SimulatedCloud
+from tests.simcloud.aws.client import REGION, SimulatedCloud
 
 pytestmark = pytest.mark.engine
 
@@ -42,3 +42,30 @@ def test_an_image_goes_with_its_snapshots_when_nothing_starts_from_it(tmp_path: 
         theirs = cloud.make("ec2.LaunchTemplate", name="theirs", imageId=present.id, instanceType="m5.large")
         stack.destroy()
     assert {thing.id for thing in cloud.things()} == {theirs.id, present.id, present["snapshotId"]}, "what somebody else starts from stays"
+
+
+def test_a_key_named_by_its_alias_or_id_encrypts_everything_and_stays(tmp_path: Path, cloud: SimulatedCloud) -> None:
+    """The cloud refuses anything but an ARN there, as the provider's schemas do, and a second run finds nothing to change."""
+    key = cloud.make("kms.Key", enableKeyRotation=True)
+    cloud.make("kms.Alias", name="alias/research", targetKeyId=key.id)
+    stores: dict[str, Any] = {
+        "storage.home.key": "alias/research",
+        "storage.home.backup_days": 7,
+        "storage.data": LUSTRE | {"key": key.id},
+        "storage.disk": {
+            "kind": "block",
+            "mount": "/disk",
+            "size": "1 TiB",
+            "key": f"arn:aws:kms:{REGION}:123456789012:alias/research",
+            "protect": False,
+            "on_delete": "delete",
+        },
+    }
+    with Standing.of(tmp_path / "stack", cloud, "starter", **stores) as stack:
+        stack.up()
+        encrypted = [one for kind in ("fsx.LustreFileSystem", "efs.FileSystem", "ebs.Volume") for one in cloud.things(kind)]
+        named = sorted(one["tags"]["Name"] for one in encrypted if one.properties.get("kmsKeyId") == key["arn"])
+        assert named == ["starter-dev-data", "starter-dev-disk", "starter-dev-home"]
+        assert [one["kmsKeyArn"] for one in cloud.things("backup.Vault")] == [key["arn"]]
+        stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+        stack.destroy()

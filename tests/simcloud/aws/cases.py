@@ -153,9 +153,10 @@ CASES: Sequence[tuple[str, Sequence[str], Mapping[str, Any], Sequence[Change]]] 
     ("ec2.CapacityReservation", (), {"instanceType": "p5.48xlarge", "instanceCount": 2, "availabilityZone": "us-east-1a", "instancePlatform": "Linux/UNIX"}, (
         ({"availabilityZone": "us-west-2a"}, "Unsupported"), ({"endDateType": "limited"}, "MissingParameter"), ({"instanceMatchCriteria": "loose"}, "InvalidParameterValue"),
     )),
-    ("ebs.Volume", (), {"availabilityZone": "us-east-1a", "size": 100, "type": "gp3", "encrypted": True, "kmsKeyId": "{key}"}, (
+    ("ebs.Volume", (), {"availabilityZone": "us-east-1a", "size": 100, "type": "gp3", "encrypted": True, "kmsKeyId": "{key-arn}"}, (
         ({"availabilityZone": "us-east-9a"}, "InvalidZone.NotFound"), ({"size": None}, "InvalidParameterValue"), ({"type": "gp4"}, "InvalidParameterValue"), ({"encrypted": False}, "InvalidParameterDependency"),
-        ({"kmsKeyId": "00000000-0000-0000-0000-000000000000"}, "NotFoundException"), ({"iops": 100}, "InvalidParameterValue"), ({"type": "io2"}, "MissingParameter"),
+        ({"kmsKeyId": "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000000"}, "NotFoundException"),
+        ({"kmsKeyId": "{key}"}, "InvalidParameterValue"), ({"kmsKeyId": "alias/data"}, "InvalidParameterValue"), ({"iops": 100}, "InvalidParameterValue"), ({"type": "io2"}, "MissingParameter"),
     )),
     ("ec2.VolumeAttachment", ("host", "volume", "far-volume"), {"deviceName": "/dev/sdf", "instanceId": "{host}", "volumeId": "{volume}"}, (
         ({"volumeId": "{far-volume}"}, "InvalidVolume.ZoneMismatch"), ({"deviceName": "sdf"}, "InvalidParameterValue"), ({"instanceId": "i-0"}, "InvalidInstanceID.NotFound"),
@@ -200,9 +201,9 @@ CASES: Sequence[tuple[str, Sequence[str], Mapping[str, Any], Sequence[Change]]] 
     ("route53.Record", ("zone",), {"zoneId": "{zone}", "name": "head.cluster.internal", "type": "A", "ttl": 60, "records": ["10.0.0.9"]}, (
         ({"name": "head.example.com"}, "InvalidChangeBatch"), ({"type": "AA"}, "InvalidChangeBatch"), ({"ttl": None}, "InvalidInput"), ({"zoneId": "Z0"}, "NoSuchHostedZone"), ({"records": []}, "InvalidChangeBatch"),
     )),
-    ("efs.FileSystem", (), {"encrypted": True, "kmsKeyId": "{key}", "throughputMode": "elastic", "lifecyclePolicies": [{"transitionToIa": "AFTER_30_DAYS"}]}, (
+    ("efs.FileSystem", (), {"encrypted": True, "kmsKeyId": "{key-arn}", "throughputMode": "elastic", "lifecyclePolicies": [{"transitionToIa": "AFTER_30_DAYS"}]}, (
         ({"encrypted": False}, "BadRequest"), ({"throughputMode": "fast"}, "BadRequest"), ({"throughputMode": "provisioned"}, "BadRequest"), ({"performanceMode": "maxIO"}, "BadRequest"),
-        ({"lifecyclePolicies": [{"transitionToIa": "AFTER_31_DAYS"}]}, "BadRequest"),
+        ({"lifecyclePolicies": [{"transitionToIa": "AFTER_31_DAYS"}]}, "BadRequest"), ({"kmsKeyId": "{key}"}, "BadRequest"), ({"kmsKeyId": "alias/data"}, "BadRequest"),
     )),
     ("efs.MountTarget", ("files",), {"fileSystemId": "{files}", "subnetId": "{a}", "securityGroups": ["{group}"]}, (
         ({"securityGroups": ["{other-group}"]}, "SecurityGroupNotFound"), ({"fileSystemId": "fs-01234567"}, "FileSystemNotFound"), ({"ipAddress": "10.0.0.1"}, "InvalidParameterValue"),
@@ -212,7 +213,7 @@ CASES: Sequence[tuple[str, Sequence[str], Mapping[str, Any], Sequence[Change]]] 
     )),
     ("fsx.LustreFileSystem", ("fabric-group", "lustre-group"), {
         "subnetIds": "{a}", "securityGroupIds": ["{fabric-group}"], "deploymentType": "PERSISTENT_2", "storageType": "SSD", "storageCapacity": 19200, "perUnitStorageThroughput": 250, "efaEnabled": True,
-        "metadataConfiguration": {"mode": "USER_PROVISIONED", "iops": 12000}, "kmsKeyId": "{key}",
+        "metadataConfiguration": {"mode": "USER_PROVISIONED", "iops": 12000}, "kmsKeyId": "{key-arn}",
     }, (
         ({"storageCapacity": 19000}, "BadRequest"), ({"storageCapacity": 9600}, "BadRequest"), ({"perUnitStorageThroughput": 200}, "BadRequest"), ({"deploymentType": "PERSISTENT_3"}, "BadRequest"),
         ({"deploymentType": "SCRATCH_2", "perUnitStorageThroughput": None}, "BadRequest"), ({"storageType": "HDD"}, "BadRequest"), ({"metadataConfiguration": None}, "BadRequest"),
@@ -220,11 +221,12 @@ CASES: Sequence[tuple[str, Sequence[str], Mapping[str, Any], Sequence[Change]]] 
         ({"securityGroupIds": ["{other-group}"]}, "InvalidNetworkSettings"), ({"securityGroupIds": []}, "InvalidNetworkSettings"), ({"subnetIds": "subnet-0"}, "InvalidSubnetID.NotFound"),
         ({"securityGroupIds": ["{lustre-group}"]}, "InvalidNetworkSettings"),
         ({"driveCacheType": "READ"}, "BadRequest"), ({"weeklyMaintenanceStartTime": "monday"}, "BadRequest"), ({"automaticBackupRetentionDays": 91}, "BadRequest"),
+        ({"kmsKeyId": "alias/data"}, "BadRequest"),
     )),
     ("fsx.LustreFileSystem", ("lustre-group", "one-way-group", "clients-group"), {"subnetIds": "{a}", "securityGroupIds": ["{lustre-group}"], "deploymentType": "SCRATCH_1", "storageCapacity": 3600}, (
         ({"securityGroupIds": ["{group}"]}, "InvalidNetworkSettings"), ({"securityGroupIds": ["{one-way-group}"]}, "InvalidNetworkSettings"),
         ({"securityGroupIds": ["{clients-group}"]}, "InvalidNetworkSettings"),
-        ({"storageCapacity": 4800}, "BadRequest"), ({"automaticBackupRetentionDays": 7}, "BadRequest"), ({"kmsKeyId": "{key}"}, "BadRequest"), ({"perUnitStorageThroughput": 50}, "BadRequest"),
+        ({"storageCapacity": 4800}, "BadRequest"), ({"automaticBackupRetentionDays": 7}, "BadRequest"), ({"kmsKeyId": "{key-arn}"}, "BadRequest"), ({"perUnitStorageThroughput": 50}, "BadRequest"),
     )),
     ("fsx.LustreFileSystem", (), {
         "subnetIds": "{a}", "deploymentType": "PERSISTENT_1", "storageType": "HDD", "storageCapacity": 6000, "perUnitStorageThroughput": 12, "driveCacheType": "READ",

@@ -30,6 +30,7 @@ class Kind:
     free: tuple[str, ...] = ()
     constants: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     shapes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    arns: tuple[str, ...] = ()
     autoname: str = ""
     replace: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()

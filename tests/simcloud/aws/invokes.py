@@ -5,7 +5,7 @@ from typing import Any
 
 from ..core.failure import NotSimulated, Refused
 from . import facts
-from .api import ec2, others
+from .api import ec2, looking, others
 from .cloud import Cloud
 
 
@@ -84,6 +84,12 @@ def _parameter(cloud: Cloud, arguments: Mapping[str, Any], region: str) -> Mappi
     }
 
 
+def _key(cloud: Cloud, arguments: Mapping[str, Any], region: str) -> Mapping[str, Any]:
+    found = looking.describe_key(cloud, {"KeyId": arguments["keyId"]}, region)["KeyMetadata"]
+    names = {"id": "KeyId", "arn": "Arn", "enabled": "Enabled", "keyState": "KeyState", "keyUsage": "KeyUsage", "awsAccountId": "AWSAccountId"}
+    return {"keyId": arguments["keyId"], **{name: found[theirs] for name, theirs in names.items()}}
+
+
 def _filters(arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [{"Name": one["name"], "Values": one["values"]} for one in arguments.get("filters") or ()]
 
@@ -95,5 +101,6 @@ _FUNCTIONS: Mapping[str, Callable[[Cloud, Mapping[str, Any], str], Mapping[str, 
     "aws:index/getAvailabilityZones:getAvailabilityZones": _zones,
     "aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": _offerings,
     "aws:ec2/getAmi:getAmi": _image,
+    "aws:kms/getKey:getKey": _key,
     "aws:ssm/getParameter:getParameter": _parameter,
 }

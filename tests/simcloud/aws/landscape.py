@@ -81,5 +81,6 @@ def furnish(account: Account) -> None:
     account.names["role-arn"] = account.cloud.need("iam.Role", account.names["role"])["arn"]
     account.named("profile", "iam.InstanceProfile", name="node", role="{role}")
     account.named("key", "kms.Key", enableKeyRotation=True)
+    account.names["key-arn"] = account.cloud.need("kms.Key", account.names["key"])["arn"]
     account.named("log", "cloudwatch.LogGroup", name="/flow", retentionInDays=30)
     account.named("bucket", "s3.Bucket", bucket="a-bucket")

@@ -20,6 +20,8 @@ from ..core.typed import UNKNOWN, Problems
 from . import facts
 
 # What a value still unknown may satisfy later.
+# What the provider's own validation of an ARN asks for (hashicorp/terraform-provider-aws, internal/verify, ValidARN).
+ARN = re.compile(r"arn:aws[a-z-]*:[a-z0-9-]+:([a-z]{2}(-[a-z]+)+-[0-9]{1,2})?:(aws|aws-managed|third-party|aws-marketplace|[0-9]{12})?:.+")
 OF_THE_WHOLE = frozenset({"required", "requiredXor", "requiredOr", "oneOf", "anyOf", "allOf", "dependentRequired", "minProperties", "minItems", "not", "if"})
 # Letters, separators and digits of any script, as the schemas write them; Python's own words for them.
 CLASSES = (("\\p{L}", "\\w"), ("\\p{Z}", "\\s"), ("\\p{N}", "\\d"))
@@ -32,6 +34,10 @@ def problems(kind: facts.Kind, inputs: Mapping[str, Any]) -> Problems:
         for error in _validator(kind.name).iter_errors(wanted):
             if not (has_unknown and error.validator in OF_THE_WHOLE):
                 yield ".".join(str(part) for part in error.absolute_path), _reason(error)
+    for name in kind.arns:
+        for value in values_at(inputs, name):
+            if value != UNKNOWN and not ARN.fullmatch(value):
+                yield name, f"{value!r} is an invalid ARN"
     for path, name in kind.shapes.items():
         for value in values_at(inputs, path):
             if value != UNKNOWN:

@@ -68,8 +68,10 @@ def describe_addresses(cloud: Cloud, asked: Values, region: str) -> Values:
 
 
 def describe_key(cloud: Cloud, asked: Values, region: str) -> Values:
-    name = asked["KeyId"].rpartition("/")[2] if asked["KeyId"].startswith("arn:") else asked["KeyId"]
-    key = cloud.store.get("kms.Key", name)
+    # A key or an alias, by its name or its ARN (KMS API Reference, DescribeKey).
+    name = asked["KeyId"].rpartition(":")[2].removeprefix("key/")
+    alias = cloud.store.get("kms.Alias", name)
+    key = cloud.store.get("kms.Key", alias["targetKeyArn"].rpartition("/")[2] if alias is not None else name)
     if key is None or key.region != region:
         raise Refused("NotFoundException", f"Key '{asked['KeyId']}' does not exist")
     state = "Enabled" if key["isEnabled"] else "Disabled"
