@@ -42,10 +42,10 @@ def starter(home: Path) -> Iterator[dict[str, Any]]:
             yield bar(f"memory of {hostname} (PSS)", machine.proportional_memory_mib(pids), limit, "MiB", "sum of Pss in smaps_rollup")
         others = {name: pid for name, pid in stack.leaders().items() if name != "train-1"}
         stack.cut_power("train-1")
-        mended = _clusterwright(stack, "up")
+        repaired = _clusterwright(stack, "up")
         if {name: pid for name, pid in stack.leaders().items() if name != "train-1"} != others:
-            raise RuntimeError("hosts that lived were started anew")
-        yield bar("up after a killed compute node", mended.wall_s, 15, "s", "clusterwright up")
+            raise RuntimeError("hosts that ran were restarted")
+        yield bar("up after a killed compute node", repaired.wall_s, 15, "s", "clusterwright up")
         states = stack.ssh("sinfo --noheader --format='%D %t'").split()
         if states != ["2", "idle"]:
             raise RuntimeError(f"nodes are not idle: {states}")

@@ -1,4 +1,4 @@
-"""What an image of a software profile is baked from, whoever builds it: the files of the image playbook, its variables, and the script that a builder runs on a fresh system. Pure.
+"""What an image of a software profile is baked from, on any target: the files of the image playbook, its variables, and the script that a builder runs on a fresh system. Pure.
 
 A name that contains the hash of all this makes a changed role another image, and nothing else.
 """
@@ -43,7 +43,7 @@ def variables(software: Mapping[str, Any], *, cloud: str) -> dict[str, Any]:
 
 
 def script(software: Mapping[str, Any], *, cloud: str) -> str:
-    """Write the shell script that bakes on the machine that it runs on, from the archive that lies there, and leaves nothing of itself behind."""
+    """Write the shell script that bakes the machine on which it runs, from the archive beside it, and then removes both."""
     given = json.dumps(variables(software, cloud=cloud), sort_keys=True)
     return "\n".join(
         [

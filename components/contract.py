@@ -99,7 +99,7 @@ class SlurmSite:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """The nodes of one node set that a service of the target runs; nobody logs in there."""
+    """The nodes of one node set that a service of the target runs; they accept no logins."""
 
     node_set: NodeSet
     resource: pulumi.Resource

@@ -59,7 +59,7 @@ class RunningNodes:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stray:
-    """An instance that carries the stack's name and is none of its hosts."""
+    """An instance with the stack's name that is not one of its hosts."""
 
     id: str
     reason: str

@@ -1,6 +1,6 @@
 """End with the engine, however it went.
 
-A killed engine leaves its plugins and its language host behind, still working on a stack that nobody records any more. The kernel tells when the engine ends (a pidfd becomes
+A killed engine leaves its plugins and its language host behind, still working on a stack whose changes are no longer recorded. The kernel reports when the engine ends (a pidfd becomes
 readable); then this process ends the language host, which is another child of the engine, and itself. What it started and must end with it watches a pipe to it.
 """
 

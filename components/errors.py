@@ -28,7 +28,7 @@ def _part(label: str, text: str) -> Iterator[str]:
 
 
 class AccountUnavailable(Refusal):
-    """The account can't be asked anything: its SDK is missing, there are no valid credentials, or nobody answers."""
+    """The account can't be queried: its SDK is missing, there are no valid credentials, or the API does not answer."""
 
 
 class SdkMissing(Refusal):

@@ -61,7 +61,7 @@ class ClusterSpec:
         tuple[Account, ...],
         cost.Entries(
             added=cost.in_place("the account is added"),
-            removed=cost.in_place("nobody's jobs go there any more; the account and its records stay in Slurm's database"),
+            removed=cost.in_place("its users can no longer submit jobs to it; the account and its records stay in Slurm's database"),
         ),
     ]
     users: Annotated[

@@ -73,7 +73,7 @@ def _word(value: Any, hint: type[enum.Enum], path: str) -> enum.Enum:
     try:
         return hint(value)
     except ValueError:
-        raise Unreadable(f"{path} is none of {', '.join(str(one.value) for one in hint)}") from None
+        raise Unreadable(f"{path} is not one of {', '.join(str(one.value) for one in hint)}") from None
 
 
 def _one_of(value: Any, hints: tuple[Any, ...], path: str) -> Any:

@@ -52,7 +52,7 @@ class Expectation:
     provisional: Annotated[bool, cost.JUDGED]
     source: Annotated[str, cost.JUDGED]
     measured_nodes: Annotated[int | None, cost.JUDGED] = None
-    """How many nodes the typical rate was measured on, which can be fewer than `nodes`; None: nobody published a measurement."""
+    """How many nodes the typical rate was measured on, which can be fewer than `nodes`; None: no measurement is published."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class NodeSet:
     features: Annotated[tuple[str, ...], cost.SCHEDULER_SETTING]
     """Slurm features (slurm.conf(5), Features)."""
     minimum: Annotated[int | None, cost.in_place("nodes are started or left to stop when idle")] = None
-    """Nodes that always stand; None: all of them."""
+    """Nodes that always run; None: all of them."""
     pool_most: Annotated[int | None, cost.SCHEDULER_SETTING] = None
     """Where several node sets share a pool: the most nodes that all of them have together."""
     weight: Annotated[int, cost.SCHEDULER_SETTING] = 1
@@ -119,7 +119,7 @@ class NodeSet:
 
     @property
     def always(self) -> int:
-        """Count the nodes that stand at any time."""
+        """Count the nodes that always run."""
         return self.hosts.count if self.minimum is None else self.minimum
 
 

@@ -30,7 +30,7 @@ def user_data(config: HostConfig, *, program: str, order: Mapping[str, Any]) -> 
         "ssh_pwauth": False,
         "ssh_deletekeys": False,  # the program has written the host's own key by then
         "ssh_genkeytypes": ["ed25519"],
-        # The image brings both. On Ubuntu, cloud-init would write the sources of packages anew and install what languages need, and the first boot would wait for it.
+        # The image brings both. On Ubuntu, cloud-init would rewrite the package sources and install language packs, and the first boot would wait for it.
         "apt": {"preserve_sources_list": True},
         "locale": False,
         "bootcmd": [["/usr/bin/python3", "-c", program, json.dumps(order, sort_keys=True)]],
@@ -61,7 +61,7 @@ def _entry(file: files.File) -> dict[str, Any]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as they are, for whoever reads the user data in a console."""
+    """Writes texts of several lines as they are, so that user data is readable in a console."""
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:

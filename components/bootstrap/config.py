@@ -1,6 +1,6 @@
 """What a host needs before it first runs, as plain data: its role, its controllers, its file systems, its keys. Pure.
 
-Two renderers bring it to a host: `cloud_init` writes user data for clouds whose images run cloud-init, `files` lists files for whoever can write the host's disk (containers of this machine) or the host itself
+Two renderers bring it to a host: `cloud_init` writes user data for clouds whose images run cloud-init, `files` lists files for a target that writes the host's disk (containers of this machine) or the host itself
 (over SSH).
 """
 

@@ -131,7 +131,7 @@ class Actor:
 
     def _launch(self, asks: Sequence[kinds.Ask]) -> None:
         for ask in asks:
-            log.info("%s", told(ask))
+            log.info("%s", described(ask))
         if self._at_a_time == 1 or len(asks) == 1:
             for ask in asks:
                 self._follow(ask.launch, self._answer(ask.launch))
@@ -163,7 +163,7 @@ class Actor:
             self._take(step)
 
     def _take(self, step: kinds.Step) -> None:
-        log.info("%s", told(step))
+        log.info("%s", described(step))
         try:
             self._complain(self._do(step))
         except Exception as error:  # one failed step must not block the others
@@ -218,7 +218,7 @@ class Actor:
             raise
 
 
-def told(step: kinds.Step) -> str:
+def described(step: kinds.Step) -> str:
     """Return a step as a line of the log."""
     match step:
         case kinds.SetDown(nodes, reason) | kinds.Drain(nodes, reason):
@@ -257,4 +257,4 @@ def _listed(words: Iterable[str]) -> str:
 def plan(table: Table, *, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> Mapping[str, object]:
     """Describe the next `sync`, for `status`."""
     decision = decide.sync(table=table, slurm=slurm, cloud=cloud, memory=memory, now=now)
-    return {"steps": [told(step) for step in decision.steps]}
+    return {"steps": [described(step) for step in decision.steps]}

@@ -56,7 +56,7 @@ class Launch:
     launched_at: float | None = None
     """None: it is unknown whether the request reached the cloud."""
     ask_until: float | None = None
-    """So long it is asked for again, from the first answer on that was none. None: nobody has asked yet, or nobody lived to see the answer."""
+    """Until when the request is repeated, counted from the first failed one. None: not requested yet, or the program ended before the answer."""
     instances: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Node → instance, as the launch answered."""
     has_failed: bool = False

@@ -101,7 +101,7 @@ class Node:
 
     @property
     def is_kept(self) -> bool:
-        """Say whether a person has it: under maintenance, about to boot anew at somebody's word, or taken out of service with a reason of their own. Such a node is left alone."""
+        """Say whether an administrator keeps it: under maintenance, waiting for a requested reboot, or drained with a reason of their own. The program leaves such a node alone."""
         if self.flags & {"maint", "maintenance", "reboot_requested", "reboot_issued"}:
             return True
         return (self.is_down or self.is_drained) and not self.is_ours and not self.is_slurms and (self.is_drained or bool(self.reason))
@@ -193,6 +193,6 @@ class Cloud:
 
     instances: tuple[Instance, ...]
     leases: Mapping[str, Lease] | None = dataclasses.field(default_factory=dict)
-    """By node set; None: not known, so that what stands because of them stays."""
+    """By node set; None: unknown, so that the reservations that exist because of them stay."""
     unknown: tuple[str, ...] = ()
-    """What could not be asked beside the instances, in words."""
+    """Queries that failed, apart from the list of instances, in words."""

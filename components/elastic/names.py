@@ -1,6 +1,6 @@
 """The names of nodes: one table that every host of the cluster reads as its /etc/hosts.
 
-Nodes get other addresses with every start, so whoever starts them keeps the table: hosts that always run (controllers, login nodes), as finishing wrote them, followed by a line for each instance.
+Nodes get other addresses with every start, so the program that starts them writes the table: hosts that always run (controllers, login nodes), as finishing wrote them, then a line for each instance.
 It is written as soon as the addresses of new instances are known, which is long before their first daemon runs.
 """
 

@@ -85,8 +85,8 @@ class Commands:
 
         Slurm changes none of a list in which one can't be changed, so the others of such a list are asked for one by one.
         """
-        told = [f"state={state}", *([f"reason={reason}"] if reason else [])]
-        return self._each(nodes, lambda some: ["scontrol", "update", f"nodename={hostlist.compress(some)}", *told])
+        fields = [f"state={state}", *([f"reason={reason}"] if reason else [])]
+        return self._each(nodes, lambda some: ["scontrol", "update", f"nodename={hostlist.compress(some)}", *fields])
 
     def set_addresses(self, addresses: Sequence[tuple[str, str]]) -> list[str]:
         known = dict(addresses)
@@ -108,7 +108,7 @@ class Commands:
         if is_there:
             self._run(["scontrol", "update", *which, *when])
         else:
-            # Root can always use it; nobody else can (scontrol(1), reservations: a user or an account is required). Whoever else has reserved nodes: the capacity ends for them, too.
+            # Only root can use it (scontrol(1), reservations: a user or an account is required). It may overlap other reservations: the capacity ends for these, too.
             self._run(["scontrol", "create", "reservation", *which, *when, "flags=IGNORE_JOBS,OVERLAP", "users=root"])
 
     def unreserve(self, name: str) -> None:

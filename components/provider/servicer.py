@@ -137,7 +137,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def _work(self, request: Any, kind: Kind[Any]) -> Work:
         def show(text: str, kept: bool) -> None:
-            with contextlib.suppress(grpc.RpcError):  # whoever listened is gone; the work is not worse for it
+            with contextlib.suppress(grpc.RpcError):  # the engine is gone; the work is valid all the same
                 self._engine.Log(engine_pb2.LogRequest(severity=engine_pb2.INFO, message=text, urn=request.urn, ephemeral=not kept))
 
         stack, _, _, name = request.urn.removeprefix("urn:pulumi:").split("::", 3)

@@ -479,8 +479,8 @@ def test_nothing_is_started_before_a_lease_begins_or_after_it_ends() -> None:
 
 def test_a_line_of_the_log_does_not_grow_with_the_nodes() -> None:
     few, many = (steps.SetAddress(tuple((f"train-{number}", "10.0.0.1") for number in range(count))) for count in (act.AT_MOST_SAID, 7500))
-    assert act.told(few).endswith("=10.0.0.1")
-    assert act.told(many) == f"{act.told(few)} and {7500 - act.AT_MOST_SAID} more"
+    assert act.described(few).endswith("=10.0.0.1")
+    assert act.described(many) == f"{act.described(few)} and {7500 - act.AT_MOST_SAID} more"
 
 
 def test_what_is_decided_twice_on_the_same_views_is_the_same() -> None:

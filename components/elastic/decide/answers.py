@@ -71,8 +71,8 @@ def launched(launch: Launch, answer: Answer, *, table: Table, slurm: Slurm, memo
         # The cloud's answer to a token never changes: a new request needs a new token.
         again = hashed(launch.token, f"{now:.3f}")
         jobs = slurm.jobs_on(frozenset(waiting))
-        anew = dataclasses.replace(launch, token=again, nodes=waiting, jobs=jobs, ask_until=ask_until, instances={})
-        memory = memory.without(frozenset(waiting)).with_launch(anew)
+        retried = dataclasses.replace(launch, token=again, nodes=waiting, jobs=jobs, ask_until=ask_until, instances={})
+        memory = memory.without(frozenset(waiting)).with_launch(retried)
         missing = tuple(node for node in missing if node not in waiting)
     elif launch.is_whole:
         undone = _undone(launch, made, reason, slurm=slurm, memory=memory, now=now)

@@ -1,6 +1,6 @@
 """Every 30 seconds: compare Slurm with the cloud, and decide the next steps where they differ.
 
-Nodes that a person drained, took down or put under maintenance are left alone, whatever happens to their instances. A node that is switched off has no instance, whoever switched it off.
+Nodes that a person drained, took down or put under maintenance are left alone, whatever happens to their instances. A node that is powered down has no instance, whether Slurm or an administrator powered it down.
 """
 
 import dataclasses
@@ -36,7 +36,7 @@ FORGET_TERMINATED_AFTER_S = 300.0
 LOOKS_APART_S = 300.0
 """After a gap this long, elapsed time does not count: the program did not run, or the clock was set."""
 HURRY_FOR_S = 150.0
-"""So long a job that lost its nodes is told to start at once, again and again: while its processes end, it does not listen (seen with 24.11)."""
+"""How long the program asks Slurm again and again to start a requeued job at once: while the job's processes end, Slurm ignores the request (seen with 24.11)."""
 
 
 def sync(*, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float) -> Decision:
@@ -145,13 +145,13 @@ def _breaks(failed: Mapping[str, str], judged: tuple[Judged, ...]) -> Iterator[S
 
 def _addresses(judged: tuple[Judged, ...]) -> Iterator[Step]:
     """Tell Slurm where starting nodes are."""
-    told = []
+    addressed = []
     for one in judged:
         node, instance = one.case.node, one.case.instance
         if node.is_starting and not node.is_down and instance and instance.address and instance.address != node.address:
-            told.append((node.name, instance.address))
-    if told:
-        yield SetAddress(tuple(told))
+            addressed.append((node.name, instance.address))
+    if addressed:
+        yield SetAddress(tuple(addressed))
 
 
 def _orphans(cloud: Cloud, owners: Mapping[str, NodeSet], slurm: Slurm, memory: Memory, live: Mapping[str, Instance], now: float) -> Iterator[Step]:

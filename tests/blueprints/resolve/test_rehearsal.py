@@ -53,13 +53,13 @@ def test_node_sets_stand_node_for_node_with_their_names_and_addresses() -> None:
     assert [group.first_address for group in cluster.host_groups] == ["10.80.0.10", "10.80.0.20", "10.80.1.0", "10.80.1.4", "10.80.1.8"]
     assert [node_set.weight for node_set in cluster.node_sets] == [1, 2, 1]
     assert [(node_set.minimum, node_set.is_elastic) for node_set in cluster.node_sets] == [(0, True), (0, True), (None, False)]
-    assert not any("stand at any time" in sentence for sentence in cluster.simulated)
+    assert not any("always run" in sentence for sentence in cluster.simulated)
 
 
 def test_nodes_that_kubernetes_has_stand_at_any_time() -> None:
     cluster = asked.cluster({"train": {"nodes": {"min": 0, "max": 4}}}, target="local", scheduler="kubernetes")
     assert [node_set.is_elastic for node_set in cluster.node_sets] == [False]
-    assert any(sentence.startswith("All nodes of train stand at any time") for sentence in cluster.simulated)
+    assert any(sentence.startswith("All nodes of train always run") for sentence in cluster.simulated)
 
 
 def test_kubernetes_hosts_have_addresses_of_their_own() -> None:
@@ -74,7 +74,7 @@ def test_kubernetes_hosts_have_addresses_of_their_own() -> None:
         ({"control": {"managed": True}}, "The managed scheduler is Slurm on a controller of this machine."),
         (
             {"control": {"highly_available": True}},
-            "Both controllers stand on this machine, and the state that they share is a folder of it: nothing outlives the machine.",
+            "Both controllers run on this machine, and their shared state is a folder of it: neither survives the machine.",
         ),
         ({"accounting": {"database": "managed"}}, "The managed accounting database is MariaDB on the controller."),
         (

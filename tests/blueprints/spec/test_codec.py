@@ -56,5 +56,5 @@ def test_the_kind_of_capacity_is_plain_text_in_records() -> None:
     capacity = record["slurm"]["node_sets"][0]["capacity"]
     assert type(capacity["kind"]) is str
     capacity["kind"] = "gift"
-    with pytest.raises(spec.Unreadable, match=r"capacity\.kind is none of on-demand, spot"):
+    with pytest.raises(spec.Unreadable, match=r"capacity\.kind is not one of on-demand, spot"):
         spec.from_record(record)

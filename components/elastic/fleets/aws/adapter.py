@@ -29,7 +29,7 @@ TAG_AT_A_TIME = 8
 REPEATED_AFTER_S = 20.0
 """EC2 may already know a launch that was requested this long ago."""
 BOUGHT_BY_TEMPLATE = ("spot", "block")
-"""How these are bought stands in the launch template, as RunInstances takes it; CreateFleet has words of its own for it and refuses such a template."""
+"""The launch template contains how these are bought, in the form of RunInstances; CreateFleet has another form for it and refuses such a template."""
 FAILURES = (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError)
 NAME_AGAIN_AFTER_S = (1.0, 2.0, 4.0)
 """After that, the next `sync` continues."""
@@ -124,7 +124,7 @@ class Aws:
         return self._now() - launch.requested_at > REPEATED_AFTER_S
 
     def _create_fleet(self, launch: Launch, node_set: NodeSet) -> tuple[list[str], Refusal | None, str]:
-        """Start all of it in one zone, or at least one where nodes stand for themselves."""
+        """Start all of it in one zone; at least one node, where the job's nodes don't depend on each other."""
         count = len(launch.nodes)
         # A template with interfaces of its own has its subnet there; only a choice between several is said here.
         subnets = node_set.start.get("subnets", ())

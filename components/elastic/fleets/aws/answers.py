@@ -58,7 +58,7 @@ def refused(code: str, message: str) -> Answer:
 
 
 def why_ended(found: Mapping[str, Any]) -> str:
-    """Give why an instance ended, in EC2's words and where they tell nobody anything, in others."""
+    """Give the reason why an instance ended: EC2's text, or a clearer one where EC2's is cryptic."""
     said = str(found.get("StateReason", {}).get("Message") or UNSAID)
     meant = [meaning for word, meaning in EXPLAINED.items() if word in said]
     return f"{said} ({meant[0]})" if meant else said

@@ -1,7 +1,7 @@
 """Cache of instances, so that a query for thousands of them reads only what may have changed.
 
-What EC2 tells of one instance with 33 interfaces is a text of 40 KB, which takes longer to read than to decide what to do with it, and no option leaves the interfaces out. But all that is needed of
-an instance (its node, its launch, its address) is told once and stays; how it is at the moment is told by another call, in a few words for each.
+EC2 describes one instance with 33 interfaces in 40 KB, which takes longer to parse than to act on, and no option leaves the interfaces out. But all that is needed of
+an instance (its node, its launch, its address) never changes and is read once; another call gives its current state in a few bytes.
 """
 
 import dataclasses
@@ -41,7 +41,7 @@ class Known:
     launched_at: float = 0.0
     address: str = ""
     ended_because: str = ""
-    """Empty while it lives, and where nobody asked."""
+    """Empty while it runs, and when it was not queried."""
     missed_since: float = 0.0
     """It was ours, and was not given when asked for since then; 0: it was."""
 
@@ -86,7 +86,7 @@ def with_read(known: Mapping[str, Known], seen: Mapping[str, bool], asked: Itera
 
 
 class Shelf:
-    """The file in which it is kept; one that is lost, can't be read or can't be written only costs the time to read everything anew.
+    """The file with the cache. Losing it, or failing to read or write it, only costs the time to read everything again.
 
     Args:
         folder: where the program's memory is; None: nothing is kept.

@@ -9,7 +9,7 @@ from .answers import LATER_CODES, code
 
 TERMINATE_AT_ONCE = 1000  # aws-parallelcluster-node, terminate_max_batch_size
 MOST_REFUSED = 20
-"""When EC2 refuses so many one by one, the reason is none of theirs: the rest of a list is not halved any more."""
+"""After so many single refusals the cause is no single instance: the rest of a list is not halved any further."""
 
 
 def terminate(client: Any, instances: Sequence[str]) -> dict[str, str]:
