@@ -16,7 +16,7 @@ BLUEPRINT = "scale-7500"
 CHECK = """
 import pathlib, sys
 from stacks.drift import detect
-from stacks.drift.layer import Layer
+from components.inspection.layer import Layer
 report = detect.detect("dev", layers=[Layer.CLOUD], folder=pathlib.Path(sys.argv[1])).report
 sys.exit("\\n".join([*(f"{one.code} {one.where}" for one in report.findings), *(one.failure for one in report.failures)]) or 0)
 """

@@ -1,7 +1,7 @@
 """All codes of findings in a blueprint. A code is stable: its meaning never changes.
 
 CW1xx: the file can't be read as plain YAML; CW2xx: a key or value is not in the language; CW3xx: target, catalogue or network can't provide what the blueprint requests; CW4xx: parts of the blueprint
-contradict each other; CW5xx: the requested cluster can't work, or is unwise; CW6xx: scale, unbuilt features, and suppressions; CW7xx: drift (stacks/drift/codes.py); CW8xx: live checks of the
+contradict each other; CW5xx: the requested cluster can't work, or is unwise; CW6xx: scale, unbuilt features, and suppressions; CW7xx: drift (components/inspection/codes.py); CW8xx: live checks of the
 account; CW9xx: acceptance (components/finish/checks.py).
 """
 

@@ -35,10 +35,6 @@ class DriftError(Exception):
     """A drift check can't go on as asked; the text says why."""
 
 
-class NotUp(DriftError):
-    """The stack's record holds no cluster that could be checked."""
-
-
 class BadIgnoreFile(DriftError):
     """The ignore file can't be used; the text says each problem with its place."""
 

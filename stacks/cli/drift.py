@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from blueprints.finding import Level
+from components.inspection.layer import LAYERS, Layer
 
 from ..drift import checks, filters, ignore, reports
-from ..drift.layer import LAYERS, Layer
 from ..drift.report import Report
 from ..drift.reports import terminal
 from ..engine import commands, locks

@@ -7,9 +7,9 @@ import sys
 
 from blueprints import message_text
 from blueprints.finding import Finding
+from components.inspection.layer import LAYERS, Layer
 
 from ..drift import fix, repair
-from ..drift.layer import LAYERS, Layer
 from ..drift.reports import terminal
 from ..project import ignore_file
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from blueprints import catalog
 from blueprints.project import project_root
+from components.inspection.layer import Layer
 
 from .. import settings
 from ..drift import schedule
-from ..drift.layer import Layer
 from ..errors import EXIT_USAGE, Problem
 from . import options
 

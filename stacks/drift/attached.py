@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from blueprints.finding import Finding
 from blueprints.finding.subject import Attachment
 from components.discovery import Attachments
+from components.inspection.codes import Code
+from components.inspection.finding import Unchecked, drift
+from components.inspection.layer import Layer
 
-from .codes import Code
 from .differences import shown
-from .layer import Layer
-from .report import Unchecked, drift
 
 
 def findings(seen: Attachments) -> Iterator[Finding]:

@@ -5,10 +5,11 @@ import datetime as dt
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
+from components.inspection.layer import LAYERS, Layer
+
 from ..engine import locks, state
 from ..errors import BadIgnoreFile, NotDelivered, Problem
 from . import detect, filters, history, ignore, notifications, reports
-from .layer import LAYERS, Layer
 from .report import Report, Result
 
 

@@ -10,12 +10,12 @@ from typing import Any
 from blueprints.finding import Finding
 from blueprints.finding.subject import CloudResource, PendingResource
 from components import registry
+from components.inspection.codes import Code
+from components.inspection.finding import Unchecked, drift, in_order
+from components.inspection.layer import Layer
 
 from . import rules
-from .codes import Code
 from .differences import ABSENT, change, differences, is_secret, shown
-from .layer import Layer
-from .report import Unchecked, drift, in_order
 
 Step = Mapping[str, Any]
 UNTOUCHED = frozenset({"same", "read", "refresh"})

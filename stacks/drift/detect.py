@@ -10,14 +10,18 @@ from pathlib import Path
 from blueprints.finding import Finding
 from blueprints.finding.subject import Daemon
 from components import discovery, registry
+from components.inspection import capability, collect, elastic, hosts, record, slurm, versions
+from components.inspection.codes import Code
+from components.inspection.finding import Unchecked, drift, in_order
+from components.inspection.known import Known, KnownHost
+from components.inspection.layer import LAYERS, Layer
+from components.inspection.slurm import daemons
 
 from ..engine import commands, preview
-from ..errors import EngineFailed, NotUp
-from . import attached, capability, cloud, elastic, facts, hints, hosts, record, slurm, unrecorded, versions
-from .codes import Code
-from .layer import LAYERS, Layer
-from .report import Report, Result, Unchecked, drift, in_order
-from .slurm import daemons
+from ..errors import EngineFailed
+from . import acceptance as judged_acceptance
+from . import attached, cloud, hints, unrecorded
+from .report import Report, Result
 
 ON_HOSTS = frozenset({Layer.HOSTS, Layer.SCHEDULER, Layer.VERSIONS, Layer.CAPABILITY})
 
@@ -27,7 +31,7 @@ class Checked:
     """A report, and what `drift fix` needs beside it."""
 
     report: Report
-    known: record.Known | None
+    known: Known | None
     """With the elastic hosts that were inspected. None: the stack's record could not be read."""
     answers: Mapping[str, Mapping[str, str]]
     """The scheduler's answers; empty when it was not asked or did not answer."""
@@ -54,7 +58,7 @@ def detect(
     say("reading the stack's record")
     try:
         known = record.read(commands.record(stack_name, folder=folder, show_secrets=True))
-    except (EngineFailed, NotUp) as error:
+    except (EngineFailed, record.NotUp) as error:
         why = error.why if isinstance(error, EngineFailed) else error
         failure = hints.with_advice(f"the record of stack {stack_name} could not be read: {why}")
         results = tuple(Result(layer, failure=failure) for layer in LAYERS if layer in layers)
@@ -70,7 +74,7 @@ def detect(
     return Checked(report, dataclasses.replace(known, hosts=known_hosts), answers, controller)
 
 
-def _cloud(stack_name: str, known: record.Known, folder: Path | None) -> list[Result]:
+def _cloud(stack_name: str, known: Known, folder: Path | None) -> list[Result]:
     begun = time.monotonic()
     with ThreadPoolExecutor(4) as pool:
         world, program = pool.submit(preview.of_resources, stack_name, folder), pool.submit(preview.of_program, stack_name, folder)
@@ -116,17 +120,17 @@ def _cloud(stack_name: str, known: record.Known, folder: Path | None) -> list[Re
 
 
 def _hosts(
-    stack_name: str, known: record.Known, layers: Collection[Layer], acceptance: bool
-) -> tuple[list[Result], tuple[record.KnownHost, ...], Mapping[str, Mapping[str, str]], str]:
+    stack_name: str, known: Known, layers: Collection[Layer], acceptance: bool
+) -> tuple[list[Result], tuple[KnownHost, ...], Mapping[str, Mapping[str, str]], str]:
     begun, begun_s = time.monotonic(), time.time()
     chosen = [layer for layer in LAYERS if layer in ON_HOSTS and layer in layers]
     up = elastic.look(stack_name, known)
     everybody = dataclasses.replace(known, hosts=(*known.hosts, *up.hosts))
-    seen = facts.collect(everybody, title=f"{stack_name} drift") if everybody.hosts else facts.Seen({}, None, {}, {}, time.time())
+    seen = collect.collect(everybody, title=f"{stack_name} drift") if everybody.hosts else collect.Seen({}, None, {}, {}, time.time())
     answers = (seen.scheduler or {}).get("answers", {})
     after = elastic.look(stack_name, known) if up.hosts else up
     arriving = elastic.on_their_way(up, up if after.failure else after, answers, moment_s=begun_s)
-    seen = facts.without(seen, arriving)
+    seen = collect.without(seen, arriving)
     seconds = time.monotonic() - begun
     if seen.error:
         return [Result(layer, failure=f"the hosts could not be inspected: {seen.error}", seconds=seconds) for layer in chosen], known.hosts, {}, ""
@@ -157,14 +161,14 @@ def _judged(layer: Layer, judge: Callable[[], Result], seconds: float) -> Result
     return Result(layer, in_order(result.findings), result.unchecked, result.failure, seconds)
 
 
-def _silent(layer: Layer, seen: facts.Seen) -> Iterator[Unchecked]:
+def _silent(layer: Layer, seen: collect.Seen) -> Iterator[Unchecked]:
     for host in seen.unreachable:
         yield Unchecked(layer, host.name, "the host does not answer")
     for host, reason in seen.failed.items():
         yield Unchecked(layer, host.name, f"it could not be inspected: {reason}")
 
 
-def _hosts_layer(known: record.Known, seen: facts.Seen) -> Result:
+def _hosts_layer(known: Known, seen: collect.Seen) -> Result:
     findings: list[Finding] = [hosts.unreachable(host, message) for host, message in seen.unreachable.items()]
     unchecked = [*_silent(Layer.HOSTS, seen), *(Unchecked(Layer.HOSTS, where, why) for where, why in hosts.NOT_COMPARED)]
     for host, of_host in seen.facts.items():
@@ -173,7 +177,7 @@ def _hosts_layer(known: record.Known, seen: facts.Seen) -> Result:
     return Result(Layer.HOSTS, tuple(findings), tuple(unchecked))
 
 
-def _scheduler_layer(known: record.Known, seen: facts.Seen) -> Result:
+def _scheduler_layer(known: Known, seen: collect.Seen) -> Result:
     if known.cluster.slurm is None:
         return Result(Layer.SCHEDULER, (), (Unchecked(Layer.SCHEDULER, "Kubernetes", "its objects are not compared yet"),))
     if not daemons.controllers(known.cluster):
@@ -194,12 +198,12 @@ def _scheduler_layer(known: record.Known, seen: facts.Seen) -> Result:
     return Result(Layer.SCHEDULER, tuple(findings), (*unchecked, *daemons.taken_over(known.cluster, seen.serving)))
 
 
-def _versions_layer(known: record.Known, seen: facts.Seen) -> Result:
+def _versions_layer(known: Known, seen: collect.Seen) -> Result:
     unchecked = [*_silent(Layer.VERSIONS, seen), *versions.unchecked(known, seen.facts)]
     return Result(Layer.VERSIONS, tuple(versions.findings(known, seen.facts)), tuple(unchecked))
 
 
-def _capability_layer(known: record.Known, seen: facts.Seen, *, acceptance: bool) -> Result:
-    judged = capability.acceptance(known) if acceptance else ()
+def _capability_layer(known: Known, seen: collect.Seen, *, acceptance: bool) -> Result:
+    judged = judged_acceptance.findings(known) if acceptance else ()
     unchecked = [*_silent(Layer.CAPABILITY, seen), *capability.unchecked(known)]
     return Result(Layer.CAPABILITY, (*capability.findings(known, seen.facts), *judged), tuple(unchecked))

@@ -5,11 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from blueprints import message_text
+from components.inspection import finding
+from components.inspection.record import SECRET_SIGNATURE
 
-from .record import SECRET_SIGNATURE
-
-LONGEST = 200
-"""Characters of a value in a report."""
 HIDDEN = "[secret]"
 """What reports of Pulumi have in the place of a secret."""
 ABSENT = object()
@@ -46,10 +44,7 @@ def shown(value: Any) -> str | None:
     if is_secret(value):
         return "(a secret)"
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
-    if message_text.is_private(text):
-        return "(a private key)"
-    text = message_text.printable(text)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return finding.shown(text)
 
 
 def is_secret(value: Any) -> bool:

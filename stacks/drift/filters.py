@@ -4,10 +4,11 @@ import dataclasses
 from collections.abc import Sequence
 
 from blueprints.finding import Finding, Level
+from components.inspection.finding import in_order
+from components.inspection.layer import Layer
 
 from . import history, ignore
-from .layer import Layer
-from .report import Ignored, Report, Result, fingerprint, in_order
+from .report import Ignored, Report, Result, fingerprint
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -16,9 +16,8 @@ from blueprints import hostlist
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostFile, HostSubject, ObjectKind, Package, SchedulerObject, Sysctl, Unit
 from blueprints.finding.values import FileState, PackageState, Setting, UnitState, Values
-
-from .codes import Code
-from .hosts import files
+from components.inspection.codes import Code
+from components.inspection.hosts import files
 
 _UNIT_NAME = re.compile(r"(?=.{1,255}\Z)[A-Za-z0-9:_.\\@-]+\.(?:service|socket|device|mount|automount|swap|target|path|timer|slice|scope)")
 """systemd.unit(5)."""

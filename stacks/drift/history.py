@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from blueprints.finding import Finding, Level
+from components.inspection.finding import layer_of
+from components.inspection.layer import Layer
 
-from .layer import Layer
-from .report import Report, fingerprint, layer_of
+from .report import Report, fingerprint
 
 FILE = "history.jsonl"
 KEPT = 500

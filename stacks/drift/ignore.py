@@ -12,10 +12,11 @@ import yaml
 from blueprints import message_text
 from blueprints.finding import Finding
 from blueprints.finding.subject import IgnoreEntry
+from components.inspection.codes import Code
+from components.inspection.finding import drift
 
 from ..errors import BadIgnoreFile
-from .codes import Code
-from .report import Ignored, drift, texts
+from .report import Ignored, texts
 
 KEYS = {"code", "where", "actual", "reason", "until"}
 EVERYTHING = "*"

@@ -3,38 +3,15 @@
 import dataclasses
 import datetime as dt
 import hashlib
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from blueprints.finding import Finding, Level
-from blueprints.finding.subject import Subject
-from blueprints.finding.values import Value, Values
-
-from .codes import Code, code_of
-from .layer import Layer
+from blueprints.finding.values import Values
+from components.inspection.finding import Unchecked, layer_of
+from components.inspection.layer import Layer
 
 FORMAT = 1
 """Of the JSON document; raised when a key goes or changes its meaning (docs/json.md)."""
-
-
-def drift(
-    code: Code,
-    subject: Subject,
-    what: str,
-    *,
-    remedy: str,
-    desired: Value | None = None,
-    recorded: Value | None = None,
-    actual: Value | None = None,
-    level: Level | None = None,
-) -> Finding:
-    """Make a finding with the level of its code, or another one that a rule gives."""
-    return Finding(code.level if level is None else level, code, subject, what, "", remedy, Values(desired, recorded, actual))
-
-
-def layer_of(finding: Finding) -> Layer:
-    """Give the layer that made a finding."""
-    return code_of(finding.code).layer
 
 
 def fingerprint(finding: Finding) -> str:
@@ -54,15 +31,6 @@ def texts(finding: Finding) -> Texts:
     """Give the values of a finding as text."""
     values = finding.values or Values()
     return Texts(*(None if value is None else str(value) for value in (values.desired, values.recorded, values.actual)))
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Unchecked:
-    """Something that was not compared; it is neither clean nor drift."""
-
-    layer: Layer
-    where: str
-    why: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -119,12 +87,6 @@ class Report:
 
     def count(self, level: Level) -> int:
         return sum(finding.level is level for finding in self.findings)
-
-
-def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Sort findings: what matters most first, then by place; equal ones once."""
-    levels = list(Level)
-    return tuple(sorted(dict.fromkeys(findings), key=lambda one: (levels.index(one.level), one.place, one.code)))
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:

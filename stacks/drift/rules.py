@@ -29,29 +29,10 @@ class Rule:
         return fnmatch.fnmatchcase(kind, self.type) and fnmatch.fnmatchcase(path, self.property)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class PlaceRule:
-    """How much a changed file matters."""
-
-    path: str
-    level: Level
-    why: str
-
-
 @functools.cache
 def rules() -> tuple[Rule, ...]:
     """Give the rules in their order."""
     return tuple(Rule(**{**entry, "level": Level(entry["level"]) if "level" in entry else None}) for entry in _content()["rules"])
-
-
-@functools.cache
-def _places() -> tuple[PlaceRule, ...]:
-    return tuple(PlaceRule(**{**entry, "level": Level(entry["level"])}) for entry in _content()["places"])
-
-
-def place_rule(path: str) -> PlaceRule | None:
-    """Find the rule for a place on a host, if there is one."""
-    return next((one for one in _places() if fnmatch.fnmatchcase(path, one.path)), None)
 
 
 @functools.cache

@@ -3,10 +3,9 @@
 from blueprints.finding import Finding
 from blueprints.finding.subject import Instance
 from components.discovery import Deviation, Instances, Stray
-
-from .codes import Code
-from .layer import Layer
-from .report import Unchecked, drift
+from components.inspection.codes import Code
+from components.inspection.finding import Unchecked, drift
+from components.inspection.layer import Layer
 
 TERMINATE = "if nobody needs it, terminate it: you pay for it"
 

@@ -9,9 +9,9 @@ from blueprints.codes import Code
 from blueprints.finding import Level
 from blueprints.finding.code import FindingCode
 from components.finish import checks
+from components.inspection import codes as drift
 
 from .. import settings
-from ..drift import codes as drift
 from .tables import Column, Facts, Section, Table
 
 ACCEPTED_DAYS = 90

@@ -8,10 +8,11 @@ from typing import Any
 from blueprints.finding import Finding, Level, subject
 from blueprints.finding.subject import Subject
 from blueprints.finding.values import Value
-from stacks.drift import record
-from stacks.drift.codes import Code
-from stacks.drift.layer import Layer
-from stacks.drift.report import Report, Result, Unchecked, drift, layer_of, texts
+from components.inspection.codes import Code
+from components.inspection.finding import Unchecked, drift, layer_of
+from components.inspection.known import Known, KnownHost
+from components.inspection.layer import Layer
+from stacks.drift.report import Report, Result, texts
 from tests.playbooks import clusters
 
 ADMIN_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOwn"
@@ -20,15 +21,13 @@ NOW_S = 1_800_000_000.0
 MOMENT = dt.datetime(2026, 11, 21, 20, 0, tzinfo=dt.UTC)
 
 
-def hosts() -> tuple[record.KnownHost, ...]:
+def hosts() -> tuple[KnownHost, ...]:
     named = (("control-0", "control", "control"), ("login-0", "access", "access"), ("train-0", "train", "compute"), ("train-1", "train", "compute"))
-    return tuple(
-        record.KnownHost(name, group, role, f"10.80.0.{number}", f"disk-{number}", "ssh-ed25519 AAAA") for number, (name, group, role) in enumerate(named)
-    )
+    return tuple(KnownHost(name, group, role, f"10.80.0.{number}", f"disk-{number}", "ssh-ed25519 AAAA") for number, (name, group, role) in enumerate(named))
 
 
-def known(**changes: Any) -> record.Known:
-    whole = record.Known(
+def known(**changes: Any) -> Known:
+    whole = Known(
         cluster=clusters.resolved(),
         hosts=hosts(),
         private_key="a key",
@@ -77,7 +76,7 @@ def unit(**changes: str) -> dict[str, str]:
     return {**whole, "Type": "forking", "Result": "success", **changes}
 
 
-def all_facts(**of_host: dict[str, Any]) -> dict[record.KnownHost, dict[str, Any]]:
+def all_facts(**of_host: dict[str, Any]) -> dict[KnownHost, dict[str, Any]]:
     """Facts of all hosts; of a host given by name (`train_0`), with changes."""
     return {host: facts(host.role, **of_host.get(host.name.replace("-", "_"), {})) for host in hosts()}
 

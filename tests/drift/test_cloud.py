@@ -6,8 +6,8 @@ import pytest
 
 from blueprints.finding import Level
 from components.aws import discovery
+from components.inspection.codes import Code
 from stacks.drift import cloud, rules
-from stacks.drift.codes import Code
 from stacks.drift.report import texts
 from tests.drift.examples import sides, told
 

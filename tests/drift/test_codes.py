@@ -7,9 +7,9 @@ import pytest
 
 from blueprints.codes import Code as BlueprintCode
 from components.finish import checks
+from components.inspection.codes import Code
 from stacks import settings
 from stacks.cli import main
-from stacks.drift.codes import Code
 
 
 def test_no_code_has_two_meanings() -> None:

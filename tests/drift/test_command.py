@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from components.inspection.layer import Layer
 from stacks.cli import drift, main
-from stacks.drift.layer import Layer
 from stacks.engine import commands
 from tests.drift.examples import finding, report
 

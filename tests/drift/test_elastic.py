@@ -7,9 +7,9 @@ import pytest
 
 from components.aws import discovery
 from components.discovery import RunningNode, RunningNodes
-from stacks.drift import elastic
-from stacks.drift.elastic import Listing
-from stacks.drift.record import Known, KnownHost
+from components.inspection import elastic
+from components.inspection.elastic import Listing
+from components.inspection.known import Known, KnownHost
 from tests.drift.examples import hosts, known
 
 BEGUN_S = 1_800_000_000.0

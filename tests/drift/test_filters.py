@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from blueprints.finding import Level, subject
+from components.inspection.codes import Code
+from components.inspection.layer import Layer
 from stacks import errors
 from stacks.drift import filters, history, ignore
-from stacks.drift.codes import Code
-from stacks.drift.layer import Layer
 from stacks.drift.report import fingerprint
 from tests.drift.examples import MOMENT, finding, report, told
 

@@ -7,8 +7,8 @@ import pytest
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostFile, ObjectKind, Package, SchedulerObject, Subject, Sysctl, Unit
 from blueprints.finding.values import FileState, PackageState, Setting, UnitState, Value
+from components.inspection.codes import Code
 from stacks.drift import fix
-from stacks.drift.codes import Code
 from tests.drift.examples import finding
 
 COMPUTE = {"train-0", "train-1"}

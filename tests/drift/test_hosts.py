@@ -7,9 +7,10 @@ import pytest
 
 from blueprints import spec
 from blueprints.finding import Level
-from stacks.drift import capability, hosts, versions
-from stacks.drift.codes import Code
-from stacks.drift.hosts import ssh_keys
+from components.inspection import capability, hosts, versions
+from components.inspection.codes import Code
+from components.inspection.hosts import ssh_keys
+from stacks.drift import acceptance
 from stacks.drift.report import texts
 from tests.drift import examples
 from tests.drift.examples import facts, known, told, unit
@@ -231,7 +232,7 @@ def test_interfaces_of_the_fabric_are_counted_and_compared(nics: dict[str, Any],
 
 def test_what_acceptance_did_not_reach_is_a_finding_when_asked_for() -> None:
     checks = [{"name": name, "node": "train-[0-1]", "expected": "300", "measured": "180", "unit": "GB/s", "verdict": verdict, "look_at": ""} for name, verdict in (("busbw", "fail"), ("jobs", "pass"), ("rate", "reported"))]  # fmt: skip
-    assert told(capability.acceptance(known(acceptance=tuple(checks)))) == [("CW788", "train-[0-1]: busbw")]
+    assert told(acceptance.findings(known(acceptance=tuple(checks)))) == [("CW788", "train-[0-1]: busbw")]
 
 
 def test_every_code_is_of_its_own() -> None:

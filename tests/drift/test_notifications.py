@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from components.inspection.layer import Layer
 from stacks import errors
 from stacks.drift import filters, notifications
-from stacks.drift.layer import Layer
 from tests.drift.examples import finding, report
 
 A, B = finding("train-0: a"), finding("train-0: b")

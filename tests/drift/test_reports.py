@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from components.inspection.codes import Code
+from components.inspection.finding import Unchecked
+from components.inspection.layer import Layer
 from stacks.drift import filters, ignore, reports
-from stacks.drift.codes import Code
-from stacks.drift.layer import Layer
-from stacks.drift.report import Report, Result, Unchecked
+from stacks.drift.report import Report, Result
 from stacks.drift.reports import document, junit, markdown, sarif, summary, terminal
 from tests.drift.examples import finding, report
 

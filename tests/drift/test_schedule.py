@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from components.inspection.layer import Layer
 from stacks.cli import main
 from stacks.drift import schedule
-from stacks.drift.layer import Layer
 
 WORDS = ("--notify-command", "mail -s '100% \"done\" $HOME' ada")
 

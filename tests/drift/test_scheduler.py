@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from blueprints import spec
-from stacks.drift import facts, slurm
+from components.inspection import collect, slurm
+from components.inspection.slurm import daemons, parse
 from stacks.drift.report import texts
-from stacks.drift.slurm import daemons, parse
 from tests.drift.examples import told
 from tests.playbooks import clusters, templates
 
@@ -348,7 +348,7 @@ def test_of_two_controllers_each_has_to_answer(first: str, second: str, silent: 
     ],
 )
 def test_the_controller_that_serves_is_believed_and_else_one_that_answers(gave: dict[str, dict[str, bool]], teller: str) -> None:
-    assert facts.teller_of(gave) == teller
+    assert collect.teller_of(gave) == teller
 
 
 @pytest.mark.parametrize(("serving", "said"), [((), False), (("control-0",), False), (("control-1",), True)])

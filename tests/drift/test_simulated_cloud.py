@@ -11,9 +11,9 @@ import pytest
 from components.elastic import table as fleet_table
 from components.elastic.fleets.aws import Aws
 from components.elastic.memory import Launch
+from components.inspection.layer import Layer
 from stacks.cli.drift import status
 from stacks.drift import detect
-from stacks.drift.layer import Layer
 from stacks.drift.report import Report, Result, texts
 from tests.components.aws.standing import Standing
 from tests.drift import planted_in_cloud

@@ -2,7 +2,9 @@
 
 import xml.etree.ElementTree as ET
 
-from ..report import Report, Result, fingerprint, layer_of
+from components.inspection.finding import layer_of
+
+from ..report import Report, Result, fingerprint
 from . import summary
 
 

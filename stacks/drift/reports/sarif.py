@@ -5,9 +5,10 @@ import json
 from typing import Any
 
 from blueprints.finding import Finding, Level
+from components.inspection.codes import Code, code_of
+from components.inspection.finding import layer_of
 
-from ..codes import Code, code_of
-from ..report import Report, fingerprint, layer_of, texts
+from ..report import Report, fingerprint, texts
 from . import summary
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -5,8 +5,7 @@ import hashlib
 import re
 
 from components import registry
-
-from ..layer import Layer
+from components.inspection.layer import Layer
 
 KEEP_DAYS = 30
 SETTLE_S = 600

@@ -7,7 +7,7 @@ from blueprints.finding import Finding
 from blueprints.finding.subject import ObjectKind, SchedulerObject
 
 from ..codes import Code
-from ..report import drift
+from ..finding import drift
 from . import parse
 from .parameters import RECONFIGURE
 

@@ -9,9 +9,9 @@ from blueprints.finding import Finding
 from blueprints.finding.subject import SoftwareVersion
 
 from .codes import Code
+from .finding import Unchecked, drift
+from .known import Known, KnownHost
 from .layer import Layer
-from .record import Known, KnownHost
-from .report import Unchecked, drift
 
 HARDWARE_ONLY = frozenset({"driver", "cuda", "nccl", "fabric_manager", "nvlsm", "efa_installer", "ofi_nccl", "gib", "dcgm", "doca_ofed", "gdrcopy"})
 """Versions that a host without the hardware has no use for."""

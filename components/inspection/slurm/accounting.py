@@ -10,7 +10,7 @@ from blueprints.finding.subject import Membership, ObjectKind, SchedulerObject
 
 from .. import role_defaults
 from ..codes import Code
-from ..report import drift
+from ..finding import drift
 from . import parse
 
 BUILT_IN_ACCOUNT, BUILT_IN_QOS = "root", "normal"

@@ -8,8 +8,8 @@ from blueprints.finding import Finding
 from blueprints.finding.subject import Daemon
 
 from ..codes import Code
+from ..finding import Unchecked, drift
 from ..layer import Layer
-from ..report import Unchecked, drift
 
 PINGED = re.compile(r"^Slurmctld\(\S+\) at (\S+) is DOWN", re.MULTILINE)
 

@@ -8,7 +8,7 @@ from blueprints.finding.subject import ObjectKind, SchedulerObject
 from blueprints.finding.values import Setting
 
 from ..codes import Code
-from ..report import drift
+from ..finding import drift
 from . import parse
 from .parameters import RECONFIGURE
 

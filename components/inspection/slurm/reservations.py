@@ -8,7 +8,7 @@ from blueprints.finding.subject import ObjectKind, SchedulerObject
 from components import registry
 
 from ..codes import Code
-from ..report import drift
+from ..finding import drift
 
 OWN = "clusterwright-lease-"
 """How reservations begin with which the elastic program keeps jobs off nodes whose capacity ends."""

@@ -8,8 +8,8 @@ from blueprints.finding.subject import RootKey, UserKey
 
 from .. import role_defaults
 from ..codes import Code
-from ..record import Known, KnownHost
-from ..report import drift
+from ..finding import drift
+from ..known import Known, KnownHost
 
 KEY_END_LENGTH = 12
 """Characters of a key that a report shows."""

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from blueprints import spec
-from blueprints.finding import Finding, Level
+from blueprints.finding import Finding
 from blueprints.finding.subject import FileSystem, Gpu, HostPart, Mount, Port
-from components import host_folders, registry
-from components.finish import checks
 
+from .. import host_folders, registry
 from .codes import Code
+from .finding import Unchecked, drift
+from .known import Known, KnownHost
 from .layer import Layer
-from .record import Known, KnownHost
-from .report import Unchecked, drift
 
 LEAST_FREE = 0.05
 """Share of a file system, in space and in numbers of files, below which it counts as nearly full."""
@@ -49,20 +48,6 @@ def unchecked(known: Known) -> Iterator[Unchecked]:
             yield Unchecked(Layer.CAPABILITY, f"{node_set.hosts.name}: GPUs themselves", "they are simulated: device nodes are counted, no driver is asked")
         if not node_set.fabric:
             yield Unchecked(Layer.CAPABILITY, f"{node_set.hosts.name}: link rates", "there is no fabric between these nodes")
-
-
-def acceptance(known: Known) -> Iterator[Finding]:
-    """Report where the last acceptance fell below what the cluster should reach."""
-    for found in map(checks.finding, known.acceptance):
-        if found.level is not Level.NOTE and found.subject and found.measurement:
-            yield drift(
-                Code.ACCEPTANCE,
-                found.subject,
-                "the last acceptance did not reach what is expected",
-                remedy=found.remedy or "`clusterwright up` runs acceptance again",
-                desired=found.measurement.expected_text,
-                actual=found.measurement.measured_text,
-            )
 
 
 def _mounts(host: KnownHost, present: Mapping[str, Mapping[str, Any]], cluster: spec.ClusterSpec) -> Iterator[Finding]:

@@ -8,9 +8,9 @@ from blueprints.finding.subject import HostPart
 
 from .. import role_defaults
 from ..codes import Code
+from ..finding import Unchecked, drift
+from ..known import Known, KnownHost
 from ..layer import Layer
-from ..record import Known, KnownHost
-from ..report import Unchecked, drift
 from . import files, kernel, packages, ssh_keys, units, users
 
 NOT_COMPARED = (

@@ -8,8 +8,8 @@ from blueprints.finding.subject import ObjectKind, SchedulerObject
 from blueprints.finding.values import Setting
 
 from ..codes import Code
+from ..finding import Unchecked, drift
 from ..layer import Layer
-from ..report import Unchecked, drift
 from . import parse
 from .parameters import RECONFIGURE
 

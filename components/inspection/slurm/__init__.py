@@ -9,8 +9,8 @@ from blueprints import spec
 from blueprints.finding import Finding
 from blueprints.finding.subject import Daemon
 
+from ..finding import Unchecked
 from ..layer import Layer
-from ..report import Unchecked
 from . import accounting, daemons, nodes, parameters, parse, partitions, reservations, topology
 
 CONF = "/etc/slurm/slurm.conf"

@@ -9,7 +9,7 @@ from blueprints.finding.subject import KernelModule, Sysctl
 from blueprints.finding.values import Setting
 
 from ..codes import Code
-from ..report import drift
+from ..finding import drift
 
 
 def findings(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:

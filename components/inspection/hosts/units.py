@@ -7,7 +7,7 @@ from blueprints.finding import Finding
 from blueprints.finding.subject import Unit
 
 from ..codes import Code
-from ..report import drift
+from ..finding import drift
 
 RUNNING = frozenset({"active", "activating", "reloading"})
 NOT_STEADY = frozenset({"oneshot"})

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import capability
 from .hosts import ssh_keys
-from .record import Known, KnownHost
+from .known import Known, KnownHost
 
 if TYPE_CHECKING:
-    from components.finish import playbook
+    from ..finish import playbook
 
 PLAYBOOK = "drift.yml"
 HOST_TASK = "Facts of the host"
@@ -42,7 +42,7 @@ class Seen:
 
 
 def _finished(host: KnownHost) -> Any:
-    from components.finish import inventory
+    from ..finish import inventory
 
     values = {name: value for name, value in dataclasses.asdict(host).items() if name not in ("group", "role") and value}
     return inventory.FinishedHost(**values)
@@ -97,8 +97,8 @@ def play(known: Known, name: str, variables: Mapping[KnownHost, Mapping[str, Any
         variables: of single hosts.
         keep: names of tasks whose results are wanted.
     """
-    from components.finish import inventory, playbook
-    from components.provider.kind import Work
+    from ..finish import inventory, playbook
+    from ..provider.kind import Work
 
     finished = {host: _finished(host) for host in known.hosts}
     groups: dict[str, list[inventory.FinishedHost]] = {}

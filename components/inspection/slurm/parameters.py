@@ -7,7 +7,7 @@ from blueprints.finding.subject import Parameter
 from blueprints.finding.values import Setting
 
 from ..codes import Code
-from ..report import drift
+from ..finding import drift
 from . import parse
 
 RECONFIGURE = "`scontrol reconfigure` on the controller reads slurm.conf again; if slurm.conf was changed, `clusterwright up` writes it again"

@@ -6,12 +6,12 @@ No record names them. Those that are up are checked as all hosts of their group 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
-from components import registry
-from components.discovery import RunningNodes, Stack
+from components.inspection.finding import Unchecked
+from components.inspection.known import Known, KnownHost
+from components.inspection.layer import Layer
 
-from .layer import Layer
-from .record import Known, KnownHost
-from .report import Unchecked
+from .. import registry
+from ..discovery import RunningNodes, Stack
 from .slurm import nodes as slurm_nodes
 from .slurm import parse
 

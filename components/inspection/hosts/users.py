@@ -7,8 +7,8 @@ from blueprints.finding.subject import HostAdministrator, HostUser
 
 from .. import role_defaults
 from ..codes import Code
-from ..record import Known
-from ..report import drift
+from ..finding import drift
+from ..known import Known
 
 RESTORED = "`clusterwright up` writes the cluster's {table} again when it configures the controller; all hosts mount the folder with the table"
 

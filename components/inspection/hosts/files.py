@@ -10,10 +10,9 @@ from blueprints.finding import Finding
 from blueprints.finding.subject import HostFile, Unit
 from blueprints.finding.values import FileState, UnitState, Value
 
-from .. import rules
+from .. import places
 from ..codes import Code
-from ..differences import shown
-from ..report import drift
+from ..finding import drift, shown
 
 WANTED_UNIT = re.compile(r"/etc/systemd/(?P<manager>system|user)/[^/]+\.(?:wants|requires)/(?P<unit>[^/]+)", re.DOTALL)
 UNIT_LINK = re.compile(r"/etc/systemd/system/(?P<unit>[^/]+\.(?:service|timer|socket|mount|automount|target|path))", re.DOTALL)
@@ -55,7 +54,7 @@ def _finding(host: str, path: str, recorded: Mapping[str, Any] | None, actual: M
         remedy = f"`{shlex.join(systemctl(unit, was, became))}` on {host}"
         return drift(Code.UNIT_ENABLEMENT, unit, what, remedy=remedy, desired=was, recorded=was, actual=became)
     code, what = _difference(recorded, actual)
-    rule = rules.place_rule(path)
+    rule = places.rule(path)
     before, now = _sides(recorded, actual)
     return drift(
         code,
@@ -137,7 +136,7 @@ def changed_lines(old: str, new: str) -> tuple[str, str]:
 def _joined(lines: list[str]) -> str:
     kept = [line for line in lines if line]
     more = f" and {len(kept) - LINES_SHOWN} more lines" if len(kept) > LINES_SHOWN else ""
-    return shown((" ¶ ".join(kept[:LINES_SHOWN]) or "no such line") + more) or ""
+    return shown((" ¶ ".join(kept[:LINES_SHOWN]) or "no such line") + more)
 
 
 def _described(place: Mapping[str, Any] | None) -> Value | None:

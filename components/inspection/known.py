@@ -1,0 +1,50 @@
+"""What is recorded of a stack that an inspection needs: the resolved cluster, its hosts, and the keys to connect to them."""
+
+import dataclasses
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+from blueprints import spec
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KnownHost:
+    """A host as the stack records it."""
+
+    name: str
+    group: str
+    role: str
+    address: str
+    incarnation: str
+    host_key: str
+    jump: str = ""
+    """The host that it is reached through; empty: it is reached directly."""
+    jump_key: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Known:
+    """What is recorded of a stack. Holds secrets: it is never printed."""
+
+    cluster: spec.ClusterSpec
+    """The cluster as it was resolved when the stack was last brought up."""
+    hosts: tuple[KnownHost, ...]
+    private_key: str
+    """OpenSSH private key with which the check connects to hosts."""
+    admin_public: str
+    munge_key_sha256: str
+    """Of the key in base64."""
+    user_keys: Mapping[str, str]
+    """User → public key of the pair that the stack created."""
+    acceptance: tuple[Mapping[str, Any], ...]
+    updated: dt.datetime | None
+    """When the record was last written."""
+    pending: tuple[str, ...]
+    """Names of resources that an interrupted update was creating or changing."""
+    resources: tuple[Mapping[str, Any], ...] = ()
+    """What is recorded of each resource: `type`, `name`, `id`, `outputs`."""
+    node_key: str = ""
+    """Public SSH host key that compute nodes answer with where the stack gives one to all of them; empty: it doesn't."""
+    node_key_since: dt.datetime | None = None
+    """When that key was created: nodes that started earlier answer with another one."""
