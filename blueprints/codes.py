@@ -194,7 +194,7 @@ class Code(FindingCode):
     ACCESS_UNREACHABLE = "CW562", NOTE, "hosts that no network outside the cluster may reach", "allow your network, or run `up` from inside the cluster's network"
     SUBNETS_UNNAMED = "CW563", WARNING, "an existing network whose free addresses are unknown", "name its subnets, or a free range"
     EGRESS_FOR_IMAGES = "CW564", WARNING, "no egress for hosts that build images", "enable egress, or name existing images"
-    RULES_TOO_MANY = "CW565", WARNING, "more rules than a security group supports", "allow fewer, larger networks"
+    RULES_TOO_MANY = "CW565", ERROR, "more rules than a security group supports", "allow fewer, larger networks"
 
     # Storage.
     HOME_UNFIT = "CW580", ERROR, "homes on unsuitable storage", "choose another kind of storage for homes"

@@ -12,8 +12,6 @@ class Limit:
     value: int
     source: str
     as_of: str
-    adjustable: bool = False
-    """The account's owner can have it raised."""
 
 
 @functools.cache

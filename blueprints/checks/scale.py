@@ -1,5 +1,6 @@
 """Limits of schedulers and services: nodes, security group rules, machines in placement groups."""
 
+import ipaddress
 from collections.abc import Iterator
 
 from .. import catalog, finding, language, spec
@@ -7,7 +8,7 @@ from ..codes import Code
 from ..document import Document
 from . import lookup
 
-_ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
+_ERROR = finding.Level.ERROR
 _TITLES = {"slurm": "Slurm", "kubernetes": "Kubernetes"}
 
 
@@ -34,12 +35,18 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 
 
 def _rules(blueprint: language.Blueprint, target: catalog.Target, source: Document) -> Iterator[finding.Finding]:
-    """Compare the number of allowed networks with the limit of rules of a security group: each network needs one rule."""
-    networks, most = len(dict.fromkeys(blueprint.access.allowed_cidrs)), catalog.limit(target.name, "security_group_rules")
-    if most is None or networks <= most.value or not blueprint.access.login_nodes:
+    """Compare the number of allowed networks with the limit of rules of a security group: each network needs one rule, and the group of the load balancer or the login nodes has no others."""
+    allowed, most = tuple(dict.fromkeys(blueprint.access.allowed_cidrs)), catalog.limit(target.name, "security_group_rules")
+    if most is None or len(allowed) <= most.value or not blueprint.access.login_nodes:
         return
-    what = f"`access.allowed_cidrs` has {networks} networks"
-    unless = " unless the account's quota is higher" if most.adjustable else ""
-    why = f"each network needs a rule, and {target.title} allows {most.value} in one security group{unless} ({catalog.source(most.source).title})"
-    remedy = f"write fewer, larger networks{', or request a higher quota first' if most.adjustable else ''}"
-    yield finding.Finding(_WARNING, Code.RULES_TOO_MANY, source.where_key("access", "allowed_cidrs"), what, why, remedy)
+    what = f"`access.allowed_cidrs` has {len(allowed)} networks"
+    why = f"each network needs a rule, and {target.title} allows {most.value} in one security group ({catalog.source(most.source).where})"
+    yield finding.Finding(_ERROR, Code.RULES_TOO_MANY, source.where("access", "allowed_cidrs", most.value), what, why, _fewer(allowed, most.value))
+
+
+def _fewer(networks: tuple[str, ...], most: int) -> str:
+    """Write the same networks with fewer entries, if that is possible."""
+    merged = [str(one) for one in ipaddress.collapse_addresses(map(ipaddress.IPv4Network, networks))]
+    if len(merged) <= most:
+        return f"write the same addresses as {len(merged)} networks: [{', '.join(merged)}]"
+    return "write fewer, larger networks, or let users connect through a VPN with few addresses of its own"

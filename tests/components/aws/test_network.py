@@ -172,6 +172,26 @@ def test_ssh_comes_from_the_allowed_networks_to_the_balancer_and_from_it_to_logi
     assert (inward["securityGroups"], inward.get("cidrBlocks")) == (["SecurityGroup/balancer-security-group"], None)
 
 
+@pytest.mark.parametrize("has_balancer", [True, False])
+def test_groups_with_as_many_networks_as_a_blueprint_may_have_are_within_the_quotas_of_an_account(has_balancer: bool) -> None:
+    """60 rules of a group in each direction, 5 groups of an interface (Amazon VPC User Guide, "Amazon VPC quotas"); each network, group or list of addresses is a rule."""
+    most = catalog.limit("aws", "security_group_rules")
+    assert most is not None
+    networks = [f"198.51.100.{2 * number}/32" for number in range(most.value)]
+    found = programs.program("starter", access__allowed_cidrs=networks, access__load_balancer=has_balancer, storage__fast={"kind": "lustre", "mount": "/fast"})
+    sizes = {
+        f"{one.name} {direction}": sum(
+            len(rule.get(peers, ())) for rule in one.inputs[direction] for peers in ("cidrBlocks", "securityGroups", "prefixListIds")
+        )
+        + sum(bool(rule.get("self")) for rule in one.inputs[direction])
+        for one in programs.of(found, "SecurityGroup")
+        for direction in ("ingress", "egress")
+    }
+    assert max(sizes.values()) == most.value
+    interfaces = [one.inputs.get("vpcSecurityGroupIds") or one.inputs.get("securityGroups") or [] for one in programs.aws(found)]
+    assert 0 < max(map(len, interfaces)) <= 5
+
+
 def test_without_allowed_networks_ssh_comes_from_the_own_network() -> None:
     found, spec = programs.library("starter"), programs.resolved("starter")
     assert group(found, "balancer").inputs["ingress"][0]["cidrBlocks"] == [spec.network.cidr]
