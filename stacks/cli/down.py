@@ -9,9 +9,10 @@ from . import options
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.stack(parser, applies=True)
+    options.forget_secrets(parser)
 
 
 def run(given: argparse.Namespace) -> int:
     with locks.held(given.stack, "down"):
-        print(down(given.stack))
+        print(down(given.stack, forget_secrets=given.forget_secrets))
     return 0

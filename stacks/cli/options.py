@@ -120,7 +120,7 @@ def recorded_settings(stack_name: str) -> dict[str, Any]:
         Invalid: the file can't be read, or is not a mapping with a mapping `config` in it.
     """
     path = stack_file(stack_name)
-    if not path.exists():
+    if not path.exists() or not _has_values(path):
         return {}
     source = read.read(path)
     config = source.values.get("config") if isinstance(source.values, dict) else source.values
@@ -134,6 +134,11 @@ def recorded_settings(stack_name: str) -> dict[str, Any]:
     return dict(config)
 
 
+def _has_values(path: Path) -> bool:
+    """Say whether a file has more than blank lines and comments: Pulumi leaves an empty one where it removed the last setting."""
+    return any(line.strip() and not line.lstrip().startswith("#") for line in path.read_bytes().decode(errors="replace").splitlines())
+
+
 def positive(word: str) -> int:
     """Read a whole number from 1 on."""
     if not (word.isascii() and word.isdigit() and int(word) >= 1):
@@ -143,6 +148,10 @@ def positive(word: str) -> int:
 
 def target(parser: "argparse._ActionsContainer", *, default: str = f"the stack's setting, else {registry.DEFAULT}") -> None:
     parser.add_argument("--target", choices=get_args(TargetName), help=f"where the cluster would run (default: {default})")
+
+
+def forget_secrets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--forget-secrets", action="store_true", help="go on without secrets that can't be decrypted because the passphrase is lost")
 
 
 def what_if(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from ..engine import locks
+from ..engine import commands, locks, operations, secrets
 from ..engine.up import up
 from . import options, summary
 
@@ -10,12 +10,17 @@ from . import options, summary
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.stack(parser, applies=True)
     options.blueprint(parser)
+    options.forget_secrets(parser)
     parser.add_argument("--unasked", action="store_true", help="don't validate the blueprint against the target's account first")
 
 
 def run(given: argparse.Namespace) -> int:
     loaded = options.to_provision(given)  # one page of findings now, rather than from inside the engine
     with locks.held(given.stack, "up"):
+        if given.forget_secrets:
+            commands.require()
+            operations.prepare(given.stack)
+            secrets.forget(given.stack)
         up(loaded, given.stack, blueprint=given.blueprint, ask_account=not given.unasked)
         summary.show(given.stack)
     return 0

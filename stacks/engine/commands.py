@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,26 @@ from ..errors import EngineFailed, Problem
 PROJECT = "clusterwright"
 LONGEST = 2000
 """Characters of the engine's output that an error shows."""
+UNDECIPHERABLE = re.compile(r"passphrase|secrets manager|failed to decrypt")
+"""What the engine says when it can't decrypt a stack's secrets."""
 QUIET = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
+
+
+class Undecipherable(EngineFailed):
+    """The secrets of a stack can't be decrypted."""
+
+    def __init__(self, stack: str, said: str):
+        file = os.environ.get("PULUMI_CONFIG_PASSPHRASE_FILE")
+        place = "PULUMI_CONFIG_PASSPHRASE" if "PULUMI_CONFIG_PASSPHRASE" in os.environ else f"the file {file}" if file else "PULUMI_CONFIG_PASSPHRASE_FILE"
+        super().__init__(
+            f"the secrets of stack {stack} can't be decrypted",
+            why=said,
+            remedy=f"give back the passphrase that the stack had ({place}), from a backup for example, and run the same command again.\n"
+            f"If it is lost, so are the keys and passwords that the stack generated, and nothing else. To generate them again, which restarts the hosts:\n"
+            f"clusterwright up --stack {stack} --forget-secrets\n"
+            f"Or delete the stack, for which nobody needs them:\n"
+            f"clusterwright down --stack {stack} --forget-secrets",
+        )
 
 
 def require() -> None:
@@ -44,10 +64,12 @@ def answer(*words: str, folder: Path | None = None) -> str:
     """Give the standard output of a command.
 
     Raises:
-        EngineFailed: it ended with an error.
+        EngineFailed: it ended with an error; Undecipherable where that is about the stack's secrets.
     """
     done = run(*words, folder=folder)
     if done.returncode:
+        if UNDECIPHERABLE.search(done.stderr) and "--stack" in words:
+            raise Undecipherable(words[words.index("--stack") + 1], done.stderr.strip().removeprefix("error: ")[-LONGEST:])
         raise EngineFailed(
             f"`pulumi {' '.join(words[:2])}` failed",
             why=done.stderr.strip()[-LONGEST:] or f"it ended with status {done.returncode} and printed nothing",

@@ -8,14 +8,16 @@ from components import memory_folders, registry
 
 from .. import project
 from ..errors import EngineFailed
-from . import account, commands, operations, preflight, recovery, state
+from . import account, commands, operations, preflight, recovery, secrets, state
 
 PROVIDERS = "pulumi:providers:"
 
 
-def down(stack: str) -> str:
+def down(stack: str, *, forget_secrets: bool = False) -> str:
     """Delete everything that belongs to a stack, and give one sentence about the result.
 
+    Args:
+        forget_secrets: go on without secrets that can't be decrypted.
     Raises:
         Refusal: data is protected, the hosts belong to another checkout, or the engine failed.
     """
@@ -23,6 +25,10 @@ def down(stack: str) -> str:
     operations.prepare(stack)
     removals = registry.removals()
     existed = state.exists(stack)
+    if forget_secrets:
+        secrets.forget(stack)
+    elif existed:
+        commands.outputs(stack)  # the engine would say only after it has started that it can't decrypt the secrets
     recorded: list[dict[str, Any]] = []
     staying: list[str] = []
     if existed:

@@ -75,6 +75,17 @@ def test_the_passphrase_is_long_kept_and_never_shown(shell: str, checkout: Path)
     assert [path.name for path in (checkout / ".clusterwright").glob("passphrase*")] == ["passphrase"]
 
 
+def test_an_empty_passphrase_is_replaced(shell: str, checkout: Path) -> None:
+    (checkout / ".clusterwright/passphrase").touch()
+    assert source(shell, checkout, "").returncode == 0
+    assert len((checkout / ".clusterwright/passphrase").read_text().strip()) >= 40
+
+
+def test_a_shell_whose_passphrase_was_deleted_gets_one_again(shell: str, checkout: Path) -> None:
+    answer = source(shell, checkout, 'rm "$PULUMI_CONFIG_PASSPHRASE_FILE" && . ./activate && wc -c <"$PULUMI_CONFIG_PASSPHRASE_FILE"')
+    assert int(answer.stdout) >= 40, answer.stderr
+
+
 def test_shells_that_start_together_use_one_passphrase(shell: str, checkout: Path) -> None:
     read = 'cat "$PULUMI_CONFIG_PASSPHRASE_FILE"'
     command = [shell, "-c", f". ./activate; {read}"]

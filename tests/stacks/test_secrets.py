@@ -1,0 +1,147 @@
+"""A stack whose passphrase is lost: the page names the ways on, and the record goes on without what nobody can decrypt."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks import project
+from stacks.cli import main
+from stacks.engine import commands, secrets, state
+from stacks.errors import Problem
+
+STACK = "test-secrets"
+URN = f"urn:pulumi:{STACK}::clusterwright::"
+
+
+def secret(**text: str) -> dict[str, str]:
+    return {secrets.SIGNATURE: secrets.SECRET, **text}
+
+
+def record(**text: str) -> dict[str, Any]:
+    """A record with three secrets, each in a place of its own type: an output of the program, a value and a map of values of own kinds."""
+    program = {"urn": f"{URN}pulumi:pulumi:Stack::clusterwright-{STACK}", "type": "pulumi:pulumi:Stack", "outputs": {"keys": secret(**text), "plain": [1]}}
+    key = {
+        "urn": f"{URN}clusterwright:secret:Secret::key",
+        "type": "clusterwright:secret:Secret",
+        "custom": True,
+        "id": "key",
+        "outputs": {"value": secret(**text)},
+    }
+    group = {
+        "urn": f"{URN}clusterwright:finish:Group::g",
+        "type": "clusterwright:finish:Group",
+        "custom": True,
+        "id": "g",
+        "inputs": {"secrets": secret(**text)},
+    }
+    return {"version": 3, "deployment": {"manifest": {}, "resources": [program, key, group]}}
+
+
+@pytest.fixture
+def lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A stack with secrets whose passphrase is no longer the shell's; gives the passphrase's file."""
+    file = tmp_path / "passphrase"
+    file.write_text("correct horse")
+    monkeypatch.setenv("PULUMI_BACKEND_URL", (tmp_path / "state").as_uri())
+    (tmp_path / "state").mkdir()
+    monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE_FILE", str(file))
+    monkeypatch.delenv("PULUMI_CONFIG_PASSPHRASE", raising=False)
+    project.stack_file(STACK).unlink(missing_ok=True)
+    state.create_if_missing(STACK)
+    salt = project.stack_file(STACK).read_text().partition("encryptionsalt: ")[2].split()[0]
+    whole = record(plaintext='"hidden"')
+    whole["deployment"]["secrets_providers"] = {"type": "passphrase", "state": {"salt": salt}}
+    exported = tmp_path / "record.json"
+    exported.write_text(json.dumps(whole))
+    commands.answer("stack", "import", "--stack", STACK, "--file", str(exported))
+    assert commands.outputs(STACK)["keys"] == "hidden"
+    yield file
+    project.stack_file(STACK).unlink(missing_ok=True)
+
+
+def break_passphrase(file: Path, how: str) -> None:
+    match how:
+        case "missing":
+            file.unlink()
+        case "empty":
+            file.write_text("")
+        case _:
+            file.write_text("another")
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("how", ["missing", "empty", "another"])
+@pytest.mark.parametrize("command", ["down", "ssh"])
+def test_a_lost_passphrase_is_one_page_with_the_ways_on(lost: Path, how: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    break_passphrase(lost, how)
+    before = commands.record(STACK)
+    assert main.main([command, "--stack", STACK]) == 1
+    said = capsys.readouterr()
+    what, _, remedy = said.err.partition("  do:  ")
+    assert what.startswith(f"error: the secrets of stack {STACK} can't be decrypted\n")
+    assert said.err.count("error: ") == 1, "nothing of the engine's own advice"
+    assert str(lost) in remedy
+    assert f"clusterwright up --stack {STACK} --forget-secrets" in remedy
+    assert f"clusterwright down --stack {STACK} --forget-secrets" in remedy
+    assert commands.record(STACK) == before
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("how", ["missing", "empty", "another"])
+def test_the_record_goes_on_without_secrets(lost: Path, how: str) -> None:
+    break_passphrase(lost, how)
+    assert secrets.forget(STACK)
+    assert lost.stat().st_mode & 0o077 == 0 or how == "another", "a new passphrase is its owner's alone"
+    program, key, group = commands.resources_of(commands.record(STACK, show_secrets=True))
+    assert program["outputs"] == {"keys": {}, "plain": [1]}
+    assert key["outputs"] == {"value": ""}
+    assert group["inputs"] == {"secrets": {}}
+    assert not secrets.forget(STACK), "a second time there is nothing to forget"
+
+
+@pytest.mark.engine
+def test_the_lost_stack_can_be_deleted(lost: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    exported = commands.record(STACK)
+    exported["deployment"]["resources"] = exported["deployment"]["resources"][:1]  # no provider for the others
+    state.replace_record(STACK, exported, instead_of=commands.record(STACK))
+    lost.write_text("another")
+    assert main.main(["down", "--stack", STACK, "--forget-secrets"]) == 0, capsys.readouterr().err
+    assert commands.resources_of(commands.record(STACK)) == []
+
+
+@pytest.mark.engine
+def test_secrets_that_can_be_decrypted_are_kept(lost: Path) -> None:
+    assert not secrets.forget(STACK)
+    assert commands.outputs(STACK)["keys"] == "hidden"
+
+
+@pytest.mark.engine
+def test_settings_of_a_deleted_stack_do_not_keep_a_new_one_from_being_created(lost: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    commands.answer("stack", "rm", "--force", "--preserve-config", "--yes", "--stack", STACK)
+    lost.write_text("another")
+    with pytest.raises(commands.Undecipherable):
+        state.create_if_missing(STACK)
+    secrets.forget(STACK)
+    state.create_if_missing(STACK)
+    assert commands.outputs(STACK) == {}
+
+
+@pytest.mark.engine
+def test_encrypted_settings_are_never_dropped(lost: Path) -> None:
+    commands.answer("config", "set", "--secret", "token", "abc", "--stack", STACK)
+    lost.write_text("another")
+    before = project.stack_file(STACK).read_text(), commands.record(STACK)
+    with pytest.raises(Problem) as problem:
+        secrets.forget(STACK)
+    assert "pulumi config set --secret" in problem.value.remedy
+    assert (project.stack_file(STACK).read_text(), commands.record(STACK)) == before
+
+
+def test_only_secrets_are_emptied() -> None:
+    whole = record(ciphertext="v1:abc")
+    assert secrets.SECRET not in json.dumps(secrets.without_secrets(whole))
+    assert secrets.without_secrets(record(ciphertext="v1:abc"))["deployment"]["resources"][1]["urn"] == whole["deployment"]["resources"][1]["urn"]
