@@ -72,6 +72,12 @@ TOP_ACCOUNT, USUAL_QOS = "root", "normal"
 NO_LIMIT = "-1"
 """With which sacctmgr takes a limit back (sacctmgr(1), "General specifications for association based entities")."""
 NO_PREEMPTION = "preempt="
+ACCEPTANCE_QOS = "clusterwright-acceptance"
+"""What the job of the acceptance runs with (role `acceptance`): Slurm's own user alone may name it."""
+NEVER_REACHED = "10000"
+"""A limit that a QOS sets is taken instead of the one that the job's account, or the QOS of its partition, has (Slurm's Resource Limits, "Precedence")."""
+ACCEPTANCE_LIMITS = {"maxjobsperuser": "maxjobspu", "maxsubmitjobsperuser": "", "grpjobs": "", "grpsubmitjobs": ""}
+"""Limits as `sacctmgr modify` sets them → the column in which QUESTIONS reads them."""
 ADMINISTRATOR = "Administrator"
 GPUS, NODES = "gres/gpu", "node"
 """Resources that are limited, by the accounting's names."""
@@ -111,6 +117,7 @@ def main() -> None:
         has_users = any(row["cluster"] == wanted["cluster"] and row["user"] for row in there["associations"])
         counted = {f"{row['type']}/{row['name']}".rstrip("/") for row in _ask("resources")}
         steps = plan(without_uncounted(wanted, counted), **there, users=_ask("users") if has_users else [])
+        steps += acceptance_steps(wanted["cluster"], associations=there["associations"], qos=there["qos"])
         if not module.check_mode:
             for step in steps:
                 _sacctmgr(["--immediate", *step])
@@ -152,6 +159,25 @@ def plan(wanted: dict[str, Any], *, associations: Rows, accounts: Rows, qos: Row
     gone = sorted(set(wanted["removed_users"]) & {user for _, user in members})
     if gone:
         steps.append(["delete", "user", "where", f"name={','.join(gone)}", f"cluster={wanted['cluster']}"])
+    return steps
+
+
+def acceptance_steps(cluster: str, *, associations: Rows, qos: Rows) -> list[list[str]]:
+    """Say which sacctmgr calls give the acceptance a quality of service that no limit of users holds, without priority, which preempts nothing."""
+    limits = [f"{name}={NEVER_REACHED}" for name in ACCEPTANCE_LIMITS]
+    row = next((row for row in qos if row["name"] == ACCEPTANCE_QOS), None)
+    steps: list[list[str]] = []
+    if row is None:
+        steps.append(["add", "qos", ACCEPTANCE_QOS, *limits, "flags=OverPartQOS,PartitionTimeLimit"])
+    else:
+        held = any(row[column] != NEVER_REACHED for column in ACCEPTANCE_LIMITS.values() if column)
+        if held or row["priority"] != "0" or row["preempt"] or row["maxtrespu"]:
+            cleared = [f"{GPUS}={NO_LIMIT}" for part in row["maxtrespu"].split(",") if part.startswith(f"{GPUS}=")]
+            values = [*limits, "priority=0", NO_PREEMPTION, *(f"maxtresperuser={one}" for one in cleared)]
+            steps.append(["modify", "qos", "where", f"name={ACCEPTANCE_QOS}", "set", *values])
+    own = next((row for row in associations if (row["cluster"], row["account"], row["user"]) == (cluster, TOP_ACCOUNT, TOP_ACCOUNT)), None)
+    if own is None or ACCEPTANCE_QOS not in _names(own["qos"]):
+        steps.append(["modify", "user", "where", f"name={TOP_ACCOUNT}", f"account={TOP_ACCOUNT}", f"cluster={cluster}", "set", f"qos+={ACCEPTANCE_QOS}"])
     return steps
 
 

@@ -14,7 +14,7 @@ from blueprints.finding import Level
 from blueprints.finding.subject import AcceptanceCheck
 from blueprints.finding.values import Measurement
 from blueprints.project import project_root
-from components.finish import checks
+from components.finish import acceptance, checks, node_states
 from components.finish.acceptance import Acceptance, AcceptanceInputs
 from components.finish.group import Group, GroupInputs, marks
 from components.finish.inventory import FinishedHost, inventory, known_hosts
@@ -171,18 +171,68 @@ def _check_name(call: ast.Call) -> str:
     return str(first.value) if isinstance(first, ast.Constant) else ""
 
 
+RECORDED = {"ok": True, "outdated": "", "complete": True}
+
+
 def test_a_recorded_failure_of_acceptance_is_a_change_until_it_passes() -> None:
     inputs = {"hosts": [], "control": [], "spec": {"name": "starter"}, "content": "c", "secrets": {}, "private_key": "k", "proves": {"boots": [1]}}
     kind: Acceptance = Acceptance()
-    assert difference(kind, {**inputs, "ok": True, "complete": True}, inputs) == {}
-    assert difference(kind, {**inputs, "ok": False, "complete": False}, inputs) == {"ok": False, "complete": False}
-    assert difference(kind, {**inputs, "ok": True, "complete": True}, {**inputs, "proves": {"boots": [2]}}) == {"proves": True}
+    assert difference(kind, {**inputs, **RECORDED}, inputs) == {}
+    assert difference(kind, {**inputs, **RECORDED, "ok": False, "complete": False}, inputs) == {"ok": False, "complete": False}
+    assert difference(kind, {**inputs, **RECORDED}, {**inputs, "proves": {"boots": [2]}}) == {"proves": True}
+    assert difference(kind, {**inputs, **RECORDED, "outdated": "train-0 is drained"}, inputs) == {"outdated": False}
 
 
-def test_what_acceptance_measured_stays_as_recorded() -> None:
+STATE_CHECKS = [{"name": "node state", "node": "train-[0-1]", "verdict": "pass"}, {"name": "gpus", "node": "train-2", "verdict": "pass"}]
+
+
+@pytest.mark.parametrize(
+    ("said", "contradictions"),
+    [
+        ("idle|Unknown|Unknown|train-[0-1]|none\n", ()),
+        ("mixed|Unknown|Unknown|train-0|none\nmaint|root|now|train-1|none\n", ()),
+        ("idle~|Unknown|Unknown|train-[0-1]|none\n", ()),
+        (
+            "idle|Unknown|Unknown|train-0|none\ndrained|ada(2001)|2026-01-02T03:04:05|train-1|two|bars\n",
+            ("train-1 is drained (two|bars, by ada at 2026-01-02T03:04:05)",),
+        ),
+        ("drained*|root(0)|2026-01-02T03:04:05|train-[0-1]|gone\n", ("train-[0-1] are drained, not responding (gone, by root at 2026-01-02T03:04:05)",)),
+        ("idle*|Unknown|Unknown|train-[0-1]|none\n", ("train-[0-1] are idle, not responding",)),
+        ("idle|Unknown|Unknown|train-0|none\n", ("train-1 is unknown to Slurm",)),
+        ("down|slurm|2026-01-02T03:04:05|train-2|what acceptance did not judge\nidle|Unknown|Unknown|train-[0-1]|none\n", ()),
+    ],
+)
+def test_nodes_that_passed_and_are_out_of_service_now_contradict_the_result(said: str, contradictions: tuple[str, ...]) -> None:
+    assert node_states.contradictions(STATE_CHECKS, node_states.parse(said)) == contradictions
+
+
+def test_a_login_node_that_does_not_answer_makes_the_result_outdated_and_the_measurements_stay() -> None:
+    nobody = dataclasses.replace(ONE, address="127.0.0.1", host_key="ssh-ed25519 AAAA")
+    found = Acceptance().read(AcceptanceInputs((nobody,), (), {"name": "starter"}, "c", {}, "key", {}), {"ok": True, "checks": STATE_CHECKS, "began": "then"})
+    assert found is not None
+    assert (found["checks"], found["began"]) == (STATE_CHECKS, "then")
+    assert found["outdated"].startswith("Slurm does not answer: login-0: ")
+
+
+def test_a_failed_result_is_read_without_asking() -> None:
     inputs = AcceptanceInputs((ONE,), (), {"name": "starter"}, "c", {}, "key", {})
-    checks = [{"name": "gpus", "verdict": "pass"}]
-    assert Acceptance().read(inputs, {"ok": True, "checks": checks}) == {"ok": True, "checks": checks}
+    assert Acceptance().read(inputs, {"ok": False, "checks": []}) == {"ok": False, "checks": [], "outdated": ""}
+
+
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        ("", "it printed nothing"),
+        ("Traceback (most recent call last):\nKeyError: 'ada'", "it printed «Traceback (most recent call last): KeyError: 'ada'»"),
+        ('{"ok": true}', "it printed «{"),
+        ("[1, 2]", "it printed «[1, 2]»"),
+        ('{"ok": false, "seconds": 1, "checks": []}', "it reports a failure without a failed check"),
+    ],
+)
+def test_what_is_no_document_is_said_in_one_line(printed: str, said: str) -> None:
+    with pytest.raises(acceptance.Unusable) as unusable:
+        acceptance.result({acceptance.DOCUMENT_TASK: {"stdout": printed}})
+    assert str(unusable.value).startswith(said)
 
 
 # Records of older versions

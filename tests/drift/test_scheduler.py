@@ -15,7 +15,7 @@ SPEC = clusters.recorded()
 CONF = templates.render("slurm.conf.j2", role="slurm_config", spec=SPEC, host={"cgroup": "v2"})
 CONFIG = """\
 Configuration data as of 2026-11-21T20:29:01
-AccountingStorageEnforce = associations,limits
+AccountingStorageEnforce = associations,limits,qos
 AccountingStorageHost   = control-0
 AccountingStorageTRES   = cpu,mem,energy,node,billing,fs/disk,vmem,pages,gres/gpu,gres/gpu:h100,gres/gpumem,gres/gpuutil
 DebugFlags              = (null)
@@ -78,7 +78,7 @@ CASES = [
     ({"config": {"error": "Unable to contact slurm controller"}}, ["CW750 slurmctld"]),
     ({"associations": {"error": "Connection refused"}}, ["CW750 slurmdbd"]),
     ({"config": CONFIG.replace("= 30 sec", "= 31 sec")}, ["CW751 slurmctld: MessageTimeout"]),
-    ({"config": CONFIG.replace("associations,limits", "associations")}, ["CW751 slurmctld: AccountingStorageEnforce"]),
+    ({"config": CONFIG.replace("associations,limits,qos", "associations,limits")}, ["CW751 slurmctld: AccountingStorageEnforce"]),
     ({"config": CONFIG.replace(",gres/gpu:h100", "")}, ["CW751 slurmctld: AccountingStorageTRES"]),
     ({"config": CONFIG.replace("= info", "= debug2")}, ["CW751 slurmctld: SlurmctldDebug"]),
     ({"nodes": NODE.format(name="train-0", state="IDLE", more="")}, ["CW752 node train-1"]),

@@ -12,6 +12,7 @@ slurm = importlib.import_module("acceptance.slurm")
 document = importlib.import_module("acceptance.document")
 expectation = importlib.import_module("acceptance.expectation")
 explain = importlib.import_module("acceptance.explain")
+allocation = importlib.import_module("acceptance.allocation")
 
 NODES = ("train-0", "train-1")
 Verdict = document.Verdict
@@ -189,17 +190,17 @@ def test_bus_bandwidth_follows_the_rule_of_nccl_tests(processes: int, factor: fl
 @pytest.mark.parametrize(
     ("row", "verdict"),
     [
-        ("COMPLETED|ada|research|2|billing=4,cpu=4,gres/gpu:h100=16,gres/gpu=16,node=2", "pass"),
-        ("FAILED|ada|research|2|cpu=4,gres/gpu=16", "fail"),
-        ("COMPLETED|ada|other|2|cpu=4,gres/gpu=16", "fail"),
-        ("COMPLETED|ada|research|1|cpu=4,gres/gpu=8", "fail"),
-        ("COMPLETED|ada|research|2|cpu=4", "fail"),
+        ("COMPLETED|root|root|2|billing=4,cpu=4,gres/gpu:h100=16,gres/gpu=16,node=2", "pass"),
+        ("FAILED|root|root|2|cpu=4,gres/gpu=16", "fail"),
+        ("COMPLETED|ada|research|2|cpu=4,gres/gpu=16", "fail"),
+        ("COMPLETED|root|root|1|cpu=4,gres/gpu=8", "fail"),
+        ("COMPLETED|root|root|2|cpu=4", "fail"),
         ("", "fail"),
     ],
 )
 def test_accounting_must_show_the_very_job(row: str, verdict: str) -> None:
     (only,) = expectation.expect(clusters.cluster()).node_sets
-    check = judge.accounting(only.applicant, only, NODES, "7", slurm.parse_accounted(row), waited_s=1.0)
+    check = judge.accounting(only, NODES, "7", slurm.parse_accounted(row), waited_s=1.0)
     assert check.verdict.value == verdict
 
 
@@ -221,3 +222,86 @@ def test_a_refused_message_explains_the_node_that_sent_it() -> None:
     assert explained[0] == checks[0]
     assert "MUNGE key" in explained[1]["detail"]
     assert "munge.key" in explained[1]["look_at"]
+
+
+# Jobs that do not start
+
+
+def test_a_reserved_node_is_left_out_and_the_reservation_is_named() -> None:
+    kept = slurm.Reservation("maint", "train-[0-3]", "2026-01-02T00:00:00")
+    both = judge.Seen(
+        nodes={name: node(name, state) for name, state in (("train-0", "idle+reserved"), ("train-1", "idle"))},
+        silent=frozenset(),
+        holders={},
+        waited_s=0.0,
+        reservations=[kept],
+    )
+    (reserved, free) = judge.node_states(node_set(), both)
+    assert (reserved.node, reserved.verdict, reserved.detail) == ("train-0", Verdict.REPORTED, "reserved by maint until 2026-01-02T00:00:00")
+    assert (free.node, free.verdict) == ("train-1", Verdict.PASS)
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict", "remedy"),
+    [
+        ("Priority", "reported", ""),
+        ("Resources", "reported", ""),
+        ("ReqNodeNotAvail, Reserved for maintenance", "reported", ""),
+        ("QueueFull: Slurm temporarily unable to accept job, sleeping and retrying", "reported", ""),
+        ("PartitionConfig", "fail", "scontrol show partition train"),
+        ("AssocGrpJobsLimit", "fail", "sacctmgr show associations where account=root"),
+        ("QOSGrpNodeLimit", "fail", "sacctmgr show qos"),
+        ("Job submit/allocate failed: Invalid account or account/partition combination specified", "fail", "squeue"),
+    ],
+)
+def test_a_job_that_waits_says_the_queue_s_reason_and_only_other_jobs_excuse_it(reason: str, verdict: str, remedy: str) -> None:
+    waiting = allocation.NotStarted(reason)
+    check = judge.not_started(node_set(), NODES, reason, is_busy=waiting.is_busy)
+    assert (check.verdict.value, reason in check.detail, remedy in check.look_at) == (verdict, True, True)
+    assert bool(check.look_at) == (verdict == "fail")
+
+
+def test_nodes_that_were_left_out_are_counted() -> None:
+    assert judge.part_judged(node_set(), NODES) == []
+    (check,) = judge.part_judged(node_set(), NODES[:1])
+    assert (check.measured, check.detail, check.verdict) == ("ran on 1 of 2 nodes", "left out: train-1", Verdict.REPORTED)
+
+
+@pytest.mark.parametrize(
+    ("refused", "verdict"),
+    [
+        ("", "pass"),
+        ("`sbatch` failed: AssocMaxSubmitJobLimit; Job violates accounting/QOS policy", "reported"),  # the administrator wanted it so
+        ("`sbatch` failed: Invalid account or account/partition combination specified", "fail"),
+        ("this host does not know the user ada", "fail"),
+    ],
+)
+def test_a_user_may_submit_and_a_limit_is_no_fault(refused: str, verdict: str) -> None:
+    assert judge.submission(node_set(), refused).verdict.value == verdict
+
+
+@pytest.mark.parametrize(
+    ("line", "users", "folder"),
+    [
+        ({"unknown_users": [], "writable": {"/shared": True}}, "pass", "pass"),
+        ({"unknown_users": ["ada"], "writable": {"/shared": True}}, "fail", "pass"),
+        ({"unknown_users": [], "writable": {"/shared": False}}, "pass", "fail"),
+    ],
+)
+def test_nodes_know_the_users_who_write_in_shared_storage(line: dict[str, Any], users: str, folder: str) -> None:
+    usual = {"unknown_users": [], "writable": {"/shared": True}}
+    whole = step(train_0=usual, train_1=line)
+    assert {check.node: check.verdict.value for check in judge.users(NODES, whole, 1)}[NODES[1] if users == "fail" else "train-[0-1]"] == users
+    found = {check.node: check.verdict.value for check in judge.folders(NODES, whole, [expectation.Folder("/shared", "users")])}
+    assert found[NODES[1] if folder == "fail" else "train-[0-1]"] == folder
+
+
+def test_accounting_that_is_silent_is_a_check_and_no_end() -> None:
+    check = judge.accounting_silent(NODES, "7", "`sacct` failed: Unable to connect to database")
+    assert (check.verdict, check.detail) == (Verdict.ERROR, "`sacct` failed: Unable to connect to database")
+
+
+@pytest.mark.parametrize("row", ["garbage", "COMPLETED|root|root|many|cpu=4"])
+def test_what_accounting_prints_besides_jobs_is_no_answer(row: str) -> None:
+    with pytest.raises(slurm.Unanswered):
+        slurm.parse_accounted(row)

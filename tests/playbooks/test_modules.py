@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from components.inspection.slurm import accounting
 from tests.playbooks import clusters
 
 slurm_accounting = importlib.import_module("slurm_accounting")
 cluster_users = importlib.import_module("cluster_users")
 adopted_folder = importlib.import_module("adopted_folder")
+slurm_tables = importlib.import_module("slurm_tables")
+allocation = importlib.import_module("acceptance.allocation")
 
 Row = dict[str, str]
 
@@ -219,6 +222,31 @@ def test_administrators_are_those_of_the_blueprint(level: str, admin: bool, step
     rows = [{**ADA[0], "adminlevel": level}]
     people = [{"name": "ada", "default_account": "research", "admin": admin}]
     assert slurm_accounting.plan(wanted(users=people), associations=DONE, accounts=[], qos=[], users=rows) == [one.split() for one in step]
+
+
+ACCEPTANCE = quality("clusterwright-acceptance", maxjobspu="10000")
+PERMITTED = [associated("root"), associated("root", "root", qos="normal,clusterwright-acceptance")]
+
+
+@pytest.mark.parametrize(
+    ("associations", "present", "steps"),
+    [
+        (PERMITTED, [ACCEPTANCE], []),
+        (PERMITTED, [], ["add qos clusterwright-acceptance"]),
+        (PERMITTED, [ACCEPTANCE | {"maxjobspu": "0"}], ["modify qos where name=clusterwright-acceptance"]),
+        (PERMITTED, [ACCEPTANCE | {"preempt": "normal"}], ["modify qos where name=clusterwright-acceptance"]),
+        (FRESH, [ACCEPTANCE], ["modify user where name=root account=root cluster=starter set qos+=clusterwright-acceptance"]),
+    ],
+)
+def test_the_acceptance_has_a_quality_of_service_of_its_own(associations: list[Row], present: list[Row], steps: list[str]) -> None:
+    found = slurm_accounting.acceptance_steps("starter", associations=associations, qos=[quality("normal"), *present])
+    assert [" ".join(step)[: len(begin)] for step, begin in zip(found, steps, strict=True)] == steps
+
+
+def test_all_roles_name_the_acceptance_s_quality_of_service_alike() -> None:
+    names = {slurm_accounting.ACCEPTANCE_QOS, slurm_tables.ACCEPTANCE_QOS, allocation.QOS, accounting.ACCEPTANCE_QOS}
+    assert len(names) == 1
+    assert {slurm_tables.ACCEPTANCE_ACCOUNT, allocation.ACCOUNT} == {slurm_accounting.TOP_ACCOUNT}
 
 
 def test_limits_of_gpus_wait_for_a_database_that_counts_them() -> None:

@@ -378,27 +378,20 @@ def test_a_partition_says_whose_jobs_it_takes_which_come_first_and_whether_they_
     assert {name: line[name] for name in ("PriorityTier", "OverSubscribe", "AllowAccounts", "AllowQos")} == {
         "PriorityTier": "10",
         "OverSubscribe": "EXCLUSIVE",
-        "AllowAccounts": "research",
-        "AllowQos": "high,normal",
+        "AllowAccounts": "research,root",
+        "AllowQos": "high,normal,clusterwright-acceptance",
     }
 
 
 def test_what_is_part_of_an_account_may_use_its_partitions() -> None:
     tree = (("cells", "vision"), ("vision", "physics"), ("physics", None), ("biology", None), ("optics", "physics"))
-    assert set(partition(people(*tree), accounts=["physics"])["AllowAccounts"].split(",")) == {"physics", "vision", "optics", "cells"}
-    assert partition(people(*tree), accounts=["biology"])["AllowAccounts"] == "biology"
+    assert set(partition(people(*tree), accounts=["physics"])["AllowAccounts"].split(",")) == {"physics", "vision", "optics", "cells", "root"}
+    assert partition(people(*tree), accounts=["biology"])["AllowAccounts"] == "biology,root"
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_jobs_are_held_to_qualities_of_service_where_there_are_any(version: str) -> None:
-    def enforced(spec: dict[str, Any]) -> set[str]:
-        return set(slurm_conf({**spec, "software": clusters.cluster(slurm=version)["software"]}).settings["AccountingStorageEnforce"].split(","))
-
-    plain = people(("research", None))
-    assert enforced(plain) == {"associations", "limits"}
-    assert enforced(people(("research", None), high={})) == {"associations", "limits", "qos"}
-    listed = [{**plain["accounts"][0], "qos": ["normal"]}]
-    assert enforced({**plain, "accounts": listed}) == {"associations", "limits", "qos"}
+def test_nobody_names_a_quality_of_service_that_the_own_associations_lack() -> None:
+    """That of the acceptance has no limits, and would be everybody's without it."""
+    assert "qos" in slurm_conf(people(("research", None))).settings["AccountingStorageEnforce"].split(",")
 
 
 def test_a_priority_is_added_as_it_is_and_fair_share_counts_where_accounts_share() -> None:

@@ -15,6 +15,8 @@ from . import parse
 
 BUILT_IN_ACCOUNT, BUILT_IN_QOS = "root", "normal"
 """What every cluster has (sacctmgr(1))."""
+ACCEPTANCE_QOS = "clusterwright-acceptance"
+"""What the role `accounting` gives the job of the acceptance; a blueprint can't name it."""
 ASSOCIATION = ("cluster", "account", "user", "parentname", "fairshare", "grptres", "grpjobs", "maxtres", "maxjobs", "qos", "defaultqos")
 QOS = ("name", "priority", "maxwall", "maxtrespu", "maxjobspu", "preempt", "flags", "grptres")
 NO_LIMITS = {"fairshare": "1", "grptres": "", "grpjobs": "", "maxtres": "", "maxjobs": "", "qos": "", "defaultqos": ""}
@@ -222,7 +224,7 @@ def _users(present: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) 
 
 def _qos(present: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
     named = {qos.name: qos for qos in (cluster.slurm.qos if cluster.slurm else ())}
-    for name in sorted({BUILT_IN_QOS, *named, *present}):
+    for name in sorted({BUILT_IN_QOS, *named, *present} - {ACCEPTANCE_QOS}):
         subject = SchedulerObject(ObjectKind.QOS, name)
         command = ["sacctmgr", "modify", "qos", "where", f"name={name}"]
         if name not in present:

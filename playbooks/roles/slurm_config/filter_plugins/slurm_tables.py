@@ -7,6 +7,8 @@ from typing import Any
 
 Record = Mapping[str, Any]
 
+ACCEPTANCE_ACCOUNT, ACCEPTANCE_QOS = "root", "clusterwright-acceptance"
+"""What the job of the acceptance runs with (roles `acceptance` and `accounting`): every partition admits it."""
 LEAST_TREE_WIDTH = 16  # Slurm's own default (slurm.conf(5), TreeWidth)
 
 
@@ -43,7 +45,6 @@ def slurm_tables(spec: Record, provided: Record, *, version: Record, memory: Rec
         + [hostlist({"prefix": one["prefix"], "count": one["minimum"]}) for one in fleet.get("node_sets", ()) if one["minimum"] > 0],
         "tree_width": (version["cloud_tree_width"] if powered else 0) or tree_width(node_sets),
         "tres": tres(node_sets),
-        "enforces_qos": bool(qos or any(one["qos"] for one in accounts) or any(one["partition"]["qos"] for one in node_sets)),
         "preempts": any(one["preempts"] for one in qos),
         "priority_weights": priority_weights(qos, accounts, fair_share_weight),
         "nodes": [node_line(one, memory, is_powered=one["hosts"]["prefix"] in powered) for one in present],
@@ -133,8 +134,8 @@ def partition_line(node_sets: Sequence[Record], memory: Record, accounts: Sequen
         MaxNodes=node_sets[0].get("pool_most") or None,  # a pool of several machines has more names than it may have nodes
         PriorityTier=partition["priority"] if partition["priority"] != 1 else None,
         OverSubscribe="EXCLUSIVE" if partition["exclusive"] else None,
-        AllowAccounts=",".join(allowed) or None,
-        AllowQos=",".join(partition["qos"]) or None,
+        AllowAccounts=",".join([*allowed, ACCEPTANCE_ACCOUNT]) if allowed else None,
+        AllowQos=",".join([*partition["qos"], ACCEPTANCE_QOS]) if partition["qos"] else None,
         State="UP",
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from blueprints import hostlist
 
-from .applicant import Applicant, Demand, choose
+from .applicant import Applicant, choose
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -23,11 +23,20 @@ class NodeSet:
     machines_exist: bool
     """False: nodes are declared larger than the machine they run on, so cores can't be confined."""
     applicant: Applicant | None
-    """Who submits the job; None when no user's limits let it run."""
+    """Whose view of the nodes is taken; None when the partition admits no user."""
 
     @property
     def hostlist(self) -> str:
         return hostlist.compress(self.nodes)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Folder:
+    """A shared file system at whose top users may write."""
+
+    path: str
+    writers: str
+    """`users`, `administrators` or `root`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,6 +46,9 @@ class Expectation:
     """With the nodes that always run."""
     on_demand: tuple[str, ...] = ()
     """Nodes of pools of which none always runs, a host list each."""
+    users: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """User → number, equal on every host."""
+    folders: tuple[Folder, ...] = ()
 
     @property
     def node_count(self) -> int:
@@ -45,16 +57,16 @@ class Expectation:
 
 def expect(spec: Mapping[str, Any]) -> Expectation:
     standing = [node_set for node_set in spec["slurm"]["node_sets"] if _standing(node_set) > 0]
-    demands = [_demand(node_set) for node_set in standing]
-    together = Demand(sum(one.gpus for one in demands), sum(one.nodes for one in demands), len(demands))
     return Expectation(
         cluster=spec["name"],
-        node_sets=tuple(_node_set(node_set, choose(spec, node_set["partition"], alone=_demand(node_set), together=together)) for node_set in standing),
+        node_sets=tuple(_node_set(node_set, choose(spec, node_set["partition"])) for node_set in standing),
         on_demand=tuple(
             hostlist.compress(_names(node_set, node_set["hosts"]["count"]))
             for node_set in spec["slurm"]["node_sets"]
             if _standing(node_set) == 0 < node_set["hosts"]["count"]
         ),
+        users={user["name"]: int(user["uid"]) for user in spec["users"]},
+        folders=tuple(Folder(one["mount"], one["writable_by"]) for one in spec["storage"] if one.get("writable_by", "unchanged") != "unchanged"),
     )
 
 
@@ -62,11 +74,6 @@ def _standing(node_set: Mapping[str, Any]) -> int:
     """Count the nodes that always run. Those beyond come when a job wants them: trying them would cost money that nobody asked to spend."""
     count, minimum = node_set["hosts"]["count"], node_set.get("minimum")
     return int(count if minimum is None else min(minimum, count))
-
-
-def _demand(node_set: Mapping[str, Any]) -> Demand:
-    gpus = node_set["hosts"]["machine"]["gpus"]
-    return Demand(_standing(node_set) * (gpus["count"] if gpus else 0), _standing(node_set), 1)
 
 
 def _names(node_set: Mapping[str, Any], count: int) -> tuple[str, ...]:

@@ -6,17 +6,22 @@ from typing import Any
 
 from blueprints import hostlist
 
-from .applicant import Applicant
+from .allocation import ACCOUNT, USER
 from .document import Check, Verdict
-from .expectation import NodeSet
-from .slurm import AccountedJob, Node, gres_gpus
+from .expectation import Folder, NodeSet
+from .slurm import AccountedJob, Node, Reservation, gres_gpus
 
 SERVING = frozenset({"idle", "allocated", "mixed"})
 POWER_FLAGS = frozenset({"powered_down", "powering_down", "powering_up", "power_up"})
 """On their way: somebody always starts a node that always runs."""
-UNFIT_FLAGS = frozenset({"drain", "fail", "failing", "not_responding", "invalid_reg", "maintenance", "reboot_requested", "reboot_issued"}) | POWER_FLAGS
+UNFIT_FLAGS = frozenset({"drain", "fail", "failing", "not_responding", "invalid_reg", "reboot_requested", "reboot_issued"}) | POWER_FLAGS
+RESERVED_FLAGS = frozenset({"reserved", "maintenance", "maint"})
+"""An administrator keeps the node for some jobs, or for no job."""
 UNSETTLED_FLAGS = frozenset({"completing", "not_responding", "reboot_issued"}) | POWER_FLAGS
 REFUSED = frozenset({"EPERM", "EACCES"})
+LIMIT_WORDS = ("QOS", "Assoc", "policy", "limit")
+"""Words with which Slurm refuses a job because of a limit: the administrator wanted it so."""
+FEW = 5
 
 
 def is_fit(node: Node | None) -> bool:
@@ -40,10 +45,19 @@ class Seen:
     holders: Mapping[str, str]
     """The job on each busy node."""
     waited_s: float
+    reservations: Sequence[Reservation] = ()
 
     def is_free(self, name: str) -> bool:
         node = self.nodes.get(name)
-        return node is not None and is_fit(node) and node.base_state == "idle" and name not in self.silent
+        return node is not None and is_fit(node) and node.base_state == "idle" and name not in self.silent and not node.flags & RESERVED_FLAGS
+
+    def holder(self, name: str) -> str:
+        """Say what keeps a node that serves from the job of the acceptance."""
+        node = self.nodes[name]
+        if node.flags & RESERVED_FLAGS:
+            found = next((one for one in self.reservations if one.holds(name)), None)
+            return f"reserved by {found.name} until {found.end}" if found else "reserved"
+        return f"busy with job {self.holders.get(name, '?')}"
 
 
 def node_states(node_set: NodeSet, seen: Seen) -> list[Check]:
@@ -54,11 +68,13 @@ def node_states(node_set: NodeSet, seen: Seen) -> list[Check]:
         if seen.is_free(name):
             continue
         if node is not None and is_fit(node) and name not in seen.silent:
-            checks.append(_check("node state", name, "idle", node.state, Verdict.REPORTED, f"busy with job {seen.holders.get(name, '?')}"))
+            checks.append(_check("node state", name, "idle", node.state, Verdict.REPORTED, seen.holder(name)))
             continue
         state = "unknown to the controller" if node is None else node.state
         measured = f"{state}, but its daemon does not answer" if name in seen.silent else state
         look_at = f"`scontrol show node {name}`; on {name}: `journalctl -u slurmd -u munge`"
+        if node is not None and "drain" in node.flags:
+            look_at += f"; `scontrol update NodeName={name} State=RESUME` on the controller returns it to service"
         reason = f"{node.reason}; " if node is not None and node.reason else ""
         checks.append(_check("node state", name, "idle", measured, Verdict.FAIL, f"{reason}waited {seen.waited_s:.0f} s", look_at))
     idle = tuple(name for name in node_set.nodes if seen.is_free(name))
@@ -198,9 +214,9 @@ def bus_bandwidth(*, size_bytes: int, seconds: float, processes: int) -> float:
     return size_bytes / seconds / 1e9 * 2 * (processes - 1) / processes
 
 
-def accounting(applicant: Applicant, node_set: NodeSet, tested: Sequence[str], job: str, found: AccountedJob | None, *, waited_s: float) -> Check:
+def accounting(node_set: NodeSet, tested: Sequence[str], job: str, found: AccountedJob | None, *, waited_s: float) -> Check:
     gpus = node_set.gpu_count * len(tested)
-    expected = f"COMPLETED, {applicant.user} of {applicant.account}, {len(tested)} nodes, {gpus} GPUs"
+    expected = f"COMPLETED, {USER} of {ACCOUNT}, {len(tested)} nodes, {gpus} GPUs"
     look_at = f"`sacct -j {job}`; on the controller: `journalctl -u slurmdbd -u slurmctld`"
     where = hostlist.compress(tested)
     if found is None:
@@ -211,6 +227,106 @@ def accounting(applicant: Applicant, node_set: NodeSet, tested: Sequence[str], j
         *("accounting", where, expected, measured, Verdict.PASS if passed else Verdict.FAIL, f"job {job}"),
         "" if passed else look_at,
     )
+
+
+def accounting_silent(tested: Sequence[str], job: str, said: str) -> Check:
+    look_at = "on the controller: `systemctl status slurmdbd mariadb`, `journalctl -u slurmdbd`"
+    return _check("accounting", hostlist.compress(tested), f"job {job}", "no answer", Verdict.ERROR, said, look_at)
+
+
+def users(tested: Sequence[str], whole: Mapping[str, Any], count: int) -> list[Check]:
+    """Every node knows the cluster's users, each by the same number."""
+    if not count:
+        return []
+    seen = {line["node"]: line for line in whole["lines"]}
+    expected = f"{count} known"
+
+    def measure(name: str) -> tuple[str, Verdict]:
+        if name not in seen:
+            return f"no answer: {whole['error']}", Verdict.FAIL
+        unknown = seen[name].get("unknown_users") or []
+        return (f"unknown: {_few(unknown)}", Verdict.FAIL) if unknown else (expected, Verdict.PASS)
+
+    return _per_node("users", tested, expected, measure, look_at="on {}: `getent passwd`, `mount | grep /var/lib/clusterwright`")
+
+
+def folders(tested: Sequence[str], whole: Mapping[str, Any], wanted: Sequence[Folder]) -> list[Check]:
+    """A user may write where the blueprint says that users may."""
+    seen = {line["node"]: line for line in whole["lines"] if line["node"] in tested}
+    checks = []
+    for folder in wanted:
+        if folder.writers != "users":
+            continue
+        refused = sorted(name for name, line in seen.items() if line.get("writable", {}).get(folder.path) is False)
+        able = sorted(name for name, line in seen.items() if line.get("writable", {}).get(folder.path))
+        if refused:
+            look_at = f"on the controller: `stat {folder.path}`; `chown root: {folder.path}` lets `clusterwright up` set its mode"
+            checks.append(_check("shared storage", hostlist.compress(refused), f"users write in {folder.path}", "refused", Verdict.FAIL, "", look_at))
+        if able:
+            checks.append(_check("shared storage", hostlist.compress(able), f"users write in {folder.path}", "allowed", Verdict.PASS, ""))
+    return checks
+
+
+def submission(node_set: NodeSet, refused: str) -> Check:
+    """A user may submit a job to the partition.
+
+    Args:
+        refused: what Slurm said against it; empty when it accepts the job.
+    """
+    applicant = node_set.applicant
+    if applicant is None:
+        detail = "no user's account and quality of service is allowed there"
+        return _check("job of a user", node_set.hostlist, "accepted", "not tried", Verdict.REPORTED, detail)
+    expected = f"{applicant.user} of {applicant.account} may submit to {node_set.partition}"
+    if not refused:
+        return _check("job of a user", node_set.hostlist, expected, "accepted", Verdict.PASS, "")
+    verdict = Verdict.REPORTED if any(word in refused for word in LIMIT_WORDS) else Verdict.FAIL
+    look_at = f"`id {applicant.user}`, `sacctmgr show associations where user={applicant.user}`, `scontrol show partition {node_set.partition}`"
+    return _check("job of a user", node_set.hostlist, expected, "refused", verdict, refused, look_at if verdict is Verdict.FAIL else "")
+
+
+def not_started(node_set: NodeSet, tested: Sequence[str], reason: str, *, is_busy: bool) -> Check:
+    """The job waits, with the queue's reason: other jobs are no fault of the cluster, all else is."""
+    where = hostlist.compress(tested)
+    if is_busy:
+        detail = f"Slurm's reason: {reason}; 0 of {len(node_set.nodes)} nodes were judged by a job"
+        return _check("job over all nodes", where, "runs", "waits behind other jobs", Verdict.REPORTED, detail)
+    return _check("job over all nodes", where, "runs", "does not start", Verdict.FAIL, f"Slurm's reason: {reason}", _way_out(reason, node_set))
+
+
+def closed(node_set: NodeSet, state: str) -> Check:
+    """The partition takes or starts no jobs."""
+    look_at = f"`scontrol update PartitionName={node_set.partition} State=UP` on the controller opens it"
+    detail = f"the partition {node_set.partition} is {state}"
+    return _check("job over all nodes", node_set.hostlist, "runs", "does not start", Verdict.FAIL, detail, look_at)
+
+
+def part_judged(node_set: NodeSet, tested: Sequence[str]) -> list[Check]:
+    """Say on how many nodes the job ran where others are busy or out of service."""
+    if len(tested) == len(node_set.nodes):
+        return []
+    left = [name for name in node_set.nodes if name not in tested]
+    detail = f"left out: {hostlist.compress(left)}"
+    measured = f"ran on {len(tested)} of {len(node_set.nodes)} nodes"
+    return [_check("job over all nodes", hostlist.compress(tested), f"runs on {len(node_set.nodes)} nodes", measured, Verdict.REPORTED, detail)]
+
+
+def unjudged(tested: Sequence[str], said: str) -> Check:
+    """The job started and ended without a result."""
+    look_at = "`squeue`, `sinfo -R`; on the controller: `journalctl -u slurmctld`"
+    return _check("job over all nodes", hostlist.compress(tested), "runs", "did not run", Verdict.FAIL, said, look_at)
+
+
+def _way_out(reason: str, node_set: NodeSet) -> str:
+    if reason.startswith("Partition"):
+        return f"`scontrol show partition {node_set.partition}`: its state, AllowAccounts, AllowQos and limits; `scontrol reconfigure` on the controller restores the blueprint's"
+    if reason.startswith(("Assoc", "QOS")) or "policy" in reason:
+        return f"`sacctmgr show associations where account={ACCOUNT}` and `sacctmgr show qos`: a limit on the whole cluster keeps the job from starting"
+    return "`squeue`, `sinfo -R`; on the controller: `journalctl -u slurmctld`"
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
 def _per_node(name: str, nodes: Sequence[str], expected: str, measure: Callable[[str], tuple[str, Verdict]], *, look_at: str) -> list[Check]:

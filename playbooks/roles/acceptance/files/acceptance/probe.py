@@ -6,11 +6,13 @@ Sent to the nodes as text (`python3 -c`), so that nothing needs to be installed 
 import errno
 import json
 import os
+import pwd
 import re
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 CONNECT_ATTEMPT_S = 2.0
@@ -19,7 +21,11 @@ PIECE_LETTERS = 800
 
 def main() -> None:
     task = json.loads(sys.argv[1])
+    strangers = unknown_users(task.get("users") or {})
+    become(task.get("user") or "")
     seen: dict[str, Any] = {
+        "unknown_users": strangers,
+        "writable": writable(task.get("folders") or ()),
         "node": os.environ.get("SLURMD_NODENAME", socket.gethostname()),
         "rank": int(os.environ["SLURM_PROCID"]),
         "visible_gpus": [gpu for gpu in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu],
@@ -38,6 +44,34 @@ def pieces(text: str, rank: int) -> list[str]:
     """Cut a long answer into lines that each arrive whole: srun mixes the lines of all tasks, and cuts those of more than 1024 bytes (slurmstepd's MAX_MSG_LEN)."""
     parts = [text[start : start + PIECE_LETTERS] for start in range(0, len(text), PIECE_LETTERS)]
     return [f"@{rank} {number} {len(parts)} {part}" for number, part in enumerate(parts)]
+
+
+def unknown_users(users: dict[str, int]) -> list[str]:
+    """Name the users that this node does not know, or knows by another number."""
+    found = []
+    for name, number in users.items():
+        try:
+            if pwd.getpwnam(name).pw_uid != number:
+                found.append(name)
+        except KeyError:
+            found.append(name)
+    return found
+
+
+def become(user: str) -> None:
+    """Go on as a user, who may open less than root; as before where the node does not know the user."""
+    try:
+        entry = pwd.getpwnam(user)
+    except KeyError:
+        return
+    os.initgroups(user, entry.pw_gid)
+    os.setgid(entry.pw_gid)
+    os.setuid(entry.pw_uid)
+
+
+def writable(folders: Sequence[str]) -> dict[str, bool]:
+    """Say of each folder whether the user may write in it."""
+    return {folder: os.access(folder, os.W_OK | os.X_OK, effective_ids=True) for folder in folders}
 
 
 def devices() -> dict[str, str]:

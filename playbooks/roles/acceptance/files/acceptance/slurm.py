@@ -1,11 +1,15 @@
 """What Slurm says: nodes, configuration, accounting. Every question has a deadline."""
 
 import dataclasses
+import os
+import pwd
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 ANSWER_DEADLINE_S = 30
+ACCOUNTED_FIELDS = 5
 
 
 class Unanswered(Exception):
@@ -72,7 +76,7 @@ def gres_gpus(gres: str) -> dict[str, int]:
         kind, _, rest = entry.partition(":")
         if kind == "gpu":
             gpu_type, _, count = rest.rpartition(":")
-            counts[gpu_type] = counts.get(gpu_type, 0) + int(count)
+            counts[gpu_type] = counts.get(gpu_type, 0) + (int(count) if count.isdigit() else 0)
     return counts
 
 
@@ -95,7 +99,10 @@ def parse_accounted(text: str) -> AccountedJob | None:
     row = next((line for line in text.splitlines() if line.strip()), None)
     if row is None:
         return None
-    state, user, account, node_count, resources = row.split("|")[:5]
+    fields = row.split("|")
+    if len(fields) < ACCOUNTED_FIELDS or not (fields[3] or "0").isdigit():
+        raise Unanswered(f"`sacct` printed what is no job: {row}")
+    state, user, account, node_count, resources = fields[:ACCOUNTED_FIELDS]
     gpus = re.search(r"(?:^|,)gres/gpu=(\d+)", resources)
     return AccountedJob(
         state=state.split()[0] if state else "",
@@ -118,6 +125,34 @@ def jobs_on(node_names: Sequence[str]) -> dict[str, str]:
     return holders
 
 
+def pending_reason(job: str) -> str:
+    """Give Slurm's reason why a job waits (squeue(1), JOB REASON CODES)."""
+    return ask(["squeue", "--noheader", f"--jobs={job}", "--states=all", "--format=%r"]).strip() or "unknown"
+
+
+def partition_states() -> dict[str, str]:
+    """Give the state of each partition, in Slurm's words (`UP`, `DOWN`, `DRAIN`, `INACTIVE`)."""
+    rows = (_fields(line) for line in ask(["scontrol", "--oneliner", "show", "partition"]).splitlines())
+    return {row["PartitionName"]: row.get("State", "UP") for row in rows if "PartitionName" in row}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reservation:
+    name: str
+    where: str
+    """Its nodes as Slurm writes them."""
+    end: str
+
+    def holds(self, name: str) -> bool:
+        return _contains(self.where, name)
+
+
+def reservations() -> list[Reservation]:
+    """Give the reservations that hold nodes now."""
+    rows = (_fields(line) for line in ask(["scontrol", "--oneliner", "show", "reservation"]).splitlines())
+    return [Reservation(row["ReservationName"], row.get("Nodes", ""), row.get("EndTime", "")) for row in rows if row.get("State") == "ACTIVE"]
+
+
 def _contains(where: str, name: str) -> bool:
     prefix, _, number = name.rpartition("-")
     for listed, ranges in re.findall(r"([^,\[\]]+)(?:\[([^\]]*)\])?", where):
@@ -125,24 +160,38 @@ def _contains(where: str, name: str) -> bool:
             return True
         if ranges and listed == f"{prefix}-":
             bounds = (item.partition("-") for item in ranges.split(","))
-            if any(int(first) <= int(number) <= int(last or first) for first, _, last in bounds):
+            if number.isdigit() and any(int(first) <= int(number) <= int(last or first) for first, _, last in bounds):
                 return True
     return False
 
 
-def ask(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> str:
+def ask(command: Sequence[str], *, user: str | None = None) -> str:
     """Run one of Slurm's commands and give what it prints.
 
+    Args:
+        user: who runs it; None: this process's own.
     Raises:
         Unanswered: it failed or was silent for ANSWER_DEADLINE_S.
     """
     written = " ".join(command)
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ANSWER_DEADLINE_S, env=environment)
+        ended = subprocess.run(command, capture_output=True, check=False, timeout=ANSWER_DEADLINE_S, cwd="/", **_as_user(user))
     except subprocess.TimeoutExpired:
         raise Unanswered(f"`{written}` got no answer for {ANSWER_DEADLINE_S} s") from None
     except FileNotFoundError:
         raise Unanswered(f"`{command[0]}` is not installed on this host") from None
+    printed, said = (text.decode(errors="replace") for text in (ended.stdout, ended.stderr))
     if ended.returncode != 0:
-        raise Unanswered(f"`{written}` failed: {(ended.stderr or ended.stdout).strip()}")
-    return ended.stdout
+        words = "; ".join(line.strip() for line in (said or printed).splitlines() if line.strip())
+        raise Unanswered(f"`{written}` failed: {words or f'exit status {ended.returncode}'}")
+    return printed
+
+
+def _as_user(user: str | None) -> dict[str, Any]:
+    if user is None:
+        return {}
+    try:
+        entry = pwd.getpwnam(user)
+    except KeyError:
+        raise Unanswered(f"this host does not know the user {user}") from None
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": os.getgrouplist(user, entry.pw_gid)}

@@ -1,4 +1,4 @@
-"""Runs inside one allocation as the user: start the job steps and print what came out of each as one JSON line."""
+"""Runs inside one allocation: start the job steps and print what came out of each as one JSON line."""
 
 import json
 import os
@@ -18,12 +18,15 @@ ALL_REDUCE_ITERATIONS = 5
 
 
 def main() -> None:
-    nodes: list[str] = json.loads(sys.argv[1])
-    gpus = int(sys.argv[2])
+    task: dict[str, Any] = json.loads(sys.argv[1])
+    nodes: list[str] = task["nodes"]
+    gpus = int(task["gpus"])
+    view = {name: task.get(name) for name in ("user", "users", "folders")}
     job = os.environ["SLURM_JOB_ID"]
     deadline_s = STEP_BASE_S + STEP_PER_NODE_S * len(nodes)
     per_node = ["--ntasks-per-node=1", f"--nodes={len(nodes)}"]
     meeting = {
+        **view,
         "meet": True,
         "nodes": nodes,
         # Two jobs of one host must not meet at the same door.
@@ -34,7 +37,7 @@ def main() -> None:
     all_gpus = [f"--gpus-per-node={gpus}"] if gpus else []
     outcomes["whole"] = _step([*per_node, *all_gpus, "--distribution=block"], "probe.py", meeting, deadline_s)
     share = ["--gpus-per-node=1"] if gpus else []
-    outcomes["share"] = _step([*per_node, *share, "--exact", "--cpus-per-task=1"], "probe.py", {}, deadline_s)
+    outcomes["share"] = _step([*per_node, *share, "--exact", "--cpus-per-task=1"], "probe.py", {"user": view["user"]}, deadline_s)
     reduction = {"bytes": ALL_REDUCE_BYTES, "iterations": ALL_REDUCE_ITERATIONS}
     outcomes["allreduce"] = _step([*per_node, "--mpi=pmix"], "allreduce.py", reduction, deadline_s)
     print(json.dumps(outcomes), flush=True)

@@ -1,0 +1,146 @@
+"""The job of the acceptance: submitted by Slurm's administrator with a quality of service of its own, so that no user's limit holds it and it takes no user's place."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+from . import slurm
+from .expectation import NodeSet
+
+JOB_NAME = "clusterwright-acceptance"
+ACCOUNT, USER = "root", "root"
+"""Slurm's own: every cluster has them (sacctmgr(1))."""
+QOS = "clusterwright-acceptance"
+"""Made by the role `accounting`; it has no priority and preempts nothing."""
+GRANT_DEADLINE_S = 20.0
+JOB_LIMIT_MIN = 10
+"""The job ends by itself even if this program and its host go away."""
+ENDING_S = 5.0
+POLL_S = 0.25
+STDERR_LINES = 4
+INVALID_QOS = "Invalid qos"
+UNABLE_TO_ACCEPT = "temporarily unable to accept"
+"""What salloc says while the queue is full (slurm.conf(5), MaxJobCount), and tries again."""
+BUSY_REASONS = ("None", "Priority", "Resources", "ReqNodeNotAvail", "Reserv", "BeginTime", "Cleaning", "NodeDown", "QueueFull")
+"""Slurm's reasons (squeue(1), JOB REASON CODES) that pass by themselves: other jobs and reservations."""
+
+
+class NotStarted(Exception):
+    """Slurm did not start the job; the text is Slurm's reason."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the reason passes by itself."""
+        return str(self).startswith(BUSY_REASONS)
+
+
+def run(node_set: NodeSet, nodes: Sequence[str], task: dict[str, Any]) -> dict[str, Any]:
+    """Run the steps on the nodes in one job.
+
+    Args:
+        task: what the steps are asked, beside the nodes.
+    Raises:
+        NotStarted: Slurm refused the job, or did not start it in time.
+        Unanswered: the job ended without a result.
+    """
+    try:
+        return _run(node_set, nodes, task, qos=[f"--qos={QOS}"])
+    except NotStarted as refused:
+        if INVALID_QOS not in str(refused):
+            raise
+        return _run(node_set, nodes, task, qos=[])  # somebody deleted it; the role creates it again
+
+
+def _run(node_set: NodeSet, nodes: Sequence[str], task: dict[str, Any], *, qos: Sequence[str]) -> dict[str, Any]:
+    gpus = [f"--gpus-per-node={node_set.gpu_count}"] if node_set.gpu_count else []
+    command = [
+        *("salloc", f"--job-name={JOB_NAME}", f"--account={ACCOUNT}", *qos, f"--partition={node_set.partition}", "--exclusive"),
+        *(f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}", *gpus, f"--time={JOB_LIMIT_MIN}"),
+        *(sys.executable, "-m", "acceptance.steps", json.dumps({**task, "nodes": [*nodes], "gpus": node_set.gpu_count})),
+    ]
+    # Files in memory: nothing blocks on a full pipe, and a full disk of this host changes nothing.
+    with _memory("printed") as printed, _memory("said") as said:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=printed, stderr=said, cwd="/", env=_environment(), start_new_session=True
+        )  # fmt: skip
+        try:
+            _wait_for_grant(process, said)
+            process.wait(timeout=60 * JOB_LIMIT_MIN)
+        except subprocess.TimeoutExpired:
+            raise slurm.Unanswered(f"the job was not over after {JOB_LIMIT_MIN} min") from None
+        finally:
+            _end(process)
+        for line in reversed(_text(printed).splitlines()):
+            with contextlib.suppress(ValueError):
+                return dict(json.loads(line))
+        words = _last_words(said)
+        if not _job(said):
+            raise NotStarted(words or f"salloc ended with status {process.returncode} and said nothing")
+        raise slurm.Unanswered(words or f"salloc ended with status {process.returncode} and said nothing")
+
+
+def _wait_for_grant(process: subprocess.Popen[bytes], said: BinaryIO) -> None:
+    """Wait until the job starts.
+
+    Raises:
+        NotStarted: it waits for longer than GRANT_DEADLINE_S; with the queue's reason.
+    """
+    deadline = time.monotonic() + GRANT_DEADLINE_S
+    while process.poll() is None and "Granted job allocation" not in _text(said):
+        if time.monotonic() > deadline:
+            job = _job(said)
+            raise NotStarted(slurm.pending_reason(job) if job else _unqueued(said))
+        time.sleep(POLL_S)
+
+
+def _unqueued(said: BinaryIO) -> str:
+    words = _last_words(said)
+    return f"QueueFull: {words}" if UNABLE_TO_ACCEPT in words else words or "salloc got no answer"
+
+
+def _job(said: BinaryIO) -> str:
+    """Give the job's number once salloc knows it."""
+    found = re.search(r"job allocation (\d+)", _text(said))
+    return found.group(1) if found else ""
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the job too: salloc gives the allocation back on SIGTERM."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=ENDING_S)
+
+
+def _memory(name: str) -> BinaryIO:
+    return os.fdopen(os.memfd_create(name), "r+b")
+
+
+def _text(memory: BinaryIO) -> str:
+    # The other process writes through the same open file: reading must not move its place.
+    return os.pread(memory.fileno(), os.fstat(memory.fileno()).st_size, 0).decode(errors="replace")
+
+
+def _last_words(said: BinaryIO) -> str:
+    lines = [line.removeprefix("salloc: ").removeprefix("error: ") for line in _text(said).splitlines() if line.strip()]
+    return "; ".join(lines[-STDERR_LINES:])
+
+
+def _environment() -> dict[str, str]:
+    return {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": "/root",
+        "USER": USER,
+        "LOGNAME": USER,
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
