@@ -162,6 +162,7 @@ class Security(pulumi.ComponentResource):
     def _group(self, part: str, description: str, *, ingress: list[Rule], egress: list[Rule], keep: bool = False) -> pulumi.Output[str]:
         group = ec2.SecurityGroup(
             f"{part}-security-group",
+            # accepted CKV_AWS_382 of hosts-security-group: packages, registries and data sets come from everywhere; `network.egress: none` closes it, and flow logs record it
             name=self._args.names.name("security_group", part),
             description=description,
             vpc_id=self._args.vpc_id,

@@ -1,4 +1,7 @@
-"""Findings that are accepted: a comment inside the call that makes the resource, with the reason: `# accepted CKV_AWS_126, CKV_AWS_135: why it is right`."""
+"""Findings that are accepted: a comment inside the call that makes the resource, with the reason: `# accepted CKV_AWS_126, CKV_AWS_135: why it is right`.
+
+A call that makes several resources names the one that is meant: `# accepted CKV_AWS_382 of hosts-security-group: why`.
+"""
 
 import ast
 import dataclasses
@@ -8,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-_FORM = re.compile(r"\s*# accepted (?P<codes>CKV2?_[A-Z]+_\d+(, CKV2?_[A-Z]+_\d+)*): (?P<why>\S.*)")
+_FORM = re.compile(r"\s*# accepted (?P<codes>CKV2?_[A-Z]+_\d+(, CKV2?_[A-Z]+_\d+)*)( of (?P<name>[a-z0-9-]+))?: (?P<why>\S.*)")
 _BEGINNING = re.compile(r"#\s*accepted\b")
 
 
@@ -21,6 +24,11 @@ class Accepted:
     """The call's first line."""
     code: str
     why: str
+    name: str = ""
+    """The only resource of which it is accepted; empty: of all that the call makes."""
+
+    def covers(self, *, file: str, call: int, code: str, name: str) -> bool:
+        return (self.file, self.call, self.code) == (file, call, code) and self.name in ("", name)
 
 
 def of(folder: Path) -> set[Accepted]:
@@ -48,7 +56,7 @@ def _of_file(file: Path) -> Iterator[Accepted]:
         if said is None or not around:
             raise ValueError(f"{file}:{number}: write `# accepted CODE: reason` inside the call that makes the resource")
         for code in said["codes"].split(", "):
-            yield Accepted(str(file), max(around), code, said["why"])
+            yield Accepted(str(file), max(around), code, said["why"], said["name"] or "")
 
 
 @functools.cache

@@ -79,13 +79,24 @@ _NOT_FOR_TERRAFORM = frozenset({("aws_instance", "force_destroy")})
 """Of Pulumi's own making, or newer than what scanners know."""
 
 
-def plan(resources: Iterable[Registered]) -> dict[str, Any]:
-    """Write what was registered as `terraform show -json` writes a plan: values, and what takes its value from what else."""
+_RULES = ("ingress", "egress")
+_GROUPS = frozenset({"aws_security_group", "aws_default_security_group"})
+_EMPTY_RULE: Mapping[str, Any] = {"cidr_blocks": [], "ipv6_cidr_blocks": [], "prefix_list_ids": [], "security_groups": [], "self": False}
+"""Rules of a group are sets of whole objects: a plan has every attribute of each, and any order of them."""
+
+
+def plan(resources: Iterable[Registered], *, own_rules_last: bool = False) -> dict[str, Any]:
+    """Write what was registered as `terraform show -json` writes a plan: values, and what takes its value from what else.
+
+    Args:
+        own_rules_last: write the rules of security groups in the other order, and those that allow the group itself last: a scanner that stops at one of these sees the others first.
+    """
     registered = [one for one in resources if one.type.startswith("aws:")]
     unknown = sorted({one.type for one in registered} - KINDS.keys())
     if unknown:
         raise KeyError(f"say in {__name__} what these kinds are called in Terraform: {', '.join(unknown)}")
     given = [(one, *_resource(one, registered)) for one in registered]
+    given = [(one, _ordered(values, own_rules_last=own_rules_last) if KINDS[one.type] in _GROUPS else values, known) for one, values, known in given]
     planned = [{"address": address(one), "mode": "managed", "type": KINDS[one.type], "name": name(one), "values": values} for one, values, _ in given]
     said = [{"address": address(one), "mode": "managed", "type": KINDS[one.type], "name": name(one), "expressions": known} for one, _, known in given]
     changes = [
@@ -107,6 +118,15 @@ def address(resource: Registered) -> str:
 
 def name(resource: Registered) -> str:
     return re.sub("[^A-Za-z0-9_-]", "_", resource.name)
+
+
+def _ordered(values: Mapping[str, Any], *, own_rules_last: bool) -> dict[str, Any]:
+    rules = {direction: [{**_EMPTY_RULE, **rule} for rule in values.get(direction) or ()] for direction in _RULES}
+    if own_rules_last:
+        rules = {
+            direction: [rule for is_own in (False, True) for rule in reversed(several) if bool(rule["self"]) is is_own] for direction, several in rules.items()
+        }
+    return {**values, **rules}
 
 
 def _resource(resource: Registered, everything: Iterable[Registered]) -> tuple[dict[str, Any], dict[str, Any]]:
