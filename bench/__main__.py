@@ -35,8 +35,10 @@ def starter(home: Path) -> Iterator[dict[str, Any]]:
     with deployment("bench", home) as stack:
         up = _clusterwright(stack, "up")
         yield bar("up of the starter, warm", up.wall_s, 60, "s", "clusterwright up")
+        yield bar("output of a first up of the starter", up.lines, 60, "lines", "clusterwright up, without a terminal")
         again = _clusterwright(stack, "up")
         yield bar("up without changes, refreshing", again.wall_s, 6, "s", "clusterwright up")
+        yield bar("output of an up without changes", again.lines, 25, "lines", "clusterwright up, without a terminal")
         for hostname, limit in (("control-0", 350), ("login-0", 60), ("train-0", 60)):
             pids = sorted(cgroup.processes(cgroup.of_host(stack.host(hostname))))
             yield bar(f"memory of {hostname} (PSS)", machine.proportional_memory_mib(pids), limit, "MiB", "sum of Pss in smaps_rollup")

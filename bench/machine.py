@@ -30,6 +30,10 @@ class Measured:
     """Processor time of the command and all that it started, but for hosts, which live in groups of their own."""
     output: str
 
+    @property
+    def lines(self) -> int:
+        return len(self.output.splitlines())
+
 
 def described() -> dict[str, Any]:
     """Describe this machine without naming it."""

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ from blueprints.project import project_root
 from ..provider.kind import Work
 
 PLAYBOOKS = project_root() / "playbooks"
+SLOW_TASK_S = 5.0
+"""A task of a role is shown by itself once it has taken as long."""
 PASSED_ON = ("PATH", "HOME", "LANG", "TZ", "SSL_CERT_FILE")
 """What of our environment a playbook may see; the rest may hold passphrases and cloud credentials."""
 
@@ -87,7 +90,7 @@ class Run:
 
 
 def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = None) -> Outcome:
-    """Run a playbook, and show each task on the resource's row.
+    """Run a playbook, and show on the resource's row what each role does, and tasks that take long.
 
     Raises:
         Stopped: the operation should end; everything the run started is gone by then.
@@ -106,15 +109,17 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
     results: dict[str, Any] = {}
     by_host: dict[str, dict[str, Any]] = {}
     ended: dict[str, Any] = {}
-    say = on_progress or work.say
+    steps = _Steps(on_progress or work.say)
     finished = threading.Event()
 
     def follow() -> None:
         for line in events:
             event = json.loads(line)
             match event["event"]:
+                case "role":
+                    steps.begin_role(event["name"], event["purpose"])
                 case "task":
-                    say(event["name"])
+                    steps.begin_task(event["name"], role=event["role"], now=time.monotonic())
                 case "failed":
                     failures.append(Failure(event["task"], event["host"], event["message"], event.get("unreachable", False)))
                 case "result":
@@ -124,6 +129,10 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
                     ended.update(event)
         finished.set()
 
+    def is_over() -> bool:
+        steps.look(time.monotonic())
+        return finished.is_set()
+
     follower = threading.Thread(target=follow, daemon=True)
     follower.start()
     try:
@@ -131,7 +140,7 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
         with contextlib.suppress(BrokenPipeError):  # it ended before it read: why is among its complaints
             orders.write(json.dumps(dataclasses.asdict(order)) + "\n")
             orders.flush()
-        work.wait_until(finished.is_set, awaiting=f"playbook {order.playbook}", within_s=24 * 3600)
+        work.wait_until(is_over, awaiting=f"playbook {order.playbook}", within_s=24 * 3600)
     finally:
         with contextlib.suppress(BrokenPipeError):
             orders.close()
@@ -145,6 +154,31 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
     if ended["status"] == "successful":
         return Outcome((), results, through, ended["changed"], "", by_host)  # what failed was rescued
     return Outcome(tuple(failures), results, through, ended["changed"], "" if failures else ended["detail"] or error, by_host)
+
+
+class _Steps:
+    """What a run shows of itself."""
+
+    def __init__(self, say: Callable[[str], None]):
+        self._say = say
+        self._task: tuple[str, float] | None = None
+        """The task of a role in progress that was not shown yet, and when it began."""
+
+    def begin_role(self, name: str, purpose: str) -> None:
+        self._say(f"{name}: {purpose}" if purpose else name)
+
+    def begin_task(self, name: str, *, role: str, now: float) -> None:
+        if role:
+            self._task = f"{role}: {name}", now
+        else:
+            self._task = None
+            self._say(name)
+
+    def look(self, now: float) -> None:
+        """Show the task in progress once it has taken long."""
+        if self._task and now - self._task[1] >= SLOW_TASK_S:
+            text, self._task = self._task[0], None
+            self._say(text)
 
 
 def _content(memory: int) -> str:

@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -20,6 +21,9 @@ from .. import engine_watch, memory_folders
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 MESSAGE_KEYS = ("msg", "stderr", "stdout", "module_stderr", "reason")
 MESSAGE_LIMIT = 2000
+ROLE_BEGINS = re.compile(r"^(?:(?P<role>\S+) : )?Validating arguments against arg spec '[^']+'(?: - (?P<purpose>.+))?$")
+"""Ansible's own first task of each role that declares its arguments; its name ends in what the role does."""
+IN_ROLE = re.compile(r"^(?P<role>\S+) : (?P<task>.+)$")
 ALIVE_EVERY_S = 8
 ALIVE_MISSED = 3
 
@@ -107,13 +111,18 @@ class _Tally:
         self.through: set[str] = set()
         self.changed = 0
         self.last_words = ""
+        self._begins: re.Match[str] | None = None
+        """The beginning of a role, until a host begins it: every host may skip it."""
 
     def take(self, event: dict[str, Any]) -> bool:
         detail = event.get("event_data", {})
         match event["event"]:
             case "playbook_on_task_start":
                 self._reached = set()
-                _emit(event="task", name=detail["name"])
+                self._begins = ROLE_BEGINS.match(detail["name"])
+                if not self._begins:
+                    role = IN_ROLE.match(detail["name"])
+                    _emit(event="task", name=role["task"] if role else detail["name"], role=role["role"] if role else "")
             case "runner_on_failed" if not detail.get("ignore_errors"):
                 _emit(event="failed", task=detail["task"], host=detail["host"], message=_message(detail["res"]))
             case "runner_on_unreachable":
@@ -124,6 +133,9 @@ class _Tally:
                 self._reached.add(detail["host"])
             case "runner_on_ok":
                 self._reached.add(detail["host"])
+                if self._begins:
+                    _emit(event="role", name=self._begins["role"] or "", purpose=self._begins["purpose"] or "")
+                    self._begins = None
                 self.changed += bool(detail["res"].get("changed"))
                 if detail["task"] in self._keep:
                     _emit(event="result", task=detail["task"], host=detail["host"], result=detail["res"])

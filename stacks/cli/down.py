@@ -10,9 +10,10 @@ from . import options
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.stack(parser, applies=True)
     options.forget_secrets(parser)
+    options.verbose(parser)
 
 
 def run(given: argparse.Namespace) -> int:
     with locks.held(given.stack, "down"):
-        print(down(given.stack, forget_secrets=given.forget_secrets))
+        print(down(given.stack, forget_secrets=given.forget_secrets, is_verbose=given.verbose))
     return 0

@@ -49,6 +49,11 @@ class _Stack(argparse.Action):
         namespace.stack, namespace.applies = values, True
 
 
+def verbose(parser: argparse.ArgumentParser) -> None:
+    """Take whether every step is shown."""
+    parser.add_argument("--verbose", action="store_true", help="show every step of every resource")
+
+
 def _stack_name(word: str) -> str:
     try:
         return stack_name.require(word)

@@ -23,16 +23,20 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def show(stack: str) -> None:
-    """Print the summary from the stack's outputs."""
+def show(stack: str, *, has_new_checks: bool = True) -> None:
+    """Print the summary from the stack's outputs.
+
+    Args:
+        has_new_checks: acceptance ran just now; otherwise its passed checks are only counted.
+    """
     found = commands.outputs(stack) if state.exists(stack) else {}
     if "spec" not in found:
         raise Problem(f"stack {stack} has nothing to show", why="no `up` of it has finished yet", remedy=f"make up STACK={stack}")
     login.write_keys(stack, found)
-    print("\n".join(lines(stack, found)))
+    print("\n".join(lines(stack, found, has_new_checks=has_new_checks)))
 
 
-def lines(stack: str, found: Mapping[str, Any]) -> list[str]:
+def lines(stack: str, found: Mapping[str, Any], *, has_new_checks: bool = True) -> list[str]:
     """Write the summary from the stack's outputs.
 
     Raises:
@@ -40,7 +44,7 @@ def lines(stack: str, found: Mapping[str, Any]) -> list[str]:
     """
     logins = [login.shown(login.command(stack, found, user["name"]), relative_to=project_root()) for user in found["spec"]["users"]]
     try:
-        return [*summary.lines(stack, found, logins=logins)]
+        return [*summary.lines(stack, found, logins=logins, has_new_checks=has_new_checks)]
     except spec.Unreadable as error:
         raise Problem(
             f"the record of stack {stack} can't be shown",

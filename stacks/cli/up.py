@@ -6,11 +6,15 @@ from ..engine import commands, locks, operations, secrets
 from ..engine.up import up
 from . import options, summary
 
+ACCEPTANCE = "Acceptance"
+"""The kind of resource that tests a cluster, for any scheduler."""
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.stack(parser, applies=True)
     options.blueprint(parser)
     options.forget_secrets(parser)
+    options.verbose(parser)
     parser.add_argument("--unasked", action="store_true", help="don't validate the blueprint against the target's account first")
 
 
@@ -21,6 +25,6 @@ def run(given: argparse.Namespace) -> int:
             commands.require()
             operations.prepare(given.stack)
             secrets.forget(given.stack)
-        up(loaded, given.stack, blueprint=given.blueprint, ask_account=not given.unasked)
-        summary.show(given.stack)
+        done = up(loaded, given.stack, blueprint=given.blueprint, ask_account=not given.unasked, is_verbose=given.verbose)
+        summary.show(given.stack, has_new_checks=done.has_changed(ACCEPTANCE))
     return 0

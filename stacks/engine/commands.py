@@ -19,6 +19,8 @@ LONGEST = 2000
 UNDECIPHERABLE = re.compile(r"passphrase|secrets manager|failed to decrypt")
 """What the engine says when it can't decrypt a stack's secrets."""
 QUIET = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
+EVENTS = {"PULUMI_DEBUG_COMMANDS": "true"}
+"""Makes the engine accept `--event-log`, as the Automation API does."""
 
 
 class Undecipherable(EngineFailed):

@@ -13,11 +13,12 @@ from . import account, commands, operations, preflight, recovery, secrets, state
 PROVIDERS = "pulumi:providers:"
 
 
-def down(stack: str, *, forget_secrets: bool = False) -> str:
+def down(stack: str, *, forget_secrets: bool = False, is_verbose: bool = False) -> str:
     """Delete everything that belongs to a stack, and give one sentence about the result.
 
     Args:
         forget_secrets: go on without secrets that can't be decrypted.
+        is_verbose: show every step of every resource.
     Raises:
         Refusal: data is protected, the hosts belong to another checkout, or the engine failed.
     """
@@ -40,10 +41,11 @@ def down(stack: str, *, forget_secrets: bool = False) -> str:
         preflight.refuse_protected(stack, recorded)
         for target, region in accounts(recorded):
             account.require_credentials(target, region)
-        if status := operations.operate("destroy", *looks, "--yes", "--skip-preview", "--suppress-outputs", stack=stack):
+        done = operations.operate("destroy", *looks, "--yes", "--skip-preview", "--suppress-outputs", stack=stack, is_verbose=is_verbose)
+        if done.status:
             raise EngineFailed(
                 f"stack {stack} is not deleted",
-                why=f"the engine ended with status {status}; its output is above",
+                why=f"the engine ended with status {done.status}; its output is above",
                 remedy="correct the cause and run the same command again",
             )
         staying = recovery.keep(record)

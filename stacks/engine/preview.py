@@ -14,8 +14,6 @@ from typing import Any
 from ..errors import EngineFailed
 from . import commands
 
-_EVENTS = {"PULUMI_DEBUG_COMMANDS": "true"}
-"""Makes the engine accept `--event-log`, as the Automation API does."""
 _PREFIX = re.compile(r"^(?:error: )?(?:Preview failed: )?(?:preview failed)?")
 _FROM_PROVIDER = re.compile(r"^reading \S+ \([^)]*\): ")
 
@@ -73,7 +71,7 @@ def _ask(words: Sequence[str], stack: str, folder: Path | None, of_interest: Cal
     with tempfile.TemporaryDirectory(prefix="clusterwright-events-") as place:
         log = Path(place) / "events.jsonl"
         options = ["--non-interactive", "--stack", stack, "--event-log", str(log)]
-        done = commands.run(*words, *options, folder=folder, environment=_EVENTS)
+        done = commands.run(*words, *options, folder=folder, environment=commands.EVENTS)
         events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
     steps = tuple(_step(found["metadata"]) for event in events if (found := of_interest(event)))
     unread = {one["urn"]: _plain(one["message"]) for one in _complaints(events) if one.get("urn")}

@@ -8,12 +8,13 @@ from ..render import finding_list
 from . import account, commands, operations, preflight, recovery, state
 
 
-def up(loaded: Loaded, stack: str, *, blueprint: str | None = None, ask_account: bool = True) -> None:
+def up(loaded: Loaded, stack: str, *, blueprint: str | None = None, ask_account: bool = True, is_verbose: bool = False) -> operations.Done:
     """Make the stack what its blueprint says.
 
     Args:
         blueprint: recorded as the stack's setting, when the command line names one.
         ask_account: validate the blueprint against the target's account first.
+        is_verbose: show every step of every resource.
     Raises:
         Invalid: the account has no place for the cluster.
         Problem: the engine failed, or can't start.
@@ -34,13 +35,15 @@ def up(loaded: Loaded, stack: str, *, blueprint: str | None = None, ask_account:
     recovery.settle(stack, *config)
     if interrupted := state.pending_creates(stack):
         print(f"a killed run was creating {len(interrupted)} resources; they are adopted or created again")
-        operations.operate("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--suppress-outputs", stack=stack)
-    if status := operations.operate("up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs", *config, stack=stack):
+        operations.operate("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--suppress-outputs", stack=stack, is_verbose=is_verbose)
+    done = operations.operate("up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs", *config, stack=stack, is_verbose=is_verbose)
+    if done.status:
         raise EngineFailed(
             f"stack {stack} is not up",
-            why=f"the engine ended with status {status}; its output is above",
+            why=f"the engine ended with status {done.status}; its output is above",
             remedy="correct the cause and run the same command again: it continues with what is recorded; `make down` deletes that",
         )
+    return done
 
 
 def _has_resources(stack: str) -> bool:

@@ -5,12 +5,18 @@ from typing import Any
 
 from blueprints import spec
 
+from .formatting import counted
 
-def lines(stack: str, outputs: Mapping[str, Any], *, logins: Sequence[str]) -> Iterator[str]:
+PASSED = "pass"
+"""The verdict of a check that found what the spec expects."""
+
+
+def lines(stack: str, outputs: Mapping[str, Any], *, logins: Sequence[str], has_new_checks: bool = True) -> Iterator[str]:
     """Write the summary line by line.
 
     Args:
         logins: the command that logs in, for each user.
+        has_new_checks: acceptance ran just now; otherwise its passed checks are only counted.
     """
     cluster = spec.from_record(outputs["spec"])
     yield ""
@@ -31,8 +37,7 @@ def lines(stack: str, outputs: Mapping[str, Any], *, logins: Sequence[str]) -> I
             yield f"  {_node_set(node_set)}"
         yield ""
     yield "Checked"
-    for check in outputs["acceptance"] or ():
-        yield f"  {_check(check)}"
+    yield from _checks(outputs["acceptance"] or (), are_new=has_new_checks)
     if cluster.simulated:
         yield ""
         yield "Simulated"
@@ -62,7 +67,14 @@ def _node_set(node_set: spec.NodeSet) -> str:
     return f"{partition.name}{' (default)' if partition.default else ''}: {nodes}, {each}; at most {partition.max_time} a job"
 
 
+def _checks(checks: Sequence[Mapping[str, Any]], *, are_new: bool) -> Iterator[str]:
+    passed = [check for check in checks if check["verdict"] == PASSED and not are_new]
+    if passed:
+        yield f"  {counted(len(passed), 'checks')} passed when acceptance last ran; `clusterwright summary` shows them"
+    yield from (f"  {_check(check)}" for check in checks if check not in passed)
+
+
 def _check(check: Mapping[str, Any]) -> str:
     unit = f" {check['unit']}" if check.get("unit") else ""
-    verdict = {"pass": "ok", "reported": "measured, not judged"}.get(check["verdict"], check["verdict"])
+    verdict = {PASSED: "ok", "reported": "measured, not judged"}.get(check["verdict"], check["verdict"])
     return f"{check['name']} ({check['node']}): {check['measured']}{unit}, {verdict}"

@@ -117,6 +117,40 @@ def test_a_run_tells_its_tasks_what_changed_and_what_was_asked_for(books: Books)
     assert outcome.through == {"one"}
 
 
+def test_a_role_is_shown_by_what_it_does_and_a_skipped_one_not_at_all(books: Books) -> None:
+    for name in ("munge", "skipped"):
+        (books.folder / "roles" / name / "tasks").mkdir(parents=True)
+        (books.folder / "roles" / name / "meta").mkdir()
+        specs = {"argument_specs": {"main": {"short_description": f"The purpose of {name}", "options": {}}}}
+        (books.folder / "roles" / name / "meta/argument_specs.yml").write_text(json.dumps(specs))
+        (books.folder / "roles" / name / "tasks/main.yml").write_text("- name: Begin\n  ansible.builtin.debug: {msg: well}\n")
+    outcome = books.run(
+        """
+    - name: MUNGE
+      ansible.builtin.import_role: {{name: munge}}
+    - name: Skipped
+      ansible.builtin.import_role: {{name: skipped}}
+      when: false
+    - name: Look
+      ansible.builtin.command: echo quiet
+"""
+    )
+    assert outcome.ok
+    assert books.said == ["munge: The purpose of munge", "Look"]
+
+
+def test_a_task_that_takes_long_is_shown() -> None:
+    said: list[str] = []
+    steps = playbook._Steps(said.append)
+    steps.begin_role("munge", "MUNGE runs")
+    steps.begin_task("Start MUNGE", role="munge", now=0)
+    steps.look(playbook.SLOW_TASK_S - 0.1)
+    assert said == ["munge: MUNGE runs"]
+    steps.look(playbook.SLOW_TASK_S)
+    steps.look(playbook.SLOW_TASK_S + 1)
+    assert said == ["munge: MUNGE runs", "munge: Start MUNGE"]
+
+
 def test_a_failure_is_a_task_a_host_and_what_the_task_said(books: Books) -> None:
     outcome = books.run(
         """

@@ -86,7 +86,7 @@ class Deployment:
     def up_until(self, seen: Callable[[str], bool]) -> None:
         """Start `up` and kill its engine, as `kill -9` does, as soon as a line of its output is `seen`; returns when all that the run started has ended."""
         process = subprocess.Popen(
-            ["clusterwright", "up", "--stack", self.stack], cwd=project_root(), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            ["clusterwright", "up", "--verbose", "--stack", self.stack], cwd=project_root(), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, start_new_session=True,
         )  # fmt: skip
         said = []
@@ -108,7 +108,8 @@ class Deployment:
     def up_while(self, seen: Callable[[str], bool], act: Callable[[], object]) -> tuple[int, str]:
         """Run `up` to its end and `act` as soon as a line of its output is `seen`; give its exit status and all that it said."""
         process = subprocess.Popen(
-            ["clusterwright", "up", "--stack", self.stack], cwd=project_root(), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            ["clusterwright", "up", "--verbose", "--stack", self.stack],
+            cwd=project_root(), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         said, acted = [], False
         with process:

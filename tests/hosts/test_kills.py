@@ -14,7 +14,7 @@ POINTS = (
     "Site site creating",
     "Network network creating",
     "HostPool train creating",
-    "database : Start the database",
+    "database: The accounting database runs",
     "acceptance creating",
 )
 """Lines of `up` at which its engine is killed: before anything exists, in the middle of making, while a create is silent, in the middle of a play, and while jobs run."""
@@ -40,7 +40,7 @@ LATER = ("Site site creating", "HostPool train creating")
 """Points for `make soak`, which has many more; the runs above go on from each of them."""
 
 
-@pytest.mark.parametrize("point", ["slurmdbd : Start slurmdbd", *(pytest.param(point, marks=pytest.mark.soak) for point in LATER)])
+@pytest.mark.parametrize("point", ["slurmdbd: Slurm's accounting daemon runs", *(pytest.param(point, marks=pytest.mark.soak) for point in LATER)])
 def test_down_alone_leaves_nothing_after_a_kill(tmp_path: Path, point: str) -> None:
     with deployment("test-kill-down", tmp_path) as stack:
         stack.up_until(lambda line: point in line)
@@ -88,7 +88,7 @@ def test_a_second_run_is_told_who_holds_the_stack(tmp_path: Path) -> None:
 def test_every_kill_point_of_the_starter(tmp_path: Path) -> None:
     """Kill at the start of every resource and of every task in turn; each time `up` converges or, every other time, `down` leaves nothing."""
     with deployment("test-soak", tmp_path) as stack:
-        points = [line for line in stack.up().splitlines() if "creating" in line]
+        points = [line for line in stack.clusterwright("up", "--verbose").stdout.splitlines() if " creating (" in line]
         stack.down()
         for number, point in enumerate(dict.fromkeys(_recognisable(line) for line in points)):
             stack.up_until(lambda line, point=point: point in line)  # type: ignore[misc]
@@ -103,7 +103,7 @@ def test_every_kill_point_of_the_starter(tmp_path: Path) -> None:
 def _recognisable(line: str) -> str:
     """The part of a progress line that another run repeats: without its seconds, and without the host that happened to be first."""
     before, _, after = line.partition(" creating (")
-    doing = after.partition(") ")[2].strip()
+    doing = after.partition("): ")[2].strip()
     if not doing:
         return f"{before.strip().split(' ', 1)[1].strip()} creating ("
     return doing.partition("hosts: ")[0] + "hosts: " if "hosts: " in doing else doing

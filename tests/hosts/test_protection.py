@@ -9,12 +9,14 @@ from tests.hosts.deployment import deployment
 
 pytestmark = pytest.mark.hosts
 
+LINES_OF_A_FIRST_UP = 60
 PROTECTED = {"storage.home.protect": True, "accounting.protect": True}
 
 
 def test_protected_data(tmp_path: Path) -> None:
     with deployment("test-protect", tmp_path, set={**PROTECTED, "pools.train.nodes": 1}) as stack:
-        stack.up()
+        first = stack.up()
+        assert len(first.splitlines()) <= LINES_OF_A_FIRST_UP, first
         stack.ssh("echo thesis > thesis.txt")
         before = stack.leaders()
 

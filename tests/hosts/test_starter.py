@@ -1,6 +1,7 @@
 """The main job: the starter is up, does what it says, and comes back from what happens to clusters."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -12,6 +13,9 @@ from tests.hosts.deployment import SOON_S, Deployment, wait_until
 pytestmark = pytest.mark.hosts
 
 NODES = ("control-0", "login-0", "train-0", "train-1")
+
+
+LINES_OF_AN_UNCHANGED_UP = 25
 
 
 def wait_until_accounted(stack: Deployment, job: str) -> None:
@@ -117,13 +121,20 @@ def test_lost_firewall_rules_come_back(running: Deployment) -> None:
 def test_a_pool_grows_and_shrinks_in_place(running: Deployment) -> None:
     before = running.leaders()
     running.choose("pools.train.nodes", 3)
-    running.up()
+    assert "HostPool train updated" in running.up()
     assert running.ssh("sinfo --noheader --Node --format=%N | sort -u").split() == ["train-0", "train-1", "train-2"]
     running.choose("pools.train.nodes", None)
     running.up()
     assert running.ssh("sinfo --noheader --Node --format=%N | sort -u").split() == ["train-0", "train-1"]
     assert not running.host("train-2").state.exists()
     assert {name: pid for name, pid in running.leaders().items() if name in before} == before
+
+
+def test_an_unchanged_stack_is_said_in_a_few_lines(running: Deployment) -> None:
+    running.up()  # puts back what other tests changed
+    lines = running.up().splitlines()
+    assert re.fullmatch(rf"stack {running.stack}: \d+ unchanged \(\d+ s\)", lines[0])
+    assert len(lines) <= LINES_OF_AN_UNCHANGED_UP, "\n".join(lines)
 
 
 def test_check_mode_of_the_engine_is_plain_pulumi(running: Deployment) -> None:

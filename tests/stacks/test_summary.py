@@ -51,6 +51,15 @@ def test_a_summary_has_one_login_a_user_and_one_line_a_partition() -> None:
     assert section(lines, "Simulated") == list(resolved.simulated)
 
 
+def test_passed_checks_of_an_earlier_run_are_counted_and_others_shown() -> None:
+    found = outputs(spec())
+    logins = ["ssh ada@10.80.0.2"]
+    (counted, *others) = section(list(summary.lines("dev", found, logins=logins, has_new_checks=False)), "Checked")
+    assert counted.startswith("1 check passed")
+    assert [line.partition(" (")[0] for line in others] == ["all-reduce", "gpus"]
+    assert len(section(summarized(found), "Checked")) == len(CHECKS)
+
+
 def test_a_summary_names_the_controller_that_takes_over_where_there_is_one() -> None:
     assert "Controllers" not in summarized(outputs(spec()))
     (line,) = section(summarized(outputs(spec(control__highly_available=True))), "Controllers")
