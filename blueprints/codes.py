@@ -219,6 +219,7 @@ class Code(FindingCode):
     DATABASE_ALONE = "CW603", WARNING, "an accounting database on the first of two controllers", "write `accounting.database: managed`"
     MANAGED_TOO_LARGE = "CW604", ERROR, "more nodes than the managed scheduler supports", "use fewer nodes, or run Slurm on hosts"
     NODES_TOO_MANY = "CW605", ERROR, "more nodes than the scheduler supports", "use fewer nodes, or several clusters"
+    POLICY_TOO_LARGE = "CW606", ERROR, "controllers whose permissions exceed the cloud's limit", "use fewer buckets, machine types or groups of reservations"
 
     # Features that this version or target does not support.
     FEATURE_NOT_BUILT = "CW620", WARNING, "a key that this version ignores", "remove it, or plan with it"

@@ -5,7 +5,7 @@ from .change_costs import ChangeCost, OtherCost, change_costs
 from .fabrics import Expectation, Fabric, expected_busbw, fabrics, is_known_for_fewer
 from .identifiers import IdentifierForm, identifier_forms, identifier_parts, partition_of, partitions
 from .layouts import Interface, Layout, expand, interface_titles, layout, layouts
-from .limits import Limit, can_be_packed, limit, packing_source
+from .limits import Limit, PolicySize, can_be_packed, limit, packing_source, policy_size
 from .machines import Machine, machine, machines
 from .matrix import Condition, Fault, Rule, SlurmFeature, faults, rules, slurm_features, slurm_has
 from .offerings import Offering, offering, offering_names
@@ -36,6 +36,7 @@ __all__ = [
     "Networks",
     "Offering",
     "OtherCost",
+    "PolicySize",
     "Price",
     "Profile",
     "Quota",
@@ -71,6 +72,7 @@ __all__ = [
     "packing_source",
     "partition_of",
     "partitions",
+    "policy_size",
     "price",
     "prices",
     "profile",

@@ -25,6 +25,29 @@ def limit(owner: str, name: str) -> Limit | None:
     return Limit(**entry) if entry else None
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class PolicySize:
+    """How many characters the policies of a role may have, and what a controller's policy needs: limits.yaml explains each number."""
+
+    limit: int
+    base: int
+    machine_copies: int
+    bucket: int
+    buckets: int
+    key: int
+    keys: int
+    groups: int
+    source: str
+    as_of: str
+
+
+@functools.cache
+def policy_size(target: str) -> PolicySize | None:
+    """Return the limit of a role's policies and what they need; None for a target without such policies."""
+    entry = files.mapping("limits")["policies"].get(target)
+    return PolicySize(**entry) if entry else None
+
+
 def can_be_packed(target: str, machine_name: str) -> bool:
     """Say whether a target's placement groups take a machine; true unless the catalogue excludes it."""
     entry = files.mapping("limits")["unpacked"].get(target)

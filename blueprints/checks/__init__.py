@@ -21,6 +21,7 @@ from . import (
     names,
     network,
     partitions,
+    permissions,
     placement,
     pools,
     purchases,
@@ -42,7 +43,7 @@ _CHECKS: tuple[Check, ...] = (
     *(references.check, users.check, accounts.check, qos.check, partitions.check, usability.check, schedulers.check, maintenance.check),
     *(pools.check, capacity.check, purchases.check, placement.check, fabric.check, software.check, mig.check),
     *(identifiers.check, network.check, access.check, mounts.check, storage.check, data_protection.check),
-    *(control.check, scale.check, quotas.check, features.check),
+    *(control.check, scale.check, quotas.check, permissions.check, features.check),
 )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_aws import iam
 
+from blueprints import catalog
+
 from . import policies
 from .names import Names
 from .options import beneath
@@ -112,9 +114,25 @@ def _policy(args: RoleArgs) -> pulumi.Output[str]:
         statements = [*policies.read_secret(str(values["secret"])), *policies.use_buckets(buckets, region=args.region, keys=args.bucket_keys)]
         if starts:
             statements += policies.start_nodes(starts.nodes, owner=str(values["owner"]), compute_role_arn=str(values["compute"]))
-        return policies.as_json(statements)
+        return _fitting(policies.as_json(statements), args.part)
 
     return known.apply(write)
+
+
+def _fitting(document: str, part: str) -> str:
+    """Return a policy that a role may have.
+
+    Raises:
+        pulumi.RunError: it is too long; the check of a blueprint refuses most before (CW606).
+    """
+    size = catalog.policy_size("aws")
+    if size is not None and policies.letters(document) > size.limit:
+        raise pulumi.RunError(
+            f"the permissions of the {part} hosts need {policies.letters(document)} characters\n"
+            f"  why: AWS allows {size.limit} in the policies of one role\n"
+            "  do:  mount fewer buckets, use fewer machine types, or give the stack a shorter name"
+        )
+    return document
 
 
 def _listed(value: object) -> list[object]:

@@ -7,7 +7,7 @@ import pytest
 from blueprints import catalog
 from blueprints.catalog import files
 
-OWNERS = {owner: entries for owner, entries in files.mapping("limits").items() if owner != "unpacked"}
+OWNERS = {owner: entries for owner, entries in files.mapping("limits").items() if owner not in ("unpacked", "policies")}
 
 
 @pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner, entries in OWNERS.items() for name in entries])

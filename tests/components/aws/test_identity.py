@@ -12,8 +12,10 @@ import botocore.auth
 import botocore.awsrequest
 import botocore.credentials
 import botocore.session
+import pulumi
 import pytest
 
+from blueprints import catalog
 from components.aws import policies
 from components.aws.guest import first_boot
 from tests.components.aws import programs
@@ -263,3 +265,56 @@ def test_a_boot_that_waits_in_vain_says_for_what(monkeypatch: pytest.MonkeyPatch
 
     with pytest.raises(SystemExit, match="for the host's keys: connection refused"):
         first_boot.patiently("the host's keys", nobody)
+
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-00000000000"
+GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/reserved-"
+
+
+@pytest.mark.parametrize(
+    ("region", "machines", "buckets", "keys", "groups"),
+    [
+        ("us-gov-west-1", 1, 0, 0, 0),
+        ("us-gov-west-1", 40, 0, 0, 0),
+        ("ap-southeast-2", 1, 9, 3, 0),
+        ("us-gov-west-1", 3, 9, 9, 9),
+    ],
+)
+def test_the_catalogue_knows_the_size_of_a_controllers_policy_from_above(region: str, machines: int, buckets: int, keys: int, groups: int) -> None:
+    """The check of a blueprint adds up these numbers (CW606). White space doesn't count (IAM User Guide, "IAM and AWS STS quotas")."""
+    size = catalog.policy_size("aws")
+    assert size is not None
+    names = tuple(sorted(catalog.machines("aws"))[:machines])
+    given_keys, given_groups = [f"{KEY}{number}" for number in range(keys)], tuple(f"{GROUP}{number}" for number in range(groups))
+    arns = [f"arn:{policies.partition(region)}:s3:::{number:063}" for number in range(buckets)]
+    nodes = policies.Nodes(region, "s" * 40, names, given_groups)
+    role = f"arn:{policies.partition(region)}:iam::123456789012:role/{'r' * 64}"
+    secret = f"arn:{policies.partition(region)}:secretsmanager:{region}:123456789012:secret:{'s' * 120}-abcdef"
+    statements = [
+        *policies.read_secret(secret),
+        *policies.use_buckets(arns, region=region, keys=[*given_keys, *(["alias/of-ours"] if keys else [])]),
+        *policies.start_nodes(nodes, owner="0" * 32, compute_role_arn=role),
+    ]
+    real = len(json.dumps(json.loads(policies.as_json(statements)), separators=(",", ":")))
+    known = size.base + sum(size.machine_copies * (len(name) + 3) for name in names)
+    known += size.bucket * buckets + (size.buckets if buckets else 0)
+    known += sum(size.key + len(key) for key in [*given_keys, *(["alias/of-ours"] if keys else [])]) + (size.keys if keys else 0)
+    known += sum(len(group) + 3 for group in given_groups) + (size.groups if groups else 0)
+    assert real <= known <= real * 1.25
+
+
+def test_a_policy_that_outgrows_the_limit_is_a_page_before_the_role_gets_it() -> None:
+    """The check of a blueprint counts with stacks' names of usual length; the program sees the real one."""
+    buckets: dict[str, Any] = {f"storage__set-{number}": {"kind": "object", "mount": f"/sets/n{number}"} for number in range(18)}
+    with pytest.raises(pulumi.RunError) as failed:
+        programs.program("starter", account=Verbose(), **buckets)
+    assert "10,240" in str(failed.value) or "10240" in str(failed.value)
+    assert "buckets" in str(failed.value)
+
+
+class Verbose(programs.Account):
+    """Gives buckets the longest names."""
+
+    def new_resource(self, args: Any) -> tuple[str, dict[str, Any]]:
+        ident, state = super().new_resource(args)
+        return ident, {**state, "arn": f"arn:aws:s3:::{args.name:-<200}"} if args.typ == "aws:s3/bucket:Bucket" else state
