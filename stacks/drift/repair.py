@@ -5,13 +5,12 @@ from collections.abc import Collection
 from pathlib import Path
 
 from blueprints.finding import Finding
-from components.inspection import collect
 from components.inspection.finding import layer_of
 from components.inspection.known import Known
 from components.inspection.layer import Layer
 
 from ..errors import BadIgnoreFile, Problem
-from . import detect, filters, fix, ignore
+from . import detect, filters, fix, ignore, play
 from .report import Ignored, Report
 
 PLAYBOOK = "fix.yml"
@@ -68,7 +67,7 @@ def carry_out(repair: Repair) -> Report:
         for host in repair.known.hosts
         if (steps := [list(step.argv) for step in repair.plan.steps if step.host == host.name])
     }
-    outcome = collect.play(repair.known, PLAYBOOK, variables, title=f"{repair.stack} drift fix")
+    outcome = play.play(repair.known, PLAYBOOK, variables, title=f"{repair.stack} drift fix")
     if not outcome.ok:
         said = "\n".join([*map(str, outcome.failures), outcome.error]).strip()
         raise Problem("some steps failed", why=said, remedy="`clusterwright drift` shows what is left")

@@ -42,7 +42,7 @@ def findings(host: str, differences: list[dict[str, Any]]) -> Iterator[Finding]:
     """Describe the recorded paths that differ.
 
     Args:
-        differences: as the module `drift_facts` gives them: path, recorded, actual, written.
+        differences: as `program.places.differing` gives them: path, recorded, actual, written.
     """
     for one in differences:
         yield _finding(host, one["path"], one["recorded"], one["actual"], is_written=one["written"])
