@@ -14,11 +14,11 @@ pytestmark = pytest.mark.hosts
 NODES = ("train-0", "train-1")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def stack(running: Deployment) -> Iterator[Deployment]:
     running.wait_for_idle(2)
     yield running
-    running.up()  # acceptance of the boots
+    running.up()  # starts the host whose power was cut, and tests the boots
 
 
 def uptime_s(stack: Deployment, hostname: str) -> float:
