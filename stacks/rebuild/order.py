@@ -189,7 +189,8 @@ def _create(order: Order, hosts: Sequence[Host], *, say: Callable[[str], None]) 
         with scheduler.answering(order.controllers, private_key=order.known.private_key) as slurm:
             slurm.await_boot(nodes)
     replace = [word for urn in urns for word in ("--replace", urn)]
-    if status := operations.operate("up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs", *replace, stack=order.stack):
+    status = operations.operate("up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs", *replace, stack=order.stack).status
+    if status:
         raise EngineFailed(
             f"{hostlist.compress(names)} {'is' if len(names) == 1 else 'are'} not rebuilt",
             why=f"the engine ended with status {status}; its output is above",
