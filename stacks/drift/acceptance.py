@@ -8,8 +8,6 @@ from components.inspection.codes import Code
 from components.inspection.finding import drift
 from components.inspection.known import Known
 
-from ..render.formatting import moment
-
 
 def findings(known: Known) -> Iterator[Finding]:
     """Report where the last acceptance fell below what the cluster should reach."""
@@ -18,7 +16,7 @@ def findings(known: Known) -> Iterator[Finding]:
             yield drift(
                 Code.ACCEPTANCE,
                 found.subject,
-                f"the last acceptance did not reach what is expected{f' ({moment(known.accepted_at)})' if known.accepted_at else ''}",
+                "the last acceptance did not reach what is expected",
                 remedy=found.remedy or "`clusterwright up` runs acceptance again",
                 desired=found.measurement.expected_text,
                 actual=found.measurement.measured_text,

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from . import cgroup, command, disk, folder, network, record, rootfs, sysctl
-from .host import kill
+from .host import NSPAWN_FOLDERS, kill
 from .names import RUN_ROOT, STATE_ROOT, StackNames, machine_lock
-from .power import NSPAWN_FOLDERS
 
 
 def left_behind(names: StackNames) -> tuple[str, ...]:
