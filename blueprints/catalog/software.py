@@ -56,6 +56,8 @@ class Profile:
     """The daemon of TCPX or TCPXO that receives for the GPUs."""
     doca_ofed: str = ""
     lustre_client: str = ""
+    lustre_fabric: str = ""
+    """The fabric that its roles configure for Lustre (LNet); empty: hosts reach Lustre over TCP."""
     mountpoint: str = ""
     """Mountpoint for S3."""
     container_toolkit: str = ""

@@ -65,7 +65,7 @@ def _unplaced(context: Context) -> spec.ClusterSpec:
         software=chosen,
         network=spec.Network("", "", "", domain=""),
         access=control.access(context),
-        storage=storage.over_fabric(storage.resolve(context), node_sets, target=context.target.name),
+        storage=storage.over_fabric(storage.resolve(context), node_sets, target=context.target.name, profile=chosen.profile),
         accounts=people.accounts(blueprint),
         users=people.users(blueprint),
         simulated=(),

@@ -21,9 +21,14 @@ def resolve(context: Context) -> tuple[spec.FileSystem, ...]:
     return tuple(_file_system(context, name, asked) for name, asked in context.blueprint.storage.items())
 
 
-def over_fabric(file_systems: Sequence[spec.FileSystem], node_sets: Sequence[spec.NodeSet], *, target: str) -> tuple[spec.FileSystem, ...]:
-    """Decide which file systems the nodes reach over their fabric, by class and size."""
+def over_fabric(file_systems: Sequence[spec.FileSystem], node_sets: Sequence[spec.NodeSet], *, target: str, profile: str) -> tuple[spec.FileSystem, ...]:
+    """Decide which file systems the nodes reach over their fabric: those of a class and size that has it, where the software profile configures it on hosts.
+
+    A cloud decides this once, when it creates the file system: one that no host could use over the fabric would keep the fabric's limits for good.
+    """
     fabric = next((node_set.fabric.name for node_set in node_sets if node_set.fabric), "")
+    if catalog.profile(profile).lustre_fabric != fabric:
+        return tuple(file_systems)
     return tuple(dataclasses.replace(one, fabric=fabric) if fabric and _takes_fabric(one, target) else one for one in file_systems)
 
 

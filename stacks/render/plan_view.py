@@ -273,7 +273,8 @@ def _storage(cluster: ClusterSpec, costs: Estimate) -> Table:
 def _storage_row(entry: FileSystem, part: Part | None) -> tuple[Shown, ...]:
     what = f"{entry.kind}: {entry.product}" if entry.product else entry.kind
     what += f" {entry.source}" if entry.source else ""
-    what += f" over {entry.fabric.upper()}" if entry.fabric else ""
+    if entry.kind == "lustre" and entry.storage_class and not entry.simulated:
+        what += f" over {entry.fabric.upper() or 'TCP'}"
     what += f", files of {entry.exchange.bucket}" if entry.exchange else ""
     speed = "" if entry.throughput_mbs is None else f"{entry.throughput_mbs:,.0f} MB/s"
     tier = f" ({entry.throughput_mbs_per_tib} MB/s/TiB)" if entry.throughput_mbs_per_tib else ""

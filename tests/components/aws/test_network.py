@@ -1,5 +1,6 @@
 """Network and security groups: who can reach whom, in which zone, over which way out."""
 
+import dataclasses
 import ipaddress
 from typing import Any
 
@@ -215,9 +216,9 @@ def test_hosts_let_in_nobody_where_there_is_no_lustre() -> None:
 
 
 def test_lustre_over_efa_allows_everything_among_hosts_and_servers() -> None:
-    found = programs.program("llm-pretraining", storage__data__size="38400 GiB")
-    (lustre,) = programs.of(found, "LustreFileSystem")
-    assert lustre.inputs["efaEnabled"] is True
+    spec = programs.resolved("llm-pretraining")
+    spec = dataclasses.replace(spec, storage=tuple(dataclasses.replace(one, fabric="efa") if one.kind == "lustre" else one for one in spec.storage))
+    found = programs.program("llm-pretraining", spec=spec)
     rules = group(found, "storage").inputs["ingress"]
     whole = [rule for rule in rules if rule["protocol"] == "-1"]
     assert [(rule.get("self"), rule.get("securityGroups")) for rule in whole] == [(True, None), (None, ["SecurityGroup/hosts-security-group"])]
