@@ -3,6 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+Agree = Callable[[str, Sequence[str]], bool]
+"""Shows why a question is asked and what would be removed, and says whether somebody agrees."""
+
 
 class Removal(Protocol):
     """What a target implements."""
@@ -16,9 +19,11 @@ class Removal(Protocol):
             RemovalRefused: nothing was changed.
         """
 
-    def sweep(self, stack: str, *, say: Callable[[str], None]) -> bool:
+    def sweep(self, stack: str, *, say: Callable[[str], None], agree: Agree) -> bool:
         """Remove what the engine left of the stack, and say whether there was anything.
 
+        Args:
+            agree: asked before anything of an owner that no longer exists is removed.
         Raises:
             RemovalRefused: it can't be seen or removed, or is somebody else's.
         """

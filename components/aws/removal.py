@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .. import errors
+from .. import errors, removal
 from .names import PART_TAG
 
 CONTROLLER, CONTROL = "aws:ec2/instance:Instance", "control"
@@ -26,7 +26,7 @@ class Removal:
                 remedy=f"run `make up STACK={stack}` once, which records it, then `make down STACK={stack}`",
             )
 
-    def sweep(self, stack: str, *, say: Callable[[str], None]) -> bool:
+    def sweep(self, stack: str, *, say: Callable[[str], None], agree: removal.Agree) -> bool:
         """Find nothing: everything in the account is recorded, or recovery finds it by the stack's mark."""
         return False
 

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components import memory_folders, registry
+from components import memory_folders, registry, removal
 
 from .. import project
 from ..errors import EngineFailed
@@ -13,10 +13,11 @@ from . import account, commands, operations, preflight, recovery, secrets, state
 PROVIDERS = "pulumi:providers:"
 
 
-def down(stack: str, *, forget_secrets: bool = False, is_verbose: bool = False) -> str:
+def down(stack: str, *, agree: removal.Agree, forget_secrets: bool = False, is_verbose: bool = False) -> str:
     """Delete everything that belongs to a stack, and give one sentence about the result.
 
     Args:
+        agree: asked before the resources of an owner that no longer exists are removed.
         forget_secrets: go on without secrets that can't be decrypted.
         is_verbose: show every step of every resource.
     Raises:
@@ -36,8 +37,8 @@ def down(stack: str, *, forget_secrets: bool = False, is_verbose: bool = False) 
         looks = ["--refresh"] if recovery.settle(stack) else []
         record = commands.record(stack)
         recorded = commands.resources_of(record)
-        for removal in removals:
-            removal.check(stack, recorded)
+        for of_target in removals:
+            of_target.check(stack, recorded)
         preflight.refuse_protected(stack, recorded)
         for target, region in accounts(recorded):
             account.require_credentials(target, region)
@@ -50,12 +51,12 @@ def down(stack: str, *, forget_secrets: bool = False, is_verbose: bool = False) 
             )
         staying = recovery.keep(record)
     is_elsewhere = recovery.is_elsewhere(recorded)
-    swept = [] if is_elsewhere else [removal.sweep(stack, say=print) for removal in removals]
+    swept = [] if is_elsewhere else [of_target.sweep(stack, say=print, agree=agree) for of_target in removals]
     if not existed and not any(swept):
         return f"there is no stack {stack} here; nothing was deleted"
     memory_folders.clear_orphans()
     shutil.rmtree(project.private_folder(stack), ignore_errors=True)
-    kept = staying if is_elsewhere else [one for removal in removals for one in removal.kept(stack)]
+    kept = staying if is_elsewhere else [one for of_target in removals for one in of_target.kept(stack)]
     return f"stack {stack} is deleted{'' if is_elsewhere else ' from this machine'}" + (f"; protected and kept: {', '.join(kept)}" if kept else "")
 
 

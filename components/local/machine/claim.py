@@ -9,13 +9,16 @@ import dataclasses
 import ipaddress
 import json
 import os
+import shlex
 import uuid
 from pathlib import Path
+from urllib.parse import unquote
 
 from . import record
 from .names import STATE_ROOT, StackNames, machine_lock
 
 BACKEND_VARIABLE = "PULUMI_BACKEND_URL"
+FILE_SCHEME = "file://"
 
 
 class Foreign(RuntimeError):
@@ -39,6 +42,18 @@ class Claim:
     def owner_exists(self) -> bool:
         return Path(self.owner).is_dir()
 
+    @property
+    def state_folder(self) -> Path | None:
+        """Where its state is, when that is a folder."""
+        is_folder = self.backend.startswith(FILE_SCHEME)
+        return Path(unquote(self.backend.removeprefix(FILE_SCHEME).partition("?")[0])).expanduser() if is_folder else None
+
+    def is_recorded_elsewhere(self, stack: str) -> bool:
+        """Say whether another backend than this shell's has the stack. What is in no folder can't be looked at from here, and counts as there."""
+        if self.backend in ("", os.environ.get(BACKEND_VARIABLE, "")):
+            return False
+        return self.state_folder is None or any(self.state_folder.glob(f".pulumi/stacks/*/{stack}.json"))
+
 
 def read(names: StackNames) -> Claim | None:
     """Return the stack's claim; None: nobody claimed it.
@@ -51,7 +66,10 @@ def read(names: StackNames) -> Claim | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, TypeError) as error:
-        raise Foreign(f"{names.owner_file} names the owner of stack {names.stack}, and can't be read: {error}. Delete it only if the stack is yours") from error
+        raise Foreign(
+            f"{names.owner_file} names the owner of stack {names.stack}, and can't be read: {error}. "
+            f"If the stack is yours, delete the file (`rm {names.owner_file}`) and run the same command again, which writes it again"
+        ) from error
 
 
 def make(names: StackNames, *, owner: str, cidr: str, token: str = "") -> str:
@@ -70,6 +88,8 @@ def make(names: StackNames, *, owner: str, cidr: str, token: str = "") -> str:
         if existing and token and token != existing.token:
             raise Foreign(foreign_page(names, existing))
         if existing and existing.owner == owner:
+            if token != existing.token and existing.is_recorded_elsewhere(names.stack):
+                raise Foreign(elsewhere_page(names, existing))
             token = existing.token
         if taken := conflict(names, cidr):
             raise Occupied(f"subnet {cidr} of stack {names.stack} is in use on this machine: {taken}")
@@ -91,9 +111,17 @@ def require(names: StackNames, token: str, *, deleting: bool = False) -> None:
 
 
 def foreign_page(names: StackNames, claim: Claim) -> str:
+    where = f"make --directory {claim.owner} down STACK={names.stack}" if claim.owner_exists else f"clusterwright down --stack {names.stack}"
     return (
         f"a stack named {names.stack} of another checkout or state, {claim.owner}, has its hosts on this machine; nothing was changed. "
-        f"Destroy it there (`make down`), or choose another stack name here (`make up STACK=other`)."
+        f"Delete that one (`{where}`), or choose another stack name here (`make up STACK=other`)."
+    )
+
+
+def elsewhere_page(names: StackNames, claim: Claim) -> str:
+    return (
+        f"stack {names.stack} of this checkout is recorded in {claim.backend}, and this shell uses {os.environ.get(BACKEND_VARIABLE, 'none')}; its hosts were not changed. "
+        f"Run the command with that state (`{BACKEND_VARIABLE}={shlex.quote(claim.backend)} make up STACK={names.stack}`), or choose another stack name (`make up STACK=other`)."
     )
 
 

@@ -7,6 +7,9 @@ from . import cgroup, command, disk, folder, network, record, rootfs, sysctl
 from .host import NSPAWN_FOLDERS, kill
 from .names import RUN_ROOT, STATE_ROOT, StackNames, machine_lock
 
+SHOWN = 8
+"""Names of one sort that a summary has."""
+
 
 def left_behind(names: StackNames) -> tuple[str, ...]:
     """Name what the stack still has on the machine, for messages and tests."""
@@ -18,6 +21,21 @@ def left_behind(names: StackNames) -> tuple[str, ...]:
     found += [f"firewall rule {' '.join(arguments)}" for arguments in network.labelled_rules(names)]
     found += [f"folder {path}" for path in (*_unprotected(names), names.run) if path.exists()]
     return tuple(found)
+
+
+def summary(names: StackNames) -> tuple[str, ...]:
+    """Say in a few lines what the stack still has on the machine, for whoever decides whether to remove it."""
+    folders = sorted(path.name for path in names.folders.iterdir() if path.is_dir()) if names.folders.is_dir() else []
+    kept = {path.name for path in folder.protected(names)}
+    parts = {
+        "hosts": sorted(_hostnames(names)),
+        "processes": [str(pid) for pid in sorted(cgroup.processes(cgroup.of_stack(names)))],
+        "folders with data": [name for name in folders if name not in kept],
+        "protected folders, which stay": sorted(kept),
+        "interfaces": _interfaces(names),
+    }
+    lines = [f"{len(found)} {what}: {', '.join(found[:SHOWN])}{' …' if len(found) > SHOWN else ''}" for what, found in parts.items() if found]
+    return (*lines, f"everything else in {names.state} and {names.run}")
 
 
 def sweep(names: StackNames, *, wait_until: Callable[..., None], say: Callable[[str], None]) -> tuple[Path, ...]:

@@ -43,3 +43,43 @@ def test_stacks_with_addresses_of_their_own_are_claimed_side_by_side(tmp_path: P
 def test_a_claim_of_the_same_owner_keeps_its_token(tmp_path: Path) -> None:
     first = claim.make(StackNames("one"), owner=str(tmp_path), cidr=CIDR)
     assert claim.make(StackNames("one"), owner=str(tmp_path), cidr=CIDR) == first
+
+
+def recorded_in(folder: Path, stack: str) -> str:
+    """Make a folder with the state of a stack, as the file backend has it, and give its address."""
+    (folder / ".pulumi/stacks/clusterwright").mkdir(parents=True)
+    (folder / f".pulumi/stacks/clusterwright/{stack}.json").write_text("{}")
+    return folder.as_uri()
+
+
+def test_a_stack_that_another_backend_records_is_not_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The new state would have other keys than the hosts, and neither state could change them any more."""
+    stack, first = StackNames("one"), recorded_in(tmp_path / "first", "one")
+    monkeypatch.setenv("PULUMI_BACKEND_URL", first)
+    token = claim.make(stack, owner=str(tmp_path), cidr=CIDR)
+    monkeypatch.setenv("PULUMI_BACKEND_URL", (tmp_path / "second").as_uri())
+    with pytest.raises(claim.Foreign, match=f"PULUMI_BACKEND_URL={first} make up STACK=one"):
+        claim.make(stack, owner=str(tmp_path), cidr=CIDR)
+    assert claim.read(stack) == claim.Claim(token, str(tmp_path), first, CIDR)
+    assert claim.make(stack, owner=str(tmp_path), cidr=CIDR, token=token) == token, "a state that was moved has the token"
+
+
+@pytest.mark.parametrize("left", ["no folder", "an empty folder"])
+def test_a_stack_whose_state_is_lost_is_taken_over(left: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = tmp_path / "first"
+    monkeypatch.setenv("PULUMI_BACKEND_URL", first.as_uri())
+    if left == "an empty folder":
+        first.mkdir()
+    token = claim.make(StackNames("one"), owner=str(tmp_path), cidr=CIDR)
+    monkeypatch.setenv("PULUMI_BACKEND_URL", (tmp_path / "second").as_uri())
+    assert claim.make(StackNames("one"), owner=str(tmp_path), cidr=CIDR) == token
+
+
+def test_a_claim_that_cannot_be_read_names_the_file_to_delete(tmp_path: Path) -> None:
+    stack = StackNames("one")
+    token = claim.make(stack, owner=str(tmp_path), cidr=CIDR)
+    stack.owner_file.write_text("garbage")
+    with pytest.raises(claim.Foreign, match=f"`rm {stack.owner_file}`"):
+        claim.require(stack, token)
+    stack.owner_file.unlink()
+    assert claim.make(stack, owner=str(tmp_path), cidr=CIDR, token=token) == token
