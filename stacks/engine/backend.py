@@ -23,6 +23,6 @@ def read_json(path: Path) -> dict[str, Any] | None:
     """Read a JSON object; None when there is no such file or a kill cut it off."""
     try:
         found: dict[str, Any] = json.loads(path.read_text())
-    except (FileNotFoundError, json.JSONDecodeError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     return found

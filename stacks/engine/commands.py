@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -12,10 +13,13 @@ from typing import Any
 from blueprints.project import project_root
 
 from ..errors import EngineFailed, Problem
+from . import backend
 
 PROJECT = "clusterwright"
 LONGEST = 2000
 """Characters of the engine's output that an error shows."""
+REINSTALL = "rm -f .clusterwright/engine && make setup\nthen `. ./activate` in a new shell, and the same command again"
+"""The remedy for an engine that doesn't work."""
 UNDECIPHERABLE = re.compile(r"passphrase|secrets manager|failed to decrypt")
 """What the engine says when it can't decrypt a stack's secrets."""
 QUIET = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
@@ -48,18 +52,29 @@ def require() -> None:
             why="`pulumi` is not on PATH, or PULUMI_BACKEND_URL is not set",
             remedy="run `make setup`, which installs it, then `. ./activate` in this shell; or use the make targets, which do both",
         )
+    folder = backend.folder()
+    if folder is not None and not folder.is_dir():
+        raise Problem(
+            "the folder with the state of stacks does not exist",
+            why=f"PULUMI_BACKEND_URL is {os.environ['PULUMI_BACKEND_URL']}, and there is no folder {folder}",
+            remedy=f"to use the state of this checkout: unset PULUMI_BACKEND_URL && . ./activate\nto begin with an empty state there: mkdir -p {shlex.quote(str(folder))}",
+        )
 
 
-def run(*words: str, folder: Path | None = None, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def environment() -> dict[str, str]:
+    """Give the engine's environment. Its parts talk to each other through this machine's own address, also where a proxy leads to all others."""
+    direct = [os.environ.get("no_grpc_proxy") or os.environ.get("no_proxy") or os.environ.get("NO_PROXY", ""), "127.0.0.1", "localhost"]  # noqa: SIM112 - gRPC reads this case alone
+    return {**os.environ, **QUIET, "no_grpc_proxy": ",".join(filter(None, direct))}
+
+
+def run(*words: str, folder: Path | None = None, variables: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Run `pulumi` without a terminal and capture what it writes; the caller judges the exit status.
 
     Args:
         folder: of the Pulumi project; this project's by default.
     """
-    variables = {**os.environ, **QUIET, **(environment or {})}
-    return subprocess.run(
-        ["pulumi", *words], cwd=folder or project_root(), env=variables, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
-    )
+    whole = {**environment(), **(variables or {})}
+    return subprocess.run(["pulumi", *words], cwd=folder or project_root(), env=whole, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
 
 
 def answer(*words: str, folder: Path | None = None) -> str:
@@ -74,8 +89,8 @@ def answer(*words: str, folder: Path | None = None) -> str:
             raise Undecipherable(words[words.index("--stack") + 1], done.stderr.strip().removeprefix("error: ")[-LONGEST:])
         raise EngineFailed(
             f"`pulumi {' '.join(words[:2])}` failed",
-            why=done.stderr.strip()[-LONGEST:] or f"it ended with status {done.returncode} and printed nothing",
-            remedy="correct what it names and run the command again",
+            why=done.stderr.strip()[-LONGEST:] or f"{shutil.which('pulumi')} ended with status {done.returncode} and printed nothing",
+            remedy="correct what it names and run the command again" if done.stderr.strip() else REINSTALL,
         )
     return done.stdout
 

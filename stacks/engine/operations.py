@@ -75,7 +75,7 @@ def operate(*words: str, stack: str, is_verbose: bool = False) -> Done:
         log, complaints = Path(place) / "events.jsonl", Path(place) / "stderr"
         log.touch()
         argv = ["pulumi", *words, "--stack", stack, "--non-interactive", "--color", "never", "--event-log", str(log)]
-        environment = {**os.environ, **commands.QUIET, **commands.EVENTS}
+        environment = {**commands.environment(), **commands.EVENTS}
         with log.open(encoding="utf-8") as events, complaints.open("w") as stderr:
             process = subprocess.Popen(argv, cwd=project_root(), env=environment, stdout=subprocess.DEVNULL, stderr=stderr)
             status = _follow(process, events, progress)

@@ -71,7 +71,7 @@ def _ask(words: Sequence[str], stack: str, folder: Path | None, of_interest: Cal
     with tempfile.TemporaryDirectory(prefix="clusterwright-events-") as place:
         log = Path(place) / "events.jsonl"
         options = ["--non-interactive", "--stack", stack, "--event-log", str(log)]
-        done = commands.run(*words, *options, folder=folder, environment=commands.EVENTS)
+        done = commands.run(*words, *options, folder=folder, variables=commands.EVENTS)
         events = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
     steps = tuple(_step(found["metadata"]) for event in events if (found := of_interest(event)))
     unread = {one["urn"]: _plain(one["message"]) for one in _complaints(events) if one.get("urn")}

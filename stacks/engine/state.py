@@ -93,16 +93,22 @@ def restore(stack: str) -> None:
     for attributes in state.parent.glob(f"{stack}.json*.attrs"):
         if backend.read_json(attributes) is None:
             attributes.unlink()  # the backend's own notes on each file (type, checksum); it works without them
-    if not state.exists() or backend.read_json(state) is not None:
+    if not state.exists() or _is_whole(state):
         return
     aside = state.with_name(f"{stack}.json.cut-off")
     state.replace(aside)
     backup = state.with_name(f"{stack}.json.bak")
-    if backend.read_json(backup) is not None:
+    if _is_whole(backup):
         shutil.copy(backup, state)
         print(f"a kill cut off the state of stack {stack}; its last backup is restored, and resources created since are adopted")
     else:
         print(f"a kill cut off the state of stack {stack} before there was a backup; it starts empty and adopts what exists ({aside} is kept)")
+
+
+def _is_whole(file: Path) -> bool:
+    """Say whether a file holds a state; the engine's own versions begin with a number and a checkpoint."""
+    found = backend.read_json(file)
+    return isinstance(found, dict) and isinstance(found.get("checkpoint"), dict)
 
 
 def _state_file(folder: Path, stack: str) -> Path:

@@ -3,6 +3,7 @@
 import datetime as dt
 import getpass
 import json
+import os
 import re
 import socket
 import subprocess
@@ -14,8 +15,8 @@ from typing import Any
 import pytest
 
 from blueprints.project import project_root
-from stacks.engine import locks, state
-from stacks.errors import Problem
+from stacks.engine import commands, locks, state
+from stacks.errors import EngineFailed, Problem
 
 STACK = "dev"
 LONG_AGO = "2024-01-02T03:04:05.123456789Z"  # with nanoseconds, as the engine writes it
@@ -207,3 +208,44 @@ def test_interrupted_creates_are_read_from_the_state(backend: Path, record: Any,
 
 def test_a_stack_without_state_has_no_interrupted_creates(backend: Path) -> None:
     assert state.pending_creates(STACK) == []
+
+
+@pytest.mark.parametrize("content", ["", "not json", '{"version": 3, "chec', "[]", "{}", '"text"'])
+def test_a_state_that_is_none_is_replaced_by_its_backup(content: str, backend: Path) -> None:
+    whole = {"version": 3, "checkpoint": {"stack": STACK, "latest": {"resources": []}}}
+    recorded(backend, whole, file=f"{STACK}.json.bak")
+    recorded(backend, {})
+    [file] = backend.rglob(f"{STACK}.json")
+    file.write_text(content)
+    state.restore(STACK)
+    assert json.loads(file.read_text()) == whole
+    assert file.with_name(f"{STACK}.json.cut-off").read_text() == content
+
+
+# What the engine needs
+
+
+def test_a_backend_whose_folder_is_gone_is_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_BACKEND_URL", (tmp_path / "gone").as_uri())
+    with pytest.raises(Problem) as problem:
+        commands.require()
+    make = problem.value.remedy.rpartition(": ")[2]
+    assert make == f"mkdir -p {tmp_path / 'gone'}"
+    subprocess.run(make, shell=True, check=True)
+    commands.require()
+
+
+def test_a_proxy_is_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "example.org")
+    monkeypatch.delenv("no_grpc_proxy", raising=False)
+    assert commands.environment()["no_grpc_proxy"] == "example.org,127.0.0.1,localhost"
+
+
+def test_an_engine_that_says_nothing_is_installed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pulumi").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "pulumi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(EngineFailed) as failed:
+        commands.answer("stack", "ls")
+    assert str(tmp_path / "pulumi") in failed.value.why
+    assert "make setup" in failed.value.remedy
