@@ -37,3 +37,7 @@ class SdkMissing(Refusal):
 
 class RemovalRefused(Refusal):
     """A stack can't be removed from here, or not by this version."""
+
+
+class RebuildRefused(Refusal):
+    """A host can't be rebuilt from here."""

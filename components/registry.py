@@ -12,6 +12,7 @@ from typing import Any, cast
 from . import errors
 from .adoption import Account
 from .discovery import Discovery
+from .rebuild import Rebuild
 from .removal import Removal
 
 DEFAULT = "local"
@@ -32,6 +33,8 @@ class Target:
     """The target's own kinds of resources (`provider.kind.Kind`)."""
     removal: str
     """The class that knows which stacks `down` can't remove and what the engine leaves (`removal.Removal`)."""
+    rebuild: str
+    """The class that makes the engine create a host again (`rebuild.Rebuild`)."""
     package: str = ""
     """The cloud's package of Pulumi. Resources of this package are in an account."""
     account: str = ""
@@ -51,6 +54,7 @@ TARGETS: Mapping[str, Target] = {
         slurm={"slurm_hosts": "components.aws.offerings.slurm_hosts:SlurmHosts"},
         discovery="components.aws.discovery:Discovery",
         removal="components.aws.removal:Removal",
+        rebuild="components.aws.rebuild:Rebuild",
         kinds=("components.aws.site:Site", "components.aws.machine_image:MachineImage", "components.aws.nodes:Nodes"),
         package="aws",
         account="components.aws.account",
@@ -61,6 +65,7 @@ TARGETS: Mapping[str, Target] = {
         slurm={"slurm_hosts": "components.local.offerings.slurm_hosts:SlurmHosts"},
         discovery="components.local.discovery:Discovery",
         removal="components.local.removal:Removal",
+        rebuild="components.local.rebuild:Rebuild",
         kinds=(
             "components.local.site:Site",
             "components.local.network:Network",
@@ -113,6 +118,11 @@ def discovery(target: str) -> Discovery | None:
 def removals() -> tuple[Removal, ...]:
     """Give what every target knows of removing a stack."""
     return tuple(cast(Removal, load(target.removal)()) for target in TARGETS.values())
+
+
+def rebuild(target: str) -> Rebuild | None:
+    """Give what rebuilds a target's hosts; None: this version provisions none there."""
+    return cast(Rebuild, load(TARGETS[target].rebuild)()) if target in TARGETS else None
 
 
 def adopter(target: str, region: str) -> Account:

@@ -90,7 +90,7 @@ class StorageClass:
     zonal: bool
     """True: it is reached at full speed, or at all, from one zone only."""
     encrypted: str
-    """`always`, or `choice`."""
+    """`always`, `choice`, or `disks`: no more than the disks below are, of which the stack knows nothing."""
     attach: str
     """`shared` by all hosts, or `single`."""
     ports: tuple[str, ...]

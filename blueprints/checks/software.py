@@ -47,8 +47,10 @@ def _matrix(cluster: spec.ClusterSpec, profile: catalog.Profile, source: Documen
         for fault in catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink):
             if fault.rule not in reported:
                 reported.add(fault.rule)
-                where = source.where("software") if source.at("software") else source.where_key("pools", node_set.pool)
-                remedy = _without_fault(cluster, node_set, accelerator, fabric) or fault.remedy
+                fitting = _supporting(cluster, node_set.hosts.machine.arch, accelerator, fabric)
+                in_pool = source.where_key("pools", node_set.pool)
+                where = source.where("software") if source.at("software") and fitting else in_pool
+                remedy = f"choose a profile that supports these nodes: {', '.join(fitting)}" if fitting else _without_profile(cluster, node_set, accelerator)
                 yield finding.Finding(finding.Level.ERROR, Code.SOFTWARE_CONFLICT, where, fault.what, fault.why, remedy)
 
 
@@ -63,12 +65,22 @@ def _clients(profile: catalog.Profile, blueprint: language.Blueprint, source: Do
             yield finding.Finding(finding.Level.ERROR, Code.SOFTWARE_CONFLICT, where, what, why, "choose another kind of storage, or another software profile")
 
 
-def _without_fault(cluster: spec.ClusterSpec, node_set: spec.NodeSet, accelerator: catalog.Accelerator, fabric: str | None) -> str:
-    """List the profiles that support these nodes."""
+def _supporting(cluster: spec.ClusterSpec, arch: str, accelerator: catalog.Accelerator, fabric: str | None) -> list[str]:
+    """List the profiles that support nodes with these processors, GPUs and this fabric."""
     profiles = [catalog.profile(name) for name in catalog.software_names(cluster.target)]
-    alike = [profile for profile in profiles if profile.arch in (_ANY, node_set.hosts.machine.arch)]
-    names = [profile.profile for profile in alike if not catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink)]
-    return f"choose a profile that supports these nodes: {', '.join(names)}" if names else ""
+    alike = [profile for profile in profiles if profile.arch in (_ANY, arch)]
+    return [profile.profile for profile in alike if not catalog.faults(profile, accelerator.architecture, fabric, nvlink=accelerator.nvlink)]
+
+
+def _without_profile(cluster: spec.ClusterSpec, node_set: spec.NodeSet, accelerator: catalog.Accelerator) -> str:
+    """Say what to do where no profile supports the machine: another machine with as many GPUs, or an image that its owner made."""
+    machine = node_set.hosts.machine
+    alike = [one for one in catalog.machines(cluster.target).values() if one.arch == machine.arch and one.gpus == (machine.gpus.count if machine.gpus else 0)]
+    fitting = [one for one in alike if one.accelerator and _supporting(cluster, one.arch, catalog.accelerators()[one.accelerator], one.fabric)]
+    largest = max(fitting, key=lambda one: (one.gpu_memory_gib or 0, one.fabric_nics * one.fabric_nic_gbps, -one.fabric_nics), default=None)
+    own = f"build an image that has what is missing and name it as `pools.{node_set.pool}.image`"
+    no_profile = f"no software profile of this version supports {accelerator.description.partition(' (')[0]} there"
+    return f"{no_profile}: write `machine: {largest.name}`, or {own}" if largest else f"{no_profile}: {own}"
 
 
 def _slurm(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:

@@ -19,7 +19,7 @@ ANSWER_WITHIN_S = 20
 SERVING = frozenset({"idle", "mixed", "allocated", "completing", "planned", "reserved", "maint"})
 POWER_MARKS = "~#!%@^$+-"
 """What sinfo appends to the state of a node that starts, stops, reboots or is reserved."""
-NOT_RESPONDING = "*"
+NOT_RESPONDING, POWERED_DOWN = "*", "~"
 
 
 class Unanswered(Exception):
@@ -35,6 +35,8 @@ class State:
     nodes: str
     """As Slurm writes them (`train-[0-1]`)."""
     responds: bool = True
+    is_off: bool = False
+    """Powered down until a job needs them."""
     reason: str = ""
     by: str = ""
     """Who gave the reason."""
@@ -52,7 +54,7 @@ class State:
 
     @property
     def described(self) -> str:
-        said = f"{self.state}{'' if self.responds else ', not responding'}"
+        said = f"{self.state}{'' if self.responds else ', not responding'}{', off until a job needs them' if self.is_off else ''}"
         why = ", ".join(part for part in (self.reason, f"by {self.by} at {self.since}" if self.by and self.since else "") if part)
         return f"{said} ({why})" if why else said
 
@@ -69,6 +71,7 @@ def _state(line: str) -> State:
         state=word.rstrip(POWER_MARKS + NOT_RESPONDING).lower(),
         nodes=nodes,
         responds=NOT_RESPONDING not in word,
+        is_off=POWERED_DOWN in word,
         reason="" if no_reason else reason,
         by="" if no_reason or by == "Unknown" else by.partition("(")[0],
         since="" if no_reason or since == "Unknown" else since,

@@ -1,23 +1,19 @@
-"""Look at all hosts at once, through Ansible, with the stack's own key: what the roles' fact modules give, host by host."""
+"""Inspect all hosts at once over SSH with the stack's own key, and the scheduler on its controllers."""
 
 import dataclasses
-import threading
+import json
 import time
 from collections.abc import Container, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from . import capability
+from . import capability, payload, ssh
 from .hosts import ssh_keys
 from .known import Known, KnownHost
 
-if TYPE_CHECKING:
-    from ..finish import playbook
-
-PLAYBOOK = "drift.yml"
-HOST_TASK = "Facts of the host"
-SCHEDULER_TASK = "Facts of the scheduler"
-FORKS = 32
-DEADLINE_S = 900
+HOST_WITHIN_S = 120
+"""How long a host may take to answer, in which it may have to read all of its files."""
+QUESTION_WITHIN_S = 30
+"""How long Slurm may take for one answer."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,27 +37,50 @@ class Seen:
     """The controller that gave what is known of the scheduler; empty: none did."""
 
 
-def _finished(host: KnownHost) -> Any:
-    from ..finish import inventory
-
-    values = {name: value for name, value in dataclasses.asdict(host).items() if name not in ("group", "role") and value}
-    return inventory.FinishedHost(**values)
-
-
-def collect(known: Known, *, title: str) -> Seen:
-    """Run the playbook that only looks."""
+def collect(known: Known) -> Seen:
+    """Run the program that inspects a host on all hosts at once."""
     begun = time.time()
-    variables = {host: {"drift_mounts": list(capability.mounts(known.cluster, host.role)), "drift_homes": _homes(known, host)} for host in known.hosts}
-    outcome = play(known, PLAYBOOK, variables, title=title, keep=(HOST_TASK, SCHEDULER_TASK))
-    by_name = {host.name: host for host in known.hosts}
-    unreachable = {by_name[failure.host]: failure.message for failure in outcome.failures if failure.unreachable}
-    failed = {by_name[failure.host]: f"{failure.task}: {failure.message}" for failure in outcome.failures if not failure.unreachable}
-    facts = {host: outcome.by_host[host.name][HOST_TASK] for host in known.hosts if HOST_TASK in outcome.by_host.get(host.name, {})}
-    answers = {name: results[SCHEDULER_TASK] for name, results in outcome.by_host.items() if "answers" in results.get(SCHEDULER_TASK, {})}
-    serving = tuple(sorted(name for name, one in answers.items() if one.get("serves")))
-    teller = teller_of(answers)
-    error = outcome.error if not (facts or unreachable or failed) else ""
-    return Seen(facts, answers.get(teller), unreachable, failed, (begun + time.time()) / 2, error, serving, teller)
+    programs = {host: payload.text(_parameters(known, host)) for host in known.hosts}
+    try:
+        answers = ssh.run(programs, private_key=known.private_key, within_s=HOST_WITHIN_S)
+    except OSError as error:
+        return Seen({}, None, {}, {}, (begun + time.time()) / 2, error=str(error))
+    unreachable = {host: answer.unreachable for host, answer in answers.items() if answer.unreachable}
+    failed = {host: answer.failed for host, answer in answers.items() if answer.failed}
+    found: dict[KnownHost, dict[str, Any]] = {}
+    for host, answer in answers.items():
+        if host not in unreachable and host not in failed:
+            try:
+                found[host] = facts(answer.output)
+            except ValueError as error:
+                failed[host] = str(error)
+    of_scheduler = {host.name: of_host["scheduler"] for host, of_host in found.items() if "scheduler" in of_host}
+    serving = tuple(sorted(name for name, one in of_scheduler.items() if one["serves"]))
+    teller = teller_of(of_scheduler)
+    of_hosts = {host: of_host["host"] for host, of_host in found.items()}
+    return Seen(of_hosts, of_scheduler.get(teller), unreachable, failed, (begun + time.time()) / 2, "", serving, teller)
+
+
+def facts(output: bytes) -> dict[str, Any]:
+    """Read the facts in what a host printed; its login shell's own files may print, too. Pure.
+
+    Raises:
+        ValueError: there are none.
+    """
+    line = next((line for line in reversed(output.splitlines()) if line.startswith(payload.MARK.encode())), None)
+    if line is None:
+        raise ValueError("the inspection gave no facts")
+    read: dict[str, Any] = json.loads(line.removeprefix(payload.MARK.encode()))
+    return read
+
+
+def _parameters(known: Known, host: KnownHost) -> dict[str, Any]:
+    return {
+        "mounts": list(capability.mounts(known.cluster, host.role)),
+        "homes": _homes(known, host),
+        "scheduler_s": QUESTION_WITHIN_S if host.role == "control" and known.cluster.slurm else 0,
+        "within_s": HOST_WITHIN_S,
+    }
 
 
 def teller_of(answers: Mapping[str, Mapping[str, Any]]) -> str:
@@ -88,33 +107,3 @@ def without(seen: Seen, left_out: Container[KnownHost]) -> Seen:
         return {host: of_host for host, of_host in of_hosts.items() if host not in left_out}
 
     return dataclasses.replace(seen, facts=others(seen.facts), unreachable=others(seen.unreachable), failed=others(seen.failed))
-
-
-def play(known: Known, name: str, variables: Mapping[KnownHost, Mapping[str, Any]], *, title: str, keep: tuple[str, ...] = ()) -> "playbook.Outcome":
-    """Run a playbook on all hosts with the stack's own key.
-
-    Args:
-        variables: of single hosts.
-        keep: names of tasks whose results are wanted.
-    """
-    from ..finish import inventory, playbook
-    from ..provider.kind import Work
-
-    finished = {host: _finished(host) for host in known.hosts}
-    groups: dict[str, list[inventory.FinishedHost]] = {}
-    for host, one in finished.items():
-        groups.setdefault(host.group, []).append(one)
-    listed = inventory.inventory(groups)
-    for host, own in variables.items():
-        listed[host.group]["hosts"][host.name].update(own)
-    order = playbook.Run(
-        playbook=name,
-        inventory=listed,
-        variables={},
-        secrets={},
-        private_key=known.private_key,
-        known_hosts=inventory.known_hosts(finished.values()),
-        keep=keep,
-        forks=FORKS,
-    )
-    return playbook.run(order, Work(show=lambda _text, _kept: None, stopping=threading.Event(), timeout_s=DEADLINE_S, title=title))

@@ -86,7 +86,7 @@ def on_their_way(before: Listing, after: Listing, answers: Mapping[str, Mapping[
     Args:
         before: what was up when the check began.
         after: what was up after the hosts were inspected.
-        answers: the scheduler's answers meanwhile (`scheduler_facts`); empty: none.
+        answers: the scheduler's answers meanwhile (`program.scheduler.facts`); empty: none.
         moment_s: when the check began, seconds since 1970.
     """
     left = {host.incarnation for host in after.hosts}

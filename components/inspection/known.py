@@ -38,6 +38,7 @@ class Known:
     user_keys: Mapping[str, str]
     """User → public key of the pair that the stack created."""
     acceptance: tuple[Mapping[str, Any], ...]
+    """The checks of the last acceptance, failed ones included."""
     updated: dt.datetime | None
     """When the record was last written."""
     pending: tuple[str, ...]
@@ -48,3 +49,9 @@ class Known:
     """Public SSH host key that compute nodes answer with where the stack gives one to all of them; empty: it doesn't."""
     node_key_since: dt.datetime | None = None
     """When that key was created: nodes that started earlier answer with another one."""
+    accepted_at: dt.datetime | None = None
+    """When the last acceptance began; None: an earlier version ran it."""
+    acceptance_s: float | None = None
+    """How long it took."""
+    outdated: str = ""
+    """Why its result no longer holds, as the last refresh saw it; empty: it holds."""

@@ -3,7 +3,7 @@
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from blueprints import spec
@@ -14,6 +14,7 @@ SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key of Pulumi's form of a secret; with `--show-secrets` it holds the value as JSON text under `plaintext`."""
 STACK_TYPE = "pulumi:pulumi:Stack"
 SECRET_TYPE = "clusterwright:secret:Secret"
+ACCEPTANCE_TYPE = "clusterwright:accept:Acceptance"
 NODE_KEY = "compute-host-key"
 """Name of the secret with the compute nodes' host key."""
 
@@ -30,7 +31,8 @@ def read(exported: Mapping[str, Any]) -> Known:
     """
     deployment = exported.get("deployment") or {}
     resources = [_plain(resource) for resource in deployment.get("resources") or []]
-    outputs: Mapping[str, Any] = next((one.get("outputs") or {} for one in resources if one["type"] == STACK_TYPE), {})
+    outputs = _of_type(resources, STACK_TYPE)
+    accepted = _of_type(resources, ACCEPTANCE_TYPE)
     if not isinstance(outputs.get("spec"), Mapping) or not isinstance(outputs.get("inventory"), Mapping):
         raise NotUp("no `up` of it has finished, so that neither cluster nor hosts are recorded")
     made = {_name(one["urn"]): one for one in resources if one["type"] == SECRET_TYPE}
@@ -48,7 +50,10 @@ def read(exported: Mapping[str, Any]) -> Known:
         admin_public=str(secrets.get("admin-key", {}).get("public", "")),
         munge_key_sha256=hashlib.sha256(munge.encode()).hexdigest() if munge else "",
         user_keys={user: key for user, key in users.items() if key},
-        acceptance=tuple(outputs.get("acceptance") or ()),
+        acceptance=tuple(accepted.get("checks") or outputs.get("acceptance") or ()),
+        accepted_at=_moment(accepted.get("began")),
+        acceptance_s=accepted.get("seconds"),
+        outdated=accepted.get("outdated") or "",
         updated=_moment((deployment.get("manifest") or {}).get("time")),
         pending=tuple(_name(operation["resource"]["urn"]) for operation in deployment.get("pending_operations") or []),
         resources=tuple(
@@ -59,6 +64,16 @@ def read(exported: Mapping[str, Any]) -> Known:
         node_key=str(secrets.get(NODE_KEY, {}).get("public", "")),
         node_key_since=_moment(made.get(NODE_KEY, {}).get("created")),
     )
+
+
+def outputs(exported: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give the outputs of the stack itself, secrets included."""
+    return _of_type([_plain(one) for one in (exported.get("deployment") or {}).get("resources") or [] if one["type"] == STACK_TYPE], STACK_TYPE)
+
+
+def _of_type(resources: Sequence[Mapping[str, Any]], kind: str) -> Mapping[str, Any]:
+    """Give the outputs of the first resource of a type."""
+    return next((one.get("outputs") or {} for one in resources if one["type"] == kind), {})
 
 
 def _hosts(cluster: spec.ClusterSpec, inventory: Mapping[str, Any]) -> Iterator[KnownHost]:

@@ -130,6 +130,17 @@ def places(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     return [path for path in known if path.startswith(prefix) and path.count(".") <= prefix.count(".") + 1]
 
 
+def hosts(parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """List the hosts of the stack's blueprint; none if it can't be read."""
+    from . import options
+
+    try:
+        cluster = options.loaded(parsed_args, quiet=True).spec
+    except (Invalid, Problem):
+        return []
+    return [host for group in cluster.host_groups for host in group.hostnames]
+
+
 def settings(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     """List what `--set` can set."""
     return [f"{path}=" for path in places(prefix, parsed_args)]
@@ -138,6 +149,7 @@ def settings(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str
 _NAMES: dict[str, Callable[..., list[str]]] = {
     "blueprint": blueprints,
     "stack": stacks,
+    "hosts": hosts,
     "target": targets,
     "targets": several_targets,
     "path": places,

@@ -23,6 +23,7 @@ EXIT_INTERRUPTED = 130
 COMMANDS = {
     "up": "create or change a stack, and test that it works",
     "down": "delete everything that belongs to a stack",
+    "rebuild": "create hosts of a stack again, on new disks",
     "check": "validate a blueprint; nothing is created",
     "plan": "show what a blueprint creates on a target and what it costs; nothing is created",
     "values": "show every value of a blueprint after merging, and where it comes from",

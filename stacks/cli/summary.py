@@ -1,11 +1,15 @@
 """`clusterwright summary`: what a stack has, how to log in, what acceptance checked and measured, and what is simulated."""
 
 import argparse
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from blueprints import spec
 from blueprints.project import project_root
+from components.finish import node_states
+from components.finish.inventory import FinishedHost
+from components.inspection import record
+from components.inspection.known import Known
 
 from ..engine import commands, login, state
 from ..errors import Problem
@@ -24,30 +28,44 @@ def run(given: argparse.Namespace) -> int:
 
 
 def show(stack: str, *, has_new_checks: bool = True) -> None:
-    """Print the summary from the stack's outputs.
+    """Print the summary from the stack's record, and the states of its nodes now.
 
     Args:
         has_new_checks: acceptance ran just now; otherwise its passed checks are only counted.
     """
-    found = commands.outputs(stack) if state.exists(stack) else {}
+    exported = commands.record(stack, show_secrets=True) if state.exists(stack) else {}
+    found = record.outputs(exported)
     if "spec" not in found:
         raise Problem(f"stack {stack} has nothing to show", why="no `up` of it has finished yet", remedy=f"make up STACK={stack}")
+    known = readable(stack, exported)
     login.write_keys(stack, found)
-    print("\n".join(lines(stack, found, has_new_checks=has_new_checks)))
+    logins = [login.shown(login.command(stack, found, user.name), relative_to=project_root()) for user in known.cluster.users]
+    print("\n".join(summary.lines(stack, known, now=states_now(known), logins=logins, has_new_checks=has_new_checks)))
 
 
-def lines(stack: str, found: Mapping[str, Any], *, has_new_checks: bool = True) -> list[str]:
-    """Write the summary from the stack's outputs.
+def readable(stack: str, exported: Mapping[str, Any]) -> Known:
+    """Read the record.
 
     Raises:
         Problem: another version recorded the cluster.
     """
-    logins = [login.shown(login.command(stack, found, user["name"]), relative_to=project_root()) for user in found["spec"]["users"]]
     try:
-        return [*summary.lines(stack, found, logins=logins, has_new_checks=has_new_checks)]
-    except spec.Unreadable as error:
+        return record.read(exported)
+    except record.NotUp as error:
         raise Problem(
             f"the record of stack {stack} can't be shown",
-            why=f"another version wrote it: {error}",
+            why=str(error),
             remedy=f"use the version that wrote it, or run `make up STACK={stack}`, which records the cluster again",
         ) from error
+
+
+def states_now(known: Known) -> tuple[node_states.State, ...] | str:
+    """Ask Slurm for the states of the nodes; give why it does not answer where it doesn't."""
+    fields = [field.name for field in dataclasses.fields(FinishedHost)]
+    hosts = [FinishedHost(**{name: getattr(host, name) for name in fields}) for host in known.hosts if host.role == "access"]
+    if not hosts or known.cluster.slurm is None:
+        return ()
+    try:
+        return node_states.ask(hosts, private_key=known.private_key)
+    except node_states.Unanswered as silence:
+        return str(silence)

@@ -8,6 +8,8 @@ from components.inspection.codes import Code
 from components.inspection.finding import drift
 from components.inspection.known import Known
 
+from ..render.formatting import moment
+
 
 def findings(known: Known) -> Iterator[Finding]:
     """Report where the last acceptance fell below what the cluster should reach."""
@@ -16,7 +18,7 @@ def findings(known: Known) -> Iterator[Finding]:
             yield drift(
                 Code.ACCEPTANCE,
                 found.subject,
-                "the last acceptance did not reach what is expected",
+                f"the last acceptance did not reach what is expected{f' ({moment(known.accepted_at)})' if known.accepted_at else ''}",
                 remedy=found.remedy or "`clusterwright up` runs acceptance again",
                 desired=found.measurement.expected_text,
                 actual=found.measurement.measured_text,

@@ -3,19 +3,16 @@
 import dataclasses
 import datetime as dt
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from blueprints.finding import Finding
-from blueprints.finding.subject import Daemon
 from components import discovery, registry
-from components.inspection import capability, collect, elastic, hosts, record, slurm, versions
-from components.inspection.codes import Code
-from components.inspection.finding import Unchecked, drift, in_order
+from components.inspection import capability, collect, elastic, hosts, look, record, versions
+from components.inspection.finding import Unchecked, in_order
 from components.inspection.known import Known, KnownHost
 from components.inspection.layer import LAYERS, Layer
-from components.inspection.slurm import daemons
 
 from ..engine import commands, preview
 from ..errors import EngineFailed
@@ -126,7 +123,7 @@ def _hosts(
     chosen = [layer for layer in LAYERS if layer in ON_HOSTS and layer in layers]
     up = elastic.look(stack_name, known)
     everybody = dataclasses.replace(known, hosts=(*known.hosts, *up.hosts))
-    seen = collect.collect(everybody, title=f"{stack_name} drift") if everybody.hosts else collect.Seen({}, None, {}, {}, time.time())
+    seen = collect.collect(everybody) if everybody.hosts else collect.Seen({}, None, {}, {}, time.time())
     answers = (seen.scheduler or {}).get("answers", {})
     after = elastic.look(stack_name, known) if up.hosts else up
     arriving = elastic.on_their_way(up, up if after.failure else after, answers, moment_s=begun_s)
@@ -161,49 +158,23 @@ def _judged(layer: Layer, judge: Callable[[], Result], seconds: float) -> Result
     return Result(layer, in_order(result.findings), result.unchecked, result.failure, seconds)
 
 
-def _silent(layer: Layer, seen: collect.Seen) -> Iterator[Unchecked]:
-    for host in seen.unreachable:
-        yield Unchecked(layer, host.name, "the host does not answer")
-    for host, reason in seen.failed.items():
-        yield Unchecked(layer, host.name, f"it could not be inspected: {reason}")
-
-
 def _hosts_layer(known: Known, seen: collect.Seen) -> Result:
-    findings: list[Finding] = [hosts.unreachable(host, message) for host, message in seen.unreachable.items()]
-    unchecked = [*_silent(Layer.HOSTS, seen), *(Unchecked(Layer.HOSTS, where, why) for where, why in hosts.NOT_COMPARED)]
-    for host, of_host in seen.facts.items():
-        findings += hosts.findings(host, of_host, known, moment_s=seen.moment_s)
-        unchecked += hosts.unchecked(host, of_host)
-    return Result(Layer.HOSTS, tuple(findings), tuple(unchecked))
+    findings = [hosts.unreachable(host, message) for host, message in seen.unreachable.items()]
+    for host in seen.facts:
+        findings += look.of_host(host, seen, known)
+    return Result(Layer.HOSTS, tuple(findings), look.not_compared(seen))
 
 
 def _scheduler_layer(known: Known, seen: collect.Seen) -> Result:
-    if known.cluster.slurm is None:
-        return Result(Layer.SCHEDULER, (), (Unchecked(Layer.SCHEDULER, "Kubernetes", "its objects are not compared yet"),))
-    if not daemons.controllers(known.cluster):
-        return Result(Layer.SCHEDULER, (), (Unchecked(Layer.SCHEDULER, "Slurm", "the cloud runs it; its resources are the cloud layer's"),))
-    if seen.scheduler is None:
-        names = ", ".join(daemons.controllers(known.cluster))
-        what = "no controller's host could be asked"
-        silent = drift(
-            Code.SCHEDULER_SILENT,
-            Daemon("slurmctld"),
-            what,
-            remedy=f"bring {names} back first, or run `clusterwright up`",
-            desired="answers",
-            recorded="answers",
-        )
-        return Result(Layer.SCHEDULER, (silent,), (Unchecked(Layer.SCHEDULER, "everything", f"{names} could not be asked"),))
-    findings, unchecked = slurm.findings(seen.scheduler["answers"], seen.scheduler["configuration"], known.cluster)
-    return Result(Layer.SCHEDULER, tuple(findings), (*unchecked, *daemons.taken_over(known.cluster, seen.serving)))
+    return Result(Layer.SCHEDULER, *look.scheduler(known, seen))
 
 
 def _versions_layer(known: Known, seen: collect.Seen) -> Result:
-    unchecked = [*_silent(Layer.VERSIONS, seen), *versions.unchecked(known, seen.facts)]
+    unchecked = [*look.silent(Layer.VERSIONS, seen), *versions.unchecked(known, seen.facts)]
     return Result(Layer.VERSIONS, tuple(versions.findings(known, seen.facts)), tuple(unchecked))
 
 
 def _capability_layer(known: Known, seen: collect.Seen, *, acceptance: bool) -> Result:
     judged = judged_acceptance.findings(known) if acceptance else ()
-    unchecked = [*_silent(Layer.CAPABILITY, seen), *capability.unchecked(known)]
+    unchecked = [*look.silent(Layer.CAPABILITY, seen), *capability.unchecked(known)]
     return Result(Layer.CAPABILITY, (*capability.findings(known, seen.facts), *judged), tuple(unchecked))

@@ -1,5 +1,6 @@
 """How amounts, hardware, names and recorded values are written for people. Pure."""
 
+import datetime as dt
 from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
@@ -40,6 +41,11 @@ def gpu_memory(gpus: Gpus) -> str:
 def counted(number: int, units: str) -> str:
     """Write a number with its unit, which is given in the plural if it has one (`vcpus`, `GiB`)."""
     return f"{number:,} {units.removesuffix('s') if number == 1 else units}"
+
+
+def moment(at: dt.datetime) -> str:
+    """Write a time in UTC."""
+    return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def collective(name: str) -> str:

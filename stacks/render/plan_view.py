@@ -18,6 +18,8 @@ from .tables import Cell, Column, Facts, Section, Shown, Table
 
 SITE = "site"
 """Where hosts and their network exist before the stack (`catalog.Target.hosts`)."""
+DISKS = "disks"
+"""Files are encrypted where the site's own disks are (`catalog.StorageClass.encrypted`)."""
 ANY = "any"
 """Of an architecture: whichever the machine has."""
 VERSION_NAMES = {
@@ -267,28 +269,33 @@ _STORAGE_COLUMNS = (
 
 
 def _storage(cluster: ClusterSpec, costs: Estimate) -> Table:
-    return Table(_STORAGE_COLUMNS, tuple(_storage_row(entry, costs.part("storage", entry.name)) for entry in cluster.storage))
+    return Table(_STORAGE_COLUMNS, tuple(_storage_row(entry, costs.part("storage", entry.name), target=cluster.target) for entry in cluster.storage))
 
 
-def _storage_row(entry: FileSystem, part: Part | None) -> tuple[Shown, ...]:
+def _storage_row(entry: FileSystem, part: Part | None, *, target: str) -> tuple[Shown, ...]:
     what = f"{entry.kind}: {entry.product}" if entry.product else entry.kind
     what += f" {entry.source}" if entry.source else ""
     if entry.kind == "lustre" and entry.storage_class and not entry.simulated:
         what += f" over {entry.fabric.upper() or 'TCP'}"
-    what += f", files of {entry.exchange.bucket}" if entry.exchange else ""
+    if entry.exchange:
+        what += f", without the files of {entry.exchange.bucket}" if entry.simulated else f", files of {entry.exchange.bucket}"
     speed = "" if entry.throughput_mbs is None else f"{entry.throughput_mbs:,.0f} MB/s"
     tier = f" ({entry.throughput_mbs_per_tib} MB/s/TiB)" if entry.throughput_mbs_per_tib else ""
-    backups = f"{entry.backup_days} daily" if entry.backup_days else ""
+    backups: Shown = f"{entry.backup_days} daily" if entry.backup_days else ""
+    if entry.backup_days and entry.simulated:
+        backups = Cell("none: simulated", "care")
     size = "" if entry.size_gib is None else formatting.size(entry.size_gib)
-    return (entry.name, entry.mount, what, size, f"{speed}{tier}", backups, _encrypted(entry), _removed(entry), cost.price(part))
+    return (entry.name, entry.mount, what, size, f"{speed}{tier}", backups, _encrypted(entry, target), _removed(entry), cost.price(part))
 
 
-def _encrypted(entry: FileSystem) -> Shown:
+def _encrypted(entry: FileSystem, target: str) -> Shown:
     """Say whether the stack encrypts the files; for existing file systems only their owner knows."""
     if entry.simulated:
         return Cell("no: simulated", "care")
     if entry.source:
         return "unknown"
+    if entry.storage_class and catalog.storage_class(target, entry.storage_class).encrypted == DISKS:
+        return Cell("as the site's disks are", "care")
     return "yes" if entry.encrypted else Cell("no", "care")
 
 

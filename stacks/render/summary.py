@@ -4,23 +4,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from blueprints import spec
+from components.finish import node_states
+from components.finish.node_states import State
+from components.inspection.known import Known
 
-from .formatting import counted
+from .formatting import counted, moment
 
 PASSED = "pass"
 """The verdict of a check that found what the spec expects."""
 
 
-def lines(stack: str, outputs: Mapping[str, Any], *, logins: Sequence[str], has_new_checks: bool = True) -> Iterator[str]:
-    """Write the summary line by line.
+def lines(stack: str, known: Known, *, now: Sequence[State] | str, logins: Sequence[str], has_new_checks: bool = True) -> Iterator[str]:
+    """Write the summary line by line; the last ones are what acceptance found, with its time, and the states of the nodes now.
 
     Args:
+        now: the states of Slurm's nodes, or why Slurm does not answer.
         logins: the command that logs in, for each user.
         has_new_checks: acceptance ran just now; otherwise its passed checks are only counted.
     """
-    cluster = spec.from_record(outputs["spec"])
+    cluster = known.cluster
     yield ""
-    yield f"Cluster {cluster.name} is up (stack {stack} on {cluster.target}, {cluster.software.profile} with {_schedulers(cluster)})"
+    yield f"Cluster {cluster.name} is up{_but(now)} (stack {stack} on {cluster.target}, {cluster.software.profile} with {_schedulers(cluster)})"
     yield ""
     if cluster.access.count:
         yield "Log in"
@@ -36,13 +40,47 @@ def lines(stack: str, outputs: Mapping[str, Any], *, logins: Sequence[str], has_
         for node_set in node_sets:
             yield f"  {_node_set(node_set)}"
         yield ""
-    yield "Checked"
-    yield from _checks(outputs["acceptance"] or (), are_new=has_new_checks)
     if cluster.simulated:
-        yield ""
         yield "Simulated"
-        for sentence in cluster.simulated:
-            yield f"  {sentence}"
+        yield from (f"  {sentence}" for sentence in cluster.simulated)
+        yield ""
+    yield _checked(known)
+    if outdated := _outdated(known, now):
+        yield f"  out of date: {outdated}; `clusterwright up` checks again"
+    yield from _checks(known.acceptance, are_new=has_new_checks)
+    if now:
+        yield ""
+        yield "Now"
+        yield from (f"  {line}" for line in _now(now))
+
+
+def _but(now: Sequence[State] | str) -> str:
+    """Say beside "is up" what takes no jobs."""
+    if isinstance(now, str):
+        return ", but Slurm does not answer"
+    every = {name for state in now for name in state.names}
+    out = {name for state in now if not state.serves for name in state.names}
+    return f", but {len(out)} of {counted(len(every), 'nodes')} {'takes' if len(out) == 1 else 'take'} no jobs" if out else ""
+
+
+def _checked(known: Known) -> str:
+    if known.accepted_at is None:
+        return "Checked (by a version that recorded no time)" if known.acceptance else "Checked"
+    took = "" if known.acceptance_s is None else f", in {known.acceptance_s:.0f} s"
+    return f"Checked {moment(known.accepted_at)}{took}"
+
+
+def _outdated(known: Known, now: Sequence[State] | str) -> str:
+    """Say why the result of the last acceptance no longer holds."""
+    return known.outdated if isinstance(now, str) else "; ".join(node_states.contradictions(known.acceptance, now)) if now else ""
+
+
+def _now(now: Sequence[State] | str) -> Iterator[str]:
+    if isinstance(now, str):
+        yield f"Slurm does not answer: {now}"
+        return
+    for state in sorted(now, key=lambda one: one.serves):
+        yield f"{state.nodes}: {state.described}"
 
 
 def _schedulers(cluster: spec.ClusterSpec) -> str:
@@ -77,4 +115,5 @@ def _checks(checks: Sequence[Mapping[str, Any]], *, are_new: bool) -> Iterator[s
 def _check(check: Mapping[str, Any]) -> str:
     unit = f" {check['unit']}" if check.get("unit") else ""
     verdict = {PASSED: "ok", "reported": "measured, not judged"}.get(check["verdict"], check["verdict"])
-    return f"{check['name']} ({check['node']}): {check['measured']}{unit}, {verdict}"
+    why = f": {check['detail']}" if check.get("detail") and check["verdict"] != PASSED else ""
+    return f"{check['name']} ({check['node']}): {check['measured']}{unit}, {verdict}{why}"

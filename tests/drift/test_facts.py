@@ -1,4 +1,4 @@
-"""What the modules read of a host: places with their attributes, packages, and only differences."""
+"""What an inspection reads of a host: places with their attributes, packages, and only differences."""
 
 import importlib
 import os
@@ -18,15 +18,18 @@ def modules() -> None:
     """Import the hosts' modules as they are imported there: from their own folders, with the project's module_utils beside Ansible's."""
     import ansible.module_utils
 
-    for folder in ("library", "roles/drift/library"):
-        if str(PLAYBOOKS / folder) not in sys.path:
-            sys.path.insert(0, str(PLAYBOOKS / folder))
+    if str(PLAYBOOKS / "library") not in sys.path:
+        sys.path.insert(0, str(PLAYBOOKS / "library"))
     if str(PLAYBOOKS / "module_utils") not in ansible.module_utils.__path__:
         ansible.module_utils.__path__.append(str(PLAYBOOKS / "module_utils"))
 
 
 def module(name: str) -> Any:
     return importlib.import_module(name)
+
+
+def program(name: str) -> Any:
+    return importlib.import_module(f"components.inspection.program.{name}")
 
 
 def places(root: Path) -> dict[str, Any]:
@@ -53,7 +56,7 @@ def test_every_kind_of_place_is_described(tmp_path: Path) -> None:
 
 
 def test_only_differences_are_given(tmp_path: Path) -> None:
-    differences = module("drift_facts").differences
+    differences = program("places").differences
     (tmp_path / "a").write_text("1")
     recorded = places(tmp_path)
     assert differences(recorded, places(tmp_path), written=set()) == []
@@ -68,7 +71,7 @@ def test_only_differences_are_given(tmp_path: Path) -> None:
 
 
 def test_a_place_that_shall_be_absent_is_right_when_it_is(tmp_path: Path) -> None:
-    differences = module("drift_facts").differences
+    differences = program("places").differences
     path = str(tmp_path / "key")
     assert differences({path: {"kind": "absent"}}, {}, written={path}) == []
     (tmp_path / "key").write_text("x")
@@ -79,7 +82,7 @@ def test_a_place_that_shall_be_absent_is_right_when_it_is(tmp_path: Path) -> Non
 def test_folders_on_the_way_to_a_written_file_are_no_addition() -> None:
     folder, file = {"kind": "folder", "mode": "0755", "owner": "root", "group": "root"}, {"kind": "file", "sha256": "a"}
     actual = {"/etc/a": folder, "/etc/a/b": folder, "/etc/a/b/c": file, "/etc/a/x": file}
-    found = module("drift_facts").differences({"/etc/a/b/c": file}, actual, written={"/etc/a/b/c"})
+    found = program("places").differences({"/etc/a/b/c": file}, actual, written={"/etc/a/b/c"})
     assert [one["path"] for one in found] == ["/etc/a/x"]
 
 
@@ -153,7 +156,7 @@ def test_declared_kernel_settings_are_read_from_recorded_texts() -> None:
         "/etc/sysctl.d/a.conf": {"text": "kernel.hostname=y\n"},
         "/etc/other": {"text": "a=b"},
     }
-    found = module("drift_facts").sysctls(recorded, in_container=False)
+    found = program("kernel").sysctls(recorded, in_container=False)
     assert {name: one["declared"] for name, one in found.items()} == {"net.ipv4.ip_forward": "0", "kernel.hostname": "x"}
     assert found["kernel.hostname"]["actual"] == Path("/proc/sys/kernel/hostname").read_text().strip()
 
@@ -161,25 +164,25 @@ def test_declared_kernel_settings_are_read_from_recorded_texts() -> None:
 def test_a_container_is_not_blamed_for_settings_of_the_machine() -> None:
     """Ubuntu's packages declare some: that the kernel lets no container set them is no drift there, and is drift on a machine of its own."""
     recorded = {"/etc/sysctl.d/10-some.conf": {"text": "kernel.ostype = BSD\nkernel.none_such = 1\n"}}
-    found = module("drift_facts").sysctls(recorded, in_container=False)
+    found = program("kernel").sysctls(recorded, in_container=False)
     assert found == {"kernel.ostype": {"declared": "BSD", "actual": "Linux"}, "kernel.none_such": {"declared": "1", "actual": ""}}
-    assert module("drift_facts").sysctls(recorded, in_container=True) == {}
+    assert program("kernel").sysctls(recorded, in_container=True) == {}
 
 
 BLOCK = ("# BEGIN clusterwright: keys of the blueprint; your own go outside of this block", "# END clusterwright")
 
 
 def test_of_a_users_keys_only_the_block_of_the_roles_is_read(tmp_path: Path) -> None:
-    between = module("drift_facts").between
+    between = program("accounts").between
     assert between(["ssh-ed25519 AAAA own", BLOCK[0], "# by the stack", "ssh-ed25519 BBBB stack", "", BLOCK[1], "ssh-ed25519 CCCC own"]) == [
         "ssh-ed25519 BBBB stack"
     ]
     assert between(["ssh-ed25519 AAAA own"]) == []
-    assert (module("drift_facts").BLOCK_BEGIN, module("drift_facts").BLOCK_END) == (module("cluster_users").BLOCK_BEGIN, module("cluster_users").BLOCK_END)
+    assert (program("accounts").BLOCK_BEGIN, program("accounts").BLOCK_END) == (module("cluster_users").BLOCK_BEGIN, module("cluster_users").BLOCK_END)
 
 
 def test_a_home_that_is_not_there_is_no_answer(tmp_path: Path) -> None:
-    block = module("drift_facts")._block
+    block = program("accounts").block
     home = tmp_path / "ada"
     assert block(os.getuid(), str(home)) is None
     (home / ".ssh").mkdir(parents=True)
@@ -190,7 +193,7 @@ def test_a_home_that_is_not_there_is_no_answer(tmp_path: Path) -> None:
 
 def test_what_the_first_boot_left_is_recorded_and_what_came_after_it_is_found(tmp_path: Path) -> None:
     """A cloud's host is made from an image and writes some places when it is born; `since` is what it records of them."""
-    since, differences = module("ansible.module_utils.host_places").since, module("drift_facts").differences
+    since, differences = module("ansible.module_utils.host_places").since, program("places").differences
     (tmp_path / "fstab").write_text("")
     (tmp_path / "sample").write_text("x")
     image = places(tmp_path)
@@ -205,7 +208,7 @@ def test_what_the_first_boot_left_is_recorded_and_what_came_after_it_is_found(tm
 
 
 def test_a_lustre_client_counts_for_the_kernel_that_it_was_built_for() -> None:
-    lustre_client = module("drift_facts").lustre_client
+    lustre_client = program("versions").lustre_client
     packages = {
         "lustre-client-modules-6.8.0-1063-aws": {"version": "2.15.6-1fsx34", "held": True},
         "lustre-client-utils": {"version": "2.15.6-1fsx34", "held": True},

@@ -55,6 +55,10 @@ def test_bash_completes_answers_targets_and_files() -> None:
     assert completed("clusterwright advise --gpus ") == [""]
 
 
+def test_bash_completes_the_hosts_of_the_stack_s_blueprint() -> None:
+    assert completed("clusterwright rebuild --stack test-unknown train-") == ["train-0", "train-1"]
+
+
 def test_stacks_are_those_with_settings(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(completion, "stack_file", lambda stack: tmp_path / f"Pulumi.{stack}.yaml")
     for name in ("two.yaml", "Pulumi.one.yaml", "Pulumi.two-b.yaml"):

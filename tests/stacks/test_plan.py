@@ -328,10 +328,19 @@ def test_the_document_has_the_keys_that_are_documented() -> None:
     found = document()
     described = (project_root() / "docs" / "json.md").read_text()
     assert found["format"] == plan_json.FORMAT
-    assert list(found) == ["format", "spec", "estimate", "quotas", "late", "findings"]
+    assert list(found) == ["format", "spec", "estimate", "quotas", "late", "sections", "findings"]
     with_changes = plan.document(_Loaded(AWS), plan.Compared("x", None, changes.compare(spec.as_record(AWS), changed(AWS, "users", ()))))  # type: ignore[arg-type]
     keys = {*with_changes, *with_changes["estimate"], *with_changes["estimate"]["parts"][0], *with_changes["quotas"], *with_changes["quotas"]["needed"][0], *with_changes["changes"][0], *with_changes["against"]}  # fmt: skip
     assert sorted(key for key in keys if f"`{key}`" not in described) == []
+
+
+@pytest.mark.parametrize("target", ["local", "aws", "gcp", "metal"])
+def test_the_document_says_of_storage_what_the_text_says(target: str) -> None:
+    (storage,) = [one for one in document("starter", "--target", target)["sections"] if one["title"] == "Storage"]
+    (table,) = storage["tables"]
+    assert all(row[table["columns"].index("when removed")] == "files are deleted" for row in table["rows"]), "as `down` does with the starter's"
+    _, text, _ = run("starter", "--target", target)
+    assert text.count("files are deleted") == len(table["rows"])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,6 +10,8 @@ from blueprints import load
 from blueprints.facts import Facts
 from blueprints.project import project_root
 from blueprints.spec import ClusterSpec, as_record
+from components.finish import node_states
+from components.inspection import record
 from stacks.cli import summary as command
 from stacks.engine import login
 from stacks.errors import Problem
@@ -32,13 +34,28 @@ def outputs(resolved: ClusterSpec) -> dict[str, Any]:
     return {"spec": as_record(resolved), "login": login_node, "user_keys": {}, "acceptance": CHECKS}
 
 
-def summarized(found: Mapping[str, Any]) -> list[str]:
-    return list(summary.lines("dev", found, logins=[f"ssh {user['name']}@10.80.0.2" for user in found["spec"]["users"]]))
+RAN_AT = "2026-01-02T03:04:05+00:00"
+
+
+def exported(found: Mapping[str, Any], **accepted: Any) -> dict[str, Any]:
+    """Give the record of a stack with these outputs, as the engine exports it."""
+    acceptance = {"checks": found["acceptance"], "began": RAN_AT, "seconds": 4.6, "outdated": "", **accepted}
+    resources = [
+        {"urn": "urn:pulumi:dev::clusterwright::pulumi:pulumi:Stack::clusterwright-dev", "type": "pulumi:pulumi:Stack", "outputs": {**found, "inventory": {}}},
+        {"urn": "urn:pulumi:dev::clusterwright::clusterwright:accept:Acceptance::acceptance", "type": "clusterwright:accept:Acceptance", "outputs": acceptance},
+    ]
+    return {"deployment": {"resources": resources}}
+
+
+def summarized(found: Mapping[str, Any], *, now: str = "", has_new_checks: bool = True, **accepted: Any) -> list[str]:
+    known = record.read(exported(found, **accepted))
+    logins = [f"ssh {user['name']}@10.80.0.2" for user in found["spec"]["users"]]
+    return list(summary.lines("dev", known, now=node_states.parse(now), logins=logins, has_new_checks=has_new_checks))
 
 
 def section(lines: list[str], title: str) -> list[str]:
     """The indented lines below a title."""
-    start = lines.index(title) + 1
+    start = next(number for number, line in enumerate(lines) if line == title or line.startswith(f"{title} ")) + 1
     end = next((number for number in range(start, len(lines)) if not lines[number].startswith("  ")), len(lines))
     return [line.strip() for line in lines[start:end]]
 
@@ -53,8 +70,7 @@ def test_a_summary_has_one_login_a_user_and_one_line_a_partition() -> None:
 
 def test_passed_checks_of_an_earlier_run_are_counted_and_others_shown() -> None:
     found = outputs(spec())
-    logins = ["ssh ada@10.80.0.2"]
-    (counted, *others) = section(list(summary.lines("dev", found, logins=logins, has_new_checks=False)), "Checked")
+    (counted, *others) = section(summarized(found, has_new_checks=False), "Checked")
     assert counted.startswith("1 check passed")
     assert [line.partition(" (")[0] for line in others] == ["all-reduce", "gpus"]
     assert len(section(summarized(found), "Checked")) == len(CHECKS)
@@ -97,14 +113,55 @@ def test_a_summary_says_what_was_checked_and_what_was_only_measured() -> None:
 
 
 def test_a_summary_before_any_acceptance_claims_nothing() -> None:
-    lines = summarized({**outputs(spec()), "acceptance": None})
+    lines = summarized({**outputs(spec()), "acceptance": None}, began=None)
+    assert "Checked" in lines
     assert section(lines, "Checked") == []
+
+
+STATES = [{"name": "node state", "node": "train-[0-1]", "expected": "idle", "measured": "idle", "unit": "", "verdict": "pass"}]
+
+
+def test_the_last_lines_are_the_result_with_its_time_and_the_states_now() -> None:
+    lines = summarized({**outputs(spec()), "acceptance": STATES}, now="idle|Unknown|Unknown|train-[0-1]|none\n")
+    assert lines[1].startswith("Cluster starter is up (stack dev ")
+    assert lines[-5:] == ["Checked 2026-01-02 03:04:05 UTC, in 5 s", "  node state (train-[0-1]): idle, ok", "", "Now", "  train-[0-1]: idle"]
+
+
+def test_a_cluster_with_a_drained_node_says_so_first_and_calls_the_result_out_of_date() -> None:
+    now = "idle|Unknown|Unknown|train-0|none\ndrained|ada(2001)|2026-01-02T04:00:00|train-1|bars\n"
+    lines = summarized({**outputs(spec()), "acceptance": STATES}, now=now)
+    assert lines[1].startswith("Cluster starter is up, but 1 of 2 nodes takes no jobs (stack dev ")
+    why = "drained (bars, by ada at 2026-01-02T04:00:00)"
+    assert section(lines, "Checked")[0] == f"out of date: train-1 is {why}; `clusterwright up` checks again"
+    assert section(lines, "Now") == [f"train-1: {why}", "train-0: idle"]
+
+
+def test_nodes_that_are_off_until_a_job_needs_them_take_jobs() -> None:
+    lines = summarized(outputs(spec()), now="idle~|Unknown|Unknown|train-[0-1]|none\n")
+    assert lines[1].startswith("Cluster starter is up (stack dev ")
+    assert section(lines, "Now") == ["train-[0-1]: idle, off until a job needs them"]
+
+
+def test_a_scheduler_that_does_not_answer_is_said_beside_the_old_result() -> None:
+    lines = list(summary.lines("dev", record.read(exported(outputs(spec()))), now="login-0: Connection refused", logins=[]))
+    assert lines[1].startswith("Cluster starter is up, but Slurm does not answer (stack dev ")
+    assert section(lines, "Now") == ["Slurm does not answer: login-0: Connection refused"]
+
+
+def test_a_failed_acceptance_is_shown_instead_of_the_one_that_passed_before() -> None:
+    """The outputs of a stack stay those of the last run that succeeded."""
+    lines = summarized(outputs(spec()), checks=[{**STATES[0], "verdict": "fail", "measured": "down"}])
+    assert section(lines, "Checked") == ["node state (train-[0-1]): down, fail"]
+
+
+def test_a_result_of_a_version_that_recorded_no_time_says_that() -> None:
+    assert "Checked (by a version that recorded no time)" in summarized(outputs(spec()), began=None)
 
 
 def test_a_record_of_a_later_version_is_a_page() -> None:
     found = outputs(spec())
     with pytest.raises(Problem) as raised:
-        command.lines("dev", {**found, "spec": {**found["spec"], "later": 1}})
+        command.readable("dev", exported({**found, "spec": {**found["spec"], "later": 1}}))
     assert raised.value.what == "the record of stack dev can't be shown"
     assert "later is not known" in raised.value.why
 

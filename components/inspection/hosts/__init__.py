@@ -24,7 +24,7 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
     """Compare one host with its records and with the cluster.
 
     Args:
-        facts: what the module `drift_facts` gave.
+        facts: what `program.host.facts` gave.
         moment_s: when it was asked, seconds since 1970.
     """
     name = host.name

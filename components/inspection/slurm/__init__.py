@@ -23,7 +23,7 @@ def findings(answers: Mapping[str, Mapping[str, str]], configuration: Mapping[st
     """Compare what was configured with what the daemons answered.
 
     Args:
-        answers: as the module `scheduler_facts` gives them: question → `text`, or `error`.
+        answers: as `program.scheduler.facts` gives them: question → `text`, or `error`.
         configuration: path → text of what the roles wrote.
     """
     if reason := daemons.silence(answers):

@@ -81,4 +81,15 @@ def sources() -> tuple[Path, ...]:
     components = Path(__file__).parents[2]
     local = components / "local"
     shared = [components / name for name in ("atomic_files.py", "node_expectations.py", "stack_name.py")]
-    return tuple(sorted([local / "recipe.py", *local.glob("elastic/*.py"), *local.glob("machine/*.py"), *components.glob("bootstrap/*.py"), *shared]))
+    return tuple(
+        sorted(
+            [
+                local / "recipe.py",
+                *local.glob("elastic/*.py"),
+                *local.glob("machine/*.py"),
+                *local.glob("machine/*.sh"),
+                *components.glob("bootstrap/*.py"),
+                *shared,
+            ]
+        )
+    )

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from ..machine import claim, command, record
+from ..machine import claim, command, power, record
 from ..machine import host as hosts
 from ..machine.names import HostNames, StackNames
 from ..recipe import boot, seeds
@@ -18,10 +18,8 @@ from .description import Description
 AT_A_TIME = 16  # hosts starting at once; more only wait for the same processors
 STOP_WITHIN_S = 20
 LOOK_EVERY_S = 0.05
-NOT_BEFORE_S = 3.0
-"""A host starts so long after it was asked for, since Slurm takes no node that seems to have booted before its request. The uptime begins with the fraction of a second that `unshare` leaves, is rounded up
-(sysinfo(2)), and is taken from the moment in whole seconds: the boot seems to have been up to 3 s before it was. Slurm cuts the moment of the request off, too, so that 2 s would do; a machine with much
-to do may be late to say the time."""
+NOT_BEFORE_S = float(power.PAUSE_S)
+"""A host starts so long after it was asked for. Slurm cuts the moment of the request off to whole seconds, so that 2 s would do; a machine with much to do may be late to say the time."""
 MIB_PER_HOST = 45  # three times what an idle compute host was measured to need, as in the catalogue's figure for this target
 SHORTAGE = "shortage.json"
 """Node set → how many of its hosts there can be: a rehearsal of a cloud that has no more. Made by hand, in the stack's `elastic` folder."""
@@ -167,7 +165,7 @@ def _start(host: HostNames, described: Description, token: str) -> None:
     hosts.write_seeds(host, files)
     hosts.make_host_key(host)
     time.sleep(max(0.0, asked_at + NOT_BEFORE_S - time.monotonic()))
-    hosts.start(host, dataclasses.replace(start_with, has_own_uptime=True), fingerprint=hosts.fingerprint(files, start_with))
+    hosts.start(host, start_with, fingerprint=hosts.fingerprint(files, start_with))
 
 
 def _wait_until(done: Callable[[], bool], awaiting: str) -> None:

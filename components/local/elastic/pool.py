@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from ...provider.kind import Kind, Values, Work
-from ..machine import claim, record
-from ..machine import host as hosts
+from ..machine import claim, power, record
 from ..machine.names import SERVICE_SOCKET, StackNames
 from ..recipe import HostPoolInputs
 from . import daemon, description, fleet
@@ -25,7 +24,7 @@ class ElasticPool(Kind[HostPoolInputs]):
         return f"{inputs.stack}/{inputs.prefix}"
 
     def check(self, inputs: HostPoolInputs) -> Iterator[tuple[str, str]]:
-        if not hosts.has_own_uptimes():
+        if not power.has_own_uptimes():
             yield (
                 "",
                 "elastic pools need hosts with an uptime of their own, and this kernel has no time namespaces (Linux 5.6, CONFIG_TIME_NS). Write a fixed number of nodes.",

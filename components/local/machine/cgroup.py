@@ -40,6 +40,11 @@ def of_host(host: HostNames) -> str:
     return f"{of_stack(host.names)}/{host.unit}" if has_systemd() else host.cgroup
 
 
+def of_supply(host: HostNames) -> str:
+    """The group of what starts the host again, where systemd doesn't; no host has an underscore in its name."""
+    return f"{of_host(host)}_power"
+
+
 def hierarchies() -> tuple[Path, ...]:
     """The roots of all mounted hierarchies in which a host gets a group of its own."""
     if not is_version_1():
@@ -54,16 +59,22 @@ def hierarchies() -> tuple[Path, ...]:
 
 def make(path: str) -> tuple[Path, ...]:
     """Make the group `path` in every hierarchy and give the files that a process id is written to."""
-    files = []
-    for hierarchy in hierarchies():
-        group = hierarchy
-        for part in Path(path).parts:
-            parent, group = group, group / part
-            _pass_on_controllers(parent)
-            group.mkdir(exist_ok=True)
-            _inherit_cpuset(parent, group)
-        files.append(group / "cgroup.procs")
-    return tuple(files)
+    return tuple(_make(hierarchy, path) for hierarchy in hierarchies())
+
+
+def make_in_one_hierarchy(path: str) -> Path:
+    """Make the group `path` where processes are only to be found again, and give the file that a process id is written to."""
+    return _make(hierarchies()[0], path)
+
+
+def _make(hierarchy: Path, path: str) -> Path:
+    group = hierarchy
+    for part in Path(path).parts:
+        parent, group = group, group / part
+        _pass_on_controllers(parent)
+        group.mkdir(exist_ok=True)
+        _inherit_cpuset(parent, group)
+    return group / "cgroup.procs"
 
 
 def _pass_on_controllers(group: Path) -> None:
@@ -97,12 +108,13 @@ def processes(path: str) -> set[int]:
 
 
 def kill(path: str) -> None:
-    """SIGKILL everything in the group `path` and below."""
-    for pid in processes(path):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+    """SIGKILL everything in the group `path` and below, what is started meanwhile too."""
+    killed: set[int] = set()
+    while found := processes(path) - killed:
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        killed |= found
 
 
 def remove(path: str) -> bool:

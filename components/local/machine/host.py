@@ -5,27 +5,27 @@ import dataclasses
 import hashlib
 import json
 import os
-import shlex
 import signal
 import socket
-import subprocess
+import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ... import atomic_files
 from ...bootstrap.files import File
-from . import cgroup, command, disk, record
+from . import cgroup, command, disk, power, record
 from .names import HostNames
 
 SSH_PORT = 22
 CONNECT_WITHIN_S = 2.0
 GREETING_WITHIN_S = 10.0
+START_WITHIN_S = 20.0
+LOOK_EVERY_S = 0.002
 CAPABILITIES = "CAP_NET_ADMIN,CAP_IPC_LOCK,CAP_SYS_NICE"
 GUEST_CLUSTER_FOLDER = "/var/lib/clusterwright/cluster"
 GUEST_DOOR = "/var/lib/clusterwright/elastic"
 """Where a controller finds the service that starts hosts of elastic pools."""
-NSPAWN_FOLDERS = (disk.NSPAWN_ROOT / "unix-export", disk.NSPAWN_ROOT / "propagate")
 HOST_KEY = "etc/ssh/ssh_host_ed25519_key"
 PRIVATE_FOLDERS = frozenset({"root", "secrets"})
 """Names of folders that only root may look into; a folder on the host's own disk takes the place of the image's, mode included."""
@@ -53,13 +53,13 @@ class Boot:
     binds: tuple[Bind, ...]
     program: tuple[str, ...] = ()
     """What runs as the host's only process; empty: its systemd."""
-    has_own_uptime: bool = False
-    """Its uptime counts from its own boot, not from the machine's: Slurm takes no node that it asked for and that booted before."""
 
 
 def fingerprint(seeds: Sequence[File], boot: Boot) -> str:
     """Give a hash of all that a host boots with; a running host with another one has to boot again."""
-    total = hashlib.sha256(json.dumps(dataclasses.asdict(boot), sort_keys=True).encode())
+    # Earlier versions wrote of some hosts that they have an uptime of their own, as all have now. Running hosts keep their fingerprint.
+    described = {**dataclasses.asdict(boot), "has_own_uptime": False}
+    total = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
     for seed in seeds:
         total.update(hashlib.sha256(f"{seed.path} {seed.mode:o}".encode()).digest() + hashlib.sha256(seed.content).digest())
     return total.hexdigest()[:16]
@@ -107,42 +107,31 @@ def make_host_key(host: HostNames) -> None:
         atomic_files.write_text(public, command.run("ssh-keygen", "-y", "-f", str(private)))
 
 
-def start(host: HostNames, boot: Boot, *, fingerprint: str) -> None:
-    """Start the host; returns when its container process runs, which is before it answers.
+def start(host: HostNames, boot: Boot, *, fingerprint: str, boots_after_power_off: bool = True) -> None:
+    """Start the host; returns when its container process runs, which is before it answers. Its uptime counts from its own boot, where the kernel can do that.
 
+    Args:
+        boots_after_power_off: a host that is powered off inside comes back; a reboot always does.
     Raises:
-        CommandFailed: the container process ended at once.
+        CommandFailed: no container process was started.
     """
     host.run.mkdir(parents=True, exist_ok=True)
     disk.mount(host.root, lowers=[Path(lower) for lower in boot.lowers], upper=host.upper, work=host.work)
     _plug_in(host, boot)
     argv = ["systemd-nspawn", "--quiet", f"--directory={host.root}", "--register=no", "--keep-unit"]
-    argv += [f"--machine={_container(host)}", f"--hostname={host.hostname}"]
+    argv += [f"--machine={power.container(host)}", f"--hostname={host.hostname}"]
     argv += [f"--network-namespace-path=/run/netns/{host.namespace}", "--resolv-conf=copy-host", "--timezone=off", "--link-journal=no", "--console=pipe"]
     argv += [f"--capability={CAPABILITIES}", *_bind_options(boot.binds)]
     argv += ["--as-pid2", *boot.program] if boot.program else _boot_options()
-    if boot.has_own_uptime:
-        argv = ["unshare", "--time", "--boottime", f"-{_uptime_s()}", *argv]
-    pid = _launch(host, argv)
-    started = start_time(pid)
-    if started is None:
-        raise command.CommandFailed(f"the container of {host.hostname} ended at once. The end of its console ({host.console}):\n{console_tail(host)}")
-    interface = host.interface(boot.address)
-    record.write(host.leader, {"pid": pid, "started": started, "interface": interface, "boot": fingerprint})
-
-
-def has_own_uptimes() -> bool:
-    """Say whether the kernel can give a host an uptime of its own (time_namespaces(7), from 5.6)."""
-    return Path("/proc/self/ns/time").exists()
-
-
-def _uptime_s() -> int:
-    return int(Path("/proc/uptime").read_text().partition(".")[0])
-
-
-def _container(host: HostNames) -> str:
-    """The container's name among all containers of the machine, where hosts of several stacks have the same hostname."""
-    return host.namespace
+    host.leader.unlink(missing_ok=True)  # of an earlier start
+    power.on(host, argv, interface=host.interface(boot.address), fingerprint=fingerprint, boots_after_power_off=boots_after_power_off)
+    deadline = time.monotonic() + START_WITHIN_S
+    while not host.leader.exists():
+        if time.monotonic() > deadline:
+            raise command.CommandFailed(
+                f"the container of {host.hostname} did not start within {START_WITHIN_S:.0f} s. The end of its console ({host.console}):\n{console_tail(host)}"
+            )
+        time.sleep(LOOK_EVERY_S)
 
 
 def _boot_options() -> list[str]:
@@ -155,37 +144,6 @@ def _boot_options() -> list[str]:
 
 def _bind_options(binds: Sequence[Bind]) -> list[str]:
     return [f"--bind{'-ro' if bind.read_only else ''}={bind.source}:{bind.target}" for bind in binds]
-
-
-def _launch(host: HostNames, argv: Sequence[str]) -> int:
-    # The network's kernel settings are each host's own: what sysctl.d(5) says of them counts here, too.
-    environment = {
-        "SYSTEMD_NSPAWN_LOCK": "0",
-        "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network",
-        "PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
-        "LC_ALL": "C.UTF-8",
-    }
-    if cgroup.has_systemd():
-        return _launch_as_unit(host, argv, environment)
-    groups = cgroup.make(cgroup.of_host(host))
-    join = "".join(f"echo $$ > {shlex.quote(str(group))} && " for group in groups)
-    with host.console.open("ab") as console:
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", f"{join}exec {shlex.join(argv)}"],
-            stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True, env=environment, cwd="/",
-        )  # fmt: skip
-    return process.pid
-
-
-def _launch_as_unit(host: HostNames, argv: Sequence[str], environment: Mapping[str, str]) -> int:
-    """On a machine run by systemd the host is a unit with a delegated group, in the stack's slice."""
-    settings = [f"--setenv={name}={value}" for name, value in environment.items()]
-    properties = ["Delegate=yes", "KillMode=mixed", "Type=exec", f"StandardOutput=append:{host.console}", f"StandardError=append:{host.console}"]
-    command.run(
-        "systemd-run", "--quiet", "--collect", f"--unit={host.unit}", f"--slice={host.names.slice}",
-        *[f"--property={one}" for one in properties], *settings, *argv,
-    )  # fmt: skip
-    return int(command.run("systemctl", "show", "--property=MainPID", "--value", host.unit))
 
 
 def hardware_address(address: str) -> str:
@@ -203,28 +161,20 @@ def _plug_in(host: HostNames, boot: Boot) -> None:
     if not Path(f"/run/netns/{host.namespace}").exists():
         command.run("ip", "netns", "add", host.namespace)
     _unplug(interface)
-    command.run(
-        "ip",
-        "-batch",
-        "-",
-        stdin=f"""\
+    host.run.mkdir(parents=True, exist_ok=True)
+    # Kept, since the host is plugged in again when it reboots.
+    host.cable.write_text(f"""\
 link add {interface} type veth peer name host0 address {hardware_address(boot.address)} netns {host.namespace}
 link set {interface} master {boot.bridge} alias {host.names.label}:{host.hostname} up
-""",
-    )
-    command.run(
-        "ip",
-        "-netns",
-        host.namespace,
-        "-batch",
-        "-",
-        stdin=f"""\
+""")
+    host.addresses.write_text(f"""\
 link set lo up
 address add {boot.address}/{boot.prefix} dev host0
 link set host0 up
 route add default via {boot.gateway}
-""",
-    )
+""")
+    command.run("ip", "-batch", str(host.cable))
+    command.run("ip", "-netns", host.namespace, "-batch", str(host.addresses))
 
 
 def _unplug(interface: str) -> None:
@@ -234,11 +184,11 @@ def _unplug(interface: str) -> None:
 
 
 def is_running(host: HostNames) -> bool:
-    """Say whether the container's process lives and its cable is plugged in."""
-    if _leader(host) is None or not Path(f"/run/netns/{host.namespace}").exists():
-        return False
+    """Say whether the container's process lives and its cable is plugged in, or the host is between two boots."""
+    if _leader(host) is None:
+        return power.is_on(host)
     cable = (record.read(host.leader) or {}).get("interface")
-    return Path(f"/sys/class/net/{cable}/master").exists()
+    return Path(f"/run/netns/{host.namespace}").exists() and Path(f"/sys/class/net/{cable}/master").exists()
 
 
 def booted_with(host: HostNames) -> str:
@@ -271,25 +221,23 @@ def answers(address: str) -> bool:
 
 def kill(host: HostNames) -> None:
     """Kill the host, as a power failure would; the disk stays. A stopped host is no error."""
-    cgroup.kill(cgroup.of_host(host))
+    power.off(host)
     if leader := _leader(host):
         with contextlib.suppress(ProcessLookupError):
             os.kill(leader, signal.SIGKILL)
-    if cgroup.has_systemd():
-        command.succeeds("systemctl", "stop", host.unit)  # also one that an interrupted start left to systemd to begin
     if cable := (record.read(host.leader) or {}).get("interface"):
         _unplug(cable)  # before the namespace, which frees its cable only later
     if Path(f"/run/netns/{host.namespace}").exists():
         command.run("ip", "netns", "del", host.namespace)
     disk.unmount(host.root)
-    for folder in NSPAWN_FOLDERS:  # killed, systemd-nspawn leaves them; from version 256 on it starts no container whose folder is there
-        disk.unmount(folder / _container(host))
-        disk.remove_tree(folder / _container(host))
+    for folder in power.leftovers(host):
+        disk.unmount(folder)
+        disk.remove_tree(folder)
 
 
 def is_gone(host: HostNames) -> bool:
-    """Say whether nothing of the killed host runs any more, removing its group when so."""
-    return cgroup.remove(cgroup.of_host(host))
+    """Say whether nothing of the killed host runs any more, removing its groups when so."""
+    return cgroup.remove(cgroup.of_supply(host)) and cgroup.remove(cgroup.of_host(host))
 
 
 def remove(host: HostNames) -> None:

@@ -180,6 +180,21 @@ class HostNames:
         return self.run / "leader.json"
 
     @property
+    def supply(self) -> Path:
+        """The script that starts the container, and starts it again."""
+        return self.run / "power.sh"
+
+    @property
+    def cable(self) -> Path:
+        """Commands of `ip -batch` that plug the host in."""
+        return self.run / "cable"
+
+    @property
+    def addresses(self) -> Path:
+        """Commands of `ip -batch` that give the host its address, in its own network namespace."""
+        return self.run / "addresses"
+
+    @property
     def namespace(self) -> str:
         """The network namespace, in the form of `ip netns`."""
         return f"cw-{self.names.tag}-{self.hostname}"

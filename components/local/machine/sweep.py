@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from . import cgroup, command, disk, folder, network, record, rootfs, sysctl
-from .host import NSPAWN_FOLDERS, kill
+from .host import kill
 from .names import RUN_ROOT, STATE_ROOT, StackNames, machine_lock
+from .power import NSPAWN_FOLDERS
 
 SHOWN = 8
 """Names of one sort that a summary has."""

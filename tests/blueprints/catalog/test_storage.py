@@ -15,7 +15,7 @@ CLASSES = [pytest.param(entry, id=f"{target}-{name}") for target in TARGETS for 
 @pytest.mark.parametrize("entry", CLASSES)
 def test_every_class_is_complete(entry: catalog.StorageClass) -> None:
     assert entry.kind in ("lustre", "nfs", "block", "object", "folder")
-    assert entry.encrypted in ("always", "choice")
+    assert entry.encrypted in ("always", "choice", "disks")
     assert entry.attach == ("single" if entry.kind == "block" else "shared")
     assert catalog.source(entry.source).where
     assert entry.as_of.startswith("20")

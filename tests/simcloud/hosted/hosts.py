@@ -60,7 +60,7 @@ def start(place: Place, guest: Guest, *, lowers: tuple[str, ...], authority: str
     hosts.write_seeds(host, given)
     boot = _boot(place, guest.address, lowers)
     time.sleep(max(0.0, asked_at + fleet.NOT_BEFORE_S - time.monotonic()))  # Slurm takes no node that seems to have booted before it was asked for
-    hosts.start(host, dataclasses.replace(boot, has_own_uptime=hosts.has_own_uptimes()), fingerprint=IMAGE)
+    hosts.start(host, boot, fingerprint=IMAGE, boots_after_power_off=False)  # EC2 stops an instance that is powered off inside
 
 
 def _boot(place: Place, address: str, lowers: tuple[str, ...]) -> hosts.Boot:

@@ -10,7 +10,7 @@ import pytest
 
 from blueprints.finding import Finding, Level, Position
 from blueprints.plan import estimate, quotas
-from blueprints.spec import ClusterSpec
+from blueprints.spec import ClusterSpec, Exchange
 from stacks.render import cost, plan_html, plan_view, tables
 from tests.stacks.render import clusters
 
@@ -141,6 +141,20 @@ def test_storage_says_on_the_page_what_the_plan_says() -> None:
 def test_a_rehearsals_files_are_neither_encrypted_nor_kept() -> None:
     row, *_ = shown(plan_view.view(clusters.starter()).storage)
     assert (row["encrypted"], row["when removed"]) == ("no: simulated", "files are deleted")
+
+
+def test_nothing_is_claimed_of_files_that_only_a_cloud_would_have() -> None:
+    starter = clusters.starter()
+    asked = dataclasses.replace(starter.storage[0], backup_days=14, exchange=Exchange("s3://results", import_files=True, export_files=True))
+    row, *_ = shown(plan_view.view(dataclasses.replace(starter, storage=(asked,))).storage)
+    assert (row["backups"], row["what"]) == ("none: simulated", "nfs, without the files of s3://results")
+
+
+def test_what_lies_on_the_site_s_disks_is_encrypted_as_they_are() -> None:
+    starter = clusters.starter()
+    exported = dataclasses.replace(starter.storage[0], simulated=False, product="an NFS export of the controller", storage_class="controller-export")
+    row, *_ = shown(plan_view.view(dataclasses.replace(starter, target="metal", storage=(exported,))).storage)
+    assert row["encrypted"] == "as the site's disks are"
 
 
 def test_expected_bandwidth_has_its_floor_and_doubts() -> None:

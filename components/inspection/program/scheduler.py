@@ -1,23 +1,14 @@
-"""Ask Slurm's daemons what they are configured with and how their nodes are."""
+"""Ask Slurm's daemons what they are configured with and how their nodes are. Runs on a controller."""
 
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from ansible.module_utils import host_places
-from ansible.module_utils.basic import AnsibleModule
 
-DOCUMENTATION = r"""
-module: scheduler_facts
-short_description: Ask Slurm's daemons what they are configured with
-description: >-
-  Gives the configuration that the roles wrote, as the host recorded it, and the answers of C(scontrol) and C(sacctmgr) as they are; an answer that did not come is given with its reason. Changes nothing.
-options:
-  deadline_s:
-    description: How long each question may take, seconds.
-    type: int
-    default: 30
-"""
-
+AT_ONCE = 4
+"""Questions asked at the same time: each holds a thread of slurmctld or slurmdbd."""
 FOLDER = "/etc/slurm/"
 MARK = "/run/slurmctld/serves"  # role slurmctld; of two controllers the one that serves has it
 QUESTIONS = {
@@ -43,14 +34,18 @@ QUESTIONS = {
 }
 
 
-def main() -> None:
-    module = AnsibleModule(argument_spec={"deadline_s": {"type": "int", "default": 30}}, supports_check_mode=True)
-    answers: dict[str, dict[str, str]] = {}
-    for name, argv in QUESTIONS.items():
-        answers[name] = _ask(argv, module.params["deadline_s"])
-        if name == "ping" and answers[name].get("error"):
-            break  # each further question would wait for its own deadline
-    module.exit_json(changed=False, answers=answers, configuration=_configuration(), serves=os.path.exists(MARK))
+def facts(deadline_s: int) -> dict[str, Any]:
+    """Give the configuration that the roles wrote, as the host recorded it, and Slurm's answers; an answer that did not come is given with its reason.
+
+    Args:
+        deadline_s: how long each question may take, seconds.
+    """
+    answers = {"ping": _ask(QUESTIONS["ping"], deadline_s)}
+    if "error" not in answers["ping"]:  # else each further question would wait for its own deadline
+        others = [name for name in QUESTIONS if name != "ping"]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            answers |= zip(others, pool.map(lambda name: _ask(QUESTIONS[name], deadline_s), others), strict=True)
+    return {"answers": answers, "configuration": _configuration(), "serves": os.path.exists(MARK)}
 
 
 def _configuration() -> dict[str, str]:
@@ -61,7 +56,7 @@ def _configuration() -> dict[str, str]:
 
 def _ask(argv: list[str], deadline_s: int) -> dict[str, str]:
     try:
-        ended = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=deadline_s)
+        ended = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=deadline_s, stdin=subprocess.DEVNULL)
     except FileNotFoundError:
         return {"error": f"{argv[0]} is not installed"}
     except subprocess.TimeoutExpired:
@@ -69,7 +64,3 @@ def _ask(argv: list[str], deadline_s: int) -> dict[str, str]:
     if ended.returncode != 0:
         return {"error": (ended.stderr or ended.stdout).strip() or f"`{' '.join(argv)}` ended with status {ended.returncode}"}
     return {"text": ended.stdout}
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,88 @@
+"""Look at a cluster's hosts and scheduler and compare them with what is recorded. `clusterwright drift` and `up` look with the same function."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from blueprints.finding import Finding
+from blueprints.finding.subject import Daemon
+
+from . import collect, hosts, slurm
+from .codes import Code
+from .finding import Unchecked, drift, in_order
+from .known import Known, KnownHost
+from .layer import Layer
+from .slurm import daemons
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Look:
+    """What was seen of a cluster's hosts and scheduler, and what differs."""
+
+    seen: collect.Seen
+    of_hosts: Mapping[KnownHost, tuple[Finding, ...]]
+    """Host → its findings, of the hosts that answered; none where nothing differs."""
+    of_scheduler: tuple[Finding, ...]
+    unchecked: tuple[Unchecked, ...]
+
+    @property
+    def error(self) -> str:
+        """Why no host could be inspected; empty when one could."""
+        return self.seen.error
+
+    @property
+    def unreachable(self) -> Mapping[KnownHost, str]:
+        """Host → the error instead of an answer."""
+        return self.seen.unreachable
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, with one for each host that does not answer."""
+        silent = [hosts.unreachable(host, message) for host, message in self.unreachable.items()]
+        return in_order([*silent, *(one for of_host in self.of_hosts.values() for one in of_host), *self.of_scheduler])
+
+
+def look(known: Known) -> Look:
+    """Inspect the recorded hosts and their scheduler, and compare. Takes a second or two; changes nothing."""
+    seen = collect.collect(known)
+    found, unchecked = scheduler(known, seen) if not seen.error else ((), ())
+    return Look(seen, {host: of_host(host, seen, known) for host in seen.facts}, found, (*not_compared(seen), *unchecked))
+
+
+def of_host(host: KnownHost, seen: collect.Seen, known: Known) -> tuple[Finding, ...]:
+    """Compare one host that answered. Pure."""
+    return in_order(hosts.findings(host, seen.facts[host], known, moment_s=seen.moment_s))
+
+
+def not_compared(seen: collect.Seen) -> tuple[Unchecked, ...]:
+    """Name what of the hosts could not be compared. Pure."""
+    general = (Unchecked(Layer.HOSTS, where, why) for where, why in hosts.NOT_COMPARED)
+    return (*silent(Layer.HOSTS, seen), *general, *(one for host, facts in seen.facts.items() for one in hosts.unchecked(host, facts)))
+
+
+def silent(layer: Layer, seen: collect.Seen) -> Iterator[Unchecked]:
+    """Name the hosts that gave no facts. Pure."""
+    for host in seen.unreachable:
+        yield Unchecked(layer, host.name, "the host does not answer")
+    for host, reason in seen.failed.items():
+        yield Unchecked(layer, host.name, f"it could not be inspected: {reason}")
+
+
+def scheduler(known: Known, seen: collect.Seen) -> tuple[tuple[Finding, ...], tuple[Unchecked, ...]]:
+    """Compare the scheduler. Pure."""
+    if known.cluster.slurm is None:
+        return (), (Unchecked(Layer.SCHEDULER, "Kubernetes", "its objects are not compared yet"),)
+    if not daemons.controllers(known.cluster):
+        return (), (Unchecked(Layer.SCHEDULER, "Slurm", "the cloud runs it; its resources are the cloud layer's"),)
+    if seen.scheduler is None:
+        names = ", ".join(daemons.controllers(known.cluster))
+        nobody = drift(
+            Code.SCHEDULER_SILENT,
+            Daemon("slurmctld"),
+            "no controller's host could be asked",
+            remedy=f"bring {names} back first, or run `clusterwright up`",
+            desired="answers",
+            recorded="answers",
+        )
+        return (nobody,), (Unchecked(Layer.SCHEDULER, "everything", f"{names} could not be asked"),)
+    findings, unchecked = slurm.findings(seen.scheduler["answers"], seen.scheduler["configuration"], known.cluster)
+    return tuple(findings), (*unchecked, *daemons.taken_over(known.cluster, seen.serving))

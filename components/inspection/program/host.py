@@ -1,0 +1,56 @@
+"""All that a check compares of this host: what differs from its records, and what is there that has none. Runs on the host."""
+
+import os
+import time
+from typing import Any
+
+from ansible.module_utils import host_places
+
+from . import accounts, asking, hardware, kernel, mounts, packages, places, units, versions
+from .digests import Digests
+
+BIRTH = "/usr/lib/clusterwright/born.py"
+"""There where the end of the first boot records what it left (role cloud_host): before that, nobody can tell it from what came later."""
+PENDING_FOLDER = "/run/clusterwright/pending"
+CONTAINER = "/run/systemd/container"
+"""There where the host is a container (systemd.io, "Container Interface")."""
+
+
+def facts(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Read the host.
+
+    Args:
+        parameters: `mounts`, mount points whose source, options and free space are wanted, and `homes`, users whose keys are wanted: name to `uid` and `home`.
+    """
+    digests = Digests()
+    installed, written = host_places.read_json(host_places.INSTALLED), host_places.read_json(host_places.WRITTEN)
+    born = host_places.read_json(host_places.BORN)
+    is_born = born is not None or not os.path.exists(BIRTH)
+    if installed:
+        installed["places"] = {**installed["places"], **(born or {})}
+    recorded = {**(installed or {}).get("places", {}), **(written or {})}
+    present = host_places.packages()
+    found = {
+        "has_record": installed is not None and written is not None,
+        "is_born": is_born,
+        "places": places.differing((installed or {}).get("places", {}), written or {}, digests) if installed and is_born else [],
+        "packages": packages.differences((installed or {}).get("packages", {}), present) if installed else [],
+        "package_files": packages.changed_files([name for name, package in present.items() if package["held"]], digests),
+        "sysctls": kernel.sysctls(recorded, in_container=os.path.exists(CONTAINER)),
+        "kernel_modules": kernel.modules(recorded),
+        "units": units.states(),
+        "mounts": mounts.wanted_mounts(parameters["mounts"]),
+        "users": accounts.by_name(accounts.PASSWD),
+        "groups": accounts.by_name(accounts.GROUP),
+        "root_keys": asking.lines(accounts.ROOT_KEYS),
+        "user_keys": {name: accounts.block(int(one["uid"]), one["home"]) for name, one in parameters["homes"].items()},
+        "munge_key_sha256": accounts.munge_key_checksum(),
+        "pending": sorted(os.listdir(PENDING_FOLDER)) if os.path.isdir(PENDING_FOLDER) else [],
+        "versions": versions.versions(present),
+        "gpus": hardware.gpus(),
+        "nics": hardware.nics(),
+        "hardware": hardware.processors_and_memory(),
+        "epoch_s": time.time(),
+    }
+    digests.keep()
+    return found

@@ -1,0 +1,203 @@
+"""Carry out a rebuild: drain, wait for jobs, delete the hosts, let the engine create and finish them, and test what is new.
+
+Everything may be killed and run again. Nodes that this command drained have its reason until they are back in service; a host whose disk is gone is created by the next `up` or `rebuild`; and Slurm returns the
+nodes of new hosts to service by itself when they register.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from blueprints import hostlist
+from blueprints.load import Loaded
+from blueprints.plan import changes
+from components import registry
+from components.finish.inventory import FinishedHost
+from components.inspection import elastic, record
+from components.inspection.known import Known, KnownHost
+
+from ..engine import commands, operations, recovery, state
+from ..errors import EngineFailed, Problem
+from . import plan, scheduler
+from .plan import Host, Plan
+from .scheduler import Scheduler
+
+LOOK_EVERY_S = 2.0
+SAY_AGAIN_S = 60.0
+POWERED_WITHIN_S = 1800.0
+"""Machines with eight GPUs take minutes to stop and to boot."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Order:
+    """What is rebuilt, and how to reach its scheduler."""
+
+    stack: str
+    known: Known
+    resources: tuple[Mapping[str, Any], ...]
+    """As the engine records them."""
+    plan: Plan
+    whole_pools: tuple[str, ...]
+    """Pools of which every host is rebuilt."""
+
+    @property
+    def controllers(self) -> tuple[FinishedHost, ...]:
+        return tuple(_finished(host) for host in self.known.hosts if host.role == plan.CONTROL)
+
+
+def prepare(stack: str, words: Sequence[str], loaded: Loaded) -> Order:
+    """Decide what a rebuild of the named hosts does; nothing is changed.
+
+    Args:
+        words: hosts and host lists.
+        loaded: the stack's blueprint.
+    Raises:
+        Refusal: the stack is not up, its blueprint has changed, a host can't be rebuilt, or Slurm does not answer.
+    """
+    commands.require()
+    operations.prepare(stack)
+    known, resources = _recorded(stack)
+    _refuse_changes(stack, loaded)
+    listing = elastic.look(stack, known)
+    running = {host.name: host.group for host in listing.hosts}
+    hosts = plan.choose(words, cluster=known.cluster, recorded={host.name: (host.group, host.role) for host in known.hosts}, running=running)
+    if target := registry.rebuild(known.cluster.target):
+        target.check(stack, [host.name for host in hosts if not host.is_elastic], resources)
+    nodes = [host.name for host in hosts if host.role == plan.COMPUTE]
+    order = Order(stack, known, tuple(resources), plan.plan(hosts, nodes={}, jobs=()), plan.whole_pools(hosts, known.cluster))
+    if not nodes:
+        return order
+    with scheduler.answering(order.controllers, private_key=known.private_key) as slurm:
+        decided = plan.plan(hosts, nodes=slurm.nodes(), jobs=slurm.jobs(nodes))
+    return dataclasses.replace(order, plan=decided)
+
+
+def carry_out(order: Order, *, requeues: bool, wait_s: float | None, say: Callable[[str], None]) -> None:
+    """Rebuild the hosts.
+
+    Args:
+        requeues: put jobs back into the queue instead of waiting for them.
+        wait_s: how long to wait for jobs; None: until they have ended.
+    Raises:
+        Problem: jobs did not end in time (their nodes are back in service), or the engine failed.
+    """
+    if order.plan.nodes:
+        with scheduler.answering(order.controllers, private_key=order.known.private_key) as slurm:
+            _empty(order.plan, slurm, requeues=requeues, wait_s=wait_s, say=say)
+            _restart(order.plan, slurm, say=say)
+    for together in order.plan.rounds:
+        _create(order, together, say=say)
+
+
+def _recorded(stack: str) -> tuple[Known, list[dict[str, Any]]]:
+    if state.exists(stack):
+        exported = commands.record(stack, show_secrets=True)
+        try:
+            return record.read(exported), commands.resources_of(exported)
+        except record.NotUp as error:
+            raise Problem(f"stack {stack} is not up", why=str(error), remedy=f"run `clusterwright up --stack {stack}` first") from error
+    raise Problem(
+        f"there is no stack {stack}", why="nothing is recorded under this name here", remedy="name a stack with --stack; `pulumi stack ls` lists them"
+    )
+
+
+def _refuse_changes(stack: str, loaded: Loaded) -> None:
+    """Refuse to apply a changed blueprint beside the rebuild."""
+    found = changes.compare(state.spec(stack) or {}, loaded.spec)
+    if found:
+        shown = "\n".join(str(change.key or change.path) for change in found)
+        raise Problem(
+            f"the blueprint of stack {stack} has changed since its last `up`, and a rebuild would apply the changes too",
+            why=f"these values differ:\n{shown}",
+            remedy=f"run `clusterwright up --stack {stack}` first, or undo the changes",
+        )
+
+
+def _empty(decided: Plan, slurm: Scheduler, *, requeues: bool, wait_s: float | None, say: Callable[[str], None]) -> None:
+    """Drain the nodes, and wait until no job has any of them."""
+    slurm.drain(decided.drained)
+    begun, said, said_at = time.monotonic(), "", 0.0
+    refused: set[int] = set()
+    try:
+        while jobs := slurm.jobs(decided.nodes):
+            going = [job for job in jobs if requeues and job.requeues and job.id not in refused]
+            if going:
+                refused |= {job.id for job in going}  # each is asked once; its processes take a while to end
+                for complaint in slurm.requeue(going):
+                    say(f"Slurm did not requeue a job: {complaint}")
+            text = plan.waiting(jobs)
+            if text.partition(" (")[0] != said or time.monotonic() - said_at > SAY_AGAIN_S:
+                say(text)
+                said, said_at = text.partition(" (")[0], time.monotonic()
+            if wait_s is not None and time.monotonic() - begun > wait_s:
+                raise Problem(
+                    f"jobs still run on {hostlist.compress(decided.nodes)}; nothing was rebuilt",
+                    why="\n".join(f"job {job}" for job in jobs),
+                    remedy="run the command again later, with a longer --wait, or with --requeue; the nodes are back in service",
+                )
+            time.sleep(LOOK_EVERY_S)
+    except (Problem, KeyboardInterrupt):
+        slurm.resume(decided.drained)
+        raise
+
+
+def _restart(decided: Plan, slurm: Scheduler, *, say: Callable[[str], None]) -> None:
+    """Let the scheduler terminate elastic nodes and start them again."""
+    nodes = [host.name for host in decided.elastic]
+    if not nodes:
+        return
+    say(f"Slurm terminates {hostlist.compress(nodes)}")
+    slurm.power_down(nodes)
+    _wait(lambda: all(slurm.nodes()[name].is_off for name in nodes), f"Slurm to terminate {hostlist.compress(nodes)}")
+    ours = [name for name in nodes if name in decided.drained]
+    if ours:
+        say(f"Slurm starts {hostlist.compress(ours)}")
+        slurm.power_up(ours)
+        _wait(lambda: all(_serves(slurm, name) for name in ours), f"{hostlist.compress(ours)} to register with Slurm")
+
+
+def _serves(slurm: Scheduler, name: str) -> bool:
+    node = slurm.nodes()[name]
+    return node.is_up and node.is_answering and not node.is_drained
+
+
+def _wait(done: Callable[[], bool], awaiting: str) -> None:
+    deadline = time.monotonic() + POWERED_WITHIN_S
+    while not done():
+        if time.monotonic() > deadline:
+            raise Problem(
+                f"waited {POWERED_WITHIN_S / 60:.0f} minutes for {awaiting}",
+                why="the journal of clusterwright-elastic on the controller says what it did",
+                remedy="run `clusterwright-elastic status` on the controller, and the same command again",
+            )
+        time.sleep(LOOK_EVERY_S)
+
+
+def _create(order: Order, hosts: Sequence[Host], *, say: Callable[[str], None]) -> None:
+    """Delete hosts of one round and run the engine, which creates and finishes them and runs acceptance."""
+    target = registry.rebuild(order.known.cluster.target)
+    if target is None:
+        raise Problem(f"this version can't rebuild hosts on {order.known.cluster.target}", why="it provisions none there", remedy="choose another stack")
+    names = [host.name for host in hosts]
+    say(f"rebuilding {hostlist.compress(names)}")
+    recovery.settle(order.stack)
+    urns = target.replaced(names, order.resources)
+    target.discard(order.stack, names)
+    nodes = [host.name for host in hosts if host.name in order.plan.drained]
+    if nodes:
+        with scheduler.answering(order.controllers, private_key=order.known.private_key) as slurm:
+            slurm.await_boot(nodes)
+    replace = [word for urn in urns for word in ("--replace", urn)]
+    status = operations.operate("up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs", *replace, stack=order.stack).status
+    if status:
+        raise EngineFailed(
+            f"{hostlist.compress(names)} {'is' if len(names) == 1 else 'are'} not rebuilt",
+            why=f"the engine ended with status {status}; its output is above",
+            remedy=f"correct the cause, then run `clusterwright up --stack {order.stack}`, which continues, or the same command again",
+        )
+
+
+def _finished(host: KnownHost) -> FinishedHost:
+    values = {name: value for name, value in dataclasses.asdict(host).items() if name not in ("group", "role")}
+    return FinishedHost(**values)

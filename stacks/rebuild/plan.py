@@ -1,0 +1,139 @@
+"""What a rebuild does: which hosts, in which order, what is lost with each, and what it refuses. Pure."""
+
+import dataclasses
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from blueprints import hostlist, message_text
+from blueprints.spec import ClusterSpec
+from components.elastic.model import Node
+
+from ..errors import EXIT_USAGE, Problem
+from .scheduler import REASON, RunningJob
+
+CONTROL, ACCESS, COMPUTE = "control", "access", "compute"
+"""Roles of hosts."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Host:
+    """A host to rebuild."""
+
+    name: str
+    group: str
+    role: str
+    is_elastic: bool = False
+    """The scheduler starts and terminates it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    """Hosts by what is done with them."""
+
+    elastic: tuple[Host, ...]
+    """The scheduler terminates and starts them again."""
+    rounds: tuple[tuple[Host, ...], ...]
+    """The engine creates the hosts of a round together: controllers one after the other, the first one last, as the others take over meanwhile."""
+    drained: tuple[str, ...]
+    """Nodes that the rebuild drains, and returns to service."""
+    kept: Mapping[str, str]
+    """Nodes that somebody else took out of service → the reason; they stay so."""
+    jobs: tuple[RunningJob, ...]
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        return (*self.elastic, *(host for one in self.rounds for host in one))
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(host.name for host in self.hosts if host.role == COMPUTE)
+
+
+def choose(words: Sequence[str], *, cluster: ClusterSpec, recorded: Mapping[str, tuple[str, str]], running: Mapping[str, str]) -> tuple[Host, ...]:
+    """Find the hosts that the command line names.
+
+    Args:
+        words: hosts and host lists.
+        recorded: host → its group and role.
+        running: elastic host that is up → its group.
+    Raises:
+        Problem: a host list can't be read, or a host is unknown or off.
+    """
+    try:
+        named = dict.fromkeys(name for word in words for name in hostlist.expand(word))
+    except ValueError as error:
+        raise Problem("a host list can't be read", why=str(error), remedy="write `train-0` or `train-[0-3,7]`", status=EXIT_USAGE) from error
+    off = {name: group.name for group in cluster.host_groups for name in group.hostnames if name in named and name not in recorded and name not in running}
+    unknown = [name for name in named if name not in recorded and name not in running and name not in off]
+    if unknown:
+        raise Problem(
+            f"there is no host {message_text.listed(unknown)}",
+            why=f"the cluster has {hostlist.compress([*recorded, *(host for group in cluster.host_groups for host in group.hostnames)])}",
+            remedy="name hosts of the cluster, or host lists such as train-[0-3]",
+            status=EXIT_USAGE,
+        )
+    if off:
+        raise Problem(
+            f"{hostlist.compress(off)} is off" if len(off) == 1 else f"{hostlist.compress(off)} are off",
+            why="it is a node of an elastic pool, which has a new disk whenever it starts",
+            remedy="nothing: the next job that wants it starts it",
+        )
+    return tuple(Host(name, *recorded[name]) if name in recorded else Host(name, running[name], COMPUTE, is_elastic=True) for name in named)
+
+
+def plan(hosts: Sequence[Host], *, nodes: Mapping[str, Node], jobs: Sequence[RunningJob]) -> Plan:
+    """Decide what is done.
+
+    Args:
+        nodes: all nodes as Slurm sees them; empty when no node is rebuilt.
+        jobs: those that run on the nodes that are rebuilt.
+    """
+    names = [host.name for host in hosts if host.role == COMPUTE]
+    kept = {name: node.reason for name in names if (node := nodes.get(name)) and node.is_drained and node.reason.partition(" [")[0] != REASON}
+    controllers = sorted((host for host in hosts if host.role == CONTROL), key=lambda host: hosts_number(host.name), reverse=True)
+    together = tuple(host for host in hosts if host.role != CONTROL and not host.is_elastic)
+    rounds = (*([together] if together else []), *((host,) for host in controllers))
+    return Plan(tuple(host for host in hosts if host.is_elastic), rounds, tuple(name for name in names if name not in kept), kept, tuple(jobs))
+
+
+def hosts_number(name: str) -> int:
+    return int(name.rpartition("-")[2])
+
+
+def whole_pools(hosts: Collection[Host], cluster: ClusterSpec) -> tuple[str, ...]:
+    """Name the pools all of whose hosts are rebuilt, of those that have more than one."""
+    names = {host.name for host in hosts}
+    return tuple(one.hosts.name for one in cluster.node_sets if one.hosts.count > 1 and names >= set(one.hosts.hostnames))
+
+
+def lines(decided: Plan, *, requeues: bool, controllers: int) -> Iterator[str]:
+    """Say of each host what happens to it.
+
+    Args:
+        requeues: jobs are put back into the queue.
+        controllers: how many the cluster has.
+    """
+    width = max(len(host.name) for host in decided.hosts)
+    for host in decided.hosts:
+        yield f"  {host.name:{width}}  {_what_happens(host, controllers)}"
+        for job in decided.jobs:
+            if host.name in job.nodes:
+                does = "it is put back into the queue" if requeues and job.requeues else "the rebuild waits until it ends"
+                yield f"  {'':{width}}  job {job} runs here; {does}"
+        if host.name in decided.kept:
+            yield f"  {'':{width}}  it is out of service ({decided.kept[host.name] or 'no reason given'}), and stays so"
+
+
+def _what_happens(host: Host, controllers: int) -> str:
+    if host.role == ACCESS:
+        return "login node: its disk is deleted, and open sessions end; its host key stays"
+    if host.role == CONTROL:
+        meanwhile = "the other controller serves meanwhile" if controllers > 1 else "running jobs go on, and Slurm's commands wait meanwhile"
+        return f"controller: its disk is deleted; accounting and Slurm's state are on a volume of their own, and stay; {meanwhile}"
+    return f"node of {host.group}: its disk is deleted" + ("; Slurm terminates it and starts it again" if host.is_elastic else "")
+
+
+def waiting(jobs: Sequence[RunningJob]) -> str:
+    """Say what a rebuild waits for."""
+    nodes = hostlist.compress(dict.fromkeys(node for job in jobs for node in job.nodes))
+    some = ", ".join(map(str, jobs[:5])) + (f" and {len(jobs) - 5} more" if len(jobs) > 5 else "")
+    return f"waiting for {'a job' if len(jobs) == 1 else f'{len(jobs)} jobs'} on {nodes} to end: {some}"

@@ -1,0 +1,85 @@
+"""Hosts that reboot, or are powered off inside, come back by themselves, with an uptime of their own, and Slurm uses them again."""
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from components.local.machine import host as hosts
+from tests.hosts.deployment import SOON_S, Deployment, wait_until
+
+pytestmark = pytest.mark.hosts
+
+NODES = ("train-0", "train-1")
+
+
+@pytest.fixture(scope="module")
+def stack(running: Deployment) -> Iterator[Deployment]:
+    running.wait_for_idle(2)
+    yield running
+    running.up()  # starts the host whose power was cut, and tests the boots
+
+
+def uptime_s(stack: Deployment, hostname: str) -> float:
+    return float(stack.inside_all(hostname, "cat", "/proc/uptime").split()[0])
+
+
+def machine_uptime_s() -> float:
+    with open("/proc/uptime") as file:  # noqa: PTH123
+        return float(file.read().split()[0])
+
+
+def boots(stack: Deployment, *hostnames: str) -> dict[str, int]:
+    return {hostname: hosts.boot_mark(stack.host(hostname)) for hostname in hostnames}
+
+
+def wait_for_other_boots(stack: Deployment, before: dict[str, int]) -> None:
+    wait_until(
+        lambda: all(mark != before[host] and hosts.is_running(stack.host(host)) for host, mark in boots(stack, *before).items()),
+        awaiting=f"other boots of {', '.join(before)}",
+        within_s=SOON_S,
+    )
+
+
+def slurm(stack: Deployment, *argv: str) -> str:
+    return stack.inside("control-0", *argv).strip()
+
+
+def test_nodes_that_slurm_reboots_return_to_service(stack: Deployment) -> None:
+    before = boots(stack, *NODES)
+    slurm(stack, "scontrol", "reboot", "ASAP", "nextstate=RESUME", "reason=firmware", "train-0")
+    slurm(stack, "scontrol", "reboot", "train-1")
+    wait_for_other_boots(stack, before)
+    stack.wait_for_idle(2)
+    assert all(uptime_s(stack, node) < SOON_S < machine_uptime_s() for node in NODES)
+    assert stack.ssh("srun --nodes=2 hostname | sort").split() == [*NODES]
+
+
+def test_hosts_that_are_powered_off_inside_or_lose_their_container_come_back(stack: Deployment) -> None:
+    before = boots(stack, *NODES)
+    stack.inside_all("train-0", "systemctl", "poweroff")
+    os.kill(stack.leaders()["train-1"], signal.SIGKILL)
+    wait_for_other_boots(stack, before)
+    stack.wait_for_idle(2)
+
+
+def test_controllers_and_login_nodes_reboot_while_a_job_runs(stack: Deployment) -> None:
+    job = stack.ssh("sbatch --parsable --nodes=2 --wrap 'srun sleep 20'").strip()
+    before = boots(stack, "control-0", "login-0", "balancer")
+    stack.inside_all("login-0", "systemctl", "reboot")
+    stack.inside_all("control-0", "systemctl", "reboot", "--force")
+    os.kill(stack.leaders()["balancer"], signal.SIGKILL)
+    wait_for_other_boots(stack, before)
+    for host in ("control-0", "login-0"):
+        address = next(one["address"] for group in stack.outputs()["inventory"].values() for one in group if one["name"] == host)
+        wait_until(lambda where=address: hosts.answers(where), awaiting=f"SSH on {host}", within_s=SOON_S)  # type: ignore[misc]
+    wait_until(lambda: stack.run("clusterwright", "ssh", "--stack", stack.stack, "--", "sinfo").returncode == 0, awaiting="the login node", within_s=SOON_S)
+    stack.wait_for_idle(2)
+    assert slurm(stack, "sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={job}", "--format=State") == "COMPLETED"
+
+
+def test_a_host_whose_power_is_cut_stays_off_until_the_next_up(stack: Deployment) -> None:
+    stack.cut_power("train-1")
+    assert not hosts.is_running(stack.host("train-1"))
+    assert stack.preview_changes() == {"update": 2}, "the pool, and acceptance of the boot"
