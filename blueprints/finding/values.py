@@ -9,9 +9,11 @@ class Setting:
     """A value exactly as the program that keeps it takes it. A plain text may be shortened or described instead."""
 
     value: str
+    empty: str = ""
+    """What reports write for an empty value."""
 
     def __str__(self) -> str:
-        return self.value
+        return self.value or self.empty
 
 
 class UnitState(enum.StrEnum):
@@ -48,7 +50,44 @@ class FileState:
         return f"{self.kind}, {self.mode} {self.owner}:{self.group}"
 
 
-Value = str | Setting | UnitState | PackageState | FileState
+@dataclasses.dataclass(frozen=True, slots=True)
+class FileContent:
+    """A file with its content."""
+
+    state: FileState
+    text: str | None
+    """None: it is secret, too long or no text."""
+    shown: str
+    """What reports write: the lines that differ, or the checksum."""
+
+    def __str__(self) -> str:
+        return self.shown
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LinkTarget:
+    """A symbolic link."""
+
+    target: str
+
+    def __str__(self) -> str:
+        return f"link to {self.target}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class UnitLink:
+    """What a link of systemd says about its unit."""
+
+    state: UnitState
+    path: str
+    target: str | None
+    """None: there is no link."""
+
+    def __str__(self) -> str:
+        return str(self.state)
+
+
+Value = str | Setting | UnitState | PackageState | FileState | FileContent | LinkTarget | UnitLink
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import pydantic
+
 from blueprints import spec
 
 from ..provider.kind import Kind, PartlyMade, Values, Work
@@ -65,18 +67,7 @@ class Group(Kind[GroupInputs]):
         unfinished = [hostname for hostname, mark in wanted.items() if recorded.get(hostname) != mark]
         if not unfinished:
             return {"finished": wanted}
-        outcome = playbook.run(
-            playbook.Run(
-                playbook="site.yml",
-                inventory=inventory({inputs.group: inputs.hosts}),
-                variables={"spec": inputs.spec, "provided": inputs.provided},
-                secrets=inputs.secrets,
-                private_key=inputs.private_key,
-                known_hosts=known_hosts(inputs.hosts),
-                limit=",".join(unfinished),
-            ),
-            work,
-        )
+        outcome = _run(inputs, unfinished, work)
         if not outcome.ok:
             through = outcome.through - {failure.host for failure in outcome.failures}
             done = {hostname: mark for hostname, mark in wanted.items() if recorded.get(hostname) == mark or hostname in through}
@@ -85,6 +76,31 @@ class Group(Kind[GroupInputs]):
 
     def delete(self, inputs: GroupInputs, outputs: Values, work: Work) -> None:
         """Do nothing: the configuration is deleted with the host."""
+
+
+def finish_again(recorded: Values, hostnames: Sequence[str], work: Work) -> playbook.Outcome:
+    """Configure hosts again from what is recorded of their group; the record stays as it is.
+
+    Args:
+        recorded: inputs of the group, as this version or an older one recorded them.
+    """
+    upgraded = Group().upgrade(recorded)
+    names = {field.name for field in dataclasses.fields(GroupInputs)}
+    inputs = pydantic.TypeAdapter(GroupInputs).validate_python({name: value for name, value in upgraded.items() if name in names})
+    return _run(inputs, hostnames, work)
+
+
+def _run(inputs: GroupInputs, hostnames: Sequence[str], work: Work) -> playbook.Outcome:
+    order = playbook.Run(
+        playbook="site.yml",
+        inventory=inventory({inputs.group: inputs.hosts}),
+        variables={"spec": inputs.spec, "provided": inputs.provided},
+        secrets=inputs.secrets,
+        private_key=inputs.private_key,
+        known_hosts=known_hosts(inputs.hosts),
+        limit=",".join(hostnames),
+    )
+    return playbook.run(order, work)
 
 
 def marks(inputs: GroupInputs) -> dict[str, str]:

@@ -1,8 +1,7 @@
-"""`clusterwright drift fix`: show the commands that fix drift, run them when somebody agrees, and check again."""
+"""`clusterwright drift fix`: show what would end drift, do it when somebody agrees, and check again."""
 
 import argparse
 import os
-import shlex
 import sys
 
 from blueprints import message_text
@@ -12,10 +11,10 @@ from components.inspection.layer import LAYERS, Layer
 from ..drift import fix, repair
 from ..drift.reports import terminal
 from ..project import ignore_file
+from . import agreement
 
 EXIT_DRIFT = 7
 EXIT_FAILED = 1
-AGREED = "yes"
 
 
 def arguments(group: argparse._ArgumentGroup) -> None:
@@ -27,44 +26,63 @@ def arguments(group: argparse._ArgumentGroup) -> None:
         choices=[str(kind) for kind in fix.Kind],
         default=[],
         metavar="KIND",
-        help=f"what may be fixed; repeat it for several ({kinds})",
+        help=f"repair only this; repeat it for several ({kinds})",
     )
-    group.add_argument("--yes", action="store_true", help="fix without asking")
+    group.add_argument(
+        "--only",
+        action="append",
+        type=_single,
+        default=[],
+        metavar="CODE[:WHERE]",
+        help="repair only these findings; both may be patterns ('CW721:train-0: /etc/*'); repeat it for several",
+    )
+    group.add_argument("--yes", action="store_true", help="repair without asking")
+
+
+def _single(word: str) -> tuple[str, str]:
+    code, _, where = word.partition(":")
+    return code.strip().upper(), where.strip() or "*"
 
 
 def run(given: argparse.Namespace) -> int:
     layers = tuple(Layer(name) for name in given.layer) if given.layer else tuple(layer for layer in LAYERS if layer is not Layer.CLOUD)
-    prepared = repair.prepare(given.stack, layers=layers, kinds={fix.Kind(name) for name in given.kinds}, ignore_file=given.ignore or ignore_file(given.stack))
-    _show(prepared)
+    selection = repair.Selection(frozenset(map(fix.Kind, given.kinds)) or None, tuple(given.only))
+    prepared = repair.prepare(given.stack, layers=layers, selection=selection, ignore_file=given.ignore or ignore_file(given.stack))
+    show(prepared)
     if not prepared.plan.steps:
         print("none of it can be fixed here" if prepared.drift else "nothing to fix")
         return EXIT_DRIFT if prepared.drift else 0
-    if not given.yes and not _agreed():
+    if not given.yes and not agreement.asked("Do this?"):
         print("nothing was changed")
         return EXIT_DRIFT
-    again = repair.carry_out(prepared)
-    print(terminal.write(again, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ), end="")
-    return EXIT_FAILED if again.failures else EXIT_DRIFT if again.findings else 0
+    outcome = repair.carry_out(prepared, say=lambda text: print(f"{text} …", file=sys.stderr))
+    print(terminal.write(outcome.report, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ), end="")
+    show_stayed(outcome)
+    return EXIT_FAILED if outcome.report.failures else EXIT_DRIFT if outcome.report.findings else 0
 
 
-def _show(prepared: repair.Repair) -> None:
+def show(prepared: repair.Repair) -> None:
+    """Print what would be done, and what would not."""
     for step in prepared.plan.steps:
-        print(f"will run on {step.host}: {message_text.printable(shlex.join(step.argv))}")
-        print(f"  for {_described(step.finding)}")
+        print(f"will run on {step.host}: {message_text.printable(str(step.action))}")
+        for finding in step.findings:
+            print(f"  for {_described(finding)}")
     for one in prepared.plan.left:
         print(f"left alone: {_described(one.finding)}")
-        print(f"  {'because' if one.finding.code in fix.KIND_OF else 'do'}: {message_text.printable(one.why)}")
+        print(f"  {'because' if one.waits or one.why.startswith('add --kind') else 'do'}: {message_text.printable(one.why)}")
     for covered in prepared.ignored:
         print(f"left alone: {_described(covered.finding)}")
         print(f"  because: the ignore file covers it: {message_text.printable(covered.reason)}")
 
 
+def show_stayed(outcome: repair.Outcome) -> None:
+    """Print what a repair did not end, and the command that does."""
+    for finding, said in outcome.stayed:
+        print(f"still there: {_described(finding)}")
+        if said:
+            print(f"  because: {message_text.printable(said)}")
+        print(f"  do: {message_text.printable(repair.last_resort(finding))}")
+
+
 def _described(finding: Finding) -> str:
     return f"{message_text.printable(finding.place)}: {message_text.printable(finding.what)} [{finding.code}]"
-
-
-def _agreed() -> bool:
-    if not sys.stdin.isatty():
-        print(f"add --{AGREED} to do it", file=sys.stderr)
-        return False
-    return input(f"Do this? Type {AGREED!r} to agree: ").strip() == AGREED

@@ -1,19 +1,47 @@
-"""Carry out what `fix` planned about drift: check again what differs, and run the steps on the hosts."""
+"""Carry out what `fix` planned about drift: run the steps on the hosts, finish hosts again, and check what became of each finding."""
 
+import base64
 import dataclasses
-from collections.abc import Collection
+import fnmatch
+import json
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from blueprints.finding import Finding
+from blueprints.finding.subject import HostFile, HostSubject, Subject
+from components.finish import group
 from components.inspection.finding import layer_of
 from components.inspection.known import Known
 from components.inspection.layer import Layer
+from components.provider.kind import Work
 
 from ..errors import BadIgnoreFile, Problem
 from . import detect, filters, fix, ignore, play
-from .report import Ignored, Report
+from .fix.step import Cluster
+from .report import Ignored, Report, fingerprint
 
 PLAYBOOK = "fix.yml"
+TASK = "Repairs"
+ASIDE = "/var/lib/clusterwright/set-aside"
+"""Folder on each host, readable by root alone, for files that somebody added or changed."""
+ROUNDS = 3
+"""How often it is looked and repaired again: a controller that answers again says which nodes have jobs, and a folder that is back shows what was in it."""
+FINISH_WITHIN_S = 3600
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Selection:
+    """What a person allows to be repaired."""
+
+    kinds: frozenset[fix.Kind] | None = None
+    """None: all but those that have to be named."""
+    only: tuple[tuple[str, str], ...] = ()
+    """Patterns of code and place of single findings; empty: all."""
+
+    def covers(self, finding: Finding) -> bool:
+        return not self.only or any(fnmatch.fnmatchcase(finding.code, code) and fnmatch.fnmatchcase(finding.place, place) for code, place in self.only)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,10 +50,11 @@ class Repair:
 
     stack: str
     layers: tuple[Layer, ...]
+    selection: Selection
     known: Known
     plan: fix.Plan
     drift: tuple[Finding, ...]
-    """What differs and isn't ignored."""
+    """What differs, is selected and isn't ignored."""
     ignored: tuple[Ignored, ...]
     entries: tuple[ignore.Entry, ...]
 
@@ -34,7 +63,19 @@ class Repair:
         return {host.name for host in self.known.hosts if host.role == "compute"}
 
 
-def prepare(stack: str, *, layers: tuple[Layer, ...], kinds: Collection[fix.Kind], ignore_file: Path) -> Repair:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """How repairs ended."""
+
+    report: Report
+    """What a check finds afterwards."""
+    stayed: tuple[tuple[Finding, str], ...]
+    """Findings that a step should have ended and that are still there, with what the step said."""
+    plan: fix.Plan
+    """What could be repaired of the rest, and what could not."""
+
+
+def prepare(stack: str, *, layers: tuple[Layer, ...], selection: Selection, ignore_file: Path) -> Repair:
     """Check the stack and plan what to do about its drift.
 
     Raises:
@@ -45,30 +86,131 @@ def prepare(stack: str, *, layers: tuple[Layer, ...], kinds: Collection[fix.Kind
     except BadIgnoreFile as error:
         raise Problem("nothing is fixed, because the ignore file is unusable", why=str(error), remedy="correct the ignore file") from error
     # Only the scheduler knows which nodes have jobs, whatever is fixed.
-    checked = detect.detect(stack, layers={*layers, Layer.SCHEDULER})
+    return planned(stack, detect.detect(stack, layers={*layers, Layer.SCHEDULER}), layers=layers, selection=selection, entries=entries)
+
+
+def planned(stack: str, checked: detect.Checked, *, layers: tuple[Layer, ...], selection: Selection, entries: Sequence[ignore.Entry]) -> Repair:
+    """Plan what to do about the drift that a check found.
+
+    Raises:
+        Problem: a layer could not be checked.
+    """
     if checked.known is None or checked.report.failures:
         why = "\n".join(dict.fromkeys(result.failure for result in checked.report.failures))
         raise Problem("nothing is fixed, because not every layer could be checked", why=why, remedy="correct that first")
-    found = [finding for finding in checked.report.findings if layer_of(finding) in layers]
+    found = [finding for finding in checked.report.findings if layer_of(finding) in layers and selection.covers(finding)]
     wanted, ignored = ignore.apply(found, entries, checked.report.moment.date())
-    compute = {host.name for host in checked.known.hosts if host.role == "compute"}
-    plan = fix.plan(wanted, kinds=set(kinds), controller=checked.controller, busy=fix.busy_nodes(checked.answers), compute=compute)
-    return Repair(stack, layers, checked.known, plan, tuple(wanted), tuple(ignored), tuple(entries))
+    kinds = frozenset(fix.Kind) if selection.only and selection.kinds is None else selection.kinds
+    known = checked.known
+    cluster = cluster_of(known, controller=checked.controller, aside=f"{ASIDE}/{checked.report.moment:%Y%m%dT%H%M%SZ}")
+    made = fix.plan(wanted, kinds=kinds, cluster=cluster, busy=fix.busy_nodes(checked.answers))
+    return Repair(stack, layers, selection, known, made, tuple(wanted), tuple(ignored), tuple(entries))
 
 
-def carry_out(repair: Repair) -> Report:
-    """Run the plan's steps on the hosts, and check again.
+def cluster_of(known: Known, *, controller: str, aside: str) -> Cluster:
+    """Gather what a plan has to know of the cluster."""
+    return Cluster(
+        controller=controller,
+        name=known.cluster.name,
+        groups={host.name: host.group for host in known.hosts},
+        finishing=frozenset(recorded_groups(known)),
+        control=tuple(host.name for host in known.hosts if host.role == "control"),
+        compute=frozenset(host.name for host in known.hosts if host.role == "compute"),
+        root_keys=f"{known.admin_public.strip()}\n" if known.admin_public.strip() else "",
+        aside=aside,
+    )
 
-    Raises:
-        Problem: a step failed.
+
+def recorded_groups(known: Known) -> Mapping[str, Mapping[str, Any]]:
+    """Give the inputs with which the stack last finished each group."""
+    return {str(one["outputs"].get("group")): one["outputs"] for one in known.resources if one["type"] == group.Group.token}
+
+
+def carry_out(repair: Repair, *, say: Callable[[str], None] = lambda _: None) -> Outcome:
+    """Run the plan's steps, and look again; go on with what the same person agreed to and could not be done before.
+
+    A step that fails stops no other one. Whether a finding is gone is decided by looking, not by what the steps said.
     """
-    variables = {
-        host: {"drift_steps": fix.encode(steps), "drift_is_compute": host.name in repair.compute}
-        for host in repair.known.hosts
-        if (steps := [list(step.argv) for step in repair.plan.steps if step.host == host.name])
-    }
-    outcome = play.play(repair.known, PLAYBOOK, variables, title=f"{repair.stack} drift fix")
-    if not outcome.ok:
-        said = "\n".join([*map(str, outcome.failures), outcome.error]).strip()
-        raise Problem("some steps failed", why=said, remedy="`clusterwright drift` shows what is left")
-    return filters.choose(detect.detect(repair.stack, layers=repair.layers).report, filters.Choice(repair.entries), None).report
+    agreed = {fingerprint(finding) for step in repair.plan.steps for finding in step.findings}
+    agreed |= {fingerprint(one.finding) for one in repair.plan.waiting}
+    said: dict[str, str] = {}
+    current, repaired = repair, [finding for step in repair.plan.steps for finding in step.findings]
+    for _ in range(ROUNDS):
+        said |= _steps(current.known, current.plan.commands(last=False), repair.compute, title=repair.stack, say=say)
+        said |= _finish(current.known, current.plan, title=repair.stack, say=say)
+        said |= _steps(current.known, current.plan.commands(last=True), repair.compute, title=repair.stack, say=say)
+        say("checking again")
+        checked = detect.detect(repair.stack, layers={*repair.layers, Layer.SCHEDULER})
+        try:
+            again = planned(repair.stack, checked, layers=repair.layers, selection=repair.selection, entries=repair.entries)
+        except Problem:
+            break
+        open_steps = [step for step in again.plan.steps if any(_is_open(one, agreed, said, repaired) for one in step.findings)]
+        current = dataclasses.replace(again, plan=dataclasses.replace(again.plan, steps=tuple(open_steps)))
+        if not open_steps:
+            break
+    report = filters.choose(checked.report, filters.Choice(repair.entries), None).report
+    of_layers = dataclasses.replace(report, results=tuple(result for result in report.results if result.layer in repair.layers))
+    stayed = tuple((finding, said[fingerprint(finding)]) for finding in of_layers.findings if fingerprint(finding) in said)
+    return Outcome(of_layers, stayed, again.plan if not checked.report.failures else fix.Plan((), ()))
+
+
+def _is_open(finding: Finding, agreed: Collection[str], said: Mapping[str, str], repaired: Iterable[Finding]) -> bool:
+    """Say whether a finding was agreed to and not tried yet; whoever agrees to a folder agrees to what was in it."""
+    mark = fingerprint(finding)
+    return mark not in said and (mark in agreed or any(_is_below(finding.subject, one.subject) for one in repaired))
+
+
+def _is_below(subject: Subject | None, folder: Subject | None) -> bool:
+    return isinstance(subject, HostFile) and isinstance(folder, HostFile) and subject.host == folder.host and subject.path.startswith(f"{folder.path}/")
+
+
+def encode(steps: Iterable[fix.Step]) -> str:
+    """Write steps as the playbook takes them: Ansible would expand braces in a file's name as a template, on this machine."""
+    plain = [{"argv": list(step.action.argv), "stdin": step.action.stdin, "quiet": step.is_quiet} for step in steps if isinstance(step.action, fix.Command)]
+    return base64.b64encode(json.dumps(plain).encode()).decode()
+
+
+def _steps(known: Known, steps: Sequence[fix.Step], compute: Collection[str], *, title: str, say: Callable[[str], None]) -> dict[str, str]:
+    """Run commands on their hosts; give what was said about each finding: fingerprint → text."""
+    by_host = {host: [step for step in steps if step.host == host.name] for host in known.hosts}
+    variables = {host: {"drift_steps": encode(own), "drift_is_compute": host.name in compute} for host, own in by_host.items() if own}
+    if not variables:
+        return {}
+    say(f"repairing {', '.join(sorted(host.name for host in variables))}")
+    outcome = play.play(known, PLAYBOOK, variables, title=f"{title} drift fix", keep=(TASK,))
+    lost = {failure.host: str(failure) for failure in outcome.failures}
+    said: dict[str, str] = {}
+    for host, own in by_host.items():
+        results = outcome.by_host.get(host.name, {}).get(TASK, {}).get("outcomes", [])
+        for place, step in enumerate(own):
+            one = results[place] if place < len(results) else {"state": "failed", "said": lost.get(host.name, outcome.error or "the host gave no answer")}
+            text = {"failed": f"`{step.action}` failed: {one['said']}", "waits": "a job came to its host meanwhile"}.get(one["state"], "")
+            for finding in step.findings:
+                mark = fingerprint(finding)
+                said[mark] = "\n".join(part for part in (said.get(mark, ""), text) if part)
+    return said
+
+
+def _finish(known: Known, plan: fix.Plan, *, title: str, say: Callable[[str], None]) -> dict[str, str]:
+    """Finish hosts again with the inputs that the stack records, controllers first."""
+    said: dict[str, str] = {}
+    recorded = recorded_groups(known)
+    roles = {host.group: host.role for host in known.hosts}
+    for name, hosts in sorted(plan.finishes.items(), key=lambda one: (roles.get(one[0]) != "control", one[0])):
+        say(f"configuring {', '.join(hosts)} again")
+        work = Work(show=lambda _text, _kept: None, stopping=threading.Event(), timeout_s=FINISH_WITHIN_S, title=f"{title} drift fix")
+        outcome = group.finish_again(recorded[name], hosts, work)
+        failures = {failure.host: str(failure) for failure in outcome.failures}
+        for step in plan.steps:
+            if isinstance(step.action, fix.Finish) and step.action.group == name:
+                text = failures.get(step.host) or next(iter(failures.values()), "") or outcome.error
+                for finding in step.findings:
+                    mark = fingerprint(finding)
+                    said[mark] = "\n".join(part for part in (said.get(mark, ""), text) if part)
+    return said
+
+
+def last_resort(finding: Finding) -> str:
+    """Name what ends a finding that a repair did not end: a new host, or what the finding itself says."""
+    return f"`clusterwright rebuild {finding.subject.host}`" if isinstance(finding.subject, HostSubject) else finding.remedy

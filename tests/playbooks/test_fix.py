@@ -9,17 +9,28 @@ from collections.abc import Mapping
 
 import pytest
 
-from stacks.drift import fix
+from stacks.drift import repair
+from stacks.drift.fix import step
 from tests.playbooks import templates
 
 LOST = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
 """Nothing listens there."""
+QUIET = ".quiet"
+EVERY_QUIET = {f"{host}{QUIET}" for host in ("train-0", "train-1", "control-1")}
 ANSWERS = """#!/bin/sh
 case "$0 $*" in
 *squeue*) [ -z "$SLURM_IS_SILENT" ] || exit 1; echo 'train-[1-2]' ;;
 *scontrol*'train-[1-2]') printf '%s\\n' train-1 train-2 ;;
 esac
 """
+
+
+def commands(host: str, folder: pathlib.Path, suffix: str) -> list[step.Step]:
+    """Give two commands of a host that make a file each: one that a job may notice, one that no job can notice."""
+    return [
+        step.Step(host, step.Command(("touch", str(folder / f"{host}{suffix}{end}"))), step.Order.RUNNING, (), is_quiet)
+        for end, is_quiet in (("", False), (QUIET, True))
+    ]
 
 
 def put_right(tmp_path: pathlib.Path, *, controllers: Mapping[str, Mapping[str, object]], suffix: str = "", **environment: str) -> set[str]:
@@ -34,7 +45,7 @@ def put_right(tmp_path: pathlib.Path, *, controllers: Mapping[str, Mapping[str, 
     for name in ("squeue", "scontrol"):
         (programs / name).write_text(ANSWERS)
         (programs / name).chmod(0o755)
-    steps = {name: {"drift_steps": fix.encode([["touch", str(done / f"{name}{suffix}")]])} for name in ("train-0", "train-1", "control-1")}
+    steps = {name: {"drift_steps": repair.encode(commands(name, done, suffix))} for name in ("train-0", "train-1", "control-1")}
     here = {"ansible_connection": "local"}
     compute = {name: {**here, **steps[name], "drift_is_compute": True} for name in ("train-0", "train-1")}
     control = {name: {**here, **steps.get(name, {}), **one} for name, one in controllers.items()}
@@ -54,16 +65,17 @@ def put_right(tmp_path: pathlib.Path, *, controllers: Mapping[str, Mapping[str, 
 
 
 @pytest.mark.parametrize("controllers", [{"control-0": {}, "control-1": {}}, {"control-0": LOST, "control-1": {}}], ids=["both", "one is lost"])
-def test_a_node_with_jobs_is_left_alone_and_others_are_not(tmp_path: pathlib.Path, controllers: Mapping[str, Mapping[str, object]]) -> None:
-    assert put_right(tmp_path, controllers=controllers) == {"train-0", "control-1"}
+def test_on_a_node_with_jobs_only_what_they_cannot_notice_is_done(tmp_path: pathlib.Path, controllers: Mapping[str, Mapping[str, object]]) -> None:
+    assert put_right(tmp_path, controllers=controllers) == {"train-0", "control-1", *EVERY_QUIET}
 
 
-def test_where_no_controller_answers_no_node_is_touched(tmp_path: pathlib.Path) -> None:
-    assert put_right(tmp_path, controllers={"control-0": {}, "control-1": {}}, SLURM_IS_SILENT="yes") == {"control-1"}
+def test_where_no_controller_answers_every_node_counts_as_busy(tmp_path: pathlib.Path) -> None:
+    assert put_right(tmp_path, controllers={"control-0": {}, "control-1": {}}, SLURM_IS_SILENT="yes") == {"control-1", *EVERY_QUIET}
 
 
 @pytest.mark.parametrize(
     "suffix", ["{{ lookup('pipe', 'touch harm') }}", "{% raw %}", "$(touch harm)", "'; touch harm; '", " with spaces", "-leading", ": colon", "line\nbreak"]
 )
 def test_a_file_name_is_neither_a_template_nor_a_shell_command(tmp_path: pathlib.Path, suffix: str) -> None:
-    assert put_right(tmp_path, controllers={"control-0": {}, "control-1": {}}, suffix=suffix) == {f"train-0{suffix}", f"control-1{suffix}"}
+    made = put_right(tmp_path, controllers={"control-0": {}, "control-1": {}}, suffix=suffix)
+    assert {name for name in made if not name.endswith(QUIET)} == {f"train-0{suffix}", f"control-1{suffix}"}

@@ -171,7 +171,7 @@ MUTATIONS = (
         "return self.until is not None and self.until <= day",
         ("tests/drift/test_filters.py",),
     ),
-    Mutation("stacks/drift/fix.py", "(busy is None or step.host in busy)", "(busy is not None and step.host in busy)", ("tests/drift/test_fix.py",)),
+    Mutation("stacks/drift/fix/planning.py", "(busy is None or step.host in busy)", "(busy is not None and step.host in busy)", ("tests/drift/test_fix.py",)),
     Mutation("components/inspection/slurm/nodes.py", "if states & ASLEEP or _is_own(live):", "if states & ASLEEP:", ("tests/drift/test_scheduler.py",)),
     Mutation("components/inspection/hosts/files.py", 'if recorded["kind"] != actual["kind"]:', "if False:", ("tests/drift/test_hosts.py",)),
     # What runs on hosts

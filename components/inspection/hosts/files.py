@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostFile, Unit
-from blueprints.finding.values import FileState, UnitState, Value
+from blueprints.finding.values import FileContent, FileState, LinkTarget, UnitLink, UnitState, Value
 
 from .. import places
 from ..codes import Code
@@ -34,8 +34,8 @@ class Enablement(NamedTuple):
 
     unit: Unit
     what: str
-    recorded: UnitState
-    actual: UnitState
+    recorded: UnitLink
+    actual: UnitLink
 
 
 def findings(host: str, differences: list[dict[str, Any]]) -> Iterator[Finding]:
@@ -51,7 +51,7 @@ def findings(host: str, differences: list[dict[str, Any]]) -> Iterator[Finding]:
 def _finding(host: str, path: str, recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None, *, is_written: bool) -> Finding:
     if enablement := _enablement(host, path, recorded, actual):
         unit, what, was, became = enablement
-        remedy = f"`{shlex.join(systemctl(unit, was, became))}` on {host}"
+        remedy = f"`{shlex.join(systemctl(unit, was.state, became.state))}` on {host}"
         return drift(Code.UNIT_ENABLEMENT, unit, what, remedy=remedy, desired=was, recorded=was, actual=became)
     code, what = _difference(recorded, actual)
     rule = places.rule(path)
@@ -84,14 +84,18 @@ def _enablement(host: str, path: str, recorded: Mapping[str, Any] | None, actual
             return None
         unit = Unit(host, matched["unit"], is_of_users=matched["manager"] == "user")
         if recorded:
-            return Enablement(unit, "the unit was disabled", UnitState.ENABLED, UnitState.DISABLED)
-        return Enablement(unit, "the unit was enabled", UnitState.DISABLED, UnitState.ENABLED)
+            return Enablement(unit, "the unit was disabled", _link(UnitState.ENABLED, path, recorded), UnitLink(UnitState.DISABLED, path, None))
+        return Enablement(unit, "the unit was enabled", UnitLink(UnitState.DISABLED, path, None), _link(UnitState.ENABLED, path, actual))
     if (matched := UNIT_LINK.fullmatch(path)) and MASK in links:
         unit = Unit(host, matched["unit"])
         if actual is not None and actual["link"] == MASK:
-            return Enablement(unit, "the unit was masked", UnitState.PLAIN, UnitState.MASKED)
-        return Enablement(unit, "the unit was unmasked", UnitState.MASKED, UnitState.PLAIN)
+            return Enablement(unit, "the unit was masked", _link(UnitState.PLAIN, path, recorded), _link(UnitState.MASKED, path, actual))
+        return Enablement(unit, "the unit was unmasked", _link(UnitState.MASKED, path, recorded), _link(UnitState.PLAIN, path, actual))
     return None
+
+
+def _link(state: UnitState, path: str, place: Mapping[str, Any] | None) -> UnitLink:
+    return UnitLink(state, path, place["link"] if place else None)
 
 
 def _difference(recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> tuple[Code, str]:
@@ -116,10 +120,18 @@ def _attributes(recorded: Mapping[str, Any], actual: Mapping[str, Any]) -> list[
 def _sides(recorded: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> tuple[Value | None, Value | None]:
     """Give both sides: the lines that differ where both texts are known, else a description."""
     if recorded and actual and recorded["kind"] == actual["kind"] == "file" and recorded.get("sha256") != actual.get("sha256"):
+        before, now = f"sha256 {recorded['sha256'][:12]}", f"sha256 {actual['sha256'][:12]}"
         if "text" in recorded and "text" in actual:
-            return changed_lines(recorded["text"], actual["text"])
-        return f"sha256 {recorded['sha256'][:12]}", f"sha256 {actual['sha256'][:12]}"
+            before, now = changed_lines(recorded["text"], actual["text"])
+        return FileContent(_state(recorded), recorded.get("text"), before), now
+    if recorded and recorded["kind"] == "file" and (actual is None or actual["kind"] != "file"):
+        state = _state(recorded)
+        return FileContent(state, recorded.get("text"), str(state)), _described(actual)
     return _described(recorded), _described(actual)
+
+
+def _state(place: Mapping[str, Any]) -> FileState:
+    return FileState(place["kind"], place["mode"], place["owner"], place["group"])
 
 
 def changed_lines(old: str, new: str) -> tuple[str, str]:
@@ -143,5 +155,5 @@ def _described(place: Mapping[str, Any] | None) -> Value | None:
     if place is None:
         return None
     if place["kind"] == "link":
-        return f"link to {place['link']}"
-    return FileState(place["kind"], place["mode"], place["owner"], place["group"])
+        return LinkTarget(place["link"])
+    return _state(place)

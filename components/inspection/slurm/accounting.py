@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from blueprints import spec
 from blueprints.finding import Finding
 from blueprints.finding.subject import Membership, ObjectKind, SchedulerObject
+from blueprints.finding.values import Setting
 
 from .. import role_defaults
 from ..codes import Code
@@ -62,7 +63,9 @@ def _accounts(rows: list[dict[str, str]], described: Mapping[str, Mapping[str, s
                 actual = described.get(name, {}).get(field)
                 if actual is not None and actual.lower() != value:  # sacctmgr keeps text in lower case
                     what = f"the account has another {field}"
-                    yield drift(Code.ACCOUNT_CHANGED, _account(name, field), what, remedy=UP, desired=value, recorded=value, actual=actual)
+                    yield drift(
+                        Code.ACCOUNT_CHANGED, _account(name, field), what, remedy=UP, desired=Setting(value), recorded=Setting(value), actual=Setting(actual)
+                    )
 
 
 def _members(rows: list[dict[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
@@ -143,19 +146,19 @@ def _differences(
         if _same(field, desired, actual):
             continue
         by_hand = field == "grptres" and all(_resources(desired).get(name) == _resources(actual).get(name) for name in ACCOUNT_RESOURCES)
-        typed = f"`{shlex.join([*command, 'set', _assignment(field, desired, actual)])}` on the controller"
+        typed = f"`{shlex.join([*command, 'set', assignment(field, desired, actual)])}` on the controller"
         yield drift(
             code,
             dataclasses.replace(subject, field=field),
             f"{field} was set by hand",
             remedy=f"{UP}; {typed} sets it now" if field in own and not by_hand else f"{typed} restores it",
-            desired=desired or NOT_SET,
-            recorded=desired or NOT_SET,
-            actual=actual or NOT_SET,
+            desired=Setting(desired, NOT_SET),
+            recorded=Setting(desired, NOT_SET),
+            actual=Setting(actual, NOT_SET),
         )
 
 
-def _assignment(field: str, desired: str, actual: str) -> str:
+def assignment(field: str, desired: str, actual: str) -> str:
     """Write what `sacctmgr modify … set` takes to change a field to the desired value."""
     name = SET_NAMES.get(field, field)
     if field in ("grptres", "maxtres", "maxtrespu"):
@@ -199,9 +202,9 @@ def _users(present: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) 
                 subject,
                 what,
                 remedy=UP,
-                desired=user.default_account,
-                recorded=user.default_account,
-                actual=row["default"],
+                desired=Setting(user.default_account),
+                recorded=Setting(user.default_account),
+                actual=Setting(row["default"]),
             )
     admins = {user.name for user in cluster.users if user.admin}
     for name, row in sorted(present.items()):
@@ -216,9 +219,9 @@ def _users(present: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) 
             SchedulerObject(ObjectKind.USER, name, "admin level"),
             what,
             remedy=f"{UP}; {by_hand} sets it now" if own else by_hand,
-            desired=desired,
-            recorded=desired,
-            actual=actual,
+            desired=Setting(desired),
+            recorded=Setting(desired),
+            actual=Setting(actual),
         )
 
 

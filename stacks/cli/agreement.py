@@ -1,0 +1,13 @@
+"""Ask whoever runs a command whether to go on."""
+
+import sys
+
+AGREED = "yes"
+
+
+def asked(question: str) -> bool:
+    """Ask on the terminal; without one, name the option that agrees."""
+    if not sys.stdin.isatty():
+        print(f"add --{AGREED} to do it", file=sys.stderr)
+        return False
+    return input(f"{question} Type {AGREED!r} to agree: ").strip() == AGREED

@@ -1,0 +1,127 @@
+"""Decide which findings to repair, with which steps, and which to leave to a person. Pure."""
+
+import dataclasses
+from collections.abc import Collection, Iterable, Mapping
+
+from blueprints import hostlist
+from blueprints.finding import Finding
+from blueprints.finding.subject import (
+    Daemon,
+    Gpu,
+    HostAdministrator,
+    HostFile,
+    HostPart,
+    HostUser,
+    KernelModule,
+    Membership,
+    Mount,
+    Package,
+    Parameter,
+    RootKey,
+    SchedulerObject,
+    Sysctl,
+    Unit,
+    UserKey,
+)
+from blueprints.finding.values import Values
+from components.inspection.codes import Code
+
+from . import devices, files, kernel, packages, people, scheduler, units
+from .step import BY_NAME_ONLY, KIND_OF, Cluster, Command, Finish, Kind, Left, Order, Step
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    steps: tuple[Step, ...]
+    """In the order in which they run."""
+    left: tuple[Left, ...]
+
+    def commands(self, *, last: bool) -> tuple[Step, ...]:
+        """Give the steps that are commands: those before hosts are finished again, or those after."""
+        return tuple(step for step in self.steps if isinstance(step.action, Command) and (step.order is Order.SCHEDULER) is last)
+
+    @property
+    def finishes(self) -> Mapping[str, tuple[str, ...]]:
+        """Group → its hosts that are finished again."""
+        found: dict[str, list[str]] = {}
+        for step in self.steps:
+            if isinstance(step.action, Finish):
+                found.setdefault(step.action.group, []).append(step.host)
+        return {group: tuple(sorted(hosts)) for group, hosts in found.items()}
+
+    @property
+    def waiting(self) -> tuple[Left, ...]:
+        return tuple(one for one in self.left if one.waits)
+
+
+def plan(findings: Iterable[Finding], *, kinds: Collection[Kind] | None = None, cluster: Cluster, busy: Collection[str] | None) -> Plan:
+    """Decide what to do.
+
+    Args:
+        kinds: what may be repaired; None: all but what an administrator probably set on purpose.
+        busy: nodes with jobs; None when nobody could say, which counts as all of them.
+    """
+    chosen = set(Kind) - BY_NAME_ONLY if kinds is None else set(kinds)
+    found: list[Step] = []
+    left: list[Left] = []
+    for finding in findings:
+        kind = KIND_OF.get(finding.code)
+        steps = steps_of(finding, cluster)
+        waits = [step.host for step in steps if not step.is_quiet and step.host in cluster.compute and (busy is None or step.host in busy)]
+        if kind is None or not steps:
+            left.append(Left(finding, _by_hand(finding)))
+        elif kind not in chosen:
+            left.append(Left(finding, f"add --kind {kind} to repair it"))
+        elif waits:
+            why = "no controller says whether jobs run there" if busy is None else "jobs run there"
+            left.append(Left(finding, why, waits=True))
+        else:
+            found += steps
+    return Plan(merged(found), tuple(left))
+
+
+def merged(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Put steps in order, and equal ones that end several findings into one."""
+    by_action: dict[tuple[Order, str, Command | Finish], Step] = {}
+    for step in steps:
+        key = (step.order, step.host, step.action)
+        known = by_action.get(key)
+        by_action[key] = step if known is None else dataclasses.replace(known, findings=tuple(dict.fromkeys((*known.findings, *step.findings))))
+    return tuple(sorted(by_action.values(), key=lambda step: step.order))
+
+
+def steps_of(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
+    """Give the steps that end one finding; none where a person has to."""
+    values = finding.values or Values()
+    match finding.subject:
+        case HostFile() as file:
+            return files.steps(finding, file, values, cluster)
+        case Package() as package:
+            return packages.steps(finding, package, values)
+        case Unit() as unit:
+            return units.steps(finding, unit, values)
+        case Sysctl() | KernelModule() as setting:
+            return kernel.steps(finding, setting, values)
+        case Gpu() as gpu:
+            return devices.of_gpu(finding, gpu)
+        case Mount() as mount:
+            return devices.of_mount(finding, mount, values)
+        case HostPart(host=host) if finding.code == Code.PENDING:
+            finish = cluster.finish(host)
+            return (Step(host, finish, Order.FINISH, (finding,)),) if finish else ()
+        case HostUser() | HostAdministrator() | RootKey() | UserKey() | HostPart():
+            return people.steps(finding, cluster)
+        case (SchedulerObject() | Membership() | Parameter() | Daemon()) as subject:
+            return scheduler.steps(finding, subject, values, cluster)
+        case _:
+            return ()
+
+
+def busy_nodes(answers: Mapping[str, Mapping[str, str]]) -> frozenset[str] | None:
+    """Read which nodes have jobs; None when the scheduler did not answer."""
+    text = answers.get("jobs", {}).get("text")
+    return None if text is None else frozenset(name for line in text.splitlines() if line.strip() for name in hostlist.expand(line.strip()))
+
+
+def _by_hand(finding: Finding) -> str:
+    return finding.remedy

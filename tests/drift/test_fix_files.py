@@ -1,0 +1,176 @@
+"""Files come back with content, owner and mode, and what was there before is kept: the scripts run here as they run on a host."""
+
+import os
+import pathlib
+import pwd
+import subprocess
+
+import pytest
+
+from blueprints.finding import Finding
+from blueprints.finding.subject import HostFile
+from blueprints.finding.values import FileContent, FileState, LinkTarget, Value
+from components.inspection.codes import Code
+from stacks.drift import fix
+from tests.drift.examples import finding
+from tests.drift.test_fix import ASIDE, CLUSTER
+
+ME = pwd.getpwuid(os.getuid()).pw_name
+STATE = FileState("file", "0640", ME, ME)
+
+
+def content(text: str | None, state: FileState = STATE) -> FileContent:
+    return FileContent(state, text, "sha256 5e88")
+
+
+def differs(code: Code, path: str, recorded: Value | None, host: str = "train-0") -> Finding:
+    return finding(HostFile(host, path), code=code, desired=recorded, recorded=recorded, actual=None if code == Code.FILE_GONE else "another")
+
+
+def steps(*findings: Finding) -> tuple[fix.Step, ...]:
+    return fix.plan(findings, cluster=CLUSTER, busy=frozenset()).steps
+
+
+@pytest.fixture
+def root(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A folder of the test's own in the place of a host's root: names in it are paths on the host."""
+    return tmp_path
+
+
+def carry_out(root: pathlib.Path, found: Finding) -> pathlib.Path:
+    """Run the first step of a finding here; give the folder in which the step keeps what was there."""
+    aside = root / "aside"
+    action = steps(found)[0].action
+    assert isinstance(action, fix.Command)
+    argv = [str(aside) if word == ASIDE else word for word in action.argv]
+    done = subprocess.run(argv, input=action.stdin, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return pathlib.Path(f"{aside}{root}")
+
+
+def mode(path: pathlib.Path) -> int:
+    return path.lstat().st_mode & 0o7777
+
+
+@pytest.mark.parametrize("name", ["motd", "it's", "a b", "$(reboot)", "-rf", "{{ 7 * 7 }}", "größe"])
+def test_a_changed_file_gets_its_text_back_and_the_other_text_is_kept(root: pathlib.Path, name: str) -> None:
+    path = root / name
+    path.write_text("edited by hand\n")
+    aside = carry_out(root, differs(Code.FILE_CHANGED, str(path), content("as it was\nwithout a line break at its end")))
+    assert path.read_text() == "as it was\nwithout a line break at its end"
+    assert mode(path) == 0o640
+    assert (aside / name).read_text() == "edited by hand\n"
+    assert mode(root / "aside") == 0o700
+    assert [one.name for one in root.iterdir() if one.name.startswith(".clusterwright")] == []
+
+
+def test_a_file_that_is_gone_comes_back_with_the_folders_on_its_way(root: pathlib.Path) -> None:
+    carry_out(root, differs(Code.FILE_GONE, f"{root}/a/b/c", content("text")))
+    assert (root / "a/b/c").read_text() == "text"
+    assert mode(root / "a") == 0o755
+
+
+@pytest.mark.parametrize("in_its_place", ["folder", "link", "pipe"])
+def test_what_took_the_place_of_a_file_is_moved_aside_and_a_link_is_not_followed(root: pathlib.Path, in_its_place: str) -> None:
+    path, elsewhere = root / "place", root / "elsewhere"
+    elsewhere.write_text("not to be touched")
+    match in_its_place:
+        case "folder":
+            path.mkdir()
+            (path / "kept").write_text("kept")
+        case "link":
+            path.symlink_to(elsewhere)
+        case _:
+            os.mkfifo(path)
+    aside = carry_out(root, differs(Code.FILE_KIND, str(path), content("text")))
+    assert (path.read_text(), path.is_symlink(), elsewhere.read_text()) == ("text", False, "not to be touched")
+    if in_its_place == "folder":
+        assert (aside / "place/kept").read_text() == "kept"
+    else:
+        assert os.path.lexists(aside / "place")
+
+
+@pytest.mark.parametrize("before", ["nothing", "link", "file", "folder"])
+def test_a_link_comes_back_whatever_is_in_its_place(root: pathlib.Path, before: str) -> None:
+    path = root / "link"
+    if before == "link":
+        path.symlink_to("/elsewhere")
+    elif before == "file":
+        path.write_text("kept")
+    elif before == "folder":
+        path.mkdir()
+    aside = carry_out(root, differs(Code.FILE_GONE if before == "nothing" else Code.FILE_KIND, str(path), LinkTarget("-n a 'target'")))
+    assert path.readlink() == pathlib.Path("-n a 'target'")
+    assert os.path.lexists(aside / "link") == (before in ("file", "folder"))
+
+
+def test_a_folder_comes_back_with_its_mode(root: pathlib.Path) -> None:
+    carry_out(root, differs(Code.FILE_GONE, f"{root}/folder", FileState("folder", "1770", ME, ME)))
+    assert mode(root / "folder") == 0o1770
+
+
+@pytest.mark.parametrize("what", ["file", "folder", "dangling link"])
+def test_what_was_added_is_moved_aside_and_never_deleted(root: pathlib.Path, what: str) -> None:
+    path = root / "added"
+    if what == "file":
+        path.write_text("mine")
+    elif what == "folder":
+        path.mkdir()
+        (path / "inside").write_text("mine")
+    else:
+        path.symlink_to("/nowhere")
+    aside = carry_out(root, differs(Code.FILE_ADDED, str(path), None))
+    assert not os.path.lexists(path)
+    assert os.path.lexists(aside / "added")
+    carry_out(root, differs(Code.FILE_ADDED, str(path), None))  # a second time, it is gone
+
+
+def test_where_it_is_moved_is_said_before() -> None:
+    [step] = steps(differs(Code.FILE_ADDED, "/opt/tool", None))
+    assert str(step.action) == f"move /opt/tool to {ASIDE}/opt/tool"
+
+
+@pytest.mark.parametrize(
+    ("code", "path", "recorded"),
+    [
+        (Code.FILE_CHANGED, "/etc/ssh/moduli", content(None)),
+        (Code.FILE_CHANGED, "/etc/x", content("text \udcff")),
+        (Code.FILE_CHANGED, "/etc/x", content("text", FileState("file", "a+w", "root", "root"))),
+        (Code.FILE_CHANGED, "/etc/x", content("text", FileState("file", "0644", "--reference=/x", "root"))),
+        (Code.FILE_CHANGED, "/etc/../x", content("text")),
+        (Code.FILE_CHANGED, "/etc//x", content("text")),
+        (Code.FILE_CHANGED, "etc/x", content("text")),
+        (Code.FILE_GONE, "/etc/\udcff", content("text")),
+        (Code.FILE_ADDED, "/etc/./x", None),
+        (Code.FILE_KIND, "/etc/x", LinkTarget("a\0b")),
+        (Code.FILE_KIND, "/dev/x", FileState("special", "0666", "root", "root")),
+        (Code.FILE_CHANGED, "/etc/x", "sha256 5e88"),
+    ],
+    ids=lambda one: ascii(one)[:40],
+)
+def test_what_nobody_can_restore_exactly_is_left_to_a_person(code: Code, path: str, recorded: Value | None) -> None:
+    made = fix.plan([differs(code, path, recorded)], cluster=CLUSTER, busy=frozenset())
+    assert made.steps == ()
+    assert len(made.left) == 1
+
+
+def test_files_of_roles_are_restored_by_finishing_their_host_so_that_daemons_read_them() -> None:
+    found = [differs(Code.FILE_CHANGED, path, content("text"), "control-0") for path in ("/etc/slurm/slurm.conf", "/etc/slurm/slurmdbd.conf")]
+    [step] = steps(*found)
+    assert (step.host, step.action, step.findings) == ("control-0", fix.Finish("control"), tuple(found))
+    [step] = steps(differs(Code.FILE_CHANGED, "/etc/slurm/slurm.conf", content("text"), "train-0"))
+    assert isinstance(step.action, fix.Command), "no resource finishes compute hosts"
+
+
+def test_what_reads_a_file_reads_it_again() -> None:
+    found = [differs(Code.FILE_CHANGED, f"/etc/systemd/system/{name}.service.d/x.conf", content("text")) for name in ("munge", "slurmd")]
+    *_, last = steps(*found)
+    assert isinstance(last.action, fix.Command)
+    assert (last.action.argv, last.findings) == (("systemctl", "daemon-reload"), tuple(found))
+
+
+def test_on_a_host_with_jobs_only_what_they_cannot_notice_is_done() -> None:
+    quiet, noticed = differs(Code.FILE_ADDED, "/etc/cron.d/extra", None), differs(Code.FILE_CHANGED, "/etc/hosts.allow", content("text"))
+    made = fix.plan([quiet, noticed], cluster=CLUSTER, busy=frozenset({"train-0"}))
+    assert [one for step in made.steps for one in step.findings] == [quiet]
+    assert [(one.finding, one.why) for one in made.waiting] == [(noticed, "jobs run there")]
