@@ -58,7 +58,7 @@ format: ## rewrite Python files in the project's format
 
 .PHONY: setup-test
 setup-test: ## install what the tests need and is missing
-	@EXTRAS="aws $(EXTRAS)" tools/setup packages browser python engine scanner
+	@EXTRAS="aws $(EXTRAS)" tools/setup packages browser python bytecode engine scanner
 
 .PHONY: test
 test: setup-test ## all tests that this machine can run; SINCE=commit: those that can notice what changed
@@ -76,22 +76,22 @@ test-browser: ## seconds: reports and pictures in a browser
 
 .PHONY: test-components
 test-components: ## seconds: whole programs against Pulumi's mocks
-	@EXTRAS="aws $(EXTRAS)" tools/setup python engine scanner
+	@EXTRAS="aws $(EXTRAS)" tools/setup python bytecode engine scanner
 	@$(together) -m 'not engine and not hosts and not soak' tests/components
 
 .PHONY: test-engine
 test-engine: ## tens of seconds: the real engine
-	@EXTRAS="aws $(EXTRAS)" tools/setup python engine
+	@EXTRAS="aws $(EXTRAS)" tools/setup python bytecode engine
 	@$(together) -m 'engine and not hosts and not soak'
 
 .PHONY: test-hosts
 test-hosts: ## minutes: real hosts on this machine (root)
-	@EXTRAS="aws $(EXTRAS)" tools/setup
+	@EXTRAS="aws $(EXTRAS)" tools/setup packages python bytecode engine
 	@$(beside) -m 'hosts and not soak'
 
 .PHONY: soak
 soak: ## hours: the long repetitions (root)
-	@EXTRAS="aws $(EXTRAS)" tools/setup packages browser python engine
+	@EXTRAS="aws $(EXTRAS)" tools/setup packages browser python bytecode engine
 	@$(pytest) -m soak --timeout=7200
 
 .PHONY: bench

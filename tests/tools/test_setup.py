@@ -136,7 +136,7 @@ def test_a_machine_without_a_new_enough_python_is_told_so(checkout: Path, bare_m
 @pytest.mark.parametrize(
     ("parts", "settings", "message"),
     [
-        (("pyhton",), {}, "error: unknown part 'pyhton'\nremedy: it can be packages, browser, python, engine or scanner\n"),
+        (("pyhton",), {}, "error: unknown part 'pyhton'\nremedy: it can be packages, browser, python, bytecode, engine or scanner\n"),
         (("python",), {"EXTRAS": "azure"}, "error: there is no extra 'azure'\nremedy: it can be aws, gcp or kubernetes\n"),
     ],
 )
@@ -155,6 +155,56 @@ def test_packages_that_cannot_be_installed_are_a_page_and_are_not_remembered(che
     assert [path.name for path in (checkout / ".venv/.clusterwright").iterdir()] == ["folder"]
 
 
+def with_uv(checkout: Path, script: str) -> dict[str, str]:
+    """Put a program in the place of the installer, in a cache of the test; gives the settings that name it."""
+    pins = (checkout / "tools/installer/constraints.txt").read_bytes()
+    place = checkout.parent / "cache/installer" / f"{hashlib.sha256(pins).hexdigest()[:16]}-{os.uname().sysname}-{os.uname().machine}"
+    place.mkdir(parents=True)
+    write_program(place / "uv", script)
+    return {"CLUSTERWRIGHT_CACHE": str(checkout.parent / "cache"), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
+
+
+UV = """
+echo "$UV_CACHE_DIR $UV_FIND_LINKS: $*" >>CALLS
+for last; do :; done
+case $2 in venv) exec python3 -m venv --without-pip "$last" ;; esac
+"""
+"""Notes how it is called, and makes environments as the real one does: without pip."""
+
+
+def test_packages_come_from_the_installers_cache_by_their_hashes(checkout: Path) -> None:
+    calls, wheels = checkout.parent / "calls", checkout.parent / "wheels"
+    wheels.mkdir()
+    settings = with_uv(checkout, UV.replace("CALLS", str(calls)))
+    answer = setup(checkout, Path("/usr/bin:/bin"), "python", **settings, PIP_FIND_LINKS=f"{wheels} /nowhere")
+    assert answer.returncode == 0, answer.stderr
+    place = f"{checkout.parent}/cache/packages {wheels}:"
+    assert calls.read_text().splitlines() == [
+        f"{place} --quiet venv --clear --python {shutil.which('python3', path='/usr/bin:/bin')} .venv",
+        f"{place} --quiet pip install --python .venv/bin/python --no-deps --require-hashes --requirement constraints.txt",
+        f"{place} --quiet pip install --python .venv/bin/python --no-deps --no-build-isolation --editable .",
+    ]
+    assert setup(checkout, Path("/usr/bin:/bin"), "python", **settings).stderr == ""
+    assert len(calls.read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize("script", ["exit 2", UV.replace("CALLS", os.devnull) + "exit 2"])
+def test_pip_goes_on_where_the_installer_fails(checkout: Path, script: str) -> None:
+    answer = setup(checkout, Path("/usr/bin:/bin"), "python", **with_uv(checkout, script))
+    assert answer.returncode == 1
+    assert "uv could not install the packages; trying pip" in answer.stderr
+    assert "No matching distribution found" in answer.stderr, "pip was asked"
+
+
+def test_an_installer_that_cannot_be_had_leaves_nothing_of_itself(checkout: Path) -> None:
+    settings = {"CLUSTERWRIGHT_CACHE": str(checkout.parent / "cache"), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
+    answer = setup(checkout, Path("/usr/bin:/bin"), "python", **settings)
+    assert "installing uv" in answer.stderr
+    assert "trying pip" not in answer.stderr, "uv was never there"
+    (place,) = (checkout.parent / "cache/installer").iterdir()
+    assert list(place.iterdir()) == []
+
+
 def test_an_engine_that_cannot_be_made_fails_the_setup_and_is_not_remembered(checkout: Path) -> None:
     settings = {"CLUSTERWRIGHT_ENGINE": "path", "CLUSTERWRIGHT_CACHE": str(checkout.parent / "cache")}
     answer = setup(checkout, Path("/usr/bin:/bin"), "engine", **settings)
@@ -165,7 +215,7 @@ def test_an_engine_that_cannot_be_made_fails_the_setup_and_is_not_remembered(che
 
 class TestConstraints:
     def test_every_release_has_hashes_and_no_host_is_named(self) -> None:
-        for file in PROJECT.glob("constraints*.txt"):
+        for file in (*PROJECT.glob("constraints*.txt"), *PROJECT.glob("tools/*/constraints.txt")):
             text = file.read_text()
             releases = [line for line in text.splitlines() if line and not line.startswith((" ", "#"))]
             assert releases
