@@ -1,6 +1,6 @@
 """Every code that a finding of drift can carry. A code is stable: it never gets a second meaning.
 
-CW70x: the cloud (or whatever provides the hosts); CW720 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files.
+CW70x: the cloud (or whatever provides the hosts); CW710 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files.
 """
 
 from blueprints.finding import Level
@@ -9,7 +9,7 @@ from blueprints.finding.code import FindingCode
 from .layer import Layer
 
 ERROR, WARNING, NOTE = Level
-_FIRST_NUMBERS = ((790, Layer.CHECK), (780, Layer.CAPABILITY), (770, Layer.VERSIONS), (748, Layer.SCHEDULER), (720, Layer.HOSTS), (700, Layer.CLOUD))
+_FIRST_NUMBERS = ((790, Layer.CHECK), (780, Layer.CAPABILITY), (770, Layer.VERSIONS), (748, Layer.SCHEDULER), (710, Layer.HOSTS), (700, Layer.CLOUD))
 """Codes of a layer begin here."""
 
 
@@ -25,6 +25,17 @@ class Code(FindingCode):
     INSTANCE_UNKNOWN = "CW706", WARNING, "an instance carries the stack's name and is nobody's: perhaps it is left over, and you pay for it", "terminate the instance if nobody needs it"
     INSTANCE_CHANGED = "CW707", ERROR, "a compute node's instance has other security groups or another role than what it was started from", "restore the instance, or drain its node, which replaces it"
     ATTACHED = "CW708", ERROR, "something is attached to a resource of the stack, and the stack didn't attach it", "detach it, and find out who attached it"
+
+    PRIVILEGED = "CW710", ERROR, "a file has setuid, setgid or capabilities, and neither a package nor a role gave them to it", "find out who put the file there, remove it, and rebuild the host"
+    WORLD_WRITABLE = "CW711", ERROR, "everybody may write to a file or folder of the system", "close it with `chmod o-w`, and find out what was written"
+    UNOWNED = "CW712", WARNING, "no package owns a program or a configuration of the system", "remove the file, or rebuild the host; to keep it, put it below /usr/local by a role"
+    TRANSIENT = "CW713", WARNING, "a unit or a setting exists until the next boot only, and no role created it", "stop the unit or remove the file"
+    FIREWALL = "CW714", ERROR, "the packet filter of a host has other rules than on the other hosts", "remove what is foreign, or restart the host"
+    ROUTE = "CW715", ERROR, "a host has other routes or routing rules than the other hosts", "remove what is foreign, or restart the host"
+    UNLIKE = "CW716", WARNING, "a setting of a host differs from the other hosts'", "set it as on the other hosts, or rebuild the host"
+    HOSTNAME = "CW717", ERROR, "a host goes by another name", "set the hostname, or restart the host"
+    LISTENING = "CW718", ERROR, "a program listens to the network and belongs to no unit", "end the program, or give it a unit by a role"
+    MOUNT_COVERING = "CW719", ERROR, "something is mounted over a folder of the system", "unmount it"
 
     UNREACHABLE = "CW720", ERROR, "a host does not answer", "look at the host's console; `clusterwright up` starts or rebuilds a host that is gone"
     FILE_CHANGED = "CW721", WARNING, "a file has another content", "restore the file, or rebuild the host; to keep the change, put it into a role"
@@ -51,6 +62,10 @@ class Code(FindingCode):
     PENDING = "CW743", WARNING, "a written configuration waits for being taken over", "run `clusterwright up`"
     USER_KEY = "CW744", WARNING, "a user's key that the stack put there is gone, or another one is in its place", "run `clusterwright up`, or add the key to the blueprint"
     ADMINS = "CW745", ERROR, "a user may become root who may not by the blueprint, or the other way round", "run `clusterwright up`, or change the blueprint"
+
+    ROOT_START = "CW746", ERROR, "a file that counts when root logs in is not as the system installs it", "restore or remove the file, and find out who wrote it"
+    SYSTEM_KEY = "CW747", ERROR, "somebody may log in by key as a user of the system", "remove the key, and find out who wrote it"
+    PROGRAM_GONE = "CW734", ERROR, "a process of the system runs a program that is not on any disk", "end the process, and find out who started it"
 
     LEASE_UNRESERVED = "CW748", ERROR, "jobs may outlive capacity that was bought for a time: no reservation says when it ends", "read the journal of clusterwright-elastic on the controller"
     TOPOLOGY = "CW749", ERROR, "the scheduler has another picture of the network than was configured", "run `scontrol reconfigure` on the controller"

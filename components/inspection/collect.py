@@ -37,10 +37,14 @@ class Seen:
     """The controller that gave what is known of the scheduler; empty: none did."""
 
 
-def collect(known: Known) -> Seen:
-    """Run the program that inspects a host on all hosts at once."""
+def collect(known: Known, *, is_deep: bool = False) -> Seen:
+    """Run the program that inspects a host on all hosts at once.
+
+    Args:
+        is_deep: look beyond the recorded places, too, for what an attacker leaves: it takes longer.
+    """
     begun = time.time()
-    programs = {host: payload.text(_parameters(known, host)) for host in known.hosts}
+    programs = {host: payload.text(_parameters(known, host, is_deep=is_deep)) for host in known.hosts}
     try:
         answers = ssh.run(programs, private_key=known.private_key, within_s=HOST_WITHIN_S)
     except OSError as error:
@@ -74,11 +78,12 @@ def facts(output: bytes) -> dict[str, Any]:
     return read
 
 
-def _parameters(known: Known, host: KnownHost) -> dict[str, Any]:
+def _parameters(known: Known, host: KnownHost, *, is_deep: bool) -> dict[str, Any]:
     return {
         "mounts": list(capability.mounts(known.cluster, host.role)),
         "homes": _homes(known, host),
         "scheduler_s": QUESTION_WITHIN_S if host.role == "control" and known.cluster.slurm else 0,
+        "is_deep": is_deep,
         "within_s": HOST_WITHIN_S,
     }
 

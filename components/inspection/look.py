@@ -4,11 +4,12 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from blueprints.finding import Finding
-from blueprints.finding.subject import Daemon
+from blueprints.finding.subject import Daemon, HostSubject
 
-from . import collect, hosts, slurm
+from . import alike, collect, hosts, slurm
 from .codes import Code
 from .finding import Unchecked, drift, in_order
+from .hosts import exposure
 from .known import Known, KnownHost
 from .layer import Layer
 from .slurm import daemons
@@ -45,12 +46,20 @@ def look(known: Known) -> Look:
     """Inspect the recorded hosts and their scheduler, and compare. Takes a second or two; changes nothing."""
     seen = collect.collect(known)
     found, unchecked = scheduler(known, seen) if not seen.error else ((), ())
-    return Look(seen, {host: of_host(host, seen, known) for host in seen.facts}, found, (*not_compared(seen), *unchecked))
+    return Look(seen, of_hosts(seen, known), found, (*not_compared(seen), *unchecked))
 
 
-def of_host(host: KnownHost, seen: collect.Seen, known: Known) -> tuple[Finding, ...]:
-    """Compare one host that answered. Pure."""
-    return in_order(hosts.findings(host, seen.facts[host], known, moment_s=seen.moment_s))
+def of_hosts(seen: collect.Seen, known: Known) -> dict[KnownHost, tuple[Finding, ...]]:
+    """Compare the hosts that answered, each with the record and with the others. Pure."""
+    shared = exposure.common(seen.facts)
+    unlike: dict[str, list[Finding]] = {}
+    for one in alike.findings(seen.facts):
+        if isinstance(one.subject, HostSubject):
+            unlike.setdefault(one.subject.host, []).append(one)
+    return {
+        host: in_order([*hosts.findings(host, facts, known, moment_s=seen.moment_s, shared=shared), *unlike.get(host.name, ())])
+        for host, facts in seen.facts.items()
+    }
 
 
 def not_compared(seen: collect.Seen) -> tuple[Unchecked, ...]:

@@ -123,7 +123,7 @@ def _hosts(
     chosen = [layer for layer in LAYERS if layer in ON_HOSTS and layer in layers]
     up = elastic.look(stack_name, known)
     everybody = dataclasses.replace(known, hosts=(*known.hosts, *up.hosts))
-    seen = collect.collect(everybody) if everybody.hosts else collect.Seen({}, None, {}, {}, time.time())
+    seen = collect.collect(everybody, is_deep=Layer.HOSTS in layers) if everybody.hosts else collect.Seen({}, None, {}, {}, time.time())
     answers = (seen.scheduler or {}).get("answers", {})
     after = elastic.look(stack_name, known) if up.hosts else up
     arriving = elastic.on_their_way(up, up if after.failure else after, answers, moment_s=begun_s)
@@ -160,8 +160,8 @@ def _judged(layer: Layer, judge: Callable[[], Result], seconds: float) -> Result
 
 def _hosts_layer(known: Known, seen: collect.Seen) -> Result:
     findings = [hosts.unreachable(host, message) for host, message in seen.unreachable.items()]
-    for host in seen.facts:
-        findings += look.of_host(host, seen, known)
+    for of_host in look.of_hosts(seen, known).values():
+        findings += of_host
     return Result(Layer.HOSTS, tuple(findings), look.not_compared(seen))
 
 

@@ -66,6 +66,8 @@ def facts(role: str = "compute", **changes: Any) -> dict[str, Any]:
         "gpus": {"devices": [{"path": f"/dev/nvidia{number}", "mode": "0666", "major": 60, "minor": number} for number in range(8)], "driver_count": None},
         "nics": {},
         "hardware": {"cpus": 2, "memory_mib": 16_000},
+        "hostname": "train-0" if role == "compute" else f"{role}-0",
+        "munge_key": {"mode": "0400", "owner": "munge", "group": "munge"},
         "epoch_s": NOW_S,
         **changes,
     }

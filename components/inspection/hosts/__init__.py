@@ -11,7 +11,7 @@ from ..codes import Code
 from ..finding import Unchecked, drift
 from ..known import Known, KnownHost
 from ..layer import Layer
-from . import files, kernel, packages, ssh_keys, units, users
+from . import exposure, files, kernel, packages, ssh_keys, units, users
 
 NOT_COMPARED = (
     ("content of shared file systems", "it belongs to its users"),
@@ -20,15 +20,16 @@ NOT_COMPARED = (
 )
 
 
-def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_s: float) -> Iterator[Finding]:
+def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_s: float, shared: exposure.Common | None = None) -> Iterator[Finding]:
     """Compare one host with its records and with the cluster.
 
     Args:
         facts: what `program.host.facts` gave.
         moment_s: when it was asked, seconds since 1970.
+        shared: what hosts have in common beyond their records.
     """
     name = host.name
-    yield from files.findings(name, facts["places"])
+    yield from files.findings(name, _places(facts))
     yield from packages.findings(name, facts)
     yield from units.findings(name, facts["units"])
     yield from kernel.findings(name, facts)
@@ -38,6 +39,10 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
     yield from ssh_keys.of_root(name, facts["root_keys"], known)
     yield from ssh_keys.of_users(facts.get("user_keys", {}), known)
     yield from _munge_key(name, facts["munge_key_sha256"], known)
+    yield from exposure.munge_key(name, facts["munge_key"])
+    yield from exposure.hostname(name, facts["hostname"])
+    if "exposure" in facts:
+        yield from exposure.findings(name, facts, shared or exposure.Common())
     yield from _clock(name, facts["epoch_s"], moment_s)
     yield from _pending(name, facts["pending"])
 
@@ -62,6 +67,14 @@ def unchecked(host: KnownHost, facts: Mapping[str, Any]) -> Iterator[Unchecked]:
         yield Unchecked(Layer.HOSTS, f"{host.name}: files and packages", "the host was set up before records were kept; it has one as soon as it is rebuilt")
     elif not facts["is_born"]:
         yield Unchecked(Layer.HOSTS, f"{host.name}: files", "its first boot is not over; the host records its files at the end of the boot")
+    if "exposure" in facts and (why := exposure.not_compared(facts["exposure"])):
+        yield Unchecked(Layer.HOSTS, f"{host.name}: rights of files", why)
+
+
+def _places(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Leave out files that have rights which nobody gave them: that is the finding."""
+    privileged = {one["path"] for one in facts.get("exposure", {}).get("privileged", ())}
+    return [place for place in facts["places"] if place["path"] not in privileged]
 
 
 def _munge_key(host: str, sha256: str, known: Known) -> Iterator[Finding]:

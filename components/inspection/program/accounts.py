@@ -4,6 +4,8 @@ import base64
 import hashlib
 import os
 
+from ansible.module_utils import host_places
+
 from . import asking
 
 PASSWD, GROUP = "/var/lib/extrausers/passwd", "/var/lib/extrausers/group"
@@ -56,3 +58,9 @@ def munge_key_checksum() -> str:
             return hashlib.sha256(base64.b64encode(stream.read())).hexdigest()
     except OSError:
         return ""
+
+
+def munge_key_attributes() -> dict[str, str] | None:
+    """Describe the key's file as `host_places.describe` does; None where there is none."""
+    described = host_places.describe(MUNGE_KEY)
+    return described and {name: described[name] for name in ("mode", "owner", "group") if name in described}

@@ -6,7 +6,7 @@ from typing import Any
 
 from ansible.module_utils import host_places
 
-from . import accounts, asking, hardware, kernel, mounts, packages, places, units, versions
+from . import accounts, asking, exposure, hardware, kernel, mounts, network, packages, places, units, versions
 from .digests import Digests
 
 BIRTH = "/usr/lib/clusterwright/born.py"
@@ -20,7 +20,8 @@ def facts(parameters: dict[str, Any]) -> dict[str, Any]:
     """Read the host.
 
     Args:
-        parameters: `mounts`, mount points whose source, options and free space are wanted, and `homes`, users whose keys are wanted: name to `uid` and `home`.
+        parameters: `mounts`, mount points whose source, options and free space are wanted, and `homes`, users whose keys are wanted: name to `uid` and `home`;
+            `is_deep`: look beyond the recorded places, too.
     """
     digests = Digests()
     installed, written = host_places.read_json(host_places.INSTALLED), host_places.read_json(host_places.WRITTEN)
@@ -50,7 +51,13 @@ def facts(parameters: dict[str, Any]) -> dict[str, Any]:
         "gpus": hardware.gpus(),
         "nics": hardware.nics(),
         "hardware": hardware.processors_and_memory(),
+        "hostname": os.uname().nodename,
+        "munge_key": accounts.munge_key_attributes(),
         "epoch_s": time.time(),
     }
+    if parameters["is_deep"]:
+        held = {name for name, package in present.items() if package["held"]}
+        found["exposure"] = exposure.facts(digests, held)
+        found["alike"] = {**network.alike(), **exposure.settings(), "time zone": os.path.realpath("/etc/localtime").removeprefix("/usr/share/zoneinfo/")}
     digests.keep()
     return found

@@ -1,0 +1,143 @@
+"""What nobody's role or package left on a host: rights, programs, units, sockets, mounts. Pure.
+
+Facts that all hosts share, such as a program that the image has without a package, are no drift: a host is compared with the others.
+"""
+
+import dataclasses
+import fnmatch
+import functools
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from blueprints.finding import Finding
+from blueprints.finding.subject import HostFile, HostPart, Mount, Unit
+from blueprints.finding.values import FileState
+
+from ..codes import Code
+from ..finding import drift
+
+PACKAGED = Path(__file__).with_name("privileged.yaml")
+RECORDED = ("/etc/", "/opt/", "/usr/local/", "/usr/lib/clusterwright/", "/var/spool/cron/")
+"""Places that a host records with their modes."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Common:
+    """What most hosts have and no package brought: it came with their image."""
+
+    unowned: frozenset[str] = frozenset()
+    privileged: frozenset[tuple[str, str]] = frozenset()
+
+
+def common(facts: Mapping[Any, Mapping[str, Any]]) -> Common:
+    """Find what more than half of the hosts that were asked have; of one host alone, nothing."""
+    asked = [of_host["exposure"] for of_host in facts.values() if "exposure" in of_host]
+    if len(asked) == 1:
+        return Common()
+    unowned = Counter(path for one in asked for path in one["unowned"])
+    privileged = Counter((entry["path"], entry["right"]) for one in asked for entry in one["privileged"])
+    return Common(
+        frozenset(path for path, count in unowned.items() if 2 * count > len(asked)),
+        frozenset(one for one, count in privileged.items() if 2 * count > len(asked)),
+    )
+
+
+def findings(host: str, facts: Mapping[str, Any], shared: Common) -> Iterator[Finding]:
+    """Report what is exposed on one host.
+
+    Args:
+        facts: what `program.exposure.facts` gave, under `exposure`, and the places that differ.
+        shared: what the hosts have in common.
+    """
+    exposure = facts["exposure"]
+    yield from _privileged(host, exposure["privileged"], {place["path"] for place in facts["places"]}, shared)
+    for one in exposure["writable"]:
+        remedy = f"`chmod o-w` the path on {host}, and find out who opened it and what was written"
+        yield drift(Code.WORLD_WRITABLE, HostFile(host, one["path"]), "everybody may write to it", remedy=remedy, actual=f"{one['mode']} {one['owner']}")
+    for path in exposure["unowned"]:
+        if path not in shared.unowned and not path.startswith(RECORDED):
+            what = "no package owns the file, and the system runs or reads it"
+            yield drift(Code.UNOWNED, HostFile(host, path), what, remedy=f"remove it, or rebuild {host}; to keep it, put it below /usr/local by a role")
+    for path in exposure["changed_programs"]:
+        remedy = f"`dpkg --search` names its package; `apt-get install --reinstall` restores it, or rebuild {host}"
+        what = "the program is not the one of its package"
+        yield drift(Code.PACKAGE_FILE, HostFile(host, path), what, remedy=remedy, desired="as in the package", actual="another content, or gone")
+    for path in exposure["runtime_files"]:
+        what = "the system follows this file until the next boot, and no role wrote it"
+        yield drift(Code.TRANSIENT, HostFile(host, path), what, remedy=f"remove it and run `systemctl daemon-reload` on {host}")
+    for name in exposure["transient_units"]:
+        what = "the unit was created at run time: it has no file and is gone after the next boot"
+        yield drift(Code.TRANSIENT, Unit(host, name), what, remedy=f"`systemctl status` on {host} shows what it runs; `systemctl stop` ends it")
+    for path in exposure["root_starts"]:
+        what = "the file is not as the system installs it, and runs or counts when root logs in"
+        yield drift(Code.ROOT_START, HostFile(host, path), what, remedy=f"restore it from /etc/skel, or remove it; find out who wrote it on {host}")
+    for one in exposure["system_keys"]:
+        what = f"keys may log in as {one['user']}, a user of the system"
+        yield drift(Code.SYSTEM_KEY, HostFile(host, one["path"]), what, remedy="remove the file, and find out who wrote it")
+    for one in exposure["listening"]:
+        what = "a program of the system's users listens to the network, and belongs to no unit"
+        remedy = f"`ss -tlnp` on {host} shows it; end it, or give it a unit by a role"
+        yield drift(Code.LISTENING, HostPart(host, f"port {one['port']}"), what, remedy=remedy, actual=one["program"])
+    for one in exposure["deleted"]:
+        what = "a process of the system's users runs a program that is not on any disk"
+        remedy = f"`ls -l /proc/*/exe` on {host} finds it; end it, and find out who started it"
+        yield drift(Code.PROGRAM_GONE, HostPart(host, f"process {one['name']}"), what, remedy=remedy, actual=one["program"])
+    for one in exposure["covering"]:
+        what = "something is mounted over a folder of the system, and fstab does not name it"
+        remedy = f"`umount` it on {host}; what was below shows again"
+        yield drift(Code.MOUNT_COVERING, Mount(host, one["path"]), what, remedy=remedy, actual=f"{one['kind']} {one['source']}")
+
+
+def munge_key(host: str, actual: Mapping[str, str] | None) -> Iterator[Finding]:
+    """Compare mode and owner of MUNGE's key: whoever reads it can act as any user of the cluster."""
+    recorded = FileState("file", "0400", "munge", "munge")
+    state = actual and FileState("file", actual["mode"], actual["owner"], actual["group"])
+    if state and state != recorded:
+        what = "MUNGE's key has another mode or owner: whoever reads it can act as any user"
+        remedy = f"`clusterwright drift fix --kind attributes` restores it; where others could read it, replace the key and restart munged on {host}"
+        yield drift(
+            Code.FILE_ATTRIBUTES,
+            HostFile(host, "/etc/munge/munge.key"),
+            what,
+            remedy=remedy,
+            desired=recorded,
+            recorded=recorded,
+            actual=state,
+            level=Code.MUNGE_KEY.level,
+        )
+
+
+def hostname(host: str, actual: str) -> Iterator[Finding]:
+    """Compare the running hostname: Slurm's daemons find themselves by it."""
+    if actual.partition(".")[0] != host:
+        remedy = f"`hostname {host}` on it, or restart it"
+        yield drift(Code.HOSTNAME, HostPart(host, "hostname"), "the host goes by another name", remedy=remedy, desired=host, recorded=host, actual=actual)
+
+
+def not_compared(exposure: Mapping[str, Any]) -> str:
+    """Say why the rights of files could not be compared; empty when they were."""
+    return "" if exposure["is_read"] else "reading all inodes took too long"
+
+
+def _privileged(host: str, present: list[dict[str, Any]], differing: set[str], shared: Common) -> Iterator[Finding]:
+    for one in present:
+        path, right = one["path"], one["right"]
+        is_known = path in differing if path.startswith(RECORDED) else not (one["owned"] and _is_packaged(path))
+        if not is_known or (path, right) in shared.privileged:
+            continue
+        owner = "its package did not give it that" if one["owned"] else "no package owns it"
+        what = f"whoever runs the file gets its owner's or more rights, and {owner}"
+        yield drift(Code.PRIVILEGED, HostFile(host, path), what, remedy=f"find out who put it there, remove it, and rebuild {host}", actual=right)
+
+
+def _is_packaged(path: str) -> bool:
+    return any(fnmatch.fnmatchcase(path, pattern) for pattern in _packaged())
+
+
+@functools.cache
+def _packaged() -> tuple[str, ...]:
+    return tuple(yaml.safe_load(PACKAGED.read_text(encoding="utf-8"))["packaged"])
