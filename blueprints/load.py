@@ -57,9 +57,14 @@ def require_decided(loaded: Loaded) -> None:
     Raises:
         finding.Invalid: with all that is missing.
     """
+    if missing := undecided(loaded):
+        raise finding.Invalid(missing)
+
+
+def undecided(loaded: Loaded) -> tuple[finding.Finding, ...]:
+    """List what can be planned and not provisioned, as errors."""
     missing = [found for found in (*loaded.findings, *loaded.suppressed) if found.code in (*PLANNED_ONLY, *UNDECIDED)]
-    if missing:
-        raise finding.Invalid(dataclasses.replace(found, level=finding.Level.ERROR) for found in missing)
+    return tuple(dataclasses.replace(found, level=finding.Level.ERROR) for found in missing)
 
 
 def examine(name_or_path: str, *, target: str, stack: str, facts: Facts, overrides: Mapping[str, Any] | None = None) -> Loaded:

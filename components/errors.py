@@ -35,6 +35,10 @@ class SdkMissing(Refusal):
     """The SDK of a target for Pulumi is not installed."""
 
 
+class AddressUnknown(Refusal):
+    """Nobody says from which public address this machine reaches the Internet."""
+
+
 class RemovalRefused(Refusal):
     """A stack can't be removed from here, or not by this version."""
 

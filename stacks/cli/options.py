@@ -164,6 +164,19 @@ def what_if(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", dest="tried", action="append", type=_tried, metavar="PATH=VALUE", help=help_text)
 
 
+def recorded_values(parser: argparse.ArgumentParser) -> None:
+    """Take values that the stack has from now on instead of the blueprint's."""
+    help_text = "record another value in the stack's setting `set`: pools.train.nodes=8 (repeat it for several)"
+    parser.add_argument("--set", dest="tried", action="append", type=_tried, metavar="PATH=VALUE", help=help_text)
+
+
+def values_to_record(given: argparse.Namespace) -> dict[str, Any] | None:
+    """Give all values of the stack's setting `set` with those of the command line; None: the command line has none."""
+    if not given.tried:
+        return None
+    return {path: value.value if isinstance(value, Given) else value for path, value in chosen(given).overrides.items()}
+
+
 def _tried(word: str) -> tuple[str, Given]:
     """Read `pools.train.nodes=8`; the value is written as in a blueprint."""
     path, equals, written = word.partition("=")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from .. import settings
 from ..errors import Problem
 from . import backend, commands, locks
 
@@ -21,6 +22,12 @@ def create_if_missing(stack: str) -> None:
     """Create the stack unless the backend has it. It is not selected: Pulumi's selection is one file for all terminals, so that a bare command elsewhere would hit another stack."""
     if not exists(stack):
         commands.answer("stack", "init", "--no-select", "--stack", stack)
+
+
+def record_values(stack: str, values: Mapping[str, Any]) -> None:
+    """Record the stack's setting `set` as an object: Pulumi drops the values of one that is text when it adds another to it."""
+    setting = {f"{settings.NAMESPACE}:set": {"value": json.dumps(values), "objectValue": values, "secret": False}}
+    commands.answer("config", "set-all", "--stack", stack, "--json", json.dumps(setting))
 
 
 def exists(stack: str) -> bool:

@@ -1,5 +1,8 @@
 """Create or change a stack: ask every question first, recover what an interrupted run left, then run the engine."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from blueprints.load import Loaded
 from components import registry
 
@@ -8,11 +11,14 @@ from ..render import finding_list
 from . import account, commands, operations, preflight, recovery, state
 
 
-def up(loaded: Loaded, stack: str, *, blueprint: str | None = None, ask_account: bool = True, is_verbose: bool = False) -> operations.Done:
+def up(
+    loaded: Loaded, stack: str, *, blueprint: str | None = None, values: Mapping[str, Any] | None = None, ask_account: bool = True, is_verbose: bool = False
+) -> operations.Done:
     """Make the stack what its blueprint says.
 
     Args:
         blueprint: recorded as the stack's setting, when the command line names one.
+        values: recorded as the stack's setting `set`, in place of those that it has; None: they stay.
         ask_account: validate the blueprint against the target's account first.
         is_verbose: show every step of every resource.
     Raises:
@@ -31,6 +37,8 @@ def up(loaded: Loaded, stack: str, *, blueprint: str | None = None, ask_account:
         if whose := account.require_credentials(target, region):
             print(f"the account is {whose}")
     state.create_if_missing(stack)
+    if values is not None:
+        state.record_values(stack, values)
     config = ["--config", f"clusterwright:blueprint={blueprint}"] if blueprint else []
     recovery.settle(stack, *config)
     if interrupted := state.pending_creates(stack):
