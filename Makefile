@@ -36,7 +36,7 @@ plan: ## show what a blueprint creates and what it costs; nothing is created
 
 .PHONY: up
 up: ## create, change or repair the stack: STACK=name BLUEPRINT=name-or-file
-	@tools/setup
+	@STACK='$(STACK)' tools/setup root packages python engine
 	@$(program) up $(chosen)
 
 .PHONY: down

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 import subprocess
@@ -130,6 +131,16 @@ def test_a_checkout_that_is_not_set_up_is_said_with_the_remedy(shell: str, check
     answer = source(shell, checkout, 'echo "rc=$?"; echo "$PATH"')
     assert answer.stdout == "rc=1\n/usr/bin:/bin\n"
     assert answer.stderr == "error: this checkout is not set up yet\nremedy: make setup\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+def test_a_checkout_of_somebody_else_is_one_page(shell: str, checkout: Path, tmp_path: Path) -> None:
+    for folder in (*tmp_path.parents, tmp_path):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", shell, "-c", ". ./activate"]
+    answer = subprocess.run(other, cwd=checkout, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False)
+    assert answer.returncode == 1
+    assert [line.partition(":")[0] for line in answer.stderr.splitlines()] == ["error", "remedy"], answer.stderr
 
 
 def test_it_is_found_from_another_folder_where_the_shell_can_name_the_file(shell: str, checkout: Path) -> None:

@@ -66,6 +66,56 @@ def test_a_user_who_is_not_root_is_told_what_is_missing_and_the_rest_goes_on(che
     assert "apt-get was called" not in answer.stderr
 
 
+ROOT_PAGE = """\
+error: stack mine has its hosts on this machine, which needs root: they are containers with networks and mounts of their own
+remedy: sudo make up STACK=mine
+"""
+
+
+@pytest.mark.parametrize(
+    ("user", "settings", "page"),
+    [
+        ("1000", None, ROOT_PAGE),
+        ("1000", "config:\n  clusterwright:blueprint: starter\n", ROOT_PAGE),
+        ("1000", "config:\n  clusterwright:target: local\n", ROOT_PAGE),
+        ("1000", "config:\n  clusterwright:target: aws\n", ""),
+        ("1000", '{"config": {"clusterwright:target": "aws"}}', ""),
+        ("0", "config:\n  clusterwright:target: local\n", ""),
+        ("0", None, ""),
+    ],
+)
+def test_hosts_on_this_machine_are_refused_without_root_before_anything_is_made(
+    checkout: Path, bare_machine: Path, user: str, settings: str | None, page: str
+) -> None:
+    write_program(bare_machine / "id", f"echo {user}")
+    (bare_machine / "sed").symlink_to("/usr/bin/sed")
+    (checkout / "stacks").mkdir()
+    if settings is not None:
+        (checkout / "stacks/Pulumi.mine.yaml").write_text(settings)
+    before = sorted(checkout.rglob("*"))
+    answer = setup(checkout, bare_machine, "root", STACK="mine")
+    assert (answer.returncode, answer.stderr) == (1 if page else 0, page)
+    assert sorted(checkout.rglob("*")) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
+def test_a_checkout_of_somebody_else_is_one_page_whose_remedy_works(checkout: Path, tmp_path: Path) -> None:
+    for folder in (*tmp_path.parents, tmp_path):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    subprocess.run(["git", "init", "--quiet", str(checkout)], check=True)
+    subprocess.run(["git", "-c", "user.name=ada", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "x"], cwd=checkout, check=True)
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, 65534, 65534)
+    other = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", f"HOME={home}"]
+    answer = subprocess.run([*other, str(checkout / "tools/setup"), "python"], capture_output=True, text=True, check=False)
+    what, _, remedy = answer.stderr.partition("remedy: ")
+    assert (answer.returncode, what) == (1, f"error: you can't write to {checkout}, which belongs to root\n")
+    done = subprocess.run([*other, "sh", "-c", remedy], cwd=home, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (home / "my-clusterwright/.git").is_dir()
+
+
 def test_root_gets_only_what_is_missing_and_apt_never_asks(checkout: Path, bare_machine: Path) -> None:
     write_program(bare_machine / "id", "echo 0")
     write_program(bare_machine / "ssh", "exit 0")
@@ -136,7 +186,7 @@ def test_a_machine_without_a_new_enough_python_is_told_so(checkout: Path, bare_m
 @pytest.mark.parametrize(
     ("parts", "settings", "message"),
     [
-        (("pyhton",), {}, "error: unknown part 'pyhton'\nremedy: it can be packages, browser, python, bytecode, engine or scanner\n"),
+        (("pyhton",), {}, "error: unknown part 'pyhton'\nremedy: it can be root, packages, browser, python, bytecode, engine or scanner\n"),
         (("python",), {"EXTRAS": "azure"}, "error: there is no extra 'azure'\nremedy: it can be aws, gcp or kubernetes\n"),
     ],
 )
