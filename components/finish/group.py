@@ -1,9 +1,11 @@
 """Finishing: the resource that turns the hosts of one group into nodes by running the site playbook on them.
 
 A host is finished when its mark is recorded: a hash of its disk's incarnation and of everything the playbook reads. A replaced host has another mark, and only this host is finished again.
+So is a host that differs in what the roles own. The output `repaired` says when a host was finished again with the same inputs, so that acceptance knows that it is older.
 """
 
 import dataclasses
+import datetime as dt
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -13,8 +15,8 @@ import pydantic
 
 from blueprints import spec
 
-from ..provider.kind import Kind, PartlyMade, Values, Work
-from . import playbook
+from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
+from . import handed, playbook
 from .inventory import FinishedHost, inventory, known_hosts
 
 
@@ -42,7 +44,7 @@ class Group(Kind[GroupInputs]):
         return inputs.group
 
     def expected(self, inputs: GroupInputs) -> Values:
-        return {"finished": marks(inputs)}
+        return {"finished": marks(inputs), "repaired": UNKNOWN}
 
     def upgrade(self, recorded: Values) -> Values:
         """Read the whole spec that older versions recorded as the view that this version records; hosts that were finished by it count as finished."""
@@ -55,8 +57,10 @@ class Group(Kind[GroupInputs]):
         return {**upgraded, "finished": {name: after[name] if mark == before.get(name) else mark for name, mark in finished.items()}}
 
     def read(self, inputs: GroupInputs, outputs: Values) -> Values | None:
-        """What was finished stays as recorded; what became of it since is the drift check's question."""
-        return {"finished": outputs.get("finished", {})}
+        """What was finished stays as recorded; `clusterwright` hands over which hosts it has finished again."""
+        finished: Mapping[str, str] = outputs.get("finished") or {}
+        repaired = (handed.received() or {}).get(inputs.group)
+        return {"finished": finished, **({"repaired": {**(outputs.get("repaired") or {}), **repaired}} if repaired else {})}
 
     def create(self, inputs: GroupInputs, work: Work) -> Values:
         return self.update(inputs, {}, work)
@@ -65,14 +69,19 @@ class Group(Kind[GroupInputs]):
         wanted = marks(inputs)
         recorded: Mapping[str, str] = outputs.get("finished") or {}
         unfinished = [hostname for hostname, mark in wanted.items() if recorded.get(hostname) != mark]
+        before: Mapping[str, str] = outputs.get("repaired") or {}
+        # Hosts that were finished with these inputs before, and differed.
+        again = set(unfinished) & {name for name, mark in (_recorded_marks(outputs) if "hosts" in outputs else {}).items() if wanted.get(name) == mark}
+        kept = {hostname: moment for hostname, moment in before.items() if recorded.get(hostname) == wanted.get(hostname)}
         if not unfinished:
-            return {"finished": wanted}
+            return {"finished": wanted, "repaired": kept}
         outcome = _run(inputs, unfinished, work)
         if not outcome.ok:
             through = outcome.through - {failure.host for failure in outcome.failures}
             done = {hostname: mark for hostname, mark in wanted.items() if recorded.get(hostname) == mark or hostname in through}
-            raise PartlyMade(*(str(failure) for failure in outcome.failures), *filter(None, [outcome.error]), outputs={"finished": done})
-        return {"finished": wanted}
+            raise PartlyMade(*(str(failure) for failure in outcome.failures), *filter(None, [outcome.error]), outputs={"finished": done, "repaired": kept})
+        moment = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        return {"finished": wanted, "repaired": {**kept, **dict.fromkeys(sorted(again), moment)}}
 
     def delete(self, inputs: GroupInputs, outputs: Values, work: Work) -> None:
         """Do nothing: the configuration is deleted with the host."""

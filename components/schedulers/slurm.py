@@ -1,5 +1,6 @@
 """Slurm on any target: its keys, its hosts, finishing and acceptance."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pulumi
@@ -74,7 +75,7 @@ class Scheduler:
             "clusterwright:finish:Group",
             f"finish-{hosts.group.name}",
             inputs={"group": hosts.group.name, "hosts": hosts.described, "content": content.fingerprint(FINISH), **inputs},
-            outputs=("finished",),
+            outputs=("finished", "repaired"),
             opts=self._opts,
         )
 
@@ -89,13 +90,20 @@ class Scheduler:
                 "hosts": site.login.described,
                 "control": control.described,
                 "content": content.fingerprint(ACCEPT),
-                "proves": {"boots": boots, "finished": [group.output("finished") for group in finished]},
+                "proves": pulumi.Output.all(boots, *(group.output(name) for name in ("finished", "repaired") for group in finished)).apply(_proved),
                 **inputs,
             },
             outputs=("ok", "checks", "seconds"),
             opts=pulumi.ResourceOptions.merge(self._opts, pulumi.ResourceOptions(depends_on=after)),
         )
         return acceptance.output("checks")
+
+
+def _proved(found: Sequence[Any]) -> dict[str, Any]:
+    """Give what a result of acceptance stands for; groups of which no host was repaired, as in records of older versions, are left out."""
+    boots, *of_groups = found
+    finished, repaired = of_groups[: len(of_groups) // 2], of_groups[len(of_groups) // 2 :]
+    return {"boots": boots, "finished": finished, **({"repaired": repaired} if any(repaired) else {})}
 
 
 def _provided(site: contract.SlurmSite) -> dict[str, Any]:

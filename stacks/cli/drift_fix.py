@@ -57,7 +57,7 @@ def run(given: argparse.Namespace) -> int:
         return EXIT_DRIFT
     outcome = repair.carry_out(prepared, say=lambda text: print(f"{text} …", file=sys.stderr))
     print(terminal.write(outcome.report, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ), end="")
-    show_stayed(outcome)
+    show_stayed(outcome, given.stack)
     return EXIT_FAILED if outcome.report.failures else EXIT_DRIFT if outcome.report.findings else 0
 
 
@@ -69,19 +69,19 @@ def show(prepared: repair.Repair) -> None:
             print(f"  for {_described(finding)}")
     for one in prepared.plan.left:
         print(f"left alone: {_described(one.finding)}")
-        print(f"  {'because' if one.waits or one.why.startswith('add --kind') else 'do'}: {message_text.printable(one.why)}")
+        print(f"  {'because' if one.waits or one.needs_kind else 'do'}: {message_text.printable(one.why)}")
     for covered in prepared.ignored:
         print(f"left alone: {_described(covered.finding)}")
         print(f"  because: the ignore file covers it: {message_text.printable(covered.reason)}")
 
 
-def show_stayed(outcome: repair.Outcome) -> None:
+def show_stayed(outcome: repair.Outcome, stack: str) -> None:
     """Print what a repair did not end, and the command that does."""
     for finding, said in outcome.stayed:
         print(f"still there: {_described(finding)}")
         if said:
             print(f"  because: {message_text.printable(said)}")
-        print(f"  do: {message_text.printable(repair.last_resort(finding))}")
+        print(f"  do: {message_text.printable(repair.command_for(finding, stack=stack, plan=outcome.plan, tried=True))}")
 
 
 def _described(finding: Finding) -> str:

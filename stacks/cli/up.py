@@ -1,13 +1,25 @@
-"""`clusterwright up`: check the blueprint, run the engine with a refresh, and print the summary."""
+"""`clusterwright up`: check the blueprint, repair what differs from the record, run the engine with a refresh, and print the summary."""
 
 import argparse
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
+from blueprints import message_text
+from blueprints.load import Loaded
+
+from .. import convergence
+from ..drift import repair
 from ..engine import commands, locks, operations, secrets
 from ..engine.up import up
-from . import access, options, summary
+from ..errors import EngineFailed
+from ..project import ignore_file
+from . import access, agreement, options, summary
 
 ACCEPTANCE = "Acceptance"
 """The kind of resource that tests a cluster, for any scheduler."""
+SHOWN = 8
+"""Lines about repairs, and about findings that stay; `clusterwright drift` shows all."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +30,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.forget_secrets(parser)
     options.verbose(parser)
     parser.add_argument("--unasked", action="store_true", help="don't validate the blueprint against the target's account first")
+    parser.add_argument("--as-recorded", action="store_true", help="don't look at the hosts; what became of them since they were configured is not repaired")
+    parser.add_argument("--yes", action="store_true", help="repair also what running jobs may notice, without asking")
 
 
 def run(given: argparse.Namespace) -> int:
@@ -27,8 +41,79 @@ def run(given: argparse.Namespace) -> int:
             commands.require()
             operations.prepare(given.stack)
             secrets.forget(given.stack)
-        done = up(
-            loaded, given.stack, blueprint=given.blueprint, values=options.values_to_record(given), ask_account=not given.unasked, is_verbose=given.verbose
-        )
-        summary.show(given.stack, has_new_checks=done.has_changed(ACCEPTANCE))
+        _converge(loaded, given)
     return 0
+
+
+def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
+    look = convergence.Look(None) if given.as_recorded else _look(given)
+    outcome = _repair(look, given)
+    try:
+        with _environment(convergence.environment(outcome)):
+            values = options.values_to_record(given)
+            done = up(loaded, given.stack, blueprint=given.blueprint, values=values, ask_account=not given.unasked, is_verbose=given.verbose)
+    except EngineFailed:
+        _show_staying(look, outcome, given.stack)  # perhaps the cause
+        raise
+    if look.has_dark_hosts:
+        look = _look(given)
+        outcome = _repair(look, given)
+    summary.show(given.stack, has_new_checks=done.has_changed(ACCEPTANCE))
+    _show_staying(look, outcome, given.stack)
+
+
+def _look(given: argparse.Namespace) -> convergence.Look:
+    commands.require()
+    operations.prepare(given.stack)
+    look = convergence.look(given.stack, ignore_file(given.stack))
+    if look.why_not:
+        print(f"hosts are taken as they are recorded, since they could not be compared: {look.why_not}")
+    return look
+
+
+def _repair(look: convergence.Look, given: argparse.Namespace) -> repair.Outcome | None:
+    found = look.repair
+    if found is None:
+        return None
+    if found.plan.waiting and (given.yes or _agreed(found)):
+        found = convergence.despite_jobs(found)
+    if not found.plan.steps:
+        return None
+    print("Repairs")
+    _show([f"{step.host}: {step.action}" for step in found.plan.steps], given.stack)
+    return convergence.carry_out(found, say=lambda text: print(f"  {text} …", flush=True))
+
+
+def _agreed(found: repair.Repair) -> bool:
+    if not agreement.is_possible():
+        return False
+    _show([f"{one.finding.place}: {one.finding.what}, and {one.why}" for one in found.plan.waiting], found.stack)
+    return agreement.asked("Running jobs may notice these repairs. Do them now?")
+
+
+def _show_staying(look: convergence.Look, outcome: repair.Outcome | None, stack: str) -> None:
+    staying = convergence.staying(look.repair, outcome)
+    if staying:
+        print("\nStill different from the record")
+        _show([f"{what}\n  do: {command}" for what, command in staying], stack)
+
+
+def _show(lines: list[str], stack: str) -> None:
+    for line in lines[:SHOWN]:
+        print("\n".join(f"  {message_text.printable(part)}" for part in line.split("\n")))
+    if len(lines) > SHOWN:
+        print(f"  and {len(lines) - SHOWN} more; `clusterwright drift fix --stack {stack}` shows all that stay")
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

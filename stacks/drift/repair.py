@@ -2,8 +2,10 @@
 
 import base64
 import dataclasses
+import datetime as dt
 import fnmatch
 import json
+import shlex
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostFile, HostSubject, Subject
 from components.finish import group
+from components.inspection.codes import Code
 from components.inspection.finding import layer_of
 from components.inspection.known import Known
 from components.inspection.layer import Layer
@@ -51,16 +54,24 @@ class Repair:
     stack: str
     layers: tuple[Layer, ...]
     selection: Selection
+    checked: detect.Checked
     known: Known
     plan: fix.Plan
     drift: tuple[Finding, ...]
     """What differs, is selected and isn't ignored."""
     ignored: tuple[Ignored, ...]
     entries: tuple[ignore.Entry, ...]
+    despite_jobs: bool = False
+    """Somebody agreed to what running jobs may notice."""
 
     @property
-    def compute(self) -> set[str]:
-        return {host.name for host in self.known.hosts if host.role == "compute"}
+    def unreachable(self) -> frozenset[str]:
+        return _unreachable(self.checked)
+
+    @property
+    def guarded(self) -> set[str]:
+        """Hosts on which a job that came meanwhile makes a step wait."""
+        return set() if self.despite_jobs else {host.name for host in self.known.hosts if host.role == "compute"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,6 +84,8 @@ class Outcome:
     """Findings that a step should have ended and that are still there, with what the step said."""
     plan: fix.Plan
     """What could be repaired of the rest, and what could not."""
+    finished: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    """Group → host → when it was configured again."""
 
 
 def prepare(stack: str, *, layers: tuple[Layer, ...], selection: Selection, ignore_file: Path) -> Repair:
@@ -89,7 +102,9 @@ def prepare(stack: str, *, layers: tuple[Layer, ...], selection: Selection, igno
     return planned(stack, detect.detect(stack, layers={*layers, Layer.SCHEDULER}), layers=layers, selection=selection, entries=entries)
 
 
-def planned(stack: str, checked: detect.Checked, *, layers: tuple[Layer, ...], selection: Selection, entries: Sequence[ignore.Entry]) -> Repair:
+def planned(
+    stack: str, checked: detect.Checked, *, layers: tuple[Layer, ...], selection: Selection, entries: Sequence[ignore.Entry], despite_jobs: bool = False
+) -> Repair:
     """Plan what to do about the drift that a check found.
 
     Raises:
@@ -102,12 +117,25 @@ def planned(stack: str, checked: detect.Checked, *, layers: tuple[Layer, ...], s
     wanted, ignored = ignore.apply(found, entries, checked.report.moment.date())
     kinds = frozenset(fix.Kind) if selection.only and selection.kinds is None else selection.kinds
     known = checked.known
-    cluster = cluster_of(known, controller=checked.controller, aside=f"{ASIDE}/{checked.report.moment:%Y%m%dT%H%M%SZ}")
-    made = fix.plan(wanted, kinds=kinds, cluster=cluster, busy=fix.busy_nodes(checked.answers))
-    return Repair(stack, layers, selection, known, made, tuple(wanted), tuple(ignored), tuple(entries))
+    cluster = cluster_of(known, controller=checked.controller, unreachable=_unreachable(checked), aside=f"{ASIDE}/{checked.report.moment:%Y%m%dT%H%M%SZ}")
+    made = fix.plan(wanted, kinds=kinds, cluster=cluster, busy=frozenset() if despite_jobs else fix.busy_nodes(checked.answers))
+    return Repair(stack, layers, selection, checked, known, made, tuple(wanted), tuple(ignored), tuple(entries), despite_jobs)
 
 
-def cluster_of(known: Known, *, controller: str, aside: str) -> Cluster:
+def replanned(found: Repair, *, despite_jobs: bool) -> Repair:
+    """Plan again with what was seen.
+
+    Args:
+        despite_jobs: somebody agreed to what running jobs may notice.
+    """
+    return planned(found.stack, found.checked, layers=found.layers, selection=found.selection, entries=found.entries, despite_jobs=despite_jobs)
+
+
+def _unreachable(checked: detect.Checked) -> frozenset[str]:
+    return frozenset(one.subject.host for one in checked.report.findings if one.code == Code.UNREACHABLE and isinstance(one.subject, HostSubject))
+
+
+def cluster_of(known: Known, *, controller: str, unreachable: Collection[str], aside: str) -> Cluster:
     """Gather what a plan has to know of the cluster."""
     return Cluster(
         controller=controller,
@@ -117,6 +145,7 @@ def cluster_of(known: Known, *, controller: str, aside: str) -> Cluster:
         control=tuple(host.name for host in known.hosts if host.role == "control"),
         compute=frozenset(host.name for host in known.hosts if host.role == "compute"),
         root_keys=f"{known.admin_public.strip()}\n" if known.admin_public.strip() else "",
+        unreachable=frozenset(unreachable),
         aside=aside,
     )
 
@@ -134,15 +163,18 @@ def carry_out(repair: Repair, *, say: Callable[[str], None] = lambda _: None) ->
     agreed = {fingerprint(finding) for step in repair.plan.steps for finding in step.findings}
     agreed |= {fingerprint(one.finding) for one in repair.plan.waiting}
     said: dict[str, str] = {}
+    finished: dict[str, dict[str, str]] = {}
     current, repaired = repair, [finding for step in repair.plan.steps for finding in step.findings]
     for _ in range(ROUNDS):
-        said |= _steps(current.known, current.plan.commands(last=False), repair.compute, title=repair.stack, say=say)
+        said |= _steps(current.known, current.plan.commands(last=False), repair.guarded, title=repair.stack, say=say)
         said |= _finish(current.known, current.plan, title=repair.stack, say=say)
-        said |= _steps(current.known, current.plan.commands(last=True), repair.compute, title=repair.stack, say=say)
+        moment = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+        finished |= {name: {**finished.get(name, {}), **dict.fromkeys(hosts, moment)} for name, hosts in current.plan.finishes.items()}
+        said |= _steps(current.known, current.plan.commands(last=True), repair.guarded, title=repair.stack, say=say)
         say("checking again")
         checked = detect.detect(repair.stack, layers={*repair.layers, Layer.SCHEDULER})
         try:
-            again = planned(repair.stack, checked, layers=repair.layers, selection=repair.selection, entries=repair.entries)
+            again = planned(repair.stack, checked, layers=repair.layers, selection=repair.selection, entries=repair.entries, despite_jobs=repair.despite_jobs)
         except Problem:
             break
         open_steps = [step for step in again.plan.steps if any(_is_open(one, agreed, said, repaired) for one in step.findings)]
@@ -152,7 +184,7 @@ def carry_out(repair: Repair, *, say: Callable[[str], None] = lambda _: None) ->
     report = filters.choose(checked.report, filters.Choice(repair.entries), None).report
     of_layers = dataclasses.replace(report, results=tuple(result for result in report.results if result.layer in repair.layers))
     stayed = tuple((finding, said[fingerprint(finding)]) for finding in of_layers.findings if fingerprint(finding) in said)
-    return Outcome(of_layers, stayed, again.plan if not checked.report.failures else fix.Plan((), ()))
+    return Outcome(of_layers, stayed, again.plan if not checked.report.failures else fix.Plan((), ()), finished)
 
 
 def _is_open(finding: Finding, agreed: Collection[str], said: Mapping[str, str], repaired: Iterable[Finding]) -> bool:
@@ -211,6 +243,17 @@ def _finish(known: Known, plan: fix.Plan, *, title: str, say: Callable[[str], No
     return said
 
 
-def last_resort(finding: Finding) -> str:
-    """Name what ends a finding that a repair did not end: a new host, or what the finding itself says."""
-    return f"`clusterwright rebuild {finding.subject.host}`" if isinstance(finding.subject, HostSubject) else finding.remedy
+def command_for(finding: Finding, *, stack: str, plan: fix.Plan, tried: bool) -> str:
+    """Name what ends a finding that is still there.
+
+    Args:
+        plan: what was decided about it.
+        tried: a repair did not end it.
+    """
+    if tried:
+        return f"clusterwright rebuild --stack {stack} {finding.subject.host}" if isinstance(finding.subject, HostSubject) else finding.remedy
+    left = next((one for one in plan.left if one.finding == finding), None)
+    if left is not None and not left.waits and not left.needs_kind:
+        return left.why
+    only = f"clusterwright drift fix --stack {stack} --only {shlex.quote(f'{finding.code}:{finding.place}')}"
+    return f"{only}, when no job runs there" if left is not None and left.waits else only

@@ -14,7 +14,7 @@ from blueprints.finding import Level
 from blueprints.finding.subject import AcceptanceCheck
 from blueprints.finding.values import Measurement
 from blueprints.project import project_root
-from components.finish import acceptance, checks, node_states
+from components.finish import acceptance, checks, handed, node_states
 from components.finish.acceptance import Acceptance, AcceptanceInputs
 from components.finish.group import Group, GroupInputs, marks
 from components.finish.inventory import FinishedHost, inventory, known_hosts
@@ -79,7 +79,7 @@ def values(inputs: GroupInputs) -> dict[str, Any]:
 
 def test_a_group_whose_hosts_are_all_recorded_is_done_without_a_run() -> None:
     moved = dataclasses.replace(GROUP, private_key="a key that opens nothing")
-    assert Group().update(moved, {"finished": marks(GROUP)}, work()) == {"finished": marks(GROUP)}
+    assert Group().update(moved, {"finished": marks(GROUP)}, work()) == {"finished": marks(GROUP), "repaired": {}}
 
 
 def test_a_reborn_host_is_a_change_of_the_group_s_output() -> None:
@@ -94,7 +94,7 @@ def test_hosts_that_a_failed_run_left_behind_are_not_finished() -> None:
     """The contract between spec and playbooks is looked at once for all hosts; a spec that breaks it must leave no host recorded as finished."""
     with pytest.raises(PartlyMade) as failed:
         Group().create(GROUP, work())
-    assert failed.value.outputs == {"finished": {}}
+    assert failed.value.outputs == {"finished": {}, "repaired": {}}
     assert failed.value.reasons[0].startswith("login-0: task «Validate the variables» failed: ")
 
 
@@ -102,7 +102,20 @@ def test_hosts_finished_earlier_stay_finished_when_a_later_run_fails() -> None:
     recorded = {"login-0": marks(GROUP)["login-0"], "login-1": "of another disk"}
     with pytest.raises(PartlyMade) as failed:
         Group().update(GROUP, {"finished": recorded}, work())
-    assert failed.value.outputs == {"finished": {"login-0": recorded["login-0"]}}
+    assert failed.value.outputs == {"finished": {"login-0": recorded["login-0"]}, "repaired": {}}
+
+
+def test_what_was_repaired_before_the_engine_ran_is_recorded_and_nothing_else_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = {**values(GROUP), "finished": marks(GROUP), "complete": True}
+    as_recorded = {"finished": marks(GROUP)}
+    assert Group().read(GROUP, recorded) == as_recorded
+    monkeypatch.setenv(handed.VARIABLE, handed.environment({"control": {"control-0": "2026-11-22T20:00:00+00:00"}})[handed.VARIABLE])
+    assert Group().read(GROUP, recorded) == as_recorded, "another group was repaired"
+    monkeypatch.setenv(handed.VARIABLE, handed.environment({GROUP.group: {"login-0": "2026-11-22T20:00:00+00:00"}})[handed.VARIABLE])
+    earlier = {"login-0": "2026-11-20T20:00:00+00:00", "login-1": "2026-11-21T20:00:00+00:00"}
+    seen = Group().read(GROUP, {**recorded, "repaired": earlier})
+    assert seen == {"finished": marks(GROUP), "repaired": {**earlier, "login-0": "2026-11-22T20:00:00+00:00"}}
+    assert difference(Group(), _wire({**recorded, **(seen or {})}), _wire(values(GROUP))) == {}, "no host has to be finished again"
 
 
 # What Ansible is told

@@ -22,6 +22,7 @@ CLUSTER = step.Cluster(
     control=("control-0",),
     compute=frozenset({"train-0", "train-1"}),
     root_keys="ssh-ed25519 AAAAOwn\n",
+    unreachable=frozenset({"train-9"}),
     aside=ASIDE,
 )
 LEFT_WITH_REMEDY = ((), ["put it back"])
@@ -166,6 +167,11 @@ def test_hosts_with_jobs_are_left_alone_and_all_of_them_when_no_controller_answe
     assert [one.host for one in plan(*found, busy=frozenset({"train-1"})).steps] == ["login-0", "train-0"]
     assert [one.host for one in plan(*found, busy=None).steps] == ["login-0"]
     assert [(one.finding, one.waits) for one in plan(*found, busy=None).left] == [(found[1], True), (found[2], True)]
+
+
+def test_a_host_that_does_not_answer_is_left_to_up() -> None:
+    made = plan(of_unit("a.service", host="train-9"))
+    assert (made.steps, [one.why for one in made.left]) == ((), ["train-9 does not answer; `clusterwright up` starts or rebuilds a host that is gone"])
 
 
 def test_without_a_controller_that_answers_the_scheduler_is_left_alone() -> None:

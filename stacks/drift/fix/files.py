@@ -120,7 +120,8 @@ def write(path: str, content: str, *, owner: str, mode: str, aside: str, shown: 
 
 
 def _owner_and_mode(path: str, state: FileState) -> Command | None:
-    return Command(script(OWNER_AND_MODE, _owner(state), state.mode, path)) if _is_plain(state) else None
+    shown = f"give {path} to {_owner(state)} with mode {state.mode}"
+    return Command(script(OWNER_AND_MODE, _owner(state), state.mode, path), shown=shown) if _is_plain(state) else None
 
 
 def _owner(state: FileState) -> str:

@@ -68,10 +68,13 @@ def plan(findings: Iterable[Finding], *, kinds: Collection[Kind] | None = None, 
         kind = KIND_OF.get(finding.code)
         steps = steps_of(finding, cluster)
         waits = [step.host for step in steps if not step.is_quiet and step.host in cluster.compute and (busy is None or step.host in busy)]
-        if kind is None or not steps:
-            left.append(Left(finding, _by_hand(finding)))
+        dark = sorted({step.host for step in steps} & cluster.unreachable)
+        if dark:
+            left.append(Left(finding, f"{', '.join(dark)} does not answer; `clusterwright up` starts or rebuilds a host that is gone"))
+        elif kind is None or not steps:
+            left.append(Left(finding, finding.remedy))
         elif kind not in chosen:
-            left.append(Left(finding, f"add --kind {kind} to repair it"))
+            left.append(Left(finding, f"add --kind {kind} to repair it", needs_kind=True))
         elif waits:
             why = "no controller says whether jobs run there" if busy is None else "jobs run there"
             left.append(Left(finding, why, waits=True))
@@ -121,7 +124,3 @@ def busy_nodes(answers: Mapping[str, Mapping[str, str]]) -> frozenset[str] | Non
     """Read which nodes have jobs; None when the scheduler did not answer."""
     text = answers.get("jobs", {}).get("text")
     return None if text is None else frozenset(name for line in text.splitlines() if line.strip() for name in hostlist.expand(line.strip()))
-
-
-def _by_hand(finding: Finding) -> str:
-    return finding.remedy

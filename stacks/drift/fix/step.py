@@ -148,6 +148,8 @@ class Left:
     why: str
     waits: bool = False
     """It is repaired as soon as no job runs on its host and a controller says so."""
+    needs_kind: bool = False
+    """It can be repaired and was not chosen."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -167,6 +169,8 @@ class Cluster:
     """Hosts that run jobs."""
     root_keys: str
     """What /root/.ssh/authorized_keys should hold; empty: unknown."""
+    unreachable: frozenset[str]
+    """Hosts that do not answer."""
     aside: str
     """Folder on the host into which files are moved that somebody added or changed."""
 

@@ -1,0 +1,88 @@
+"""What `clusterwright up` does before and after the engine: look at hosts and scheduler, repair what differs from the record, and say what stays.
+
+The engine compares resources with the record. What became of a host since it was configured is no property of a resource, so that the engine alone would call a damaged host unchanged.
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from blueprints.finding import Finding
+from components.finish import handed
+from components.inspection.finding import in_order
+from components.inspection.layer import Layer
+
+from .drift import detect, fix, ignore, repair
+from .drift.fix import step
+from .engine import state
+from .errors import BadIgnoreFile, Problem
+
+LOOKED_AT = (Layer.HOSTS, Layer.SCHEDULER, Layer.CAPABILITY)
+RESTORED = repair.Selection(frozenset(fix.Kind) - step.REMOVING)
+"""`up` brings back what is recorded. What somebody added, drained or reserved on purpose, it leaves to `clusterwright drift fix`."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Look:
+    """What differs from the record."""
+
+    repair: repair.Repair | None
+    """None: nothing is recorded yet, or it could not be compared."""
+    why_not: str = ""
+
+    @property
+    def has_dark_hosts(self) -> bool:
+        """Whether a host does not answer, which the engine may start: what it then shows, nobody has seen."""
+        return self.repair is not None and bool(self.repair.unreachable)
+
+
+def look(stack: str, ignore_file: Path) -> Look:
+    """Look at hosts and scheduler; changes nothing.
+
+    Raises:
+        Problem: the ignore file is unusable.
+    """
+    if not state.exists(stack):
+        return Look(None)
+    try:
+        entries = ignore.read(ignore_file)
+    except BadIgnoreFile as error:
+        raise Problem(
+            "hosts are not compared, because the ignore file is unusable", why=str(error), remedy="correct the ignore file, or add --as-recorded"
+        ) from error
+    checked = detect.detect(stack, layers=set(LOOKED_AT))
+    if checked.known is None:
+        return Look(None)
+    try:
+        return Look(repair.planned(stack, checked, layers=LOOKED_AT, selection=RESTORED, entries=entries))
+    except Problem as problem:
+        return Look(None, problem.why)
+
+
+def despite_jobs(found: repair.Repair) -> repair.Repair:
+    """Plan also what running jobs may notice."""
+    return repair.replanned(found, despite_jobs=True)
+
+
+def carry_out(found: repair.Repair, *, say: Callable[[str], None]) -> repair.Outcome:
+    """Repair what differs."""
+    return repair.carry_out(found, say=say)
+
+
+def environment(outcome: repair.Outcome | None) -> dict[str, str]:
+    """Give the environment in which the engine takes hosts as they are now: they were looked at."""
+    return handed.environment(outcome.finished if outcome else {})
+
+
+def staying(found: repair.Repair | None, outcome: repair.Outcome | None) -> Sequence[tuple[str, str]]:
+    """Say which findings stay, and what ends each."""
+    if found is None:
+        return ()
+    report, plan = (outcome.report, outcome.plan) if outcome else (None, found.plan)
+    findings = report.findings if report else found.drift
+    tried = {finding for finding, _ in outcome.stayed} if outcome else set()
+    return [(_described(one), repair.command_for(one, stack=found.stack, plan=plan, tried=one in tried)) for one in in_order(findings)]
+
+
+def _described(finding: Finding) -> str:
+    return f"{finding.place}: {finding.what} [{finding.code}]"
