@@ -4,6 +4,7 @@ Everything may be killed and run again. Nodes that this command drained have its
 nodes of new hosts to service by itself when they register.
 """
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 from blueprints import hostlist
 from blueprints.load import Loaded
 from blueprints.plan import changes
-from components import registry
+from components import registry, remote
 from components.finish.inventory import FinishedHost
 from components.inspection import elastic, record
 from components.inspection.known import Known, KnownHost
@@ -23,6 +24,8 @@ from . import plan, scheduler
 from .plan import Host, Plan
 from .scheduler import Scheduler
 
+DAEMONS = ("slurmctld.service", "slurmdbd.service", "mariadb.service")
+"""Of a controller, in the order in which each needs the next."""
 LOOK_EVERY_S = 2.0
 SAY_AGAIN_S = 60.0
 POWERED_WITHIN_S = 1800.0
@@ -182,6 +185,9 @@ def _create(order: Order, hosts: Sequence[Host], *, say: Callable[[str], None]) 
     names = [host.name for host in hosts]
     say(f"rebuilding {hostlist.compress(names)}")
     recovery.settle(order.stack)
+    for host in order.controllers:
+        if host.name in names:
+            _stop_daemons(host, order.known.private_key)
     urns = target.replaced(names, order.resources)
     target.discard(order.stack, names)
     nodes = [host.name for host in hosts if host.name in order.plan.drained]
@@ -196,6 +202,12 @@ def _create(order: Order, hosts: Sequence[Host], *, say: Callable[[str], None]) 
             why=f"the engine ended with status {status}; its output is above",
             remedy=f"correct the cause, then run `clusterwright up --stack {order.stack}`, which continues, or the same command again",
         )
+
+
+def _stop_daemons(controller: FinishedHost, private_key: str) -> None:
+    """Let a controller save what it knows: Slurm writes its state every few seconds only, and would take a job that just ended for one that runs."""
+    with remote.session(controller, private_key=private_key) as session, contextlib.suppress(remote.Unanswered):  # a broken one is rebuilt as it is
+        session.run(["systemctl", "stop", *DAEMONS])
 
 
 def _finished(host: KnownHost) -> FinishedHost:
