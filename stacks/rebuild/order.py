@@ -87,7 +87,7 @@ def carry_out(order: Order, *, requeues: bool, wait_s: float | None, say: Callab
     """
     if order.plan.nodes:
         with scheduler.answering(order.controllers, private_key=order.known.private_key) as slurm:
-            _empty(order.plan, slurm, requeues=requeues, wait_s=wait_s, say=say)
+            empty(order.plan, slurm, requeues=requeues, wait_s=wait_s, say=say)
             _restart(order.plan, slurm, say=say)
     for together in order.plan.rounds:
         _create(order, together, say=say)
@@ -117,7 +117,7 @@ def _refuse_changes(stack: str, loaded: Loaded) -> None:
         )
 
 
-def _empty(decided: Plan, slurm: Scheduler, *, requeues: bool, wait_s: float | None, say: Callable[[str], None]) -> None:
+def empty(decided: Plan, slurm: Scheduler, *, requeues: bool, wait_s: float | None, say: Callable[[str], None]) -> None:
     """Drain the nodes, and wait until no job has any of them."""
     slurm.drain(decided.drained)
     begun, said, said_at = time.monotonic(), "", 0.0

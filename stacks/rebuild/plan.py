@@ -89,13 +89,13 @@ def plan(hosts: Sequence[Host], *, nodes: Mapping[str, Node], jobs: Sequence[Run
     """
     names = [host.name for host in hosts if host.role == COMPUTE]
     kept = {name: node.reason for name in names if (node := nodes.get(name)) and node.is_drained and node.reason.partition(" [")[0] != REASON}
-    controllers = sorted((host for host in hosts if host.role == CONTROL), key=lambda host: hosts_number(host.name), reverse=True)
+    controllers = sorted((host for host in hosts if host.role == CONTROL), key=lambda host: host_number(host.name), reverse=True)
     together = tuple(host for host in hosts if host.role != CONTROL and not host.is_elastic)
     rounds = (*([together] if together else []), *((host,) for host in controllers))
     return Plan(tuple(host for host in hosts if host.is_elastic), rounds, tuple(name for name in names if name not in kept), kept, tuple(jobs))
 
 
-def hosts_number(name: str) -> int:
+def host_number(name: str) -> int:
     return int(name.rpartition("-")[2])
 
 

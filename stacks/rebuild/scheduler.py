@@ -62,7 +62,8 @@ class Scheduler:
         except slurm.Unanswered as error:
             raise _silent(str(error)) from error
         wanted = set(nodes)
-        return tuple(RunningJob(job.id, *about.get(job.id, ("?", "?")), job.nodes, job.requeues) for job in found if wanted & set(job.nodes))
+        # A job that only one of the answers names has just come or gone.
+        return tuple(RunningJob(job.id, *about[job.id], job.nodes, job.requeues) for job in found if wanted & set(job.nodes) and job.id in about)
 
     def drain(self, nodes: Sequence[str]) -> None:
         self._set(nodes, "DRAIN", reason=REASON)
