@@ -8,7 +8,7 @@ import pytest
 
 from blueprints.load import load
 from blueprints.spec import ClusterSpec
-from components import this_machine
+from components import errors, this_machine
 from components.aws import rebuild as on_aws
 from components.elastic import slurm
 from components.elastic.model import Node
@@ -181,5 +181,5 @@ def test_on_aws_the_engine_replaces_the_instances_of_the_hosts() -> None:
     recorded = [instance("login-0"), instance("control-0"), instance("control-0", urn="urn::old", delete=True), {"type": "aws:ec2/vpc:Vpc", "urn": "urn::vpc"}]
     assert on_aws.Rebuild().replaced(["control-0"], recorded) == ("urn::control-0",)
     on_aws.Rebuild().check("test", ["control-0"], recorded)
-    with pytest.raises(on_aws.errors.RebuildRefused, match="records no instance of login-1"):
+    with pytest.raises(errors.RebuildRefused, match="records no instance of login-1"):
         on_aws.Rebuild().check("test", ["login-1"], recorded)
