@@ -13,7 +13,7 @@ _MISPLACED: Mapping[str, tuple[str, ...]] = {
     "lustre": ("source",),
     "nfs": ("throughput", "source", "exchange"),
     "block": ("throughput", "source", "exchange"),
-    "object": ("size", "throughput", "source", "exchange", "quotas", "backup_days"),
+    "object": ("size", "throughput", "source", "exchange", "quotas", "backup_days", "writable_by"),
     "existing": ("size", "throughput", "exchange", "quotas", "backup_days", "key"),
 }
 """Keys that don't apply to a kind."""
@@ -32,6 +32,11 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             where = source.where("storage", name, "kind" if is_bucket else "durability")
             remedy = "write `kind: nfs` for homes" if is_bucket else "write `durability: persistent`"
             yield finding.Finding(_ERROR, Code.HOME_UNFIT, where, what, why, remedy)
+        if entry.mount == spec.HOMES and entry.writable_by in ("users", "administrators"):
+            what = f"{entry.writable_by} may write in {spec.HOMES} itself"
+            why = "they could take the place of a home before its user has one"
+            where = source.where("storage", name, "writable_by")
+            yield finding.Finding(_ERROR, Code.HOME_UNFIT, where, what, why, "remove `writable_by`: every user owns the own home")
         if entry.kind == "block":
             yield from _block(name, blueprint, source)
         yield from _quotas(name, entry, source)

@@ -37,6 +37,10 @@ class Storage(Section):
     durability: Literal["persistent", "scratch"] = Field(
         default="persistent", description="`scratch` is cheaper and loses files when a server of the file system fails."
     )
+    writable_by: Literal["users", "administrators", "root"] | None = Field(
+        default=None,
+        description="Who may write at its top: all users (with the sticky bit, as in `/tmp`), the group of administrators, or root alone. Default: `users` while it is new and empty; root for `/home` and below `/opt`, `/usr`, `/var` and `/etc`. Files below are never changed.",
+    )
     protect: bool = Field(default=True, description="Refuse changes that would delete or replace it.")
     on_delete: Literal["keep", "snapshot", "delete"] = Field(
         default="keep",

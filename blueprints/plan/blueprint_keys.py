@@ -10,7 +10,10 @@ _SAME = (
     *("name", "description", "tags", "maintenance"),
     *(f"network.{key}" for key in ("cidr", "region", "zones", "existing", "egress", "private_endpoints")),
     *(f"monitoring.{key}" for key in ("metrics", "retention_days", "dashboards")),
-    *(f"storage.*.{key}" for key in ("kind", "mount", "protect", "durability", "on_delete", "backup_days", "encrypted", "key", "source", "exchange")),
+    *(
+        f"storage.*.{key}"
+        for key in ("kind", "mount", "protect", "durability", "on_delete", "backup_days", "encrypted", "key", "source", "exchange", "writable_by")
+    ),
     *(f"storage.*.exchange.{key}" for key in ("bucket", "import_files", "export_files")),
     *(f"accounts.*.{key}" for key in ("description", "parent", "share", "qos")),
     *(f"users.*.{key}" for key in ("uid", "ssh_keys", "accounts", "admin")),

@@ -56,6 +56,7 @@ def _file_system(context: Context, name: str, asked: language.Storage) -> spec.F
         exchange=_exchange(asked),
         user_quota_gib=_gib(asked.quotas.user),
         group_quota_gib=_gib(asked.quotas.group),
+        writable_by=asked.writable_by or "",
     )
     if context.is_rehearsal or asked.kind == EXISTING:
         return base

@@ -13,12 +13,13 @@ from .nodes import Capacity, Expectation, Fabric, NodeSet, Partition, Taint
 from .people import Account, Login, User
 from .schedulers import Database, Kubernetes, Qos, Slurm
 from .software import Software
-from .storage import Exchange, FileSystem
+from .storage import HOMES, Exchange, FileSystem
 from .upgrade import SPEC_VERSION, upgrade
 from .values import Late
 from .views import login_view, slurm_view, upgrade_view
 
 __all__ = [
+    "HOMES",
     "SPEC_VERSION",
     "Account",
     "Capacity",

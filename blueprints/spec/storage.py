@@ -11,6 +11,11 @@ ENCRYPTED_ANEW = cost.destroys_data("files are encrypted from the first on: a ne
 LINK = cost.in_place("the link to the bucket; files stay")
 
 
+HOMES = "/home"
+SYSTEM_FOLDERS = ("/opt", "/usr", "/var", "/etc")
+"""Where programs and settings of all are looked for: who may write there can run as others."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Exchange:
     """Files that come from or go to object storage."""
@@ -59,6 +64,13 @@ class FileSystem:
     exchange: Annotated[Exchange | None, LINK] = None
     user_quota_gib: Annotated[float | None, cost.in_place("a limit; files stay")] = None
     group_quota_gib: Annotated[float | None, cost.in_place("a limit; files stay")] = None
+    writable_by: Annotated[str, cost.in_place("owner and mode of its top folder; files below stay as they are")] = ""
+    """`users`, `administrators` or `root`; empty: the default."""
+
+    @property
+    def writers(self) -> str:
+        """Who may write at its top."""
+        return self.writable_by or ("root" if self.mount == HOMES or self.mount.startswith(SYSTEM_FOLDERS) else "users")
 
 
 FileSystems = Annotated[

@@ -12,6 +12,7 @@ from .cluster import ClusterSpec
 from .codec import from_record
 from .hosts import HostGroup
 from .nodes import NodeSet
+from .storage import HOMES, FileSystem
 
 
 def slurm_view(spec: ClusterSpec) -> dict[str, Any]:
@@ -30,7 +31,7 @@ def slurm_view(spec: ClusterSpec) -> dict[str, Any]:
         "software": {name: value for name, value in software.items() if name not in ("kubernetes", "tested_on")},
         "network": {"region": spec.network.region, "domain": spec.network.domain},
         "access": _hosts(spec.access),
-        "storage": [{"name": one.name, "mount": one.mount} for one in spec.storage],
+        "storage": [_storage(one) for one in spec.storage],
         "accounts": [dataclasses.asdict(one) for one in spec.accounts],
         "users": [dataclasses.asdict(one) for one in spec.users],
         "slurm": {
@@ -61,6 +62,12 @@ def upgrade_view(record: Mapping[str, Any], *, group: str = "") -> Mapping[str, 
     except Unreadable:
         return record  # It differs from what is wanted, whatever it is.
     return login_view(spec) if group == spec.access.name else slurm_view(spec)
+
+
+def _storage(file_system: FileSystem) -> dict[str, Any]:
+    """Leave out the default, which stacks of earlier versions have, too."""
+    is_usual = not file_system.writable_by and (file_system.mount == HOMES or file_system.writers == "users")
+    return {"name": file_system.name, "mount": file_system.mount, **({} if is_usual else {"writable_by": file_system.writers})}
 
 
 def _hosts(group: HostGroup) -> dict[str, Any]:

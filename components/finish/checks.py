@@ -29,7 +29,7 @@ class Code(FindingCode):
     BANDWIDTH = "CW911", NOTE, "the bus bandwidth of an all-reduce, measured and not judged", "nothing"
     ACCOUNTING = "CW912", ERROR, "accounting does not record a job as it ran", "read the journals of slurmdbd and slurmctld on the controller"
     USERS = "CW913", ERROR, "a node does not know a user of the cluster", "look at `getent passwd` on the node; `clusterwright up` restores the users"
-    FOLDERS = "CW914", ERROR, "users can't write in a shared file system where the blueprint lets them", "look at its owner and mode on the controller"
+    FOLDERS = "CW914", (ERROR, NOTE), "users can't write in a shared file system where the blueprint lets them", "look at its owner and mode on the controller"
     SUBMISSION = "CW915", (ERROR, NOTE), "Slurm does not accept a job of a user", "compare the user's associations and the partition's lists with the blueprint"
     PROGRAM = "CW916", ERROR, "the acceptance program failed on a login node", "look at the login node's disk, memory and journal"
     # fmt: on

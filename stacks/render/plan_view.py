@@ -263,6 +263,7 @@ _STORAGE_COLUMNS = (
     Column("throughput", right=True),
     Column("backups"),
     Column("encrypted", detail=True),
+    Column("writable by", detail=True),
     Column("when removed"),
     Column(f"{CURRENCY}/h", right=True),
 )
@@ -285,7 +286,7 @@ def _storage_row(entry: FileSystem, part: Part | None, *, target: str) -> tuple[
     if entry.backup_days and entry.simulated:
         backups = Cell("none: simulated", "care")
     size = "" if entry.size_gib is None else formatting.size(entry.size_gib)
-    return (entry.name, entry.mount, what, size, f"{speed}{tier}", backups, _encrypted(entry, target), _removed(entry), cost.price(part))
+    return (entry.name, entry.mount, what, size, f"{speed}{tier}", backups, _encrypted(entry, target), _writers(entry), _removed(entry), cost.price(part))
 
 
 def _encrypted(entry: FileSystem, target: str) -> Shown:
@@ -297,6 +298,13 @@ def _encrypted(entry: FileSystem, target: str) -> Shown:
     if entry.storage_class and catalog.storage_class(target, entry.storage_class).encrypted == DISKS:
         return Cell("as the site's disks are", "care")
     return "yes" if entry.encrypted else Cell("no", "care")
+
+
+def _writers(entry: FileSystem) -> str:
+    """Say who may write at the top: of a bucket everybody, of a file system that exists already whoever may now."""
+    if entry.kind == "object":
+        return "users"
+    return "as it is" if entry.kind == "existing" and not entry.writable_by else entry.writers
 
 
 def _removed(entry: FileSystem) -> Shown:

@@ -11,6 +11,7 @@ from tests.playbooks import clusters
 
 slurm_accounting = importlib.import_module("slurm_accounting")
 cluster_users = importlib.import_module("cluster_users")
+shared_folders = importlib.import_module("shared_folders")
 adopted_folder = importlib.import_module("adopted_folder")
 slurm_tables = importlib.import_module("slurm_tables")
 allocation = importlib.import_module("acceptance.allocation")
@@ -305,3 +306,32 @@ def test_what_lies_where_a_first_state_goes_is_set_aside_and_never_deleted(tmp_p
     (state / left).write_text("precious")
     adopted_folder._lay(str(state), str(seed))
     assert (tmp_path / "state.set-aside" / left).read_text() == "precious"
+
+
+SHARED_STATES = {"users": (0, 0, 0o1777), "administrators": (0, 61000, 0o3775), "root": (0, 0, 0o755)}
+
+
+@pytest.mark.parametrize(
+    ("present", "is_empty", "writers", "after"),
+    [
+        ((0, 0, 0o755), True, None, "users"),
+        ((0, 0, 0o755), False, None, None),  # in use already
+        ((0, 0, 0o700), True, None, None),  # somebody closed it
+        ((2001, 2001, 0o755), True, None, None),
+        ((0, 0, 0o1777), True, None, None),
+        ((0, 0, 0o755), False, "users", "users"),
+        ((0, 0, 0o1777), False, "users", None),
+        ((0, 0, 0o1777), False, "administrators", "administrators"),
+        ((0, 61000, 0o3775), False, "root", "root"),
+        ((0, 61000, 0o3775), False, "users", "users"),
+    ],
+)
+def test_a_shared_folder_gets_the_mode_that_lets_its_users_write(present: tuple[int, int, int], is_empty: bool, writers: str | None, after: str | None) -> None:
+    wanted = SHARED_STATES[after] if after else None
+    assert shared_folders.decide(present, is_empty=is_empty, writers=writers, admin_gid=61000, path="/shared") == wanted
+
+
+@pytest.mark.parametrize("present", [(2001, 2001, 0o755), (0, 2001, 0o775)])
+def test_a_shared_folder_of_somebody_else_is_not_taken_away(present: tuple[int, int, int]) -> None:
+    with pytest.raises(shared_folders.Refused, match="`chown root:root /shared` on this host"):
+        shared_folders.decide(present, is_empty=True, writers="users", admin_gid=61000, path="/shared")

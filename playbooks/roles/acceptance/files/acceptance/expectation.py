@@ -8,6 +8,8 @@ from blueprints import hostlist
 
 from .applicant import Applicant, choose
 
+HOMES = "/home"
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NodeSet:
@@ -36,7 +38,7 @@ class Folder:
 
     path: str
     writers: str
-    """`users`, `administrators` or `root`."""
+    """`users`, `administrators` or `root`; empty: nobody in particular was asked for."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def expect(spec: Mapping[str, Any]) -> Expectation:
             if _standing(node_set) == 0 < node_set["hosts"]["count"]
         ),
         users={user["name"]: int(user["uid"]) for user in spec["users"]},
-        folders=tuple(Folder(one["mount"], one["writable_by"]) for one in spec["storage"] if one.get("writable_by", "unchanged") != "unchanged"),
+        folders=tuple(Folder(one["mount"], one.get("writable_by", "")) for one in spec["storage"] if one["mount"] != HOMES),
     )
 
 

@@ -255,13 +255,15 @@ def folders(tested: Sequence[str], whole: Mapping[str, Any], wanted: Sequence[Fo
     seen = {line["node"]: line for line in whole["lines"] if line["node"] in tested}
     checks = []
     for folder in wanted:
-        if folder.writers != "users":
+        if folder.writers not in ("users", ""):
             continue
         refused = sorted(name for name, line in seen.items() if line.get("writable", {}).get(folder.path) is False)
         able = sorted(name for name, line in seen.items() if line.get("writable", {}).get(folder.path))
         if refused:
-            look_at = f"on the controller: `stat {folder.path}`; `chown root: {folder.path}` lets `clusterwright up` set its mode"
-            checks.append(_check("shared storage", hostlist.compress(refused), f"users write in {folder.path}", "refused", Verdict.FAIL, "", look_at))
+            look_at = f"on the controller: `stat {folder.path}`; `chown root: {folder.path} && chmod 1777 {folder.path}` lets users write"
+            detail = "it holds files, and the blueprint has no `writable_by` for it: it stays as it is"
+            found = (Verdict.FAIL, "", look_at) if folder.writers else (Verdict.REPORTED, detail, "")
+            checks.append(_check("shared storage", hostlist.compress(refused), f"users write in {folder.path}", "refused", *found))
         if able:
             checks.append(_check("shared storage", hostlist.compress(able), f"users write in {folder.path}", "allowed", Verdict.PASS, ""))
     return checks
