@@ -6,7 +6,8 @@ A name that contains the hash of all this makes a changed role another image, an
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,33 @@ FOLDER = "/opt/clusterwright"
 """Where a builder unpacks the archive; gone when the image is done."""
 ARCHIVE = f"{FOLDER}/bundle.zip"
 """Where a builder puts the archive."""
-ANSIBLE = "ansible-core>=2.19.14,<2.20"
+ANSIBLE = "ansible-core"
+REQUIREMENTS = "requirements.txt"
+"""The archive's file with the versions and hashes of Ansible and all that it needs."""
+_CONSTRAINTS = "constraints.txt"
+_PARENTS = "    # via "
 
 
 def archive_name() -> str:
-    """Name the archive of the playbook's files by their content."""
-    return f"bundle-{content.fingerprint(PLAYBOOK)}.zip"
+    """Name the archive by the content of its files."""
+    return f"bundle-{fingerprint(content.fingerprint(PLAYBOOK), requirements())}.zip"
+
+
+def requirements() -> str:
+    """Write what pip installs on a builder: Ansible and its dependencies from the project's constraints, each with the hashes of its files."""
+    entries = dict(_entries((project_root() / _CONSTRAINTS).read_text()))
+    needed = {ANSIBLE}
+    while more := {name for name, (_, parents) in entries.items() if parents & needed} - needed:
+        needed |= more
+    return "".join(entries[name][0] for name in sorted(needed))
+
+
+def _entries(text: str) -> Iterator[tuple[str, tuple[str, set[str]]]]:
+    """Read constraints: name → its lines, and the names of the packages that need it."""
+    for block in re.split(r"(?m)^(?=[a-z0-9])", text):
+        if found := re.match(r"([a-z0-9][a-z0-9._-]*)==", block):
+            lines, _, parents = block.partition(_PARENTS)
+            yield found[1], (lines, {parent.partition(" ")[0] for parent in parents.split("\n", 1)[0].split(", ")})
 
 
 def archive_files() -> dict[str, Path]:
@@ -55,7 +77,7 @@ def script(software: Mapping[str, Any], *, cloud: str) -> str:
             "apt-get -o DPkg::Lock::Timeout=600 install -y python3-venv",
             f"python3 -m zipfile -e {ARCHIVE} {FOLDER}",
             f"python3 -m venv {FOLDER}/venv",
-            f"{FOLDER}/venv/bin/pip install --quiet '{ANSIBLE}'",
+            f"{FOLDER}/venv/bin/pip install --quiet --require-hashes --only-binary :all: --requirement {FOLDER}/{REQUIREMENTS}",
             f"cat > {FOLDER}/variables.json <<'END'\n{given}\nEND",
             f"printf '[image]\\nlocalhost ansible_connection=local ansible_python_interpreter=/usr/bin/python3\\n' > {FOLDER}/inventory",
             f"ANSIBLE_CONFIG={FOLDER}/playbooks/ansible.cfg {FOLDER}/venv/bin/ansible-playbook -i {FOLDER}/inventory"

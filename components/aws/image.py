@@ -70,7 +70,12 @@ class Builder(pulumi.ComponentResource):
             "image-bundle",
             bucket=bucket.id,
             key=bake.archive_name(),
-            source=pulumi.AssetArchive({name: pulumi.FileAsset(str(path)) for name, path in bake.archive_files().items()}),
+            source=pulumi.AssetArchive(
+                {
+                    bake.REQUIREMENTS: pulumi.StringAsset(bake.requirements()),
+                    **{name: pulumi.FileAsset(str(path)) for name, path in bake.archive_files().items()},
+                }
+            ),
             tags=tags,
             opts=beneath(self),
         )

@@ -2,9 +2,14 @@
 
 import json
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
+from importlib import metadata
+
+import pytest
+from packaging import requirements, utils
 
 from blueprints.project import project_root
 from components import bake
@@ -17,7 +22,40 @@ def test_the_archive_holds_what_the_playbook_reads_by_its_place_in_the_project()
     files = bake.archive_files()
     assert files["playbooks/image.yml"] == project_root() / "playbooks" / "image.yml"
     assert set(files.values()) == set(content.files(bake.PLAYBOOK))
-    assert bake.archive_name() == f"bundle-{content.fingerprint(bake.PLAYBOOK)}.zip"
+
+
+def test_the_archives_name_changes_with_the_roles_and_with_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = bake.archive_name()
+    with monkeypatch.context() as changed:
+        changed.setattr(bake, "requirements", lambda: "ansible-core==2.19.15")
+        assert bake.archive_name() != before
+    monkeypatch.setattr(content, "fingerprint", lambda _: "of other roles")
+    assert bake.archive_name() != before
+
+
+def test_ansible_is_installed_with_hashes_of_all_that_it_needs() -> None:
+    pinned = {line.partition("==")[0]: line.split()[0].partition("==")[2] for line in bake.requirements().splitlines() if "==" in line and line[0] != " "}
+    assert pinned.keys() == needed(bake.ANSIBLE), "pip refuses a package without a hash, and one that nothing needs is not brought"
+    assert all(metadata.version(name) == version for name, version in pinned.items()), "images are baked with the versions that the tests run with"
+    blocks = re.split(r"(?m)^(?=[a-z])", bake.requirements())[1:]
+    assert all(block.count("--hash=sha256:") >= 1 for block in blocks)
+    assert "#" not in bake.requirements()
+    (install,) = [line for line in bake.script(SOFTWARE, cloud="somewhere").splitlines() if "/pip " in line]
+    assert {"--require-hashes", ":all:", f"{bake.FOLDER}/{bake.REQUIREMENTS}"} <= set(install.split())
+
+
+def needed(package: str) -> set[str]:
+    """Name a package and all that it needs here, as its own metadata says."""
+    found: set[str] = set()
+    waiting = [package]
+    while waiting:
+        name = requirements.Requirement(waiting.pop()).name
+        canonical = utils.canonicalize_name(name)
+        if canonical not in found:
+            found.add(canonical)
+            wanted = [requirements.Requirement(one) for one in metadata.requires(name) or ()]
+            waiting += [str(one) for one in wanted if one.marker is None or one.marker.evaluate({"extra": ""})]
+    return found
 
 
 def test_the_script_gives_the_playbook_its_variables_and_removes_everything_that_it_brought() -> None:
