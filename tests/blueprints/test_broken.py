@@ -1,5 +1,7 @@
 """Broken blueprints: each gives exactly the codes it must, at the lines it must. The files of broken/ say both in their first line, and on which target.
 
+A code that findings have with several levels stands there with its level (`CW523 error at 5`); test_levels.py compares all others.
+
 Notes are worth knowing and nothing is wrong with them, and what is not built yet is no fault of a file: both are looked for only where one says so. The files of fitting/ stand on the other side of the limits,
 and say which codes they must not give.
 """
@@ -31,19 +33,21 @@ class Case:
     content: bytes
     expected: frozenset[tuple[str, int]]
     target: str = "local"
+    levels: Mapping[tuple[str, int], str] = dataclasses.field(default_factory=dict)
+    """Of codes that findings have with several levels."""
     overrides: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def stored(path: pathlib.Path) -> Case:
     content = path.read_bytes()
     first_line = content.decode().splitlines()[0]
-    expected = frozenset((code, int(line)) for code, line in re.findall(r"(CW\d+) at (\d+)", first_line))
+    said = {(code, int(line)): level for code, level, line in re.findall(r"(CW\d+)(?: (error|warning|note))? at (\d+)", first_line)}
     target = re.search(r"target (\w+)", first_line)
-    return Case(path.stem, content, expected, target[1] if target else "local")
+    return Case(path.stem, content, frozenset(said), target[1] if target else "local", {place: level for place, level in said.items() if level})
 
 
 def made(name: str, content: bytes, *expected: tuple[Code, int], target: str = "local", overrides: Mapping[str, Any] | None = None) -> Case:
-    return Case(name, content, frozenset((str(code), line) for code, line in expected), target, overrides or {})
+    return Case(name, content, frozenset((str(code), line) for code, line in expected), target, overrides=overrides or {})
 
 
 def nested(levels: int) -> Any:
@@ -100,6 +104,15 @@ def test_every_fault_is_found_with_its_code_and_line_and_nothing_else(case: Case
     found = findings(case, tmp_path)
     wrong = {place(one) for one in found if one.level is not finding.Level.NOTE and one.code is not Code.FEATURE_NOT_BUILT}
     assert wrong | ({place(one) for one in found} & case.expected) == case.expected
+
+
+SEVERAL_LEVELS = {str(code) for code in Code if len(code.levels) > 1}
+
+
+@pytest.mark.parametrize("case", [case for case in STORED if {code for code, _ in case.expected} & SEVERAL_LEVELS], ids=lambda case: case.name)
+def test_a_code_with_several_levels_has_the_one_that_fits(case: Case, tmp_path: pathlib.Path) -> None:
+    levels = {place(one): one.level.value for one in findings(case, tmp_path) if one.code in SEVERAL_LEVELS}
+    assert {at: level for at, level in levels.items() if at in case.expected} == case.levels
 
 
 @pytest.mark.parametrize("case", STORED + MADE, ids=lambda case: case.name)
