@@ -20,6 +20,7 @@ NOTHING = "none"
 
 def findings(facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
     """Compare each host with the others of its group; a host that is alone in its group, and a group in which two values are as frequent, with all hosts."""
+    found: dict[tuple[KnownHost, str], Finding] = {}
     asked = {host: of_host["alike"] for host, of_host in facts.items() if "alike" in of_host}
     for name in sorted({name for values in asked.values() for name in values}):
         have = {host: values[name] for host, values in asked.items() if name in values}
@@ -27,7 +28,9 @@ def findings(facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
             usual = _usual(name, {host: value for host, value in have.items() if host.group == group}, have)
             for host, value in have.items():
                 if host.group == group and usual is not None and value != usual:
-                    yield _finding(host.name, name, usual, value)
+                    one = _finding(host.name, name, usual, value)
+                    found.setdefault((host, one.place), one)
+    yield from found.values()
 
 
 def _usual(name: str, of_group: Mapping[KnownHost, str], everywhere: Mapping[KnownHost, str]) -> str | None:

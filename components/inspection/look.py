@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from blueprints.finding import Finding
 from blueprints.finding.subject import Daemon, HostSubject
 
-from . import alike, collect, hosts, slurm
+from . import alike, causes, collect, hosts, slurm
 from .codes import Code
 from .finding import Unchecked, drift, in_order
 from .hosts import exposure
@@ -24,6 +24,7 @@ class Look:
     """Host → its findings, of the hosts that answered; none where nothing differs."""
     of_scheduler: tuple[Finding, ...]
     unchecked: tuple[Unchecked, ...]
+    controllers: tuple[str, ...]
 
     @property
     def error(self) -> str:
@@ -41,12 +42,23 @@ class Look:
         silent = [hosts.unreachable(host, message) for host, message in self.unreachable.items()]
         return in_order([*silent, *(one for of_host in self.of_hosts.values() for one in of_host), *self.of_scheduler])
 
+    @property
+    def causes(self) -> tuple[Finding, ...]:
+        """The findings without those that follow from another one."""
+        answered = [host.name for host in self.seen.facts]
+        return tuple(causes.fold(self.findings, hosts=answered, controllers=self.controllers, requires=requires(self.seen)))
+
 
 def look(known: Known) -> Look:
     """Inspect the recorded hosts and their scheduler, and compare. Takes a second or two; changes nothing."""
     seen = collect.collect(known)
     found, unchecked = scheduler(known, seen) if not seen.error else ((), ())
-    return Look(seen, of_hosts(seen, known), found, (*not_compared(seen), *unchecked))
+    return Look(seen, of_hosts(seen, known), found, (*not_compared(seen), *unchecked), controllers(known))
+
+
+def controllers(known: Known) -> tuple[str, ...]:
+    """Name the hosts of the control group. Pure."""
+    return tuple(host.name for host in known.hosts if host.role == "control")
 
 
 def of_hosts(seen: collect.Seen, known: Known) -> dict[KnownHost, tuple[Finding, ...]]:
@@ -59,6 +71,16 @@ def of_hosts(seen: collect.Seen, known: Known) -> dict[KnownHost, tuple[Finding,
     return {
         host: in_order([*hosts.findings(host, facts, known, moment_s=seen.moment_s, shared=shared), *unlike.get(host.name, ())])
         for host, facts in seen.facts.items()
+    }
+
+
+def requires(seen: collect.Seen) -> causes.Requires:
+    """Give what units need that do not run. Pure."""
+    fields = ("Requires", "BindsTo", "Requisite")
+    return {
+        (host.name, name): frozenset(word for field in fields for word in unit.get(field, "").split())
+        for host, facts in seen.facts.items()
+        for name, unit in facts["units"].items()
     }
 
 

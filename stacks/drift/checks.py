@@ -51,7 +51,7 @@ def busy(stack: str, *, settle_s: int) -> str:
 
 def compare(wanted: Wanted, *, say: Callable[[str], None]) -> tuple[Report, Sequence[ignore.Entry]]:
     """Compare the stack, and read the ignore file; an unusable one becomes a failure of the report and covers nothing."""
-    report = detect.detect(wanted.stack, layers=wanted.layers, acceptance=wanted.acceptance, say=say).report
+    report = detect.detect(wanted.stack, layers=wanted.layers, acceptance=wanted.acceptance, say=say).by_cause()
     try:
         return report, ignore.read(wanted.ignore_file)
     except BadIgnoreFile as error:

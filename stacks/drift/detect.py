@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 from blueprints.finding import Finding
 from components import discovery, registry
-from components.inspection import capability, collect, elastic, hosts, look, record, versions
-from components.inspection.finding import Unchecked, in_order
+from components.inspection import capability, causes, collect, elastic, hosts, look, record, versions
+from components.inspection.finding import Unchecked, in_order, layer_of
 from components.inspection.known import Known, KnownHost
 from components.inspection.layer import LAYERS, Layer
 
@@ -34,6 +35,29 @@ class Checked:
     """The scheduler's answers; empty when it was not asked or did not answer."""
     controller: str = ""
     """The host that got the answers, on which scontrol works; empty when no host got any."""
+    seen: collect.Seen | None = None
+    """What was seen of the hosts; None: they were not inspected."""
+
+    def by_cause(self) -> Report:
+        """Give the report with one finding for each cause. Repairs need all of them."""
+        if self.seen is None or self.known is None:
+            return self.report
+        answered, needed = [host.name for host in self.seen.facts], look.requires(self.seen)
+        kept = causes.fold(self.report.findings, hosts=answered, controllers=look.controllers(self.known), requires=needed)
+        of_layers: dict[Layer, list[Finding]] = {}
+        for one in kept:
+            of_layers.setdefault(layer_of(one), []).append(one)
+        results = (dataclasses.replace(result, findings=in_order(of_layers.get(result.layer, ()))) for result in self.report.results)
+        return dataclasses.replace(self.report, results=tuple(results))
+
+
+class OnHosts(NamedTuple):
+    """What the layers gave that look at hosts."""
+
+    results: list[Result]
+    hosts: tuple[KnownHost, ...]
+    """Those that were inspected."""
+    seen: collect.Seen | None = None
 
 
 def detect(
@@ -64,11 +88,13 @@ def detect(
     with ThreadPoolExecutor(2) as pool:
         from_cloud = pool.submit(_cloud, stack_name, known, folder) if Layer.CLOUD in layers else None
         from_hosts = pool.submit(_hosts, stack_name, known, layers, acceptance) if ON_HOSTS & set(layers) else None
-        on_hosts, known_hosts, answers, controller = from_hosts.result() if from_hosts else ([], known.hosts, {}, "")
-        found = [*(from_cloud.result() if from_cloud else []), *on_hosts]
+        on_hosts = from_hosts.result() if from_hosts else OnHosts([], known.hosts)
+        found = [*(from_cloud.result() if from_cloud else []), *on_hosts.results]
     results = tuple(result for layer in LAYERS for result in found if result.layer is layer)
     report = Report(stack_name, known.cluster.name, known.cluster.target, moment, time.monotonic() - begun, results)
-    return Checked(report, dataclasses.replace(known, hosts=known_hosts), answers, controller)
+    seen = on_hosts.seen
+    answers = (seen.scheduler or {}).get("answers", {}) if seen else {}
+    return Checked(report, dataclasses.replace(known, hosts=on_hosts.hosts), answers, seen.teller if seen else "", seen)
 
 
 def _cloud(stack_name: str, known: Known, folder: Path | None) -> list[Result]:
@@ -116,9 +142,7 @@ def _cloud(stack_name: str, known: Known, folder: Path | None) -> list[Result]:
     return [Result(Layer.CLOUD, in_order(findings), tuple(unchecked), hints.with_advice("\n".join(failures)), time.monotonic() - begun)]
 
 
-def _hosts(
-    stack_name: str, known: Known, layers: Collection[Layer], acceptance: bool
-) -> tuple[list[Result], tuple[KnownHost, ...], Mapping[str, Mapping[str, str]], str]:
+def _hosts(stack_name: str, known: Known, layers: Collection[Layer], acceptance: bool) -> OnHosts:
     begun, begun_s = time.monotonic(), time.time()
     chosen = [layer for layer in LAYERS if layer in ON_HOSTS and layer in layers]
     up = elastic.look(stack_name, known)
@@ -130,7 +154,7 @@ def _hosts(
     seen = collect.without(seen, arriving)
     seconds = time.monotonic() - begun
     if seen.error:
-        return [Result(layer, failure=f"the hosts could not be inspected: {seen.error}", seconds=seconds) for layer in chosen], known.hosts, {}, ""
+        return OnHosts([Result(layer, failure=f"the hosts could not be inspected: {seen.error}", seconds=seconds) for layer in chosen], known.hosts)
     coming = tuple(elastic.unchecked(known, up, arriving))
     judges: dict[Layer, Callable[[], Result]] = {
         Layer.HOSTS: lambda: _hosts_layer(everybody, seen),
@@ -142,7 +166,7 @@ def _hosts(
     if failure := up.failure or after.failure:  # hosts that could not be listed may have drifted
         judged = [one if one.layer is Layer.SCHEDULER else dataclasses.replace(one, failure=_both(one.failure, failure)) for one in judged]
     results = [dataclasses.replace(one, unchecked=(*one.unchecked, *(more for more in coming if more.layer is one.layer))) for one in judged]
-    return results, tuple(host for host in everybody.hosts if host not in arriving), answers, seen.teller
+    return OnHosts(results, tuple(host for host in everybody.hosts if host not in arriving), seen)
 
 
 def _both(failure: str, more: str) -> str:

@@ -57,7 +57,7 @@ def answers(**changes: str | dict[str, str]) -> dict[str, dict[str, str]]:
         "reservations": "No reservations in the system\n",
         "topology": "",
         "associations": ASSOCIATIONS,
-        "accounts": "research|first account|clusterwright\nroot|default root account|root\n",
+        "accounts": "research|first account|clusterwright|\nroot|default root account|root|\n",
         "users": "ada|research|None\nroot|root|Administrator\n",
         "qos": "normal|0||||||\n",
     }
@@ -106,7 +106,7 @@ CASES = [
     ({"associations": ASSOCIATIONS.replace("research", "other")}, ["CW760 account research", "CW761 account other"]),
     ({"associations": ASSOCIATIONS + "starter|guests||root|1||||||\n"}, ["CW761 account guests"]),
     ({"associations": ASSOCIATIONS + "another|guests||root|1||||||\n"}, []),
-    ({"accounts": "research|something else|clusterwright\n"}, ["CW762 account research: description"]),
+    ({"accounts": "research|something else|clusterwright|\n"}, ["CW762 account research: description"]),
     ({"associations": ASSOCIATIONS.replace("research||root|1||", "research||root|1|gres/gpu=4|")}, ["CW762 account research: grptres"]),
     ({"associations": ASSOCIATIONS.replace("ada||1", "ada||50")}, ["CW762 account research: user ada: fairshare"]),
     ({"associations": ASSOCIATIONS.replace("research||root|1|||||", "research||root|1||||7|")}, ["CW762 account research: maxjobs"]),
@@ -122,6 +122,7 @@ CASES = [
     ({"qos": "normal|10||||||\n"}, ["CW767 QOS normal: priority"]),
     ({"qos": "normal|0|01:00:00|||||\n"}, ["CW767 QOS normal: maxwall"]),
     ({"users": "ada|research|Operator\n"}, ["CW768 user ada: admin level"]),
+    ({"accounts": "research|first account|clusterwright|ada,bob\n"}, ["CW768 account research: user ada: coordinator", "CW768 account research: user bob: coordinator"]),
     ({"reservations": "ReservationName=mine StartTime=2026-11-21T20:00:00 EndTime=2026-11-21T21:00:00 Nodes=train-0 Users=root State=ACTIVE\n"}, ["CW769 reservation mine"]),
 ]  # fmt: skip
 

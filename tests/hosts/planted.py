@@ -1,10 +1,18 @@
 """Drift of many kinds, each planted with one command, and what a check has to say of it: no more and no less."""
 
 import dataclasses
+import enum
 import fnmatch
 
-EVERYWHERE = ("control-0", "login-0", "train-0", "train-1")
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA stranger"
+
+
+class Restored(enum.StrEnum):
+    """What restores a planted drift, the least first: each also does what those before it do."""
+
+    UP = "up"
+    FIX = "fix"
+    REBUILD = "rebuild"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -18,6 +26,9 @@ class Plant:
     """`layer code where` of each finding."""
     ends: tuple[str, ...] = ()
     """Patterns of earlier findings that it puts an end to."""
+    restored: Restored = Restored.FIX
+    is_outside: bool = False
+    """The command runs on the machine, in the host's network: the host has no program for it."""
 
 
 def awk_package(name: str, line: str) -> str:
@@ -54,12 +65,66 @@ FILES = (
           ("hosts CW743 control-0: pending database",)),
     Plant("the greeting edited", "login-0", "echo hello >> /etc/motd", ("hosts CW721 login-0: /etc/motd",)),
     Plant("a user of the cluster added", "control-0", "echo 'eve:x:2666:2666::/home/eve:/bin/bash' >> /var/lib/clusterwright/cluster/users/passwd",
-          tuple(f"hosts CW738 {host}: user eve" for host in EVERYWHERE)),
+          ("hosts CW738 control-0: user eve",), restored=Restored.UP),
     Plant("somebody made an administrator", "control-0", "sed -i 's/^cluster-admin:.*/&ada/' /var/lib/clusterwright/cluster/users/group",
-          tuple(f"hosts CW745 {host}: administrator ada" for host in EVERYWHERE)),
+          ("hosts CW745 control-0: administrator ada",), restored=Restored.UP),
     Plant("a user's shell changed", "control-0", "sed -i s,/home/ada:/bin/bash,/home/ada:/bin/sh, /var/lib/clusterwright/cluster/users/passwd",
-          tuple(f"hosts CW739 {host}: user ada" for host in EVERYWHERE)),
+          ("hosts CW739 control-0: user ada",), restored=Restored.UP),
 )  # fmt: skip
+
+RECORDED = (
+    Plant("a library loaded into every program", "train-1", "touch /etc/ld.so.preload", ("hosts CW723 train-1: /etc/ld.so.preload",)),
+    Plant("a login without a password", "train-1", "sed -i '1i auth sufficient pam_permit.so' /etc/pam.d/su", ("hosts CW721 train-1: /etc/pam.d/su",)),
+    Plant("somebody may become root", "train-1", "echo 'eve ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/eve", ("hosts CW723 train-1: /etc/sudoers.d/eve",)),
+    Plant("a rule of udev", "train-1", "mkdir -p /etc/udev/rules.d && touch /etc/udev/rules.d/99-extra.rules", ("hosts CW723 train-1: /etc/udev*",)),
+    Plant("a module that may not load", "train-1", "mkdir -p /etc/modprobe.d && echo 'blacklist nfs' > /etc/modprobe.d/extra.conf", ("hosts CW723 train-1: /etc/modprobe.d*",)),
+    Plant("another source of packages", "train-1", "echo 'deb [trusted=yes] http://192.0.2.1/ ./' > /etc/apt/sources.list.d/extra.list", ("hosts CW723 train-1: /etc/apt/sources.list.d/extra.list",)),
+    Plant("a pin of packages", "train-1", "printf 'Package: *\nPin: release *\nPin-Priority: 1001\n' > /etc/apt/preferences.d/extra", ("hosts CW723 train-1: /etc/apt/preferences.d/extra",)),
+    Plant("a variable for everybody", "train-1", "echo 'LD_PRELOAD=/tmp/x.so' >> /etc/environment", ("hosts CW72[13] train-1: /etc/environment",)),
+    Plant("a program at each login", "train-1", "echo true > /etc/profile.d/extra.sh", ("hosts CW723 train-1: /etc/profile.d/extra.sh",)),
+    Plant("a drop-in of a unit", "train-1", "mkdir -p /etc/systemd/system/ssh.service.d && touch /etc/systemd/system/ssh.service.d/extra.conf", ("hosts CW723 train-1: /etc/systemd/system/ssh.service.d*",)),
+    Plant("a format of programs", "train-1", "mkdir -p /etc/binfmt.d && touch /etc/binfmt.d/extra.conf", ("hosts CW723 train-1: /etc/binfmt.d*",)),
+    Plant("a user's crontab", "train-1", "mkdir -p /var/spool/cron/crontabs && echo '* * * * * true' > /var/spool/cron/crontabs/ada", ("hosts CW723 train-1: /var/spool/cron*",)),
+    Plant("an at job", "train-1", "mkdir -p /var/spool/cron/atjobs && touch /var/spool/cron/atjobs/a0000101", ("hosts CW723 train-1: /var/spool/cron/atjobs*",)),
+    Plant("a shell that may log in", "train-1", "echo /bin/cat >> /etc/shells", ("hosts CW721 train-1: /etc/shells",)),
+    Plant("a rule of who may connect", "train-1", "echo 'ALL: ALL' >> /etc/hosts.allow", ("hosts CW72[13] train-1: /etc/hosts.allow",)),
+)  # fmt: skip
+"""Below places that a host records."""
+
+UNRECORDED = (
+    Plant("MUNGE's key for everybody", "train-1", "chmod 0644 /etc/munge/munge.key", ("hosts CW724 train-1: /etc/munge/munge.key",)),
+    Plant("another DNS server", "train-1", "echo nameserver 192.0.2.53 > /etc/resolv.conf", ("hosts CW716 train-1: DNS servers",), restored=Restored.REBUILD),
+    Plant("another time zone", "login-0", "ln -sfn /usr/share/zoneinfo/Asia/Tokyo /etc/localtime", ("hosts CW716 login-0: time zone",), restored=Restored.REBUILD),
+    Plant("another hostname", "login-0", "hostname elsewhere", ("hosts CW717 login-0: hostname",), restored=Restored.REBUILD),
+    Plant("another MTU", "train-1", "ip link set host0 mtu 1400", ("hosts CW716 train-1: MTU of host0",), restored=Restored.REBUILD),
+    Plant("a route into nowhere", "train-1", "ip route add blackhole 192.0.2.0/24", ("hosts CW715 train-1: routes",), restored=Restored.REBUILD),
+    Plant("a routing rule", "train-1", "ip rule add from 192.0.2.1 table 100", ("hosts CW715 train-1: routing rules",), restored=Restored.REBUILD),
+    Plant("a rule of the packet filter", "train-1", "iptables -w -A INPUT -p tcp --dport 9 -j DROP", ("hosts CW714 train-1: packet filter",), restored=Restored.REBUILD, is_outside=True),
+    Plant("a kernel setting that no file declares", "train-1", "sysctl -q -w net.ipv4.conf.all.rp_filter=1", ("hosts CW716 train-1: sysctl net.ipv4.conf.all.rp_filter",), restored=Restored.REBUILD),
+    Plant("a unit created at run time", "train-1", "systemd-run --quiet --unit=backdoor sleep 100000", ("hosts CW713 train-1: unit backdoor.service",), restored=Restored.REBUILD),
+    Plant("a drop-in until the next boot", "train-1", "mkdir -p /run/systemd/system/ssh.service.d && touch /run/systemd/system/ssh.service.d/extra.conf",
+          ("hosts CW713 train-1: /run/systemd/system/ssh.service.d/extra.conf",), restored=Restored.REBUILD),
+    Plant("a unit that no package owns", "train-1", "touch /usr/lib/systemd/system/extra.service", ("hosts CW712 train-1: /usr/lib/systemd/system/extra.service",), restored=Restored.REBUILD),
+    Plant("a program that no package owns", "train-1", "cp /bin/true /usr/bin/extra", ("hosts CW712 train-1: /usr/bin/extra",), restored=Restored.REBUILD),
+    Plant("a module of PAM that no package owns", "train-1", "cp /bin/true $(dirname $(find /usr/lib -name pam_unix.so))/pam_extra.so", ("hosts CW712 train-1: /usr/lib/*/security/pam_extra.so",), restored=Restored.REBUILD),
+    Plant("a program of a package replaced", "train-1", "cp /bin/true /usr/bin/newgrp", ("hosts CW730 train-1: /usr/bin/newgrp",), restored=Restored.REBUILD),
+    Plant("a setuid program that no package owns", "train-1", "cp /bin/true /usr/bin/helper && chmod 4755 /usr/bin/helper", ("hosts CW710 train-1: /usr/bin/helper",), restored=Restored.REBUILD),
+    Plant("a program of a package made setuid", "train-1", "chmod u+s /usr/bin/find", ("hosts CW710 train-1: /usr/bin/find",), restored=Restored.REBUILD),
+    Plant("a setuid program below a recorded folder", "train-1", "cp /bin/true /usr/local/bin/helper && chmod 4755 /usr/local/bin/helper", ("hosts CW710 train-1: /usr/local/bin/helper",), restored=Restored.REBUILD),
+    Plant("a setuid program in a folder for everybody", "train-1", "cp /bin/true /var/tmp/helper && chmod 4755 /var/tmp/helper", ("hosts CW710 train-1: /var/tmp/helper",), restored=Restored.REBUILD),
+    Plant("a program with a capability", "train-1", "setcap cap_setuid+ep /usr/bin/mawk", ("hosts CW710 train-1: /usr/bin/mawk",), restored=Restored.REBUILD),
+    Plant("a folder that everybody may write to", "train-1", "mkdir /var/lib/open && chmod 0777 /var/lib/open", ("hosts CW711 train-1: /var/lib/open",), restored=Restored.REBUILD),
+    Plant("a program that everybody may write to", "train-1", "chmod o+w /usr/bin/chfn", ("hosts CW711 train-1: /usr/bin/chfn",), restored=Restored.REBUILD),
+    Plant("root's shell started otherwise", "train-1", "echo true >> /root/.bashrc", ("hosts CW746 train-1: /root/.bashrc",), restored=Restored.REBUILD),
+    Plant("a program at each login of root", "train-1", "echo true > /root/.ssh/rc", ("hosts CW746 train-1: /root/.ssh/rc",), restored=Restored.REBUILD),
+    Plant("a key for a user of the system", "train-1", f"mkdir -p /var/backups/.ssh && echo '{KEY}' > /var/backups/.ssh/authorized_keys", ("hosts CW747 train-1: /var/backups/.ssh/authorized_keys",), restored=Restored.REBUILD),
+    Plant("a program that listens", "train-1", "setsid python3 -m http.server 9999 < /dev/null > /dev/null 2>&1 & timeout 60 sh -c 'until ss -Htln sport = :9999 | grep -q LISTEN; do sleep 0.1; done'",
+          ("hosts CW718 train-1: port 9999",), restored=Restored.REBUILD),
+    Plant("a program without a file", "train-1", "cp /bin/sleep /var/tmp/ghost && { setsid /var/tmp/ghost 100000 < /dev/null > /dev/null 2>&1 & } && timeout 60 sh -c 'until pidof ghost; do sleep 0.1; done' && rm /var/tmp/ghost",
+          ("hosts CW734 train-1: process ghost",), restored=Restored.REBUILD),
+    Plant("a file system over a folder of the system", "train-1", "mount -t tmpfs none /usr/share/doc", ("hosts CW719 train-1: mount /usr/share/doc",), restored=Restored.REBUILD),
+)  # fmt: skip
+"""Where no record reaches."""
 
 PACKAGES = (
     Plant("a hold removed", "train-0", "echo slurmd install | dpkg --set-selections", ("hosts CW729 train-0: package slurmd",)),
@@ -102,20 +167,26 @@ SCHEDULER = (
     Plant("a QOS added", "control-0", sacctmgr("add qos fast"), ("scheduler CW766 QOS fast",)),
     Plant("a user given an account", "control-0", sacctmgr("add user bob account=research"), ("scheduler CW764 account research: user bob",)),
     Plant("a user made operator", "control-0", sacctmgr("modify user ada set adminlevel=operator"), ("scheduler CW768 user ada: admin level",)),
+    Plant("a user made coordinator", "control-0", sacctmgr("add coordinator account=research names=ada"), ("scheduler CW768 account research: user ada: coordinator",)),
     Plant("nodes reserved", "control-0", "scontrol create reservation reservationname=mine users=root starttime=now duration=60 nodes=train-0", ("scheduler CW769 reservation mine",)),
 )  # fmt: skip
 
 DAEMONS = (
     Plant("a user without the account", "control-0", sacctmgr("delete user where name=ada account=research"), ("scheduler CW763 account research: user ada",),
           ends=("scheduler CW768 *",)),
+    Plant("MUNGE disabled on a node", "train-0", "systemctl disable --now munge", ("hosts CW733 train-0: unit munge.service",)),
     Plant("MUNGE stopped on the login node", "login-0", "systemctl stop munge", ("hosts CW731 login-0: unit munge.service",)),
-    Plant("slurmdbd stopped", "control-0", "systemctl stop slurmdbd", ("hosts CW731 control-0: unit slurmdbd.service", "scheduler CW750 slurmdbd"),
+    Plant("slurmdbd stopped", "control-0", "systemctl stop slurmdbd", ("hosts CW731 control-0: unit slurmdbd.service",),
           ends=("scheduler CW76[0-8] *",)),
 )  # fmt: skip
 
 LAST = (
-    Plant("slurmctld stopped", "control-0", "systemctl stop slurmctld", ("hosts CW731 control-0: unit slurmctld.service", "scheduler CW750 slurmctld"), ends=("scheduler *",)),
+    Plant("slurmctld stopped", "control-0", "systemctl stop slurmctld", ("hosts CW731 control-0: unit slurmctld.service",), ends=("scheduler *",)),
 )  # fmt: skip
+
+
+BATCHES = ((*RECORDED, *UNRECORDED, *FILES), (*PACKAGES, *SCHEDULER), DAEMONS, LAST)
+"""What is planted together, before one check."""
 
 
 def expected(so_far: list[str], plants: tuple[Plant, ...]) -> list[str]:

@@ -56,10 +56,13 @@ def findings(host: str, facts: Mapping[str, Any], shared: Common) -> Iterator[Fi
     exposure = facts["exposure"]
     yield from _privileged(host, exposure["privileged"], {place["path"] for place in facts["places"]}, shared)
     for one in exposure["writable"]:
+        if one["path"].startswith(RECORDED):
+            continue  # the record shows the mode
         remedy = f"`chmod o-w` the path on {host}, and find out who opened it and what was written"
         yield drift(Code.WORLD_WRITABLE, HostFile(host, one["path"]), "everybody may write to it", remedy=remedy, actual=f"{one['mode']} {one['owner']}")
+    privileged = {one["path"] for one in exposure["privileged"]}
     for path in exposure["unowned"]:
-        if path not in shared.unowned and not path.startswith(RECORDED):
+        if path not in shared.unowned and path not in privileged:
             what = "no package owns the file, and the system runs or reads it"
             yield drift(Code.UNOWNED, HostFile(host, path), what, remedy=f"remove it, or rebuild {host}; to keep it, put it below /usr/local by a role")
     for path in exposure["changed_programs"]:
@@ -70,6 +73,8 @@ def findings(host: str, facts: Mapping[str, Any], shared: Common) -> Iterator[Fi
         what = "the system follows this file until the next boot, and no role wrote it"
         yield drift(Code.TRANSIENT, HostFile(host, path), what, remedy=f"remove it and run `systemctl daemon-reload` on {host}")
     for name in exposure["transient_units"]:
+        if name in facts["units"]:
+            continue  # it failed, which is a finding
         what = "the unit was created at run time: it has no file and is gone after the next boot"
         yield drift(Code.TRANSIENT, Unit(host, name), what, remedy=f"`systemctl status` on {host} shows what it runs; `systemctl stop` ends it")
     for path in exposure["root_starts"]:

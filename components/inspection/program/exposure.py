@@ -177,7 +177,7 @@ def _system_keys() -> list[dict[str, str]]:
         if len(words) == 7 and words[2].isdigit() and words[0] != "root" and int(words[2]) < SYSTEM_UID_LIMIT:
             for name in ("authorized_keys", "authorized_keys2"):
                 path = f"{words[5]}/.ssh/{name}"
-                if any(key.strip() and not key.lstrip().startswith("#") for key in asking.lines(path)):
+                if path != "/root/.ssh/authorized_keys" and any(key.strip() and not key.lstrip().startswith("#") for key in asking.lines(path)):
                     found.append({"user": words[0], "path": path})
     return found
 

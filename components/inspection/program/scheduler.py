@@ -28,7 +28,7 @@ QUESTIONS = {
         "woplimits",  # what is set there, not what comes from the account above
         "format=cluster,account,user,parentname,fairshare,grptres,grpjobs,maxtres,maxjobs,qos,defaultqos",
     ],
-    "accounts": ["sacctmgr", "--noheader", "--parsable2", "show", "account", "format=account,description,organization"],
+    "accounts": ["sacctmgr", "--noheader", "--parsable2", "show", "account", "withcoordinator", "format=account,description,organization,coordinators"],
     "users": ["sacctmgr", "--noheader", "--parsable2", "show", "user", "format=user,defaultaccount,adminlevel"],
     "qos": ["sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=name,priority,maxwall,maxtrespu,maxjobspu,preempt,flags,grptres"],
 }

@@ -5,7 +5,20 @@ import os
 
 from . import asking
 
-PROPERTIES = ("Id", "LoadState", "ActiveState", "SubState", "UnitFileState", "ConditionResult", "ConditionTimestampMonotonic", "Type", "Result")
+PROPERTIES = (
+    "Id",
+    "LoadState",
+    "ActiveState",
+    "SubState",
+    "UnitFileState",
+    "ConditionResult",
+    "ConditionTimestampMonotonic",
+    "Type",
+    "Result",
+    "Requires",
+    "BindsTo",
+    "Requisite",
+)
 KINDS = (".service", ".timer", ".socket", ".mount", ".automount")
 RUNNING = ("active", "activating", "reloading", "refreshing")
 ENABLING = ("/etc/systemd/system/*.wants/*", "/etc/systemd/system/*.requires/*", "/run/systemd/system/*.wants/*", "/run/systemd/system/*.requires/*")

@@ -39,9 +39,10 @@ SET_NAMES = {"parentname": "parent"}
 def findings(answers: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
     """Compare accounts, members, limits, rights and QOS."""
     rows = [row for row in parse.parse_rows(answers["associations"]["text"], *ASSOCIATION) if row["cluster"] == cluster.name]
-    described = {row["account"]: row for row in parse.parse_rows(answers["accounts"]["text"], "account", "description", "organization")}
+    described = {row["account"]: row for row in parse.parse_rows(answers["accounts"]["text"], "account", "description", "organization", "coordinators")}
     users = {row["user"]: row for row in parse.parse_rows(answers["users"]["text"], "user", "default", "admin")}
     yield from _accounts(rows, described, cluster)
+    yield from _coordinators(described, cluster)
     yield from _members(rows, cluster)
     yield from _limits(rows, cluster)
     yield from _users(users, cluster)
@@ -66,6 +67,16 @@ def _accounts(rows: list[dict[str, str]], described: Mapping[str, Mapping[str, s
                     yield drift(
                         Code.ACCOUNT_CHANGED, _account(name, field), what, remedy=UP, desired=Setting(value), recorded=Setting(value), actual=Setting(actual)
                     )
+
+
+def _coordinators(described: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
+    """Find users who may change an account: a blueprint names none."""
+    for account in cluster.accounts:
+        for user in filter(None, described.get(account.name, {}).get("coordinators", "").split(",")):
+            command = shlex.join(["sacctmgr", "delete", "coordinator", f"account={account.name}", f"names={user}"])
+            what = "the user coordinates the account: may add members and change their limits"
+            remedy = f"`{command}` on the controller, and find out who appointed the user"
+            yield drift(Code.ADMIN_LEVEL, Membership(account.name, user, "coordinator"), what, remedy=remedy, desired="no coordinator", actual="coordinator")
 
 
 def _members(rows: list[dict[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
