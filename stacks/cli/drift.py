@@ -5,6 +5,7 @@ Exit status: 0 no drift, 7 drift, 1 a layer could not be checked (its findings a
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from ..drift import checks, filters, ignore, reports
 from ..drift.report import Report
 from ..drift.reports import terminal
 from ..engine import commands, locks
+from ..errors import EXIT_USAGE, Problem
 from ..project import drift_folder, ignore_file
 from . import drift_fix, drift_schedule, options
 
@@ -88,6 +90,8 @@ def _report_file(word: str) -> Path:
 
 
 def run(given: argparse.Namespace) -> int:
+    if given.ignore is not None and given.action != "baseline" and not given.ignore.exists():
+        raise _no_ignore_file(given)
     if given.action == "schedule":
         return drift_schedule.run(given)
     commands.require()
@@ -103,6 +107,17 @@ def run(given: argparse.Namespace) -> int:
                 return drift_fix.run(given)
         case _:
             return _check(given)
+
+
+def _no_ignore_file(given: argparse.Namespace) -> Problem:
+    """Refuse a named file that is not there: a check without its entries would report all that they accept."""
+    command = f"clusterwright drift baseline --stack {shlex.quote(given.stack)} --ignore {shlex.quote(str(given.ignore))}"
+    return Problem(
+        f"there is no ignore file {given.ignore}",
+        why="`--ignore` names it; nothing was checked",
+        remedy=f"correct the name, or write the file from what differs now: `{command}`",
+        status=EXIT_USAGE,
+    )
 
 
 def _wanted(given: argparse.Namespace) -> checks.Wanted:

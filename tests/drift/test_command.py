@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import socket
 import subprocess
 from pathlib import Path
@@ -43,6 +45,18 @@ def test_a_malformed_ignore_file_is_said_beside_what_could_be_checked(backend: P
     shown = capsys.readouterr().out
     assert "`where` is missing" in shown
     assert "Cloud: could not be checked" in shown
+
+
+@pytest.mark.parametrize("words", [("check",), ("fix", "--yes"), ("schedule",)])
+def test_an_ignore_file_that_is_named_and_not_there_is_refused(backend: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    missing = backend / "ignore of ours.yaml"
+    assert run(backend, *words, "--ignore", str(missing)) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"there is no ignore file {missing}" in said.err
+    (command,) = re.findall("`(clusterwright [^`]*)`", said.err)
+    _, _, action, *options = shlex.split(command)
+    assert (action, options) == ("baseline", ["--stack", "nosuch", "--ignore", str(missing)])
 
 
 def test_a_report_that_can_not_be_written_hides_no_other_and_is_no_pass(backend: Path, capsys: pytest.CaptureFixture[str]) -> None:
