@@ -8,6 +8,7 @@ target, and the stack's setting `clusterwright:set`. A value of the blueprint al
 - `machine` and `machines` exclude each other: the later one replaces the earlier one.
 - An empty entry in a later source (`train:`) removes a pool, file system, account, QOS or user.
 - `name`, `extends`, `targets` and `suppress` can't differ between targets.
+- `description` and `audience` of an extended blueprint don't count.
 """
 
 import dataclasses
@@ -21,6 +22,8 @@ from .parse import NAMED
 
 WHOLE = "capacity"
 _EXCLUSIVE = {"machine": "machines", "machines": "machine"}
+OF_ITS_OWN = ("description", "audience")
+"""Keys that say what one blueprint is; a blueprint that extends it is something else."""
 SAME_EVERYWHERE = ("name", "extends", "targets", "suppress")
 
 
@@ -45,8 +48,10 @@ def settle(source: Document, target: str) -> Document:
 
 
 def extend(parent: Document, child: Document) -> Document:
-    """Put a blueprint over the one that it extends."""
+    """Put a blueprint over the one that it extends, without what that one says of itself."""
     merged = _Merged(parent)
+    for key in OF_ITS_OWN:
+        merged.take_out((key,))
     merged.put((), child.values, _Written(child), at=())
     return merged.document(child.source, (*parent.findings, *child.findings, *_slips(parent, child)))
 
@@ -114,12 +119,12 @@ class _Merged:
             for key, entry in value.items():
                 self.put((*path, key), entry, giver, at=(*at, key))
         elif value is None and len(path) == 2 and path[0] in NAMED and below is not None:
-            self._take_out(path)
+            self.take_out(path)
         else:
-            self._take_out(path)
+            self.take_out(path)
             other = _EXCLUSIVE.get(str(path[-1])) if len(path) == 3 and value else None
             if other is not None and not giver.gives((*at[:-1], other)):  # both from one giver contradict each other, and are refused for it
-                self._take_out((*path[:-1], other))
+                self.take_out((*path[:-1], other))
             self._set(path, _copied(value))
             for inner in _paths(value):
                 self._mark((*path, *inner), giver.place((*at, *inner)))
@@ -148,7 +153,8 @@ class _Merged:
                 self._set(path[:length], {})
         self._at(path[:-1])[path[-1]] = value
 
-    def _take_out(self, path: Path) -> None:
+    def take_out(self, path: Path) -> None:
+        """Remove a value and its places, if there is one."""
         for inner in _paths(self._at(path)):
             self._places.pop((*path, *inner), None)
             self._settings.pop((*path, *inner), None)

@@ -232,3 +232,14 @@ def test_a_row_of_blueprints_has_an_end(tmp_path: pathlib.Path) -> None:
     with pytest.raises(finding.Invalid) as invalid:
         load.open_document(tmp_path / "b0.yaml")
     assert [found.code for found in invalid.value.findings] == [Code.EXTENDS_CIRCLE]
+
+
+def test_a_blueprint_says_itself_what_it_is(tmp_path: pathlib.Path) -> None:
+    """What the extended one says of itself would describe another cluster."""
+    below = "name: below\ndescription: Eight nodes\naudience: Groups that share\npools: {a: {nodes: 8}}\n"
+    path = write(tmp_path, top="extends: below.yaml\nname: top\npools: {a: {nodes: 1}}\n", below=below)
+    merged = load.examine(str(path), target="local", stack="t", facts=FACTS)
+    assert (merged.blueprint.description, merged.blueprint.audience) == ("", "")
+    assert merged.spec.description != "Eight nodes"
+    own = write(tmp_path, top="extends: below.yaml\nname: top\ndescription: One node\n", below=below)
+    assert load.examine(str(own), target="local", stack="t", facts=FACTS).spec.description == "One node"
