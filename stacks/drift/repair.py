@@ -1,10 +1,8 @@
 """Carry out what `fix` planned about drift: run the steps on the hosts, finish hosts again, and check what became of each finding."""
 
-import base64
 import dataclasses
 import datetime as dt
 import fnmatch
-import json
 import shlex
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -19,14 +17,14 @@ from components.inspection.finding import layer_of
 from components.inspection.known import Known
 from components.inspection.layer import Layer
 from components.provider.kind import Work
+from components.repair import shipping
 
 from ..errors import BadIgnoreFile, Problem
-from . import detect, filters, fix, ignore, play
+from . import detect, filters, fix, ignore
 from .fix.step import Cluster
 from .report import Ignored, Report, fingerprint
 
-PLAYBOOK = "fix.yml"
-TASK = "Repairs"
+JOBS = ("squeue", "--noheader", "--all", "--states=RUNNING,COMPLETING,CONFIGURING,SUSPENDED,STOPPED,SIGNALING", "--format=%N")
 ASIDE = "/var/lib/clusterwright/set-aside"
 """Folder on each host, readable by root alone, for files that somebody added or changed."""
 ROUNDS = 3
@@ -166,11 +164,11 @@ def carry_out(repair: Repair, *, say: Callable[[str], None] = lambda _: None) ->
     finished: dict[str, dict[str, str]] = {}
     current, repaired = repair, [finding for step in repair.plan.steps for finding in step.findings]
     for _ in range(ROUNDS):
-        said |= _steps(current.known, current.plan.commands(last=False), repair.guarded, title=repair.stack, say=say)
+        said |= _steps(current.known, current.plan.commands(last=False), repair.guarded, say=say)
         said |= _finish(current.known, current.plan, title=repair.stack, say=say)
         moment = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         finished |= {name: {**finished.get(name, {}), **dict.fromkeys(hosts, moment)} for name, hosts in current.plan.finishes.items()}
-        said |= _steps(current.known, current.plan.commands(last=True), repair.guarded, title=repair.stack, say=say)
+        said |= _steps(current.known, current.plan.commands(last=True), repair.guarded, say=say)
         say("checking again")
         checked = detect.detect(repair.stack, layers={*repair.layers, Layer.SCHEDULER})
         try:
@@ -197,31 +195,42 @@ def _is_below(subject: Subject | None, folder: Subject | None) -> bool:
     return isinstance(subject, HostFile) and isinstance(folder, HostFile) and subject.host == folder.host and subject.path.startswith(f"{folder.path}/")
 
 
-def encode(steps: Iterable[fix.Step]) -> str:
-    """Write steps as the playbook takes them: Ansible would expand braces in a file's name as a template, on this machine."""
-    plain = [{"argv": list(step.action.argv), "stdin": step.action.stdin, "quiet": step.is_quiet} for step in steps if isinstance(step.action, fix.Command)]
-    return base64.b64encode(json.dumps(plain).encode()).decode()
-
-
-def _steps(known: Known, steps: Sequence[fix.Step], compute: Collection[str], *, title: str, say: Callable[[str], None]) -> dict[str, str]:
+def _steps(known: Known, steps: Sequence[fix.Step], guarded: Collection[str], *, say: Callable[[str], None]) -> dict[str, str]:
     """Run commands on their hosts; give what was said about each finding: fingerprint → text."""
-    by_host = {host: [step for step in steps if step.host == host.name] for host in known.hosts}
-    variables = {host: {"drift_steps": encode(own), "drift_is_compute": host.name in compute} for host, own in by_host.items() if own}
-    if not variables:
+    if not steps:
         return {}
-    say(f"repairing {', '.join(sorted(host.name for host in variables))}")
-    outcome = play.play(known, PLAYBOOK, variables, title=f"{title} drift fix", keep=(TASK,))
-    lost = {failure.host: str(failure) for failure in outcome.failures}
+    # Between the decision and now a job may have come.
+    asked = any(step.host in guarded and not step.is_quiet for step in steps)
+    busy = busy_now(known) if asked else frozenset()
+    waiting = [step for step in steps if not step.is_quiet and step.host in guarded and (busy is None or step.host in busy)]
+    by_host = {host: [step for step in steps if step.host == host.name and step not in waiting] for host in known.hosts}
+    orders = {
+        host: [shipping.Order(step.action.argv, step.action.stdin) for step in own if isinstance(step.action, fix.Command)]
+        for host, own in by_host.items()
+        if own
+    }
+    say(f"repairing {', '.join(sorted(host.name for host in orders))}")
+    outcomes = shipping.run(orders, private_key=known.private_key)
     said: dict[str, str] = {}
-    for host, own in by_host.items():
-        results = outcome.by_host.get(host.name, {}).get(TASK, {}).get("outcomes", [])
-        for place, step in enumerate(own):
-            one = results[place] if place < len(results) else {"state": "failed", "said": lost.get(host.name, outcome.error or "the host gave no answer")}
-            text = {"failed": f"`{step.action}` failed: {one['said']}", "waits": "a job came to its host meanwhile"}.get(one["state"], "")
-            for finding in step.findings:
-                mark = fingerprint(finding)
-                said[mark] = "\n".join(part for part in (said.get(mark, ""), text) if part)
+    for host, of_host in outcomes.items():
+        for step, one in zip(by_host[host], of_host, strict=True):
+            _note(said, step, "" if one.is_done else f"`{step.action}` failed: {one.said}")
+    for step in waiting:
+        _note(said, step, "a job came to its host meanwhile")
     return said
+
+
+def _note(said: dict[str, str], step: fix.Step, text: str) -> None:
+    for finding in step.findings:
+        mark = fingerprint(finding)
+        said[mark] = "\n".join(part for part in (said.get(mark, ""), text) if part)
+
+
+def busy_now(known: Known) -> frozenset[str] | None:
+    """Ask every controller which nodes have jobs, since any may be lost; a node is busy if one of them says so. None: no controller answers."""
+    controllers = {host: [shipping.Order(JOBS)] for host in known.hosts if host.role == "control"}
+    answers = [one.said for of_host in shipping.run(controllers, private_key=known.private_key).values() for one in of_host if one.is_done]
+    return None if not answers else frozenset(name for text in answers for name in fix.busy_nodes({"jobs": {"text": text}}) or ())
 
 
 def _finish(known: Known, plan: fix.Plan, *, title: str, say: Callable[[str], None]) -> dict[str, str]:
@@ -236,10 +245,7 @@ def _finish(known: Known, plan: fix.Plan, *, title: str, say: Callable[[str], No
         failures = {failure.host: str(failure) for failure in outcome.failures}
         for step in plan.steps:
             if isinstance(step.action, fix.Finish) and step.action.group == name:
-                text = failures.get(step.host) or next(iter(failures.values()), "") or outcome.error
-                for finding in step.findings:
-                    mark = fingerprint(finding)
-                    said[mark] = "\n".join(part for part in (said.get(mark, ""), text) if part)
+                _note(said, step, failures.get(step.host) or next(iter(failures.values()), "") or outcome.error)
     return said
 
 

@@ -1,0 +1,51 @@
+"""Carry out repairs on one host, each by itself: one that fails stops none of the others. It runs on the host; standard library only."""
+
+import fcntl
+import json
+import os
+import pathlib
+import subprocess
+from typing import Any
+
+WITHIN_S = 600
+"""A package may have to be downloaded first."""
+SAID_CHARACTERS = 1000
+DONE, FAILED = "done", "failed"
+
+
+def main(steps: list[dict[str, Any]], *, mark: str, lock: str) -> None:
+    """Run the steps and print their outcomes on one line.
+
+    Args:
+        steps: commands with `argv` and `stdin`.
+        mark: begins the line.
+        lock: a file that is locked meanwhile: a run whose caller was killed goes on here, and the next one waits for it.
+    """
+    pathlib.Path(lock).parent.mkdir(parents=True, exist_ok=True)
+    with pathlib.Path(lock).open("w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        outcomes = carry_out(steps)
+    print(mark + json.dumps(outcomes), flush=True)
+
+
+def carry_out(steps: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Run the steps in order. One that fails is tried once more after the others, which may have removed what it failed on."""
+    outcomes = [_run(step) for step in steps]
+    for place, step in enumerate(steps):
+        if outcomes[place]["state"] == FAILED and any(one["state"] == DONE for one in outcomes[place + 1 :]):
+            outcomes[place] = _run(step)
+    return outcomes
+
+
+def _run(step: dict[str, Any]) -> dict[str, str]:
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
+    try:
+        ended = subprocess.run(
+            step["argv"], input=step["stdin"].encode(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=WITHIN_S, env=environment
+        )
+    except subprocess.TimeoutExpired:
+        return {"state": FAILED, "said": f"it did not end within {WITHIN_S} s"}
+    except OSError as error:
+        return {"state": FAILED, "said": f"{step['argv'][0]}: {error.strerror}"}
+    said = ended.stdout.decode(errors="replace").strip()[-SAID_CHARACTERS:]
+    return {"state": DONE if ended.returncode == 0 else FAILED, "said": said or (f"it ended with status {ended.returncode}" if ended.returncode else "")}
