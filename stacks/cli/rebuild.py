@@ -45,7 +45,7 @@ def run(given: argparse.Namespace) -> int:
             print("nothing was changed")
             return 1
         orders.carry_out(order, requeues=given.requeue, wait_s=given.wait, say=lambda text: print(text, flush=True))
-        if order.plan.rounds:
+        if order.plan.together or order.plan.controllers:
             summary.show(given.stack)
         print(f"{_counted(len(order.plan.hosts))} rebuilt")
     return 0

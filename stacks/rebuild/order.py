@@ -22,7 +22,7 @@ from ..engine import commands, operations, recovery, state
 from ..errors import EngineFailed, Problem
 from . import plan, scheduler
 from .plan import Host, Plan
-from .scheduler import Scheduler
+from .scheduler import RunningJob, Scheduler
 
 DAEMONS = ("slurmctld.service", "slurmdbd.service", "mariadb.service")
 """Of a controller, in the order in which each needs the next."""
@@ -85,12 +85,18 @@ def carry_out(order: Order, *, requeues: bool, wait_s: float | None, say: Callab
     Raises:
         Problem: jobs did not end in time (their nodes are back in service), or the engine failed.
     """
+    requeued: list[RunningJob] = []
     if order.plan.nodes:
         with scheduler.answering(order.controllers, private_key=order.known.private_key) as slurm:
-            empty(order.plan, slurm, requeues=requeues, wait_s=wait_s, say=say)
+            requeued = empty(order.plan, slurm, requeues=requeues, wait_s=wait_s, say=say)
             _restart(order.plan, slurm, say=say)
-    for together in order.plan.rounds:
-        _create(order, together, say=say)
+    if order.plan.together:
+        _create(order, order.plan.together, say=say)
+    if requeued:
+        with scheduler.answering(order.controllers, private_key=order.known.private_key) as slurm:
+            slurm.start_now(requeued)
+    for controller in order.plan.controllers:
+        _create(order, [controller], say=say)
 
 
 def _recorded(stack: str) -> tuple[Known, list[dict[str, Any]]]:
@@ -117,16 +123,15 @@ def _refuse_changes(stack: str, loaded: Loaded) -> None:
         )
 
 
-def empty(decided: Plan, slurm: Scheduler, *, requeues: bool, wait_s: float | None, say: Callable[[str], None]) -> None:
-    """Drain the nodes, and wait until no job has any of them."""
+def empty(decided: Plan, slurm: Scheduler, *, requeues: bool, wait_s: float | None, say: Callable[[str], None]) -> list[RunningJob]:
+    """Drain the nodes, wait until no job has any of them, and give the jobs that were put back into the queue."""
     slurm.drain(decided.drained)
     begun, said, said_at = time.monotonic(), "", 0.0
-    refused: set[int] = set()
+    requeued: dict[int, RunningJob] = {}
     try:
         while jobs := slurm.jobs(decided.nodes):
-            going = [job for job in jobs if requeues and job.requeues and job.id not in refused]
-            if going:
-                refused |= {job.id for job in going}  # each is asked once; its processes take a while to end
+            if going := [job for job in jobs if requeues and job.requeues and job.id not in requeued]:
+                requeued |= {job.id: job for job in going}  # each is asked once; its processes take a while to end
                 for complaint in slurm.requeue(going):
                     say(f"Slurm did not requeue a job: {complaint}")
             text = plan.waiting(jobs)
@@ -142,7 +147,9 @@ def empty(decided: Plan, slurm: Scheduler, *, requeues: bool, wait_s: float | No
             time.sleep(LOOK_EVERY_S)
     except (Problem, KeyboardInterrupt):
         slurm.resume(decided.drained)
+        slurm.start_now([*requeued.values()])
         raise
+    return [*requeued.values()]
 
 
 def _restart(decided: Plan, slurm: Scheduler, *, say: Callable[[str], None]) -> None:

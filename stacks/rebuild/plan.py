@@ -31,8 +31,10 @@ class Plan:
 
     elastic: tuple[Host, ...]
     """The scheduler terminates and starts them again."""
-    rounds: tuple[tuple[Host, ...], ...]
-    """The engine creates the hosts of a round together: controllers one after the other, the first one last, as the others take over meanwhile."""
+    together: tuple[Host, ...]
+    """The engine creates these together."""
+    controllers: tuple[Host, ...]
+    """The engine creates one after the other, the first one last: the others take over meanwhile."""
     drained: tuple[str, ...]
     """Nodes that the rebuild drains, and returns to service."""
     kept: Mapping[str, str]
@@ -41,7 +43,7 @@ class Plan:
 
     @property
     def hosts(self) -> tuple[Host, ...]:
-        return (*self.elastic, *(host for one in self.rounds for host in one))
+        return (*self.elastic, *self.together, *self.controllers)
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -89,13 +91,17 @@ def plan(hosts: Sequence[Host], *, nodes: Mapping[str, Node], jobs: Sequence[Run
     """
     names = [host.name for host in hosts if host.role == COMPUTE]
     kept = {name: node.reason for name in names if (node := nodes.get(name)) and node.is_drained and node.reason.partition(" [")[0] != REASON}
-    controllers = sorted((host for host in hosts if host.role == CONTROL), key=lambda host: host_number(host.name), reverse=True)
-    together = tuple(host for host in hosts if host.role != CONTROL and not host.is_elastic)
-    rounds = (*([together] if together else []), *((host,) for host in controllers))
-    return Plan(tuple(host for host in hosts if host.is_elastic), rounds, tuple(name for name in names if name not in kept), kept, tuple(jobs))
+    return Plan(
+        elastic=tuple(host for host in hosts if host.is_elastic),
+        together=tuple(host for host in hosts if host.role != CONTROL and not host.is_elastic),
+        controllers=tuple(sorted((host for host in hosts if host.role == CONTROL), key=lambda host: _number(host.name), reverse=True)),
+        drained=tuple(name for name in names if name not in kept),
+        kept=kept,
+        jobs=tuple(jobs),
+    )
 
 
-def host_number(name: str) -> int:
+def _number(name: str) -> int:
     return int(name.rpartition("-")[2])
 
 

@@ -81,6 +81,10 @@ class Scheduler:
         """Put jobs back into the queue, and give what Slurm said of those that it refused."""
         return self._commands.requeue(job.id for job in jobs)
 
+    def start_now(self, jobs: Sequence[RunningJob]) -> None:
+        """Let jobs start that were put back into the queue; Slurm would wait two minutes. One that was cancelled meanwhile has nothing to start."""
+        self._commands.start_now(job.id for job in jobs)
+
     def power_down(self, nodes: Sequence[str]) -> None:
         self._set(nodes, "POWER_DOWN")
 

@@ -51,8 +51,12 @@ def test_a_node_with_a_job_is_rebuilt_and_the_job_runs_again(stack: Deployment) 
     assert f"job {job} of ada" in said
     assert "it is put back into the queue" in said
     assert changed(before, incarnations(stack)) == {"train-0"}
+    wait_until(
+        lambda: slurm(stack, "sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={job}", "--format=State") == "COMPLETED",
+        awaiting="the job to run again at once, and to its end",
+        within_s=90,
+    )
     stack.wait_for_idle(2)
-    assert slurm(stack, "sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={job}", "--format=State") == "COMPLETED"
     assert slurm(stack, "sinfo", "--noheader", "--list-reasons") == ""
 
 

@@ -71,7 +71,8 @@ def test_a_node_that_is_off_is_refused_and_one_that_runs_is_slurms_to_start_agai
 
 def test_controllers_are_rebuilt_one_after_the_other_and_after_all_others(cluster: ClusterSpec) -> None:
     decided = plan.plan(chosen("control-[0-1]", "train-0", "login-0", cluster=cluster), nodes=nodes(train_0=""), jobs=())
-    assert [[host.name for host in together] for together in decided.rounds] == [["train-0", "login-0"], ["control-1"], ["control-0"]]
+    assert [host.name for host in decided.together] == ["train-0", "login-0"]
+    assert [host.name for host in decided.controllers] == ["control-1", "control-0"]
 
 
 def test_only_nodes_that_the_rebuild_drained_return_to_service(cluster: ClusterSpec) -> None:
@@ -142,7 +143,8 @@ def test_nodes_are_drained_and_their_jobs_waited_for(cluster: ClusterSpec) -> No
 @pytest.mark.usefixtures("quick")
 def test_a_job_is_requeued_once(cluster: ClusterSpec) -> None:
     controller: Any = Controller(looks=9)
-    order.empty(decided(cluster), Scheduler(controller), requeues=True, wait_s=None, say=lambda _: None)
+    requeued = order.empty(decided(cluster), Scheduler(controller), requeues=True, wait_s=None, say=lambda _: None)
+    assert [job.id for job in requeued] == [12]
     assert controller.asked[1:] == ["requeue 12"]
 
 
