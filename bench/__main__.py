@@ -23,6 +23,7 @@ from .aws import aws
 from .bars import bar
 from .drift import drift_cloud
 from .elastic import elastic
+from .fresh import fresh
 from .look import look
 from .offline import offline
 
@@ -91,6 +92,7 @@ MEASURES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
     "drift": drift,
     "drift-cloud": drift_cloud,
     "elastic": elastic,
+    "fresh": fresh,
     "from-nothing": from_nothing,
     "look": look,
 }

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 PROGRAM = "clusterwright"
-SELDOM = ("ansible_test", "debugpy", "pip", "pygments")
+SELDOM = ("ansible_test", "debugpy", "pygments")
 """Distributions and packages of which hardly anything is imported."""
 
 
