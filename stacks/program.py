@@ -8,6 +8,7 @@ from blueprints.load import load
 from blueprints.spec import as_record
 from components import engine_watch, this_machine
 from components.cluster import Cluster
+from components.provider import packed
 
 from . import settings
 
@@ -26,8 +27,8 @@ def deploy() -> None:
     except Invalid as invalid:
         raise pulumi.RunError(render(invalid.findings).removeprefix("error: ")) from None  # the engine puts its own in front
     cluster = Cluster(spec.name, spec, stack=stack)
-    pulumi.export("spec", as_record(spec))
+    pulumi.export("spec", packed.pack(as_record(spec)))
     pulumi.export("login", {"address": cluster.endpoint.address, "port": cluster.endpoint.port, "host_key": cluster.endpoint.host_key})
-    pulumi.export("inventory", cluster.inventory)
+    pulumi.export("inventory", pulumi.Output.from_input(cluster.inventory).apply(packed.pack))
     pulumi.export("user_keys", pulumi.Output.secret(cluster.user_keys))
-    pulumi.export("acceptance", cluster.checks)
+    pulumi.export("acceptance", pulumi.Output.from_input(cluster.checks).apply(packed.pack))

@@ -8,6 +8,7 @@ from typing import Any
 
 from blueprints import spec
 
+from ..provider import packed
 from .known import Known, KnownHost
 
 SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d"
@@ -85,14 +86,14 @@ def _hosts(cluster: spec.ClusterSpec, inventory: Mapping[str, Any]) -> Iterator[
 
 
 def _plain(value: Any) -> Any:
-    """Unwrap secrets."""
+    """Unwrap secrets, and unpack long records."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         if SECRET_SIGNATURE in value:
             return _plain(json.loads(value["plaintext"])) if "plaintext" in value else None
         return {name: _plain(item) for name, item in value.items()}
-    return value
+    return packed.unpack(value)
 
 
 def _name(urn: str) -> str:

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from google.protobuf import json_format, struct_pb2
 
+from . import packed
+
 SIGNATURE_KEY: Final = "4dabf18193072939515e22adb298388d"
 SECRET_SIGNATURE: Final = "1b47061264138c4ac30d75fd1eb44270"
 OUTPUT_SIGNATURE: Final = "d0e6a833031e9bbcd3f4e8bde6ca49a4"
@@ -29,8 +31,8 @@ UNKNOWN: Final = Unknown()
 
 
 def decode(properties: struct_pb2.Struct) -> dict[str, Any]:
-    """Turn wire properties into plain values; secrets are unwrapped (see `secret_names`)."""
-    return {name: _plain(value) for name, value in json_format.MessageToDict(properties).items()}
+    """Turn wire properties into plain values; secrets are unwrapped (see `secret_names`), packed records unpacked."""
+    return {name: packed.unpack(_plain(value)) for name, value in json_format.MessageToDict(properties).items()}
 
 
 def secret_names(properties: struct_pb2.Struct) -> frozenset[str]:

@@ -10,6 +10,7 @@ from blueprints.spec import ClusterSpec, Slurm
 
 from .. import contract
 from ..finish import content
+from ..provider import packed
 from ..provider.resource import OwnResource
 from . import keys
 from .keys import People
@@ -64,10 +65,10 @@ class Scheduler:
         shared = {"secrets": secrets, "private_key": of_hosts.admin.private}
         provided = _provided(site)
         finished = [
-            self._finish(control, {"spec": specs.slurm_view(spec), **shared, **provided}),
-            self._finish(site.login, {"spec": specs.login_view(spec), **shared, **provided}),
+            self._finish(control, {"spec": packed.pack(specs.slurm_view(spec)), **shared, **provided}),
+            self._finish(site.login, {"spec": packed.pack(specs.login_view(spec)), **shared, **provided}),
         ]
-        self.checks = self._accept(site, control, finished, {"spec": specs.slurm_view(spec), **shared})
+        self.checks = self._accept(site, control, finished, {"spec": packed.pack(specs.slurm_view(spec)), **shared})
 
     def _finish(self, hosts: contract.Hosts, inputs: dict[str, Any]) -> OwnResource:
         """Configure the hosts of a group."""

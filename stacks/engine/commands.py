@@ -12,6 +12,7 @@ from typing import Any
 
 from blueprints.project import project_root
 from components.finish import handed
+from components.provider import packed
 
 from ..errors import EngineFailed, Problem
 from . import backend
@@ -109,15 +110,14 @@ def record(stack: str, *, folder: Path | None = None, show_secrets: bool = False
 
 
 def resources_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Give the resources of a record."""
+    """Give the resources of a record, with long inputs and outputs as they were before they were packed."""
     found: list[dict[str, Any]] = (record.get("deployment") or {}).get("resources") or []
-    return found
+    return [{**one, **{side: packed.unpack_each(one[side]) for side in ("inputs", "outputs") if one.get(side)}} for one in found]
 
 
 def outputs(stack: str) -> dict[str, Any]:
     """Give the stack's outputs, secrets included."""
-    found: dict[str, Any] = json.loads(answer("stack", "output", "--json", "--show-secrets", "--stack", stack))
-    return found
+    return packed.unpack_each(json.loads(answer("stack", "output", "--json", "--show-secrets", "--stack", stack)))
 
 
 def listed(stack: str) -> Mapping[str, Any]:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from components.provider import packed
+
 from ..errors import EngineFailed
 from . import commands
 
@@ -100,7 +102,7 @@ def _step(metadata: Mapping[str, Any]) -> Step:
 def _state(state: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if state is None:
         return {}
-    return {"type": state["type"], "id": state.get("id", ""), "inputs": state.get("inputs") or {}, "outputs": state.get("outputs") or {}}
+    return {"type": state["type"], "id": state.get("id", ""), **{side: packed.unpack_each(state.get(side) or {}) for side in ("inputs", "outputs")}}
 
 
 def _complaints(events: Sequence[Event]) -> Iterator[Mapping[str, Any]]:

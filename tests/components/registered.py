@@ -14,7 +14,7 @@ from google.protobuf import struct_pb2
 from pulumi.runtime import mocks, settings
 from pulumi.runtime.stack import run_in_stack
 
-from components.provider import codec
+from components.provider import codec, packed
 from components.provider.kind import Kind
 from components.provider.kinds import kinds
 
@@ -83,7 +83,7 @@ class Provider(mocks.Mocks):
         if not args.custom:
             return "", dict(args.inputs)
         kind = KINDS[args.typ]
-        inputs = pydantic.TypeAdapter(kind.inputs).validate_python(_without_secrets(args.inputs))
+        inputs = pydantic.TypeAdapter(kind.inputs).validate_python(packed.unpack_each(_without_secrets(args.inputs)))
         outputs = {name: self._applied(args.typ, name, inputs) if value is codec.UNKNOWN else value for name, value in kind.expected(inputs).items()}
         state = {name: pulumi.Output.secret(value) if name in kind.secret_outputs else value for name, value in outputs.items()}
         return args.name, {**args.inputs, **state, "complete": True}

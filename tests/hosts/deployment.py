@@ -18,6 +18,7 @@ from blueprints.project import project_root
 from components.local.machine import command, sweep
 from components.local.machine import host as hosts
 from components.local.machine.names import HostNames, StackNames
+from components.provider import packed
 from stacks.project import private_folder, stack_file
 
 UP_WITHIN_S = 900
@@ -141,8 +142,7 @@ class Deployment:
     def outputs(self) -> dict[str, Any]:
         done = self.run("pulumi", "stack", "output", "--json", "--show-secrets", "--stack", self.stack)
         assert done.returncode == 0, done.stderr
-        found: dict[str, Any] = json.loads(done.stdout)
-        return found
+        return packed.unpack_each(json.loads(done.stdout))
 
     def preview_changes(self) -> dict[str, int]:
         """Ask the engine what an `up` would change, looking at the world first: operation → number of resources."""
