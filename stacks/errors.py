@@ -1,6 +1,6 @@
 """The exceptions of stacks: those that stop a command, each as the page that a user reads, and those of drift checks."""
 
-from components import errors
+from components import disk_space, errors
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -28,7 +28,10 @@ def reason(error: OSError) -> str:
 
 
 class EngineFailed(Problem):
-    """Pulumi's engine refused or failed; `why` is what it said."""
+    """Pulumi's engine refused or failed; `why` is what it said, and which file systems of this machine are full, which it seldom says."""
+
+    def __init__(self, what: str, *, why: str, remedy: str, status: int = EXIT_FAILED):
+        super().__init__(what, why="\n".join(filter(None, [why, disk_space.full_here()])), remedy=remedy, status=status)
 
 
 class DriftError(Exception):

@@ -106,6 +106,7 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
     if orders is None or events is None:
         raise RuntimeError("the run's pipes were not made")
     failures: list[Failure] = []
+    spaces: dict[str, str] = {}
     results: dict[str, Any] = {}
     by_host: dict[str, dict[str, Any]] = {}
     ended: dict[str, Any] = {}
@@ -122,6 +123,8 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
                     steps.begin_task(event["name"], role=event["role"], now=time.monotonic())
                 case "failed":
                     failures.append(Failure(event["task"], event["host"], event["message"], event.get("unreachable", False)))
+                case "space":
+                    spaces[event["host"]] = event["text"]
                 case "result":
                     results[event["task"]] = event["result"]
                     by_host.setdefault(event["host"], {})[event["task"]] = event["result"]
@@ -148,6 +151,7 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
         follower.join()
         events.close()
         error = _content(complaints)
+    failures = [dataclasses.replace(one, message=f"{one.message}\n{spaces[one.host]}") if one.host in spaces else one for one in failures]
     if not ended:
         return Outcome(tuple(failures), results, frozenset(), 0, by_host=by_host, error=error or f"playbook {order.playbook} ended without a result")
     through = frozenset(ended["through"])

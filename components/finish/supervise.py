@@ -10,17 +10,21 @@ import ctypes
 import json
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
 from pathlib import Path
 from typing import Any
 
-from .. import engine_watch, memory_folders
+from .. import disk_space, engine_watch, memory_folders
 
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 MESSAGE_KEYS = ("msg", "stderr", "stdout", "module_stderr", "reason")
 MESSAGE_LIMIT = 2000
+REFUSED = "Permission denied (publickey"
+"""What ssh says when the host has no such key."""
+SPACE_WITHIN_S = 30
 ROLE_BEGINS = re.compile(r"^(?:(?P<role>\S+) : )?Validating arguments against arg spec '[^']+'(?: - (?P<purpose>.+))?$")
 """Ansible's own first task of each role that declares its arguments; its name ends in what the role does."""
 IN_ROLE = re.compile(r"^(?P<role>\S+) : (?P<task>.+)$")
@@ -97,8 +101,27 @@ def _run(order: dict[str, Any], folder: Path) -> None:
         event_handler=tally.take,
         rotate_artifacts=0,
     )
+    if runner.status != "successful" and tally.failed:
+        _report_space(tally.failed, folder, inventory=inventory, environment=environment)
     detail = "" if runner.status == "successful" else tally.last_words or f"ansible ended with status {runner.status}"
     _emit(event="end", status=runner.status, through=sorted(tally.through), changed=tally.changed, detail=detail[:MESSAGE_LIMIT])
+
+
+def _report_space(hosts: set[str], folder: Path, *, inventory: Path, environment: dict[str, str]) -> None:
+    """Say which file systems of failed hosts are full: whatever failed there, it may have failed for lack of space. A raw command needs no space itself."""
+    import ansible_runner
+
+    def take(event: dict[str, Any]) -> bool:
+        detail = event.get("event_data", {})
+        if event["event"] == "runner_on_ok" and (text := disk_space.sentence(detail["host"], str(detail["res"].get("stdout", "")))):
+            _emit(event="space", host=detail["host"], text=text)
+        return False
+
+    ansible_runner.interface.run(
+        private_data_dir=str(folder), ident="space", inventory=str(inventory), envvars=environment, host_pattern=",".join(sorted(hosts)),
+        module="raw", module_args=shlex.join(disk_space.COMMAND), quiet=True, suppress_env_files=True, event_handler=take, rotate_artifacts=0,
+        timeout=SPACE_WITHIN_S,
+    )  # fmt: skip
 
 
 class _Tally:
@@ -106,6 +129,8 @@ class _Tally:
 
     def __init__(self, keep: frozenset[str]):
         self._keep = keep
+        self.failed: set[str] = set()
+        """Hosts on which a task failed and which answer."""
         self._reached: set[str] = set()
         """Hosts that came to the end of the latest task: after a failure the others may be left behind, although no task failed on them."""
         self.through: set[str] = set()
@@ -124,11 +149,10 @@ class _Tally:
                     role = IN_ROLE.match(detail["name"])
                     _emit(event="task", name=role["task"] if role else detail["name"], role=role["role"] if role else "")
             case "runner_on_failed" if not detail.get("ignore_errors"):
-                _emit(event="failed", task=detail["task"], host=detail["host"], message=_message(detail["res"]))
+                self.failed.add(detail["host"])
+                _emit(event="failed", task=detail["task"], host=detail["host"], message=disk_space.plain(_message(detail["res"])))
             case "runner_on_unreachable":
-                _emit(
-                    event="failed", task=detail["task"], host=detail["host"], message=f"the host does not answer: {_message(detail['res'])}", unreachable=True
-                )
+                _emit(event="failed", task=detail["task"], host=detail["host"], message=_unreachable(_message(detail["res"]), detail["host"]), unreachable=True)
             case "runner_on_failed" | "runner_on_skipped":
                 self._reached.add(detail["host"])
             case "runner_on_ok":
@@ -145,6 +169,13 @@ class _Tally:
             case "verbose" | "warning" | "error" | "deprecated":
                 self.last_words = (self.last_words + "\n" + event.get("stdout", "")).strip()[-MESSAGE_LIMIT:]
         return False  # nothing of it is kept as a file
+
+
+def _unreachable(said: str, host: str) -> str:
+    if REFUSED not in said:
+        return f"the host does not answer: {said}"
+    stack = sys.argv[1].partition(" ")[0]
+    return f"the host refuses the stack's key: {said}\nA new disk has the key again: clusterwright rebuild --stack {stack} {host}"
 
 
 def _message(result: dict[str, Any]) -> str:

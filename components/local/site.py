@@ -15,6 +15,8 @@ TOOLS = {"ip": "iproute2", "iptables": "iptables", "systemd-nspawn": "systemd-co
 """What local hosts take, and the Debian package that brings it."""
 STATE_SPACE_GIB = 2.0
 CACHE_SPACE_GIB = 4.0
+LEAST_SPACE_GIB = 0.1
+"""For an `up` of a stack that has its disks."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,13 +57,7 @@ class Site(Kind[SiteInputs]):
                     f"(pulumi config set --path 'clusterwright:set[\"network.cidr\"]' 10.99.0.0/20)."
                 ),
             )
-        for path, needed_gib, what in ((STATE_ROOT, STATE_SPACE_GIB, "the hosts' disks"), (cache_root(), CACHE_SPACE_GIB, "root file systems and layers")):
-            free = disk.free_gib(path)
-            if free < needed_gib and not names.state.exists():
-                yield (
-                    "",
-                    f"{path} has {free:.1f} GiB free; {what} need {needed_gib:.0f} GiB. Free some space (`make clean-cache` empties the cache) or mount a larger disk there.",
-                )
+        yield from _space(names)
         existing = claim.read(names)
         if existing and existing.owner != inputs.owner and existing.owner_exists:
             yield "owner", claim.foreign_page(names, existing)
@@ -90,3 +86,19 @@ class Site(Kind[SiteInputs]):
         for kept in sweep.sweep(names, wait_until=work.wait_until, say=work.say):
             work.tell(f"{kept} is protected and stays; the next `up` of this stack adopts it")
         memory_folders.clear_orphans()
+
+
+def _space(names: StackNames) -> Iterator[tuple[str, str]]:
+    """Refuse before the disks are full: what fails for lack of space fails half-way, and on a host."""
+    if names.state.exists():
+        needs = {names.state: (LEAST_SPACE_GIB, "the hosts' disks and logs")}
+    else:
+        needs = {STATE_ROOT: (STATE_SPACE_GIB, "the hosts' disks"), cache_root(): (CACHE_SPACE_GIB, "root file systems and layers")}
+    for path, (needed_gib, what) in needs.items():
+        free = disk.free_gib(path)
+        if free < needed_gib:
+            yield (
+                "",
+                f"{path} has {free:.1f} GiB free; {what} need {needed_gib:.1f} GiB. "
+                f"Free some space there (file system {disk.mount_point(path)}; `make clean-cache` empties the cache) or mount a larger disk.",
+            )

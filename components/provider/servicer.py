@@ -19,6 +19,7 @@ import pydantic
 from google.protobuf import empty_pb2, struct_pb2
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 
+from .. import disk_space
 from . import codec
 from .kind import Kind, PartlyMade, Refused, Stopped, Values, Work
 
@@ -221,6 +222,14 @@ def _observed(kind: Kind[Any], inputs: Any, state: Values) -> Values | None:
 
 
 def _reason(error: Exception) -> str:
+    said = _said(error)
+    if not disk_space.NO_SPACE.search(said):
+        return said
+    # A tool that copies several files has one sentence for each.
+    return "\n".join(filter(None, [disk_space.plain(said) if isinstance(error, OSError) else said, disk_space.full_here()]))
+
+
+def _said(error: Exception) -> str:
     if isinstance(error, (Refused, Stopped, PartlyMade, OSError, RuntimeError)):
         return str(error)
     if isinstance(error, pydantic.ValidationError):

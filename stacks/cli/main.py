@@ -4,6 +4,7 @@ Exit status: 0 fine, 1 failed, 2 usage or invalid blueprint, 7 drift, 75 not now
 """
 
 import argparse
+import errno
 import importlib
 import io
 import json
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from blueprints.finding import Invalid, as_record, render
-from components import errors
+from components import disk_space, errors
 
 from ..errors import EXIT_FAILED, Problem
 
@@ -100,8 +101,10 @@ def _speak_any_encoding() -> None:
 
 def _unforeseen(error: OSError) -> Problem:
     place = f" ({error.filename})" if error.filename else ""
-    remedy = "check for a full disk, a deleted folder, or a missing permission"
-    return Problem("the operating system refused something that this command needs", why=f"{error.strerror or error}{place}", remedy=remedy)
+    full = disk_space.full_here() if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+    remedy = "free some space there, then run the same command again" if full else "check for a full disk, a deleted folder, or a missing permission"
+    why = "\n".join(filter(None, [f"{error.strerror or error}{place}", full]))
+    return Problem("the operating system refused something that this command needs", why=why, remedy=remedy)
 
 
 def _forget_what_is_unwritten() -> None:

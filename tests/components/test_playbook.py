@@ -370,3 +370,29 @@ def holding(folder: Path, *markers: str) -> list[Path]:
     """Files below a folder that hold one of the markers."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return [path for path in files if any(marker.encode() in path.read_bytes() for marker in markers)]
+
+
+# Lack of space
+
+
+@pytest.fixture
+def full_folder(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own with no space left."""
+    folder = tmp_path / "full"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=True)
+    with pytest.raises(OSError, match="No space left"):
+        (folder / "fill").write_bytes(bytes(2**17))
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+@pytest.mark.parametrize("command", ["cp {{{{ ansible_playbook_python }}}} {full}/x", "'false'"], ids=["says so", "says nothing"])
+def test_a_full_file_system_of_a_failed_host_is_named(books: Books, full_folder: Path, command: str) -> None:
+    outcome = books.run(f"\n    - name: Copy\n      ansible.builtin.command: {command.format(full=full_folder)}\n".replace("{{{{", "{{").replace("}}}}", "}}"))
+    [failure] = outcome.failures
+    assert (failure.task, failure.host) == ("Copy", "one")
+    said = failure.message.splitlines()[-1]
+    assert said.startswith("no space is left on one: "), failure.message
+    assert f"{full_folder} (0 of 1 MiB free)" in said

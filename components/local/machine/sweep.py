@@ -90,7 +90,8 @@ def _leave_machine() -> None:
             sysctl.restore()
             for leftover in STATE_ROOT.iterdir():
                 leftover.unlink()
-            STATE_ROOT.rmdir()
+            if not disk.is_mounted(STATE_ROOT):  # a disk of its own stays
+                STATE_ROOT.rmdir()
             if cgroup.has_systemd():
                 command.succeeds("systemctl", "stop", cgroup.of_all_stacks())
             cgroup.remove(cgroup.of_all_stacks())

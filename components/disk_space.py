@@ -1,0 +1,62 @@
+"""File systems without space, here and on hosts: whoever fails for lack of space seldom says where, and often says something else."""
+
+import dataclasses
+import re
+import subprocess
+
+LEAST_FREE_MIB = 16
+LEAST_FREE_SHARE = 1 / 4
+"""Of a file system that is itself small."""
+WITHIN_S = 10
+COMMAND = ("df", "-P", "-m", "-l", "-x", "squashfs", "-x", "iso9660")
+"""POSIX's form, MiB, local file systems only; these two are always full."""
+NO_SPACE = re.compile(r"(No space left on device|Disk quota exceeded)(?:: '([^']*)')?")
+"""strerror(3) of ENOSPC and EDQUOT, with the file as Python adds it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FileSystem:
+    """What `df` says of a file system."""
+
+    mount: str
+    size_mib: int
+    free_mib: int
+
+    @property
+    def is_full(self) -> bool:
+        return self.size_mib > 0 and self.free_mib < min(LEAST_FREE_MIB, self.size_mib * LEAST_FREE_SHARE)
+
+    def __str__(self) -> str:
+        return f"{self.mount} ({self.free_mib} of {self.size_mib} MiB free)"
+
+
+def parse(said: str) -> tuple[FileSystem, ...]:
+    """Read what `df -P -m` printed; lines of another form are left out. Pure."""
+    found = (re.fullmatch(r".*\s(\d+)\s+\d+\s+(\d+)\s+\d+%\s+(/.*)", line.strip()) for line in said.splitlines())
+    return tuple(FileSystem(line[3], int(line[1]), int(line[2])) for line in found if line)
+
+
+def full(said: str) -> tuple[FileSystem, ...]:
+    """Give the full ones, without those that hold only what boots the machine and those of containers. Pure."""
+    return tuple(one for one in parse(said) if one.is_full and not one.mount.startswith(("/boot", "/run/clusterwright/", "/var/lib/docker/")))
+
+
+def full_here() -> str:
+    """Name the full file systems of this machine in one sentence; empty when there are none."""
+    try:
+        done = subprocess.run(COMMAND, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return sentence("this machine", done.stdout)
+
+
+def sentence(whose: str, said: str) -> str:
+    """Say which file systems are full and what to do; empty when none is. Pure."""
+    found = ", ".join(map(str, full(said)))
+    return f"no space is left on {whose}: {found}; at least {LEAST_FREE_MIB} MiB are needed there" if found else ""
+
+
+def plain(text: str) -> str:
+    """Reduce what a program says about missing space to one place; Python's tools list every file that they could not copy. Pure."""
+    found = NO_SPACE.search(text)
+    return text if found is None else f"{found[1]}{f': {found[2]}' if found[2] else ''}"
