@@ -18,7 +18,7 @@ from components.finish.inventory import FinishedHost
 from components.inspection import elastic, record
 from components.inspection.known import Known, KnownHost
 
-from ..engine import commands, operations, recovery, state
+from ..engine import account, commands, operations, recovery, state
 from ..errors import EngineFailed, Problem
 from . import plan, scheduler
 from .plan import Host, Plan
@@ -61,6 +61,9 @@ def prepare(stack: str, words: Sequence[str], loaded: Loaded) -> Order:
     commands.require()
     operations.prepare(stack)
     known, resources = _recorded(stack)
+    registry.require_sdk(known.cluster.target)
+    if whose := account.require_credentials(known.cluster.target, known.cluster.network.region):
+        print(f"the account is {whose}")
     _refuse_changes(stack, loaded)
     listing = elastic.look(stack, known)
     running = {host.name: host.group for host in listing.hosts}
@@ -204,11 +207,24 @@ def _create(order: Order, hosts: Sequence[Host], *, say: Callable[[str], None]) 
     replace = [word for urn in urns for word in ("--replace", urn)]
     status = operations.operate("up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs", *replace, stack=order.stack).status
     if status:
-        raise EngineFailed(
+        raise _failed(order, names, status)
+
+
+def _failed(order: Order, names: Sequence[str], status: int) -> EngineFailed:
+    kept = [name for name in names if name in order.plan.kept]
+    if not kept:
+        return EngineFailed(
             f"{hostlist.compress(names)} {'is' if len(names) == 1 else 'are'} not rebuilt",
             why=f"the engine ended with status {status}; its output is above",
             remedy=f"correct the cause, then run `clusterwright up --stack {order.stack}`, which continues, or the same command again",
         )
+    return EngineFailed(
+        f"the rebuild of {hostlist.compress(names)} did not pass acceptance",
+        why="\n".join(
+            f"{name} was out of service before ({order.plan.kept[name] or 'no reason given'}), and stays so; acceptance counts it as a fault" for name in kept
+        ),
+        remedy=f"return it to service (`scontrol update nodename={hostlist.compress(kept)} state=resume` on the controller), then run `clusterwright up --stack {order.stack}`",
+    )
 
 
 def _stop_daemons(controller: FinishedHost, private_key: str) -> None:

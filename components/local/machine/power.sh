@@ -1,4 +1,4 @@
-# shellcheck disable=SC2154
+# shellcheck shell=sh disable=SC2154
 # The rest is the same for all hosts; what is set above belongs to this one.
 # Without an argument: the power supply of the host, which starts its container again whenever it ends, as a machine does that was rebooted.
 # `boot`: one boot; this process becomes the container.
@@ -20,6 +20,15 @@ plug_in() {
     ip netns add "$namespace" && ip -batch "$cable" && ip -netns "$namespace" -batch "$addresses"
 }
 
+clear_nspawn() {
+    for folder in $leftovers; do
+        if [ -d "$folder" ]; then
+            umount -l "$folder"
+            rmdir "$folder"
+        fi
+    done 2>/dev/null
+}
+
 record() {
     read -r status <"/proc/$$/stat"
     # proc(5): the start is field 22, and a program's name may hold blanks and parentheses.
@@ -35,6 +44,7 @@ boot() {
     done
     # The network and its settings begin anew with each boot. `clusterwright` itself created that of the first.
     if [ -e "$leader" ]; then
+        clear_nspawn
         plug_in || exit 1
     fi
     record
@@ -61,12 +71,6 @@ clear_up() {
             fi
         done
     done
-    for folder in $leftovers; do
-        if [ -d "$folder" ]; then
-            umount -l "$folder"
-            rmdir "$folder"
-        fi
-    done 2>/dev/null
 }
 
 supply() {
