@@ -72,9 +72,10 @@ def facts(output: bytes) -> dict[str, Any]:
         ValueError: there are none.
     """
     line = next((line for line in reversed(output.splitlines()) if line.startswith(payload.MARK.encode())), None)
-    if line is None:
-        raise ValueError("the inspection gave no facts")
-    read: dict[str, Any] = json.loads(line.removeprefix(payload.MARK.encode()))
+    try:
+        read: dict[str, Any] = json.loads(line.removeprefix(payload.MARK.encode()) if line else b"")
+    except json.JSONDecodeError as error:
+        raise ValueError("the inspection gave no facts") from error
     return read
 
 
