@@ -1,4 +1,4 @@
-"""Keys that this version does not build yet, or that do not apply to the target.
+"""Keys that have no effect in this version, or that do not apply to the target.
 
 `built` of the catalogue's targets lists by offering the keys that take effect, by their path without names (`pools.partition.max_time`); a key includes all keys
 below it. Some keys take effect for certain `values` only. `ignored` lists the keys that do not apply to the target.
@@ -14,7 +14,7 @@ from . import lookup
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find keys that differ from their defaults and are not built yet, and keys that do not apply to this target."""
+    """Find keys that differ from their defaults and have no effect in this version, and keys that do not apply to this target."""
     target = lookup.target_of(cluster)
     if target is None or not target.is_built or not set(cluster.offerings) <= target.built.keys():
         return
@@ -28,9 +28,9 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     meaningless = {key: left_out.pop(key) for key in [*left_out] if _is_listed(key, built.ignored)}
     for key, paths in left_out.items():
         others = f" (here and in {len(paths) - 1} more places)" if len(paths) > 1 else ""
-        what = f"`{key}` is not built yet for the target {target.name}{others}"
-        why = "this version ignores it and provisions the cluster without it"
-        remedy = "remove it, or do not rely on it"
+        what = f"`{key}` has no effect on {target.title} in this version{others}"
+        why = "this version ignores the key and provisions the cluster without it"
+        remedy = "remove the key, or do not rely on it"
         yield finding.Finding(finding.Level.WARNING, Code.FEATURE_NOT_BUILT, source.where_key(*paths[0]), what, why, remedy)
     if meaningless:
         what = f"these keys do not apply to the target {target.name}: {message_text.listed(meaningless)}"
@@ -44,8 +44,8 @@ def _software(cluster: spec.ClusterSpec, target: catalog.Target, profiles: tuple
     profile = cluster.software.profile
     where = source.where("software") if source.at("software") else source.where()
     known = message_text.listed(f"`{name}`" for name in profiles)
-    what = f"the software profile `{profile}` is not built yet on the target `{target.name}`: you can plan the cluster but not provision it"
-    why = f"this version can install {known} there"
+    what = f"this version can't install the software profile `{profile}` on {target.title}: you can plan the cluster but not provision it"
+    why = f"it can install {known} there"
     remedy = f"write `targets.{target.name}.software: {profiles[0]}` to provision the cluster, with pools that the profile supports"
     return finding.Finding(finding.Level.NOTE, Code.SOFTWARE_NOT_BUILT, where, what, why, remedy)
 

@@ -84,22 +84,22 @@ def _check_built(context: Context) -> None:
     target, built = context.target, context.target.built_schedulers
     if not target.is_built:
         position = finding.Position("stack setting clusterwright:target", text=f"clusterwright:target: {target.name}")
-        what = f"the target `{target.name}` is not built yet: you can plan the cluster but not provision it"
+        what = f"this version can't provision clusters on the target `{target.name}`: you can only plan them"
         there = message_text.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
-        why = f"this version can provision clusters on {there}"
+        why = f"it can provision clusters on {there}"
         remedy = f"set clusterwright:target to {there} to provision the cluster"
         context.findings.append(finding.Finding(finding.Level.NOTE, Code.TARGET_NOT_BUILT, position, what, why, remedy))
         return
     wanted = (counts.SLURM, counts.KUBERNETES) if context.blueprint.scheduler == counts.BOTH else (context.blueprint.scheduler,)
     if any(one not in built for one in wanted):
         there = message_text.listed(f"`{one}`" for one in built)
-        what = f"the scheduler `{context.blueprint.scheduler}` is not built yet on the target `{target.name}`: you can plan the cluster but not provision it"
-        why = f"this version can provision {there} there"
+        what = f"this version can't provision the scheduler `{context.blueprint.scheduler}` on {target.title}: you can plan the cluster but not provision it"
+        why = f"it can provision {there} there"
         context.note(Code.SCHEDULER_NOT_BUILT, "scheduler", what=what, why=why, remedy=f"write `scheduler: {built[0]}` to provision the cluster")
     if context.is_cloud and context.blueprint.scheduler != counts.KUBERNETES and counts.slurm_offering(context).name not in target.built:
-        yet = f"not built yet on the target `{target.name}`: you can plan the cluster but not provision it"
-        why = "this version installs the scheduler on hosts of the cluster"
-        context.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=f"the cloud's managed Slurm is {yet}", why=why, remedy="remove `managed`")
+        what = f"this version can't provision managed Slurm on {target.title}: you can plan the cluster but not provision it"
+        why = "it installs Slurm on hosts of the cluster"
+        context.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=what, why=why, remedy="remove `managed`")
 
 
 def _unknown_target(target: str) -> list[finding.Finding]:

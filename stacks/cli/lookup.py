@@ -37,7 +37,7 @@ def run(given: argparse.Namespace) -> int:
         raise Problem(f"no machine {given.machine} is known on {target}", why="it is not in the catalogue", remedy=remedy, status=EXIT_USAGE)
     if given.machine is None and given.kind in lookup.NEED_MACHINE:
         why, remedy = "blocks are offered by machine, number and time", f"add `--machine {lookup.EXAMPLE_MACHINE}`"
-        raise Problem("which machine the blocks are for is not said", why=why, remedy=remedy, status=EXIT_USAGE)
+        raise Problem("`lookup blocks` needs a machine", why=why, remedy=remedy, status=EXIT_USAGE)
     region = given.region or next((os.environ[name] for name in lookup.REGION_VARIABLES if os.environ.get(name)), catalog.target(target).default_region)
     wanted = Wanted(given.machine, given.nodes, given.days)
     found: Listing = account.ask(target, region, lambda session: lookup.listing(session, given.kind, wanted))

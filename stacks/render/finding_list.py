@@ -22,10 +22,10 @@ def folded(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     if len(left_out) < 2:
         return tuple(findings)
     keys = list(dict.fromkeys(_key(found.where) for found in left_out if found.where))
-    what = f"{len(keys)} keys are not built yet for this target: {message_text.listed(message_text.quoted(key) for key in keys)}"
+    what = f"{len(keys)} keys have no effect on this target in this version: {message_text.listed(message_text.quoted(key) for key in keys)}"
     files = {found.where.file for found in left_out if found.where}
     first = dataclasses.replace(left_out[0], subject=Position(files.pop()) if len(files) == 1 else None, what=what)
-    first = dataclasses.replace(first, why="this version leaves them out: the cluster runs without them", remedy="remove them, or don't rely on them")
+    first = dataclasses.replace(first, why="this version ignores them and provisions the cluster without them", remedy="remove them, or do not rely on them")
     return tuple(first if found is left_out[0] else found for found in findings if found is left_out[0] or found not in left_out)
 
 

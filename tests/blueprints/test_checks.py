@@ -107,7 +107,7 @@ def sections(annotation: object) -> list[type[pydantic.BaseModel]]:
 def test_what_is_not_built_is_told_once_for_all_places() -> None:
     pools = "".join(f"  p{number}: {{nodes: 1, mig: {{1g.10gb: 1}}, accelerator: h100, gpus_per_node: 8, fabric: none}}\n" for number in range(16))
     (only,) = found(f"name: tiny\npools:\n{pools}", code=Code.FEATURE_NOT_BUILT)
-    assert only.what == "`pools.mig` is not built yet for the target local (here and in 15 more places)"
+    assert only.what == "`pools.mig` has no effect on this machine in this version (here and in 15 more places)"
     assert only.where is not None
     assert only.where.line == 3
 
@@ -127,7 +127,7 @@ def test_what_is_not_built_is_told_once_for_all_places() -> None:
 def test_of_health_what_is_done_is_built_and_nothing_more(target: str, health: str, left_out: list[str]) -> None:
     text = f"name: tiny\npools: {{train: {{nodes: 1, health: {health}}}}}\n"
     said = [one.what for one in found(text, target=target, code=Code.FEATURE_NOT_BUILT)]
-    assert said == [f"`{key}` is not built yet for the target {target}" for key in left_out]
+    assert said == [f"`{key}` has no effect on {catalog.target(target).title} in this version" for key in left_out]
 
 
 def test_a_planned_target_tells_nothing_of_single_features() -> None:

@@ -51,7 +51,7 @@ def test_nothing_is_said_of_targets_that_are_not_described(tmp_path: pathlib.Pat
 
 def test_a_target_that_an_option_names_is_blamed_on_the_option(capsys: pytest.CaptureFixture[str]) -> None:
     _, err = said(capsys, "check", "starter", "--target", "gcp")
-    assert "option --target gcp: note: the target `gcp` is not built yet" in err
+    assert "option --target gcp: note: this version can't provision clusters on the target `gcp`" in err
     assert "clusterwright:target: gcp" not in err, "no setting says so"
     for words in (["plan", "starter", "--target", "gcp"], ["compare", "starter", "--targets", "gcp"]):
         found = document(capsys, *words)
@@ -65,7 +65,10 @@ def test_a_target_that_a_setting_names_is_blamed_on_the_setting(
     settings = tmp_path / "Pulumi.other.yaml"
     settings.write_text("config: {clusterwright:target: metal}\n")
     monkeypatch.setattr(options, "stack_file", lambda stack: settings)
-    assert "stacks/Pulumi.other.yaml, setting clusterwright:target: note: the target `metal`" in said(capsys, "check", "starter", "--stack", "other")[1]
+    assert (
+        "stacks/Pulumi.other.yaml, setting clusterwright:target: note: this version can't provision clusters on the target `metal`"
+        in said(capsys, "check", "starter", "--stack", "other")[1]
+    )
 
 
 @pytest.fixture
@@ -138,7 +141,7 @@ def test_one_key_that_is_left_out_stays_as_it_is_and_several_are_listed_once() -
     alone = (other, left_out("pools", "a", "mig"))
     assert finding_list.folded(alone) == alone
     several = finding_list.folded((left_out("pools", "a", "mig"), other, left_out("pools", "b", "mig"), left_out("monitoring")))
-    assert [one.what for one in several] == ["2 keys are not built yet for this target: `pools.mig` and `monitoring`", "other"]
+    assert [one.what for one in several] == ["2 keys have no effect on this target in this version: `pools.mig` and `monitoring`", "other"]
     assert several[0].where == finding.Position("a.yaml")
 
 
