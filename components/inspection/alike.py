@@ -13,7 +13,7 @@ from .known import KnownHost
 
 FIREWALL = ("packet filter", "rules of the packet filter")
 ROUTING = ("routes", "routing rules")
-OF_GROUPS = ("rules of the packet filter",)
+OF_GROUPS = ("rules of the packet filter", "kernel command line", "swap")
 """What hosts of different groups may have different: a host without others in its group isn't compared."""
 NOTHING = "none"
 

@@ -67,7 +67,7 @@ def facts(role: str = "compute", **changes: Any) -> dict[str, Any]:
         "nics": {},
         "hardware": {"cpus": 2, "memory_mib": 16_000},
         "hostname": "train-0" if role == "compute" else f"{role}-0",
-        "munge_key": {"mode": "0400", "owner": "munge", "group": "munge"},
+        "private_files": [],
         "epoch_s": NOW_S,
         **changes,
     }

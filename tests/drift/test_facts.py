@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import struct
 import sys
 from pathlib import Path
 from typing import Any
@@ -229,3 +230,54 @@ def test_a_container_tells_of_the_kernel_that_it_would_start(tmp_path: Path, mon
     assert kernel_set.release() == "6.8.0-1063-aws"
     marker.unlink()
     assert kernel_set.release() == os.uname().release
+
+
+def test_private_files_that_others_could_read_are_given_with_what_they_should_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    accounts = program("accounts")
+    owner = accounts.host_places.describe(str(tmp_path))["owner"]
+    (tmp_path / "good").write_text("x")
+    (tmp_path / "good").chmod(0o400)
+    (tmp_path / "open").write_text("x")
+    (tmp_path / "open").chmod(0o640)
+    (tmp_path / "link").symlink_to("open")
+    monkeypatch.setattr(accounts, "PRIVATE", ((owner, 0o077, (f"{tmp_path}/*",)),))
+    [found] = accounts.private_files()
+    assert (found["path"], found["mode"], found["needed_mode"]) == (str(tmp_path / "open"), "0640", "0600")
+    monkeypatch.setattr(accounts, "PRIVATE", (("somebody", 0o077, (f"{tmp_path}/good",)),))
+    [found] = accounts.private_files()
+    assert (found["owner"], found["needed_owner"]) == (owner, "somebody")
+
+
+def test_names_in_messages_of_the_packet_filter_are_read() -> None:
+    """Two rules as the kernel sends them: header of netlink, of netfilter, and attributes padded to four bytes."""
+    network = program("network")
+
+    def attribute(kind: int, value: bytes) -> bytes:
+        whole = struct.pack("=HH", 4 + len(value), kind) + value
+        return whole + b"\0" * (-len(whole) % 4)
+
+    def message(kind: int, body: bytes) -> bytes:
+        return struct.pack("=IHHII", 16 + len(body), kind, 2, 1, 0) + body
+
+    rule = struct.pack("=BBH", 2, 0, 0) + attribute(network.TABLE, b"filter\0") + attribute(network.CHAIN, b"INPUT\0") + attribute(3, b"12345678")
+    received = message(network.NFT_MSG_GETRULE - 1, rule) * 2 + message(network.NLMSG_DONE, b"\0\0\0\0")
+    kinds = [kind for kind, _ in network._messages(received)]
+    assert kinds == [network.NFT_MSG_GETRULE - 1] * 2 + [network.NLMSG_DONE]
+    [(_, body), *_] = network._messages(received)
+    names = dict(network._attributes(body[4:]))
+    assert (network._text(names[network.TABLE]), network._text(names[network.CHAIN])) == ("filter", "INPUT")
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [("0100007F", True), ("00000000", False), ("0A90660A", False), ("00000000000000000000000001000000", True), ("00000000000000000000000000000000", False)],
+)
+def test_a_socket_that_only_this_host_reaches_is_told_from_others(address: str, expected: bool) -> None:
+    assert program("exposure")._is_loopback(address) is expected
+
+
+def test_the_package_database_names_files_below_usr_whatever_name_they_were_packaged_under() -> None:
+    exposure = program("exposure")
+    assert exposure._is_owned("/usr/bin/mount", {"/usr/bin/mount"})
+    assert exposure._is_owned("/bin/mount", {"/usr/bin/mount"})
+    assert not exposure._is_owned("/usr/bin/helper", {"/usr/bin/mount"})

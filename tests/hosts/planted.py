@@ -93,6 +93,8 @@ RECORDED = (
 
 UNRECORDED = (
     Plant("MUNGE's key for everybody", "train-1", "chmod 0644 /etc/munge/munge.key", ("hosts CW724 train-1: /etc/munge/munge.key",)),
+    Plant("a host key for everybody", "train-1", "chmod 0644 /etc/ssh/ssh_host_ed25519_key", ("hosts CW724 train-1: /etc/ssh/ssh_host_ed25519_key",)),
+    Plant("a folder of secrets for everybody", "login-0", "chmod 0755 /etc/clusterwright/secrets", ("hosts CW724 login-0: /etc/clusterwright/secrets",)),
     Plant("another DNS server", "train-1", "echo nameserver 192.0.2.53 > /etc/resolv.conf", ("hosts CW716 train-1: DNS servers",), restored=Restored.REBUILD),
     Plant("another time zone", "login-0", "ln -sfn /usr/share/zoneinfo/Asia/Tokyo /etc/localtime", ("hosts CW716 login-0: time zone",), restored=Restored.REBUILD),
     Plant("another hostname", "login-0", "hostname elsewhere", ("hosts CW717 login-0: hostname",), restored=Restored.REBUILD),

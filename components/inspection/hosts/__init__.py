@@ -17,6 +17,18 @@ NOT_COMPARED = (
     ("content of shared file systems", "it belongs to its users"),
     ("state of the accounting database", "its tables change with every job; the scheduler's layer compares accounting"),
     ("keys in users' homes beside the stack's", "users may add their own"),
+    ("programs and sockets of users, UDP sockets", "users may run their own; programs open sockets for answers all the time"),
+    (
+        "file systems beside the root's, /tmp, /var/tmp and /dev/shm; container images",
+        "setuid files, capabilities and open modes are looked for on the root's file system",
+    ),
+    (
+        "packages' files below /usr/share, /usr/include and of libraries, unless the package is held",
+        "programs, units and modules of PAM are compared with every package",
+    ),
+    ("boot loader, initramfs, firmware, loaded kernel modules, eBPF programs", "they differ with machines and kernels; versions are compared"),
+    ("what all hosts have alike and no record names", "routes, packet filters, DNS servers, MTU and settings of the kernel are compared among hosts"),
+    ("a host that lies", "whoever is root can change records, programs and kernel; rebuild a host that somebody entered"),
 )
 
 
@@ -39,7 +51,7 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
     yield from ssh_keys.of_root(name, facts["root_keys"], known)
     yield from ssh_keys.of_users(facts.get("user_keys", {}), known)
     yield from _munge_key(name, facts["munge_key_sha256"], known)
-    yield from exposure.munge_key(name, facts["munge_key"])
+    yield from exposure.private_files(name, facts["private_files"])
     yield from exposure.hostname(name, facts["hostname"])
     if "exposure" in facts:
         yield from exposure.findings(name, facts, shared or exposure.Common())

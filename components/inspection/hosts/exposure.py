@@ -97,22 +97,16 @@ def findings(host: str, facts: Mapping[str, Any], shared: Common) -> Iterator[Fi
         yield drift(Code.MOUNT_COVERING, Mount(host, one["path"]), what, remedy=remedy, actual=f"{one['kind']} {one['source']}")
 
 
-def munge_key(host: str, actual: Mapping[str, str] | None) -> Iterator[Finding]:
-    """Compare mode and owner of MUNGE's key: whoever reads it can act as any user of the cluster."""
-    recorded = FileState("file", "0400", "munge", "munge")
-    state = actual and FileState("file", actual["mode"], actual["owner"], actual["group"])
-    if state and state != recorded:
-        what = "MUNGE's key has another mode or owner: whoever reads it can act as any user"
-        remedy = f"`clusterwright drift fix --kind attributes` restores it; where others could read it, replace the key and restart munged on {host}"
+def private_files(host: str, open_files: list[dict[str, str]]) -> Iterator[Finding]:
+    """Report keys that others may read or change: whoever reads MUNGE's key can act as any user of the cluster."""
+    for one in open_files:
+        group = one["needed_owner"]
+        needed = FileState(one["kind"], one["needed_mode"], one["needed_owner"], group)
+        actual = FileState(one["kind"], one["mode"], one["owner"], one["group"])
+        what = "others than its owner may read or change it, or it belongs to somebody else"
+        remedy = f"`clusterwright drift fix --kind attributes` restores it; replace what others could read on {host}"
         yield drift(
-            Code.FILE_ATTRIBUTES,
-            HostFile(host, "/etc/munge/munge.key"),
-            what,
-            remedy=remedy,
-            desired=recorded,
-            recorded=recorded,
-            actual=state,
-            level=Code.MUNGE_KEY.level,
+            Code.FILE_ATTRIBUTES, HostFile(host, one["path"]), what, remedy=remedy, desired=needed, recorded=needed, actual=actual, level=Code.ROOT_KEY.level
         )
 
 

@@ -1,6 +1,7 @@
 """Users, groups and keys that may log in."""
 
 import base64
+import glob
 import hashlib
 import os
 
@@ -15,6 +16,13 @@ BLOCK_BEGIN, BLOCK_END = "# BEGIN clusterwright: keys of the blueprint; your own
 KEYS_LIMIT_BYTES = 60_000
 """What a pipe takes at once."""
 MUNGE_KEY = "/etc/munge/munge.key"
+NOBODY_ELSE, NOBODY_ELSE_WRITES = 0o077, 0o022
+PRIVATE = (
+    ("munge", NOBODY_ELSE, (MUNGE_KEY,)),
+    ("root", NOBODY_ELSE, ("/etc/ssh/ssh_host_*_key", "/etc/clusterwright/secrets", "/etc/clusterwright/secrets/*")),
+    ("root", NOBODY_ELSE_WRITES, ("/root", "/root/.ssh", ROOT_KEYS)),
+)
+"""Owner, bits that their modes don't have, and patterns of files that no record names: each host has keys of its own."""
 
 
 def by_name(path: str) -> dict[str, str]:
@@ -60,7 +68,16 @@ def munge_key_checksum() -> str:
         return ""
 
 
-def munge_key_attributes() -> dict[str, str] | None:
-    """Describe the key's file as `host_places.describe` does; None where there is none."""
-    described = host_places.describe(MUNGE_KEY)
-    return described and {name: described[name] for name in ("mode", "owner", "group") if name in described}
+def private_files() -> list[dict[str, str]]:
+    """Give the private files that others than their owner may read or change, or that belong to somebody else: with the mode and owner that they should have."""
+    found = []
+    for owner, forbidden, patterns in PRIVATE:
+        for path in (path for pattern in patterns for path in sorted(glob.glob(pattern))):
+            described = host_places.describe(path)
+            if described is None or described["kind"] not in ("file", "folder"):
+                continue
+            mode = int(described["mode"], 8)
+            if mode & forbidden or described["owner"] != owner:
+                needed = {"needed_mode": f"{mode & ~forbidden:04o}", "needed_owner": owner}
+                found.append({"path": path, **{name: described[name] for name in ("kind", "mode", "owner", "group")}, **needed})
+    return found

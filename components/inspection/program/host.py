@@ -52,7 +52,7 @@ def facts(parameters: dict[str, Any]) -> dict[str, Any]:
         "nics": hardware.nics(),
         "hardware": hardware.processors_and_memory(),
         "hostname": os.uname().nodename,
-        "munge_key": accounts.munge_key_attributes(),
+        "private_files": accounts.private_files(),
         "epoch_s": time.time(),
     }
     if parameters["is_deep"]:

@@ -33,6 +33,8 @@ def alike() -> dict[str, str]:
         "packet filter": ", ".join(sorted({chain.rpartition(" ")[0] for chain in rules})),
         "rules of the packet filter": ", ".join(f"{chain}: {count}" for chain, count in sorted(rules.items())),
         "routes": ", ".join(_routes()),
+        "swap": " ".join(line.split()[0] for line in asking.lines("/proc/swaps")[1:]),
+        "kernel command line": asking.first("/proc/cmdline"),
         "routing rules": ", ".join(_rules()),
         **{f"MTU of {os.path.basename(os.path.dirname(path))}": asking.first(path) for path in glob.glob("/sys/class/net/*/mtu")},
     }

@@ -19,6 +19,7 @@ CLEAN: dict[str, Any] = {
     "deleted": [], "covering": [],
 }  # fmt: skip
 SETUID = {"path": "/usr/bin/find", "right": "4755 root:root", "owned": True}
+OPEN_KEY = {"path": "/etc/munge/munge.key", "kind": "file", "mode": "0440", "owner": "munge", "group": "munge", "needed_mode": "0400", "needed_owner": "munge"}
 STRAY = {"path": "/usr/bin/helper", "right": "4755 root:root", "owned": False}
 
 CASES: list[tuple[dict[str, Any], list[str]]] = [
@@ -84,14 +85,13 @@ def test_rights_that_could_not_be_read_are_named() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"munge_key": {"mode": "0440", "owner": "munge", "group": "munge"}}, ["CW724 train-0: /etc/munge/munge.key"]),
-        ({"munge_key": {"mode": "0400", "owner": "ada", "group": "munge"}}, ["CW724 train-0: /etc/munge/munge.key"]),
-        ({"munge_key": None, "munge_key_sha256": ""}, ["CW741 train-0: MUNGE key"]),
+        ({"private_files": [OPEN_KEY]}, ["CW724 train-0: /etc/munge/munge.key"]),
+        ({"munge_key_sha256": ""}, ["CW741 train-0: MUNGE key"]),
         ({"hostname": "elsewhere"}, ["CW717 train-0: hostname"]),
         ({"hostname": "train-0.cluster.internal"}, []),
     ],
 )
-def test_every_look_compares_the_key_of_munge_and_the_hostname(changes: dict[str, Any], expected: list[str]) -> None:
+def test_every_look_compares_private_files_and_the_hostname(changes: dict[str, Any], expected: list[str]) -> None:
     seen = Seen({examples.hosts()[2]: examples.facts(**changes)}, None, {}, {}, examples.NOW_S)
     [of_host] = look.of_hosts(seen, examples.known()).values()
     assert [" ".join(one) for one in told(of_host)] == expected
