@@ -13,7 +13,7 @@ _TITLES = {"slurm": "Slurm", "kubernetes": "Kubernetes"}
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find more nodes than a scheduler supports, more networks than a security group has rules, and machines that placement groups don't support."""
+    """Find more nodes than a scheduler supports, more networks than a security group has rules, more disks than a controller attaches, and machines that placement groups don't support."""
     for scheduler, title in _TITLES.items():
         sets = [node_set for node_set in cluster.node_sets if node_set.scheduler == scheduler]
         nodes = sum(node_set.hosts.count for node_set in sets)
@@ -26,6 +26,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     if target is None or not lookup.is_bought(cluster):
         return
     yield from _rules(blueprint, target, source)
+    yield from _disks(blueprint, target, source)
     for node_set in cluster.node_sets:
         if node_set.placement == "packed" and not catalog.can_be_packed(target.name, node_set.hosts.machine.name):
             what = f"nodes of {node_set.hosts.machine.name} can't share a placement group"
@@ -42,6 +43,17 @@ def _rules(blueprint: language.Blueprint, target: catalog.Target, source: Docume
     what = f"`access.allowed_cidrs` has {len(allowed)} networks"
     why = f"each network needs a rule, and {target.title} allows {most.value} in one security group ({catalog.source(most.source).where})"
     yield finding.Finding(_ERROR, Code.RULES_TOO_MANY, source.where("access", "allowed_cidrs", most.value), what, why, _fewer(allowed, most.value))
+
+
+def _disks(blueprint: language.Blueprint, target: catalog.Target, source: Document) -> Iterator[finding.Finding]:
+    """Compare the number of disks that the controller exports with the number that it can attach."""
+    disks, most = [name for name, entry in blueprint.storage.items() if entry.kind == "block"], catalog.limit(target.name, "controller_disks")
+    if most is None or len(disks) <= most.value:
+        return
+    what = f"the controller would attach {len(disks)} disks for file systems of the kind `block`"
+    why = f"{target.title} has device names for {most.value} ({catalog.source(most.source).where})"
+    remedy = "put several folders on one disk, or choose `nfs` or `lustre`"
+    yield finding.Finding(_ERROR, Code.DISKS_TOO_MANY, source.where_key("storage", disks[most.value]), what, why, remedy)
 
 
 def _fewer(networks: tuple[str, ...], most: int) -> str:

@@ -1,12 +1,13 @@
 """File systems, disks, buckets and the database: made as the spec says, encrypted, and kept."""
 
 import dataclasses
+import re
 from typing import Any
 
 import pulumi
 import pytest
 
-from blueprints import spec
+from blueprints import catalog, spec
 from components.aws import storage
 from tests.components.aws import programs
 from tests.components.registered import Registered
@@ -222,6 +223,19 @@ def test_backups_are_as_safe_as_what_they_are_of(keys: dict[str, Any], expected:
     assert (vault.protect, vault.keep, vault.inputs["forceDestroy"]) == expected
     ending = [one for one in programs.aws(found) if one.name == "backups" and one.type.startswith("aws:iam")]
     assert [one.keep for one in ending] == [vault.keep, vault.keep], "AWS Backup ends them as the role that made them"
+
+
+@pytest.mark.parametrize("is_pair", [False, True])
+def test_as_many_disks_as_a_blueprint_may_have_get_device_names_that_ec2_has(is_pair: bool) -> None:
+    """EC2 User Guide, "Device names for volumes on Amazon EC2 instances"; the scheduler's own disk is one of them."""
+    most = catalog.limit("aws", "controller_disks")
+    assert most is not None
+    disks: dict[str, Any] = {f"storage__disk-{number}": {"kind": "block", "mount": f"/disks/n{number}", "size": "100 GiB"} for number in range(most.value)}
+    found = programs.program("starter", control__highly_available=is_pair, **disks)
+    names = [one.inputs["deviceName"] for one in programs.of(found, "VolumeAttachment")]
+    assert len(set(names)) == len(names) == most.value + 1
+    assert all(re.fullmatch("/dev/sd[f-z]", name) for name in names)
+    assert max(names) == "/dev/sdz"
 
 
 @pytest.mark.parametrize("key", ["alias/research", "00000000-0000-0000-0000-000000000001", "arn:aws:kms:us-east-1:210987654321:alias/theirs"])
