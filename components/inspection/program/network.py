@@ -82,7 +82,7 @@ def _routes() -> list[str]:
     found = []
     for version in ("-4", "-6"):
         for route in json.loads(asking.program(["ip", "-json", "-details", version, "route", "show", "table", "all"]) or "[]"):
-            if route.get("protocol") not in OWN_ROUTES and route.get("dst") != "default" and route.get("table") != "local":
+            if route.get("protocol") not in OWN_ROUTES and route.get("dst") != "default":
                 words = [
                     route.get("type", "unicast"),
                     route.get("dst", ""),
