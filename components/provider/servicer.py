@@ -20,7 +20,7 @@ from google.protobuf import empty_pb2, struct_pb2
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 
 from .. import disk_space
-from . import codec
+from . import changes, codec
 from .kind import Kind, PartlyMade, Refused, Stopped, Values, Work
 
 
@@ -100,15 +100,20 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             return provider_pb2.CreateResponse(id="", properties=_planned(kind, request.properties))
         inputs = typed(kind, news)
         state = self._attempt(context, request, lambda work: kind.create(inputs, work), kind=kind, wanted=request.properties, recorded=struct_pb2.Struct())
+        self._work(request, kind).say("")  # the last step is no result
         return provider_pb2.CreateResponse(id=kind.identity(inputs), properties=state)
 
     def Update(self, request: Any, context: grpc.ServicerContext) -> Any:
         kind, news = self._kind(request.urn), codec.decode(request.news)
         olds = _recorded(kind, request.olds)
+        hidden = codec.secret_names(request.news) | codec.secret_names(request.olds)
+        change = changes.describe(olds, news, [name for name in _input_names(kind) if name not in hidden])
+        self._work(request, kind).say(change)
         if request.preview:
             return provider_pb2.UpdateResponse(properties=_planned(kind, request.news))
         inputs = typed(kind, news)
         state = self._attempt(context, request, lambda work: kind.update(inputs, olds, work), kind=kind, wanted=request.news, recorded=request.olds)
+        self._work(request, kind).say(change)
         return provider_pb2.UpdateResponse(properties=state)
 
     def Read(self, request: Any, context: grpc.ServicerContext) -> Any:

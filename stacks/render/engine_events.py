@@ -29,6 +29,11 @@ class Resource:
         return self.urn.split("::", 3)[3]
 
     @property
+    def says_result(self) -> bool:
+        """Say whether its last message is what the operation changed: this project's provider ends with that, others with their last step."""
+        return self.urn.split("::")[2].rpartition("$")[2].startswith("clusterwright:")
+
+    @property
     def is_own(self) -> bool:
         """Say whether it is the engine's own: the stack itself or a provider."""
         return self.urn.split("::")[2].rpartition("$")[2].startswith("pulumi:")

@@ -114,7 +114,8 @@ class Progress:
             yield f"  ! {resource.kind} {resource.name} failed{took}"
             return
         self._touched[resource.urn] = row.words.done
-        yield f"  {row.words.sign} {resource.kind} {resource.name} {row.words.done}{took}"
+        result = f": {row.step}" if row.step and resource.says_result else ""
+        yield f"  {row.words.sign} {resource.kind} {resource.name} {row.words.done}{took}{result}"
 
     def _say(self, said: Said, now: float) -> Iterator[str]:
         if not said.is_progress:

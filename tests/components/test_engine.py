@@ -7,13 +7,15 @@ import pytest
 
 from stacks.engine import locks, state
 from stacks.errors import Problem
+from stacks.render import engine_events
+from stacks.render.progress import Progress
 from tests import processes
 from tests.components.project import STACK, Project
 from tests.processes import Watched
 
 pytestmark = pytest.mark.engine
 
-NOTES, MEETING = "test:files:Notes", "test:files:Meeting"
+NOTE, NOTES, MEETING = "test:files:Note", "test:files:Notes", "test:files:Meeting"
 DRIFT = 7  # the engine's own number for changes that were not to be
 CHILDREN_END_WITHIN_S = 5.0
 
@@ -36,6 +38,25 @@ def test_what_was_lost_is_seen_and_mended_and_nothing_else_touched(project: Proj
 
     project.succeed("destroy", "--yes", "--skip-preview")
     assert not folder.exists()
+
+
+def test_a_row_ends_with_what_was_changed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_DEBUG_COMMANDS", "true")
+    assert shown_of_up(project, "hello") == (["  + Note note created"], ["writing", ""])
+    change = "text hello → bye"
+    assert shown_of_up(project, "bye") == (["  ~ Note note updated"], [change, "writing", change])
+    assert shown_of_up(project, "bye") == ([], [])
+
+
+def shown_of_up(project: Project, text: str) -> tuple[list[str], list[str]]:
+    """Run the engine, and give what its log is shown as, and what was said while it went on."""
+    log, progress = project.folder / "events.jsonl", Progress()
+    project.declare(NOTE, "note", path=str(project.folder / "note"), text=text)
+    project.up("--event-log", str(log))
+    events = [event for line in log.read_text().splitlines() if (event := engine_events.parse(line))]
+    log.unlink()
+    assert not progress.has_errors
+    return [line for event in events for line in progress.take(event, 0)], [event.text for event in events if isinstance(event, engine_events.Said)]
 
 
 def test_a_failure_half_way_is_recorded_and_the_next_run_goes_on(project: Project) -> None:

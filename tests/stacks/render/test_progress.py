@@ -45,10 +45,10 @@ def shown(progress: Progress, *events: str, now: float = 0.0) -> list[str]:
 
 def test_a_changed_resource_has_one_line_and_others_are_counted() -> None:
     progress = Progress()
-    lines = shown(progress, begun("create"), said("1 of 2 hosts: make train-0\n"), said("2 of 2 hosts: make train-1\n"), ended("create"))
-    assert lines == ["  + HostPool train created"]
+    lines = shown(progress, begun("update"), said("1 of 2 hosts: make train-2\n"), said("nodes 2 → 4\n"), ended("update"))
+    assert lines == ["  ~ HostPool train updated: nodes 2 → 4"]
     assert shown(progress, begun("same", KEY), ended("same", KEY)) == []
-    assert progress.total() == "1 created, 1 unchanged"
+    assert progress.total() == "1 updated, 1 unchanged"
     assert progress.changed == {POOL}
 
 
@@ -63,6 +63,11 @@ def test_an_operation_that_took_long_says_how_long() -> None:
     progress = Progress()
     shown(progress, begun("update"), now=10)
     assert shown(progress, ended("update"), now=22) == ["  ~ HostPool train updated (12 s)"]
+
+
+def test_the_last_step_of_another_provider_is_no_result() -> None:
+    other = "urn:pulumi:dev::clusterwright::aws:fsx/fileSystem:FileSystem::scratch"
+    assert shown(Progress(), begun("create", other), said("waiting", urn=other), ended("create", other)) == ["  + FileSystem scratch created"]
 
 
 def test_reading_resources_gives_no_lines() -> None:
@@ -90,7 +95,7 @@ def test_a_log_shows_that_a_silent_operation_goes_on() -> None:
 
 def test_every_step_is_shown_when_asked_for() -> None:
     lines = shown(Progress(is_verbose=True), begun("create"), said("one"), said("one"), said("two"), ended("create"))
-    assert [line.partition(": ")[2] for line in lines] == ["", "one", "two", ""]
+    assert [line.partition(": ")[2] for line in lines] == ["", "one", "two", "two"]
 
 
 def test_errors_are_whole_and_come_once_after_everything_else() -> None:
