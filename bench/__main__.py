@@ -64,7 +64,7 @@ def many_nodes(home: Path) -> Iterator[dict[str, Any]]:
         wait_until(
             lambda: stack.ssh("sinfo --noheader --format='%D %t'").split() == [str(MANY_NODES), "idle"], awaiting="all nodes idle", within_s=IDLE_WITHIN_S
         )
-        yield bar(f"drift check of {MANY_NODES + 2} hosts", _clusterwright(stack, "drift", "--settle", "0").wall_s, 180, "s", "clusterwright drift --settle 0")
+        yield bar(f"drift check of {MANY_NODES + 2} hosts", _clusterwright(stack, "drift", "--settle", "0").wall_s, 34, "s", "clusterwright drift --settle 0")
         yield bar(f"down with {MANY_NODES} nodes", _clusterwright(stack, "down").wall_s, 60, "s", "clusterwright down")
 
 
@@ -72,7 +72,7 @@ def drift(home: Path) -> Iterator[dict[str, Any]]:
     """A drift check of all layers on an untouched cluster of six hosts."""
     with deployment("bench", home, set={"pools.train.nodes": 4}) as stack:
         _clusterwright(stack, "up")
-        yield bar("drift check of six hosts, all layers", _clusterwright(stack, "drift", "--settle", "0").wall_s, 20, "s", "clusterwright drift --settle 0")
+        yield bar("drift check of six hosts, all layers", _clusterwright(stack, "drift", "--settle", "0").wall_s, 8, "s", "clusterwright drift --settle 0")
         _clusterwright(stack, "down")
 
 

@@ -281,3 +281,20 @@ def test_the_package_database_names_files_below_usr_whatever_name_they_were_pack
     assert exposure._is_owned("/usr/bin/mount", {"/usr/bin/mount"})
     assert exposure._is_owned("/bin/mount", {"/usr/bin/mount"})
     assert not exposure._is_owned("/usr/bin/helper", {"/usr/bin/mount"})
+
+
+@pytest.mark.parametrize(
+    ("cgroups", "expected"),
+    [
+        (["0::/system.slice/ssh.service"], "ssh.service"),
+        (["12:memory:/system.slice/other.service", "1:name=systemd:/system.slice/ssh.service", "0::/"], "ssh.service"),
+        (["0::/system.slice/system-getty.slice/getty@tty1.service"], "getty@tty1.service"),
+        (["0::/system.slice/slurmstepd.scope/job_5/step_0/slurm"], "slurmstepd.scope"),
+        (["0::/user.slice/user-0.slice/session-3.scope"], ""),
+        (["0::/user.slice/user-0.slice/user@0.service/app.slice/x.service"], ""),
+        (["0::/../.."], ""),
+        ([], ""),
+    ],
+)
+def test_a_process_belongs_to_a_unit_of_the_system_or_to_none(cgroups: list[str], expected: str) -> None:
+    assert program("exposure").unit_of(cgroups) == expected

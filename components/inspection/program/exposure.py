@@ -36,9 +36,11 @@ CONFIGURATION = (
     "/usr/share/keyrings", "/usr/share/dbus-1/system-services", "/usr/share/polkit-1/actions", "/usr/share/polkit-1/rules.d",
 )  # fmt: skip
 """Folders whose files the system acts on without being asked."""
-GENERATED = re.compile(r"netplan|/\d+-cloud-init|cloud-init-")
-"""What cloud images write below /run at each boot."""
+GENERATED = re.compile(r"netplan|/\d+-cloud-init|cloud-init-|/static-nodes\.conf")
+"""What cloud images and kmod-static-nodes.service write below /run at each boot."""
 RUNTIME = ("/run/systemd/system", "/run/systemd/system.control", "/run/udev/rules.d", "/run/modprobe.d", "/run/sysctl.d", "/run/tmpfiles.d", "/run/binfmt.d")
+OF_SYSTEM = re.compile(r"/system\.slice/(?:[^/]+\.slice/)*(?P<unit>[^/]+\.service|slurmstepd\.scope)(?:/|$)")
+"""cgroup(5) of a unit of the system; job steps of Slurm listen for srun."""
 TRANSIENT = "/run/systemd/transient"
 TRANSIENT_KINDS = (".service", ".timer", ".path", ".socket", ".mount", ".automount")
 MERGED = re.compile(r"^/(bin|sbin|lib|lib32|lib64|libx32)/")
@@ -209,14 +211,18 @@ def _is_loopback(address: str) -> bool:
 
 
 def _is_of_lasting_unit(pid: str) -> bool:
-    if pid == "1":
-        return True
-    for line in asking.lines(f"/proc/{pid}/cgroup"):
+    unit = unit_of(asking.lines(f"/proc/{pid}/cgroup"))
+    return pid == "1" or (unit != "" and not os.path.exists(f"{TRANSIENT}/{unit}"))
+
+
+def unit_of(cgroups: list[str]) -> str:
+    """Give the system's unit to which a process belongs, from its lines of cgroups(7), or Slurm's scope of job steps; empty for sessions and processes of no unit. Pure."""
+    for line in cgroups:
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
-        if (number == "0" or controllers == "name=systemd") and (service := re.search(r"/([^/]+\.service)(/|$)", path)) and "/user.slice/" not in path:
-            return not os.path.exists(f"{TRANSIENT}/{service.group(1)}")
-    return False
+        if (number == "0" or controllers == "name=systemd") and (matched := OF_SYSTEM.match(path)):
+            return matched.group("unit")
+    return ""
 
 
 def _deleted() -> list[dict[str, str]]:
