@@ -50,7 +50,7 @@ def look(stack: str, ignore_file: Path) -> Look:
         raise Problem(
             "hosts are not compared, because the ignore file is unusable", why=str(error), remedy="correct the ignore file, or add --as-recorded"
         ) from error
-    checked = detect.detect(stack, layers=set(LOOKED_AT))
+    checked = detect.detect(stack, layers=set(LOOKED_AT), is_deep=False)
     if checked.known is None:
         return Look(None)
     try:

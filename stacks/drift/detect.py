@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from blueprints.finding import Finding
 from components import discovery, registry
-from components.inspection import capability, causes, collect, elastic, hosts, look, record, versions
+from components.inspection import capability, causes, collect, compare, elastic, hosts, record, versions
 from components.inspection.finding import Unchecked, in_order, layer_of
 from components.inspection.known import Known, KnownHost
 from components.inspection.layer import LAYERS, Layer
@@ -42,8 +42,8 @@ class Checked:
         """Give the report with one finding for each cause. Repairs need all of them."""
         if self.seen is None or self.known is None:
             return self.report
-        answered, needed = [host.name for host in self.seen.facts], look.requires(self.seen)
-        kept = causes.fold(self.report.findings, hosts=answered, controllers=look.controllers(self.known), requires=needed)
+        answered, needed = [host.name for host in self.seen.facts], compare.requires(self.seen)
+        kept = causes.fold(self.report.findings, hosts=answered, controllers=compare.controllers(self.known), requires=needed)
         of_layers: dict[Layer, list[Finding]] = {}
         for one in kept:
             of_layers.setdefault(layer_of(one), []).append(one)
@@ -65,6 +65,7 @@ def detect(
     *,
     layers: Collection[Layer] = LAYERS,
     acceptance: bool = False,
+    is_deep: bool = True,
     folder: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Checked:
@@ -72,6 +73,7 @@ def detect(
 
     Args:
         acceptance: judge the last acceptance's figures, too.
+        is_deep: look also for what no record names and no repair restores, which takes longer.
         folder: the Pulumi project's; this project's when it isn't given.
         say: called with each step, for a terminal.
     """
@@ -87,7 +89,7 @@ def detect(
     say("inspecting resources and hosts")
     with ThreadPoolExecutor(2) as pool:
         from_cloud = pool.submit(_cloud, stack_name, known, folder) if Layer.CLOUD in layers else None
-        from_hosts = pool.submit(_hosts, stack_name, known, layers, acceptance) if ON_HOSTS & set(layers) else None
+        from_hosts = pool.submit(_hosts, stack_name, known, layers, acceptance, is_deep) if ON_HOSTS & set(layers) else None
         on_hosts = from_hosts.result() if from_hosts else OnHosts([], known.hosts)
         found = [*(from_cloud.result() if from_cloud else []), *on_hosts.results]
     results = tuple(result for layer in LAYERS for result in found if result.layer is layer)
@@ -142,12 +144,12 @@ def _cloud(stack_name: str, known: Known, folder: Path | None) -> list[Result]:
     return [Result(Layer.CLOUD, in_order(findings), tuple(unchecked), hints.with_advice("\n".join(failures)), time.monotonic() - begun)]
 
 
-def _hosts(stack_name: str, known: Known, layers: Collection[Layer], acceptance: bool) -> OnHosts:
+def _hosts(stack_name: str, known: Known, layers: Collection[Layer], acceptance: bool, is_deep: bool) -> OnHosts:
     begun, begun_s = time.monotonic(), time.time()
     chosen = [layer for layer in LAYERS if layer in ON_HOSTS and layer in layers]
     up = elastic.look(stack_name, known)
     everybody = dataclasses.replace(known, hosts=(*known.hosts, *up.hosts))
-    seen = collect.collect(everybody, is_deep=Layer.HOSTS in layers) if everybody.hosts else collect.Seen({}, None, {}, {}, time.time())
+    seen = collect.collect(everybody, is_deep=is_deep and Layer.HOSTS in layers) if everybody.hosts else collect.Seen({}, None, {}, {}, time.time())
     answers = (seen.scheduler or {}).get("answers", {})
     after = elastic.look(stack_name, known) if up.hosts else up
     arriving = elastic.on_their_way(up, up if after.failure else after, answers, moment_s=begun_s)
@@ -184,21 +186,21 @@ def _judged(layer: Layer, judge: Callable[[], Result], seconds: float) -> Result
 
 def _hosts_layer(known: Known, seen: collect.Seen) -> Result:
     findings = [hosts.unreachable(host, message) for host, message in seen.unreachable.items()]
-    for of_host in look.of_hosts(seen, known).values():
+    for of_host in compare.of_hosts(seen, known).values():
         findings += of_host
-    return Result(Layer.HOSTS, tuple(findings), look.not_compared(seen))
+    return Result(Layer.HOSTS, tuple(findings), compare.not_compared(seen))
 
 
 def _scheduler_layer(known: Known, seen: collect.Seen) -> Result:
-    return Result(Layer.SCHEDULER, *look.scheduler(known, seen))
+    return Result(Layer.SCHEDULER, *compare.scheduler(known, seen))
 
 
 def _versions_layer(known: Known, seen: collect.Seen) -> Result:
-    unchecked = [*look.silent(Layer.VERSIONS, seen), *versions.unchecked(known, seen.facts)]
+    unchecked = [*compare.silent(Layer.VERSIONS, seen), *versions.unchecked(known, seen.facts)]
     return Result(Layer.VERSIONS, tuple(versions.findings(known, seen.facts)), tuple(unchecked))
 
 
 def _capability_layer(known: Known, seen: collect.Seen, *, acceptance: bool) -> Result:
     judged = judged_acceptance.findings(known) if acceptance else ()
-    unchecked = [*look.silent(Layer.CAPABILITY, seen), *capability.unchecked(known)]
+    unchecked = [*compare.silent(Layer.CAPABILITY, seen), *capability.unchecked(known)]
     return Result(Layer.CAPABILITY, (*capability.findings(known, seen.facts), *judged), tuple(unchecked))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from blueprints.finding import Level
-from components.inspection import alike, look
+from components.inspection import alike, compare
 from components.inspection.collect import Seen
 from components.inspection.hosts import exposure
 from components.inspection.known import KnownHost
@@ -56,7 +56,7 @@ def test_rights_below_a_recorded_folder_are_those_of_the_record() -> None:
         "written": False,
     }
     seen = Seen({examples.hosts()[2]: examples.facts(places=[place], exposure={**CLEAN, "privileged": [stray]})}, None, {}, {}, examples.NOW_S)
-    [of_host] = look.of_hosts(seen, examples.known()).values()
+    [of_host] = compare.of_hosts(seen, examples.known()).values()
     assert told(of_host) == [("CW710", "train-0: /usr/local/bin/helper")], "the added file is the same thing"
 
 
@@ -72,14 +72,14 @@ def test_a_unit_that_failed_and_has_no_file_is_one_finding() -> None:
     failed = examples.unit(Id="oops.service", ActiveState="failed", SubState="failed", UnitFileState="transient")
     facts = examples.facts(units={"oops.service": failed}, exposure={**CLEAN, "transient_units": ["oops.service"]})
     seen = Seen({examples.hosts()[2]: facts}, None, {}, {}, examples.NOW_S)
-    [of_host] = look.of_hosts(seen, examples.known()).values()
+    [of_host] = compare.of_hosts(seen, examples.known()).values()
     assert told(of_host) == [("CW732", "train-0: unit oops.service")]
 
 
 def test_rights_that_could_not_be_read_are_named() -> None:
     facts = examples.facts(exposure={**CLEAN, "is_read": False})
     seen = Seen({examples.hosts()[2]: facts}, None, {}, {}, examples.NOW_S)
-    assert ("train-0: rights of files", "reading all inodes took too long") in [(one.where, one.why) for one in look.not_compared(seen)]
+    assert ("train-0: rights of files", "reading all inodes took too long") in [(one.where, one.why) for one in compare.not_compared(seen)]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_rights_that_could_not_be_read_are_named() -> None:
 )
 def test_every_look_compares_private_files_and_the_hostname(changes: dict[str, Any], expected: list[str]) -> None:
     seen = Seen({examples.hosts()[2]: examples.facts(**changes)}, None, {}, {}, examples.NOW_S)
-    [of_host] = look.of_hosts(seen, examples.known()).values()
+    [of_host] = compare.of_hosts(seen, examples.known()).values()
     assert [" ".join(one) for one in told(of_host)] == expected
     assert all(one.level is Level.ERROR for one in of_host)
 
@@ -132,4 +132,4 @@ def test_two_facts_about_the_packet_filter_are_one_finding() -> None:
         for number in range(3)
     }
     seen = Seen(facts, None, {}, {}, examples.NOW_S)
-    assert [code for of_host in look.of_hosts(seen, examples.known()).values() for code, _ in told(of_host) if code == "CW714"] == ["CW714"]
+    assert [code for of_host in compare.of_hosts(seen, examples.known()).values() for code, _ in told(of_host) if code == "CW714"] == ["CW714"]

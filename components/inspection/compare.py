@@ -1,7 +1,6 @@
-"""Look at a cluster's hosts and scheduler and compare them with what is recorded. `clusterwright drift` and `up` look with the same function."""
+"""Compare what was seen of hosts and scheduler with what is recorded. `clusterwright drift`, `drift fix` and `up` compare with the same functions. Pure."""
 
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from blueprints.finding import Finding
 from blueprints.finding.subject import Daemon, HostSubject
@@ -15,54 +14,13 @@ from .layer import Layer
 from .slurm import daemons
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Look:
-    """What was seen of a cluster's hosts and scheduler, and what differs."""
-
-    seen: collect.Seen
-    of_hosts: Mapping[KnownHost, tuple[Finding, ...]]
-    """Host → its findings, of the hosts that answered; none where nothing differs."""
-    of_scheduler: tuple[Finding, ...]
-    unchecked: tuple[Unchecked, ...]
-    controllers: tuple[str, ...]
-
-    @property
-    def error(self) -> str:
-        """Why no host could be inspected; empty when one could."""
-        return self.seen.error
-
-    @property
-    def unreachable(self) -> Mapping[KnownHost, str]:
-        """Host → the error instead of an answer."""
-        return self.seen.unreachable
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """All findings, with one for each host that does not answer."""
-        silent = [hosts.unreachable(host, message) for host, message in self.unreachable.items()]
-        return in_order([*silent, *(one for of_host in self.of_hosts.values() for one in of_host), *self.of_scheduler])
-
-    @property
-    def causes(self) -> tuple[Finding, ...]:
-        """The findings without those that follow from another one."""
-        answered = [host.name for host in self.seen.facts]
-        return tuple(causes.fold(self.findings, hosts=answered, controllers=self.controllers, requires=requires(self.seen)))
-
-
-def look(known: Known) -> Look:
-    """Inspect the recorded hosts and their scheduler, and compare. Takes a second or two; changes nothing."""
-    seen = collect.collect(known)
-    found, unchecked = scheduler(known, seen) if not seen.error else ((), ())
-    return Look(seen, of_hosts(seen, known), found, (*not_compared(seen), *unchecked), controllers(known))
-
-
 def controllers(known: Known) -> tuple[str, ...]:
-    """Name the hosts of the control group. Pure."""
+    """Name the hosts of the control group."""
     return tuple(host.name for host in known.hosts if host.role == "control")
 
 
 def of_hosts(seen: collect.Seen, known: Known) -> dict[KnownHost, tuple[Finding, ...]]:
-    """Compare the hosts that answered, each with the record and with the others. Pure."""
+    """Compare the hosts that answered, each with the record and with the others."""
     shared = exposure.common(seen.facts)
     unlike: dict[str, list[Finding]] = {}
     for one in alike.findings(seen.facts):
@@ -75,7 +33,7 @@ def of_hosts(seen: collect.Seen, known: Known) -> dict[KnownHost, tuple[Finding,
 
 
 def requires(seen: collect.Seen) -> causes.Requires:
-    """Give what units need that do not run. Pure."""
+    """Give what units need that do not run."""
     fields = ("Requires", "BindsTo", "Requisite")
     return {
         (host.name, name): frozenset(word for field in fields for word in unit.get(field, "").split())
@@ -85,13 +43,13 @@ def requires(seen: collect.Seen) -> causes.Requires:
 
 
 def not_compared(seen: collect.Seen) -> tuple[Unchecked, ...]:
-    """Name what of the hosts could not be compared. Pure."""
+    """Name what of the hosts could not be compared."""
     general = (Unchecked(Layer.HOSTS, where, why) for where, why in hosts.NOT_COMPARED)
     return (*silent(Layer.HOSTS, seen), *general, *(one for host, facts in seen.facts.items() for one in hosts.unchecked(host, facts)))
 
 
 def silent(layer: Layer, seen: collect.Seen) -> Iterator[Unchecked]:
-    """Name the hosts that gave no facts. Pure."""
+    """Name the hosts that gave no facts."""
     for host in seen.unreachable:
         yield Unchecked(layer, host.name, "the host does not answer")
     for host, reason in seen.failed.items():
@@ -99,7 +57,7 @@ def silent(layer: Layer, seen: collect.Seen) -> Iterator[Unchecked]:
 
 
 def scheduler(known: Known, seen: collect.Seen) -> tuple[tuple[Finding, ...], tuple[Unchecked, ...]]:
-    """Compare the scheduler. Pure."""
+    """Compare the scheduler."""
     if known.cluster.slurm is None:
         return (), (Unchecked(Layer.SCHEDULER, "Kubernetes", "its objects are not compared yet"),)
     if not daemons.controllers(known.cluster):
