@@ -55,7 +55,7 @@ def _with(given: argparse.Namespace, networks: list[str], origin: str) -> Loaded
     networks = [*dict.fromkeys(networks)]
     given.tried = [*(one for one in given.tried or () if one[0] != ALLOWED), (ALLOWED, Given(networks, origin))]
     found = options.to_provision(given)
-    print(f"login nodes accept SSH from {', '.join(networks)}, recorded as `{ALLOWED}` in the settings of stack {given.stack}")
+    print(f"stack {given.stack} accepts logins from {', '.join(networks)} (setting `{ALLOWED}`)")
     return found
 
 
@@ -85,4 +85,5 @@ def _own_address(found: Loaded) -> str:
 def _commands(given: argparse.Namespace) -> str:
     command = f"clusterwright up --stack {shlex.quote(given.stack)}"
     command += f" --blueprint {shlex.quote(given.blueprint)}" if given.blueprint else ""
-    return f"run `{command} --allow-me` to allow this machine's public address,\nor `{command} --set {shlex.quote(f'{ALLOWED}=[{_EXAMPLE}]')}` with your own networks; both are recorded in the stack's settings"
+    own = f"`{command} --set {shlex.quote(f'{ALLOWED}=[{_EXAMPLE}]')}` with your own networks"
+    return f"run `{command} --allow-me` to allow this machine's public address, or {own}; the stack's settings record either"

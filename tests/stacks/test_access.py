@@ -86,6 +86,7 @@ def test_without_a_terminal_a_page_names_commands_that_decide_it(
     page = capsys.readouterr().err
     assert "no network may reach the login nodes [CW562]" in page
     assert page.count("error:") == 1
+    assert "\ufffd" not in page
     commands_named = [shlex.split(one) for one in re.findall("`(clusterwright up [^`]*)`", page)]
     assert len(commands_named) == 2
     assert {networks for one in commands_named for networks, _ in [decided(*one[4:])]} == {("203.0.113.7/32",), (f"{OWN}/32",)}
