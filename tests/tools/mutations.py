@@ -174,6 +174,16 @@ MUTATIONS = (
     Mutation("stacks/drift/fix/planning.py", "(busy is None or step.host in busy)", "(busy is not None and step.host in busy)", ("tests/drift/test_fix.py",)),
     Mutation("components/inspection/slurm/nodes.py", "if states & ASLEEP or _is_own(live):", "if states & ASLEEP:", ("tests/drift/test_scheduler.py",)),
     Mutation("components/inspection/hosts/files.py", 'if recorded["kind"] != actual["kind"]:', "if False:", ("tests/drift/test_hosts.py",)),
+    Mutation(
+        "components/inspection/causes.py", "if of_hosts and all(of_hosts):", "if of_hosts and any(of_hosts):", ("tests/components/inspection/test_causes.py",)
+    ),
+    Mutation("components/inspection/ssh.py", '"StrictHostKeyChecking": "yes"', '"StrictHostKeyChecking": "no"', ("tests/components/inspection/test_ssh.py",)),
+    Mutation(
+        "components/inspection/program/digests.py",
+        "if isinstance(remembered, list) and remembered[0] == inode:",
+        "if isinstance(remembered, list) and remembered[0][1:] == inode[1:]:",
+        ("tests/components/inspection/test_digests.py",),
+    ),
     # What runs on hosts
     Mutation("playbooks/roles/guard/files/guard.py", "least = min(on_bus, driven, files)", "least = min(on_bus, files)", ("tests/playbooks/test_guard.py",)),
     Mutation(
