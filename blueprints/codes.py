@@ -212,6 +212,7 @@ class Code(FindingCode):
     BLOCK_HOST = "CW592", (ERROR, WARNING), "a disk in a cluster without a single controller", "choose a shared kind of storage"
     QUOTAS_NOT_ENFORCED = "CW593", (ERROR, WARNING), "quotas on storage that does not, or may not, enforce them", "remove the quotas, or choose storage that enforces them"
     DISKS_TOO_MANY = "CW594", ERROR, "more disks than a controller can attach", "put several folders on one disk, or choose a shared kind of storage"
+    KEY_ALIAS = "CW595", WARNING, "an alias as the encryption key of unprotected files", "write the key's own identifier, or protect the files"
 
     # Scale.
     CONTROL_SMALL = "CW600", WARNING, "controllers too small for the number of nodes", "choose a larger `control.size`"

@@ -20,7 +20,7 @@ class IdentifierForm:
     what: str
     like: str
     pattern: re.Pattern[str]
-    """Its groups name the parts of the identifier: `partition`, `region`, `zone`, `account`, `project`, `group` (of reservations), `file_system`."""
+    """Its groups name the parts of the identifier: `partition`, `region`, `zone`, `account`, `project`, `group` (of reservations), `alias` (of a key), `file_system`."""
     is_plain: bool
     """A word without a prefix of its own: identifiers of other targets can look the same."""
     source: str

@@ -17,6 +17,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             continue
         yield from _deletion(name, entry, source)
         yield from _encryption(name, entry, cluster, source)
+        yield from _alias(name, entry, cluster, source)
         if entry.backup_days or entry.on_delete == "snapshot":
             yield from _backups(name, entry, cluster, source)
 
@@ -67,3 +68,15 @@ def _encryption(name: str, entry: language.Storage, cluster: spec.ClusterSpec, s
             what = f"the storage {name} is not encrypted at rest"
             why = "anyone with access to a disk or a snapshot can read its data"
             yield finding.Finding(_WARNING, Code.UNENCRYPTED, where, what, why, "remove `encrypted: false`")
+
+
+def _alias(name: str, entry: language.Storage, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+    """Find unprotected files whose key can become another one without a change of the blueprint. Buckets keep the alias, and their files stay."""
+    if entry.key is None or entry.protect or entry.kind == "object":
+        return
+    alias = (catalog.identifier_parts(cluster.target, "storage.key", entry.key) or {}).get("alias")
+    if alias is not None:
+        what = f"the key of the storage {name} is an alias, and its files are not protected"
+        why = f"the file system is encrypted with the key that {alias} points to; when the alias points to another key, the next `up` replaces the file system and deletes its files"
+        remedy = "write the key's ARN, or `protect: true`"
+        yield finding.Finding(_WARNING, Code.KEY_ALIAS, source.where("storage", name, "key"), what, why, remedy)
