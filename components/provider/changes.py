@@ -53,9 +53,9 @@ def _change(field: str, old: Any, new: Any) -> str:
 
 def _by_name(value: Any) -> dict[str, Any] | None:
     """Give a list's entries by their names; None for anything else."""
-    if not isinstance(value, list | tuple) or not all(isinstance(one, Mapping) for one in value):
+    if not isinstance(value, list | tuple) or not all(isinstance(one, Mapping) and any(key in one for key in NAMES) for one in value):
         return None
-    found = {str(next((one[key] for key in NAMES if key in one), number)): one for number, one in enumerate(value)}
+    found = {str(next(one[key] for key in NAMES if key in one)): one for one in value}
     return found if len(found) == len(value) else None
 
 

@@ -11,6 +11,10 @@ from typing import Any
 
 _DIRECTIVE = re.compile(r"<\{%.*?%\}>")
 """Colours, as the engine writes them before it knows the terminal."""
+_ONE_ERROR = re.compile(r"^1 error occurred:\s+\* ")
+"""How Go's multierror begins a list of one."""
+_FAILED = re.compile(r"^(?:update|destroy|refresh|preview) failed$")
+"""What the engine says of the stack after it has said what failed."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -84,7 +88,9 @@ def parse(line: str) -> Event | None:
     if found := event.get("resOpFailedEvent"):
         return Ended(Resource(found["metadata"]["urn"]), found["metadata"]["op"], True)
     if (found := event.get("diagnosticEvent")) and found["severity"] != "debug":
-        text = _DIRECTIVE.sub("", found["message"]).strip()
+        text = _ONE_ERROR.sub("", _DIRECTIVE.sub("", found["message"]).strip())
+        if _FAILED.match(text):
+            return None
         urn = found.get("urn")
         return Said(Resource(urn) if urn else None, found["severity"], text, bool(found.get("ephemeral")))
     return None

@@ -36,6 +36,11 @@ def test_digests_keys_and_long_texts_are_not_written_out(old: str, new: str) -> 
     assert describe({"content": old}, {"content": new}, ["content"]) == "playbooks changed"
 
 
+@pytest.mark.parametrize("entries", [[{"first": 1, "count": 2}], [NODE_SET, NODE_SET]])
+def test_entries_that_have_no_name_of_their_own_are_not_compared(entries: list[dict[str, Any]]) -> None:
+    assert describe({"ranges": entries}, {"ranges": [*entries[1:], {"first": 9}]}, ["ranges"]) == "ranges changed"
+
+
 def test_only_named_inputs_are_compared() -> None:
     assert describe({"key": "a", "count": 1}, {"key": "b", "count": 2}, ["count"]) == "nodes 1 → 2"
 

@@ -114,6 +114,13 @@ def test_errors_are_whole_and_come_once_after_everything_else() -> None:
     assert progress.has_errors
 
 
+def test_what_the_engine_wraps_around_an_error_is_left_out() -> None:
+    progress = Progress()
+    shown(progress, said("1 error occurred:\n\t* no disk\n\n", severity="error", ephemeral=False))
+    shown(progress, said("update failed", urn=STACK, severity="error", ephemeral=False))
+    assert list(progress.notes()) == ["error: HostPool train: no disk"]
+
+
 def test_what_the_engine_debugs_is_not_shown() -> None:
     progress = Progress()
     shown(progress, said("registering resource", severity="debug", ephemeral=False))
