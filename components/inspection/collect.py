@@ -33,6 +33,8 @@ class Seen:
     """Why no host could be inspected; empty when one could."""
     serving: tuple[str, ...] = ()
     """Controllers that have the mark of the one that serves; none where there is one controller only."""
+    asked_s: Mapping[KnownHost, tuple[float, float]] = dataclasses.field(default_factory=dict)
+    """When each host was asked, and when it had answered, seconds since 1970."""
     teller: str = ""
     """The controller that gave what is known of the scheduler; empty: none did."""
 
@@ -61,8 +63,9 @@ def collect(known: Known, *, is_deep: bool = False) -> Seen:
     of_scheduler = {host.name: of_host["scheduler"] for host, of_host in found.items() if "scheduler" in of_host}
     serving = tuple(sorted(name for name, one in of_scheduler.items() if one["serves"]))
     teller = teller_of(of_scheduler)
+    asked_s = {host: answer.asked_s for host, answer in answers.items()}
     of_hosts = {host: of_host["host"] for host, of_host in found.items()}
-    return Seen(of_hosts, of_scheduler.get(teller), unreachable, failed, (begun + time.time()) / 2, "", serving, teller)
+    return Seen(of_hosts, of_scheduler.get(teller), unreachable, failed, (begun + time.time()) / 2, "", serving, asked_s, teller)
 
 
 def facts(output: bytes) -> dict[str, Any]:

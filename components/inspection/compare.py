@@ -27,9 +27,15 @@ def of_hosts(seen: collect.Seen, known: Known) -> dict[KnownHost, tuple[Finding,
         if isinstance(one.subject, HostSubject):
             unlike.setdefault(one.subject.host, []).append(one)
     return {
-        host: in_order([*hosts.findings(host, facts, known, moment_s=seen.moment_s, shared=shared), *unlike.get(host.name, ())])
+        host: in_order([*hosts.findings(host, facts, known, moment_s=_moment_s(host, seen), shared=shared), *unlike.get(host.name, ())])
         for host, facts in seen.facts.items()
     }
+
+
+def _moment_s(host: KnownHost, seen: collect.Seen) -> float:
+    """Give the moment at which a host read its clock, by ours: while it was asked, it may have been any moment."""
+    begun_s, ended_s = seen.asked_s.get(host, (seen.moment_s, seen.moment_s))
+    return min(max(float(seen.facts[host]["epoch_s"]), begun_s), ended_s)
 
 
 def requires(seen: collect.Seen) -> causes.Requires:

@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from .known import KnownHost
@@ -35,6 +36,8 @@ class Answer:
     """Why there was no connection, or no answer in time."""
     failed: str = ""
     """Why the program did not end well."""
+    asked_s: tuple[float, float] = (0.0, 0.0)
+    """When the host was asked and when it had answered, seconds since 1970 by this machine's clock."""
 
 
 def run(programs: Mapping[KnownHost, bytes], *, private_key: str, within_s: float) -> dict[KnownHost, Answer]:
@@ -94,7 +97,9 @@ async def _all(programs: Mapping[KnownHost, bytes], chosen: Sequence[str], withi
 
     async def one(host: KnownHost, program: bytes) -> Answer:
         async with places:
-            return await _one(command(host, chosen), program, within_s)
+            begun_s = time.time()
+            answer = await _one(command(host, chosen), program, within_s)
+            return dataclasses.replace(answer, asked_s=(begun_s, time.time()))
 
     answers = await asyncio.gather(*(one(host, program) for host, program in programs.items()))
     return dict(zip(programs, answers, strict=True))

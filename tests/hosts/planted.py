@@ -97,6 +97,7 @@ UNRECORDED = (
     Plant("a folder of secrets for everybody", "login-0", "chmod 0755 /etc/clusterwright/secrets", ("hosts CW724 login-0: /etc/clusterwright/secrets",)),
     Plant("another DNS server", "train-1", "echo nameserver 192.0.2.53 > /etc/resolv.conf", ("hosts CW716 train-1: DNS servers",), restored=Restored.REBUILD),
     Plant("another time zone", "login-0", "ln -sfn /usr/share/zoneinfo/Asia/Tokyo /etc/localtime", ("hosts CW716 login-0: time zone",), restored=Restored.REBUILD),
+    Plant("an authority that programs trust", "train-1", "echo more >> /etc/ssl/certs/ca-certificates.crt", ("hosts CW716 train-1: trusted authorities",), restored=Restored.REBUILD),
     Plant("another hostname", "login-0", "hostname elsewhere", ("hosts CW717 login-0: hostname",), restored=Restored.REBUILD),
     Plant("another MTU", "train-1", "ip link set host0 mtu 1400", ("hosts CW716 train-1: MTU of host0",), restored=Restored.REBUILD),
     Plant("a route into nowhere", "train-1", "ip route add blackhole 192.0.2.0/24", ("hosts CW715 train-1: routes",), restored=Restored.REBUILD),

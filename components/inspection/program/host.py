@@ -11,6 +11,7 @@ from .digests import Digests
 
 BIRTH = "/usr/lib/clusterwright/born.py"
 """There where the end of the first boot records what it left (role cloud_host): before that, nobody can tell it from what came later."""
+AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 PENDING_FOLDER = "/run/clusterwright/pending"
 CONTAINER = "/run/systemd/container"
 """There where the host is a container (systemd.io, "Container Interface")."""
@@ -58,6 +59,19 @@ def facts(parameters: dict[str, Any]) -> dict[str, Any]:
     if parameters["is_deep"]:
         held = {name for name, package in present.items() if package["held"]}
         found["exposure"] = exposure.facts(digests, held)
-        found["alike"] = {**network.alike(), **exposure.settings(), "time zone": os.path.realpath("/etc/localtime").removeprefix("/usr/share/zoneinfo/")}
+        found["alike"] = {
+            **network.alike(),
+            **exposure.settings(),
+            "trusted authorities": _authorities(digests),
+            "time zone": os.path.realpath("/etc/localtime").removeprefix("/usr/share/zoneinfo/"),
+        }
     digests.keep()
     return found
+
+
+def _authorities(digests: Digests) -> str:
+    """Give the checksum of the certificates of authorities that programs trust: packages generate the file."""
+    try:
+        return digests.of(AUTHORITIES, os.stat(AUTHORITIES))[:12]
+    except OSError:
+        return ""

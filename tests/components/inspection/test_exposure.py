@@ -133,3 +133,14 @@ def test_two_facts_about_the_packet_filter_are_one_finding() -> None:
     }
     seen = Seen(facts, None, {}, {}, examples.NOW_S)
     assert [code for of_host in compare.of_hosts(seen, examples.known()).values() for code, _ in told(of_host) if code == "CW714"] == ["CW714"]
+
+
+@pytest.mark.parametrize(("epoch_s", "expected"), [(0.0, []), (40.0, []), (-1.0, []), (-61.0, ["CW742 train-0: clock"]), (101.0, ["CW742 train-0: clock"])])
+def test_a_clock_is_off_when_no_moment_of_the_inspection_explains_it(epoch_s: float, expected: list[str]) -> None:
+    """The host was asked for 40 seconds; when it read its clock, nobody knows."""
+    host = examples.hosts()[2]
+    begun_s = examples.NOW_S
+    facts = {host: examples.facts(epoch_s=begun_s + epoch_s)}
+    seen = Seen(facts, None, {}, {}, begun_s + 20, asked_s={host: (begun_s, begun_s + 40)})
+    [of_host] = compare.of_hosts(seen, examples.known()).values()
+    assert [" ".join(one) for one in told(of_host)] == expected
