@@ -17,7 +17,7 @@ from .drift.fix import step
 from .engine import state
 from .errors import BadIgnoreFile, Problem
 
-LOOKED_AT = (Layer.HOSTS, Layer.SCHEDULER, Layer.CAPABILITY)
+LOOKED_AT = (Layer.HOSTS, Layer.SCHEDULER, Layer.VERSIONS, Layer.CAPABILITY)
 RESTORED = repair.Selection(frozenset(fix.Kind) - step.REMOVING)
 """`up` brings back what is recorded. What somebody added, drained or reserved on purpose, it leaves to `clusterwright drift fix`."""
 
@@ -66,7 +66,7 @@ def despite_jobs(found: repair.Repair) -> repair.Repair:
 
 def carry_out(found: repair.Repair, *, say: Callable[[str], None]) -> repair.Outcome:
     """Repair what differs."""
-    return repair.carry_out(found, say=say)
+    return repair.carry_out(found, is_open=True, say=say)
 
 
 def environment(outcome: repair.Outcome | None) -> dict[str, str]:

@@ -46,12 +46,12 @@ def _usual(name: str, of_group: Mapping[KnownHost, str], everywhere: Mapping[Kno
 def _finding(host: str, name: str, usual: str, actual: str) -> Finding:
     if name in FIREWALL:
         code, what = Code.FIREWALL, "the packet filter has other rules than on the other hosts"
-        remedy = f"`iptables-save` or `nft list ruleset` on {host} shows them; remove what is foreign, or restart the host"
+        remedy = f"`iptables-save` or `nft list ruleset` on {host} shows them; remove what is foreign, or `clusterwright rebuild {host}`"
     elif name in ROUTING:
         code, what = Code.ROUTE, "packets take another way than on the other hosts"
-        remedy = f"`ip route` and `ip rule` on {host} show them; remove what is foreign, or restart the host"
+        remedy = f"`ip route` and `ip rule` on {host} show them; remove what is foreign, or `clusterwright rebuild {host}`"
     else:
         code, what = Code.UNLIKE, "the host differs from the others"
-        remedy = f"set it as on the other hosts, or rebuild {host}"
+        remedy = f"set it as on the other hosts, or `clusterwright rebuild {host}`"
     part = FIREWALL[0] if name in FIREWALL else name
     return drift(code, HostPart(host, part), what, remedy=remedy, recorded=shown(usual) or NOTHING, actual=shown(actual) or NOTHING)

@@ -54,7 +54,7 @@ def _mounts(host: KnownHost, present: Mapping[str, Mapping[str, Any]], cluster: 
     for target in mounts(cluster, host.role):
         subject, mounted = Mount(host.name, target), present.get(target)
         if mounted is None:
-            remedy = f"`mount {target}` on {host.name}, or restart the host"
+            remedy = f"`clusterwright drift fix` mounts it where the host's fstab names it, else `clusterwright rebuild {host.name}`"
             yield drift(Code.MOUNT_MISSING, subject, "the file system is not mounted", remedy=remedy, desired="mounted", recorded="mounted")
             continue
         if "error" in mounted:
@@ -76,7 +76,7 @@ def _kinds(facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
         most = Counter(kinds.values()).most_common(1)[0][0]
         for host, kind in kinds.items():
             if kind != most:
-                remedy = f"`umount {target}` on {host.name} shows what is below it; restart the host"
+                remedy = f"`umount {target}` on {host.name} shows what is below it; or `clusterwright rebuild {host.name}`"
                 what = "another kind of file system is mounted there than on the other hosts"
                 yield drift(Code.MOUNT_CHANGED, Mount(host.name, target), what, remedy=remedy, desired=most, recorded=most, actual=kind)
 
@@ -97,7 +97,7 @@ def _space(host: KnownHost, target: str, mounted: Mapping[str, Any]) -> Iterator
 def _gpus(host: KnownHost, gpus: Mapping[str, Any], machine: spec.Machine) -> Iterator[Finding]:
     wanted = machine.gpus.count if machine.gpus else 0
     minors = {device["minor"] for device in gpus["devices"]}
-    remedy = f"`journalctl --dmesg` on {host.name} shows the kernel's log; restart or replace the host"
+    remedy = f"`journalctl --dmesg` on {host.name} shows the kernel's log; `clusterwright rebuild {host.name}`"
     for number in range(wanted):
         subject = Gpu(host.name, number)
         device = next((one for one in gpus["devices"] if one["path"] == f"/dev/nvidia{number}"), None)
@@ -150,7 +150,7 @@ def _fabric(host: KnownHost, nics: Mapping[str, Mapping[str, str]], fabric: spec
         return
     ports = {name: nic for name, nic in nics.items() if nic["kind"] == "rdma"}
     active = {name: nic for name, nic in ports.items() if RDMA_ACTIVE in nic["state"]}
-    remedy = f"`ibstat` or `rdma link` on {host.name} shows its ports; restart or replace the host"
+    remedy = f"`ibstat` or `rdma link` on {host.name} shows its ports; `clusterwright rebuild {host.name}`"
     for name, nic in sorted(ports.items()):
         if name not in active:
             yield drift(Code.NIC, Port(host.name, name), "the port is not active", remedy=remedy, desired="ACTIVE", actual=nic["state"])

@@ -43,7 +43,7 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
                     Code.VERSION,
                     SoftwareVersion(host.name, name),
                     f"{name} is not the software profile's",
-                    remedy=f"rebuild the host from the image of {known.cluster.software.profile}, or change the profile and run `clusterwright up`",
+                    remedy=f"`clusterwright rebuild {host.name}`, or change the profile and run `clusterwright up`",
                     desired=version,
                     recorded=version,
                     actual=actual,
@@ -86,7 +86,7 @@ def _skew(name: str, versions: Mapping[KnownHost, str | None], everywhere: Mappi
                 Code.SKEW,
                 SoftwareVersion(host.name, name),
                 f"{name} differs from the group's other hosts",
-                remedy="rebuild the host, or install the same version on the others",
+                remedy=f"`clusterwright rebuild {host.name}`, or install the same version on the others",
                 recorded=most,
                 actual=version,
             )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprints.finding import Finding
-from blueprints.finding.subject import HostFile, HostSubject, Subject
+from blueprints.finding.subject import HostFile, HostSubject, Subject, Unit
 from components.finish import group
 from components.inspection.codes import Code
 from components.inspection.finding import layer_of
@@ -153,10 +153,13 @@ def recorded_groups(known: Known) -> Mapping[str, Mapping[str, Any]]:
     return {str(one["outputs"].get("group")): one["outputs"] for one in known.resources if one["type"] == group.Group.token}
 
 
-def carry_out(repair: Repair, *, say: Callable[[str], None] = lambda _: None) -> Outcome:
+def carry_out(repair: Repair, *, is_open: bool = False, say: Callable[[str], None] = lambda _: None) -> Outcome:
     """Run the plan's steps, and look again; go on with what the same person agreed to and could not be done before.
 
     A step that fails stops no other one. Whether a finding is gone is decided by looking, not by what the steps said.
+
+    Args:
+        is_open: repair also what only shows then: a controller that answers again tells more than one that was silent.
     """
     agreed = {fingerprint(finding) for step in repair.plan.steps for finding in step.findings}
     agreed |= {fingerprint(one.finding) for one in repair.plan.waiting}
@@ -175,7 +178,7 @@ def carry_out(repair: Repair, *, say: Callable[[str], None] = lambda _: None) ->
             again = planned(repair.stack, checked, layers=repair.layers, selection=repair.selection, entries=repair.entries, despite_jobs=repair.despite_jobs)
         except Problem:
             break
-        open_steps = [step for step in again.plan.steps if any(_is_open(one, agreed, said, repaired) for one in step.findings)]
+        open_steps = [step for step in again.plan.steps if any(_may_follow(one, agreed, said, repaired, is_open=is_open) for one in step.findings)]
         current = dataclasses.replace(again, plan=dataclasses.replace(again.plan, steps=tuple(open_steps)))
         if not open_steps:
             break
@@ -185,14 +188,21 @@ def carry_out(repair: Repair, *, say: Callable[[str], None] = lambda _: None) ->
     return Outcome(of_layers, stayed, again.plan if not checked.report.failures else fix.Plan((), ()), finished)
 
 
-def _is_open(finding: Finding, agreed: Collection[str], said: Mapping[str, str], repaired: Iterable[Finding]) -> bool:
-    """Say whether a finding was agreed to and not tried yet; whoever agrees to a folder agrees to what was in it."""
+def _may_follow(finding: Finding, agreed: Collection[str], said: Mapping[str, str], repaired: Iterable[Finding], *, is_open: bool) -> bool:
+    """Say whether a finding was agreed to and not tried yet; whoever agrees to a repair agrees to what follows from it."""
     mark = fingerprint(finding)
-    return mark not in said and (mark in agreed or any(_is_below(finding.subject, one.subject) for one in repaired))
+    return mark not in said and (is_open or mark in agreed or any(_follows(finding.subject, one.subject) for one in repaired))
 
 
-def _is_below(subject: Subject | None, folder: Subject | None) -> bool:
-    return isinstance(subject, HostFile) and isinstance(folder, HostFile) and subject.host == folder.host and subject.path.startswith(f"{folder.path}/")
+def _follows(subject: Subject | None, repaired: Subject | None) -> bool:
+    """Say whether a finding shows only after another one was repaired: what was in a folder that is back, and a unit that may start again."""
+    match subject, repaired:
+        case HostFile(host=host, path=path), HostFile(host=other, path=folder):
+            return host == other and path.startswith(f"{folder}/")
+        case Unit(host=host, name=name), Unit(host=other, name=again):
+            return (host, name) == (other, again)
+        case _:
+            return False
 
 
 def _steps(known: Known, steps: Sequence[fix.Step], guarded: Collection[str], *, say: Callable[[str], None]) -> dict[str, str]:
@@ -214,10 +224,16 @@ def _steps(known: Known, steps: Sequence[fix.Step], guarded: Collection[str], *,
     said: dict[str, str] = {}
     for host, of_host in outcomes.items():
         for step, one in zip(by_host[host], of_host, strict=True):
-            _note(said, step, "" if one.is_done else f"`{step.action}` failed: {one.said}")
+            _note(said, step, "" if one.is_done else f"`{step.action}` failed: {_reason(one.said)}")
     for step in waiting:
         _note(said, step, "a job came to its host meanwhile")
     return said
+
+
+def _reason(said: str) -> str:
+    """Choose the line with the reason: apt marks it, other programs end with it."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return next((line for line in lines if line.startswith("E: ")), lines[-1] if lines else "it printed nothing")
 
 
 def _note(said: dict[str, str], step: fix.Step, text: str) -> None:

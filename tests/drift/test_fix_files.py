@@ -125,6 +125,14 @@ def test_what_was_added_is_moved_aside_and_never_deleted(root: pathlib.Path, wha
     carry_out(root, differs(Code.FILE_ADDED, str(path), None))  # a second time, it is gone
 
 
+def test_what_is_moved_aside_gives_nobody_rights_any_more(root: pathlib.Path) -> None:
+    path = root / "helper"
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o6755)
+    aside = carry_out(root, differs(Code.FILE_ADDED, str(path), None))
+    assert mode(aside / "helper") == 0o755
+
+
 def test_where_it_is_moved_is_said_before() -> None:
     [step] = steps(differs(Code.FILE_ADDED, "/opt/tool", None))
     assert str(step.action) == f"move /opt/tool to {ASIDE}/opt/tool"

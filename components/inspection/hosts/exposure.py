@@ -64,9 +64,11 @@ def findings(host: str, facts: Mapping[str, Any], shared: Common) -> Iterator[Fi
     for path in exposure["unowned"]:
         if path not in shared.unowned and path not in privileged:
             what = "no package owns the file, and the system runs or reads it"
-            yield drift(Code.UNOWNED, HostFile(host, path), what, remedy=f"remove it, or rebuild {host}; to keep it, put it below /usr/local by a role")
+            yield drift(
+                Code.UNOWNED, HostFile(host, path), what, remedy="`clusterwright drift fix` moves it aside; to keep it, put it below /usr/local by a role"
+            )
     for path in exposure["changed_programs"]:
-        remedy = f"`dpkg --search` names its package; `apt-get install --reinstall` restores it, or rebuild {host}"
+        remedy = f"`dpkg --search` names its package; `apt-get install --reinstall` restores it, or `clusterwright rebuild {host}`"
         what = "the program is not the one of its package"
         yield drift(Code.PACKAGE_FILE, HostFile(host, path), what, remedy=remedy, desired="as in the package", actual="another content, or gone")
     for path in exposure["runtime_files"]:
@@ -113,7 +115,7 @@ def private_files(host: str, open_files: list[dict[str, str]]) -> Iterator[Findi
 def hostname(host: str, actual: str) -> Iterator[Finding]:
     """Compare the running hostname: Slurm's daemons find themselves by it."""
     if actual.partition(".")[0] != host:
-        remedy = f"`hostname {host}` on it, or restart it"
+        remedy = f"`hostname {host}` on it"
         yield drift(Code.HOSTNAME, HostPart(host, "hostname"), "the host goes by another name", remedy=remedy, desired=host, recorded=host, actual=actual)
 
 
@@ -130,7 +132,13 @@ def _privileged(host: str, present: list[dict[str, Any]], differing: set[str], s
             continue
         owner = "its package did not give it that" if one["owned"] else "no package owns it"
         what = f"whoever runs the file gets its owner's or more rights, and {owner}"
-        yield drift(Code.PRIVILEGED, HostFile(host, path), what, remedy=f"find out who put it there, remove it, and rebuild {host}", actual=right)
+        yield drift(
+            Code.PRIVILEGED,
+            HostFile(host, path),
+            what,
+            remedy=f"find out who put it there; `clusterwright drift fix` removes it, `clusterwright rebuild {host}` all that came with it",
+            actual=right,
+        )
 
 
 def _is_packaged(path: str) -> bool:

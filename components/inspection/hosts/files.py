@@ -25,8 +25,9 @@ VERBS = {
 }
 """State of a unit before and now → the verb of `systemctl` that restores the first."""
 LINES_SHOWN = 3
-RESTORED_BY_UP = "`clusterwright up` writes it again when it configures the host; or restore it by hand, or rebuild the host"
-RESTORED_BY_HAND = "restore it, or rebuild the host; to keep the change, put it into a role"
+RESTORED_BY_UP = "`clusterwright up` restores it"
+RESTORED_FROM_RECORD = "`clusterwright up` restores it, or `clusterwright rebuild {host}` where the record has no text; to keep the change, put it into a role"
+MOVED_ASIDE = "`clusterwright drift fix` moves it aside; to keep it, put it into a role"
 
 
 class Enablement(NamedTuple):
@@ -60,7 +61,7 @@ def _finding(host: str, path: str, recorded: Mapping[str, Any] | None, actual: M
         code,
         HostFile(host, path),
         what + (f"; {rule.why}" if rule else ""),
-        remedy=RESTORED_BY_UP if is_written else RESTORED_BY_HAND,
+        remedy=MOVED_ASIDE if recorded is None else RESTORED_BY_UP if is_written else RESTORED_FROM_RECORD.format(host=host),
         desired=before,
         recorded=before,
         actual=now,

@@ -23,7 +23,7 @@ def findings(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
             Code.PACKAGE_FILE,
             HostFile(host, path),
             "the file is not the one of its package",
-            remedy=f"`dpkg --search {shlex.quote(path)}` on {host} names the package; `apt-get install --reinstall` restores the file, or rebuild the host",
+            remedy=f"`dpkg --search {shlex.quote(path)}` on {host} names the package; `apt-get install --reinstall` restores the file, or `clusterwright rebuild {host}`",
             desired="as in the package",
             actual="another content, or gone",
         )
@@ -31,8 +31,8 @@ def findings(host: str, facts: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _difference(name: str, recorded: PackageState | None, actual: PackageState | None) -> tuple[Code, str, str]:
     if recorded is None:
-        return Code.PACKAGE_ADDED, "the package was added by hand", f"put it into a role to keep it, or `apt-get remove {name}`"
-    back = f"`apt-get install {name}={recorded.version}`, or rebuild the host"
+        return Code.PACKAGE_ADDED, "the package was added by hand", "`clusterwright drift fix` removes it; to keep it, put it into a role"
+    back = f"`clusterwright up`, or `apt-get install {name}={recorded.version}`"
     if actual is None:
         return Code.PACKAGE_GONE, "the package was removed", back
     if recorded.version != actual.version:

@@ -27,7 +27,7 @@ def of_root(host: str, lines: list[str], known: Known) -> Iterator[Finding]:
             yield drift(Code.ROOT_KEY, RootKey(host, _end(key)), what, remedy=remedy, actual=f"{key.split()[0]} … {comment}")
     if own and own not in keys:
         what = "the stack's own key may not log in as root any more"
-        remedy = "put the stack's key into /root/.ssh/authorized_keys, or rebuild the host"
+        remedy = f"`clusterwright rebuild {host}`, or put the stack's key into /root/.ssh/authorized_keys on its console"
         yield drift(Code.ROOT_KEY, RootKey(host), what, remedy=remedy, desired="there", recorded="there")
 
 

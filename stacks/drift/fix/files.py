@@ -17,6 +17,7 @@ _KEEP = """keep() {
     [ -e "$1" ] || [ -L "$1" ] || return 0
     (umask 077 && mkdir -p -- "$2${1%/*}")
     if [ "$3" = copy ] && { [ ! -d "$1" ] || [ -L "$1" ]; }; then cp -a -- "$1" "$2$1"; else mv -T -- "$1" "$2$1"; fi
+    [ -L "$2$1" ] || chmod -R a-s -- "$2$1"
 }
 set -eu
 umask 022
@@ -44,9 +45,9 @@ REINSTALL = """set -eu
 owner=$(dpkg-query --search -- "$1" | sed -n 's/^\\([a-z0-9][^ ,:]*\\).*: .*/\\1/p' | head -n 1)
 [ -n "$owner" ] || { echo "no package owns $1" >&2; exit 1; }
 version=$(dpkg-query --show --showformat='${Version}' -- "$owner")
-again() { apt-get install --yes --quiet --reinstall --allow-downgrades --allow-change-held-packages --option=Dpkg::Options::=--force-confmiss --option=Dpkg::Options::=--force-confnew -- "$owner=$version"; }
+again() { apt-get install --yes --quiet --option=Acquire::Retries=0 --reinstall --allow-downgrades --allow-change-held-packages --option=Dpkg::Options::=--force-confmiss --option=Dpkg::Options::=--force-confnew -- "$owner=$version"; }
 held=$(apt-mark showhold -- "$owner")
-again || { apt-get update --quiet && again; }
+again || { apt-get update --quiet --option=Acquire::Retries=0 --error-on=any && again; }
 [ -z "$held" ] || apt-mark hold -- "$owner"
 """
 """path"""

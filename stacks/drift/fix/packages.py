@@ -9,8 +9,8 @@ from . import files, names
 from .step import Command, Order, Step
 
 INSTALL = """set -eu
-put() { apt-get install --yes --quiet --no-install-recommends --allow-downgrades --allow-change-held-packages --option=Dpkg::Options::=--force-confold -- "$1=$2"; }
-put "$1" "$2" || { apt-get update --quiet && put "$1" "$2"; }
+put() { apt-get install --yes --quiet --option=Acquire::Retries=0 --no-install-recommends --allow-downgrades --allow-change-held-packages --option=Dpkg::Options::=--force-confold -- "$1=$2"; }
+put "$1" "$2" || { apt-get update --quiet --option=Acquire::Retries=0 --error-on=any && put "$1" "$2"; }
 [ "$3" = unhold ] || apt-mark hold -- "$1"
 """
 """package, version, `hold` or `unhold`"""

@@ -26,7 +26,7 @@ from blueprints.finding.subject import (
 from blueprints.finding.values import Values
 from components.inspection.codes import Code
 
-from . import devices, files, kernel, packages, people, scheduler, units
+from . import devices, exposure, files, kernel, packages, people, scheduler, units
 from .step import BY_NAME_ONLY, KIND_OF, Cluster, Command, Finish, Kind, Left, Order, Step
 
 
@@ -98,11 +98,11 @@ def steps_of(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
     values = finding.values or Values()
     match finding.subject:
         case HostFile() as file:
-            return files.steps(finding, file, values, cluster)
+            return files.steps(finding, file, values, cluster) or exposure.of_file(finding, file, cluster)
         case Package() as package:
             return packages.steps(finding, package, values)
         case Unit() as unit:
-            return units.steps(finding, unit, values)
+            return exposure.of_unit(finding, unit) or units.steps(finding, unit, values)
         case Sysctl() | KernelModule() as setting:
             return kernel.steps(finding, setting, values)
         case Gpu() as gpu:
@@ -112,6 +112,8 @@ def steps_of(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
         case HostPart(host=host) if finding.code == Code.PENDING:
             finish = cluster.finish(host)
             return (Step(host, finish, Order.FINISH, (finding,)),) if finish else ()
+        case HostPart() as part if finding.code == Code.HOSTNAME:
+            return exposure.of_part(finding, part)
         case HostUser() | HostAdministrator() | RootKey() | UserKey() | HostPart():
             return people.steps(finding, cluster)
         case (SchedulerObject() | Membership() | Parameter() | Daemon()) as subject:

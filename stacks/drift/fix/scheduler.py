@@ -29,6 +29,8 @@ def _argv(finding: Finding, subject: SchedulerObject | Membership | Parameter | 
     if finding.code in READ_AGAIN:
         return RECONFIGURE
     match subject:
+        case Membership(account=account, user=user, field="coordinator") if _are_names(account, user):
+            return ("sacctmgr", "--immediate", "delete", "coordinator", f"account={account}", f"names={user}")
         case Membership(account=account, user=user, field=field) if _are_names(account, user):
             where = (f"name={user}", f"account={account}", f"cluster={cluster.name}")
             return ("sacctmgr", "--immediate", "delete", "user", "where", *where) if finding.code == Code.MEMBER_ADDED else _set("user", where, field, values)

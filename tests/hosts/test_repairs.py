@@ -1,0 +1,61 @@
+"""Drift of a hundred kinds on a real cluster: `up` brings back what is recorded, `drift fix` the rest, and only what needs a new host stays."""
+
+import fnmatch
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from components.local.machine import command as machine
+from stacks.drift import fix
+from stacks.drift.fix import step
+from tests.hosts import planted
+from tests.hosts.deployment import Deployment, deployment
+
+pytestmark = pytest.mark.hosts
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A starter of this module's own: what is planted here would disturb others."""
+    with deployment("test-repairs", tmp_path_factory.mktemp("repairs")) as one:
+        one.up()
+        yield one
+
+
+def findings(stack: Deployment) -> list[dict[str, Any]]:
+    words = [word for layer in ("hosts", "scheduler", "versions", "capability") for word in ("--layer", layer)]
+    done = stack.clusterwright("drift", "--json", "--history", str(stack.home / "history"), *words)
+    assert done.returncode in (0, 7), done.stdout[-3000:] + done.stderr[-3000:]
+    found: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
+    return found
+
+
+def line(found: dict[str, Any]) -> str:
+    return f"{found['layer']} {found['code']} {found['where']}"
+
+
+def plant_all(stack: Deployment) -> None:
+    for batch in planted.BATCHES:
+        for plant in batch:
+            if plant.is_outside:
+                machine.run("nsenter", f"--target={stack.guest(plant.host)}", "--net", "--", "sh", "-c", plant.command)
+            else:
+                stack.inside(plant.host, "sh", "-c", plant.command)
+
+
+def test_after_up_and_fix_only_what_needs_a_new_host_stays(stack: Deployment) -> None:
+    plant_all(stack)
+    up = stack.clusterwright("up")
+    left = findings(stack)
+    restored_by_up = {code for code, kind in fix.KIND_OF.items() if kind not in step.REMOVING}
+    for_rebuild = [pattern for batch in planted.BATCHES for plant in batch if plant.restored is planted.Restored.REBUILD for pattern in plant.expected]
+    stayed = [line(one) for one in left if one["code"] in restored_by_up and not any(fnmatch.fnmatchcase(line(one), pattern) for pattern in for_rebuild)]
+    assert stayed == [], up.stdout[-6000:]
+    assert "Still different from the record" in up.stdout
+    kinds = [word for kind in fix.Kind for word in ("--kind", str(kind))]
+    done = stack.clusterwright("drift", "fix", "--yes", *kinds)
+    assert "Traceback" not in done.stdout + done.stderr
+    stayed = [line(one) for one in findings(stack)]
+    assert planted.mismatch(stayed, for_rebuild)[0] == [], done.stdout[-6000:]
