@@ -11,6 +11,8 @@ class Facts:
     cores_per_socket: int
     threads_per_core: int
     memory_mib: int
+    declares_by_count: bool = False
+    """Whether the stack is of an earlier version, in which the number of hosts decided what memory each declares: it keeps that."""
 
     @property
     def cpus(self) -> int:

@@ -90,6 +90,12 @@ def load(place: str) -> Any:
     return getattr(imported, attribute) if attribute else imported
 
 
+def declares_by_count(stack: str) -> bool:
+    """Say whether hosts of a stack on this machine declare their memory by their number, as an earlier version created them."""
+    found: bool = load("components.local.machine.declared:by_count")(stack)
+    return found
+
+
 def require_sdk(target: str) -> None:
     """Return where everything that a target's components import is installed.
 

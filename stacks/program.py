@@ -23,7 +23,7 @@ def deploy() -> None:
     stack = pulumi.get_stack()
     try:
         chosen = settings.parse(get_config_env(), stack=stack)
-        spec = load(chosen.blueprint, target=chosen.target, stack=stack, facts=this_machine.facts(), overrides=chosen.overrides)
+        spec = load(chosen.blueprint, target=chosen.target, stack=stack, facts=this_machine.facts(stack), overrides=chosen.overrides)
     except Invalid as invalid:
         raise pulumi.RunError(render(invalid.findings).removeprefix("error: ")) from None  # the engine puts its own in front
     cluster = Cluster(spec.name, spec, stack=stack)

@@ -1,7 +1,7 @@
 """Hosts on this machine: what each declares to the scheduler, and what is simulated.
 
-Every host sees all of the machine's processors and declares their layout. It declares a share of the memory: half of the machine's memory divided by the number
-of hosts, rounded down to a power of two, so that one more node seldom changes the others' share; at least 512 MiB. A pool that names a machine of any target
+Every host sees all of the machine's processors and declares their layout. It declares a share of the memory: an eighth of the machine's memory, rounded down to a
+power of two, at least 512 MiB, whatever the number of hosts, so that one more node changes nothing of the others. A pool that names a machine of any target
 declares the hardware of that machine; a pool that sets `cpus_per_node` or `memory` declares these. Cores and memory that exceed this machine
 are not confined by cgroups.
 """
@@ -16,6 +16,8 @@ from . import counts, machines
 from .context import Context
 
 LEAST_MEMORY_MIB = 512
+SHARES = 8
+"""Into so many shares the memory of the machine is divided; hosts beyond share with the others, as they do the processors."""
 _DATABASE = "The managed accounting database is MariaDB on the controller."
 _DATABASE_OF_TWO = (
     "The managed accounting database is MariaDB on the first controller: while that is lost, records of jobs wait, and accounts can't be asked for or changed."
@@ -30,7 +32,7 @@ _SCHEDULED = {
 def machine(context: Context) -> spec.Machine:
     """Describe one of the cluster's own hosts."""
     facts = context.facts
-    share = max(LEAST_MEMORY_MIB, facts.memory_mib // 2 // max(1, counts.hosts(context)))
+    share = max(LEAST_MEMORY_MIB, facts.memory_mib // 2 // max(1, counts.hosts(context)) if facts.declares_by_count else facts.memory_mib // SHARES)
     memory_mib = 2 ** (share.bit_length() - 1)
     return spec.Machine(context.target.name, facts.sockets, facts.cores_per_socket, facts.threads_per_core, memory_mib, gpus=None, exists=True)
 

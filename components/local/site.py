@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from .. import memory_folders
 from ..provider.kind import UNKNOWN, Kind, Refused, Values, Work
-from .machine import claim, disk, network, sweep
+from .machine import claim, declared, disk, network, sweep
 from .machine.names import STATE_ROOT, StackNames, cache_root
 
 TOOLS = {"ip": "iproute2", "iptables": "iptables", "systemd-nspawn": "systemd-container", "mmdebstrap": "mmdebstrap", "ssh-keygen": "openssh-client"}
@@ -71,7 +71,12 @@ class Site(Kind[SiteInputs]):
         return {"owned": existing is not None and existing.token == outputs.get("token")}
 
     def create(self, inputs: SiteInputs, work: Work) -> Values:
-        return self.update(inputs, {}, work)
+        names = StackNames(inputs.stack)
+        is_new = not names.owner_file.exists()
+        outputs = self.update(inputs, {}, work)
+        if is_new:
+            declared.write(names)
+        return outputs
 
     def update(self, inputs: SiteInputs, outputs: Values, work: Work) -> Values:
         problem = next(iter(self.check(inputs)), None)

@@ -218,7 +218,7 @@ def examined(stack_name: str, settled: settings.Settings, *, target: str, origin
         Invalid: the blueprint is not usable there.
     """
     try:
-        found = examine(settled.blueprint, target=target, stack=stack_name, facts=this_machine.facts(), overrides=settled.overrides)
+        found = examine(settled.blueprint, target=target, stack=stack_name, facts=this_machine.facts(stack_name), overrides=settled.overrides)
     except Invalid as invalid:
         raise Invalid(placed(invalid.findings, origin)) from invalid
     return dataclasses.replace(found, findings=placed(found.findings, origin))

@@ -21,7 +21,7 @@ from stacks import program
 
 machine = Facts(**json.loads(pathlib.Path("machine.json").read_text()))
 assert this_machine.facts
-this_machine.facts = lambda: machine
+this_machine.facts = lambda stack: machine
 program.deploy()
 """
 PROVIDER = project_root() / "components" / "provider"

@@ -41,7 +41,9 @@ class State:
 
     @classmethod
     def read(cls, name: str) -> Self:
-        return cls(**json.loads(lzma.decompress(file_of(name).read_bytes())))
+        """Read a state; its stack declares memory as all did when none said how."""
+        found = json.loads(lzma.decompress(file_of(name).read_bytes()))
+        return cls(**{**found, "machine": {"declares_by_count": True, **found["machine"]}})
 
     def write(self, name: str) -> None:
         """Store the state without positions in the code that recorded it."""

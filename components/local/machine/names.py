@@ -74,6 +74,11 @@ class StackNames:
         return self.state / "owner.json"
 
     @property
+    def declared_file(self) -> Path:
+        """By what rule hosts declare their memory."""
+        return self.state / "declared.json"
+
+    @property
     def cluster_folder(self) -> Path:
         """Mounted on every host: names of all hosts, users."""
         return self.state / "cluster"

@@ -19,7 +19,7 @@ from tests.blueprints.resolve import asked
         ({"machine": "m7i.large"}, (1, 1, 2), 8192, None),
         ({"machine": "p5.48xlarge", "cpus_per_node": 4, "memory": "1 GiB"}, (1, 2, 2), 1024, ("h100", 8)),
         ({"machine": "hgx-h100"}, (1, 4, 2), 2048 * 1024, ("h100", 8)),  # its processors are not known: those of this machine
-        ({"accelerator": "h100", "gpus_per_node": 8}, (1, 4, 2), 8192, ("h100", 8)),
+        ({"accelerator": "h100", "gpus_per_node": 8}, (1, 4, 2), 4096, ("h100", 8)),
     ],
 )
 def test_a_machine_of_any_target_is_declared(pool: dict[str, Any], layout: tuple[int, int, int], memory_mib: int, gpus: tuple[str, int] | None) -> None:
@@ -126,3 +126,17 @@ def test_the_numbers_are_in_the_message() -> None:
 def test_the_hosts_share_one_ethernet() -> None:
     network = asked.cluster(target="local", network={"cidr": "10.80.0.0/20"}).network
     assert network == spec.Network("10.80.0.0/20", "10.80.0.1", "10.80.0.2", "tiny.internal")
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 7])
+def test_more_nodes_change_nothing_of_what_a_node_declares(nodes: int) -> None:
+    facts = dataclasses.replace(asked.FACTS, memory_mib=24_105)
+    grown = asked.attempt({"cpu": {"nodes": nodes}}, target="local", facts=facts).spec
+    assert {node_set.hosts.machine.memory_mib for node_set in grown.node_sets} == {2048}
+
+
+@pytest.mark.parametrize(("nodes", "memory_mib"), [(2, 2048), (9, 1024)])
+def test_a_stack_of_an_earlier_version_keeps_what_its_number_of_hosts_decided(nodes: int, memory_mib: int) -> None:
+    facts = dataclasses.replace(asked.FACTS, memory_mib=24_105, declares_by_count=True)
+    kept = asked.attempt({"cpu": {"nodes": nodes}}, target="local", facts=facts).spec
+    assert {node_set.hosts.machine.memory_mib for node_set in kept.node_sets} == {memory_mib}
