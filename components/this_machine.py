@@ -28,7 +28,13 @@ def facts(stack: str = "", *, processors: Path = PROCESSORS) -> Facts:
     if not threads or len(cores) % len(sockets) or len(threads) % len(cores):
         # Cores of several kinds, or no topology at all: slurm.conf describes equal ones only.
         return Facts(sockets=1, cores_per_socket=max(len(threads), 1), threads_per_core=1, memory_mib=memory_mib, declares_by_count=declares_by_count)
-    return Facts(sockets=len(sockets), cores_per_socket=len(cores) // len(sockets), threads_per_core=len(threads) // len(cores), memory_mib=memory_mib, declares_by_count=declares_by_count)
+    return Facts(
+        sockets=len(sockets),
+        cores_per_socket=len(cores) // len(sockets),
+        threads_per_core=len(threads) // len(cores),
+        memory_mib=memory_mib,
+        declares_by_count=declares_by_count,
+    )
 
 
 def _number(file: Path) -> int:

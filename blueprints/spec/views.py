@@ -14,6 +14,13 @@ from .hosts import HostGroup
 from .nodes import NodeSet
 from .storage import HOMES, FileSystem
 
+REWORDED = {
+    "Both controllers stand on this machine, and the state that they share is a folder of it: nothing outlives the machine.": (
+        "Both controllers run on this machine, and their shared state is a folder of it: neither survives the machine."
+    )
+}
+"""Sentences of the greeting as earlier versions wrote them → as this version does."""
+
 
 def slurm_view(spec: ClusterSpec) -> dict[str, Any]:
     """Give what Slurm's controllers are configured from, and what acceptance judges Slurm by.
@@ -56,12 +63,17 @@ def upgrade_view(record: Mapping[str, Any], *, group: str = "") -> Mapping[str, 
         group: the group of hosts that the record configures.
     """
     if record.get("version") != 2:
-        return record
+        return _reworded(record)
     try:
         spec = from_record(record)
     except Unreadable:
         return record  # It differs from what is wanted, whatever it is.
-    return login_view(spec) if group == spec.access.name else slurm_view(spec)
+    return _reworded(login_view(spec)) if group == spec.access.name else slurm_view(spec)
+
+
+def _reworded(view: Mapping[str, Any]) -> Mapping[str, Any]:
+    said = view.get("simulated") or ()
+    return {**view, "simulated": [REWORDED.get(sentence, sentence) for sentence in said]} if REWORDED.keys() & {*said} else view
 
 
 def _storage(file_system: FileSystem) -> dict[str, Any]:

@@ -26,6 +26,16 @@ class OwnResource(pulumi.CustomResource):
         found: pulumi.Output[Any] = self.__dict__[name]
         return found
 
+    def output_if_known(self, name: str, *, otherwise: Any) -> pulumi.Output[Any]:
+        """Give an output that older versions did not record. In a preview the engine takes what is not recorded for unknown, which would show a change of whoever reads it."""
+        found = self.output(name)
+
+        async def value() -> Any:
+            known = await found.future(with_unknowns=True)
+            return otherwise if known is None or pulumi.output.contains_unknowns(known) else known
+
+        return pulumi.Output.from_input(value())
+
 
 def plain(record: Any) -> dict[str, Any]:
     """Turn a frozen dataclass of the spec into the plain values that cross to the provider."""

@@ -91,7 +91,9 @@ class Scheduler:
                 "hosts": site.login.described,
                 "control": control.described,
                 "content": content.fingerprint(ACCEPT),
-                "proves": pulumi.Output.all(boots, *(group.output(name) for name in ("finished", "repaired") for group in finished)).apply(_proved),
+                "proves": pulumi.Output.all(
+                    boots, *(group.output("finished") for group in finished), *(group.output_if_known("repaired", otherwise={}) for group in finished)
+                ).apply(_proved),
                 **inputs,
             },
             outputs=("ok", "checks", "seconds"),

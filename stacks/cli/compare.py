@@ -28,7 +28,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     settled = options.chosen(given)
     options.announce(given)
-    found = compare.compare(settled.blueprint, targets=given.targets, stack=given.stack, facts=this_machine.facts(given.stack or ""), overrides=settled.overrides)
+    found = compare.compare(
+        settled.blueprint, targets=given.targets, stack=given.stack, facts=this_machine.facts(given.stack or ""), overrides=settled.overrides
+    )
     found = tuple(dataclasses.replace(side, findings=options.placed(side.findings, f"option --targets {side.target}")) for side in found)
     if given.json:
         print(json.dumps({"format": FORMAT, **compare.as_record(settled.blueprint, found)}, indent=2))

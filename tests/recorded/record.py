@@ -9,6 +9,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from blueprints import facts, load
 from blueprints.project import project_root
@@ -23,7 +24,7 @@ from .stack import Stack
 from .states import PROJECT, State, blueprint_of, replaced
 
 STACK = "prod"
-MACHINE = {"sockets": 1, "cores_per_socket": 2, "threads_per_core": 1, "memory_mib": 24_000}
+MACHINE: dict[str, Any] = {"sockets": 1, "cores_per_socket": 2, "threads_per_core": 1, "memory_mib": 24_000}
 BUCKET = "sets-of-ours"
 VPC, SUBNETS, ZONES = "vpc-0123456789abcdef0", ("subnet-0aaaaaaaaaaaaaaaa", "subnet-0bbbbbbbbbbbbbbbb"), ("us-east-1b", "us-east-1c")
 """What the blueprints name of somebody else's."""

@@ -40,7 +40,7 @@ class Stack(Project):
     """
 
     def __init__(
-        self, folder: Path, name: str, *, settings: Mapping[str, Any], machine: Mapping[str, int], environment: Mapping[str, str], provider: Path = PROVIDER
+        self, folder: Path, name: str, *, settings: Mapping[str, Any], machine: Mapping[str, Any], environment: Mapping[str, str], provider: Path = PROVIDER
     ):
         self._environment = environment
         folder.mkdir(parents=True, exist_ok=True)

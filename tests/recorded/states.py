@@ -33,7 +33,7 @@ class State:
 
     stack: str
     target: str
-    machine: Mapping[str, int]
+    machine: Mapping[str, Any]
     cache: str
     content: Mapping[str, str]
     images: Mapping[str, str]

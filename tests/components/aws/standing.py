@@ -22,7 +22,7 @@ from tests.simcloud.aws import client
 from tests.simcloud.aws.client import REGION, SimulatedCloud
 from tests.simcloud.aws.deployment import STACK, Deployment
 
-MACHINE = {"sockets": 1, "cores_per_socket": 2, "threads_per_core": 1, "memory_mib": 24_000}
+MACHINE: dict[str, Any] = {"sockets": 1, "cores_per_socket": 2, "threads_per_core": 1, "memory_mib": 24_000}
 """What the program takes this machine for, so that it is the same everywhere."""
 PROGRAM = """
 import json
