@@ -7,13 +7,15 @@ import dataclasses
 import importlib
 import importlib.util
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from . import errors
-from .adoption import Account
-from .discovery import Discovery
-from .rebuild import Rebuild
-from .removal import Removal
+
+if TYPE_CHECKING:  # commands that only plan don't import what works on a cluster
+    from .adoption import Account
+    from .discovery import Discovery
+    from .rebuild import Rebuild
+    from .removal import Removal
 
 DEFAULT = "local"
 """The target of a stack that chooses none. It needs no account, and rehearses every other target."""
@@ -116,22 +118,22 @@ def setup_command(target: str) -> str:
     return f"make setup EXTRAS={target}" if target in TARGETS and TARGETS[target].package else "make setup"
 
 
-def discovery(target: str) -> Discovery | None:
+def discovery(target: str) -> "Discovery | None":
     """Give what lists a target's hosts and instances; None: this version can't list any there."""
-    return cast(Discovery, load(TARGETS[target].discovery)()) if target in TARGETS else None
+    return cast("Discovery", load(TARGETS[target].discovery)()) if target in TARGETS else None
 
 
-def removals() -> tuple[Removal, ...]:
+def removals() -> "tuple[Removal, ...]":
     """Give what every target knows of removing a stack."""
-    return tuple(cast(Removal, load(target.removal)()) for target in TARGETS.values())
+    return tuple(cast("Removal", load(target.removal)()) for target in TARGETS.values())
 
 
-def rebuild(target: str) -> Rebuild | None:
+def rebuild(target: str) -> "Rebuild | None":
     """Give what rebuilds a target's hosts; None: this version provisions none there."""
-    return cast(Rebuild, load(TARGETS[target].rebuild)()) if target in TARGETS else None
+    return cast("Rebuild", load(TARGETS[target].rebuild)()) if target in TARGETS else None
 
 
-def adopter(target: str, region: str) -> Account:
+def adopter(target: str, region: str) -> "Account":
     """Give what finds unrecorded resources in a region of a target's account.
 
     Raises:

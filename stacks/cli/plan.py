@@ -5,18 +5,21 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blueprints import library
 from blueprints.codes import Code
 from blueprints.load import Loaded
-from blueprints.plan import changes, estimate
+from blueprints.plan import estimate
 from blueprints.spec import ClusterSpec, Unreadable, as_record, from_record
 from blueprints.spec.cost import Effect
 
 from ..errors import EXIT_FAILED, EXIT_USAGE, Problem, reason
-from ..render import change_table, cost, finding_list, plan_json, plan_view, tables
+from ..render import cost, finding_list, plan_json, plan_view, tables
 from . import options
+
+if TYPE_CHECKING:  # a plan that is compared with nothing does without
+    from blueprints.plan import changes
 
 SAID_BY_PAGE = frozenset({Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT, Code.QUOTA_NEEDED})
 """Findings that the page's head and tables say."""
@@ -31,7 +34,7 @@ class Compared:
     """What it is compared with, for people."""
     note: str | None
     """What could not be compared, if anything."""
-    changes: tuple[changes.Change, ...]
+    changes: "tuple[changes.Change, ...]"
     costs: estimate.Estimate | None = None
     """Of the existing cluster, at today's prices; None when its record has another form."""
 
@@ -68,18 +71,24 @@ def document(loaded: Loaded, compared: Compared | None = None) -> dict[str, Any]
     """Give the plan as plain JSON values, with the changes when something is compared."""
     plan = plan_json.document(plan_view.view(loaded.spec), loaded.findings)
     if compared:
+        from blueprints.plan import changes
+
         plan["against"] = {"what": compared.against, "note": compared.note, "estimate": estimate.as_record(compared.costs) if compared.costs else None}
         plan["changes"] = [changes.as_record(change) for change in compared.changes]
     return plan
 
 
 def _changes(cluster: ClusterSpec, compared: Compared) -> list[tables.Section]:
+    from ..render import change_table
+
     costs = cost.difference(compared.costs, estimate.estimate(cluster)) if compared.costs else ""
     more = [words for words in (plan_view.planned_only(cluster), costs) if words]
     return [*change_table.sections(compared.changes, title=_title(cluster, compared), note=compared.note, more=more)]
 
 
 def _compared(given: argparse.Namespace, cluster: ClusterSpec) -> Compared:
+    from blueprints.plan import changes
+
     against = given.against or f"stack {given.stack}"
     standing = _from_stack(given.stack) if given.against is None else _named(given, cluster.target)
     try:

@@ -1,4 +1,4 @@
-"""Compile the installed packages that the program runs with; all others are compiled when something imports them.
+"""Compile the program and the installed packages that it runs with; all others are compiled when something imports them.
 
 Run by the environment's own Python. A process that may not write bytecode, or may not write here, would compile them again each time.
 """
@@ -12,12 +12,13 @@ from importlib import metadata
 from pathlib import Path
 
 PROGRAM = "clusterwright"
+OURS = ("blueprints", "components", "stacks")
 SELDOM = ("ansible_test", "debugpy", "pygments")
 """Distributions and packages of which hardly anything is imported."""
 
 
 def main() -> None:
-    places = sorted(place for distribution in _required() for place in _places(distribution))
+    places = [Path(package) for package in OURS] + sorted(place for distribution in _required() for place in _places(distribution))
     with concurrent.futures.ProcessPoolExecutor() as pool:
         # What can't be compiled is a template.
         for _ in pool.map(functools.partial(compileall.compile_dir, quiet=2), (place for place in places if place.is_dir())):
