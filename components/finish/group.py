@@ -57,9 +57,18 @@ class Group(Kind[GroupInputs]):
         return {**upgraded, "finished": {name: after[name] if mark == before.get(name) else mark for name, mark in finished.items()}}
 
     def read(self, inputs: GroupInputs, outputs: Values) -> Values | None:
-        """What was finished stays as recorded; `clusterwright` hands over which hosts it has finished again."""
+        """Leave out of `finished` the hosts that differ in what the roles own, unless `clusterwright` has looked and repaired.
+
+        A host that does not answer stays as it is recorded: nobody knows whether it differs.
+        """
         finished: Mapping[str, str] = outputs.get("finished") or {}
-        repaired = (handed.received() or {}).get(inputs.group)
+        received = handed.received()
+        if received is None:
+            from . import differing  # what inspects hosts takes its time to load
+
+            differ = differing.look(inputs.hosts, inputs.spec, private_key=inputs.private_key)
+            return {"finished": {hostname: mark for hostname, mark in finished.items() if hostname not in differ}}
+        repaired = received.get(inputs.group)
         return {"finished": finished, **({"repaired": {**(outputs.get("repaired") or {}), **repaired}} if repaired else {})}
 
     def create(self, inputs: GroupInputs, work: Work) -> Values:

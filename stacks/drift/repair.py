@@ -159,7 +159,7 @@ def carry_out(repair: Repair, *, is_open: bool = False, say: Callable[[str], Non
     A step that fails stops no other one. Whether a finding is gone is decided by looking, not by what the steps said.
 
     Args:
-        is_open: repair also what only shows then: a controller that answers again tells more than one that was silent.
+        is_open: repair also what only shows then: a controller that answers again tells more than one that was silent. What no record names is not looked for.
     """
     agreed = {fingerprint(finding) for step in repair.plan.steps for finding in step.findings}
     agreed |= {fingerprint(one.finding) for one in repair.plan.waiting}
@@ -173,7 +173,7 @@ def carry_out(repair: Repair, *, is_open: bool = False, say: Callable[[str], Non
         finished |= {name: {**finished.get(name, {}), **dict.fromkeys(hosts, moment)} for name, hosts in current.plan.finishes.items()}
         said |= _steps(current.known, current.plan.commands(last=True), repair.guarded, say=say)
         say("checking again")
-        checked = detect.detect(repair.stack, layers={*repair.layers, Layer.SCHEDULER})
+        checked = detect.detect(repair.stack, layers={*repair.layers, Layer.SCHEDULER}, is_deep=not is_open)
         try:
             again = planned(repair.stack, checked, layers=repair.layers, selection=repair.selection, entries=repair.entries, despite_jobs=repair.despite_jobs)
         except Problem:

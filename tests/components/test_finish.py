@@ -14,7 +14,7 @@ from blueprints.finding import Level
 from blueprints.finding.subject import AcceptanceCheck
 from blueprints.finding.values import Measurement
 from blueprints.project import project_root
-from components.finish import acceptance, checks, handed, node_states
+from components.finish import acceptance, checks, differing, handed, node_states
 from components.finish.acceptance import Acceptance, AcceptanceInputs
 from components.finish.group import Group, GroupInputs, marks
 from components.finish.inventory import FinishedHost, inventory, known_hosts
@@ -108,6 +108,7 @@ def test_hosts_finished_earlier_stay_finished_when_a_later_run_fails() -> None:
 def test_what_was_repaired_before_the_engine_ran_is_recorded_and_nothing_else_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = {**values(GROUP), "finished": marks(GROUP), "complete": True}
     as_recorded = {"finished": marks(GROUP)}
+    monkeypatch.setenv(handed.VARIABLE, handed.AS_RECORDED[handed.VARIABLE])
     assert Group().read(GROUP, recorded) == as_recorded
     monkeypatch.setenv(handed.VARIABLE, handed.environment({"control": {"control-0": "2026-11-22T20:00:00+00:00"}})[handed.VARIABLE])
     assert Group().read(GROUP, recorded) == as_recorded, "another group was repaired"
@@ -116,6 +117,38 @@ def test_what_was_repaired_before_the_engine_ran_is_recorded_and_nothing_else_ch
     seen = Group().read(GROUP, {**recorded, "repaired": earlier})
     assert seen == {"finished": marks(GROUP), "repaired": {**earlier, "login-0": "2026-11-22T20:00:00+00:00"}}
     assert difference(Group(), _wire({**recorded, **(seen or {})}), _wire(values(GROUP))) == {}, "no host has to be finished again"
+
+
+def seen(**changes: Any) -> dict[str, Any]:
+    """What a host says that is as it was finished."""
+    return {"places": [], "pending": [], "users": {"ada": "ada:x:2000:2000::/home/ada:/bin/bash"}, **changes}
+
+
+def place(path: str) -> dict[str, Any]:
+    state = {"kind": "file", "mode": "0644", "owner": "root", "group": "root"}
+    return {"path": path, "recorded": {**state, "sha256": "a", "text": "as written"}, "actual": {**state, "sha256": "b", "text": "edited"}, "written": True}
+
+
+@pytest.mark.parametrize(
+    ("host", "facts", "differs"),
+    [
+        ("control-0", seen(), False),
+        ("control-0", seen(places=[place("/etc/slurm/slurm.conf")]), True),
+        ("control-0", seen(places=[place("/etc/nsswitch.conf")]), False),
+        ("control-0", seen(pending=["slurm"]), True),
+        ("control-0", seen(users={}), True),
+        ("login-0", seen(users={}), False),
+    ],
+    ids=["as it was", "a file of the roles", "a file of the image", "not in use", "a user lost", "the controller writes the users"],
+)
+def test_a_bare_refresh_finds_what_finishing_would_change(host: str, facts: dict[str, Any], differs: bool) -> None:
+    spec = {"users": [{"name": "ada"}], "slurm": {"control": {"prefix": "control"}}}
+    assert differing.differs(host, facts, spec) is differs
+
+
+def test_a_host_that_does_not_answer_stays_as_it_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(handed.VARIABLE, raising=False)
+    assert Group().read(GROUP, {"finished": marks(GROUP)}) == {"finished": marks(GROUP)}
 
 
 # What Ansible is told

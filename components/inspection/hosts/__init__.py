@@ -56,7 +56,7 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
     if "exposure" in facts:
         yield from exposure.findings(name, facts, shared or exposure.Common())
     yield from _clock(name, facts["epoch_s"], moment_s)
-    yield from _pending(name, facts["pending"])
+    yield from pending(name, facts["pending"])
 
 
 def unreachable(host: KnownHost, message: str) -> Finding:
@@ -116,7 +116,8 @@ def _clock(host: str, epoch_s: float, moment_s: float) -> Iterator[Finding]:
         )
 
 
-def _pending(host: str, marks: list[str]) -> Iterator[Finding]:
+def pending(host: str, marks: list[str]) -> Iterator[Finding]:
+    """Report configurations that were written and are not in use."""
     for mark in marks:
         what = f"a configuration of {mark} was written and is not in use yet"
         remedy = "`clusterwright up` continues where it was interrupted; a restart of the daemon puts the configuration in use, too"

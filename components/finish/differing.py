@@ -1,0 +1,44 @@
+"""Which hosts differ in what finishing owns: files that its roles wrote, users, and configurations that were written and never used."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..inspection import collect, payload, ssh
+from ..inspection import hosts as of_hosts
+from ..inspection.hosts import files
+from ..inspection.known import KnownHost
+from . import owned
+from .inventory import FinishedHost
+
+WITHIN_S = 60
+"""A refresh waits no longer for a host."""
+
+
+def look(hosts: Sequence[FinishedHost], spec: Mapping[str, Any], *, private_key: str) -> frozenset[str]:
+    """Inspect hosts and name those that differ. A host that gives no answer is left out: nobody knows whether it differs.
+
+    Args:
+        spec: what the hosts are configured from.
+    """
+    asked = {host.name: KnownHost(host.name, "", "", host.address, host.incarnation, host.host_key, host.jump, host.jump_key) for host in hosts}
+    program = payload.text({"mounts": [], "homes": {}, "scheduler_s": 0, "is_deep": False, "within_s": WITHIN_S})
+    answers = ssh.run(dict.fromkeys(asked.values(), program), private_key=private_key, within_s=WITHIN_S)
+    facts = {}
+    for host, answer in answers.items():
+        if answer.output and not answer.unreachable and not answer.failed:
+            facts[host.name] = collect.facts(answer.output)["host"]
+    return frozenset(name for name, of_host in facts.items() if differs(name, of_host, spec))
+
+
+def differs(host: str, facts: Mapping[str, Any], spec: Mapping[str, Any]) -> bool:
+    """Say whether finishing the host would change it. Pure.
+
+    Args:
+        facts: what the inspection gave.
+    """
+    found = [*files.findings(host, facts["places"]), *of_hosts.pending(host, facts["pending"])]
+    if any(owned.is_restored_on_its_host(finding) for finding in found):
+        return True
+    users = spec.get("users") or ()
+    control = ((spec.get("slurm") or {}).get("control") or {}).get("prefix", "")
+    return bool(users) and bool(control) and host.startswith(f"{control}-") and {str(user["name"]) for user in users} != set(facts["users"])
