@@ -15,16 +15,18 @@ PACKAGE = "inspection"
 SHARED = ("host_places", "kernel_set")
 """Modules of the roles that the program imports."""
 _LOADER = """
-import importlib.abc, importlib.util, sys
-class Shipped(importlib.abc.MetaPathFinder, importlib.abc.InspectLoader):
+import sys
+from importlib.machinery import ModuleSpec
+class Shipped:
     def find_spec(self, name, path, target=None):
-        return importlib.util.spec_from_loader(name, self, is_package=name in PACKAGES) if name in SOURCES else None
-    def is_package(self, name):
-        return name in PACKAGES
-    def get_source(self, name):
-        return SOURCES[name]
+        return ModuleSpec(name, self, origin=name, is_package=name in PACKAGES) if name in SOURCES else None
+    def create_module(self, spec):
+        return None
+    def exec_module(self, module):
+        exec(compile(SOURCES[module.__name__], module.__name__, "exec"), module.__dict__)
 sys.meta_path.insert(0, Shipped())
 """
+"""Finds the shipped modules. `importlib.abc` has classes for this, and loads half of the standard library."""
 
 
 def text(parameters: Mapping[str, Any]) -> bytes:

@@ -89,7 +89,7 @@ def options(key: str, hosts: str) -> tuple[str, ...]:
 def command(host: KnownHost, chosen: Sequence[str]) -> tuple[str, ...]:
     """Give the command that runs the program on a host."""
     way = ("-o", f"ProxyCommand=ssh {' '.join(chosen)} -W [%h]:%p root@{host.jump}") if host.jump else ()
-    return ("ssh", "-T", *chosen, *way, f"root@{host.address}", f"exec {INTERPRETER} -I -")
+    return ("ssh", "-T", *chosen, *way, f"root@{host.address}", f"exec {INTERPRETER} -IS -")
 
 
 async def _all(programs: Mapping[KnownHost, bytes], chosen: Sequence[str], within_s: float) -> dict[KnownHost, Answer]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ansible.module_utils import host_places
 
-from . import accounts, asking, exposure, hardware, kernel, mounts, network, packages, places, units, versions
+from . import accounts, asking, hardware, kernel, mounts, packages, places, units, versions
 from .digests import Digests
 
 BIRTH = "/usr/lib/clusterwright/born.py"
@@ -57,6 +57,8 @@ def facts(parameters: dict[str, Any]) -> dict[str, Any]:
         "epoch_s": time.time(),
     }
     if parameters["is_deep"]:
+        from . import exposure, network  # each module costs milliseconds that most inspections save
+
         held = {name for name, package in present.items() if package["held"]}
         found["exposure"] = exposure.facts(digests, held)
         found["alike"] = {

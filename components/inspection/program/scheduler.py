@@ -2,13 +2,10 @@
 
 import os
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ansible.module_utils import host_places
 
-AT_ONCE = 4
-"""Questions asked at the same time: each holds a thread of slurmctld or slurmdbd."""
 FOLDER = "/etc/slurm/"
 MARK = "/run/slurmctld/serves"  # role slurmctld; of two controllers the one that serves has it
 QUESTIONS = {
@@ -40,11 +37,11 @@ def facts(deadline_s: int) -> dict[str, Any]:
     Args:
         deadline_s: how long each question may take, seconds.
     """
-    answers = {"ping": _ask(QUESTIONS["ping"], deadline_s)}
+    answers = {"ping": _answer(QUESTIONS["ping"], _ask(QUESTIONS["ping"]), deadline_s)}
     if "error" not in answers["ping"]:  # else each further question would wait for its own deadline
-        others = [name for name in QUESTIONS if name != "ping"]
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            answers |= zip(others, pool.map(lambda name: _ask(QUESTIONS[name], deadline_s), others), strict=True)
+        others = {name: argv for name, argv in QUESTIONS.items() if name != "ping"}
+        asked = {name: _ask(argv) for name, argv in others.items()}
+        answers |= {name: _answer(argv, asked[name], deadline_s) for name, argv in others.items()}
     return {"answers": answers, "configuration": _configuration(), "serves": os.path.exists(MARK)}
 
 
@@ -54,13 +51,23 @@ def _configuration() -> dict[str, str]:
     return {path: entry["text"] for path, entry in written.items() if path.startswith(FOLDER) and "text" in entry}
 
 
-def _ask(argv: list[str], deadline_s: int) -> dict[str, str]:
+def _ask(argv: list[str]) -> "subprocess.Popen[str] | None":
+    """Start a question; the answers are read one after another. None: the program is not installed."""
     try:
-        ended = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=deadline_s, stdin=subprocess.DEVNULL)
+        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace")
     except FileNotFoundError:
+        return None
+
+
+def _answer(argv: list[str], asked: "subprocess.Popen[str] | None", deadline_s: int) -> dict[str, str]:
+    if asked is None:
         return {"error": f"{argv[0]} is not installed"}
+    try:
+        output, complaints = asked.communicate(timeout=deadline_s)
     except subprocess.TimeoutExpired:
+        asked.kill()
+        asked.communicate()
         return {"error": f"`{' '.join(argv)}` got no answer for {deadline_s} s"}
-    if ended.returncode != 0:
-        return {"error": (ended.stderr or ended.stdout).strip() or f"`{' '.join(argv)}` ended with status {ended.returncode}"}
-    return {"text": ended.stdout}
+    if asked.returncode != 0:
+        return {"error": (complaints or output).strip() or f"`{' '.join(argv)}` ended with status {asked.returncode}"}
+    return {"text": output}
