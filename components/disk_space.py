@@ -1,8 +1,10 @@
 """File systems without space, here and on hosts: whoever fails for lack of space seldom says where, and often says something else."""
 
 import dataclasses
+import os
 import re
 import subprocess
+from pathlib import Path
 
 LEAST_FREE_MIB = 16
 LEAST_FREE_SHARE = 1 / 4
@@ -60,3 +62,11 @@ def plain(text: str) -> str:
     """Reduce what a program says about missing space to one place; Python's tools list every file that they could not copy. Pure."""
     found = NO_SPACE.search(text)
     return text if found is None else f"{found[1]}{f': {found[2]}' if found[2] else ''}"
+
+
+def mount_point(path: Path) -> Path:
+    """Give the mount point of the file system where `path` is or will be."""
+    path = path.absolute()
+    while not path.exists() or not os.path.ismount(path):
+        path = path.parent
+    return path

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from typing import ClassVar
 
-from .. import memory_folders
+from .. import disk_space, memory_folders
 from ..provider.kind import UNKNOWN, Kind, Refused, Values, Work
 from .machine import claim, declared, disk, network, sweep
 from .machine.names import STATE_ROOT, StackNames, cache_root
@@ -105,5 +105,5 @@ def _space(names: StackNames) -> Iterator[tuple[str, str]]:
             yield (
                 "",
                 f"{path} has {free:.1f} GiB free; {what} need {needed_gib:.1f} GiB. "
-                f"Free some space there (file system {disk.mount_point(path)}; `make clean-cache` empties the cache) or mount a larger disk.",
+                f"Free some space there (file system {disk_space.mount_point(path)}; `make clean-cache` empties the cache) or mount a larger disk.",
             )

@@ -17,6 +17,8 @@ MESSAGE_LIMIT_BYTES = 400 * 1024 * 1024  # the engine's own limit
 
 
 def main() -> None:
+    # Whoever may read what is said by each file that is private; hosts and their users have to read all others, whatever the user's umask.
+    os.umask(0o022)
     engine_watch.end_with(int(os.environ["CLUSTERWRIGHT_ENGINE_PID"]))
     address = next(argument for argument in sys.argv[1:] if not argument.startswith("-"))
     limits = [("grpc.max_receive_message_length", MESSAGE_LIMIT_BYTES), ("grpc.max_send_message_length", MESSAGE_LIMIT_BYTES)]

@@ -9,8 +9,10 @@ import importlib
 import io
 import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from blueprints.finding import Invalid, as_record, render
@@ -102,7 +104,15 @@ def _speak_any_encoding() -> None:
 def _unforeseen(error: OSError) -> Problem:
     place = f" ({error.filename})" if error.filename else ""
     full = disk_space.full_here() if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-    remedy = "free some space there, then run the same command again" if full else "check for a full disk, a deleted folder, or a missing permission"
+    match error.errno:
+        case errno.EROFS if error.filename:
+            remedy = f"mount -o remount,rw {shlex.quote(str(disk_space.mount_point(Path(error.filename))))}\nthen the same command again"
+        case errno.EACCES | errno.EPERM if error.filename:
+            remedy = f"run the same command as root or as the owner: ls -ld {shlex.quote(str(error.filename))}"
+        case errno.ENOSPC | errno.EDQUOT:
+            remedy = "free some space there, then run the same command again"
+        case _:
+            remedy = "check for a full disk, a deleted folder, or a missing permission"
     why = "\n".join(filter(None, [f"{error.strerror or error}{place}", full]))
     return Problem("the operating system refused something that this command needs", why=why, remedy=remedy)
 

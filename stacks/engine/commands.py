@@ -14,16 +14,21 @@ from blueprints.project import project_root
 from components.finish import handed
 from components.provider import packed
 
+from .. import errors, project
 from ..errors import EngineFailed, Problem
 from . import backend
 
 PROJECT = "clusterwright"
 LONGEST = 2000
 """Characters of the engine's output that an error shows."""
-REINSTALL = "rm -f .clusterwright/engine && make setup\nthen `. ./activate` in a new shell, and the same command again"
-"""The remedy for an engine that doesn't work."""
+PLUGIN = Path("components/provider/pulumi-resource-clusterwright")
+"""Started by the engine for this project's own resources (Pulumi.yaml)."""
 UNDECIPHERABLE = re.compile(r"passphrase|secrets manager|failed to decrypt")
 """What the engine says when it can't decrypt a stack's secrets."""
+BAD_SETTINGS = re.compile(r"stack configuration could not be loaded|invalid YAML file|could not unmarshal")
+"""What the engine says about a settings file that it can't read."""
+OTHER_PROVIDER = re.compile(r"^secretsprovider:\s*(?!passphrase|default)(\S+)", re.MULTILINE)
+"""In a stack's settings: a key service instead of a passphrase."""
 QUIET = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
 EVENTS = {"PULUMI_DEBUG_COMMANDS": "true"}
 """Makes the engine accept `--event-log`, as the Automation API does."""
@@ -54,13 +59,13 @@ def require() -> None:
             why="`pulumi` is not on PATH, or PULUMI_BACKEND_URL is not set",
             remedy="run `make setup`, which installs it, then `. ./activate` in this shell; or use the make targets, which do both",
         )
-    folder = backend.folder()
-    if folder is not None and not folder.is_dir():
+    if not os.access(project_root() / PLUGIN, os.X_OK):
         raise Problem(
-            "the folder with the state of stacks does not exist",
-            why=f"PULUMI_BACKEND_URL is {os.environ['PULUMI_BACKEND_URL']}, and there is no folder {folder}",
-            remedy=f"to use the state of this checkout: unset PULUMI_BACKEND_URL && . ./activate\nto begin with an empty state there: mkdir -p {shlex.quote(str(folder))}",
+            "this checkout is incomplete",
+            why=f"{project_root() / PLUGIN} is missing or can't be executed",
+            remedy=f"git -C {shlex.quote(str(project_root()))} checkout -- {PLUGIN}",
         )
+    backend.require()
 
 
 def environment() -> dict[str, str]:
@@ -76,7 +81,20 @@ def run(*words: str, folder: Path | None = None, variables: Mapping[str, str] | 
         folder: of the Pulumi project; this project's by default.
     """
     whole = {**environment(), **(variables or {})}
-    return subprocess.run(["pulumi", *words], cwd=folder or project_root(), env=whole, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    try:
+        return subprocess.run(
+            ["pulumi", *words], cwd=folder or project_root(), env=whole, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+        )
+    except OSError as error:
+        raise broken(errors.reason(error)) from error
+
+
+def broken(why: str) -> EngineFailed:
+    """Give the page about an engine that doesn't run."""
+    program = Path(shutil.which("pulumi") or "pulumi")
+    made = program.parent.parent  # as tools/engine/install lays it out: engine/KEY/bin/pulumi
+    remove = f"rm -rf {shlex.quote(str(made))} && make setup" if made.parent.name == "engine" else f"remove {program} or put a working Pulumi before it on PATH"
+    return EngineFailed("Pulumi's engine doesn't run", why=f"{program}: {why}", remedy=f"{remove}\nthen the same command again")
 
 
 def answer(*words: str, folder: Path | None = None) -> str:
@@ -87,14 +105,42 @@ def answer(*words: str, folder: Path | None = None) -> str:
     """
     done = run(*words, folder=folder)
     if done.returncode:
-        if UNDECIPHERABLE.search(done.stderr) and "--stack" in words:
-            raise Undecipherable(words[words.index("--stack") + 1], done.stderr.strip().removeprefix("error: ")[-LONGEST:])
+        if "--stack" in words and (page := about_settings(words[words.index("--stack") + 1], done.stderr)):
+            raise page
+        if not done.stderr.strip():
+            raise broken(f"it ended with status {done.returncode} and printed nothing")
         raise EngineFailed(
-            f"`pulumi {' '.join(words[:2])}` failed",
-            why=done.stderr.strip()[-LONGEST:] or f"{shutil.which('pulumi')} ended with status {done.returncode} and printed nothing",
-            remedy="correct what it names and run the command again" if done.stderr.strip() else REINSTALL,
+            f"`pulumi {' '.join(words[:2])}` failed", why=done.stderr.strip()[-LONGEST:], remedy="correct what it names and run the command again"
         )
     return done.stdout
+
+
+def _settings(stack: str) -> str:
+    file = project.stack_file(stack)
+    return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+
+
+def about_settings(stack: str, said: str) -> EngineFailed | None:
+    """Give the page about settings that can't be read, or secrets that can't be decrypted, when that is what the engine says."""
+    why = said.strip().removeprefix("error: ")[-LONGEST:]
+    if BAD_SETTINGS.search(said):
+        file = shlex.quote(str(project.stack_file(stack)))
+        remedy = f"correct the file, or set it aside, which loses what was set: mv {file} {file}.broken\nthen the same command again"
+        return EngineFailed(f"the settings of stack {stack} can't be read", why=f"{why}\nthe file is {file}", remedy=remedy)
+    return _undecipherable(stack, why) if UNDECIPHERABLE.search(said) else None
+
+
+def _undecipherable(stack: str, why: str) -> EngineFailed:
+    provider = OTHER_PROVIDER.search(_settings(stack))
+    if provider is None:
+        return Undecipherable(stack, why)
+    file = project.stack_file(stack)
+    return EngineFailed(
+        f"the secrets of stack {stack} can't be decrypted",
+        why=f"{why}\n{file} says that {provider[1]} decrypts them",
+        remedy=f"check that this key exists and that you may use it\n"
+        f"or, if a passphrase protected the stack before: sed -i /^secretsprovider:/d {shlex.quote(str(file))}\nthen the same command again",
+    )
 
 
 def record(stack: str, *, folder: Path | None = None, show_secrets: bool = False) -> dict[str, Any]:

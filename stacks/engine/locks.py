@@ -41,6 +41,7 @@ def held(stack: str, purpose: str) -> Iterator[None]:
     if stack in _held:
         yield
         return
+    backend.require()
     path = _own_file(stack)
     with _locked(stack, path) as file:
         since = dt.datetime.now(tz=dt.UTC).isoformat(timespec="seconds")
@@ -115,7 +116,7 @@ def clear_stale(stack: str) -> None:
             raise Problem(
                 f"stack {stack} is locked",
                 why=f"process {pid} of {lock['username']} on {host} has held it since {lock['timestamp']}",
-                remedy=f"wait for it; if that machine no longer exists, run: pulumi cancel --stack {stack}",
+                remedy=f"wait for it; if that machine no longer exists, run: pulumi cancel --stack {stack} --yes",
             )
         if _is_alive(lock):
             raise Problem(

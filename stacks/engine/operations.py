@@ -85,6 +85,8 @@ def operate(*words: str, stack: str, is_verbose: bool = False) -> Done:
         print(line)
     if status:
         locks.clear_stale(stack)
+        if page := commands.about_settings(stack, said):
+            raise page
     if status and not progress.has_errors:
         print(said or _ended(status))
     print(f"stack {stack}: {progress.total()} ({time.monotonic() - began:.0f} s)")

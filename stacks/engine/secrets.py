@@ -105,5 +105,11 @@ def _make_passphrase() -> None:
     if PASSPHRASE in os.environ:
         return
     file = Path(os.environ.get(PASSPHRASE_FILE, ""))
-    if file.name and (not file.exists() or not file.read_text().strip()):
+    if not file.name:
+        raise Problem(
+            "no passphrase is chosen for new secrets",
+            why=f"neither {PASSPHRASE} nor {PASSPHRASE_FILE} is set",
+            remedy=f"export {PASSPHRASE_FILE}=~/.clusterwright-passphrase\nthen the same command again, which writes a new one there",
+        )
+    if not file.exists() or not file.read_text().strip():
         atomic_files.write_text(file, secrets.token_urlsafe(PASSPHRASE_BYTES) + "\n", mode=0o600)

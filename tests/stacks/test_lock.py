@@ -242,10 +242,20 @@ def test_a_proxy_is_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_engine_that_says_nothing_is_installed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "pulumi").write_text("#!/bin/sh\nexit 1\n")
-    (tmp_path / "pulumi").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    program = tmp_path / "engine/key/bin/pulumi"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     with pytest.raises(EngineFailed) as failed:
         commands.answer("stack", "ls")
-    assert str(tmp_path / "pulumi") in failed.value.why
-    assert "make setup" in failed.value.remedy
+    assert str(program) in failed.value.why
+    assert f"rm -rf {tmp_path / 'engine/key'} && make setup" in failed.value.remedy
+
+
+def test_a_missing_plugin_is_checked_out_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_BACKEND_URL", tmp_path.as_uri())
+    monkeypatch.setattr(commands, "PLUGIN", Path("components/provider/gone"))
+    with pytest.raises(Problem) as problem:
+        commands.require()
+    assert problem.value.remedy == f"git -C {project_root()} checkout -- components/provider/gone"

@@ -1,6 +1,7 @@
 """A stack whose passphrase is lost: the page names the ways on, and the record goes on without what nobody can decrypt."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from stacks.cli import main
 from stacks.engine import commands, secrets, state
 from stacks.errors import Problem
 
-STACK = "test-secrets"
+STACK = f"test-secrets-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
+"""Settings of stacks are files of the checkout, which all workers share."""
 URN = f"urn:pulumi:{STACK}::clusterwright::"
 
 

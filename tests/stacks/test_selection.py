@@ -1,6 +1,7 @@
 """Which stack a command without a name takes: the shell's own, and never one that another command chose."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from stacks import project
 from stacks.cli import main
 from stacks.engine import commands, state
 
-NEW = "test-selection-new"
+NEW = f"test-selection-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
 
 
 @pytest.fixture

@@ -65,13 +65,6 @@ def remove_tree(path: Path) -> None:
     shutil.rmtree(path)
 
 
-def mount_point(path: Path) -> Path:
-    """Give the mount point of the file system where `path` is or will be."""
-    while not path.exists() or not os.path.ismount(path):
-        path = path.parent
-    return path
-
-
 def free_gib(path: Path) -> float:
     """Free space where `path` is or will be, in GiB."""
     while not path.exists():

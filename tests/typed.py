@@ -1,0 +1,42 @@
+"""Type what a page says: the commands of a remedy, as a user copies them."""
+
+import re
+from collections.abc import Callable
+
+PROGRAMS = ("clusterwright", "git", "make", "mkdir", "mount", "mv", "pulumi", "rm", "sed")
+VARIABLES = r"(?:[A-Z_]+=\S+ )*"
+_COMMAND = re.compile(rf"{VARIABLES}(?:{'|'.join(PROGRAMS)}) .+")
+
+
+def remedies(page: str) -> list[str]:
+    """Give the commands of a page's remedy, in order: in backquotes, after a colon, or a line of their own."""
+    _, found, remedy = page.rpartition("  do:  ")
+    commands = []
+    for line in remedy.splitlines() if found else []:
+        quoted = re.findall(r"`([^`]+)`", line)
+        commands += [one for part in (quoted or [line.strip(), line.rpartition(": ")[2].strip()]) if (one := part) and _COMMAND.fullmatch(one)]
+    return list(dict.fromkeys(commands))
+
+
+def until_it_works(run: Callable[[str], tuple[int, str]], command: str, *, choose: str = "", at_most: int = 2) -> list[str]:
+    """Run a command, type what its page says, and run it again, until it succeeds; give what was typed.
+
+    Args:
+        run: runs a shell command; gives its exit status and all that it said.
+        choose: a word of the remedy that a user would take who has several.
+        at_most: so many commands may be needed.
+    """
+    typed: list[str] = []
+    while True:
+        status, said = run(command)
+        assert "Traceback" not in said, said
+        if status == 0:
+            return typed
+        offered = [one for one in remedies(said) if choose in one and one not in typed]
+        assert offered, f"no command to type after {typed}:\n{said}"
+        assert len(typed) < at_most, f"{typed} were not enough:\n{said}"
+        typed.append(offered[0])
+        status, said = run(offered[0])
+        assert status == 0, f"the remedy `{offered[0]}` failed:\n{said}"
+        if offered[0].startswith(command):
+            return typed
