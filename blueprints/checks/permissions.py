@@ -38,7 +38,8 @@ def _parts(cluster: spec.ClusterSpec, size: catalog.PolicySize) -> dict[str, int
     machines = {node_set.hosts.machine.name for node_set in started}
     buckets = [one for one in cluster.storage if one.kind == "object"]
     keys = {one.key for one in buckets if one.key}
-    groups = {node_set.capacity.id for node_set in started if node_set.capacity.id and node_set.capacity.id.startswith("arn:")}
+    bought = {node_set.capacity.id for node_set in started if node_set.capacity.id}
+    groups = {name for name in bought if "group" in (catalog.identifier_parts(cluster.target, "pools.capacity.id", name) or {})}
     return {
         "machines": sum(size.machine_copies * (len(name) + _QUOTES) for name in machines),
         "buckets": size.bucket * len(buckets) + (size.buckets if buckets else 0) + sum(size.key + len(key) for key in keys) + (size.keys if keys else 0),

@@ -15,6 +15,7 @@ ALLOWED = {
     "blueprints/capacity_kind.py": "the one place",
     "components/elastic": "the program on controllers, which has the standard library and the values of its table alone",
     "components/aws/template.py": "EC2's own word for its market",
+    "components/finish/node_states.py": "Slurm's word for the state of a node (sinfo(1))",
 }
 
 
