@@ -133,6 +133,7 @@ class _Screen:
         for line in lines:
             if event := engine_events.parse(line):
                 yield from self._progress.take(event, now)
+        yield from self._progress.quick(now)
         if self._rows is None:
             yield from self._progress.news(now)
 
@@ -148,6 +149,7 @@ class _Screen:
             self._is_read = False  # the operation goes on: an engine that is stopped half-way helps nobody
 
     def end(self) -> None:
+        self.write([*self._progress.quick()])
         if self._rows and self._is_read:
             self._rows.show(())
 

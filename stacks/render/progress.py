@@ -5,15 +5,18 @@ Resources that stay as they are have no line: they are counted.
 
 import collections
 import dataclasses
+import math
 from collections.abc import Iterator
 
 from .engine_events import Begun, Ended, Event, Resource, Said
 from .formatting import counted
 
-STEP_SHOWN_AFTER_S = 5.0
+STEP_SHOWN_AFTER_S = 10.0
 """Without a terminal, a step has a line of its own once it has taken as long."""
 NEWS_EVERY_S = 60.0
 """Without a terminal, a resource that says nothing new has another line after as long: whoever watches a log sees that the operation goes on."""
+TOGETHER_WITHIN_S = 1.0
+"""Resources of one kind that end quickly, one after the other, share a line; it waits for them so long."""
 TIMED_FROM_S = 1.0
 """Shorter operations have no time on their lines."""
 
@@ -74,6 +77,10 @@ class Progress:
         """URNs of resources that are more than a name for others."""
         self._read = 0
         self._notes: dict[str, list[Said]] = {}
+        self._quick: list[Resource] = []
+        """Resources that ended quickly, all of one kind and with the same words, and that have no line yet."""
+        self._quick_words = Words("", "", "")
+        self._quick_since = 0.0
 
     @property
     def changed(self) -> frozenset[str]:
@@ -111,10 +118,19 @@ class Progress:
             return
         took = f" ({now - row.since:.0f} s)" if now - row.since >= TIMED_FROM_S else ""
         if has_failed:
+            yield from self.quick()
             yield f"  ! {resource.kind} {resource.name} failed{took}"
             return
         self._touched[resource.urn] = row.words.done
         result = f": {row.step}" if row.step and resource.says_result else ""
+        if not took and not result and not self._is_verbose:
+            if self._quick and (self._quick[0].kind, self._quick_words) != (resource.kind, row.words):
+                yield from self.quick()
+            if not self._quick:
+                self._quick_words, self._quick_since = row.words, now
+            self._quick.append(resource)
+            return
+        yield from self.quick()
         yield f"  {row.words.sign} {resource.kind} {resource.name} {row.words.done}{took}{result}"
 
     def _say(self, said: Said, now: float) -> Iterator[str]:
@@ -127,6 +143,13 @@ class Progress:
             row.step, row.step_since = said.text, now
             if self._is_verbose and row.step:
                 yield row.line(now)
+
+    def quick(self, now: float = math.inf) -> Iterator[str]:
+        """Give the line of resources that ended quickly, once it has waited long enough."""
+        if self._quick and now - self._quick_since >= TOGETHER_WITHIN_S:
+            names = ", ".join(resource.name for resource in self._quick)
+            yield f"  {self._quick_words.sign} {self._quick[0].kind} {names} {self._quick_words.done}"
+            self._quick = []
 
     def news(self, now: float) -> Iterator[str]:
         """Give the lines that a log needs between events: steps that take long, and signs of life."""

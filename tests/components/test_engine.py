@@ -56,7 +56,8 @@ def shown_of_up(project: Project, text: str) -> tuple[list[str], list[str]]:
     events = [event for line in log.read_text().splitlines() if (event := engine_events.parse(line))]
     log.unlink()
     assert not progress.has_errors
-    return [line for event in events for line in progress.take(event, 0)], [event.text for event in events if isinstance(event, engine_events.Said)]
+    lines = [*(line for event in events for line in progress.take(event, 0)), *progress.quick()]
+    return lines, [event.text for event in events if isinstance(event, engine_events.Said)]
 
 
 def test_a_failure_half_way_is_recorded_and_the_next_run_goes_on(project: Project) -> None:

@@ -39,6 +39,7 @@ def test_an_event_that_is_half_written_waits_for_its_rest(capsys: pytest.Capture
     unread = screen.take(CREATED[:30])
     assert unread == CREATED[:30]
     assert screen.take(unread + CREATED[30:]) == ""
+    screen.end()
     assert capsys.readouterr().out == "  + HostPool train created\n"
 
 

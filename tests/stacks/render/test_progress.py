@@ -10,7 +10,7 @@ import pytest
 from stacks.render import engine_events
 from stacks.render.engine_events import Resource
 from stacks.render.live_rows import LiveRows
-from stacks.render.progress import NEWS_EVERY_S, STEP_SHOWN_AFTER_S, Progress
+from stacks.render.progress import NEWS_EVERY_S, STEP_SHOWN_AFTER_S, TOGETHER_WITHIN_S, Progress
 
 PARENT = "urn:pulumi:dev::clusterwright::clusterwright:index:Cluster"
 POOL, KEY = f"{PARENT}$clusterwright:local:HostPool::train", f"{PARENT}$clusterwright:secret:Secret::admin-key"
@@ -40,7 +40,7 @@ def said(message: str, *, urn: str = POOL, severity: str = "info", ephemeral: bo
 
 def shown(progress: Progress, *events: str, now: float = 0.0) -> list[str]:
     parsed = [event for line in events if (event := engine_events.parse(line))]
-    return [line for event in parsed for line in progress.take(event, now)]
+    return [*(line for event in parsed for line in progress.take(event, now)), *progress.quick()]
 
 
 def test_a_changed_resource_has_one_line_and_others_are_counted() -> None:
@@ -70,6 +70,22 @@ def test_the_last_step_of_another_provider_is_no_result() -> None:
     assert shown(Progress(), begun("create", other), said("waiting", urn=other), ended("create", other)) == ["  + FileSystem scratch created"]
 
 
+def test_resources_of_one_kind_that_end_quickly_share_a_line() -> None:
+    progress, other = Progress(), KEY.replace("admin-key", "munge-key")
+    events = [
+        event for line in (begun("create", KEY), ended("create", KEY), begun("create", other), ended("create", other)) if (event := engine_events.parse(line))
+    ]
+    assert [line for event in events for line in progress.take(event, 0)] == []
+    assert list(progress.quick(TOGETHER_WITHIN_S - 0.1)) == []
+    assert list(progress.quick(TOGETHER_WITHIN_S)) == ["  + Secret admin-key, munge-key created"]
+    assert list(progress.quick()) == []
+    assert shown(progress, begun("create", KEY), ended("create", KEY), begun("create"), ended("create"), begun("delete", KEY), ended("delete", KEY)) == [
+        "  + Secret admin-key created",
+        "  + HostPool train created",
+        "  - Secret admin-key deleted",
+    ]
+
+
 def test_reading_resources_gives_no_lines() -> None:
     progress = Progress()
     assert shown(progress, begun("refresh"), ended("refresh")) == []
@@ -81,7 +97,7 @@ def test_a_step_is_shown_in_a_log_once_it_takes_long() -> None:
     shown(progress, begun("create"), said("database: The database runs"))
     assert list(progress.news(STEP_SHOWN_AFTER_S - 0.1)) == []
     (line,) = progress.news(STEP_SHOWN_AFTER_S)
-    assert line.endswith("train creating (5 s): database: The database runs")
+    assert line.endswith("train creating (10 s): database: The database runs")
     assert list(progress.news(STEP_SHOWN_AFTER_S + 1)) == []
 
 
