@@ -6,6 +6,7 @@ Facts that all hosts share, such as a program that the image has without a packa
 import dataclasses
 import fnmatch
 import functools
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -58,33 +59,39 @@ def findings(host: str, facts: Mapping[str, Any], shared: Common) -> Iterator[Fi
     for one in exposure["writable"]:
         if one["path"].startswith(RECORDED):
             continue  # the record shows the mode
-        remedy = f"`chmod o-w` the path on {host}, and find out who opened it and what was written"
+        remedy = f"`chmod o-w -- {shlex.quote(one['path'])}` on {host}, and find out who opened it and what was written"
         yield drift(Code.WORLD_WRITABLE, HostFile(host, one["path"]), "everybody may write to it", remedy=remedy, actual=f"{one['mode']} {one['owner']}")
     privileged = {one["path"] for one in exposure["privileged"]}
     for path in exposure["unowned"]:
         if path not in shared.unowned and path not in privileged:
             what = "no package owns the file, and the system runs or reads it"
-            yield drift(
-                Code.UNOWNED, HostFile(host, path), what, remedy="`clusterwright drift fix` moves it aside; to keep it, put it below /usr/local by a role"
-            )
+            remedy = f"`rm -- {shlex.quote(path)}` on {host}, or rebuild it; to keep the file, put it below /usr/local by a role"
+            yield drift(Code.UNOWNED, HostFile(host, path), what, remedy=remedy)
     for path in exposure["changed_programs"]:
-        remedy = f"`dpkg --search` names its package; `apt-get install --reinstall` restores it, or `clusterwright rebuild {host}`"
+        remedy = (
+            f"`dpkg --search {shlex.quote(path)}` on {host} names its package; `apt-get install --reinstall` restores it, or `clusterwright rebuild {host}`"
+        )
         what = "the program is not the one of its package"
         yield drift(Code.PACKAGE_FILE, HostFile(host, path), what, remedy=remedy, desired="as in the package", actual="another content, or gone")
     for path in exposure["runtime_files"]:
         what = "the system follows this file until the next boot, and no role wrote it"
-        yield drift(Code.TRANSIENT, HostFile(host, path), what, remedy=f"remove it and run `systemctl daemon-reload` on {host}")
+        yield drift(Code.TRANSIENT, HostFile(host, path), what, remedy=f"`rm -- {shlex.quote(path)} && systemctl daemon-reload` on {host}")
     for name in exposure["transient_units"]:
         if name in facts["units"]:
             continue  # it failed, which is a finding
         what = "the unit was created at run time: it has no file and is gone after the next boot"
-        yield drift(Code.TRANSIENT, Unit(host, name), what, remedy=f"`systemctl status` on {host} shows what it runs; `systemctl stop` ends it")
+        yield drift(
+            Code.TRANSIENT,
+            Unit(host, name),
+            what,
+            remedy=f"`systemctl status -- {shlex.quote(name)}` on {host} shows what it runs; `systemctl stop -- {shlex.quote(name)}` ends it",
+        )
     for path in exposure["root_starts"]:
         what = "the file is not as the system installs it, and runs or counts when root logs in"
-        yield drift(Code.ROOT_START, HostFile(host, path), what, remedy=f"restore it from /etc/skel, or remove it; find out who wrote it on {host}")
+        yield drift(Code.ROOT_START, HostFile(host, path), what, remedy=f"{_restoring(path)} on {host}, and find out who wrote it")
     for one in exposure["system_keys"]:
         what = f"keys may log in as {one['user']}, a user of the system"
-        yield drift(Code.SYSTEM_KEY, HostFile(host, one["path"]), what, remedy="remove the file, and find out who wrote it")
+        yield drift(Code.SYSTEM_KEY, HostFile(host, one["path"]), what, remedy=f"`rm -- {shlex.quote(one['path'])}` on {host}, and find out who wrote it")
     for one in exposure["listening"]:
         what = "a program of the system's users listens to the network, and belongs to no unit"
         remedy = f"`ss -tlnp` on {host} shows it; end it, or give it a unit by a role"
@@ -95,7 +102,7 @@ def findings(host: str, facts: Mapping[str, Any], shared: Common) -> Iterator[Fi
         yield drift(Code.PROGRAM_GONE, HostPart(host, f"process {one['name']}"), what, remedy=remedy, actual=one["program"])
     for one in exposure["covering"]:
         what = "something is mounted over a folder of the system, and fstab does not name it"
-        remedy = f"`umount` it on {host}; what was below shows again"
+        remedy = f"`umount -- {shlex.quote(one['path'])}` on {host}; what was below shows again"
         yield drift(Code.MOUNT_COVERING, Mount(host, one["path"]), what, remedy=remedy, actual=f"{one['kind']} {one['source']}")
 
 
@@ -110,6 +117,12 @@ def private_files(host: str, open_files: list[dict[str, str]]) -> Iterator[Findi
         yield drift(
             Code.FILE_ATTRIBUTES, HostFile(host, one["path"]), what, remedy=remedy, desired=needed, recorded=needed, actual=actual, level=Code.ROOT_KEY.level
         )
+
+
+def _restoring(path: str) -> str:
+    """Give the command that restores a file in root's home."""
+    name = path.removeprefix("/root/")
+    return f"`cp /usr/share/base-files/dot{name} {path}`" if name in (".bashrc", ".profile") else f"`rm -- {shlex.quote(path)}`"
 
 
 def hostname(host: str, actual: str) -> Iterator[Finding]:
