@@ -65,7 +65,7 @@ def findings(host: str, facts: Mapping[str, Any], shared: Common) -> Iterator[Fi
     for path in exposure["unowned"]:
         if path not in shared.unowned and path not in privileged:
             what = "no package owns the file, and the system runs or reads it"
-            remedy = f"`rm -- {shlex.quote(path)}` on {host}, or rebuild it; to keep the file, put it below /usr/local by a role"
+            remedy = "`clusterwright drift fix` moves it aside; to keep it, put it below /usr/local by a role"
             yield drift(Code.UNOWNED, HostFile(host, path), what, remedy=remedy)
     for path in exposure["changed_programs"]:
         remedy = (
