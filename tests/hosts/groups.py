@@ -18,6 +18,7 @@ LONGEST_FIRST = (
     "running",
     "test_kills",
     "test_faults",
+    "test_rebuild",
     "elastic_pool",
     "test_protection",
     "test_rented",
