@@ -13,8 +13,8 @@ _DIRECTIVE = re.compile(r"<\{%.*?%\}>")
 """Colours, as the engine writes them before it knows the terminal."""
 _ONE_ERROR = re.compile(r"^1 error occurred:\s+\* ")
 """How Go's multierror begins a list of one."""
-_FAILED = re.compile(r"^(?:update|destroy|refresh|preview) failed$")
-"""What the engine says of the stack after it has said what failed."""
+_OF_THE_ENGINE = re.compile(r"^(?:update|destroy|refresh|preview) failed$|^Attempting to deploy or update resources with \d+ pending operations")
+"""What the engine says of the stack after it has said what failed, and its advice about an interrupted run, whose resources `up` and `down` adopt by themselves."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def parse(line: str) -> Event | None:
         return Ended(Resource(found["metadata"]["urn"]), found["metadata"]["op"], True)
     if (found := event.get("diagnosticEvent")) and found["severity"] != "debug":
         text = _ONE_ERROR.sub("", _DIRECTIVE.sub("", found["message"]).strip())
-        if _FAILED.match(text):
+        if _OF_THE_ENGINE.match(text):
             return None
         urn = found.get("urn")
         return Said(Resource(urn) if urn else None, found["severity"], text, bool(found.get("ephemeral")))

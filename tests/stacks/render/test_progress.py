@@ -134,6 +134,8 @@ def test_what_the_engine_wraps_around_an_error_is_left_out() -> None:
     progress = Progress()
     shown(progress, said("1 error occurred:\n\t* no disk\n\n", severity="error", ephemeral=False))
     shown(progress, said("update failed", urn=STACK, severity="error", ephemeral=False))
+    advice = "Attempting to deploy or update resources with 3 pending operations from previous deployment.\n  * urn, interrupted while creating"
+    shown(progress, said(advice, urn=STACK, severity="warning", ephemeral=False))
     assert list(progress.notes()) == ["error: HostPool train: no disk"]
 
 
