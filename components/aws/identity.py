@@ -114,12 +114,12 @@ def _policy(args: RoleArgs) -> pulumi.Output[str]:
         statements = [*policies.read_secret(str(values["secret"])), *policies.use_buckets(buckets, region=args.region, keys=args.bucket_keys)]
         if starts:
             statements += policies.start_nodes(starts.nodes, owner=str(values["owner"]), compute_role_arn=str(values["compute"]))
-        return _fitting(policies.as_json(statements), args.part)
+        return require_size(policies.as_json(statements), part=args.part)
 
     return known.apply(write)
 
 
-def _fitting(document: str, part: str) -> str:
+def require_size(document: str, *, part: str) -> str:
     """Return a policy that a role may have.
 
     Raises:

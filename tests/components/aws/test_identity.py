@@ -16,7 +16,7 @@ import pulumi
 import pytest
 
 from blueprints import catalog
-from components.aws import policies
+from components.aws import identity, policies
 from components.aws.guest import first_boot
 from tests.components.aws import programs
 from tests.components.registered import Program
@@ -305,16 +305,10 @@ def test_the_catalogue_knows_the_size_of_a_controllers_policy_from_above(region:
 
 def test_a_policy_that_outgrows_the_limit_is_a_page_before_the_role_gets_it() -> None:
     """The check of a blueprint counts with stacks' names of usual length; the program sees the real one."""
-    buckets: dict[str, Any] = {f"storage__set-{number}": {"kind": "object", "mount": f"/sets/n{number}"} for number in range(18)}
-    with pytest.raises(pulumi.RunError) as failed:
-        programs.program("starter", account=Verbose(), **buckets)
-    assert "10,240" in str(failed.value) or "10240" in str(failed.value)
-    assert "buckets" in str(failed.value)
-
-
-class Verbose(programs.Account):
-    """Gives buckets the longest names."""
-
-    def new_resource(self, args: Any) -> tuple[str, dict[str, Any]]:
-        ident, state = super().new_resource(args)
-        return ident, {**state, "arn": f"arn:aws:s3:::{args.name:-<200}"} if args.typ == "aws:s3/bucket:Bucket" else state
+    size = catalog.policy_size("aws")
+    assert size is not None
+    empty = policies.letters(policies.as_json(policies.read_secret("")))
+    largest = policies.as_json(policies.read_secret("s" * (size.limit - empty)))
+    assert identity.require_size(largest, part="control") == largest
+    with pytest.raises(pulumi.RunError, match=r"need 10241 characters\n  why: AWS allows 10240"):
+        identity.require_size(policies.as_json(policies.read_secret("s" * (size.limit - empty + 1))), part="control")
