@@ -9,9 +9,10 @@ _COMMAND = re.compile(rf"{VARIABLES}(?:{'|'.join(PROGRAMS)}) .+")
 
 
 def remedies(page: str) -> list[str]:
-    """Give the commands of a page's remedy, in order: in backquotes, after a colon, or a line of their own."""
-    _, found, remedy = page.rpartition("  do:  ")
-    commands = []
+    """Give the commands that a page names, in order: those in backquotes in errors above it, then those of its remedy, in backquotes, after a colon, or a line of their own."""
+    above, found, remedy = page.rpartition("  do:  ")
+    errors = [line for line in above.splitlines() if line.startswith("error: ")]
+    commands = [one for line in errors for one in re.findall(r"`([^`]+)`", line) if _COMMAND.fullmatch(one)]
     for line in remedy.splitlines() if found else []:
         quoted = re.findall(r"`([^`]+)`", line)
         commands += [one for part in (quoted or [line.strip(), line.rpartition(": ")[2].strip()]) if (one := part) and _COMMAND.fullmatch(one)]

@@ -49,7 +49,7 @@ def up(
         raise EngineFailed(
             f"stack {stack} is not up",
             why=f"the engine ended with status {done.status}; its output is above",
-            remedy="correct the cause and run the same command again: it continues with what is recorded; `make down` deletes that",
+            remedy=f"correct the cause and run the same command again: it continues with what is recorded; `clusterwright down --stack {stack}` deletes that",
         )
     return done
 
