@@ -109,8 +109,8 @@ MUTATIONS = (
     Mutation("components/finish/group.py", 'f"{incarnation} {read}"', 'f"{name} {read}"', ("tests/components/test_finish.py",)),
     Mutation(
         "components/finish/acceptance.py",
-        '{"ok": True, "checks": UNKNOWN, "seconds": UNKNOWN}',
-        '{"ok": UNKNOWN, "checks": UNKNOWN, "seconds": UNKNOWN}',
+        '{"ok": True, "outdated": "", "checks": UNKNOWN, "seconds": UNKNOWN',
+        '{"ok": UNKNOWN, "outdated": "", "checks": UNKNOWN, "seconds": UNKNOWN',
         ("tests/components/test_finish.py",),
     ),
     Mutation(
