@@ -19,7 +19,7 @@ MUNGE_KEY = "/etc/munge/munge.key"
 NOBODY_ELSE, NOBODY_ELSE_WRITES = 0o077, 0o022
 PRIVATE = (
     ("munge", NOBODY_ELSE, (MUNGE_KEY,)),
-    ("root", NOBODY_ELSE, ("/etc/ssh/ssh_host_*_key", "/etc/clusterwright/secrets", "/etc/clusterwright/secrets/*")),
+    ("root", NOBODY_ELSE, ("/etc/ssh/ssh_host_*_key", "/etc/clusterwright/secrets/*")),
     ("root", NOBODY_ELSE_WRITES, ("/root", "/root/.ssh", ROOT_KEYS)),
 )
 """Owner, bits that their modes don't have, and patterns of files that no record names: each host has keys of its own."""
