@@ -13,9 +13,10 @@ from typing import Any
 import pulumi
 import pytest
 
-from blueprints import facts, load
+from blueprints import facts, load, spec
 from blueprints.project import project_root
-from components.aws import image
+from components import bake
+from components.aws import image, names
 from components.finish import content
 from components.provider.kind import UNKNOWN
 from components.provider.kinds import kinds
@@ -41,17 +42,21 @@ def recorded(name: str) -> State:
 
 
 def images_now(name: str, state: State) -> dict[str, str]:
-    spec = load.examine(str(states.blueprint_of(name)), target=state.target, stack=state.stack, facts=facts.Facts(**state.machine)).spec
-    return {arch: image.fingerprint(spec.software, arch) for arch in state.images}
+    return {arch: image.fingerprint(resolved(name, state).software, arch) for arch in state.images}
+
+
+def resolved(name: str, state: State) -> spec.ClusterSpec:
+    return load.examine(str(states.blueprint_of(name)), target=state.target, stack=state.stack, facts=facts.Facts(**state.machine)).spec
 
 
 def with_todays_playbooks(name: str, state: State) -> list[dict[str, Any]]:
     """Give the recorded resources as they would be if the playbooks had been today's: fingerprints, and what is derived from these. All else stays."""
     now = {playbook: content.fingerprint(playbook) for playbook in state.content}
     renamed = {state.images[arch]: key for arch, key in images_now(name, state).items() if key != state.images[arch]}
+    renamed = image_names(name, state, renamed) | renamed
     found = []
     for before in state.resources:
-        one = states.replaced(before, renamed)
+        one = as_baked_today(states.replaced(before, renamed), name, state)
         if (playbook := PLAYBOOKS.get(one["type"])) and now[playbook] != state.content[playbook]:
             one["inputs"]["content"] = one["outputs"]["content"] = now[playbook]
         if one["type"] in DERIVED and one["inputs"] != before["inputs"]:
@@ -62,6 +67,25 @@ def with_todays_playbooks(name: str, state: State) -> list[dict[str, Any]]:
             renamed |= dict(zip(texts(dict(then)), texts(dict(today)), strict=True))
         found.append(one)
     return found
+
+
+def image_names(name: str, state: State, keys: Mapping[str, str]) -> dict[str, str]:
+    """Map the names of images that end in a hash of what is before it."""
+    named = names.Names(resolved(name, state).name, state.stack, (), "")
+    return {named.name("image_builder", arch, old): named.name("image_builder", arch, keys[old]) for arch, old in state.images.items() if old in keys}
+
+
+def as_baked_today(resource: dict[str, Any], name: str, state: State) -> dict[str, Any]:
+    """Give a resource of a cloud's image with today's name of the archive and today's script in it."""
+    short = resource["urn"].rpartition("::")[2]
+    for values in (resource.get("inputs") or {}, resource.get("outputs") or {}):
+        if short == "image-bundle" and "key" in values:
+            values["key"] = bake.archive_name()
+            values.update({field: bake.archive_name() for field in ("id",) if field in values})
+        if short.startswith("image-") and short.endswith("-component") and "data" in values:
+            bucket = values["data"].partition("s3://")[2].partition("/")[0]
+            values["data"] = image.document(resolved(name, state).software, bucket=bucket)
+    return resource
 
 
 def known(expected: Mapping[str, Any]) -> dict[str, Any]:
