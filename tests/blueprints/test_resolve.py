@@ -83,9 +83,9 @@ def test_work_grows_with_pools_and_not_with_nodes() -> None:
 
 @pytest.mark.parametrize(
     ("memory_mib", "nodes", "share_mib"),
-    [(24_000, 2, 2048), (24_000, 3, 2048), (24_000, 64, 512), (64_000, 1, 8192), (1024 * 1024, 2, 131_072), (500, 2, 512)],
+    [(24_000, 2, 2048), (24_000, 3, 2048), (24_000, 64, 2048), (64_000, 1, 4096), (1024 * 1024, 2, 131_072), (500, 2, 512)],
 )
-def test_each_host_declares_its_share_of_the_memory(memory_mib: int, nodes: int, share_mib: int) -> None:
+def test_each_host_declares_a_share_of_the_memory_whatever_the_number_of_nodes(memory_mib: int, nodes: int, share_mib: int) -> None:
     facts = dataclasses.replace(FACTS, memory_mib=memory_mib)
     cluster = resolve({"a": {"nodes": nodes}}, facts=facts)
     for group in cluster.host_groups:
@@ -95,12 +95,12 @@ def test_each_host_declares_its_share_of_the_memory(memory_mib: int, nodes: int,
 @pytest.mark.parametrize(
     ("pool", "layout", "memory_mib", "exists"),
     [
-        ({}, (1, 4, 2), 8192, True),
-        ({"cpus_per_node": 8}, (1, 4, 2), 8192, True),
-        ({"cpus_per_node": 4}, (1, 2, 2), 8192, True),
-        ({"cpus_per_node": 3}, (1, 3, 1), 8192, True),
+        ({}, (1, 4, 2), 4096, True),
+        ({"cpus_per_node": 8}, (1, 4, 2), 4096, True),
+        ({"cpus_per_node": 4}, (1, 2, 2), 4096, True),
+        ({"cpus_per_node": 3}, (1, 3, 1), 4096, True),
         ({"cpus_per_node": 192, "memory": "2 TiB"}, (1, 96, 2), 2 * 1024 * 1024, False),
-        ({"cpus_per_node": 9}, (1, 9, 1), 8192, False),
+        ({"cpus_per_node": 9}, (1, 9, 1), 4096, False),
         ({"memory": "1.5 GiB"}, (1, 4, 2), 1536, True),
         ({"memory": "64000 MiB"}, (1, 4, 2), 64_000, True),
         ({"memory": "64001 MiB"}, (1, 4, 2), 64_001, False),
