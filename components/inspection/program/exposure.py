@@ -5,6 +5,7 @@ import os
 import re
 import stat
 import subprocess
+from collections.abc import Collection
 from typing import Any
 
 from ansible.module_utils import host_places
@@ -62,11 +63,16 @@ KERNEL_SETTINGS = (
 """Settings of the kernel that benchmarks for hardening name and that no file here declares."""
 
 
-def facts(digests: Digests, held: set[str]) -> dict[str, Any]:
-    """Read all of it."""
+def facts(digests: Digests, held: set[str], written: Collection[str]) -> dict[str, Any]:
+    """Read all of it.
+
+    Args:
+        held: packages that are held.
+        written: paths that roles wrote, which are compared with their record.
+    """
     inodes = _inodes()
     executables, privileged, writable = inodes or ([], [], [])
-    owned = _owned()
+    owned = _owned() | {MERGED.sub(r"/usr/\1/", path) for path in written}
     candidates = [path for path in executables if path.startswith(PROGRAM_FOLDERS)]
     configuration = [path for folder in CONFIGURATION for path in _files(folder)]
     return {

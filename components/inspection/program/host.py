@@ -60,7 +60,7 @@ def facts(parameters: dict[str, Any]) -> dict[str, Any]:
         from . import exposure, network  # each module costs milliseconds that most inspections save
 
         held = {name for name, package in present.items() if package["held"]}
-        found["exposure"] = exposure.facts(digests, held)
+        found["exposure"] = exposure.facts(digests, held, [path for path, one in (written or {}).items() if one != host_places.ABSENT])
         found["alike"] = {
             **network.alike(),
             **exposure.settings(),
