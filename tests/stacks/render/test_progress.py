@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 from typing import Any
 
 import pytest
@@ -161,7 +160,8 @@ def test_a_resource_is_named_as_its_urn_names_it() -> None:
 class TestLiveRows:
     @pytest.fixture(autouse=True)
     def size(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((20, 10)))
+        monkeypatch.setenv("COLUMNS", "20")
+        monkeypatch.setenv("LINES", "10")
 
     def test_rows_replace_the_former_ones_below_lines_that_stay(self) -> None:
         terminal = io.StringIO()
