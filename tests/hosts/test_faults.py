@@ -62,13 +62,11 @@ def test_a_differing_munge_key(stack: Deployment) -> None:
     stack.up()
 
 
-def test_a_node_that_lost_gpus(stack: Deployment) -> None:
+def test_a_node_that_lost_gpus_gets_them_again(stack: Deployment) -> None:
+    """GPUs of this machine's hosts are simulated: their device files are all that can be lost, and the boot program makes them."""
     stack.up()
     stack.inside("train-0", "sh", "-c", "rm /dev/nvidia7 && systemctl restart slurmd || true")
     stack.cut_power("train-1")
-    done = stack.clusterwright("up")
-    assert done.returncode == 1
-    assert "train-0" in diagnostics(done.stdout)
-    stack.cut_power("train-0")
     stack.up()
+    assert stack.inside("train-0", "sh", "-c", "ls /dev/nvidia7").strip() == "/dev/nvidia7"
     stack.wait_for_idle(2)
