@@ -72,8 +72,10 @@ TOP_ACCOUNT, USUAL_QOS = "root", "normal"
 NO_LIMIT = "-1"
 """With which sacctmgr takes a limit back (sacctmgr(1), "General specifications for association based entities")."""
 NO_PREEMPTION = "preempt="
-ACCEPTANCE_QOS = "clusterwright-acceptance"
+ACCEPTANCE_ACCOUNT = ACCEPTANCE_QOS = "clusterwright-acceptance"
 """What the job of the acceptance runs with (role `acceptance`): Slurm's own user alone may name it."""
+ACCEPTANCE_USER = "root"
+"""Slurm's own administrator, which every cluster has (sacctmgr(1))."""
 NEVER_REACHED = "10000"
 """A limit that a QOS sets is taken instead of the one that the job's account, or the QOS of its partition, has (Slurm's Resource Limits, "Precedence")."""
 ACCEPTANCE_LIMITS = {"maxjobsperuser": "maxjobspu", "maxsubmitjobsperuser": "", "grpjobs": "", "grpsubmitjobs": ""}
@@ -163,7 +165,7 @@ def plan(wanted: dict[str, Any], *, associations: Rows, accounts: Rows, qos: Row
 
 
 def acceptance_steps(cluster: str, *, associations: Rows, qos: Rows) -> list[list[str]]:
-    """Say which sacctmgr calls give the acceptance a quality of service that no limit of users holds, without priority, which preempts nothing."""
+    """Say which sacctmgr calls give the acceptance an account, and a quality of service that no limit of users holds, without priority, which preempts nothing."""
     limits = [f"{name}={NEVER_REACHED}" for name in ACCEPTANCE_LIMITS]
     row = next((row for row in qos if row["name"] == ACCEPTANCE_QOS), None)
     steps: list[list[str]] = []
@@ -175,9 +177,16 @@ def acceptance_steps(cluster: str, *, associations: Rows, qos: Rows) -> list[lis
             cleared = [f"{GPUS}={NO_LIMIT}" for part in row["maxtrespu"].split(",") if part.startswith(f"{GPUS}=")]
             values = [*limits, "priority=0", NO_PREEMPTION, *(f"maxtresperuser={one}" for one in cleared)]
             steps.append(["modify", "qos", "where", f"name={ACCEPTANCE_QOS}", "set", *values])
-    own = next((row for row in associations if (row["cluster"], row["account"], row["user"]) == (cluster, TOP_ACCOUNT, TOP_ACCOUNT)), None)
-    if own is None or ACCEPTANCE_QOS not in _names(own["qos"]):
-        steps.append(["modify", "user", "where", f"name={TOP_ACCOUNT}", f"account={TOP_ACCOUNT}", f"cluster={cluster}", "set", f"qos+={ACCEPTANCE_QOS}"])
+    own = {row["user"]: row for row in associations if (row["cluster"], row["account"]) == (cluster, ACCEPTANCE_ACCOUNT)}
+    # An account of its own: a partition that allowed Slurm's account `root` would allow all accounts, which are below it (slurm.conf(5), AllowAccounts).
+    if "" not in own:
+        texts = ("fairshare=0", "description=tests of the cluster", "organization=clusterwright")
+        steps.append(["add", "account", ACCEPTANCE_ACCOUNT, f"cluster={cluster}", *texts])
+    if ACCEPTANCE_USER not in own:
+        steps.append(["add", "user", ACCEPTANCE_USER, f"account={ACCEPTANCE_ACCOUNT}", f"cluster={cluster}"])
+    if ACCEPTANCE_QOS not in _names(own.get(ACCEPTANCE_USER, {}).get("qos", "")):
+        who = (f"name={ACCEPTANCE_USER}", f"account={ACCEPTANCE_ACCOUNT}", f"cluster={cluster}")
+        steps.append(["modify", "user", "where", *who, "set", f"qos+={ACCEPTANCE_QOS}"])
     return steps
 
 

@@ -190,11 +190,11 @@ def test_bus_bandwidth_follows_the_rule_of_nccl_tests(processes: int, factor: fl
 @pytest.mark.parametrize(
     ("row", "verdict"),
     [
-        ("COMPLETED|root|root|2|billing=4,cpu=4,gres/gpu:h100=16,gres/gpu=16,node=2", "pass"),
-        ("FAILED|root|root|2|cpu=4,gres/gpu=16", "fail"),
+        ("COMPLETED|root|clusterwright-acceptance|2|billing=4,cpu=4,gres/gpu:h100=16,gres/gpu=16,node=2", "pass"),
+        ("FAILED|root|clusterwright-acceptance|2|cpu=4,gres/gpu=16", "fail"),
         ("COMPLETED|ada|research|2|cpu=4,gres/gpu=16", "fail"),
-        ("COMPLETED|root|root|1|cpu=4,gres/gpu=8", "fail"),
-        ("COMPLETED|root|root|2|cpu=4", "fail"),
+        ("COMPLETED|root|clusterwright-acceptance|1|cpu=4,gres/gpu=8", "fail"),
+        ("COMPLETED|root|clusterwright-acceptance|2|cpu=4", "fail"),
         ("", "fail"),
     ],
 )
@@ -249,7 +249,7 @@ def test_a_reserved_node_is_left_out_and_the_reservation_is_named() -> None:
         ("ReqNodeNotAvail, Reserved for maintenance", "reported", ""),
         ("QueueFull: Slurm temporarily unable to accept job, sleeping and retrying", "reported", ""),
         ("PartitionConfig", "fail", "scontrol show partition train"),
-        ("AssocGrpJobsLimit", "fail", "sacctmgr show associations where account=root"),
+        ("AssocGrpJobsLimit", "fail", "sacctmgr show associations where account=clusterwright-acceptance"),
         ("QOSGrpNodeLimit", "fail", "sacctmgr show qos"),
         ("Job submit/allocate failed: Invalid account or account/partition combination specified", "fail", "squeue"),
     ],
@@ -301,7 +301,7 @@ def test_accounting_that_is_silent_is_a_check_and_no_end() -> None:
     assert (check.verdict, check.detail) == (Verdict.ERROR, "`sacct` failed: Unable to connect to database")
 
 
-@pytest.mark.parametrize("row", ["garbage", "COMPLETED|root|root|many|cpu=4"])
+@pytest.mark.parametrize("row", ["garbage", "COMPLETED|root|clusterwright-acceptance|many|cpu=4"])
 def test_what_accounting_prints_besides_jobs_is_no_answer(row: str) -> None:
     with pytest.raises(slurm.Unanswered):
         slurm.parse_accounted(row)

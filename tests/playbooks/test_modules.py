@@ -226,7 +226,13 @@ def test_administrators_are_those_of_the_blueprint(level: str, admin: bool, step
 
 
 ACCEPTANCE = quality("clusterwright-acceptance", maxjobspu="10000")
-PERMITTED = [associated("root"), associated("root", "root", qos="normal,clusterwright-acceptance")]
+PERMITTED = [
+    associated("root"),
+    associated("root", "root"),
+    associated("clusterwright-acceptance"),
+    associated("clusterwright-acceptance", "root", qos="normal,clusterwright-acceptance"),
+]
+NAMED = "modify user where name=root account=clusterwright-acceptance cluster=starter set qos+=clusterwright-acceptance"
 
 
 @pytest.mark.parametrize(
@@ -236,18 +242,25 @@ PERMITTED = [associated("root"), associated("root", "root", qos="normal,clusterw
         (PERMITTED, [], ["add qos clusterwright-acceptance"]),
         (PERMITTED, [ACCEPTANCE | {"maxjobspu": "0"}], ["modify qos where name=clusterwright-acceptance"]),
         (PERMITTED, [ACCEPTANCE | {"preempt": "normal"}], ["modify qos where name=clusterwright-acceptance"]),
-        (FRESH, [ACCEPTANCE], ["modify user where name=root account=root cluster=starter set qos+=clusterwright-acceptance"]),
+        (PERMITTED[:3], [ACCEPTANCE], ["add user root account=clusterwright-acceptance cluster=starter", NAMED]),
+        (
+            FRESH,
+            [ACCEPTANCE],
+            ["add account clusterwright-acceptance cluster=starter fairshare=0", "add user root account=clusterwright-acceptance cluster=starter", NAMED],
+        ),
     ],
 )
-def test_the_acceptance_has_a_quality_of_service_of_its_own(associations: list[Row], present: list[Row], steps: list[str]) -> None:
+def test_the_acceptance_has_an_account_and_a_quality_of_service_of_its_own(associations: list[Row], present: list[Row], steps: list[str]) -> None:
     found = slurm_accounting.acceptance_steps("starter", associations=associations, qos=[quality("normal"), *present])
     assert [" ".join(step)[: len(begin)] for step, begin in zip(found, steps, strict=True)] == steps
 
 
-def test_all_roles_name_the_acceptance_s_quality_of_service_alike() -> None:
+def test_all_roles_name_the_acceptance_s_account_and_quality_of_service_alike() -> None:
     names = {slurm_accounting.ACCEPTANCE_QOS, slurm_tables.ACCEPTANCE_QOS, allocation.QOS, accounting.ACCEPTANCE_QOS}
     assert len(names) == 1
-    assert {slurm_tables.ACCEPTANCE_ACCOUNT, allocation.ACCOUNT} == {slurm_accounting.TOP_ACCOUNT}
+    accounts = {slurm_accounting.ACCEPTANCE_ACCOUNT, slurm_tables.ACCEPTANCE_ACCOUNT, allocation.ACCOUNT, accounting.ACCEPTANCE_ACCOUNT}
+    assert len(accounts) == 1
+    assert accounts != {slurm_accounting.TOP_ACCOUNT}, "a partition that allows it would allow all accounts"
 
 
 def test_limits_of_gpus_wait_for_a_database_that_counts_them() -> None:

@@ -378,15 +378,21 @@ def test_a_partition_says_whose_jobs_it_takes_which_come_first_and_whether_they_
     assert {name: line[name] for name in ("PriorityTier", "OverSubscribe", "AllowAccounts", "AllowQos")} == {
         "PriorityTier": "10",
         "OverSubscribe": "EXCLUSIVE",
-        "AllowAccounts": "research,root",
+        "AllowAccounts": "research,clusterwright-acceptance",
         "AllowQos": "high,normal,clusterwright-acceptance",
     }
 
 
 def test_what_is_part_of_an_account_may_use_its_partitions() -> None:
     tree = (("cells", "vision"), ("vision", "physics"), ("physics", None), ("biology", None), ("optics", "physics"))
-    assert set(partition(people(*tree), accounts=["physics"])["AllowAccounts"].split(",")) == {"physics", "vision", "optics", "cells", "root"}
-    assert partition(people(*tree), accounts=["biology"])["AllowAccounts"] == "biology,root"
+    assert set(partition(people(*tree), accounts=["physics"])["AllowAccounts"].split(",")) == {
+        "physics",
+        "vision",
+        "optics",
+        "cells",
+        "clusterwright-acceptance",
+    }
+    assert partition(people(*tree), accounts=["biology"])["AllowAccounts"] == "biology,clusterwright-acceptance"
 
 
 def test_nobody_names_a_quality_of_service_that_the_own_associations_lack() -> None:

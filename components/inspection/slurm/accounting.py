@@ -16,7 +16,7 @@ from . import parse
 
 BUILT_IN_ACCOUNT, BUILT_IN_QOS = "root", "normal"
 """What every cluster has (sacctmgr(1))."""
-ACCEPTANCE_QOS = "clusterwright-acceptance"
+ACCEPTANCE_ACCOUNT = ACCEPTANCE_QOS = "clusterwright-acceptance"
 """What the role `accounting` gives the job of the acceptance; a blueprint can't name it."""
 ASSOCIATION = ("cluster", "account", "user", "parentname", "fairshare", "grptres", "grpjobs", "maxtres", "maxjobs", "qos", "defaultqos")
 QOS = ("name", "priority", "maxwall", "maxtrespu", "maxjobspu", "preempt", "flags", "grptres")
@@ -51,7 +51,7 @@ def findings(answers: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec
 
 def _accounts(rows: list[dict[str, str]], described: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
     wanted = {account.name: account for account in cluster.accounts}
-    present = {row["account"] for row in rows} - {BUILT_IN_ACCOUNT}
+    present = {row["account"] for row in rows} - {BUILT_IN_ACCOUNT, ACCEPTANCE_ACCOUNT}
     organization = role_defaults.defaults("accounting")["accounting_organization"]
     for name in sorted({*wanted, *present}):
         if name not in present:

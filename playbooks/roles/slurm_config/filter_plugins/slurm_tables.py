@@ -7,7 +7,7 @@ from typing import Any
 
 Record = Mapping[str, Any]
 
-ACCEPTANCE_ACCOUNT, ACCEPTANCE_QOS = "root", "clusterwright-acceptance"
+ACCEPTANCE_ACCOUNT = ACCEPTANCE_QOS = "clusterwright-acceptance"
 """What the job of the acceptance runs with (roles `acceptance` and `accounting`): every partition admits it."""
 LEAST_TREE_WIDTH = 16  # Slurm's own default (slurm.conf(5), TreeWidth)
 

@@ -15,10 +15,10 @@ from . import slurm
 from .expectation import NodeSet
 
 JOB_NAME = "clusterwright-acceptance"
-ACCOUNT, USER = "root", "root"
-"""Slurm's own: every cluster has them (sacctmgr(1))."""
-QOS = "clusterwright-acceptance"
-"""Made by the role `accounting`; it has no priority and preempts nothing."""
+ACCOUNT = QOS = "clusterwright-acceptance"
+"""Created by the role `accounting`. The QOS has no priority and preempts nothing; partitions that allow some accounts allow this one, too."""
+USER = "root"
+"""Slurm's own administrator, which every cluster has (sacctmgr(1))."""
 GRANT_DEADLINE_S = 20.0
 JOB_LIMIT_MIN = 10
 """The job ends by itself even if this program and its host go away."""
