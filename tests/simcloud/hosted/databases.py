@@ -100,9 +100,9 @@ def host_of(names: StackNames, database: str) -> HostNames:
 
 
 def mark(one: Database) -> str:
-    """Name what a server was started with; who is let in changes while it runs. Its password shall stand nowhere else."""
+    """Give a hash of what a server was started with; who may connect changes while it runs."""
     told = {**dataclasses.asdict(one), "callers": (), "password": hashlib.sha256(one.password.encode()).hexdigest()}
-    return json.dumps(told, sort_keys=True)
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def serve(place: Place, one: Database, *, lowers: tuple[str, ...], folder: Path) -> None:

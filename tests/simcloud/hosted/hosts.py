@@ -1,6 +1,7 @@
 """The bodies: hosts for instances, for load balancers, and block devices for volumes. Each function makes one thing so, or removes it; what is there already is fine."""
 
 import dataclasses
+import hashlib
 import ipaddress
 import json
 import subprocess
@@ -198,8 +199,8 @@ def serve(place: Place, front: Front, *, lowers: tuple[str, ...]) -> None:
 
 
 def mark(front: Front) -> str:
-    """Name what a balancer was started with."""
-    return json.dumps(dataclasses.asdict(front))
+    """Give a hash of what a balancer was started with."""
+    return hashlib.sha256(json.dumps(dataclasses.asdict(front), sort_keys=True).encode()).hexdigest()
 
 
 def configuration(front: Front) -> str:
