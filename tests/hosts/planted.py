@@ -137,19 +137,19 @@ PACKAGES = (
           "mkdir -p /tmp/deb/DEBIAN && printf 'Package: handmade\\nVersion: 1\\nArchitecture: all\\nMaintainer: me <me@example.org>\\nDescription: by hand\\n' > /tmp/deb/DEBIAN/control "
           "&& dpkg-deb --build /tmp/deb /tmp/handmade.deb && dpkg --install /tmp/handmade.deb", ("hosts CW727 train-0: package handmade",)),
     Plant("a package of another version", "login-0", awk_package("procps", "Version: 2:9.9"), ("hosts CW728 login-0: package procps",)),
-    Plant("another Slurm on one node", "train-1", awk_package("slurmd", "Version: 99.1.0-1"), ("hosts CW728 train-1: package slurmd", "versions CW770 train-1: slurm")),
-    Plant("a program of a held package replaced", "train-0", "cp /bin/true /usr/sbin/slurmdbd", ("hosts CW730 train-0: /usr/sbin/slurmdbd",)),
-    Plant("another operating system on one node", "train-1", "sed -i 's/^VERSION_ID=.*/VERSION_ID=\"99\"/' /usr/lib/os-release", ("versions CW770 train-1: os",)),
+    Plant("another Slurm on one node", "train-1", awk_package("slurmd", "Version: 99.1.0-1"), ("hosts CW728 train-1: package slurmd", "versions CW770 train-1: slurm"), restored=Restored.REBUILD),
+    Plant("a program of a held package replaced", "train-0", "cp /bin/true /usr/sbin/slurmdbd", ("hosts CW730 train-0: /usr/sbin/slurmdbd",), restored=Restored.REBUILD),
+    Plant("another operating system on one node", "train-1", "sed -i 's/^VERSION_ID=.*/VERSION_ID=\"99\"/' /usr/lib/os-release", ("versions CW770 train-1: os",), restored=Restored.REBUILD),
     Plant("CUDA on one node only", "train-0", "mkdir /usr/local/cuda && echo '{\"cuda\": {\"name\": \"CUDA SDK\", \"version\": \"12.4.1\"}}' > /usr/local/cuda/version.json",
           ("hosts CW723 train-0: /usr/local/cuda", "versions CW771 train-0: cuda")),
     Plant("a unit failed", "train-1", "systemd-run --quiet --wait --unit=oops --property=RemainAfterExit=no /bin/false || true", ("hosts CW732 train-1: unit oops.service",)),
     Plant("a GPU gone", "train-0", "rm /dev/nvidia3", ("capability CW780 train-0: GPU 3",)),
     Plant("a GPU that nobody may open", "train-0", "chmod 0600 /dev/nvidia5", ("capability CW782 train-0: GPU 5",)),
     Plant("a GPU too many", "train-1", "mknod -m 0666 /dev/nvidia8 c 60 8", ("capability CW781 train-1: GPU 8",)),
-    Plant("a file system not mounted", "train-1", "umount /shared", ("capability CW783 train-1: mount /shared",)),
+    Plant("a file system not mounted", "train-1", "umount /shared", ("capability CW783 train-1: mount /shared",), restored=Restored.REBUILD),
     Plant("a file system read-only", "login-0", "mount -o remount,ro,bind /home", ("capability CW784 login-0: mount /home",)),
     Plant("another file system in its place, and full", "train-0", "mount -t tmpfs -o size=1M none /shared && (head -c 2M /dev/zero > /shared/full || true)",
-          ("capability CW784 train-0: mount /shared", "capability CW785 train-0: space of /shared")),
+          ("capability CW784 train-0: mount /shared", "capability CW785 train-0: space of /shared"), restored=Restored.REBUILD),
 )  # fmt: skip
 
 SCHEDULER = (
