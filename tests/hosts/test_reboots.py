@@ -66,6 +66,7 @@ def test_hosts_that_are_powered_off_inside_or_lose_their_container_come_back(sta
 
 def test_controllers_and_login_nodes_reboot_while_a_job_runs(stack: Deployment) -> None:
     job = stack.ssh("sbatch --parsable --nodes=2 --wrap 'srun sleep 20'").strip()
+    wait_until(lambda: slurm(stack, "squeue", "--noheader", f"--jobs={job}", "--format=%T") == "RUNNING", awaiting=f"job {job} to run", within_s=SOON_S)
     before = boots(stack, "control-0", "login-0", "balancer")
     stack.inside_all("login-0", "systemctl", "reboot")
     stack.inside_all("control-0", "systemctl", "reboot", "--force")
@@ -75,8 +76,9 @@ def test_controllers_and_login_nodes_reboot_while_a_job_runs(stack: Deployment) 
         address = next(one["address"] for group in stack.outputs()["inventory"].values() for one in group if one["name"] == host)
         wait_until(lambda where=address: hosts.answers(where), awaiting=f"SSH on {host}", within_s=SOON_S)  # type: ignore[misc]
     wait_until(lambda: stack.run("clusterwright", "ssh", "--stack", stack.stack, "--", "sinfo").returncode == 0, awaiting="the login node", within_s=SOON_S)
+    accounted = ("sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={job}", "--format=State")
+    wait_until(lambda: slurm(stack, *accounted) == "COMPLETED", awaiting=f"job {job} to be accounted", within_s=SOON_S)
     stack.wait_for_idle(2)
-    assert slurm(stack, "sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={job}", "--format=State") == "COMPLETED"
 
 
 def test_a_host_whose_power_is_cut_stays_off_until_the_next_up(stack: Deployment) -> None:
