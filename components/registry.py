@@ -14,6 +14,7 @@ from . import errors
 if TYPE_CHECKING:  # commands that only plan don't import what works on a cluster
     from .adoption import Account
     from .discovery import Discovery
+    from .live import Live
     from .rebuild import Rebuild
     from .removal import Removal
 
@@ -39,6 +40,8 @@ class Target:
     """The class that makes the engine create a host again (`rebuild.Rebuild`)."""
     package: str = ""
     """The cloud's package of Pulumi. Resources of this package are in an account."""
+    live: str = ""
+    """The function that asks the place of a cluster whether it has what the cluster needs (`live.Live`); empty: nobody can be asked."""
     account: str = ""
     """The package that answers questions about an account, with the modules `session`, `ask`, `lookup` and `pipeline`."""
     adopt: str = ""
@@ -59,6 +62,7 @@ TARGETS: Mapping[str, Target] = {
         rebuild="components.aws.rebuild:Rebuild",
         kinds=("components.aws.site:Site", "components.aws.machine_image:MachineImage", "components.aws.nodes:Nodes"),
         package="aws",
+        live="components.aws.account.live:check",
         account="components.aws.account",
         adopt="components.aws.adopt:Account",
     ),
@@ -148,6 +152,16 @@ def adopter(target: str, region: str) -> "Account":
             remedy=f"run `{setup_command(target)}`, then the same command again",
         ) from error
     return found
+
+
+def live(target: str) -> "Live | None":
+    """Give what asks the place of a cluster on a target; None: nobody can be asked there."""
+    return cast("Live", load(TARGETS[target].live)) if target in TARGETS and TARGETS[target].live else None
+
+
+def live_targets() -> tuple[str, ...]:
+    """Name the targets whose places can be asked."""
+    return tuple(name for name, target in TARGETS.items() if target.live)
 
 
 def account(target: str, module: str) -> Any:

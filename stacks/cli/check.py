@@ -10,7 +10,7 @@ from blueprints import finding
 from blueprints.language import TargetName
 
 from .. import settings
-from ..engine import account
+from ..engine import live
 from ..errors import EXIT_USAGE, Problem
 from ..render import check_results, finding_list
 from . import options
@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.target(where)
     where.add_argument("--all-targets", action="store_true", help="validate for every target")
     options.what_if(parser)
-    parser.add_argument("--live", action="store_true", help="also ask the target's account; needs credentials and changes nothing")
+    parser.add_argument("--live", action="store_true", help="also ask the target's account or hosts; needs credentials or SSH, and changes nothing")
     parser.add_argument("--strict", action="store_true", help="exit with status 1 when there are warnings")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON (docs/json.md)")
 
@@ -44,9 +44,8 @@ def run(given: argparse.Namespace) -> int:
 def _on_one(given: argparse.Namespace) -> int:
     loaded = options.loaded(given)
     others = check_results.described(loaded)
-    held = account.validate(loaded, stack=given.stack) if given.live else None
-    answers = held.answers if held else None
-    findings, suppressed = (held.findings, held.suppressed) if held else (loaded.findings, loaded.suppressed)
+    validated = live.validate(loaded, stack=given.stack) if given.live else None
+    findings, suppressed = (validated.findings, validated.suppressed) if validated else (loaded.findings, loaded.suppressed)
     result = check_results.Checked(loaded.spec.target, findings, suppressed)
     if given.json:
         document = {
@@ -56,14 +55,14 @@ def _on_one(given: argparse.Namespace) -> int:
             "also_described": list(others),
             "findings": [finding.as_record(found) for found in findings],
             "suppressed": [finding.as_record(found) for found in suppressed],
-            "account": None
-            if answers is None
-            else {"account": answers.account, "who": answers.who, "region": loaded.spec.network.region, "asked": answers.asked},
+            "account": None,
+            "hosts": None,
+            **(validated.asked.record if validated else {}),
         }
         print(json.dumps(document, indent=2))
     else:
         finding_list.show(findings)
-        asked = f", account {answers.account} in {loaded.spec.network.region} asked as {answers.who}" if answers else ""
+        asked = f", {validated.asked.whom}" if validated else ""
         print(f"{loaded.spec.name}: {check_results.verdict(result)} (target {loaded.spec.target}{asked}){check_results.accepted(suppressed)}")
         if others:
             print(f"also described: {', '.join(others)}; check them with `--target` or `--all-targets`")

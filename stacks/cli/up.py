@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     access.arguments(parser)
     options.forget_secrets(parser)
     options.verbose(parser)
-    parser.add_argument("--unasked", action="store_true", help="don't validate the blueprint against the target's account first")
+    parser.add_argument("--unasked", action="store_true", help="don't validate the blueprint against the target's account or hosts first")
     parser.add_argument("--as-recorded", action="store_true", help="don't look at the hosts; what became of them since they were configured is not repaired")
     parser.add_argument("--yes", action="store_true", help="repair also what running jobs may notice, without asking")
 
@@ -51,7 +51,7 @@ def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
     try:
         with _environment(convergence.environment(outcome)):
             values = options.values_to_record(given)
-            done = up(loaded, given.stack, blueprint=given.blueprint, values=values, ask_account=not given.unasked, is_verbose=given.verbose)
+            done = up(loaded, given.stack, blueprint=given.blueprint, values=values, ask_live=not given.unasked, is_verbose=given.verbose)
     except EngineFailed:
         _show_staying(look, outcome, given.stack)  # perhaps the cause
         raise

@@ -1,4 +1,4 @@
-"""What `up` and `down` refuse or announce before the engine changes anything: lost data, impossible changes, an account that has no place for the cluster."""
+"""What `up` and `down` refuse or announce before the engine changes anything: lost data, impossible changes, a place that lacks something."""
 
 import dataclasses
 import textwrap
@@ -16,26 +16,28 @@ from blueprints.spec.cost import Effect
 
 from ..errors import Problem
 from ..render import change_table, finding_list
-from . import account, state
+from . import live, state
 
 _PROTECTED_BY = {"database": "accounting", "state": "accounting"}
 """Data → the section of a blueprint whose `protect` protects it, where it has another name."""
 
 
-def validate_against_account(loaded: Loaded, stack: str, *, has_resources: bool) -> None:
-    """Ask the account whether it has a place for the cluster, and show the findings.
+def validate_live(loaded: Loaded, stack: str, *, has_resources: bool, recorded: ClusterSpec | None = None) -> None:
+    """Ask the place of the cluster whether it has what the cluster needs, and show the findings.
 
-    Findings don't stop the change of a stack that has resources already: an expired reservation, for example, is no reason to refuse a new user.
+    An account's findings don't stop the change of a stack that has resources already: an expired reservation, for example, is no reason to refuse a new user.
 
     Args:
-        has_resources: the account has resources of the stack already.
+        has_resources: the stack has resources in that place already.
+        recorded: the cluster as the last `up` recorded it.
     Raises:
-        Invalid: the account has no place for the cluster, and the stack has no resources yet.
-        Problem: the account can't be asked.
+        Invalid: the place lacks something.
+        Problem: nobody can be asked.
     """
-    answered = account.validate(loaded, stack=stack)
-    print(f"the account is {answered.answers.account} as {answered.answers.who}")
-    findings = [_as_warning(found) if has_resources or found.code == Code.ACCOUNT_SILENT else found for found in answered.findings]
+    answered = live.validate(loaded, stack=stack, recorded=recorded)
+    print(answered.asked.whom)
+    is_advice = has_resources and not answered.asked.stops_running
+    findings = [_as_warning(found) if is_advice or found.code == Code.ACCOUNT_SILENT else found for found in answered.findings]
     if any(found.level is Level.ERROR for found in findings):
         raise Invalid(finding.in_order(findings))
     finding_list.show(findings)

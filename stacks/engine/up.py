@@ -3,26 +3,27 @@
 from collections.abc import Mapping
 from typing import Any
 
+from blueprints import spec
 from blueprints.load import Loaded
 from components import registry
 
 from ..errors import EngineFailed
 from ..render import finding_list
-from . import account, commands, operations, preflight, recovery, state
+from . import account, commands, live, operations, preflight, recovery, state
 
 
 def up(
-    loaded: Loaded, stack: str, *, blueprint: str | None = None, values: Mapping[str, Any] | None = None, ask_account: bool = True, is_verbose: bool = False
+    loaded: Loaded, stack: str, *, blueprint: str | None = None, values: Mapping[str, Any] | None = None, ask_live: bool = True, is_verbose: bool = False
 ) -> operations.Done:
     """Make the stack what its blueprint says.
 
     Args:
         blueprint: recorded as the stack's setting, when the command line names one.
         values: recorded as the stack's setting `set`, in place of those that it has; None: they stay.
-        ask_account: validate the blueprint against the target's account first.
+        ask_live: validate the blueprint against the target's account or hosts first.
         is_verbose: show every step of every resource.
     Raises:
-        Invalid: the account has no place for the cluster.
+        Invalid: the account or the hosts lack something.
         Problem: the engine failed, or can't start.
     """
     target, region = loaded.spec.target, loaded.spec.network.region
@@ -30,8 +31,8 @@ def up(
     commands.require()
     operations.prepare(stack)
     preflight.refuse_changes(stack, loaded.spec)
-    if registry.has_account(target) and ask_account:
-        preflight.validate_against_account(loaded, stack, has_resources=_has_resources(stack))
+    if live.is_possible(target) and ask_live:
+        preflight.validate_live(loaded, stack, has_resources=_has_resources(stack), recorded=_recorded(stack))
     else:
         finding_list.show(loaded.findings)
         if whose := account.require_credentials(target, region):
@@ -57,3 +58,12 @@ def up(
 def _has_resources(stack: str) -> bool:
     """Say whether an account has resources of the stack already."""
     return state.exists(stack) and recovery.is_elsewhere(commands.resources_of(commands.record(stack)))
+
+
+def _recorded(stack: str) -> spec.ClusterSpec | None:
+    """Give the cluster that the last finished `up` recorded; None where there is none, or this version can't read it."""
+    record = state.spec(stack)
+    try:
+        return spec.from_record(record) if record is not None else None
+    except spec.Unreadable:
+        return None

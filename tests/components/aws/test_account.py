@@ -333,8 +333,8 @@ def test_findings_do_not_stop_the_change_of_a_running_cluster(cloud: SimulatedCl
     file.write_text(json.dumps(in_a_zone_without_the_machine(cloud), indent=1))
     loaded = load.examine(str(file), target="aws", stack="mine", facts=MACHINE, overrides={})
     with pytest.raises(Invalid):
-        preflight.validate_against_account(loaded, "mine", has_resources=False)
-    preflight.validate_against_account(loaded, "mine", has_resources=True)
+        preflight.validate_live(loaded, "mine", has_resources=False)
+    preflight.validate_live(loaded, "mine", has_resources=True)
     assert "warning: p4de.24xlarge is not available to this account in us-east-1a" in capsys.readouterr().err
 
 
@@ -343,7 +343,7 @@ def test_missing_rights_to_ask_stop_nobody(cloud: SimulatedCloud, tmp_path: Path
     file.write_text(json.dumps(Site(cloud).blueprint(), indent=1))
     loaded = load.examine(str(file), target="aws", stack="mine", facts=MACHINE, overrides={})
     cloud.fault("ec2.DescribeInstanceTypeOfferings", code="UnauthorizedOperation", times=None)
-    preflight.validate_against_account(loaded, "mine", has_resources=False)
+    preflight.validate_live(loaded, "mine", has_resources=False)
     assert "warning: the account did not answer: offers" in capsys.readouterr().err
 
 

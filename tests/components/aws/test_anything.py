@@ -8,7 +8,7 @@ import pytest
 
 from blueprints import finding, load
 from blueprints.facts import Facts
-from stacks.engine import account
+from stacks.engine import live
 from tests.components.aws.anything import BUCKET, Writer
 from tests.components.aws.standing import MACHINE, Standing
 from tests.simcloud.aws.client import SimulatedCloud
@@ -28,7 +28,7 @@ def is_right(file: Path) -> bool:
         loaded = load.examine(str(file), target="aws", stack=STACK, facts=Facts(**MACHINE), overrides={})
     except finding.Invalid:
         return False
-    return all(found.level is not finding.Level.ERROR for found in account.validate(loaded, stack=STACK).findings)
+    return all(found.level is not finding.Level.ERROR for found in live.validate(loaded, stack=STACK).findings)
 
 
 def right_ones(folder: Path, start: int, cloud: SimulatedCloud) -> Iterator[Path]:
