@@ -72,6 +72,10 @@ class Code(FindingCode):
     LABEL_FORM = "CW228", ERROR, "a label or tag that the scheduler or a cloud refuses", "use letters, digits, hyphens, dots and underscores, as the page says"
     PATH_FORM = "CW229", ERROR, "not a path in a blueprint", "write a path such as `pools.train.nodes`"
     SUPPRESSION_CODE = "CW230", ERROR, "a suppression of a finding that doesn't exist", "choose a code that `clusterwright explain` lists"
+    HOST_NAME_FORM = "CW231", ERROR, "not a name of a host, or not a list of such names", "write names as `hostname --short` prints them, such as `gpu-[001-016]`"
+    HOST_KEY_FORM = "CW232", ERROR, "not an SSH host key", "write the line of the host's `/etc/ssh/ssh_host_ed25519_key.pub`; `clusterwright lookup hosts` reads it"
+    ADDRESS_FORM = "CW233", ERROR, "not an address of a host", "write an IPv4 address such as `10.20.0.11`, or a DNS name"
+    MAC_FORM = "CW234", ERROR, "not a hardware address", "write it as `ip link` shows it, such as `b8:3f:d2:00:11:22`"
 
     # Resolving: target, catalogue, addresses.
     TARGET_UNKNOWN = "CW301", ERROR, "no target of this name", "choose one of the targets that the page lists"
@@ -116,6 +120,16 @@ class Code(FindingCode):
     IDENTIFIER_UNFIT = "CW346", (ERROR, WARNING), "an identifier that is not valid on the target", "copy the identifier of the right kind from the cloud's console"
     IDENTIFIER_ELSEWHERE = "CW347", ERROR, "an identifier of another partition, region or zone", "use an identifier of the cluster's own region, or change the region"
     IDENTIFIER_OWNERS = "CW348", NOTE, "identifiers of several accounts or projects", "check that the accounts share these resources"
+
+    HOSTS_UNNAMED = "CW350", NOTE, "a cluster of existing hosts that names none: you can only plan it", "add an `inventory`, and name its hosts in `control.hosts`, `access.hosts` and the pools"
+    HOST_UNKNOWN = "CW351", ERROR, "a host that the inventory doesn't have", "correct the name, or add the host to the inventory"
+    HOST_ADDRESS_MISSING = "CW352", ERROR, "a host without an address", "write the host's `address`, or a range that has it"
+    HOST_KEY_MISSING = "CW353", ERROR, "a host without an SSH host key", "`clusterwright lookup hosts` reads the keys and shows them for you to confirm"
+    HOST_TWICE = "CW354", ERROR, "a host in two places of the cluster", "name the host in one pool, or in `control.hosts` or `access.hosts`"
+    HOST_COUNT = "CW355", ERROR, "a number of nodes that differs from the number of hosts", "remove `nodes`, or write the number of hosts"
+    INVENTORY_DUPLICATE = "CW356", ERROR, "two hosts of the inventory with the same name, address or key", "correct one of the two"
+    INVENTORY_UNREADABLE = "CW357", ERROR, "an inventory file or command that can't be read", "correct the file, or run the command yourself to see its error"
+    HOST_OUTSIDE_NETWORK = "CW358", ERROR, "a host whose address is outside the cluster's network", "correct the address, or `network.cidr`"
 
     # Parts that contradict each other: users, mount points, names.
     ACCOUNT_UNKNOWN = "CW401", ERROR, "a reference to an account that the blueprint doesn't define", "correct the name, or add the account"

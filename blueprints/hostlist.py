@@ -40,6 +40,28 @@ def compress(names: Iterable[str]) -> str:
     return ",".join([*(_ranges(prefix, width, sorted(found)) for (prefix, width), found in sorted(numbers.items())), *sorted(others)])
 
 
+def in_order(names: Iterable[str]) -> str:
+    """Write each name once in the given order, consecutive numbers as ranges: `expand` gives the same names in the same order."""
+    runs: list[tuple[str, int, int, int]] = []  # prefix, width, first, last
+    found = []
+    for name in dict.fromkeys(names):
+        matched = _NUMBERED.fullmatch(name)
+        if not matched:
+            runs.append((name, -1, 0, 0))
+            continue
+        prefix, digits = matched[1], matched[2]
+        number, width = int(digits), len(digits) if digits.startswith("0") and len(digits) > 1 else 0
+        if runs:
+            before, its_width, first, last = runs[-1]
+            if before == prefix and number == last + 1 and (its_width == width or (its_width > 0 and len(digits) == its_width)):
+                runs[-1] = (before, its_width, first, number)
+                continue
+        runs.append((prefix, width, number, number))
+    for (prefix, width), same in itertools.groupby(runs, key=lambda run: run[:2]):
+        found.append(prefix if width < 0 else _range(prefix, width, [run[2:] for run in same]))
+    return ",".join(found)
+
+
 def counted(prefix: str, count: int) -> str:
     """Write the names `<prefix>0` to `<prefix><count - 1>` without making them: a host group has thousands."""
     return _range(prefix, 0, [(0, count - 1)]) if count else ""

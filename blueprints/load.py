@@ -16,7 +16,7 @@ LONGEST_CHAIN = 8
 """How many blueprints may extend each other in a row: in a longer chain the origin of a value is hard to find."""
 PLANNED_ONLY = (Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT, Code.CAPACITY_ID_MISSING)
 """What can be planned and not provisioned, whether or not the blueprint accepts it."""
-UNDECIDED = (Code.CAPACITY_ZONE_MISSING, Code.ZONE_LOCAL, Code.ACCESS_UNREACHABLE, Code.SUBNETS_UNNAMED, Code.EGRESS_FOR_IMAGES)
+UNDECIDED = (Code.CAPACITY_ZONE_MISSING, Code.ZONE_LOCAL, Code.ACCESS_UNREACHABLE, Code.SUBNETS_UNNAMED, Code.HOSTS_UNNAMED, Code.EGRESS_FOR_IMAGES)
 """What has to be decided or changed before a cluster can be provisioned; planning needs none of it."""
 
 

@@ -14,6 +14,7 @@ from .cluster import (
     TargetName,
 )
 from .error_recovery import Scope
+from .inventory import Host, HostRange, Interface, InterfaceRange, Inventory, Route
 from .parse import NAMED, Parsed, Refused, parse, parse_most
 from .people import Account, Limits, Qos, User
 from .pools import Capacity, Health, NodeRange, Partition, Pool, Scratch, Taint
@@ -31,6 +32,11 @@ __all__ = [
     "Control",
     "Exchange",
     "Health",
+    "Host",
+    "HostRange",
+    "Interface",
+    "InterfaceRange",
+    "Inventory",
     "Ldap",
     "Limits",
     "Maintenance",
@@ -43,6 +49,7 @@ __all__ = [
     "Qos",
     "Quotas",
     "Refused",
+    "Route",
     "Scope",
     "Scratch",
     "Section",

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from .inventory import Inventory
 from .people import Account, Qos, User
 from .pools import Pool
 from .section import (
@@ -14,6 +15,8 @@ from .section import (
     Date,
     DottedPath,
     FindingCode,
+    HostAddress,
+    HostList,
     Identifier,
     PoolName,
     QosName,
@@ -35,6 +38,7 @@ class Control(Section):
     size: Literal["auto", "small", "medium", "large"] = Field(default="auto", description="Size of the controllers; `auto` follows the number of nodes.")
     machine: Identifier | None = Field(default=None, description="A machine type of the target's catalogue, instead of a size.")
     highly_available: bool = Field(default=False, description="Add a second host that takes over when the first fails.")
+    hosts: HostList | None = Field(default=None, description="Hosts of the inventory: the controllers, the first of them active.")
     managed: bool = Field(default=False, description="Use the cloud's scheduler service, where the target has one, instead of hosts.")
 
 
@@ -50,6 +54,11 @@ class Access(Section):
 
     login_nodes: int = Field(default=1, ge=0, le=32, description="Login nodes behind the load balancer; 0 for clusters that only Kubernetes schedules.")
     machine: Identifier | None = Field(default=None, description="A machine type of the target's catalogue. Default: the target's usual one.")
+    hosts: HostList | None = Field(default=None, description="Hosts of the inventory: the login nodes.")
+    address: HostAddress | None = Field(
+        default=None,
+        description="With hosts of the inventory: the address of the load balancer, which is free in their network. Default: the first login node's.",
+    )
     load_balancer: bool = Field(default=True, description="Put a load balancer with one address in front of all login nodes.")
     allowed_cidrs: tuple[Cidr, ...] = Field(
         default=(), strict=False, max_length=1_000, description="Networks that may log in. Empty: the cluster's own network only."
@@ -131,6 +140,7 @@ class Blueprint(Section):
     extends: Text | None = Field(default=None, description="The blueprint that this one extends: a name of the library, or a .yaml file in this folder.")
     scheduler: Literal["slurm", "kubernetes", "both"] = Field(default="slurm", description="What schedules work on the nodes.")
     software: Identifier | None = Field(default=None, description="The software profile: a tested set of versions. Default: the target's usual one.")
+    inventory: Inventory = Field(default=Inventory())
     control: Control = Field(default=Control())
     access: Access = Field(default=Access())
     accounting: Accounting = Field(default=Accounting())

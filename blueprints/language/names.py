@@ -2,7 +2,7 @@
 
 import re
 
-from .. import message_text
+from .. import hostlist, message_text
 from ..codes import Code
 from ..finding import Unfit
 
@@ -28,10 +28,21 @@ LABEL_VALUE = re.compile("[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
 LABEL_PREFIX = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 TAG = re.compile("[a-z][a-z0-9_-]{0,62}")
 
+HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+"""RFC 1123, section 2.1: a label of a host's name. Slurm and the table of hosts know hosts by their short names."""
+HOST_LIST = re.compile(r"[A-Za-z0-9\[\], -]+")
+INTERFACE = re.compile(r"[A-Za-z0-9_.-]{1,15}")
+"""IFNAMSIZ of Linux: 15 characters and the end."""
+LINUX_USER = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
+
 RESERVED_POOLS = {
     **dict.fromkeys(("control", "login", "access", "balancer", "gateway"), "hosts of the cluster itself have this name"),
     **dict.fromkeys(("compute", "all", "ungrouped", "localhost"), "the inventory that configures the hosts has a group or host of this name"),
     "default": "Slurm reads a partition of this name as the defaults of all others",
+}
+RESERVED_HOSTS = {
+    **dict.fromkeys(("control", "access", "compute", "all", "ungrouped"), "the inventory that configures the hosts has a group of this name"),
+    "localhost": "every host calls itself so",
 }
 RESERVED_TAGS = "clusterwright"
 """Tags that begin like this are the project's own."""
@@ -94,6 +105,51 @@ def tag(key: str) -> str:
         why = "Google Cloud's labels have lower-case letters, digits, `_` and `-`, 63 at most, and begin with a letter"
         raise Unfit(Code.LABEL_FORM, f"{message_text.quoted(key)} can't be a tag's key", why=why, remedy="write it in lower case, like `cost-center`")
     return _free(key, "tag", "the project marks what it makes with it" if key.startswith(RESERVED_TAGS) else None)
+
+
+def host(name: str) -> str:
+    """Check the own name of a host that exists already."""
+    if HOST.fullmatch(name):
+        return _free(name, "host", RESERVED_HOSTS.get(name))
+    what = f"{message_text.quoted(name)} is not a host name"
+    why = "a host name has letters, digits and hyphens, at most 63, and begins and ends with a letter or digit (RFC 1123)"
+    short = name.partition(".")[0]
+    remedy = (
+        f"write {message_text.quoted(short)}, the name without its domain"
+        if short != name and HOST.fullmatch(short)
+        else "write it as `hostname --short` prints it"
+    )
+    raise Unfit(Code.HOST_NAME_FORM, what, why=why, remedy=remedy, meant=short if short != name and HOST.fullmatch(short) else None)
+
+
+def host_list(text: str) -> str:
+    """Check names of hosts in Slurm's form (`gpu-[001-016],login-1`)."""
+    try:
+        found = hostlist.expand(text)
+    except ValueError:
+        found = ()
+    if not found:
+        why = "names of hosts are written as Slurm does: separated by commas, numbers as ranges in brackets"
+        raise Unfit(Code.HOST_NAME_FORM, f"{message_text.quoted(text)} is not a list of hosts", why=why, remedy="write it like `gpu-[001-016]`")
+    for name in found:
+        host(name)
+    return text
+
+
+def interface(name: str) -> str:
+    """Check the name of a network interface."""
+    if INTERFACE.fullmatch(name) and name not in (".", ".."):
+        return name
+    why = "Linux allows letters, digits, `-`, `_` and `.`, at most 15"
+    raise Unfit(Code.NAME_FORM, f"{message_text.quoted(name)} can't be the name of an interface", why=why, remedy="write the name that `ip link` shows")
+
+
+def linux_user(name: str) -> str:
+    """Check the name of a user that a host has already."""
+    if LINUX_USER.fullmatch(name):
+        return name
+    why = "a user name has lower-case letters, digits, `-` and `_`, at most 32 (useradd(8))"
+    raise Unfit(Code.NAME_FORM, f"{message_text.quoted(name)} is not a user name", why=why, remedy="write the user that you log in as, such as `ubuntu`")
 
 
 def storage(name: str) -> str:

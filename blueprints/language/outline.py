@@ -177,7 +177,8 @@ def _forms(form: Any) -> list[Any]:
     bare = form.__origin__ if hasattr(form, "__metadata__") else form
     if typing.get_origin(bare) not in (types.UnionType, typing.Union):
         return [form]
-    return [member for member in typing.get_args(bare) if member is not type(None)]
+    members = [member for member in typing.get_args(bare) if member is not type(None)]
+    return _forms(members[0]) if len(members) == 1 else members
 
 
 def _plain(form: Any) -> Any:

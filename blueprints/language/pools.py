@@ -4,10 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from .. import hostlist
 from ..capacity_kind import CapacityKind
 from .section import (
     AccountReference,
     CatalogName,
+    HostList,
     Identifier,
     LabelKey,
     LabelValue,
@@ -108,10 +110,17 @@ class Pool(Section):
         max_length=8,
         description="Machine types in order of preference. Jobs use the next one when the cloud has no capacity for the first.",
     )
-    nodes: Annotated[
-        Annotated[int, Short, Field(ge=1, le=MOST_NODES)] | Annotated[NodeRange, Long],
-        ShortOrLong,
-    ] = Field(description="Number of nodes, or `{min, max}` for an elastic pool.")
+    nodes: (
+        Annotated[
+            Annotated[int, Short, Field(ge=1, le=MOST_NODES)] | Annotated[NodeRange, Long],
+            ShortOrLong,
+        ]
+        | None
+    ) = Field(default=None, description="Number of nodes, or `{min, max}` for an elastic pool. Required, unless `hosts` names them.")
+    hosts: HostList | None = Field(
+        default=None,
+        description="Hosts of the inventory: the pool's nodes (`gpu-[001-016]`). With `nodes: {min}`, `up` continues while that many of them answer.",
+    )
     capacity: Annotated[Annotated[BoughtAs, Short] | Annotated[Capacity, Long], ShortOrLong] = Field(
         default=CapacityKind.ON_DEMAND, description="The purchase option: a word, or a mapping with the `id` of the reservation."
     )
@@ -146,7 +155,10 @@ class Pool(Section):
 
     @property
     def range(self) -> NodeRange:
-        return self.nodes if isinstance(self.nodes, NodeRange) else NodeRange(min=self.nodes, max=self.nodes)
+        if isinstance(self.nodes, NodeRange):
+            return self.nodes
+        count = self.nodes or len(hostlist.expand(self.hosts or ""))
+        return NodeRange.model_construct(min=count, max=count)
 
     @property
     def is_elastic(self) -> bool:

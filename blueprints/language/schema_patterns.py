@@ -9,7 +9,7 @@ from typing import Any
 
 import pydantic
 
-from . import names, values
+from . import addresses, names, values
 
 
 def _form(title: str, pattern: re.Pattern[str] | str, *examples: str, **more: Any) -> pydantic.WithJsonSchema:
@@ -71,4 +71,15 @@ _LABEL_KEY = rf"(?:{names.LABEL_PREFIX.pattern}/)?{names.LABEL_VALUE.pattern}"
 _OTHERS_LABEL = rf"^(?:.*\.)?(?:{_any_of(names.RESERVED_LABELS)})/|[^/]{{{names.LABEL_LENGTH + 1}}}$|^[^/]{{{names.LABEL_PREFIX_LENGTH + 1}}}"
 LABEL_KEY = _form("key of a label", _LABEL_KEY, "team", "example.org/team", **_but_for(_OTHERS_LABEL))
 LABEL_VALUE = _form("value of a label", f"(?:{names.LABEL_VALUE.pattern})?", maxLength=names.LABEL_LENGTH)
+HOST_KEY = _form("SSH host key", rf"(?:{_any_of(addresses.HOST_KEY_TYPES)}) [A-Za-z0-9+/]+=*(?: .*)?", "ssh-ed25519 AAAA…")
+IPV4 = _form("IPv4 address", values.ADDRESS, "10.20.0.11")
+HOST_ADDRESS = _form("address or DNS name", addresses.HOST, "10.20.0.11")
+INTERFACE_ADDRESS = _form("address with prefix", addresses.WITH_PREFIX, "10.40.0.11/24")
+ADDRESS_RANGE = _form("first address of a range", addresses.RANGE, "10.20.0.11+")
+MAC = _form("hardware address", addresses.MAC, "b8:3f:d2:00:11:22")
+HOST_NAME = _form("name of a host", names.HOST, "gpu-001", **{"not": {"enum": sorted(names.RESERVED_HOSTS)}})
+INTERFACE_NAME = _form("name of an interface", names.INTERFACE, "rail0")
+LINUX_USER = _form("name of a Linux user", names.LINUX_USER, "ubuntu")
+_HOSTS = {"type": "string", "pattern": _whole(names.HOST_LIST)}
+HOST_LIST = pydantic.WithJsonSchema({"title": "host list", "anyOf": [_HOSTS, {"type": "array", "items": _HOSTS, "minItems": 1}], "examples": ["gpu-[001-016]"]})
 TAG_KEY = _form("key of a tag", names.TAG, "cost-center", **_but_for(f"^{names.RESERVED_TAGS}"))

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import pydantic
 from pydantic import Discriminator, Tag
 
-from . import names, schema_patterns, values
+from . import addresses, names, schema_patterns, values
 
 FORMS = ("\x00short", "\x00long")
 """Names by which pydantic tells which form of a value it has; a key of a blueprint can't be one, as no text of it can hold their first character."""
@@ -50,6 +50,10 @@ def _checked(check: Any) -> pydantic.AfterValidator:
     return pydantic.AfterValidator(keep)
 
 
+def _joined(given: Any) -> Any:
+    return ",".join(given) if isinstance(given, list | tuple) and all(isinstance(one, str) for one in given) else given
+
+
 Text = Annotated[str, pydantic.AfterValidator(values.plain_text), schema_patterns.TEXT]
 Reason = Annotated[str, pydantic.AfterValidator(values.reason), schema_patterns.REASON]
 TimeLimit = Annotated[str, pydantic.BeforeValidator(_number_as_text), pydantic.AfterValidator(values.time_limit), schema_patterns.TIME_LIMIT]
@@ -67,6 +71,17 @@ CatalogName = Annotated[str, pydantic.AfterValidator(values.identifier), schema_
 MigProfile = Annotated[str, pydantic.AfterValidator(values.mig_profile), schema_patterns.MIG_PROFILE]
 FindingCode = Annotated[str, pydantic.AfterValidator(values.finding_code), schema_patterns.FINDING_CODE]
 DottedPath = Annotated[str, pydantic.AfterValidator(values.dotted_path), schema_patterns.DOTTED_PATH]
+HostKey = Annotated[str, pydantic.AfterValidator(addresses.host_key), schema_patterns.HOST_KEY]
+Ipv4 = Annotated[str, pydantic.AfterValidator(addresses.ipv4), schema_patterns.IPV4]
+HostAddress = Annotated[str, pydantic.AfterValidator(addresses.host), schema_patterns.HOST_ADDRESS]
+InterfaceAddress = Annotated[str, pydantic.AfterValidator(addresses.interface), schema_patterns.INTERFACE_ADDRESS]
+AddressRange = Annotated[str, _checked(addresses.first_of_range), schema_patterns.ADDRESS_RANGE]
+Mac = Annotated[str, pydantic.AfterValidator(addresses.mac), schema_patterns.MAC]
+HostName = Annotated[str, pydantic.AfterValidator(names.host), schema_patterns.HOST_NAME]
+InterfaceName = Annotated[str, pydantic.AfterValidator(names.interface), schema_patterns.INTERFACE_NAME]
+LinuxUser = Annotated[str, pydantic.AfterValidator(names.linux_user), schema_patterns.LINUX_USER]
+HostList = Annotated[str, pydantic.BeforeValidator(_joined), pydantic.AfterValidator(names.host_list), schema_patterns.HOST_LIST]
+"""Names of hosts: a Slurm host list, or a list of them, which becomes one text."""
 Uid = Annotated[int, pydantic.AfterValidator(names.uid), schema_patterns.UID]
 ClusterName = Annotated[str, pydantic.AfterValidator(names.cluster), schema_patterns.CLUSTER]
 PoolName = Annotated[str, pydantic.AfterValidator(names.pool), schema_patterns.POOL]

@@ -5,6 +5,7 @@ import binascii
 import datetime as dt
 import ipaddress
 import re
+from collections.abc import Sequence
 
 from .. import dotted, message_text
 from ..codes import Code
@@ -262,15 +263,16 @@ def public_key(text: str) -> str:
         why = "everyone who can read the blueprint can read the key, so it is no longer secret"
         raise Unfit(Code.SSH_KEY_PRIVATE, "this is a private key", why=why, remedy="remove it, create a new key pair, and paste the line of the new .pub file")
     fields = text.split(" ")
-    reason = _key_fault(fields) if text.isprintable() else "it has a line break or control character"
+    reason = key_fault(fields, KEY_TYPES) if text.isprintable() else "it has a line break or control character"
     if reason:
         raise Unfit(Code.SSH_KEY_FORM, f"{message_text.quoted(text)} is not an OpenSSH public key", why=reason, remedy=_KEY_REMEDY)
     return text
 
 
-def _key_fault(fields: list[str]) -> str | None:
-    if fields[0] not in KEY_TYPES or len(fields) < 2:
-        return f"a public key reads `type base64 comment`, and the type is one of {', '.join(KEY_TYPES)}"
+def key_fault(fields: Sequence[str], types: Sequence[str]) -> str | None:
+    """Say why words are no public key of OpenSSH (type, base64, comment)."""
+    if fields[0] not in types or len(fields) < 2:
+        return f"a public key reads `type base64 comment`, and the type is one of {', '.join(types)}"
     try:
         blob = base64.b64decode(fields[1], validate=True)
     except (binascii.Error, ValueError):

@@ -21,6 +21,7 @@ COLLECTIONS = {
     "slurm.qos": ("name",),
     "services": ("name",),
     "network.subnets": ("name",),
+    "site.hosts": ("name",),
 }
 """Lists of named things, and where the name is."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from .. import addresses, catalog, finding, language, message_text, spec
 from ..codes import Code
 from ..facts import Facts
-from . import control, counts, network, people, place, pools, processors, rehearsal, software, storage, subnets
+from . import control, counts, network, people, place, pools, processors, rehearsal, site, software, storage, subnets
 from .context import Context, Where
 
 
@@ -47,6 +47,7 @@ def attempt(blueprint: language.Blueprint, *, target: str, stack: str, facts: Fa
     _check_built(context)
     place.check(context)
     rehearsal.check_memory(context)
+    site.check_counts(context)
     cluster = dataclasses.replace(_placed(context, _unplaced(context)), target=target)
     return Attempt(cluster, tuple(dict.fromkeys(context.findings)))
 
@@ -121,7 +122,9 @@ def _placed(context: Context, cluster: spec.ClusterSpec) -> spec.ClusterSpec:
         return dataclasses.replace(addressed, network=network.local(context, plan), simulated=simulated)
     own_hosts = cluster.access.count + cluster.controllers + counts.kubernetes_hosts(context)
     if not context.is_cloud:
-        return dataclasses.replace(cluster, network=network.site(context, own_hosts))
+        known = site.site(context, cluster)
+        its_network = dataclasses.replace(network.site(context, own_hosts), balancer_address=site.balancer(context, cluster, known))
+        return dataclasses.replace(cluster, network=its_network, site=known)
     chosen = subnets.divided(context, cluster, own_hosts=own_hosts)
     return dataclasses.replace(cluster, network=chosen, services=control.services(context, cluster, chosen))
 

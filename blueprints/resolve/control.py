@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from .. import addresses, catalog, spec
 from ..capacity_kind import CapacityKind
 from ..codes import Code
-from . import capacity, counts, fabric, machines, people, rehearsal
+from . import capacity, counts, fabric, machines, people, rehearsal, site
 from .context import Context
 
 LOAD_BALANCER, NAT_GATEWAY, PUBLIC_ADDRESS = "load-balancer", "nat-gateway", "public-ipv4"
@@ -29,7 +29,9 @@ def slurm(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Slurm | N
     return spec.Slurm(
         run_by=offering.name,
         product=offering.title,
-        control=spec.HostGroup("control", "control", "control", count, "", _control_machine(context, counts.SLURM)) if count else None,
+        control=spec.HostGroup("control", "control", "control", count, "", _control_machine(context, counts.SLURM), site.members(context, *site.CONTROL))
+        if count
+        else None,
         database=_database(context),
         qos=people.qualities(context.blueprint),
         node_sets=tuple(one for one in node_sets if one.partition is not None),
@@ -40,7 +42,7 @@ def access(context: Context) -> spec.HostGroup:
     """Resolve the login nodes."""
     wanted = context.blueprint.access.machine
     machine = _own_machine(context, wanted, context.target.login_machines.get(context.architecture, ""), ("access", "machine"))
-    return spec.HostGroup("access", "access", "login", context.blueprint.access.login_nodes, "", machine)
+    return spec.HostGroup("access", "access", "login", counts.login_nodes(context), "", machine, site.members(context, *site.ACCESS))
 
 
 def kubernetes(context: Context, node_sets: Sequence[spec.NodeSet], software: spec.Software) -> spec.Kubernetes | None:

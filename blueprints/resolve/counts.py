@@ -1,6 +1,6 @@
 """Number of hosts of each role, before their machines are known."""
 
-from .. import catalog, language
+from .. import catalog, hostlist, language
 from .context import Context
 
 SLURM, KUBERNETES, BOTH = "slurm", "kubernetes", "both"
@@ -12,7 +12,15 @@ def controllers(context: Context) -> int:
     """Count Slurm's controllers: 0 if Slurm is managed or absent."""
     if context.blueprint.scheduler == KUBERNETES or slurm_offering(context).is_managed:
         return 0
+    if context.blueprint.control.hosts and not context.is_cloud:
+        return len(hostlist.expand(context.blueprint.control.hosts))
     return 2 if context.blueprint.control.highly_available else 1
+
+
+def login_nodes(context: Context) -> int:
+    """Count the login nodes."""
+    access = context.blueprint.access
+    return len(hostlist.expand(access.hosts)) if access.hosts and not context.is_cloud else access.login_nodes
 
 
 def slurm_offering(context: Context) -> catalog.Offering:
@@ -40,7 +48,7 @@ def nodes(blueprint: language.Blueprint) -> int:
 
 
 def hosts(context: Context) -> int:
-    return controllers(context) + context.blueprint.access.login_nodes + kubernetes_hosts(context) + nodes(context.blueprint)
+    return controllers(context) + login_nodes(context) + kubernetes_hosts(context) + nodes(context.blueprint)
 
 
 def memory_mib(target: catalog.Target, *, control: int, access: int, compute: int) -> int:

@@ -5,7 +5,7 @@ import dataclasses
 from .. import catalog, language, message_text, spec
 from ..codes import Code
 from ..language import values
-from . import capacity, counts, fabric, machines, rehearsal, selection
+from . import capacity, counts, fabric, machines, rehearsal, selection, site
 from .context import Context
 
 COMPUTE = "compute"
@@ -31,7 +31,7 @@ def _pool(context: Context, name: str, pool: language.Pool, *, is_default: bool)
     bought = capacity.bought(context, name, pool)
     base = _whole_pool(context, name, pool, is_default=is_default, bought=bought)
     candidates = _candidates(context, name, pool, bought, base)
-    if len(candidates) > 1 and not pool.is_elastic:
+    if len(candidates) > 1 and (not pool.is_elastic or (pool.hosts and not context.is_cloud)):
         what = f"pools.{name} has {len(candidates)} machines and a fixed number of nodes"
         why = "the cloud's available capacity would decide the machine of each node, and the scheduler must know it in advance"
         remedy = f"write `nodes: {{min: 0, max: {pool.range.max}}}`, or name one machine"
@@ -46,12 +46,13 @@ def _whole_pool(context: Context, name: str, pool: language.Pool, *, is_default:
     return spec.NodeSet(
         pool=name,
         partition=_partition(name, pool, is_default=is_default) if context.blueprint.scheduler_of(pool) == counts.SLURM else None,
-        hosts=spec.HostGroup(name, COMPUTE, name, pool.range.max, "", _site_host(context, pool)),
+        hosts=spec.HostGroup(name, COMPUTE, name, pool.range.max, "", _site_host(context, pool), site.members(context, "pools", name, "hosts")),
         features=(),
         # Owned machines always run, and the rehearsal of Kubernetes has no elastic nodes.
         minimum=pool.range.min
-        if pool.is_elastic and (context.is_cloud or (context.is_rehearsal and context.blueprint.scheduler_of(pool) == counts.SLURM))
+        if pool.is_elastic and (context.is_cloud or (not pool.hosts and context.is_rehearsal and context.blueprint.scheduler_of(pool) == counts.SLURM))
         else None,
+        reachable_min=pool.range.min if pool.is_elastic and pool.hosts and not context.is_cloud else None,
         capacity=bought,
         placement=capacity.placement(context, name, pool, capacity=bought, uses_fabric=False),
         scratch_mount=pool.scratch.mount if pool.scratch else None,
@@ -146,7 +147,7 @@ def _late_image(context: Context) -> spec.Late | None:
 
 def _note_standing(context: Context) -> None:
     """Note elastic pools on a target that can't scale, in one finding; a rehearsal reports them as simulated."""
-    names = [name for name, pool in context.blueprint.pools.items() if pool.is_elastic]
+    names = [name for name, pool in context.blueprint.pools.items() if pool.is_elastic and not pool.hosts]
     if not names or context.is_cloud or context.is_rehearsal:
         return
     what = f"all nodes of {message_text.listed(names)} always run"

@@ -81,7 +81,7 @@ def check_memory(context: Context) -> None:
     if not context.is_rehearsal:
         return
     control = counts.controllers(context) + counts.kubernetes_hosts(context)
-    access, compute = context.blueprint.access.login_nodes, counts.nodes(context.blueprint)
+    access, compute = counts.login_nodes(context), counts.nodes(context.blueprint)
     needed = counts.memory_mib(context.target, control=control, access=access, compute=compute)
     if needed <= context.facts.memory_mib:
         return

@@ -12,6 +12,7 @@ from .network import Network, Subnet
 from .nodes import Capacity, Expectation, Fabric, NodeSet, Partition, Taint
 from .people import Account, Login, User
 from .schedulers import Database, Kubernetes, Qos, Slurm
+from .site import Site, SiteHost, SiteInterface, SiteRoute
 from .software import Software
 from .storage import HOMES, Exchange, FileSystem
 from .upgrade import SPEC_VERSION, upgrade
@@ -45,6 +46,10 @@ __all__ = [
     "Partition",
     "Qos",
     "Service",
+    "Site",
+    "SiteHost",
+    "SiteInterface",
+    "SiteRoute",
     "Slurm",
     "Software",
     "Subnet",

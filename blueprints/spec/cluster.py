@@ -10,6 +10,7 @@ from .network import Network
 from .nodes import NodeSet, Partition
 from .people import Account, Login, User
 from .schedulers import Kubernetes, Slurm
+from .site import Site
 from .software import Software
 from .storage import FileSystems
 
@@ -97,6 +98,8 @@ class ClusterSpec:
     acceptance: Annotated[tuple[str, ...], cost.JUDGED] = ("nodes", "gpus", "jobs", "accounting", "collectives", "storage")
     """Tests that must pass."""
     tags: Annotated[tuple[tuple[str, str], ...], cost.in_place("tags of existing resources")] = ()
+    site: Site | None = None
+    """The hosts that exist already; None where the target creates them."""
 
     @property
     def schedulers(self) -> tuple[str, ...]:

@@ -12,10 +12,14 @@ from ..errors import Unreadable
 from .cluster import ClusterSpec
 from .upgrade import upgrade
 
+LEFT_OUT = frozenset({"members", "reachable_min", "site"})
+"""Fields that a record has only where they say something: clusters of targets that create their hosts have none of them."""
+
 
 def as_record(spec: ClusterSpec) -> dict[str, Any]:
     """Turn the spec into plain JSON values, for stack outputs and `--json`."""
-    return dataclasses.asdict(spec, dict_factory=_plain)
+    record = dataclasses.asdict(dataclasses.replace(spec, site=None), dict_factory=_plain)
+    return record if spec.site is None else {**record, "site": _sparse(spec.site)}
 
 
 def from_record(record: Mapping[str, Any]) -> ClusterSpec:
@@ -31,7 +35,17 @@ def from_record(record: Mapping[str, Any]) -> ClusterSpec:
 
 
 def _plain(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: value.value if isinstance(value, enum.Enum) else value for name, value in fields}
+    return {name: value.value if isinstance(value, enum.Enum) else value for name, value in fields if name not in LEFT_OUT or value}
+
+
+def _sparse(value: Any) -> Any:
+    """Write a record without the fields that have their default: thousands of hosts have the same few."""
+    if isinstance(value, tuple):
+        return [_sparse(one) for one in value]
+    if not dataclasses.is_dataclass(value):
+        return value
+    fields = ((field, getattr(value, field.name)) for field in dataclasses.fields(value))
+    return {field.name: _sparse(one) for field, one in fields if one != field.default}
 
 
 def _instance(value: Any, made: type, path: str) -> Any:

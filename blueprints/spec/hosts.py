@@ -1,6 +1,7 @@
 """Machines, and groups of hosts that are equal but for their number."""
 
 import dataclasses
+import functools
 from typing import Annotated
 
 from .. import hostlist
@@ -85,7 +86,7 @@ class Machine(Hardware):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class HostGroup:
-    """Hosts that are equal but for their number: `<prefix>-0` … `<prefix>-<count-1>`, with consecutive addresses."""
+    """Hosts that are equal but for their number: `<prefix>-0` … `<prefix>-<count-1>` with consecutive addresses, or hosts with names of their own."""
 
     name: Annotated[str, RENAMED]
     """`control`, `access`, `kubernetes`, the pool's name, or the node set's."""
@@ -97,15 +98,22 @@ class HostGroup:
     first_address: Annotated[str, cost.rolling("the hosts boot again with their new addresses")]
     """IPv4 address of host 0; host n has this address plus n. Empty where the cloud gives addresses."""
     machine: Machine
+    members: Annotated[str, cost.in_place("hosts that are new to the group are adopted, those that left it are released; the others run on")] = ""
+    """The hosts' own names in the group's order, as a Slurm host list (`gpu-[001-016]`). Empty: they are named by their number."""
 
     def hostname(self, number: int) -> str:
-        return f"{self.prefix}-{number}"
+        return _expanded(self.members)[number] if self.members else f"{self.prefix}-{number}"
 
     @property
     def hostnames(self) -> tuple[str, ...]:
-        return tuple(self.hostname(number) for number in range(self.count))
+        return _expanded(self.members) if self.members else tuple(self.hostname(number) for number in range(self.count))
 
     @property
     def hostlist(self) -> str:
         """Slurm's bracket form (`train-[0-63]`); one host is written plain."""
-        return hostlist.counted(f"{self.prefix}-", self.count)
+        return self.members or hostlist.counted(f"{self.prefix}-", self.count)
+
+
+@functools.lru_cache(maxsize=256)
+def _expanded(members: str) -> tuple[str, ...]:
+    return hostlist.expand(members)

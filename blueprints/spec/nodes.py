@@ -92,6 +92,8 @@ class NodeSet:
     """Slurm features (slurm.conf(5), Features)."""
     minimum: Annotated[int | None, cost.in_place("nodes are started or left to stop when idle")] = None
     """Nodes that always run; None: all of them."""
+    reachable_min: Annotated[int | None, cost.none("what `up` requires of hosts that don't answer; nothing running changes")] = None
+    """Of hosts that exist already: so many must be reachable for `up` to go on; None: all of them."""
     pool_most: Annotated[int | None, cost.SCHEDULER_SETTING] = None
     """Where several node sets share a pool: the most nodes that all of them have together."""
     weight: Annotated[int, cost.SCHEDULER_SETTING] = 1

@@ -83,7 +83,8 @@ def _storage(file_system: FileSystem) -> dict[str, Any]:
 
 
 def _hosts(group: HostGroup) -> dict[str, Any]:
-    return {"name": group.name, "role": group.role, "prefix": group.prefix, "count": group.count}
+    named = {"members": group.members} if group.members else {}
+    return {"name": group.name, "role": group.role, "prefix": group.prefix, "count": group.count, **named}
 
 
 def _node_set(node_set: NodeSet) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from blueprints import hostlist
+
 from ..inspection import collect, payload, ssh
 from ..inspection import hosts as of_hosts
 from ..inspection.hosts import files
@@ -40,5 +42,10 @@ def differs(host: str, facts: Mapping[str, Any], spec: Mapping[str, Any]) -> boo
     if any(owned.is_restored_on_its_host(finding) for finding in found):
         return True
     users = spec.get("users") or ()
-    control = ((spec.get("slurm") or {}).get("control") or {}).get("prefix", "")
-    return bool(users) and bool(control) and host.startswith(f"{control}-") and {str(user["name"]) for user in users} != set(facts["users"])
+    return bool(users) and _is_controller(host, (spec.get("slurm") or {}).get("control") or {}) and {str(user["name"]) for user in users} != set(facts["users"])
+
+
+def _is_controller(host: str, control: Mapping[str, Any]) -> bool:
+    if control.get("members"):
+        return host in hostlist.expand(control["members"])
+    return bool(control) and host.startswith(f"{control['prefix']}-")

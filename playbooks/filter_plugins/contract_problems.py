@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from blueprints import hostlist
+
 Record = Mapping[str, Any]
 
 PEOPLE = range(1000, 60_001)
@@ -42,15 +44,19 @@ def _scheduler(spec: Record, versions: Record) -> Iterator[str]:
 
 def _hosts(spec: Record, groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Record]) -> Iterator[str]:
     all_hosts = [spec["slurm"]["control"], spec["access"], *(one["hosts"] for one in spec["slurm"]["node_sets"])]
-    prefixes = [one["prefix"] for one in all_hosts]
+    prefixes = [one["prefix"] for one in all_hosts if not one.get("members")]
     for number, prefix in enumerate(prefixes):
         if prefix in prefixes[:number]:
             yield f"Two groups of hosts are named {prefix}-0 and on."
-    expected = {("compute" if one["role"] == "compute" else one["name"], f"{one['prefix']}-{number}") for one in all_hosts for number in range(one["count"])}
+    expected = {("compute" if one["role"] == "compute" else one["name"], name) for one in all_hosts for name in _names(one)}
     for group in ("control", "access", "compute"):
         hosts = groups.get(group, ())
         yield from (f"Inventory group {group} has host {host}, which the spec does not have there." for host in hosts if (group, host) not in expected)
         yield from (f"Inventory host {host} has no ansible_host." for host in hosts if "ansible_host" not in hostvars[host])
+
+
+def _names(hosts: Record) -> Sequence[str]:
+    return hostlist.expand(hosts["members"]) if hosts.get("members") else [f"{hosts['prefix']}-{number}" for number in range(hosts["count"])]
 
 
 def _partitions(spec: Record) -> Iterator[str]:

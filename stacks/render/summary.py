@@ -31,9 +31,9 @@ def lines(stack: str, known: Known, *, now: Sequence[State] | str, logins: Seque
         yield from (f"  {command}" for command in logins)
         yield ""
     if cluster.slurm and cluster.slurm.control and cluster.controllers > 1:
-        prefix = cluster.slurm.control.prefix
+        first, second, *_ = cluster.slurm.control.hostnames
         yield "Controllers"
-        yield f"  {prefix}-0 is active, and {prefix}-1 takes over when it fails; `scontrol ping` shows which of them respond"
+        yield f"  {first} is active, and {second} takes over when it fails; `scontrol ping` shows which of them respond"
         yield ""
     for title, node_sets in _by_scheduler(cluster).items():
         yield title
@@ -97,7 +97,9 @@ def _by_scheduler(cluster: spec.ClusterSpec) -> dict[str, tuple[spec.NodeSet, ..
 
 def _node_set(node_set: spec.NodeSet) -> str:
     partition, hosts, gpus = node_set.partition, node_set.hosts, node_set.hosts.machine.gpus
-    nodes = f"{hosts.count} node{'s' if hosts.count != 1 else ''} {hosts.prefix}-0" + (f"…{hosts.count - 1}" if hosts.count > 1 else "")
+    nodes = f"{hosts.count} node{'s' if hosts.count != 1 else ''} {hosts.members or hosts.hostname(0)}" + (
+        f"…{hosts.count - 1}" if hosts.count > 1 and not hosts.members else ""
+    )
     each = f"each {hosts.machine.cpus} CPUs, {hosts.machine.memory_mib} MiB"
     each += f", {gpus.count} × {gpus.type}" + (" (simulated)" if gpus.simulated else "") if gpus else ""
     if partition is None:

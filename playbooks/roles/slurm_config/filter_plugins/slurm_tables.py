@@ -5,6 +5,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from blueprints import hostlist as slurm_hostlist
+
 Record = Mapping[str, Any]
 
 ACCEPTANCE_ACCOUNT = ACCEPTANCE_QOS = "clusterwright-acceptance"
@@ -33,7 +35,8 @@ def slurm_tables(spec: Record, provided: Record, *, version: Record, memory: Rec
     powered = [one["prefix"] for one in fleet.get("node_sets", ())]
     fixed = [one for one in present if one["hosts"]["prefix"] not in powered]
     exist = all(one["hosts"]["machine"]["exists"] for one in node_sets)
-    controllers = [f"{spec['slurm']['control']['prefix']}-{number}" for number in range(spec["slurm"]["control"]["count"])]
+    control = spec["slurm"]["control"]
+    controllers = slurm_hostlist.expand(control.get("members") or slurm_hostlist.counted(f"{control['prefix']}-", control["count"]))
     return {
         "controllers": [f"{name}({addresses[name]})" if name in addresses else name for name in controllers],
         "accounting_hosts": [addresses.get(name, name) for name in controllers[: 2 if provided.get("database") else 1]],
@@ -55,7 +58,7 @@ def slurm_tables(spec: Record, provided: Record, *, version: Record, memory: Rec
 
 def hostlist(hosts: Record) -> str:
     """Write the hosts of a group in Slurm's bracket form; one host is written plain."""
-    return f"{hosts['prefix']}-0" if hosts["count"] == 1 else f"{hosts['prefix']}-[0-{hosts['count'] - 1}]"
+    return str(hosts.get("members") or slurm_hostlist.counted(f"{hosts['prefix']}-", hosts["count"]))
 
 
 def usable_mib(machine: Record, memory: Record) -> int:

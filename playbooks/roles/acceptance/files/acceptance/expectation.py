@@ -79,7 +79,10 @@ def _standing(node_set: Mapping[str, Any]) -> int:
 
 
 def _names(node_set: Mapping[str, Any], count: int) -> tuple[str, ...]:
-    return tuple(f"{node_set['hosts']['prefix']}-{number}" for number in range(count))
+    hosts = node_set["hosts"]
+    if hosts.get("members"):
+        return hostlist.expand(hosts["members"])[:count]
+    return tuple(f"{hosts['prefix']}-{number}" for number in range(count))
 
 
 def _node_set(node_set: Mapping[str, Any], applicant: Applicant | None) -> NodeSet:

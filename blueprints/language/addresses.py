@@ -1,0 +1,103 @@
+"""Addresses and keys of hosts that exist already: IPv4, hardware addresses, SSH host keys."""
+
+import dataclasses
+import ipaddress
+import re
+
+from .. import message_text
+from ..codes import Code
+from ..finding import Unfit
+from . import values
+
+HOST_KEY_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
+DNS_NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*")
+HOST = re.compile(rf"{values.ADDRESS.pattern}|{DNS_NAME.pattern}")
+WITH_PREFIX = re.compile(rf"{values.ADDRESS.pattern}/([0-9]|[12][0-9]|3[0-2])")
+RANGE = re.compile(rf"({values.ADDRESS.pattern})\+(/([0-9]|[12][0-9]|3[0-2]))?")
+MAC = re.compile(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){19}")
+"""6 bytes of Ethernet, or the 20 of an InfiniBand interface (RFC 4391, section 9.1.1)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Range:
+    """Consecutive addresses."""
+
+    first: ipaddress.IPv4Address
+    prefix: int | None
+    """Length of the prefix of each; None where none is written."""
+
+    def address(self, number: int) -> str:
+        """Give the address of the range's host with this number."""
+        return str(self.first + number) + (f"/{self.prefix}" if self.prefix is not None else "")
+
+
+def host_key(text: str) -> str:
+    """Check a public SSH host key; give its type and key, without the comment."""
+    if message_text.is_private(text):
+        why = "everyone who can read the blueprint can read the key, so it is no longer secret"
+        remedy = "remove it, create new host keys on the host, and write the line of the new .pub file"
+        raise Unfit(Code.SSH_KEY_PRIVATE, "this is a private key", why=why, remedy=remedy)
+    fields = text.split()
+    fault = values.key_fault(fields, HOST_KEY_TYPES) if text.isprintable() and fields else "it is empty, or has a line break or control character"
+    if fault:
+        remedy = "write the line of /etc/ssh/ssh_host_ed25519_key.pub of the host; `clusterwright lookup hosts` reads it"
+        raise Unfit(Code.HOST_KEY_FORM, f"{message_text.quoted(text)} is not an SSH host key", why=fault, remedy=remedy)
+    return f"{fields[0]} {fields[1]}"
+
+
+def ipv4(text: str) -> str:
+    """Check an IPv4 address."""
+    if _is_ipv4(text):
+        return text
+    raise _no_address(text, why="an IPv4 address has four numbers from 0 to 255 with dots between them", remedy="write it like `10.20.0.11`")
+
+
+def host(text: str) -> str:
+    """Check an IPv4 address or DNS name."""
+    if _is_ipv4(text) or (DNS_NAME.fullmatch(text) and not text.replace(".", "").isdigit()):
+        return text
+    if "/" in text and _is_ipv4(text.partition("/")[0]):
+        raise _no_address(
+            text, why="one host has an address without the length of a prefix", remedy=f"write `{text.partition('/')[0]}`", meant=text.partition("/")[0]
+        )
+    raise _no_address(text, why="hosts are reached at an IPv4 address or a DNS name", remedy="write it like `10.20.0.11` or `gpu-001.example.org`")
+
+
+def interface(text: str) -> str:
+    """Check the IPv4 address of an interface with the length of its prefix."""
+    try:
+        if not WITH_PREFIX.fullmatch(text):
+            raise ValueError
+        return str(ipaddress.IPv4Interface(text))
+    except ValueError:
+        why = "an interface has an IPv4 address and the length of its network's prefix"
+        raise _no_address(text, why=why, remedy="write it like `10.40.0.11/24`") from None
+
+
+def first_of_range(text: str) -> Range:
+    """Read the first address of a range (`10.20.0.11+`, `10.40.0.11+/24`)."""
+    found = RANGE.fullmatch(text)
+    if not found or not _is_ipv4(found[1]):
+        why = "a range begins with its first host's IPv4 address, and the plus says that each following host has the next one"
+        meant = f"{text}+" if _is_ipv4(text) else None
+        raise _no_address(text, why=why, remedy=f"write `{meant}`" if meant else "write it like `10.20.0.11+`", meant=meant)
+    address, _, prefix = text.partition("+")
+    return Range(ipaddress.IPv4Address(address), int(prefix[1:]) if prefix else None)
+
+
+def mac(text: str) -> str:
+    """Check a hardware address; give it in lower case with colons."""
+    if MAC.fullmatch(text):
+        return text.lower().replace("-", ":")
+    why = "a hardware address has six pairs of hexadecimal digits, or the twenty of InfiniBand, with colons between them"
+    raise Unfit(
+        Code.MAC_FORM, f"{message_text.quoted(text)} is not a hardware address", why=why, remedy="write it as `ip link` shows it, like `b8:3f:d2:00:11:22`"
+    )
+
+
+def _is_ipv4(text: str) -> bool:
+    return values.ADDRESS.fullmatch(text) is not None and all(int(number) <= 255 for number in text.split("."))
+
+
+def _no_address(text: str, *, why: str, remedy: str, meant: str | None = None) -> Unfit:
+    return Unfit(Code.ADDRESS_FORM, f"{message_text.quoted(text)} is not an address", why=why, remedy=remedy, meant=meant)

@@ -1,0 +1,100 @@
+"""The inventory: hosts that exist already, for targets that don't create any."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from .section import (
+    AddressRange,
+    Cidr,
+    HostAddress,
+    HostKey,
+    HostList,
+    HostName,
+    Identifier,
+    InterfaceAddress,
+    InterfaceName,
+    Ipv4,
+    LinuxUser,
+    Mac,
+    Section,
+    Text,
+)
+
+MOST_HOSTS = 50_000
+
+
+class Route(Section):
+    """A static route of an interface."""
+
+    to: Cidr = Field(description="The network that it leads to.")
+    via: Ipv4 | None = Field(default=None, description="The address of the next hop. Default: the interface's `gateway`.")
+
+
+class Interface(Section):
+    """A network interface of a host, such as one rail of the GPU fabric."""
+
+    mac: Mac | None = Field(default=None, description="Its hardware address (`b8:3f:d2:00:11:22`), by which it is found. Default: found by its name.")
+    address: InterfaceAddress | None = Field(default=None, description="Its IPv4 address and the length of its prefix (`10.40.0.11/24`). Default: unchanged.")
+    mtu: int | None = Field(default=None, ge=1_280, le=65_520, description="Its MTU in bytes. Default: unchanged.")
+    gateway: Ipv4 | None = Field(default=None, description="The next hop for packets from its address to other networks.")
+    routes: tuple[Route, ...] = Field(default=(), strict=False, max_length=100, description="Static routes through it.")
+
+
+class Host(Section):
+    """A host that exists already."""
+
+    address: HostAddress | None = Field(default=None, description="The address or DNS name where SSH reaches it. Required, here or by `ranges`.")
+    host_key: HostKey | None = Field(
+        default=None,
+        description="Its public SSH host key, as `/etc/ssh/ssh_host_ed25519_key.pub` on the host has it. Required; `clusterwright lookup hosts` reads and shows them.",
+    )
+    bmc: HostAddress | None = Field(default=None, description="The address of its management controller (BMC).")
+    rack: Text = Field(default="", description="The rack that holds it.")
+    serial: Text = Field(default="", description="Its serial number.")
+    interfaces: dict[InterfaceName, Interface] = Field(default={}, max_length=64, description="Its network interfaces, by name.")
+
+
+class InterfaceRange(Section):
+    """The same interface of consecutive hosts."""
+
+    addresses: AddressRange | None = Field(default=None, description="The first host's address and the length of its prefix (`10.40.0.11+/24`).")
+    mtu: int | None = Field(default=None, ge=1_280, le=65_520, description="The MTU in bytes. Default: unchanged.")
+    gateway: Ipv4 | None = Field(default=None, description="The next hop for packets from these addresses to other networks.")
+    routes: tuple[Route, ...] = Field(default=(), strict=False, max_length=100, description="Static routes through it.")
+
+
+class HostRange(Section):
+    """Hosts with consecutive addresses."""
+
+    names: HostList = Field(description="Their names, as a Slurm host list (`gpu-[001-016]`).")
+    addresses: AddressRange = Field(description="The first host's address and a plus (`10.20.0.11+`): each following host has the next address.")
+    bmc: AddressRange | None = Field(default=None, description="The address of the first host's management controller, likewise.")
+    rack: Text = Field(default="", description="The rack that holds them.")
+    interfaces: dict[InterfaceName, InterfaceRange] = Field(default={}, max_length=64, description="Their network interfaces, by name.")
+
+
+class Inventory(Section):
+    """Hosts that exist already, on targets that create none (`metal`)."""
+
+    user: LinuxUser = Field(
+        default="root", description="The user that adopts the hosts: `root`, or one that may run everything with `sudo`, without a password."
+    )
+    port: int = Field(default=22, ge=1, le=65_535, description="The port of SSH on the hosts.")
+    identity: Text = Field(default="", description="The file of the private key to log in with. Default: the keys of your SSH agent and of `~/.ssh`.")
+    hosts: dict[HostName, Host] = Field(default={}, max_length=MOST_HOSTS, description="Hosts, by their own names.")
+    ranges: tuple[HostRange, ...] = Field(
+        default=(), strict=False, max_length=1_000, description="Hosts with consecutive addresses. Entries of `hosts` add to them."
+    )
+    file: Text = Field(default="", description="A file with more hosts, in the blueprint's folder.")
+    command: tuple[Text, ...] = Field(
+        default=(),
+        strict=False,
+        max_length=100,
+        description="A command that prints more hosts: the program and its arguments. It runs in the blueprint's folder.",
+    )
+    format: Literal["clusterwright", "netbox", "ansible"] = Field(
+        default="clusterwright",
+        description="The format of `file` or of what `command` prints: `hosts` and `ranges` as here, devices of NetBox, or an inventory of Ansible.",
+    )
+    group: Identifier | None = Field(default=None, description="With `format: ansible`: the group whose hosts are read. Default: all hosts.")

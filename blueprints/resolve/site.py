@@ -1,0 +1,125 @@
+"""Hosts that exist already: which of them each group of the cluster has, and how they are reached."""
+
+from collections.abc import Iterator
+
+from .. import hostlist, message_text, spec
+from ..codes import Code
+from ..document import Path
+from . import inventory
+from .context import SITE, Context
+
+CONTROL, ACCESS = ("control", "hosts"), ("access", "hosts")
+
+
+def members(context: Context, *path: str) -> str:
+    """Give the hosts that the blueprint names for a group, as a Slurm host list; empty where it names none, or where the target creates the hosts.
+
+    Args:
+        path: the key that names them.
+    """
+    if context.is_cloud:
+        return ""
+    given = context.blueprint.pools[path[1]].hosts if path[0] == "pools" else getattr(context.blueprint, path[0]).hosts
+    return hostlist.in_order(hostlist.expand(given)) if given else ""
+
+
+def check_counts(context: Context) -> None:
+    """Find numbers of hosts that differ from the hosts named, and pools with neither."""
+    blueprint = context.blueprint
+    for name, pool in blueprint.pools.items():
+        if pool.nodes is None and pool.hosts is None:
+            what = f"pools.{name} has no `nodes`"
+            why = "a pool says how many nodes it has, or names its hosts"
+            context.error(Code.KEY_MISSING, "pools", name, what=what, why=why, remedy="write `nodes: …`, or `hosts` with hosts of the inventory")
+        elif pool.hosts and pool.nodes is not None and not context.is_cloud:
+            _check_count(context, ("pools", name, "nodes"), asked=pool.range.max, named=len(hostlist.expand(pool.hosts)))
+    if context.is_cloud:
+        return
+    if blueprint.access.hosts and "login_nodes" in blueprint.access.model_fields_set:
+        _check_count(context, ("access", "login_nodes"), asked=blueprint.access.login_nodes, named=len(hostlist.expand(blueprint.access.hosts)))
+    controllers = len(hostlist.expand(blueprint.control.hosts)) if blueprint.control.hosts else 0
+    if blueprint.scheduler != "kubernetes" and controllers and controllers != (2 if blueprint.control.highly_available else 1):
+        what = f"`control.hosts` names {controllers} host{'s' if controllers > 1 else ''}, and `control.highly_available` is {str(blueprint.control.highly_available).lower()}"
+        why = "Slurm has one controller, or two of which the second takes over"
+        remedy = "name one host, or two and write `highly_available: true`"
+        context.error(Code.HOST_COUNT, *CONTROL, what=what, why=why, remedy=remedy)
+
+
+def _check_count(context: Context, path: Path, *, asked: int, named: int) -> None:
+    if asked == named:
+        return
+    what = f"`{'.'.join(str(step) for step in path)}` is {asked}, and `hosts` names {named}"
+    context.error(Code.HOST_COUNT, *path, what=what, why="each node is one of the named hosts", remedy=f"write {named}, or remove the key; or name other hosts")
+
+
+def site(context: Context, cluster: spec.ClusterSpec) -> spec.Site | None:
+    """Describe the cluster's hosts as the inventory has them; None on targets that create their hosts, and where the blueprint names no hosts."""
+    if context.target.hosts != SITE:
+        return None
+    groups = [(path, group) for path, group in _groups(cluster) if group.count]
+    unnamed = [(path, group) for path, group in groups if not group.members]
+    if unnamed:
+        _note_unnamed(context, unnamed)
+    if len(unnamed) == len(groups):
+        return None
+    known = inventory.entries(context)
+    wanted: dict[str, inventory.Entry] = {}
+    owners: dict[str, Path] = {}
+    for path, group in groups:
+        for name in group.hostnames if group.members else ():
+            if name in owners:
+                _blame_twice(context, name, owners[name], path)
+            elif name not in known:
+                _blame_unknown(context, name, path, known)
+            else:
+                wanted[name] = known[name]
+            owners.setdefault(name, path)
+    asked = context.blueprint.inventory
+    return spec.Site(asked.user, asked.port, inventory.hosts(context, wanted.values()), asked.identity)
+
+
+def balancer(context: Context, cluster: spec.ClusterSpec, site: spec.Site | None) -> str:
+    """Give the address of the load balancer: the asked one, else the first login node's own."""
+    if context.blueprint.access.address:
+        return context.blueprint.access.address
+    first = cluster.access.hostname(0) if site and cluster.access.count else ""
+    return next((host.address for host in site.hosts if host.name == first), "") if site else ""
+
+
+def _groups(cluster: spec.ClusterSpec) -> Iterator[tuple[Path, spec.HostGroup]]:
+    if cluster.slurm and cluster.slurm.control:
+        yield CONTROL, cluster.slurm.control
+    if cluster.kubernetes and cluster.kubernetes.control:
+        yield CONTROL, cluster.kubernetes.control
+    yield ACCESS, cluster.access
+    for node_set in cluster.node_sets:
+        yield ("pools", node_set.pool, "hosts"), node_set.hosts
+
+
+def _note_unnamed(context: Context, unnamed: list[tuple[Path, spec.HostGroup]]) -> None:
+    keys = message_text.listed(dict.fromkeys(f"`{'.'.join(str(step) for step in path)}`" for path, _ in unnamed))
+    what = f"the blueprint doesn't name the hosts of {keys}: you can only plan the cluster"
+    why = f"the hosts of {context.target.title} exist already, and clusterwright adopts those that the blueprint names"
+    remedy = "describe the hosts in `inventory`, and name them there (`clusterwright lookup hosts FILE` reads their SSH host keys)"
+    context.note(Code.HOSTS_UNNAMED, *unnamed[0][0][:-1], what=what, why=why, remedy=remedy)
+
+
+def _blame_twice(context: Context, name: str, first: Path, second: Path) -> None:
+    what = f"the host {message_text.quoted(name)} is in {_dotted(first)} and in {_dotted(second)}"
+    why = "a host has one role, and belongs to one pool"
+    if first == second:
+        what, why = f"{_dotted(second)} names the host {message_text.quoted(name)} twice", "each host is one node"
+    context.error(Code.HOST_TWICE, *second, what=what, why=why, remedy="name it in one place")
+
+
+def _blame_unknown(context: Context, name: str, path: Path, known: object) -> None:
+    names = list(known) if isinstance(known, dict) else []
+    what = f"the inventory has no host {message_text.quoted(name)}"
+    meant = message_text.near(name, names)
+    why = f"it has {hostlist.compress(names)}" if names else "it has no hosts"
+    remedy = f"did you mean {message_text.quoted(meant)}?" if meant else "correct the name, or add the host to `inventory.hosts`"
+    context.error(Code.HOST_UNKNOWN, *path, what=what, why=why, remedy=remedy)
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(str(step) for step in path)

@@ -1,0 +1,76 @@
+"""Hosts that exist already: how to reach each of them, and what is known about it."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Annotated
+
+from . import cost
+
+OTHER_INTERFACES = cost.in_place("the interface gets its new settings; traffic on it pauses")
+KNOWN = cost.none("what is known about the host; drift checks compare with it")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SiteRoute:
+    """A static route of an interface."""
+
+    to: str
+    """IPv4 network."""
+    via: str = ""
+    """Address of the next hop; empty: the network is on the link."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SiteInterface:
+    """One network interface of a host, such as a rail of the GPU fabric."""
+
+    name: str
+    mac: str = ""
+    """Six pairs of lower-case hexadecimal digits with colons, or the 20 bytes of an InfiniBand interface. Empty: the interface is found by its name."""
+    address: str = ""
+    """IPv4 address with the length of its prefix (`10.40.0.11/24`). Empty: clusterwright sets none."""
+    mtu: int = 0
+    """0: as it is."""
+    gateway: str = ""
+    """Next hop out of the interface's own network, for packets from its address."""
+    routes: tuple[SiteRoute, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SiteHost:
+    """A host that exists already."""
+
+    name: Annotated[str, cost.none("its identity")]
+    address: Annotated[str, cost.in_place("the host is reached at its other address")]
+    """Where SSH reaches it: IPv4 address or DNS name. Empty: the inventory has none."""
+    host_key: Annotated[str, cost.in_place("the host is expected to prove itself with the other key")]
+    """Its public SSH host key without comment (`ssh-ed25519 AAAA…`). Empty: the inventory has none."""
+    bmc: Annotated[str, cost.in_place("its management controller is asked at the other address")] = ""
+    rack: Annotated[str, KNOWN] = ""
+    serial: Annotated[str, KNOWN] = ""
+    interfaces: Annotated[tuple[SiteInterface, ...], OTHER_INTERFACES] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Site:
+    """What the inventory says of the hosts that the cluster uses, in the order of its groups."""
+
+    user: Annotated[str, cost.in_place("hosts that are adopted from now on are reached as this user")]
+    port: Annotated[int, cost.in_place("hosts are reached at the other port")]
+    hosts: Annotated[
+        tuple[SiteHost, ...],
+        cost.Entries(added=cost.in_place("the host is adopted"), removed=cost.in_place("the host is released")),
+    ]
+    identity: Annotated[str, cost.none("how adopting logs in; nothing running changes")] = ""
+    """Path of the private key that adopting logs in with; empty: SSH's agent and its own files."""
+
+    @property
+    def by_name(self) -> Mapping[str, SiteHost]:
+        """Give each host by its name."""
+        return _by_name(self.hosts)
+
+
+@functools.lru_cache(maxsize=8)
+def _by_name(hosts: tuple[SiteHost, ...]) -> Mapping[str, SiteHost]:
+    return {host.name: host for host in hosts}
