@@ -1,0 +1,136 @@
+"""Adopt a host for a stack, and record what finishing changed on it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import shlex
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from . import adoption, data, occupied, places, root_login
+from .system import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .system import System
+
+
+def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
+    """Mark the host as the stack's, keep what is there, and let the stack's key log in as root. Called before each finishing, too: it then opens the next round of changes.
+
+    Args:
+        order: `stack`, `owner` (the checkout that runs the stack), `token` (of the stack's site), `admin_key` (OpenSSH public key), `program` (this program's own text).
+    Returns:
+        `is_new` (no stack had the host before) and `born` (another one for each adoption).
+    Raises:
+        Refused: the host is another's, runs what the stack would take over, or has no space. Nothing was changed.
+    """
+    record, mark = adoption.Record(system), adoption.mark(system)
+    kept = record.read()
+    is_new = mark is None and kept is None
+    require_owner(mark or (kept or {}).get("mark"), order)
+    if is_new:
+        occupied.require_free(system)
+        adoption.require_space(system)
+    if kept is None:
+        before = adoption.snapshot(system, record.contents)
+        kept = {"mark": mark or _new_mark(order), "before": before, "left": None, "is_open": True, "is_complete": mark is None}
+        keep_program(system, str(order.get("program", "")))
+        data.take_back(system, kept["mark"])
+    elif not kept["is_open"]:
+        kept = open_round(kept, adoption.snapshot(system, record.contents))
+    # The record is first: a host with a mark and without a record could not become what it was.
+    record.write(kept)
+    adoption.write_mark(system, kept["mark"])
+    if order.get("admin_key"):
+        root_login.allow(system, str(order["admin_key"]))
+    return {"is_new": is_new, "born": kept["mark"]["born"], "adopted_at": kept["mark"]["adopted_at"]}
+
+
+def record(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
+    """Record what a finishing left, so that a release can tell it from what others change later.
+
+    Args:
+        order: `token`.
+    Returns:
+        how many places, packages and units are the stack's.
+    Raises:
+        Refused: the host is not the stack's.
+    """
+    records = adoption.Record(system)
+    kept = records.read()
+    require_owner(adoption.mark(system) or (kept or {}).get("mark"), order)
+    if kept is None:
+        raise Refused("this host was not adopted", why=f"{adoption.FOLDER} has no record", remedy="run `make up`, which adopts it")
+    kept = close_round(kept, adoption.snapshot(system, records.contents))
+    records.write(kept)
+    records.prune(kept)
+    left = kept["left"]
+    return {
+        "changed": {
+            part: sum(left[part].get(one) != kept["before"][part].get(one) for one in {*left[part], *kept["before"][part]}) for part in ("places", "packages")
+        }
+    }
+
+
+def require_owner(mark: Mapping[str, Any] | None, order: Mapping[str, Any]) -> None:
+    """Refuse a host that another stack or checkout adopted.
+
+    Raises:
+        Refused: with who has it, and how they release it.
+    """
+    if mark is None or mark.get("token") == order["token"]:
+        return
+    owner, stack = str(mark.get("owner", "")), str(mark.get("stack", ""))
+    raise Refused(
+        f"this host is owned by stack {stack} of {owner}",
+        why=f"{adoption.MARK} says so, since {mark.get('adopted_at', 'an unknown time')}; the host was not changed",
+        remedy=f"release it there: make --directory {shlex.quote(owner)} down STACK={stack}\n"
+        f"or, if that stack no longer exists, on this host: sudo python3 {adoption.FOLDER}/release.py",
+    )
+
+
+def open_round(kept: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Begin another round of changes. Pure.
+
+    What others changed since the last round, and the stack did not touch, is how the host was before from now on.
+    """
+    return {**kept, "is_open": True, "before": {part: _moved(kept["before"][part], kept["left"][part], now[part], part) for part in kept["before"]}}
+
+
+def close_round(kept: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """End a round: everything is what the stack left. Pure."""
+    return {**kept, "is_open": False, "left": {part: value for part, value in now.items() if part != "settings"} | {"settings": {}}}
+
+
+def _moved(before: Any, left: Any, now: Any, part: str) -> Any:
+    if part == "settings":
+        return before  # only those that files name count, and those files are places
+    if isinstance(before, list):
+        stacks = set(before) ^ set(left)
+        return sorted((set(before) & stacks) | (set(now) - stacks))
+    moved = {}
+    for key in {*before, *now}:
+        is_stacks = left.get(key) != before.get(key)
+        chosen = before.get(key) if is_stacks else now.get(key)
+        if chosen is not None:
+            moved[key] = chosen
+    return moved
+
+
+def _new_mark(order: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "stack": order["stack"],
+        "owner": order["owner"],
+        "token": order["token"],
+        "adopted_at": dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds"),
+        "born": uuid.uuid4().hex,
+    }
+
+
+def keep_program(system: System, text: str) -> None:
+    """Keep the program on the host, so that its administrator can release it without the stack's checkout."""
+    os.makedirs(system.path(adoption.FOLDER), mode=0o700, exist_ok=True)
+    places.replace(system.path(f"{adoption.FOLDER}/release.py"), text.encode(), mode=0o600)

@@ -1,0 +1,75 @@
+"""The program on a host: one order comes in, one answer goes out."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from . import adopt, look, release
+from .system import CommandFailed, Refused, System
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LOCK = "/run/clusterwright-adoption.lock"
+WORK = {"adopt": adopt.adopt, "record": adopt.record, "release": release.release}
+
+
+def main(order: Mapping[str, Any], *, mark: str) -> None:
+    """Carry out an order and print the answer as JSON on one line.
+
+    Args:
+        order: `do` (`adopt`, `record`, `release` or `look`) with what that needs, and `root`, the folder of the host's file system (default: `/`).
+        mark: begins the line.
+    """
+    print(mark + json.dumps(answer(order)), flush=True)
+
+
+def answer(order: Mapping[str, Any]) -> dict[str, Any]:
+    """Carry out an order. The answer has `ok`; where that is false, `refused` says what, why and what to do, or `failed` says what went wrong half-way."""
+    system = System(str(order.get("root", "/")))
+    try:
+        if order["do"] == "look":
+            return {"ok": True, **look.look(system)}
+        with _only_one(system):
+            return {"ok": True, **WORK[str(order["do"])](system, order), "facts": look.look(system)}
+    except Refused as refused:
+        return {"ok": False, "refused": {"what": refused.what, "why": refused.why, "remedy": refused.remedy}}
+    except (CommandFailed, OSError) as error:
+        return {"ok": False, "failed": str(error)}
+
+
+def by_hand() -> None:
+    """Release the host this runs on, whoever has it: for its administrator."""
+    from . import adoption
+
+    record = adoption.Record(System()).read()
+    token = (record or {}).get("mark", {}).get("token") or (adoption.mark(System()) or {}).get("token", "")
+    found = answer({"do": "release", "token": token})
+    if found["ok"]:
+        print("this host is released" if found["state"] == "released" else "nobody has this host")
+        for one in found["stays"]:
+            print(f"  {one['what']} stays: {one['why']}")
+        for one in found["kept"]:
+            print(f"  data is kept in {one}")
+        return
+    page = found.get("refused") or {"what": "the release stopped half-way", "why": found["failed"], "remedy": "run the same command again: it goes on"}
+    sys.exit("error: {what}\n  why: {why}\n  do:  {remedy}".format(**page))
+
+
+class _only_one:  # noqa: N801  # used as a function
+    """Wait until no other run of the program works on the host: one whose caller was killed goes on here."""
+
+    def __init__(self, system: System):
+        path = system.path(LOCK)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        self._file = open(path, "w", encoding="utf-8")  # noqa: SIM115  # closed at the end of the block
+
+    def __enter__(self) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()

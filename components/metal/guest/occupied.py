@@ -1,0 +1,89 @@
+"""What a host runs already that a stack would take over: a Slurm, a database, a load balancer."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from . import packages
+from .system import Refused
+
+if TYPE_CHECKING:
+    from .system import System
+
+DAEMONS = ("slurmctld", "slurmd", "slurmdbd", "slurmrestd", "munged", "mariadbd", "mysqld", "haproxy", "keepalived")
+PACKAGES = (
+    "slurm",
+    "slurmctld",
+    "slurmd",
+    "slurmdbd",
+    "slurmrestd",
+    "slurm-client",
+    "slurm-wlm",
+    "slurm-smd",
+    "munge",
+    "mariadb-server",
+    "mysql-server",
+    "haproxy",
+    "keepalived",
+)
+"""Names of packages; a version may follow (`mysql-server-8.0`)."""
+PROGRAMS = (
+    "/usr/local/sbin/slurmd",
+    "/usr/local/sbin/slurmctld",
+    "/opt/slurm/sbin/slurmd",
+    "/opt/slurm/sbin/slurmctld",
+    "/usr/sbin/slurmd",
+    "/usr/sbin/slurmctld",
+)
+CONFIGURATIONS = ("/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/usr/local/etc/slurm.conf", "/opt/slurm/etc/slurm.conf", "/etc/munge/munge.key")
+
+
+def found(system: System) -> list[str]:
+    """Name what is there, each as a phrase."""
+    installed = [
+        name for name, package in sorted(packages.installed(system).items())
+        if package["state"] != "config-files" and any(name == one or (name.startswith(f"{one}-") and name[len(one) + 1 :][:1].isdigit()) for one in PACKAGES)
+    ]  # fmt: skip
+    return [
+        *(f"{name} runs (process {pid})" for name, pid in _running(system)),
+        *([f"installed packages: {', '.join(installed)}"] if installed else []),
+        *([] if installed else [f"{path} is there" for path in PROGRAMS if os.path.exists(system.path(path))]),
+        *(f"{path} is there" for path in CONFIGURATIONS if os.path.exists(system.path(path))),
+    ]
+
+
+def require_free(system: System) -> None:
+    """Refuse a host that runs what the stack would take over.
+
+    Raises:
+        Refused: with all that was found.
+    """
+    if there := found(system):
+        raise Refused(
+            "this host runs a Slurm or a service that is not the stack's",
+            why="; ".join(there),
+            remedy="take the host out of the inventory, or remove what it runs first; clusterwright changes no Slurm, database or load balancer that it did not install",
+        )
+
+
+def _running(system: System) -> list[tuple[str, int]]:
+    """Give the daemons that run: (name, process id). Those of containers on the host, which have a process namespace of their own, don't count."""
+    own = _namespace(system, "self")
+    running = []
+    try:
+        pids = sorted(int(name) for name in os.listdir(system.path("/proc")) if name.isdigit())
+    except OSError:
+        return []
+    for pid in pids:
+        name = system.read(f"/proc/{pid}/comm").strip()
+        if name in DAEMONS and _namespace(system, str(pid)) == own:
+            running.append((name, pid))
+    return running
+
+
+def _namespace(system: System, process: str) -> str:
+    try:
+        return os.readlink(system.path(f"/proc/{process}/ns/pid"))
+    except OSError:
+        return ""
