@@ -32,7 +32,7 @@ class Look:
 
     @property
     def has_dark_hosts(self) -> bool:
-        """Whether a host does not answer, which the engine may start: what it then shows, nobody has seen."""
+        """Whether a host doesn't answer. The engine may start it, and it is inspected only after that."""
         return self.repair is not None and bool(self.repair.unreachable)
 
 

@@ -54,7 +54,7 @@ class Acceptance(Kind[AcceptanceInputs]):
         known = {name: outputs[name] for name in ("seconds", "began") if name in outputs}
         found = {"ok": outputs.get("ok", False), "checks": outputs.get("checks", []), "outdated": "", **known}
         if not found["ok"] or not inputs.hosts:
-            return found  # it runs again in any case, or there is nobody to ask
+            return found  # it runs again in any case, or there is no host to ask
         try:
             now = node_states.ask(inputs.hosts, private_key=inputs.private_key)
         except node_states.Unanswered as silence:

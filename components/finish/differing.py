@@ -17,7 +17,7 @@ WITHIN_S = 60
 
 
 def look(hosts: Sequence[FinishedHost], spec: Mapping[str, Any], *, private_key: str) -> frozenset[str]:
-    """Inspect hosts and name those that differ. A host that gives no answer is left out: nobody knows whether it differs.
+    """Inspect hosts and name those that differ. A host that doesn't answer is left out: whether it differs is unknown.
 
     Args:
         spec: what the hosts are configured from.

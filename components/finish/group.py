@@ -59,7 +59,7 @@ class Group(Kind[GroupInputs]):
     def read(self, inputs: GroupInputs, outputs: Values) -> Values | None:
         """Leave out of `finished` the hosts that differ in what the roles own, unless `clusterwright` has looked and repaired.
 
-        A host that does not answer stays as it is recorded: nobody knows whether it differs.
+        A host that doesn't answer stays as it is recorded: whether it differs is unknown.
         """
         finished: Mapping[str, str] = outputs.get("finished") or {}
         received = handed.received()

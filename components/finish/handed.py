@@ -19,7 +19,7 @@ def environment(repaired: Repaired) -> dict[str, str]:
 
 
 def received() -> Repaired | None:
-    """Give what was handed over; None: nobody has looked."""
+    """Give what was handed over; None: the hosts were not inspected."""
     text = os.environ.get(VARIABLE)
     if text is None:
         return None

@@ -56,7 +56,7 @@ def main() -> None:
     try:
         _run(order, folder)
     except Exception as error:
-        with contextlib.suppress(OSError):  # nobody may be listening any more
+        with contextlib.suppress(OSError):  # the reader may have gone
             _emit(event="end", status="error", through=[], changed=0, detail=f"{type(error).__name__}: {error}")
     finally:
         end(0)
@@ -164,7 +164,7 @@ class _Tally:
                 if detail["task"] in self._keep:
                     _emit(event="result", task=detail["task"], host=detail["host"], result=detail["res"])
             case "playbook_on_stats":
-                # Only at its end does Ansible say who came through; a run that died in the middle says nothing, and nobody did.
+                # Ansible names the hosts that succeeded only at its end; a run that died before names none, so that none counts as finished.
                 self.through = self._reached - set(detail["failures"]) - set(detail["dark"])
             case "verbose" | "warning" | "error" | "deprecated":
                 self.last_words = (self.last_words + "\n" + event.get("stdout", "")).strip()[-MESSAGE_LIMIT:]

@@ -19,10 +19,10 @@ class Code(FindingCode):
     # fmt: off
     RESOURCE_GONE = "CW701", ERROR, "a resource of the stack no longer exists", "run `clusterwright up`, which creates it again"
     PROPERTY_CHANGED = "CW702", WARNING, "a property of a resource is not as recorded", "run `clusterwright up`, which restores it; to keep the change, put it into the blueprint"
-    CODE_CHANGED = "CW703", NOTE, "the program or the blueprint asks for something else than is recorded: nobody has run `up` since", "run `clusterwright up` if the change is wanted"
+    CODE_CHANGED = "CW703", NOTE, "the program or the blueprint asks for something else than is recorded: `up` has not run since", "run `clusterwright up` if the change is wanted"
     HALF_MADE = "CW704", ERROR, "an update was interrupted: what it was creating is neither there nor gone", "run `clusterwright up`, which adopts what exists"
     RIGHTS_ADDED = "CW705", ERROR, "a role of the stack has a policy that the stack didn't give it", "detach the policy, and find out who attached it"
-    INSTANCE_UNKNOWN = "CW706", WARNING, "an instance carries the stack's name and is nobody's: perhaps it is left over, and you pay for it", "terminate the instance if nobody needs it"
+    INSTANCE_UNKNOWN = "CW706", WARNING, "an instance carries the stack's name and belongs to no record or pool: perhaps it is left over, and you pay for it", "terminate the instance if nobody needs it"
     INSTANCE_CHANGED = "CW707", ERROR, "a compute node's instance has other security groups or another role than what it was started from", "restore the instance, or drain its node, which replaces it"
     ATTACHED = "CW708", ERROR, "something is attached to a resource of the stack, and the stack didn't attach it", "detach it, and find out who attached it"
 

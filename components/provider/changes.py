@@ -9,7 +9,7 @@ SHOWN_AT_MOST = 4
 LONGEST = 32
 """Characters of a value."""
 NAMES = ("name", "pool")
-"""Keys by which entries of a list are told apart."""
+"""Keys that identify the entries of a list."""
 FIELDS = {"content": "playbooks", "count": "nodes"}
 """Fields that users know by another word."""
 _OPAQUE = re.compile(r"[0-9a-f]{12,}|ssh-.*", re.DOTALL)

@@ -89,7 +89,7 @@ def shows_boxes(encoding: str) -> bool:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file in one step, so that nobody ever finds half of it. What is no file (a pipe, a terminal) is written to.
+    """Write a file in one step, so that a reader never finds half of it. What is no file (a pipe, a terminal) is written to.
 
     Raises:
         OSError: it can't be written; what was there before still is.

@@ -95,7 +95,7 @@ def notify(remembered: Remembered, *, command: str, webhook: str) -> Iterator[st
             if address:
                 send(address, chosen.report, chosen.news)
         except NotDelivered as error:
-            yield f"nobody was notified: {error}"
+            yield f"no notification was sent: {error}"
 
 
 def write_baseline(wanted: Wanted, *, reason: str, days: int, say: Callable[[str], None]) -> str:

@@ -28,7 +28,7 @@ def ask(target: str, region: str, question: Callable[[Any], Any]) -> Any:
 
     Raises:
         Problem: the target has no account.
-        AccountUnavailable: its SDK isn't installed, there are no valid credentials, or nobody answers.
+        AccountUnavailable: its SDK isn't installed, there are no valid credentials, or the API doesn't answer.
     """
     if not registry.has_account(target):
         able = ", ".join(name for name in catalog.target_names() if registry.has_account(name))

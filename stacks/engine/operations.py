@@ -1,6 +1,6 @@
 """Run one operation of the engine, show its progress, and leave no process of it behind.
 
-The engine writes its events into a file that this process follows: an output that nobody reads any more, or the end of this process, doesn't reach the engine.
+The engine writes its events into a file that this process follows: an output whose reader has gone, or the end of this process, doesn't reach the engine.
 
 A killed engine leaves its children running. Its language host becomes a child of this process, which asks the kernel for orphans, and is ended with the operation.
 """
@@ -115,7 +115,7 @@ def _follow(process: subprocess.Popen[bytes], events: TextIO, progress: Progress
 
 
 class _Screen:
-    """Where progress is shown: live rows on a terminal, lines anywhere else, nothing where nobody reads."""
+    """Where progress is shown: live rows on a terminal, lines anywhere else, nothing where the output has no reader."""
 
     def __init__(self, progress: Progress):
         self._progress = progress
@@ -146,7 +146,7 @@ class _Screen:
             elif lines:
                 print("\n".join(lines), flush=True)
         except BrokenPipeError:
-            self._is_read = False  # the operation goes on: an engine that is stopped half-way helps nobody
+            self._is_read = False  # the operation goes on: an engine that is stopped half-way leaves a stack half-made
 
     def end(self) -> None:
         self.write([*self._progress.quick()])

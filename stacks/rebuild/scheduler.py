@@ -131,7 +131,7 @@ def answering(controllers: Sequence[FinishedHost], *, private_key: str) -> Itera
 
 def _silent(why: str) -> Problem:
     return Problem(
-        "Slurm does not answer, so that nobody can say which jobs run on the nodes",
+        "Slurm does not answer, so that the jobs on the nodes are unknown",
         why=why,
         remedy="run `clusterwright up`, or rebuild the controller first (`clusterwright rebuild control-0`)",
     )

@@ -70,14 +70,14 @@ class Said:
     severity: str
     text: str
     is_progress: bool
-    """It says what is happening at the moment, and nobody needs it later."""
+    """It says what is happening at the moment and is not needed later."""
 
 
 Event = Begun | Ended | Said
 
 
 def parse(line: str) -> Event | None:
-    """Read one line of the event log; None for events that nobody is shown."""
+    """Read one line of the event log; None for events that are not shown."""
     event: Mapping[str, Any] = json.loads(line)
     if found := event.get("resourcePreEvent"):
         metadata = found["metadata"]

@@ -72,7 +72,7 @@ def _pool_row(node_set: NodeSet, schedulers: tuple[str, ...]) -> tuple[Shown, ..
     machine, capacity, partition = node_set.hosts.machine, node_set.capacity, node_set.partition
     longest = "" if partition is None else "unlimited" if partition.max_time == UNLIMITED else f"up to {partition.max_time}"
     jobs = longest + (", default" if partition and partition.default else "")
-    whose = "" if schedulers == ("slurm",) else node_set.scheduler.capitalize()  # where there is only Slurm, nobody asks
+    whose = "" if schedulers == ("slurm",) else node_set.scheduler.capitalize()  # where there is only Slurm, it is not named
     bought = "" if capacity.kind is CapacityKind.OWNED else f"{capacity.kind} {capacity.id or ''}".strip()
     size = f"{formatting.size(machine.scratch_gib)} at " if machine.scratch_gib else ""
     scratch = f"{size}{node_set.scratch_mount}" if node_set.scratch_mount else ""

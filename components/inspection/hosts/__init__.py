@@ -84,7 +84,7 @@ def unchecked(host: KnownHost, facts: Mapping[str, Any]) -> Iterator[Unchecked]:
 
 
 def _places(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Leave out files that have rights which nobody gave them: that is the finding."""
+    """Leave out files whose setuid or setgid bit or capability no package or role gave them: they have a finding of their own."""
     privileged = {one["path"] for one in facts.get("exposure", {}).get("privileged", ())}
     return [place for place in facts["places"] if place["path"] not in privileged]
 

@@ -1,4 +1,4 @@
-"""What nobody's role or package left on a host: rights, programs, units, sockets, mounts. Pure.
+"""What no role or package put on a host: rights, programs, units, sockets, mounts. Pure.
 
 Facts that all hosts share, such as a program that the image has without a package, are no drift: a host is compared with the others.
 """

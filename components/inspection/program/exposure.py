@@ -92,7 +92,7 @@ def facts(digests: Digests, held: set[str], written: Collection[str]) -> dict[st
 
 
 def settings() -> dict[str, str]:
-    """Give settings of the kernel that nobody declares."""
+    """Give kernel settings that no file declares."""
     return {f"sysctl {name}": " ".join(asking.first(f"/proc/sys/{name.replace('.', '/')}").split()) for name in KERNEL_SETTINGS}
 
 

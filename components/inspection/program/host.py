@@ -10,7 +10,7 @@ from . import accounts, asking, hardware, kernel, mounts, packages, places, unit
 from .digests import Digests
 
 BIRTH = "/usr/lib/clusterwright/born.py"
-"""There where the end of the first boot records what it left (role cloud_host): before that, nobody can tell it from what came later."""
+"""There where the end of the first boot records what it left (role cloud_host): before that, it can't be told from what came later."""
 AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 PENDING_FOLDER = "/run/clusterwright/pending"
 CONTAINER = "/run/systemd/container"

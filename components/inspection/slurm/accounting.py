@@ -21,7 +21,7 @@ ACCEPTANCE_ACCOUNT = ACCEPTANCE_QOS = "clusterwright-acceptance"
 ASSOCIATION = ("cluster", "account", "user", "parentname", "fairshare", "grptres", "grpjobs", "maxtres", "maxjobs", "qos", "defaultqos")
 QOS = ("name", "priority", "maxwall", "maxtrespu", "maxjobspu", "preempt", "flags", "grptres")
 NO_LIMITS = {"fairshare": "1", "grptres": "", "grpjobs": "", "maxtres": "", "maxjobs": "", "qos": "", "defaultqos": ""}
-"""What an association has when nobody set anything for itself."""
+"""What an association has when none of its own values is set."""
 NO_QOS_LIMITS = {"priority": "0", "maxwall": "", "maxtrespu": "", "maxjobspu": "", "preempt": "", "flags": "", "grptres": ""}
 ACCOUNT_FIELDS = frozenset({"parentname", "fairshare", "grptres", "grpjobs", "qos", "defaultqos"})
 QOS_FIELDS = frozenset({"priority", "maxwall", "maxtrespu", "maxjobspu", "preempt"})

@@ -71,7 +71,7 @@ QUIET = (
 
 
 def steps(finding: Finding, subject: HostFile, values: Values, cluster: Cluster) -> tuple[Step, ...]:
-    """Give the steps that end a finding about a path; none where nobody can restore it."""
+    """Give the steps that end a finding about a path; none where no step restores it."""
     host, path = subject.host, subject.path
     if not names.is_path(path):
         return ()

@@ -17,7 +17,7 @@ put "$1" "$2" || { apt-get update --quiet --option=Acquire::Retries=0 --error-on
 
 
 def steps(finding: Finding, subject: Package, values: Values) -> tuple[Step, ...]:
-    """Give the step that ends a finding about a package; none where nobody can restore it."""
+    """Give the step that ends a finding about a package; none where no step restores it."""
     name = subject.name
     if not names.PACKAGE.fullmatch(name):
         return ()

@@ -59,7 +59,7 @@ def plan(findings: Iterable[Finding], *, kinds: Collection[Kind] | None = None, 
 
     Args:
         kinds: what may be repaired; None: all but what an administrator probably set on purpose.
-        busy: nodes with jobs; None when nobody could say, which counts as all of them.
+        busy: nodes with jobs; None when Slurm couldn't be asked, which counts as all of them.
     """
     chosen = set(Kind) - BY_NAME_ONLY if kinds is None else set(kinds)
     found: list[Step] = []

@@ -137,7 +137,7 @@ def test_two_facts_about_the_packet_filter_are_one_finding() -> None:
 
 @pytest.mark.parametrize(("epoch_s", "expected"), [(0.0, []), (40.0, []), (-1.0, []), (-61.0, ["CW742 train-0: clock"]), (101.0, ["CW742 train-0: clock"])])
 def test_a_clock_is_off_when_no_moment_of_the_inspection_explains_it(epoch_s: float, expected: list[str]) -> None:
-    """The host was asked for 40 seconds; when it read its clock, nobody knows."""
+    """The inspection took 40 seconds, and its clock was read at an unknown moment of them."""
     host = examples.hosts()[2]
     begun_s = examples.NOW_S
     facts = {host: examples.facts(epoch_s=begun_s + epoch_s)}
