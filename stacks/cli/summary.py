@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,25 +14,27 @@ from components.inspection.known import Known
 
 from ..engine import commands, login, state
 from ..errors import Problem
-from ..render import summary
+from ..render import summary, summary_json
 from . import options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.stack(parser, applies=True)
+    parser.add_argument("--json", action="store_true", help="print one JSON document (docs/json.md)")
 
 
 def run(given: argparse.Namespace) -> int:
     commands.require()
-    show(given.stack)
+    show(given.stack, as_json=given.json)
     return 0
 
 
-def show(stack: str, *, has_new_checks: bool = True) -> None:
+def show(stack: str, *, has_new_checks: bool = True, as_json: bool = False) -> None:
     """Print the summary from the stack's record, and the states of its nodes now.
 
     Args:
         has_new_checks: acceptance ran just now; otherwise its passed checks are only counted.
+        as_json: as one JSON document.
     """
     exported = commands.record(stack, show_secrets=True) if state.exists(stack) else {}
     found = record.outputs(exported)
@@ -39,8 +42,12 @@ def show(stack: str, *, has_new_checks: bool = True) -> None:
         raise Problem(f"stack {stack} has nothing to show", why="no `up` of it has finished yet", remedy=f"make up STACK={stack}")
     known = readable(stack, exported)
     login.write_keys(stack, found)
-    logins = [login.shown(login.command(stack, found, user.name), relative_to=project_root()) for user in known.cluster.users]
-    print("\n".join(summary.lines(stack, known, now=states_now(known), logins=logins, has_new_checks=has_new_checks)))
+    logins = {user.name: login.shown(login.command(stack, found, user.name), relative_to=project_root()) for user in known.cluster.users}
+    now = states_now(known)
+    if as_json:
+        print(json.dumps(summary_json.document(stack, known, now=now, logins=logins), indent=2, ensure_ascii=False))
+        return
+    print("\n".join(summary.lines(stack, known, now=now, logins=[*logins.values()], has_new_checks=has_new_checks)))
 
 
 def readable(stack: str, exported: Mapping[str, Any]) -> Known:

@@ -45,8 +45,8 @@ def lines(stack: str, known: Known, *, now: Sequence[State] | str, logins: Seque
         yield from (f"  {sentence}" for sentence in cluster.simulated)
         yield ""
     yield _checked(known)
-    if outdated := _outdated(known, now):
-        yield f"  out of date: {outdated}; `clusterwright up` checks again"
+    if why := outdated(known, now):
+        yield f"  out of date: {why}; `clusterwright up` checks again"
     yield from _checks(known.acceptance, are_new=has_new_checks)
     if now:
         yield ""
@@ -70,7 +70,7 @@ def _checked(known: Known) -> str:
     return f"Checked {moment(known.accepted_at)}{took}"
 
 
-def _outdated(known: Known, now: Sequence[State] | str) -> str:
+def outdated(known: Known, now: Sequence[State] | str) -> str:
     """Say why the result of the last acceptance no longer holds."""
     return known.outdated if isinstance(now, str) else "; ".join(node_states.contradictions(known.acceptance, now)) if now else ""
 

@@ -1,5 +1,6 @@
 """What a person reads when a stack is up: the summary, and how to log in."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from components.inspection import record
 from stacks.cli import summary as command
 from stacks.engine import login
 from stacks.errors import Problem
-from stacks.render import summary
+from stacks.render import summary, summary_json
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 CHECKS = [
@@ -182,3 +183,27 @@ def test_a_login_verifies_the_host_and_uses_the_stack_s_key_if_there_is_one(made
 def test_a_command_is_shown_as_one_types_it_in_the_project_folder() -> None:
     argv = ["ssh", "-i", f"{project_root()}/.clusterwright/a key", "ada@10.80.0.2"]
     assert login.shown(argv, relative_to=project_root()) == "ssh -i '.clusterwright/a key' ada@10.80.0.2"
+
+
+def document(found: dict[str, Any], *, now: tuple[node_states.State, ...] | str, **accepted: Any) -> dict[str, Any]:
+    known = record.read(exported(found, **accepted))
+    written: dict[str, Any] = json.loads(json.dumps(summary_json.document("dev", known, now=now, logins={"ada": "ssh ada@10.80.0.2"})))
+    return written
+
+
+def test_the_document_has_what_the_text_has() -> None:
+    resolved = spec()
+    proven = [*CHECKS, {"name": "node state", "node": "train-[0-1]", "expected": "idle", "measured": "idle", "unit": "", "verdict": "pass"}]
+    written = document({**outputs(resolved), "acceptance": proven}, now=node_states.parse("drained|root|2026-01-02T03:00:00|train-[0-1]|fan"))
+    assert written["spec"] == json.loads(json.dumps(as_record(resolved)))
+    assert written["logins"] == {"ada": "ssh ada@10.80.0.2"}
+    assert written["acceptance"]["at"] == RAN_AT
+    assert [check["verdict"] for check in written["acceptance"]["checks"]] == ["pass", "reported", "fail", "pass"]
+    assert written["acceptance"]["outdated"].startswith("train-[0-1] are drained")
+    [state] = written["nodes"]
+    assert (state["names"], state["takes_jobs"], state["reason"]) == (["train-0", "train-1"], False, "fan")
+
+
+def test_the_document_says_why_nodes_are_unknown() -> None:
+    written = document(outputs(spec()), now="connection refused")
+    assert (written["nodes"], written["nodes_unknown"]) == (None, "connection refused")
