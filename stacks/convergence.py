@@ -14,6 +14,7 @@ from components.inspection.layer import Layer
 
 from .drift import detect, fix, ignore, repair
 from .drift.fix import step
+from .drift.report import fingerprint
 from .engine import state
 from .errors import BadIgnoreFile, Problem
 
@@ -75,13 +76,14 @@ def environment(outcome: repair.Outcome | None) -> dict[str, str]:
 
 
 def staying(found: repair.Repair | None, outcome: repair.Outcome | None) -> Sequence[tuple[str, str]]:
-    """Say which findings stay, and what ends each."""
+    """Say which findings stay, one for each cause, and what ends each."""
     if found is None:
         return ()
-    report, plan = (outcome.report, outcome.plan) if outcome else (None, found.plan)
-    findings = report.findings if report else found.drift
-    tried = {finding for finding, _ in outcome.stayed} if outcome else set()
-    return [(_described(one), repair.command_for(one, stack=found.stack, plan=plan, tried=one in tried)) for one in in_order(findings)]
+    report, plan, checked = (outcome.report, outcome.plan, outcome.checked) if outcome else (None, found.plan, found.checked)
+    findings = {fingerprint(one): one for one in (report.findings if report else found.drift)}
+    tried = {fingerprint(finding) for finding, _ in outcome.stayed} if outcome else set()
+    shown = in_order(checked.folded([*findings.values()]))
+    return [(_described(one), repair.command_for(findings[fingerprint(one)], stack=found.stack, plan=plan, tried=fingerprint(one) in tried)) for one in shown]
 
 
 def _described(finding: Finding) -> str:

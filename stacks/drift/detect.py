@@ -3,7 +3,7 @@
 import dataclasses
 import datetime as dt
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -40,15 +40,18 @@ class Checked:
 
     def by_cause(self) -> Report:
         """Give the report with one finding for each cause. Repairs need all of them."""
-        if self.seen is None or self.known is None:
-            return self.report
-        answered, needed = [host.name for host in self.seen.facts], compare.requires(self.seen)
-        kept = causes.fold(self.report.findings, hosts=answered, controllers=compare.controllers(self.known), requires=needed)
         of_layers: dict[Layer, list[Finding]] = {}
-        for one in kept:
+        for one in self.folded(self.report.findings):
             of_layers.setdefault(layer_of(one), []).append(one)
         results = (dataclasses.replace(result, findings=in_order(of_layers.get(result.layer, ()))) for result in self.report.results)
         return dataclasses.replace(self.report, results=tuple(results))
+
+    def folded(self, findings: Sequence[Finding]) -> Sequence[Finding]:
+        """Keep one finding for each cause, which names what follows from it."""
+        if self.seen is None or self.known is None:
+            return findings
+        answered, needed = [host.name for host in self.seen.facts], compare.requires(self.seen)
+        return causes.fold(findings, hosts=answered, controllers=compare.controllers(self.known), requires=needed)
 
 
 class OnHosts(NamedTuple):

@@ -82,6 +82,8 @@ class Outcome:
     """Findings that a step should have ended and that are still there, with what the step said."""
     plan: fix.Plan
     """What could be repaired of the rest, and what could not."""
+    checked: detect.Checked
+    """The last check, of all layers that it needed."""
     finished: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     """Group → host → when it was configured again."""
 
@@ -185,7 +187,7 @@ def carry_out(repair: Repair, *, is_open: bool = False, say: Callable[[str], Non
     report = filters.choose(checked.report, filters.Choice(repair.entries), None).report
     of_layers = dataclasses.replace(report, results=tuple(result for result in report.results if result.layer in repair.layers))
     stayed = tuple((finding, said[fingerprint(finding)]) for finding in of_layers.findings if fingerprint(finding) in said)
-    return Outcome(of_layers, stayed, again.plan if not checked.report.failures else fix.Plan((), ()), finished)
+    return Outcome(of_layers, stayed, again.plan if not checked.report.failures else fix.Plan((), ()), checked, finished)
 
 
 def _may_follow(finding: Finding, agreed: Collection[str], said: Mapping[str, str], repaired: Iterable[Finding], *, is_open: bool) -> bool:
