@@ -6,6 +6,7 @@ import sys
 
 from blueprints import message_text
 from blueprints.finding import Finding
+from blueprints.finding.subject import HostSubject
 from components.inspection.layer import LAYERS, Layer
 
 from ..drift import fix, repair
@@ -50,7 +51,7 @@ def run(given: argparse.Namespace) -> int:
     prepared = repair.prepare(given.stack, layers=layers, selection=selection, ignore_file=given.ignore or ignore_file(given.stack))
     show(prepared)
     if not prepared.plan.steps:
-        print("none of it can be fixed here" if prepared.drift else "nothing to fix")
+        print(_nothing_done(prepared))
         return EXIT_DRIFT if prepared.drift else 0
     if not given.yes and not agreement.asked("Do this?"):
         print("nothing was changed")
@@ -59,6 +60,12 @@ def run(given: argparse.Namespace) -> int:
     print(terminal.write(outcome.report, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ), end="")
     show_stayed(outcome, given.stack)
     return EXIT_FAILED if outcome.report.failures else EXIT_DRIFT if outcome.report.findings else 0
+
+
+def _nothing_done(prepared: repair.Repair) -> str:
+    if not prepared.drift:
+        return "nothing to fix"
+    return "nothing was repaired: all of it waits until jobs end" if len(prepared.plan.waiting) == len(prepared.drift) else "none of it can be fixed here"
 
 
 def show(prepared: repair.Repair) -> None:
@@ -70,6 +77,9 @@ def show(prepared: repair.Repair) -> None:
     for one in prepared.plan.left:
         print(f"left alone: {_described(one.finding)}")
         print(f"  {'because' if one.waits or one.needs_kind else 'do'}: {message_text.printable(one.why)}")
+        if one in prepared.plan.waiting and isinstance(one.finding.subject, HostSubject):
+            host = one.finding.subject.host
+            print(f"  do: `scontrol update nodename={host} state=drain reason={one.finding.code}` on a controller, and this again when the jobs have ended")
     for covered in prepared.ignored:
         print(f"left alone: {_described(covered.finding)}")
         print(f"  because: the ignore file covers it: {message_text.printable(covered.reason)}")

@@ -11,7 +11,7 @@ from blueprints.finding import Finding
 from blueprints.finding.subject import HostFile
 from blueprints.finding.values import FileContent, FileState, LinkTarget, Value
 from components.inspection.codes import Code
-from stacks.drift import fix
+from stacks.drift import fix, repair
 from tests.drift.examples import finding
 from tests.drift.test_fix import ASIDE, CLUSTER
 
@@ -182,3 +182,10 @@ def test_on_a_host_with_jobs_only_what_they_cannot_notice_is_done() -> None:
     made = fix.plan([quiet, noticed], cluster=CLUSTER, busy=frozenset({"train-0"}))
     assert [one for step in made.steps for one in step.findings] == [quiet]
     assert [(one.finding, one.why) for one in made.waiting] == [(noticed, "jobs run there")]
+
+
+def test_what_was_not_chosen_and_jobs_would_notice_is_said_to_wait_and_not_asked_about() -> None:
+    added = differs(Code.FILE_ADDED, "/etc/slurm/slurm.conf", None)
+    made = fix.plan([added], kinds=frozenset(fix.Kind) - fix.step.REMOVING, cluster=CLUSTER, busy=frozenset({"train-0"}))
+    assert made.waiting == ()
+    assert repair.command_for(added, stack="dev", plan=made, tried=False).endswith("'CW723:train-0: /etc/slurm/slurm.conf', when no job runs there")

@@ -51,7 +51,7 @@ class Plan:
 
     @property
     def waiting(self) -> tuple[Left, ...]:
-        return tuple(one for one in self.left if one.waits)
+        return tuple(one for one in self.left if one.waits and not one.needs_kind)
 
 
 def plan(findings: Iterable[Finding], *, kinds: Collection[Kind] | None = None, cluster: Cluster, busy: Collection[str] | None) -> Plan:
@@ -74,7 +74,7 @@ def plan(findings: Iterable[Finding], *, kinds: Collection[Kind] | None = None, 
         elif kind is None or not steps:
             left.append(Left(finding, finding.remedy))
         elif kind not in chosen:
-            left.append(Left(finding, f"add --kind {kind} to repair it", needs_kind=True))
+            left.append(Left(finding, f"add --kind {kind} to repair it", waits=bool(waits), needs_kind=True))
         elif waits:
             why = "no controller says whether jobs run there" if busy is None else "jobs run there"
             left.append(Left(finding, why, waits=True))

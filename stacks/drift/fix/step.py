@@ -154,7 +154,7 @@ class Left:
     finding: Finding
     why: str
     waits: bool = False
-    """It is repaired as soon as no job runs on its host and a controller says so."""
+    """Its repair could disturb jobs on its host, or no controller says that there are none."""
     needs_kind: bool = False
     """It can be repaired and was not chosen."""
 
