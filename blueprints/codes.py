@@ -76,6 +76,7 @@ class Code(FindingCode):
     HOST_KEY_FORM = "CW232", ERROR, "not an SSH host key", "write the line of the host's `/etc/ssh/ssh_host_ed25519_key.pub`; `clusterwright lookup hosts` reads it"
     ADDRESS_FORM = "CW233", ERROR, "not an address of a host", "write an IPv4 address such as `10.20.0.11`, or a DNS name"
     MAC_FORM = "CW234", ERROR, "not a hardware address", "write it as `ip link` shows it, such as `b8:3f:d2:00:11:22`"
+    ROLLING_FORM = "CW235", ERROR, "not a number of nodes, or a share of them", "write a number such as `2`, or a share such as `10%`"
 
     # Resolving: target, catalogue, addresses.
     TARGET_UNKNOWN = "CW301", ERROR, "no target of this name", "choose one of the targets that the page lists"

@@ -30,6 +30,8 @@ class Look:
     repair: repair.Repair | None
     """None: nothing is recorded yet, or it could not be compared."""
     why_not: str = ""
+    checked: detect.Checked | None = None
+    """What was seen; None: nothing is recorded yet."""
 
     @property
     def has_dark_hosts(self) -> bool:
@@ -55,9 +57,9 @@ def look(stack: str, ignore_file: Path) -> Look:
     if checked.known is None:
         return Look(None)
     try:
-        return Look(repair.planned(stack, checked, layers=LOOKED_AT, selection=RESTORED, entries=entries))
+        return Look(repair.planned(stack, checked, layers=LOOKED_AT, selection=RESTORED, entries=entries), checked=checked)
     except Problem as problem:
-        return Look(None, problem.why)
+        return Look(None, problem.why, checked)
 
 
 def despite_jobs(found: repair.Repair) -> repair.Repair:

@@ -18,6 +18,7 @@ from .section import (
     MigProfile,
     MountPoint,
     QosReference,
+    Rolling,
     Section,
     Short,
     ShortOrLong,
@@ -139,6 +140,11 @@ class Pool(Section):
         default={}, max_length=20, description="MIG instances of each GPU, by profile: `{1g.10gb: 7}`. Default: whole GPUs."
     )
     health: Health = Field(default=Health())
+    rolling: Rolling | None = Field(
+        default=None,
+        description="How many nodes may be out of service at once while kernel or drivers are installed in place: a number, or a share of the pool (`10%`, the default), "
+        "rounded down, one at least.",
+    )
     labels: dict[LabelKey, LabelValue] = Field(
         default={}, max_length=100, description="Labels of the nodes: Kubernetes labels, and Slurm features `key=value`."
     )

@@ -44,6 +44,8 @@ REASON = _form(
 )
 SIZE = _form("size", values.SIZE, "14400 GiB")
 MEMORY = _form("size of memory", values.SIZE, "64 GiB")
+_NODES = {"type": "integer", "minimum": 1, "maximum": 99_999}
+ROLLING = pydantic.WithJsonSchema({"title": "nodes at once", "anyOf": [{"type": "string", "pattern": _whole(values.ROLLING)}, _NODES], "examples": ["10%", 2]})
 THROUGHPUT = _form("throughput", values.THROUGHPUT, "250 MB/s/TiB")
 DATE = _form("day", values.DATE, "2027-03-31")
 CLOCK_TIME = _form("time of day", values.CLOCK, "02:00")

@@ -59,6 +59,7 @@ Reason = Annotated[str, pydantic.AfterValidator(values.reason), schema_patterns.
 TimeLimit = Annotated[str, pydantic.BeforeValidator(_number_as_text), pydantic.AfterValidator(values.time_limit), schema_patterns.TIME_LIMIT]
 Memory = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.memory_mib), schema_patterns.MEMORY]
 Size = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.size_gib), schema_patterns.SIZE]
+Rolling = Annotated[str, pydantic.BeforeValidator(_number_as_text), pydantic.AfterValidator(values.rolling), schema_patterns.ROLLING]
 Throughput = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.throughput), schema_patterns.THROUGHPUT]
 Date = Annotated[str, _checked(values.date), schema_patterns.DATE]
 ClockTime = Annotated[str, _checked(values.clock_time), schema_patterns.CLOCK_TIME]

@@ -13,6 +13,7 @@ from ..finding import Unfit
 from . import value_suggestions
 
 # How texts look, for the functions here and for the schema that editors read. A function may refuse more than its form does.
+ROLLING = re.compile(r"[1-9][0-9]{0,4}|(?:[1-9][0-9]?|100) ?%", re.ASCII)
 SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?(MiB|GiB|TiB)")
 THROUGHPUT = re.compile(r"([0-9]{1,5}) ?MB/s/TiB")
 CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
@@ -66,6 +67,19 @@ def memory_mib(text: str) -> int:
         what = f"{message_text.quoted(text)} is not a valid size for the memory of a node"
         raise Unfit(Code.SIZE_FORM, what, why="nodes have from 256 MiB to 64 TiB", remedy="check the unit")
     return size
+
+
+def rolling(text: str) -> str:
+    """Check how many nodes of a pool may be out of service at once: `2`, `10%`."""
+    if not ROLLING.fullmatch(text):
+        what = f"{message_text.quoted(text)} does not say how many nodes may be out of service at once"
+        raise Unfit(
+            Code.ROLLING_FORM,
+            what,
+            why="it is a number of nodes, or a share of the pool from 1% to 100%",
+            remedy="write a number such as `2`, or a share such as `10%`",
+        )
+    return text
 
 
 def size_gib(text: str) -> float:

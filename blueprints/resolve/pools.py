@@ -58,6 +58,7 @@ def _whole_pool(context: Context, name: str, pool: language.Pool, *, is_default:
         scratch_mount=pool.scratch.mount if pool.scratch else None,
         health_check=pool.health.check,
         on_failure=pool.health.on_failure,
+        rolling=pool.rolling or "",
         labels=tuple(pool.labels.items()),
         taints=tuple(spec.Taint(taint.key, taint.value, taint.effect) for taint in pool.taints),
         image=pool.image,

@@ -9,6 +9,7 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import pydantic
@@ -96,23 +97,24 @@ class Group(Kind[GroupInputs]):
         """Do nothing: the configuration is deleted with the host."""
 
 
-def finish_again(recorded: Values, hostnames: Sequence[str], work: Work) -> playbook.Outcome:
+def finish_again(recorded: Values, hostnames: Sequence[str], work: Work, *, variables: Mapping[str, Any] | None = None) -> playbook.Outcome:
     """Configure hosts again from what is recorded of their group; the record stays as it is.
 
     Args:
         recorded: inputs of the group, as this version or an older one recorded them.
+        variables: what the playbook gets beside them.
     """
     upgraded = Group().upgrade(recorded)
     names = {field.name for field in dataclasses.fields(GroupInputs)}
     inputs = pydantic.TypeAdapter(GroupInputs).validate_python({name: value for name, value in upgraded.items() if name in names})
-    return _run(inputs, hostnames, work)
+    return _run(inputs, hostnames, work, variables or {})
 
 
-def _run(inputs: GroupInputs, hostnames: Sequence[str], work: Work) -> playbook.Outcome:
+def _run(inputs: GroupInputs, hostnames: Sequence[str], work: Work, variables: Mapping[str, Any] = MappingProxyType({})) -> playbook.Outcome:
     order = playbook.Run(
         playbook="site.yml",
         inventory=inventory({inputs.group: inputs.hosts}),
-        variables={"spec": inputs.spec, "provided": inputs.provided},
+        variables={"spec": inputs.spec, "provided": inputs.provided, **variables},
         secrets=inputs.secrets,
         private_key=inputs.private_key,
         known_hosts=known_hosts(inputs.hosts),

@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ STACK_VARIABLE = "PULUMI_STACK"
 """Pulumi's own variable for the stack of one shell."""
 _OF_TARGET = (Code.TARGET_NOT_BUILT, Code.TARGET_UNKNOWN)
 """Findings about the choice of the target itself."""
+UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def stack(parser: argparse.ArgumentParser, *, applies: bool = False) -> None:
@@ -149,6 +151,14 @@ def positive(word: str) -> int:
     if not (word.isascii() and word.isdigit() and int(word) >= 1):
         raise argparse.ArgumentTypeError("give a whole number from 1 on")
     return int(word)
+
+
+def duration(word: str) -> float:
+    """Read a time as seconds."""
+    matched = re.fullmatch(r"(\d+)([smhd])", word)
+    if not matched:
+        raise argparse.ArgumentTypeError(f"{word!r} is no time: write a number and a unit, such as 90s, 30m or 1h")
+    return float(int(matched[1]) * UNITS_S[matched[2]])
 
 
 def target(parser: "argparse._ActionsContainer", *, default: str = f"the stack's setting, else {registry.DEFAULT}") -> None:

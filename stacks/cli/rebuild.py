@@ -1,7 +1,6 @@
 """`clusterwright rebuild`: show what becomes of hosts and their jobs, and create the hosts again when somebody agrees."""
 
 import argparse
-import re
 import sys
 
 from blueprints import message_text
@@ -13,7 +12,6 @@ from ..rebuild import plan
 from . import options, summary
 
 AGREED = "yes"
-UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--requeue", action="store_true", help="put jobs back into the queue instead of waiting for them; jobs that can't be requeued are waited for"
     )
-    parser.add_argument("--wait", type=_duration, metavar="TIME", help="wait at most so long for jobs (90s, 30m, 1h; default: until they have ended)")
+    parser.add_argument("--wait", type=options.duration, metavar="TIME", help="wait at most so long for jobs (90s, 30m, 1h; default: until they have ended)")
     parser.add_argument("--yes", action="store_true", help="rebuild without asking; required for all hosts of a pool at once")
 
 
@@ -53,13 +51,6 @@ def run(given: argparse.Namespace) -> int:
 
 def _counted(number: int) -> str:
     return "1 host" if number == 1 else f"{number} hosts"
-
-
-def _duration(word: str) -> float:
-    matched = re.fullmatch(r"(\d+)([smhd])", word)
-    if not matched:
-        raise argparse.ArgumentTypeError(f"{word!r} is no time: write a number and a unit, such as 90s, 30m or 1h")
-    return float(int(matched[1]) * UNITS_S[matched[2]])
 
 
 def _agreed() -> bool:

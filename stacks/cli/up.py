@@ -14,7 +14,7 @@ from ..engine import commands, locks, operations, secrets
 from ..engine.up import up
 from ..errors import EngineFailed
 from ..project import ignore_file
-from . import access, agreement, options, summary
+from . import access, agreement, options, rolling, summary
 
 ACCEPTANCE = "Acceptance"
 """The kind of resource that tests a cluster, for any scheduler."""
@@ -31,7 +31,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.verbose(parser)
     parser.add_argument("--unasked", action="store_true", help="don't validate the blueprint against the target's account or hosts first")
     parser.add_argument("--as-recorded", action="store_true", help="don't look at the hosts; what became of them since they were configured is not repaired")
-    parser.add_argument("--yes", action="store_true", help="repair also what running jobs may notice, without asking")
+    parser.add_argument("--yes", action="store_true", help="repair also what running jobs may notice, and restart hosts for kernel and drivers, without asking")
+    rolling.arguments(parser)
 
 
 def run(given: argparse.Namespace) -> int:
@@ -58,7 +59,10 @@ def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
     if look.has_dark_hosts:
         look = _look(given)
         outcome = _repair(look, given)
-    summary.show(given.stack, has_new_checks=done.has_changed(ACCEPTANCE))
+    has_rolled = rolling.roll(given, loaded.spec, look.checked)
+    if has_rolled:
+        done = up(loaded, given.stack, ask_live=False, is_verbose=given.verbose)
+    summary.show(given.stack, has_new_checks=done.has_changed(ACCEPTANCE) or has_rolled)
     _show_staying(look, outcome, given.stack)
 
 

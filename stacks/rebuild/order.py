@@ -16,7 +16,7 @@ from blueprints.plan import changes
 from components import registry, remote
 from components.finish.inventory import FinishedHost
 from components.inspection import elastic, record
-from components.inspection.known import Known, KnownHost
+from components.inspection.known import Known
 
 from ..engine import account, commands, operations, recovery, state
 from ..errors import EngineFailed, Problem
@@ -46,7 +46,7 @@ class Order:
 
     @property
     def controllers(self) -> tuple[FinishedHost, ...]:
-        return tuple(_finished(host) for host in self.known.hosts if host.role == plan.CONTROL)
+        return scheduler.controllers(self.known)
 
 
 def prepare(stack: str, words: Sequence[str], loaded: Loaded) -> Order:
@@ -231,8 +231,3 @@ def _stop_daemons(controller: FinishedHost, private_key: str) -> None:
     """Let a controller save what it knows: Slurm writes its state every few seconds only, and would take a job that just ended for one that runs."""
     with remote.session(controller, private_key=private_key) as session, contextlib.suppress(remote.Unanswered):  # a broken one is rebuilt as it is
         session.run(["systemctl", "stop", *DAEMONS])
-
-
-def _finished(host: KnownHost) -> FinishedHost:
-    values = {name: value for name, value in dataclasses.asdict(host).items() if name not in ("group", "role")}
-    return FinishedHost(**values)

@@ -9,6 +9,7 @@ from components import remote
 from components.elastic import slurm
 from components.elastic.model import OURS, Node
 from components.finish.inventory import FinishedHost
+from components.inspection.known import Known, KnownHost
 
 from ..errors import Problem
 
@@ -32,10 +33,14 @@ class RunningJob:
 
 
 class Scheduler:
-    """Slurm's commands on one controller."""
+    """Slurm's commands on one controller.
 
-    def __init__(self, session: remote.Session):
-        self._session = session
+    Args:
+        reason: what Slurm shows of a node that is drained.
+    """
+
+    def __init__(self, session: remote.Session, reason: str = REASON):
+        self._session, self._reason = session, reason
         self._commands = slurm.Commands(self._run)
 
     def nodes(self) -> Mapping[str, Node]:
@@ -66,7 +71,7 @@ class Scheduler:
         return tuple(RunningJob(job.id, *about[job.id], job.nodes, job.requeues) for job in found if wanted & set(job.nodes) and job.id in about)
 
     def drain(self, nodes: Sequence[str]) -> None:
-        self._set(nodes, "DRAIN", reason=REASON)
+        self._set(nodes, "DRAIN", reason=self._reason)
 
     def resume(self, nodes: Sequence[str]) -> None:
         """Return drained nodes to service."""
@@ -74,7 +79,7 @@ class Scheduler:
 
     def await_boot(self, nodes: Sequence[str]) -> None:
         """Replace the drain of nodes whose hosts are gone: Slurm returns a node that is down to service when it registers (ReturnToService)."""
-        self._set(nodes, "DOWN", reason=REASON)
+        self._set(nodes, "DOWN", reason=self._reason)
         self._set(nodes, "UNDRAIN")
 
     def requeue(self, jobs: Sequence[RunningJob]) -> list[str]:
@@ -108,8 +113,18 @@ class Scheduler:
             raise slurm.Unanswered(str(error)) from error
 
 
+def controllers(known: Known) -> tuple[FinishedHost, ...]:
+    """Give the recorded controllers of a stack."""
+    return tuple(_finished(host) for host in known.hosts if host.role == "control")
+
+
+def _finished(host: KnownHost) -> FinishedHost:
+    values = {name: value for name, value in dataclasses.asdict(host).items() if name not in ("group", "role")}
+    return FinishedHost(**values)
+
+
 @contextlib.contextmanager
-def answering(controllers: Sequence[FinishedHost], *, private_key: str) -> Iterator[Scheduler]:
+def answering(controllers: Sequence[FinishedHost], *, private_key: str, reason: str = REASON) -> Iterator[Scheduler]:
     """Give Slurm through the first controller on which it answers.
 
     Raises:
@@ -118,7 +133,7 @@ def answering(controllers: Sequence[FinishedHost], *, private_key: str) -> Itera
     said: list[str] = []
     with contextlib.ExitStack() as stack:
         for controller in controllers:
-            scheduler = Scheduler(stack.enter_context(remote.session(controller, private_key=private_key)))
+            scheduler = Scheduler(stack.enter_context(remote.session(controller, private_key=private_key)), reason)
             try:
                 scheduler.nodes()
             except Problem as silent:

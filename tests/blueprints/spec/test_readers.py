@@ -10,7 +10,7 @@ import re
 from blueprints import catalog, spec
 from blueprints.project import project_root
 
-READERS = ("components", "playbooks", "blueprints/checks", "blueprints/live", "stacks/drift", "stacks/engine")
+READERS = ("components", "playbooks", "blueprints/checks", "blueprints/live", "stacks/drift", "stacks/engine", "stacks/rolling")
 """Where a field changes what is refused, provisioned, configured, judged or compared; what plans and prices say of it isn't among them."""
 CONTRACT = "playbooks/vars/contract.yml"
 """It names fields without reading them."""

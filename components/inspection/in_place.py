@@ -1,0 +1,57 @@
+"""Software that a running host must restart for: what a host should have of kernel, driver and fabric stack, and what it lacks. Pure.
+
+Images bring these parts to hosts of a cloud. A server that is there already gets them in place, which takes it out of service for a while.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from blueprints.spec import ClusterSpec
+
+from . import versions
+
+PARTS = ("kernel", "driver", "doca_ofed", "lustre_client")
+"""By the names of software profiles, in the order in which they are installed."""
+OF_GPUS = frozenset({"driver"})
+"""Parts that a host without GPUs has no use for."""
+RESTART = "restart"
+"""The mark of a host that has installed a part and not restarted since (playbooks/roles/in_place)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Lack:
+    """A part that a host lacks."""
+
+    part: str
+    wanted: str
+    actual: str = ""
+    """What it has instead; empty: nothing."""
+
+    def __str__(self) -> str:
+        return f"{self.part} {self.wanted} (now {self.actual or 'none'})" if self.wanted else "a restart for what is installed"
+
+
+def wanted(cluster: ClusterSpec, group: str) -> dict[str, str]:
+    """Give the parts that hosts of a group should have: part → version. Hosts that a target creates have them from their image."""
+    if cluster.site is None:
+        return {}
+    machine = next((one.machine for one in cluster.host_groups if one.name == group), None)
+    gpus = machine.gpus if machine else None
+    named = dict(cluster.software.versions)
+    return {part: named[part] for part in PARTS if part in named and (part not in OF_GPUS or (gpus is not None and not gpus.simulated))}
+
+
+def lacks(cluster: ClusterSpec, group: str, facts: Mapping[str, Any]) -> tuple[Lack, ...]:
+    """Give the parts that a host lacks.
+
+    Args:
+        facts: what an inspection saw of the host.
+    """
+    if cluster.site is None:
+        return ()
+    present: Mapping[str, str] = facts["versions"]
+    missing = tuple(
+        Lack(part, version, present.get(part, "")) for part, version in wanted(cluster, group).items() if not versions.matches(present.get(part, ""), version)
+    )
+    return missing or ((Lack(RESTART, ""),) if RESTART in facts["pending"] else ())

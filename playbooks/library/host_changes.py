@@ -1,0 +1,93 @@
+"""Keep the record of a host true while packages are installed on it that it must restart for."""
+
+import os
+from typing import Any
+
+from ansible.module_utils import host_places
+from ansible.module_utils.basic import AnsibleModule
+
+DOCUMENTATION = r"""
+module: host_changes
+short_description: Keep the record of a host true while packages are installed on it
+description:
+  - Called before and after an installation on a host that has a record already. What changed between the two calls joins the record
+    (C(/var/lib/clusterwright/record/installed.json)); what somebody changed earlier stays drift.
+  - A mark says from the first call on that the host has to restart. The second call removes it when no package changed. A restart removes it, too.
+  - A run that ends between the two calls is made good by the next one, since what was there before is kept on the disk until the second call.
+options:
+  moment:
+    description: C(before) the installation or C(after) it.
+    type: str
+    choices: [before, after]
+    required: true
+"""
+RETURN = r"""
+packages:
+  description: Packages that were installed, removed or got another version, after the installation.
+  returned: always
+  type: list
+  elements: str
+restart:
+  description: Whether the host has to restart for what was installed, now or by an earlier run.
+  returned: always
+  type: bool
+"""
+
+CHANGING = f"{host_places.RECORD_FOLDER}/changing.json"
+MARK = "/run/clusterwright/pending/restart"
+"""Gone after a restart, as everything below /run."""
+
+
+def main() -> None:
+    module = AnsibleModule(argument_spec={"moment": {"type": "str", "choices": ["before", "after"], "required": True}}, supports_check_mode=True)
+    packages: list[str] = []
+    if not module.check_mode:
+        if module.params["moment"] == "before":
+            begin()
+        else:
+            packages = end()
+    module.exit_json(changed=False, packages=packages, restart=os.path.exists(MARK))
+
+
+def begin() -> None:
+    """Keep what is there, unless a run that was interrupted kept it."""
+    if host_places.read_json(CHANGING) is None:
+        now = {"places": host_places.places(), "packages": host_places.packages(), "was_marked": os.path.exists(MARK)}
+        host_places.write_json(CHANGING, now)
+    os.makedirs(os.path.dirname(MARK), exist_ok=True)
+    with open(MARK, "w", encoding="utf-8"):
+        pass
+
+
+def end() -> list[str]:
+    """Record what changed, and name the packages."""
+    before = host_places.read_json(CHANGING)
+    if before is None:
+        return []
+    now = {"places": host_places.places(), "packages": host_places.packages()}
+    if recorded := host_places.read_json(host_places.INSTALLED):
+        host_places.write_json(host_places.INSTALLED, joined(recorded, before, now))
+    changed = sorted(name for name in {*before["packages"], *now["packages"]} if _version(before, name) != _version(now, name))
+    if not changed and not before["was_marked"]:
+        os.unlink(MARK)
+    os.unlink(CHANGING)
+    return changed
+
+
+def joined(recorded: dict[str, Any], before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Give the record with what differs between two moments. Pure."""
+    together = dict(recorded)
+    for kind in ("places", "packages"):
+        differing = {name for name in {*before[kind], *now[kind]} if before[kind].get(name) != now[kind].get(name)}
+        kept = {name: one for name, one in recorded[kind].items() if name not in differing}
+        together[kind] = kept | {name: now[kind][name] for name in differing if name in now[kind]}
+    return together
+
+
+def _version(seen: dict[str, Any], package: str) -> str:
+    version: str = seen["packages"].get(package, {}).get("version", "")
+    return version
+
+
+if __name__ == "__main__":
+    main()

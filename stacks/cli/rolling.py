@@ -1,0 +1,51 @@
+"""What `clusterwright up` says and asks before it restarts hosts for kernel and drivers."""
+
+import argparse
+
+from blueprints import message_text
+from blueprints.spec import ClusterSpec
+from components.inspection import record
+
+from ..drift.detect import Checked
+from ..engine import commands
+from ..rolling import plan
+from ..rolling.order import Roll, Wishes
+from . import agreement, options
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare how a roll treats jobs and waits for hosts."""
+    parser.add_argument("--requeue", action="store_true", help="put jobs on hosts that restart back into the queue instead of waiting for them")
+    parser.add_argument(
+        "--wait",
+        type=options.duration,
+        metavar="TIME",
+        help="wait at most so long for the jobs of a host that restarts (90s, 30m, 1h; default: until they have ended)",
+    )
+    parser.add_argument("--restart-within", type=options.duration, default=1800.0, metavar="TIME", help="how long a host may take to restart (default: 30m)")
+
+
+def roll(given: argparse.Namespace, cluster: ClusterSpec, checked: Checked | None) -> bool:
+    """Restart hosts for what they lack, if somebody agrees; say whether any was restarted.
+
+    Args:
+        cluster: as it was just brought up.
+        checked: what was seen of the hosts before.
+    Raises:
+        Problem: the roll stopped.
+    """
+    if checked is None or checked.known is None or checked.seen is None:
+        return False
+    states = plan.nodes(checked.answers)
+    if plan.plan(cluster, checked.known, checked.seen, states).is_empty:
+        return False
+    known = record.read(commands.record(given.stack, show_secrets=True))  # hosts may have joined and left since
+    decided = plan.plan(cluster, known, checked.seen, states)
+    print("Roll: hosts restart for")
+    for line in plan.lines(decided):
+        print(message_text.printable(line))
+    if not given.yes and not agreement.asked("Roll now?"):
+        return False
+    wishes = Wishes(requeues=given.requeue, wait_s=given.wait, restart_s=given.restart_within)
+    Roll(given.stack, known, cluster, decided, wishes, say=lambda text: print(f"  {text} …", flush=True)).carry_out()
+    return bool(decided.due)
