@@ -16,7 +16,7 @@ PARTS = ("kernel", "driver", "doca_ofed", "lustre_client")
 OF_GPUS = frozenset({"driver"})
 """Parts that a host without GPUs has no use for."""
 RESTART = "restart"
-"""The mark of a host that has installed a part and not restarted since (playbooks/roles/in_place)."""
+"""The mark of a host that has installed a part and not restarted since (playbooks/roles/kernel_and_drivers)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
