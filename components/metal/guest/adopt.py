@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import datetime as dt
 import os
 import shlex
@@ -21,7 +23,8 @@ def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     """Mark the host as the stack's, keep what is there, and let the stack's key log in as root. Called before each finishing, too: it then opens the next round of changes.
 
     Args:
-        order: `stack`, `owner` (the checkout that runs the stack), `token` (of the stack's site), `admin_key` (OpenSSH public key), `program` (this program's own text).
+        order: `stack`, `owner` (the checkout that runs the stack), `token` (of the stack's site), `admin_key` (OpenSSH public key),
+            `files` (what the host has before it is finished: `path`, `content` in Base64, `mode`), `program` (this program's own text).
     Returns:
         `is_new` (no stack had the host before) and `born` (another one for each adoption).
     Raises:
@@ -35,8 +38,9 @@ def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
         occupied.require_free(system)
         adoption.require_space(system)
     if kept is None:
+        others = [] if mark else adoption.others(system)
         before = adoption.snapshot(system, record.contents)
-        kept = {"mark": mark or _new_mark(order), "before": before, "left": None, "is_open": True, "is_complete": mark is None}
+        kept = {"mark": mark or _new_mark(order), "before": before, "left": None, "is_open": True, "is_complete": mark is None, "others": others}
         keep_program(system, str(order.get("program", "")))
         data.take_back(system, kept["mark"])
     elif not kept["is_open"]:
@@ -44,6 +48,8 @@ def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     # The record is first: a host with a mark and without a record could not become what it was.
     record.write(kept)
     adoption.write_mark(system, kept["mark"])
+    for file in order.get("files", ()):
+        _write(system, file)
     if order.get("admin_key"):
         root_login.allow(system, str(order["admin_key"]))
     return {"is_new": is_new, "born": kept["mark"]["born"], "adopted_at": kept["mark"]["adopted_at"]}
@@ -128,6 +134,16 @@ def _new_mark(order: Mapping[str, Any]) -> dict[str, Any]:
         "adopted_at": dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds"),
         "born": uuid.uuid4().hex,
     }
+
+
+def _write(system: System, file: Mapping[str, Any]) -> None:
+    """Write a file unless it is there as wanted."""
+    path, content, mode = system.path(str(file["path"])), base64.b64decode(file["content"]), int(file["mode"])
+    with contextlib.suppress(FileNotFoundError), open(path, "rb") as stream:
+        if stream.read() == content and os.fstat(stream.fileno()).st_mode & 0o7777 == mode:
+            return
+    os.makedirs(os.path.dirname(path), mode=0o755 if mode & 0o004 else 0o700, exist_ok=True)
+    places.replace(path, content, mode=mode)
 
 
 def keep_program(system: System, text: str) -> None:

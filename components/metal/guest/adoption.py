@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -19,6 +20,8 @@ MARK = "/etc/clusterwright/owner.json"
 FOLDER = "/var/lib/clusterwright/adoption"
 """Readable by root only: contents of files are in it, the host's own secrets among them."""
 FORMAT = 1
+OWN_FOLDERS = ("/etc/clusterwright", "/usr/lib/clusterwright", "/run/clusterwright", "/var/lib/clusterwright")
+"""Folders that leave with the stack."""
 SPARE_BYTES = 64 << 20
 """Space that a host must have left after everything was kept."""
 
@@ -69,8 +72,13 @@ class Record:
         self.contents.prune({entry["sha256"] for entry in named if "sha256" in entry})
 
     def remove(self) -> None:
-        """Remove the record with all contents."""
-        shutil.rmtree(self._system.path(FOLDER), ignore_errors=True)
+        """Remove the record with all contents. The record is the last, so that a run that was killed is noticed."""
+        folder = self._system.path(FOLDER)
+        for name in sorted(os.listdir(folder) if os.path.isdir(folder) else (), key=lambda name: name == os.path.basename(self._path)):
+            path = os.path.join(folder, name)
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(folder)
 
 
 def mark(system: System) -> dict[str, Any] | None:
@@ -108,6 +116,15 @@ def snapshot(system: System, contents: places.Contents | None) -> dict[str, Any]
         "tables": kernel.tables(system),
         "mounts": mounts.mounted(system),
     }
+
+
+def others(system: System) -> list[str]:
+    """Name what is in the stack's own folders before an adoption: data that an earlier release kept, or stacks whose hosts are containers of this one."""
+    found = []
+    for folder in OWN_FOLDERS:
+        with contextlib.suppress(FileNotFoundError):
+            found += [f"{folder}/{name}" for name in sorted(os.listdir(system.path(folder)))]
+    return found
 
 
 def require_space(system: System) -> None:

@@ -20,7 +20,7 @@ DISPLAY_CLASSES = ("0x0300", "0x0302")
 """PCI classes of GPUs: VGA controller and 3D controller (pci.ids)."""
 NETWORK_CLASSES = ("0x0200", "0x0207")
 """PCI classes of Ethernet and InfiniBand controllers (pci.ids)."""
-HARDWARE = {"serial": "product_serial", "product": "product_name", "vendor": "sys_vendor", "board_serial": "board_serial", "firmware": "bios_version"}
+MACHINE = {"serial": "product_serial", "product": "product_name", "vendor": "sys_vendor", "board_serial": "board_serial", "firmware": "bios_version"}
 """Fact → its file below /sys/class/dmi/id."""
 
 
@@ -31,6 +31,7 @@ def look(system: System) -> dict[str, Any]:
     machine_id = system.read("/etc/machine-id").strip()
     mark, problem = _mark(system)
     return {
+        "token": (mark or {}).get("token", ""),
         "mark": mark,
         "mark_problem": problem,
         "is_recorded": os.path.exists(system.path(f"{adoption.FOLDER}/record.json")),
@@ -48,9 +49,8 @@ def look(system: System) -> dict[str, Any]:
         "uptime_s": float((system.read("/proc/uptime").split() or ["0"])[0]),
         "epoch_s": time.time(),
         "root": root,
-        "hardware": {fact: system.read(f"/sys/class/dmi/id/{name}").strip() for fact, name in HARDWARE.items()},
-        "cpus": system.read("/proc/cpuinfo").count("\nprocessor") + system.read("/proc/cpuinfo").startswith("processor"),
-        "memory_mib": next((int(line.split()[1]) // 1024 for line in system.read("/proc/meminfo").splitlines() if line.startswith("MemTotal:")), 0),
+        "machine": {fact: system.read(f"/sys/class/dmi/id/{name}").strip() for fact, name in MACHINE.items()},
+        "hardware": _hardware(system),
         "gpus": _devices(system, DISPLAY_CLASSES, vendors=("0x10de", "0x1002")),
         "nics": _devices(system, NETWORK_CLASSES),
         "gpu_driver": system.read("/sys/module/nvidia/version").strip(),
@@ -94,6 +94,23 @@ def _uuid(system: System, source: str) -> str:
         return ""
     device = os.path.realpath(system.path(source))
     return next((name for name in sorted(os.listdir(folder)) if os.path.realpath(os.path.join(folder, name)) == device), "")
+
+
+def _hardware(system: System) -> dict[str, int]:
+    """Count processors as Slurm does, and give the memory."""
+    sockets, cores, cpus = set(), set(), 0
+    allowed = os.sched_getaffinity(0)
+    for line in system.answer("lscpu", "--parse=CPU,CORE,SOCKET").splitlines():
+        if not line.startswith("#"):
+            cpu, core, socket = line.split(",")
+            if int(cpu) in allowed:
+                sockets.add(socket)
+                cores.add(core)
+                cpus += 1
+    memory = next((int(line.split()[1]) // 1024 for line in system.read("/proc/meminfo").splitlines() if line.startswith("MemTotal:")), 0)
+    if not cpus:
+        return {"memory_mib": memory}
+    return {"sockets": len(sockets), "cores_per_socket": len(cores) // len(sockets), "threads_per_core": cpus // len(cores), "memory_mib": memory}
 
 
 def _devices(system: System, classes: tuple[str, ...], vendors: tuple[str, ...] = ()) -> list[dict[str, str]]:

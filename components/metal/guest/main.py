@@ -29,17 +29,21 @@ def main(order: Mapping[str, Any], *, mark: str) -> None:
 
 
 def answer(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Carry out an order. The answer has `ok`; where that is false, `refused` says what, why and what to do, or `failed` says what went wrong half-way."""
+    """Carry out an order. The answer has `ok`; where that is false, `refused` says what, why and what to do."""
     system = System(str(order.get("root", "/")))
     try:
         if order["do"] == "look":
             return {"ok": True, **look.look(system)}
         with _only_one(system):
-            return {"ok": True, **WORK[str(order["do"])](system, order), "facts": look.look(system)}
+            done = WORK[str(order["do"])](system, order)
+            return {"ok": True, **look.look(system), **done}
     except Refused as refused:
         return {"ok": False, "refused": {"what": refused.what, "why": refused.why, "remedy": refused.remedy}}
     except (CommandFailed, OSError) as error:
-        return {"ok": False, "failed": str(error)}
+        return {
+            "ok": False,
+            "refused": {"what": "the work on this host stopped half-way", "why": str(error), "remedy": "run the same command again: it goes on"},
+        }
 
 
 def by_hand() -> None:
@@ -56,8 +60,7 @@ def by_hand() -> None:
         for one in found["kept"]:
             print(f"  data is kept in {one}")
         return
-    page = found.get("refused") or {"what": "the release stopped half-way", "why": found["failed"], "remedy": "run the same command again: it goes on"}
-    sys.exit("error: {what}\n  why: {why}\n  do:  {remedy}".format(**page))
+    sys.exit("error: {what}\n  why: {why}\n  do:  {remedy}".format(**found["refused"]))
 
 
 class _only_one:  # noqa: N801  # used as a function

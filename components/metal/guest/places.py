@@ -7,7 +7,6 @@ import fnmatch
 import hashlib
 import os
 import stat
-import tempfile
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +41,7 @@ LEFT_OUT = (
 
 Entry = dict[str, Any]  # what one place holds
 ABSENT: Entry = {"kind": "absent"}
+TEMPORARY = ".clusterwright-new"
 _READ_BYTES = 1 << 20
 
 
@@ -144,7 +144,7 @@ def restore(system: System, inside: str, entry: Entry, contents: Contents) -> st
     if entry["kind"] == "link":
         if os.path.isdir(path) and not os.path.islink(path) and (why := _remove(system, inside)):
             return why
-        temporary = f"{path}.clusterwright-new"
+        temporary = f"{path}{TEMPORARY}"
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         os.symlink(entry["link"], temporary)
@@ -161,7 +161,11 @@ def restore(system: System, inside: str, entry: Entry, contents: Contents) -> st
 
 def replace(path: str, content: bytes, *, mode: int, owner: int = 0, group: int = 0) -> None:
     """Write a file in one step, so that a reader sees the old content or the new one."""
-    handle, temporary = tempfile.mkstemp(prefix=".clusterwright-", dir=os.path.dirname(path))
+    # Its name is always the same, so that the next run takes the place of a file that a killed one left.
+    temporary = f"{path}{TEMPORARY}"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(temporary)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)

@@ -5,6 +5,7 @@ What is to be done is decided once, from what was there before, what the stack l
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import fnmatch
 import os
@@ -36,7 +37,6 @@ REMAINS = (
     ".ansible", "chrony", "clusterwright", "extrausers", "haproxy", "keepalived", "mariadb*", "munge*", "mysql*", "slurm*",
 )  # fmt: skip
 """Names of folders that daemons of the stack fill and their packages leave behind."""
-OWN_FOLDERS = ("/usr/lib/clusterwright", "/run/clusterwright", "/var/lib/clusterwright")
 CLUSTER_USERS = "/var/lib/extrausers/passwd"
 SPARE_BYTES = 16 << 20
 
@@ -71,6 +71,7 @@ def release(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     records = adoption.Record(system)
     kept, mark = records.read(), adoption.mark(system)
     if kept is None and mark is None:
+        _remove_own(system)
         return Report().answer("free")
     adopt.require_owner(mark or (kept or {}).get("mark"), order)
     packages.wait_for_lock(system, float(order.get("lock_within_s", LOCK_WITHIN_S)))
@@ -87,9 +88,7 @@ def release(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     if not kept["is_complete"]:
         report.stays.append(("what was there before the adoption", "its record was lost, so that only the stack's own folders were removed"))
     _carry_out(system, kept, records.contents, report, tuple(order.get("keep", (data.STATE,))))
-    records.remove()
-    for folder in (adoption.MARK.rpartition("/")[0], "/var/lib/clusterwright"):
-        mounts.remove_tree(system, folder, keep=frozenset({data.KEPT} if os.path.isdir(system.path(data.KEPT)) else ()))
+    _remove_own(system)
     return report.answer("released")
 
 
@@ -209,9 +208,9 @@ def _carry_out(system: System, kept: Mapping[str, Any], contents: places.Content
     running = units.active(system)
     report.stays += units.start(system, [name for name in plan["start"] if name not in running])
     report.stays += units.read_again(system, restored, set(running) & set(before["units"]))
-    for folder in OWN_FOLDERS:
-        for path in _others(mounts.remove_tree(system, folder, keep=frozenset({adoption.FOLDER, data.KEPT, *keep}))):
-            report.stays.append((path, "it is mounted, or holds what is"))
+    staying = frozenset({adoption.FOLDER, adoption.MARK, data.KEPT, *keep, *kept["others"]})
+    for folder in adoption.OWN_FOLDERS:
+        report.stays += [(path, "it is mounted, or holds what is") for path in mounts.remove_tree(system, folder, keep=staying) if path not in staying]
 
 
 def _restore_places(
@@ -287,13 +286,23 @@ def _names_of(system: System, stay: Mapping[str, str]) -> str:
     return "\n".join(texts)
 
 
+def _remove_own(system: System) -> None:
+    """Remove the mark and then the record: whichever of them is there lets a release that was killed go on."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(system.path(adoption.MARK))
+    adoption.Record(system).remove()
+    for folder in (adoption.MARK.rpartition("/")[0], data.KEPT.rpartition("/")[0]):
+        with contextlib.suppress(OSError):  # others' files may be in it
+            os.rmdir(system.path(folder))
+
+
 def _forget(system: System) -> dict[str, Any]:
     """Release a host whose record is lost: only the stack's own folders are known."""
     report = Report(stays=[("what was there before the adoption", f"{adoption.FOLDER} has no record of it, so that only the stack's own folders were removed")])
     units.stop(system, units.to_stop(before=(), left=(), now=units.active(system)))
-    for folder in OWN_FOLDERS:
-        mounts.remove_tree(system, folder, keep=frozenset({data.KEPT, data.STATE}))
-    mounts.remove_tree(system, adoption.MARK.rpartition("/")[0])
+    for folder in adoption.OWN_FOLDERS:
+        mounts.remove_tree(system, folder, keep=frozenset({adoption.MARK, data.KEPT, data.STATE}))
+    _remove_own(system)
     return report.answer("released")
 
 
@@ -306,10 +315,6 @@ def _require_space(system: System) -> None:
             why=f"/etc has {free / 2**20:.0f} MiB free; files can be restored with {SPARE_BYTES / 2**20:.0f} MiB",
             remedy="free some space (`sudo apt-get clean; sudo journalctl --vacuum-size=50M`), then run the same command again",
         )
-
-
-def _others(staying: Sequence[str]) -> list[str]:
-    return [path for path in staying if not places.is_in(path, (adoption.FOLDER, data.KEPT, data.STATE))]
 
 
 def _is_top(path: str) -> bool:

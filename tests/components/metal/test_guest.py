@@ -1,0 +1,364 @@
+"""The program on a host, sent as it is sent to real ones, on a folder that holds a host's files."""
+
+import ast
+import base64
+import hashlib
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.metal import guest_program
+
+OURS = {"stack": "lab", "owner": "/srv/ours", "token": "aaaa"}
+THEIRS = {"stack": "hpc", "owner": "/srv/theirs", "token": "bbbb"}
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOwnKey somebody@somewhere"
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Path:
+    """A host's files: users, an own table of hosts, an own key of root."""
+    files = {
+        "etc/passwd": "root:x:0:0::/root:/bin/sh\nubuntu:x:1000:1000::/home/ubuntu:/bin/sh\n",
+        "etc/hosts": "127.0.0.1 localhost\n",
+        "etc/machine-id": "0123456789abcdef0123456789abcdef\n",
+        "etc/motd": "our server\n",
+        "etc/ssh/ssh_host_rsa_key": "a key\n",
+        "root/.ssh/authorized_keys": "ssh-rsa AAAA admin\n",
+        "usr/local/bin/tool": "#!/bin/sh\n",
+        "home/ubuntu/thesis": "words\n",
+        "proc/self/mountinfo": "",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "etc/ssh/ssh_host_rsa_key").chmod(0o600)
+    (tmp_path / "etc/localtime").symlink_to("/usr/share/zoneinfo/Europe/Berlin")
+    for folder in ("var/lib/dpkg", "var/spool/cron", "run", "opt", "usr/lib"):
+        (tmp_path / folder).mkdir(parents=True)
+    return tmp_path
+
+
+def sent(root: Path, do: str, *, before: str = "", **order: Any) -> dict[str, Any]:
+    """Send an order; `before` is Python that runs first."""
+    done = subprocess.run(
+        [sys.executable, "-IS", "-"], input=before.encode() + guest_program.text({"do": do, "root": str(root), **order}), capture_output=True, check=False
+    )
+    return dict(guest_program.answer(done.stdout)) if done.returncode == 0 else {"ok": False, "killed": done.returncode, "said": done.stderr.decode()}
+
+
+def tree(root: Path) -> dict[str, str]:
+    """Describe every file of the host but those that only a run leaves."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        name = str(path.relative_to(root))
+        if name.startswith(("run", "proc")):
+            continue
+        status = path.lstat()
+        if path.is_symlink():
+            found[name] = f"link {path.readlink()}"
+        elif path.is_dir():
+            found[name] = f"folder {stat.S_IMODE(status.st_mode):o}"
+        else:
+            found[name] = f"file {stat.S_IMODE(status.st_mode):o} {hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
+    return found
+
+
+def finish(root: Path) -> None:
+    """Change what finishing changes."""
+    (root / "etc/slurm").mkdir(exist_ok=True)
+    (root / "etc/slurm/slurm.conf").write_text("ClusterName=lab\n")
+    (root / "etc/hosts").write_text("127.0.0.1 localhost\n10.0.0.1 head\n")
+    (root / "etc/passwd").write_text((root / "etc/passwd").read_text() + "slurm:x:64030:64030::/:/sbin/nologin\n")
+    (root / "etc/ssh/ssh_host_rsa_key").unlink(missing_ok=True)
+    (root / "etc/motd").unlink(missing_ok=True)
+    (root / "etc/motd").symlink_to("/usr/lib/clusterwright/motd")
+    (root / "etc/localtime").unlink(missing_ok=True)
+    (root / "etc/localtime").symlink_to("/usr/share/zoneinfo/UTC")
+    (root / "usr/lib/clusterwright").mkdir(parents=True, exist_ok=True)
+    (root / "usr/lib/clusterwright/boot").write_text("#!/bin/sh\n")
+    (root / "var/lib/slurm").mkdir(exist_ok=True)
+    (root / "var/lib/slurm/job").write_text("")
+
+
+def adopted(root: Path) -> dict[str, Any]:
+    """Adopt a host, finish it, record what that left."""
+    answer = sent(root, "adopt", **OURS, admin_key=KEY)
+    assert answer["ok"], answer
+    finish(root)
+    assert sent(root, "record", token="aaaa")["ok"]
+    return answer
+
+
+def test_a_released_host_is_as_it_was(host: Path) -> None:
+    before = tree(host)
+    adopted(host)
+    assert tree(host) != before
+    answer = sent(host, "release", token="aaaa")
+    assert (answer["state"], answer["stays"], answer["kept"]) == ("released", [], [])
+    assert tree(host) == before
+
+
+def test_adoption_marks_the_host_and_lets_the_stacks_key_in(host: Path) -> None:
+    answer = adopted(host)
+    mark = json.loads((host / "etc/clusterwright/owner.json").read_text())
+    assert (mark["stack"], mark["owner"], mark["token"]) == ("lab", "/srv/ours", "aaaa")
+    assert answer["is_new"]
+    assert (host / "root/.ssh/authorized_keys").read_text() == f"ssh-rsa AAAA admin\n{' '.join(KEY.split()[:2])} clusterwright\n"
+    assert (host / "root/.ssh/authorized_keys").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_is_kept_of_a_host_is_its_administrators_alone(host: Path) -> None:
+    adopted(host)
+    folder = host / "var/lib/clusterwright/adoption"
+    assert {stat.S_IMODE(path.stat().st_mode) & 0o077 for path in [folder, *folder.rglob("*")]} == {0}
+
+
+def test_adopting_again_is_no_new_adoption(host: Path) -> None:
+    first = adopted(host)
+    again = sent(host, "adopt", **OURS, admin_key=KEY)
+    assert (again["is_new"], again["born"]) == (False, first["born"])
+    assert sent(host, "look")["incarnation"] == first["incarnation"] != ""
+
+
+def test_a_reinstalled_host_has_another_incarnation(host: Path) -> None:
+    first = adopted(host)["incarnation"]
+    (host / "etc/machine-id").write_text("fedcba9876543210fedcba9876543210\n")
+    assert sent(host, "look")["incarnation"] not in (first, "")
+    subprocess.run(["rm", "-r", host / "etc/clusterwright", host / "var/lib/clusterwright", host / "etc/slurm"], check=True)
+    assert sent(host, "look")["incarnation"] == ""
+    again = sent(host, "adopt", **OURS, admin_key=KEY)
+    assert again["is_new"]
+    assert again["incarnation"] not in (first, "")
+
+
+def test_a_host_of_another_stack_is_refused_and_not_changed(host: Path) -> None:
+    adopted(host)
+    there = tree(host)
+    for do, order in (("adopt", THEIRS), ("record", {"token": "bbbb"}), ("release", {"token": "bbbb"})):
+        answer = sent(host, do, **order)
+        assert answer["refused"]["what"] == "this host is owned by stack lab of /srv/ours", do
+        assert "make --directory /srv/ours down STACK=lab" in answer["refused"]["remedy"]
+        assert tree(host) == there
+
+
+def test_a_host_stays_its_owners_when_the_mark_was_deleted(host: Path) -> None:
+    before = tree(host)
+    adopted(host)
+    (host / "etc/clusterwright/owner.json").unlink()
+    assert sent(host, "adopt", **THEIRS)["refused"]["what"] == "this host is owned by stack lab of /srv/ours"
+    assert sent(host, "release", token="aaaa")["state"] == "released"
+    assert tree(host) == before
+
+
+def test_a_mark_that_cant_be_read_is_nobodys_to_overwrite(host: Path) -> None:
+    adopted(host)
+    (host / "etc/clusterwright/owner.json").write_text("{")
+    assert "rm /etc/clusterwright/owner.json" in sent(host, "adopt", **OURS)["refused"]["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "seen"),
+    [
+        ("etc/slurm/slurm.conf", "ClusterName=theirs\n", "/etc/slurm/slurm.conf is there"),
+        ("etc/munge/munge.key", "key", "/etc/munge/munge.key is there"),
+        ("opt/slurm/sbin/slurmd", "", "/opt/slurm/sbin/slurmd is there"),
+        ("var/lib/dpkg/status", "Package: slurm-client\nStatus: install ok installed\nVersion: 1\n", "installed packages: slurm-client"),
+        ("var/lib/dpkg/status", "Package: mysql-server-8.0\nStatus: install ok installed\nVersion: 1\n", "installed packages: mysql-server-8.0"),
+        ("proc/77/comm", "slurmctld\n", "slurmctld runs (process 77)"),
+    ],
+)
+def test_a_host_with_a_slurm_or_a_database_is_refused_and_not_changed(host: Path, path: str, text: str, seen: str) -> None:
+    (host / path).parent.mkdir(parents=True, exist_ok=True)
+    (host / path).write_text(text)
+    there = tree(host)
+    assert sent(host, "adopt", **OURS)["refused"]["why"] == seen
+    assert sent(host, "look")["occupied"] == [seen]
+    assert tree(host) == there
+
+
+def test_what_others_changed_since_stays_and_is_said(host: Path) -> None:
+    adopted(host)
+    (host / "etc/hosts").write_text("127.0.0.1 localhost\n10.0.0.1 head\n10.9.9.9 printer\n")
+    (host / "etc/passwd").write_text((host / "etc/passwd").read_text() + "ada:x:1001:1001::/home/ada:/bin/sh\n")
+    (host / "etc/motd").unlink()
+    (host / "etc/motd").write_text("our own again\n")
+    (host / "etc/cron.d").mkdir()
+    (host / "etc/cron.d/backup").write_text("0 1 * * * root backup\n")
+    answer = sent(host, "release", token="aaaa")
+    assert answer["stays"] == [{"what": "/etc/motd", "why": "somebody changed it since the stack did"}]
+    assert (host / "etc/hosts").read_text() == "127.0.0.1 localhost\n10.9.9.9 printer\n"
+    assert [line.partition(":")[0] for line in (host / "etc/passwd").read_text().splitlines()] == ["root", "ubuntu", "ada"]
+    assert (host / "etc/motd").read_text() == "our own again\n"
+    assert (host / "etc/cron.d/backup").exists()
+    assert (host / "etc/localtime").readlink() == Path("/usr/share/zoneinfo/Europe/Berlin")
+
+
+def test_what_its_owner_changed_between_two_finishings_is_how_the_host_was(host: Path) -> None:
+    adopted(host)
+    (host / "etc/timezone").write_text("Europe/Rome\n")
+    (host / "usr/local/bin/tool").unlink()
+    assert sent(host, "adopt", **OURS, admin_key=KEY)["ok"]
+    (host / "etc/slurm/slurm.conf").write_text("ClusterName=lab\nNodeName=a\n")
+    (host / "etc/timezone").write_text("UTC\n")
+    assert sent(host, "record", token="aaaa")["ok"]
+    assert sent(host, "release", token="aaaa")["stays"] == []
+    assert (host / "etc/timezone").read_text() == "Europe/Rome\n"
+    assert not (host / "usr/local/bin/tool").exists()
+    assert not (host / "etc/slurm").exists()
+
+
+def test_a_finishing_that_was_cut_off_counts_as_the_stacks(host: Path) -> None:
+    before = tree(host)
+    assert sent(host, "adopt", **OURS, admin_key=KEY)["ok"]
+    finish(host)
+    assert sent(host, "adopt", **OURS, admin_key=KEY)["ok"]  # the next `up`
+    assert sent(host, "release", token="aaaa")["stays"] == []
+    assert tree(host) == before
+
+
+KILL = """
+import os
+_left = [{number}]
+def _dying(call):
+    def dies(*args, **named):
+        if _left[0] == 0:
+            os._exit(9)
+        _left[0] -= 1
+        return call(*args, **named)
+    return dies
+for _name in ("replace", "unlink", "rename", "rmdir", "symlink", "makedirs", "chmod"):
+    setattr(os, _name, _dying(getattr(os, _name)))
+"""
+
+
+@pytest.mark.parametrize("number", [*range(12), *range(12, 60, 6)])
+def test_a_release_that_was_killed_goes_on(host: Path, number: int) -> None:
+    before = tree(host)
+    adopted(host)
+    first = sent(host, "release", token="aaaa", before=KILL.format(number=number))
+    assert first.get("killed") == 9 or number > 12, first
+    again = sent(host, "release", token="aaaa")
+    assert again["state"] in ("released", "free")
+    assert again["stays"] == []
+    assert tree(host) == before
+
+
+@pytest.mark.parametrize("number", [*range(8), *range(8, 40, 8)])
+def test_an_adoption_that_was_killed_goes_on_and_can_be_released(host: Path, number: int) -> None:
+    before = tree(host)
+    first = sent(host, "adopt", **OURS, admin_key=KEY, before=KILL.format(number=number))
+    assert first.get("killed") == 9 or number > 8, first
+    adopted(host)
+    assert sent(host, "release", token="aaaa")["state"] == "released"
+    assert tree(host) == before
+
+
+def test_job_state_stays_in_a_named_place_and_comes_back(host: Path) -> None:
+    adopted(host)
+    state = host / "var/lib/clusterwright/state/mysql"
+    state.mkdir(parents=True)
+    (state / "jobs.ibd").write_text("17 jobs")
+    kept = sent(host, "release", token="aaaa")["kept"]
+    assert kept == ["/var/lib/clusterwright/kept/lab/var/lib/clusterwright/state"]
+    assert (host / kept[0].lstrip("/") / "mysql/jobs.ibd").read_text() == "17 jobs"
+    assert not state.exists()
+    assert sent(host, "adopt", **{**OURS, "token": "cccc"}, admin_key=KEY)["ok"]
+    assert (state / "jobs.ibd").read_text() == "17 jobs"
+
+
+def test_another_stack_does_not_get_the_state_of_one_that_left(host: Path) -> None:
+    adopted(host)
+    state = host / "var/lib/clusterwright/state"
+    state.mkdir(parents=True)
+    (state / "job_state").write_text("x")
+    assert sent(host, "release", token="aaaa")["kept"]
+    assert sent(host, "adopt", **{**THEIRS, "stack": "lab"}, admin_key=KEY)["ok"]
+    assert not state.exists()
+
+
+def test_data_goes_with_the_host_when_nothing_is_to_be_kept(host: Path) -> None:
+    before = tree(host)
+    adopted(host)
+    (host / "var/lib/clusterwright/state").mkdir(parents=True)
+    (host / "var/lib/clusterwright/state/job_state").write_text("x")
+    assert sent(host, "release", token="aaaa", keep=[])["kept"] == []
+    assert tree(host) == before
+
+
+def test_what_was_in_the_stacks_folders_before_stays(host: Path) -> None:
+    (host / "var/lib/clusterwright/other-stack").mkdir(parents=True)
+    (host / "var/lib/clusterwright/other-stack/disk").write_text("x")
+    before = tree(host)
+    adopted(host)
+    assert sent(host, "release", token="aaaa")["stays"] == []
+    assert tree(host) == before
+
+
+def test_releasing_a_host_that_nobody_has_changes_nothing(host: Path) -> None:
+    before = tree(host)
+    assert sent(host, "release", token="aaaa")["state"] == "free"
+    assert tree(host) == before
+
+
+def test_a_package_manager_at_work_is_waited_for_and_named(host: Path) -> None:
+    adopted(host)
+    there = tree(host)
+    lock = host / "var/lib/dpkg/lock-frontend"
+    lock.write_text("")
+    holder = "import fcntl, sys; f = open(sys.argv[1], 'r+'); fcntl.lockf(f, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", holder, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as apt:
+        assert apt.stdin
+        assert apt.stdout
+        apt.stdout.readline()
+        answer = sent(host, "release", token="aaaa", lock_within_s=0)
+        assert answer["refused"]["what"] == "the package manager of this host is in use"
+        assert f"process {apt.pid})" in answer["refused"]["why"]
+        apt.stdin.close()
+    lock.unlink()
+    assert tree(host) == there
+    assert sent(host, "release", token="aaaa")["state"] == "released"
+
+
+def test_an_administrator_releases_a_host_without_the_stack(host: Path) -> None:
+    adopted(host)
+    program = (host / "var/lib/clusterwright/adoption/release.py").read_text()
+    assert program == guest_program.by_hand()
+    compile(program, "release.py", "exec")
+
+
+def test_files_that_a_host_has_before_it_is_finished_leave_with_the_stack(host: Path) -> None:
+    before = tree(host)
+    files = [{"path": "/etc/clusterwright/secrets/munge.key", "content": base64.b64encode(b"k").decode(), "mode": 0o400}]
+    assert sent(host, "adopt", **OURS, files=files)["ok"]
+    assert (host / "etc/clusterwright/secrets/munge.key").read_bytes() == b"k"
+    assert (host / "etc/clusterwright/secrets").stat().st_mode & 0o777 == 0o700
+    assert sent(host, "release", token="aaaa")["state"] == "released"
+    assert tree(host) == before
+
+
+def test_the_program_is_written_for_python_39() -> None:
+    for path in guest_program.FOLDER.glob("*.py"):
+        ast.parse(path.read_text(), filename=str(path), feature_version=(3, 9))
+
+
+def test_an_answer_is_found_among_what_a_login_shell_prints() -> None:
+    assert guest_program.answer(b"Welcome\n" + guest_program.MARK.encode() + b'{"ok": true}\nlogout\n') == {"ok": True}
+    with pytest.raises(guest_program.NoAnswer, match="sudo: a password is required"):
+        guest_program.answer(b"sudo: a password is required\n")
+
+
+def test_the_disk_is_looked_at_before_anything_changes(host: Path) -> None:
+    full = "import os\n_real = os.statvfs\nos.statvfs = lambda path: os.statvfs_result((*_real(path)[:3], 10, 10, *_real(path)[5:]))\n"
+    before = tree(host)
+    assert sent(host, "adopt", before=full, **OURS)["refused"]["what"] == "the disk of this host is full"
+    assert tree(host) == before
+    adopted(host)
+    there = tree(host)
+    assert sent(host, "release", before=full, token="aaaa")["refused"]["what"] == "the disk of this host is full"
+    assert tree(host) == there
