@@ -1,8 +1,8 @@
 """All codes of findings in a blueprint. A code is stable: its meaning never changes.
 
 CW1xx: the file can't be read as plain YAML; CW2xx: a key or value is not in the language; CW3xx: target, catalogue or network can't provide what the blueprint requests; CW4xx: parts of the blueprint
-contradict each other; CW5xx: the requested cluster can't work, or is unwise; CW6xx: scale, unbuilt features, and suppressions; CW7xx: drift (components/inspection/codes.py); CW8xx: live checks of the
-account; CW9xx: acceptance (components/finish/checks.py).
+contradict each other; CW5xx: the requested cluster can't work, or is unwise; CW6xx: scale, unbuilt features, and suppressions; CW7xx: drift (components/inspection/codes.py); CW8xx: live checks of
+accounts and hosts; CW9xx: acceptance (components/finish/checks.py).
 """
 
 from .finding import Level
@@ -258,6 +258,35 @@ class Code(FindingCode):
     IMAGE_UNFIT = "CW811", ERROR, "an image that doesn't exist or is for another architecture", "choose one that `clusterwright lookup images` lists"
     MACHINE_DIFFERS = "CW812", ERROR, "a machine that the cloud and the catalogue describe differently", "correct the catalogue's row, or choose another machine"
     BUCKET_MISSING = "CW813", ERROR, "a bucket that doesn't exist", "create the bucket, or name one that exists"
+
+    # Live checks of hosts that exist already (`check --live`).
+    HOST_UNREACHABLE = "CW820", (ERROR, WARNING), "a host whose SSH server does not answer", "switch the host on, or let `nodes.min` of its pool allow fewer hosts"
+    HOST_KEY_CHANGED = "CW821", ERROR, "a host with another SSH host key than the inventory", "compare the fingerprint on the host's console before you write the new key"
+    LOGIN_REFUSED = "CW822", ERROR, "a host that refuses the login, or asks for a password", "install your public key on the host"
+    SUDO_REFUSED = "CW823", ERROR, "a host whose sudo is missing or asks for a password", "allow sudo without a password, as the page says"
+    HOST_WITHOUT_PYTHON = "CW824", ERROR, "a host without Python, or with one that is too old", "install python3"
+    HOST_SILENT = "CW825", ERROR, "a host that lets one log in and gives no answer", "look for the cause on the host, as the page says"
+    HOST_SYSTEM_UNFIT = "CW826", ERROR, "a host whose distribution or architecture does not fit the software profile", "choose another software profile, or install another system"
+    HOST_DISK_FULL = "CW827", ERROR, "a host without room for packages", "free some space on the file system that the page names"
+    HOST_CLOCK_OFF = "CW828", (ERROR, WARNING), "a host whose clock is off, or follows no time source", "configure the host's time service"
+    HOST_PACKAGES_BUSY = "CW829", WARNING, "a host whose package manager is in use", "wait until it ends, and check again"
+    HOST_PACKAGES_BROKEN = "CW830", ERROR, "a host with half installed packages", "complete their installation, as the page says"
+    HOST_UPGRADES = "CW831", NOTE, "a host that upgrades packages unattended", "nothing: adopting the host turns it off"
+    HOST_RESTART = "CW832", WARNING, "a host with a pending restart", "restart the host before `up`"
+    HOST_GPUS_DIFFER = "CW833", (ERROR, WARNING), "a host with another number of GPUs than declared, or GPUs of several models", "look for a GPU that is off or loose, or correct the pool"
+    HOST_GPU_DRIVER = "CW834", WARNING, "a host whose GPUs are bound to nouveau, or divided by MIG", "correct it as the page says"
+    HOST_SIZE_DIFFERS = "CW835", (ERROR, WARNING), "a host with other processors or memory than declared", "look for a failed part, or correct the pool"
+    HOST_INTERFACE_MISSING = "CW836", ERROR, "a host without an interface of the inventory", "correct the hardware address in the inventory"
+    HOST_OTHER_MACHINE = "CW837", ERROR, "a host with another serial number than the inventory", "correct the inventory"
+    MACHINE_TWICE = "CW838", ERROR, "one machine under several names, or copied machine ids", "correct the inventory, or give each host its own machine id"
+    HOST_KERNEL_HEADERS = "CW839", ERROR, "a host whose running kernel has no headers to build modules with", "boot a kernel of the distribution"
+    HOST_SECURE_BOOT = "CW840", WARNING, "a host whose Secure Boot refuses modules that are built on it", "turn Secure Boot off, or enrol the key"
+    HOST_OWNED = "CW841", ERROR, "a host of another stack or checkout", "release the host there, or leave it out"
+    HOST_OCCUPIED = "CW842", ERROR, "a host with a Slurm, database or load balancer of somebody else's", "leave the host out, or remove what it runs"
+    HOST_PORT_TAKEN = "CW843", ERROR, "a host with other programs on the cluster's ports", "stop these programs, or move them to other ports"
+    HOST_PATH_BLOCKED = "CW844", ERROR, "hosts that can't reach each other's ports", "open the cluster's ports between its hosts"
+    HOST_ARCHIVE_SILENT = "CW845", ERROR, "a host that reaches no archive of packages", "correct its sources, proxy or way to the outside"
+    HOST_FILTERED = "CW846", NOTE, "a host with a packet filter of its own", "keep the cluster's ports open"
 
     # Suppressions.
     SUPPRESSION_EXPIRED = "CW640", WARNING, "an expired suppression", "correct the finding, or extend the suppression"

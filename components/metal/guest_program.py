@@ -14,8 +14,13 @@ MARK = "clusterwright-guest "
 PACKAGE = "clusterwright_guest"
 """Name of the program's package on a host."""
 FOLDER = Path(__file__).with_name("guest")
-_LOADER = """
+PYTHON_LEAST = (3, 9)
+_REQUIRE_PYTHON = f"""
 import sys
+if sys.version_info < {PYTHON_LEAST!r}:
+    sys.exit("this needs Python {".".join(str(part) for part in PYTHON_LEAST)}, and the host has %d.%d" % sys.version_info[:2])
+"""
+_LOADER = """
 from importlib.machinery import ModuleSpec
 class Shipped:
     def find_spec(self, name, path, target=None):
@@ -34,8 +39,16 @@ class NoAnswer(Exception):
 
 def text(order: Mapping[str, Any]) -> bytes:
     """Give the program with its order (`guest.main.main`)."""
-    complete = {**order, "program": by_hand()} if order["do"] == "adopt" else order
-    return f"{_shipped()}\nimport json\nfrom {PACKAGE} import main\nmain.main(json.loads({json.dumps(complete)!r}), mark={MARK!r})\n".encode()
+    return _text("main", {**order, "program": by_hand()} if order["do"] == "adopt" else order)
+
+
+def probe(order: Mapping[str, Any]) -> bytes:
+    """Give the program that asks a host whether it can be adopted (`guest.probe.main`)."""
+    return _text("probe", order)
+
+
+def _text(module: str, order: Mapping[str, Any]) -> bytes:
+    return f"{_shipped()}\nimport json\nfrom {PACKAGE} import {module}\n{module}.main(json.loads({json.dumps(order)!r}), mark={MARK!r})\n".encode()
 
 
 def by_hand() -> str:
@@ -59,4 +72,4 @@ def answer(output: bytes) -> Mapping[str, Any]:
 @functools.cache
 def _shipped() -> str:
     sources = {PACKAGE if path.stem == "__init__" else f"{PACKAGE}.{path.stem}": path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.py"))}
-    return f"SOURCES = {sources!r}\nPACKAGE = {PACKAGE!r}\n{_LOADER}"
+    return f"{_REQUIRE_PYTHON}\nSOURCES = {sources!r}\nPACKAGE = {PACKAGE!r}\n{_LOADER}"

@@ -136,7 +136,8 @@ def _interfaces(system: System) -> dict[str, dict[str, Any]]:
             continue
         speed = system.read(f"{top}/{name}/speed").strip()
         found[name] = {
-            "mac": system.read(f"{top}/{name}/address").strip(),
+            # An interface in a bond shows the bond's address as its own.
+            "mac": (system.read(f"{top}/{name}/bonding_slave/perm_hwaddr") or system.read(f"{top}/{name}/address")).strip(),
             "mtu": int(system.read(f"{top}/{name}/mtu").strip() or 0),
             "is_up": system.read(f"{top}/{name}/operstate").strip() in ("up", "unknown"),
             "speed_mbits": int(speed) if speed.isdigit() else 0,

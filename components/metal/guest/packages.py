@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
-import os
 import re
 import struct
 import time
@@ -152,25 +151,28 @@ def wait_for_lock(system: System, within_s: float) -> None:
     Raises:
         Refused: one still does.
     """
-    path = system.path(LOCK)
-    if not os.path.exists(path):
-        return
     deadline = time.monotonic() + within_s
-    with open(path, "r+b") as stream:
-        while True:
+    while holder := lock_holder(system):
+        if time.monotonic() > deadline:
+            raise Refused(
+                "the package manager of this host is in use",
+                why=f"{holder} holds {LOCK}, and did not end within {within_s:.0f} s",
+                remedy="wait until it has ended (on Ubuntu: `systemctl list-jobs | grep apt`), then run the same command again",
+            )
+        time.sleep(min(0.5, max(within_s, 0.01)))
+
+
+def lock_holder(system: System) -> str:
+    """Name the program that has the package manager locked; empty: none, or root alone may know. Asking locks nothing."""
+    try:
+        with open(system.path(LOCK), "r+b") as stream:
             # struct flock of a 64-bit Linux: type, whence, start, length, process id
             answer = fcntl.fcntl(stream, fcntl.F_GETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
-            kind, _, _, _, pid = struct.unpack("hhqqi4x", answer)
-            if kind == fcntl.F_UNLCK:
-                return
-            if time.monotonic() > deadline:
-                name = system.read(f"/proc/{pid}/comm").strip() or "another program"
-                raise Refused(
-                    "the package manager of this host is in use",
-                    why=f"{name} (process {pid}) holds {LOCK}, and did not end within {within_s:.0f} s",
-                    remedy="wait until it has ended (on Ubuntu: `systemctl list-jobs | grep apt`), then run the same command again",
-                )
-            time.sleep(min(0.5, max(within_s, 0.01)))
+    except OSError:
+        return ""
+    kind, _, _, _, pid = struct.unpack("hhqqi4x", answer)
+    name = system.read(f"/proc/{pid}/comm").strip() or "another program"
+    return "" if kind == fcntl.F_UNLCK else f"{name} (process {pid})"
 
 
 def mend(system: System, before: Packages) -> None:

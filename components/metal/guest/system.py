@@ -76,10 +76,10 @@ class System:
             raise CommandFailed(f"`{_shown(argv)}` failed: {(done.stderr or done.stdout).strip()[-1000:]}")
         return done.stdout
 
-    def answer(self, *argv: str) -> str:
+    def answer(self, *argv: str, within_s: float = WITHIN_S) -> str:
         """Run a command and give what it prints, or nothing when it fails or is not installed."""
         try:
-            return self.run(*argv)
+            return self.run(*argv, within_s=within_s)
         except CommandFailed:
             return ""
 

@@ -1,0 +1,82 @@
+"""Ways between hosts, and from hosts to the archives of packages."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ... import finding, hostlist, spec
+from ...codes import Code
+from .fault import Fault
+from .subject import Subject
+
+_ERROR, _NOTE = finding.Level.ERROR, finding.Level.NOTE
+SLURMCTLD, SLURMD, SLURMDBD, SLURMRESTD, MARIADB = 6817, 6818, 6819, 6820, 3306
+"""slurm.conf(5), SlurmctldPort and SlurmdPort; slurmdbd.conf(5), DbdPort; slurmrestd(8); MariaDB's port."""
+PORTS: Mapping[str, tuple[int, ...]] = {"control": (SLURMCTLD, SLURMDBD, SLURMRESTD, MARIADB), "compute": (SLURMD,), "access": ()}
+"""Ports that the cluster's daemons listen on, by role."""
+DAEMON_PORTS = {"control": SLURMCTLD, "compute": SLURMD}
+
+
+def peers(cluster: spec.ClusterSpec) -> dict[str, tuple[tuple[str, str, int], ...]]:
+    """Give which ports of other hosts each host has to reach: host → name, address and port.
+
+    Controllers reach every node; nodes and login nodes reach the controllers; each node reaches the next one of its pool, so that a switch between nodes is crossed, too.
+    """
+    site = cluster.site
+    if site is None:
+        return {}
+    control = [name for group in cluster.host_groups if group.role == "control" for name in group.hostnames]
+    nodes = [name for group in cluster.host_groups if group.role == "compute" for name in group.hostnames]
+    found: dict[str, list[tuple[str, int]]] = {}
+    for group in cluster.host_groups:
+        names = group.hostnames
+        for number, name in enumerate(names):
+            wanted = [(one, SLURMCTLD) for one in control]
+            if group.role == "control":
+                wanted += [(one, SLURMD) for one in nodes]
+            elif group.role == "compute":
+                wanted.append((names[(number + 1) % len(names)], SLURMD))
+            found[name] = [(one, port) for one, port in wanted if one != name]
+    by_name = site.by_name
+    return {name: tuple((one, by_name[one].address, port) for one, port in wanted if one in by_name) for name, wanted in found.items()}
+
+
+def check(subjects: Sequence[Subject], *, answering: frozenset[str]) -> Iterator[Fault]:
+    """Find hosts that can't reach others, or no packages.
+
+    Args:
+        answering: hosts that answered; that others don't reach one that is off says nothing.
+    """
+    for subject in subjects:
+        facts = subject.facts
+        blocked = {key: why for key, why in facts.unreached.items() if key.rpartition(":")[0] in answering}
+        by_port: dict[str, list[str]] = {}
+        for key in blocked:
+            host, _, port = key.rpartition(":")
+            by_port.setdefault(port, []).append(host)
+        for port, hosts in by_port.items():
+            what = f"port {port} of {hostlist.compress(hosts)} can't be reached"
+            why = "the cluster's daemons talk to each other, and something between the hosts drops their packets"
+            reason = _reason(blocked[f"{hosts[0]}:{port}"])
+            filters = ", ".join(facts.filters)
+            detail = f"{reason}; packet filters on the host itself: {filters}" if filters else reason
+            remedy = f"open ports 6817 to 6820 between the hosts, then try `{{login}} nc -vz {hosts[0]} {port}` (`refused` is good)"
+            yield Fault(subject.name, Code.HOST_PATH_BLOCKED, what, why, remedy, detail=detail)
+        for uri, why_not in facts.archives.items():
+            what, why = f"no packages from {uri}", "the software is installed from the archives that the host is configured for"
+            remedy = "correct its sources, its proxy (`Acquire::http::Proxy`) or its way to the outside, until `{login} sudo apt-get update` works"
+            yield Fault(subject.name, Code.HOST_ARCHIVE_SILENT, what, why, remedy, detail=why_not)
+        if facts.filters and not blocked:
+            what, why = "a packet filter is on", "the ports of the cluster can be reached now; rules that change later can block them"
+            remedy = "keep ports 6817 to 6820 open between the hosts of the cluster"
+            yield Fault(subject.name, Code.HOST_FILTERED, what, why, remedy, _NOTE, ", ".join(facts.filters))
+
+
+_REASONS = {
+    "EHOSTUNREACH": "no route to the host, or a filter rejects it",
+    "ENETUNREACH": "no route to its network",
+    "EACCES": "a filter of this host forbids it",
+    "EPERM": "a filter of this host forbids it",
+}
+
+
+def _reason(said: str) -> str:
+    return _REASONS.get(said, said)
