@@ -77,6 +77,7 @@ class Code(FindingCode):
     ADDRESS_FORM = "CW233", ERROR, "not an address of a host", "write an IPv4 address such as `10.20.0.11`, or a DNS name"
     MAC_FORM = "CW234", ERROR, "not a hardware address", "write it as `ip link` shows it, such as `b8:3f:d2:00:11:22`"
     ROLLING_FORM = "CW235", ERROR, "not a number of nodes, or a share of them", "write a number such as `2`, or a share such as `10%`"
+    FINGERPRINT_FORM = "CW236", ERROR, "not the fingerprint of a certificate", "write the SHA-256 fingerprint that `clusterwright lookup bmcs` shows"
 
     # Resolving: target, catalogue, addresses.
     TARGET_UNKNOWN = "CW301", ERROR, "no target of this name", "choose one of the targets that the page lists"
@@ -131,6 +132,8 @@ class Code(FindingCode):
     INVENTORY_DUPLICATE = "CW356", ERROR, "two hosts of the inventory with the same name, address or key", "correct one of the two"
     INVENTORY_UNREADABLE = "CW357", ERROR, "an inventory file or command that can't be read", "correct the file, or run the command yourself to see its error"
     HOST_OUTSIDE_NETWORK = "CW358", ERROR, "a host whose address is outside the cluster's network", "correct the address, or `network.cidr`"
+    BMC_ACCESS = "CW360", ERROR, "management controllers (BMCs) that can't be asked as described", "write a user and one source of the password, as the page says"
+    BMC_UNPINNED = "CW361", WARNING, "a management controller (BMC) whose certificate nobody vouches for: it is not asked", "`clusterwright lookup bmcs` shows the fingerprints to compare and to write"
 
     # Parts that contradict each other: users, mount points, names.
     ACCOUNT_UNKNOWN = "CW401", ERROR, "a reference to an account that the blueprint doesn't define", "correct the name, or add the account"

@@ -7,6 +7,7 @@ from .. import document, finding, language, spec
 from . import (
     access,
     accounts,
+    bmcs,
     capacity,
     control,
     data_protection,
@@ -39,7 +40,7 @@ from . import (
 Check: TypeAlias = Callable[[spec.ClusterSpec, language.Blueprint, document.Document], Iterator[finding.Finding]]
 
 _CHECKS: tuple[Check, ...] = (
-    *(hosts.check, names.check, lists.check),
+    *(hosts.check, names.check, lists.check, bmcs.check),
     *(references.check, users.check, accounts.check, qos.check, partitions.check, usability.check, schedulers.check, maintenance.check),
     *(pools.check, capacity.check, purchases.check, placement.check, fabric.check, software.check, mig.check),
     *(identifiers.check, network.check, access.check, mounts.check, storage.check, data_protection.check),

@@ -17,6 +17,8 @@ RANGE = re.compile(rf"({values.ADDRESS.pattern})\+(/([0-9]|[12][0-9]|3[0-2]))?")
 MAC = re.compile(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){19}")
 """6 bytes of Ethernet, or the 20 of an InfiniBand interface (RFC 4391, section 9.1.1)."""
 
+FINGERPRINT = re.compile(r"(SHA256:)?[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){31}")
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Range:
@@ -93,6 +95,15 @@ def mac(text: str) -> str:
     raise Unfit(
         Code.MAC_FORM, f"{message_text.quoted(text)} is not a hardware address", why=why, remedy="write it as `ip link` shows it, like `b8:3f:d2:00:11:22`"
     )
+
+
+def fingerprint(text: str) -> str:
+    """Check the SHA-256 fingerprint of a certificate; give its 64 hexadecimal digits in lower case."""
+    if FINGERPRINT.fullmatch(text):
+        return text.removeprefix("SHA256:").replace(":", "").lower()
+    why = "a SHA-256 fingerprint has 32 pairs of hexadecimal digits, with or without colons between them"
+    remedy = "write it as `clusterwright lookup bmcs` shows it, or as `openssl x509 -noout -fingerprint -sha256` does"
+    raise Unfit(Code.FINGERPRINT_FORM, f"{message_text.quoted(text)} is not the fingerprint of a certificate", why=why, remedy=remedy)
 
 
 def _is_ipv4(text: str) -> bool:

@@ -7,6 +7,7 @@ from pydantic import Field
 from .section import (
     AddressRange,
     Cidr,
+    Fingerprint,
     HostAddress,
     HostKey,
     HostList,
@@ -50,6 +51,10 @@ class Host(Section):
         description="Its public SSH host key, as `/etc/ssh/ssh_host_ed25519_key.pub` on the host has it. Required; `clusterwright lookup hosts` reads and shows them.",
     )
     bmc: HostAddress | None = Field(default=None, description="The address of its management controller (BMC).")
+    bmc_certificate: Fingerprint | None = Field(
+        default=None,
+        description="The SHA-256 fingerprint of its management controller's certificate; `clusterwright lookup bmcs` reads and shows it. Required where no `inventory.bmc.authority` signs it.",
+    )
     rack: Text = Field(default="", description="The rack that holds it.")
     serial: Text = Field(default="", description="Its serial number.")
     interfaces: dict[InterfaceName, Interface] = Field(default={}, max_length=64, description="Its network interfaces, by name.")
@@ -74,6 +79,23 @@ class HostRange(Section):
     interfaces: dict[InterfaceName, InterfaceRange] = Field(default={}, max_length=64, description="Their network interfaces, by name.")
 
 
+class Bmcs(Section):
+    """How the hosts' management controllers (BMCs) are reached: for power, serial numbers and firmware."""
+
+    user: Text = Field(default="", description="The user of all BMCs. Required to ask them.")
+    password_file: Text = Field(
+        default="", description="A file with the password that only its owner may read: an absolute path, or one that begins with `~/`."
+    )
+    secret: Text = Field(
+        default="", description="Instead of a file: the stack's encrypted setting with the password (`pulumi config set --secret metal:bmc-password`)."
+    )
+    protocol: Literal["auto", "redfish", "ipmi"] = Field(
+        default="auto", description="How they are asked: `redfish`, `ipmi`, or `auto`, which is Redfish, and IPMI where nothing serves Redfish."
+    )
+    port: int | None = Field(default=None, ge=1, le=65_535, description="The port that they listen at. Default: 443 for Redfish, 623 for IPMI.")
+    authority: Text = Field(default="", description="A file with the certificates of the authority that signs the BMCs' certificates. Default: each is pinned.")
+
+
 class Inventory(Section):
     """Hosts that exist already, on targets that create none (`metal`)."""
 
@@ -82,6 +104,7 @@ class Inventory(Section):
     )
     port: int = Field(default=22, ge=1, le=65_535, description="The port of SSH on the hosts.")
     identity: Text = Field(default="", description="The file of the private key to log in with. Default: the keys of your SSH agent and of `~/.ssh`.")
+    bmc: Bmcs = Field(default=Bmcs())
     hosts: dict[HostName, Host] = Field(default={}, max_length=MOST_HOSTS, description="Hosts, by their own names.")
     ranges: tuple[HostRange, ...] = Field(
         default=(), strict=False, max_length=1_000, description="Hosts with consecutive addresses. Entries of `hosts` add to them."

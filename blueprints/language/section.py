@@ -77,6 +77,7 @@ Ipv4 = Annotated[str, pydantic.AfterValidator(addresses.ipv4), schema_patterns.I
 HostAddress = Annotated[str, pydantic.AfterValidator(addresses.host), schema_patterns.HOST_ADDRESS]
 InterfaceAddress = Annotated[str, pydantic.AfterValidator(addresses.interface), schema_patterns.INTERFACE_ADDRESS]
 AddressRange = Annotated[str, _checked(addresses.first_of_range), schema_patterns.ADDRESS_RANGE]
+Fingerprint = Annotated[str, pydantic.AfterValidator(addresses.fingerprint), schema_patterns.FINGERPRINT]
 Mac = Annotated[str, pydantic.AfterValidator(addresses.mac), schema_patterns.MAC]
 HostName = Annotated[str, pydantic.AfterValidator(names.host), schema_patterns.HOST_NAME]
 InterfaceName = Annotated[str, pydantic.AfterValidator(names.interface), schema_patterns.INTERFACE_NAME]

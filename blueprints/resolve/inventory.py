@@ -93,7 +93,16 @@ def _host(entry: Entry, single: language.Host | None, several: _Ranges | None) -
         single.rack or rack,
         single.serial,
         tuple(interfaces.values()),
+        single.bmc_certificate or "",
     )
+
+
+def bmc(context: Context) -> spec.SiteBmc | None:
+    """Describe how management controllers are asked; None where the inventory names no user for them."""
+    given = context.blueprint.inventory.bmc
+    if not given.user:
+        return None
+    return spec.SiteBmc(given.user, given.password_file, given.secret, given.protocol, given.port or 0, given.authority)
 
 
 def _routes(given: Iterable[language.Route]) -> tuple[spec.SiteRoute, ...]:

@@ -75,7 +75,7 @@ def site(context: Context, cluster: spec.ClusterSpec) -> spec.Site | None:
                 wanted[name] = known[name]
             owners.setdefault(name, path)
     asked = context.blueprint.inventory
-    return spec.Site(asked.user, asked.port, inventory.hosts(context, wanted.values()), asked.identity)
+    return spec.Site(asked.user, asked.port, inventory.hosts(context, wanted.values()), asked.identity, inventory.bmc(context))
 
 
 def balancer(context: Context, cluster: spec.ClusterSpec, site: spec.Site | None) -> str:

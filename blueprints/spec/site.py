@@ -10,6 +10,8 @@ from . import cost
 OTHER_INTERFACES = cost.in_place("the interface gets its new settings; traffic on it pauses")
 KNOWN = cost.none("what is known about the host; drift checks compare with it")
 
+ASKED = cost.none("how management controllers are asked; nothing running changes")
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SiteRoute:
@@ -50,6 +52,25 @@ class SiteHost:
     rack: Annotated[str, KNOWN] = ""
     serial: Annotated[str, KNOWN] = ""
     interfaces: Annotated[tuple[SiteInterface, ...], OTHER_INTERFACES] = ()
+    bmc_certificate: Annotated[str, ASKED] = ""
+    """SHA-256 fingerprint of its management controller's certificate, 64 lower-case hexadecimal digits. Empty: an authority signs it."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SiteBmc:
+    """How the hosts' management controllers are asked. The password itself is nowhere in the record."""
+
+    user: Annotated[str, ASKED]
+    password_file: Annotated[str, ASKED] = ""
+    """Absolute path, or one that begins with `~/`."""
+    secret: Annotated[str, ASKED] = ""
+    """Name of the stack's encrypted setting with the password."""
+    protocol: Annotated[str, ASKED] = "auto"
+    """`auto`, `redfish` or `ipmi`."""
+    port: Annotated[int, ASKED] = 0
+    """0: the protocol's own."""
+    authority: Annotated[str, ASKED] = ""
+    """Path of the certificates of the authority that signs theirs."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,6 +85,8 @@ class Site:
     ]
     identity: Annotated[str, cost.none("how adopting logs in; nothing running changes")] = ""
     """Path of the private key that adopting logs in with; empty: SSH's agent and its own files."""
+    bmc: Annotated[SiteBmc | None, ASKED] = None
+    """None: management controllers are not asked."""
 
     @property
     def by_name(self) -> Mapping[str, SiteHost]:
