@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,6 +52,7 @@ class Facts:
     serial: str
     """Of the machine; empty where root alone may read it."""
     cpus: int
+    """0: the host has no program that counts them."""
     memory_mib: int
     gpus: Sequence[str]
     """PCI device id of each NVIDIA GPU, whether or not it has a driver."""
@@ -118,6 +120,7 @@ def facts(record: Mapping[str, Any]) -> Facts:
     """Read what the program on a host printed."""
     given = dict(record)
     look = given.pop("look")
+    hardware = look["hardware"]
     given["disks"] = {folder: Disk(**one) for folder, one in given["disks"].items()}
     given["clock"] = Clock(**given["clock"])
     return Facts(
@@ -127,9 +130,9 @@ def facts(record: Mapping[str, Any]) -> Facts:
         kernel=look["kernel"],
         hostname=look["hostname"],
         machine_id=look["machine_id"],
-        serial=look["hardware"]["serial"],
-        cpus=look["cpus"],
-        memory_mib=look["memory_mib"],
+        serial=look["machine"]["serial"],
+        cpus=math.prod(hardware.get(level, 0) for level in ("sockets", "cores_per_socket", "threads_per_core")),
+        memory_mib=hardware["memory_mib"],
         gpus=tuple(one["device"] for one in look["gpus"] if one["vendor"] == NVIDIA),
         interfaces={name: one["mac"].lower() for name, one in look["interfaces"].items()},
         mark=look["mark"],

@@ -76,7 +76,7 @@ def _usual_memory(subjects: Sequence[Subject]) -> Mapping[str, int]:
 
 def _size(subject: Subject, usual_mib: int) -> Iterator[Fault]:
     machine, hardware = subject.group.machine, subject.facts
-    if machine.cores_per_socket and machine.exists and hardware.cpus != machine.cpus:
+    if machine.cores_per_socket and machine.exists and hardware.cpus and hardware.cpus != machine.cpus:
         what = f"{hardware.cpus} processors, and the blueprint declares {machine.cpus}"
         why = (
             "Slurm sets a node with fewer processors than configured to INVALID"

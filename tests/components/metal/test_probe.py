@@ -24,7 +24,6 @@ FILES = {
     "proc/sys/kernel/hostname": "gpu-001\n",
     "proc/sys/kernel/osrelease": "6.8.0-85-generic\n",
     "proc/meminfo": "MemTotal:       2113536000 kB\n",
-    "proc/cpuinfo": "processor\t: 0\n\nprocessor\t: 1\n",
     "proc/modules": "nouveau 3096576 1 - Live 0x0\n",
     "proc/812/comm": "chronyd\n",
     "var/lib/dpkg/status": "Package: dpkg\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1\n",
@@ -51,6 +50,7 @@ def program(root: Path, name: str, prints: str) -> None:
 def root(tmp_path: Path) -> Path:
     for path, text in FILES.items():
         file(tmp_path, path, text)
+    program(tmp_path, "lscpu", "# CPU,Core,Socket\n" + "\n".join(f"{cpu},0,0" for cpu in sorted(os.sched_getaffinity(0))))
     return tmp_path
 
 
@@ -67,7 +67,7 @@ def gpu(root: Path, address: str, *, vendor: str = "0x10de", kind: str = "0x0302
 def test_a_plain_host_is_described(root: Path) -> None:
     found = facts(root)
     assert (found.os, found.os_title, found.kernel, found.hostname) == ("ubuntu-24.04", "Ubuntu 24.04.3 LTS", "6.8.0-85-generic", "gpu-001")
-    assert (found.cpus, found.memory_mib, found.serial) == (2, 2_064_000, "S1")
+    assert (found.cpus, found.memory_mib, found.serial) == (len(os.sched_getaffinity(0)), 2_064_000, "S1")
     assert (found.mark, found.occupied, found.incomplete, found.locked_by) == (None, [], [], "")
     assert found.interfaces == {"eno1": "02:00:00:00:00:aa"}
     assert found.modules == ["nouveau"]
