@@ -52,7 +52,7 @@ def parent(name: str, child: pathlib.Path, where: finding.Position) -> pathlib.P
         remedy = f"{message_text.did_you_mean(name, names(), allowed='the library has')}; for a file in the same folder, write its name with .yaml"
         raise finding.Invalid([finding.Finding(finding.Level.ERROR, Code.EXTENDS_UNKNOWN, where, what, why, remedy)])
     beside = child.parent / name
-    if pathlib.PurePath(name).name != name or not _lies_in(beside, child.parent):
+    if pathlib.PurePath(name).name != name or not lies_in(beside, child.parent):
         what = f"{message_text.quoted(name)} is not a file in the blueprint's own folder"
         why = "a blueprint can extend only files in its own folder, also through links"
         raise finding.Invalid(
@@ -66,7 +66,7 @@ def parent(name: str, child: pathlib.Path, where: finding.Position) -> pathlib.P
     return beside
 
 
-def _lies_in(path: pathlib.Path, folder: pathlib.Path) -> bool:
+def lies_in(path: pathlib.Path, folder: pathlib.Path) -> bool:
     """Say whether a file lies in a folder, links followed; what can be no file's name lies nowhere."""
     try:
         path.exists()

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from . import checks, document, finding, language, library, read, reliable_findings, resolve, spec, suppression
+from . import catalog, checks, document, finding, inventory, language, library, read, reliable_findings, resolve, spec, suppression
 from .codes import Code
 from .facts import Facts
 from .language import merge
@@ -16,7 +16,15 @@ LONGEST_CHAIN = 8
 """How many blueprints may extend each other in a row: in a longer chain the origin of a value is hard to find."""
 PLANNED_ONLY = (Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT, Code.CAPACITY_ID_MISSING)
 """What can be planned and not provisioned, whether or not the blueprint accepts it."""
-UNDECIDED = (Code.CAPACITY_ZONE_MISSING, Code.ZONE_LOCAL, Code.ACCESS_UNREACHABLE, Code.SUBNETS_UNNAMED, Code.HOSTS_UNNAMED, Code.EGRESS_FOR_IMAGES)
+UNDECIDED = (
+    Code.CAPACITY_ZONE_MISSING,
+    Code.ZONE_LOCAL,
+    Code.ACCESS_UNREACHABLE,
+    Code.SUBNETS_UNNAMED,
+    Code.HOSTS_UNNAMED,
+    Code.HOST_KEY_MISSING,
+    Code.EGRESS_FOR_IMAGES,
+)
 """What has to be decided or changed before a cluster can be provisioned; planning needs none of it."""
 
 
@@ -69,7 +77,8 @@ def undecided(loaded: Loaded) -> tuple[finding.Finding, ...]:
 
 def examine(name_or_path: str, *, target: str, stack: str, facts: Facts, overrides: Mapping[str, Any] | None = None) -> Loaded:
     """Plan a blueprint: do as `load`, give the document and the warnings too, and accept what this version can't provision."""
-    return from_document(open_document(library.find(name_or_path)), target=target, stack=stack, facts=facts, overrides=overrides)
+    path = library.find(name_or_path)
+    return from_document(open_document(path), target=target, stack=stack, facts=facts, overrides=overrides, folder=path.parent)
 
 
 def open_document(path: pathlib.Path) -> document.Document:
@@ -94,21 +103,35 @@ def open_document(path: pathlib.Path) -> document.Document:
 
 
 def from_document(
-    source: document.Document, *, target: str, stack: str, facts: Facts, overrides: Mapping[str, Any] | None = None, today: dt.date | None = None
+    source: document.Document,
+    *,
+    target: str,
+    stack: str,
+    facts: Facts,
+    overrides: Mapping[str, Any] | None = None,
+    today: dt.date | None = None,
+    folder: pathlib.Path | None = None,
 ) -> Loaded:
     """Do as `examine` with a document that is read already.
 
     Args:
         today: the day on which suppressions must still hold; left out, the present one.
+        folder: the blueprint's own, where its inventory is read on targets that need one; left out, no file is read and no command runs.
     """
     merged = settings.apply(merge.settle(source, target), overrides or {})
+    outside = inventory.Outside()
+    unread: tuple[finding.Finding, ...] = ()
+    if folder is not None and _is_site(target):
+        with_hosts = inventory.read(merged, folder)
+        merged, outside, unread = with_hosts.document, with_hosts.outside, with_hosts.findings
     parsed = language.parse_most(merged)
-    findings = [*merged.findings, *parsed.findings, *_of_other_targets(source, target)]
+    findings = [*unread, *merged.findings, *parsed.findings, *_of_other_targets(source, target)]
     suppressed: tuple[finding.Finding, ...] = ()
     if parsed.blueprint is not None:
-        attempted = resolve.attempt(parsed.blueprint, target=target, stack=stack, facts=facts, where=parsed.document.where)
+        attempted = resolve.attempt(parsed.blueprint, target=target, stack=stack, facts=facts, where=parsed.document.where, outside=outside)
         found = (*attempted.findings, *checks.check(attempted.spec, parsed.blueprint, parsed.document))
-        findings += reliable_findings.keep(found, parsed.refused)
+        unknown = [language.Refused(("inventory",), language.Scope.NOTHING, is_known=False)] if unread else []
+        findings += reliable_findings.keep(found, [*parsed.refused, *unknown])
         day = today or dt.datetime.now(tz=dt.UTC).date()
         kept, suppressed = suppression.apply(findings, parsed.blueprint.suppress, parsed.document, today=day)
         findings = [*kept]
@@ -116,6 +139,10 @@ def from_document(
     if parsed.blueprint is None or finding.is_fatal(ordered):
         raise finding.Invalid(ordered)
     return Loaded(attempted.spec, merged, parsed.blueprint, ordered, suppressed)
+
+
+def _is_site(target: str) -> bool:
+    return target in catalog.target_names() and catalog.target(target).hosts == "site"
 
 
 def _parent_name(source: document.Document) -> str | None:

@@ -56,6 +56,9 @@ _HANGS_ON: dict[str, tuple[str, ...]] = {
     Code.RULES_TOO_MANY: ("access",),
     Code.HOST_PREFIX: ("pools",),
     Code.POOL_LIKE_HOST: ("pools",),
+    **dict.fromkeys((Code.HOST_UNKNOWN, Code.HOST_TWICE, Code.HOST_COUNT, Code.HOSTS_UNNAMED), ("inventory", "pools", "control", "access")),
+    **dict.fromkeys((Code.HOST_ADDRESS_MISSING, Code.HOST_KEY_MISSING, Code.INVENTORY_DUPLICATE), ("inventory",)),
+    Code.HOST_OUTSIDE_NETWORK: ("inventory", "network"),
 }
 """Findings that compare a value with other parts of the blueprint."""
 

@@ -109,6 +109,9 @@ class Inventory(Section):
     ranges: tuple[HostRange, ...] = Field(
         default=(), strict=False, max_length=1_000, description="Hosts with consecutive addresses. Entries of `hosts` add to them."
     )
+    host_keys: Text = Field(
+        default="", description="A file of SSH host keys in OpenSSH's known_hosts format, in the blueprint's folder. A host's own `host_key` overrides it."
+    )
     file: Text = Field(default="", description="A file with more hosts, in the blueprint's folder.")
     command: tuple[Text, ...] = Field(
         default=(),
@@ -120,4 +123,6 @@ class Inventory(Section):
         default="clusterwright",
         description="The format of `file` or of what `command` prints: `hosts` and `ranges` as here, devices of NetBox, or an inventory of Ansible.",
     )
-    group: Identifier | None = Field(default=None, description="With `format: ansible`: the group whose hosts are read. Default: all hosts.")
+    group: Identifier | None = Field(
+        default=None, description="The group of Ansible, or the slug of the device role of NetBox, whose hosts are read. Default: all hosts."
+    )

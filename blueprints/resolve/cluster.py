@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 
-from .. import addresses, catalog, finding, language, message_text, spec
+from .. import addresses, catalog, finding, inventory, language, message_text, spec
 from ..codes import Code
 from ..facts import Facts
 from . import control, counts, network, people, place, pools, processors, rehearsal, site, software, storage, subnets
@@ -35,15 +35,18 @@ def resolve(blueprint: language.Blueprint, *, target: str, stack: str, facts: Fa
     return attempted.spec
 
 
-def attempt(blueprint: language.Blueprint, *, target: str, stack: str, facts: Facts, where: Where) -> Attempt:
+def attempt(blueprint: language.Blueprint, *, target: str, stack: str, facts: Facts, where: Where, outside: inventory.Outside | None = None) -> Attempt:
     """Resolve a blueprint and collect all findings; return a spec even if the blueprint has errors.
+
+    Args:
+        outside: what was read beside the blueprint.
 
     A target or scheduler that supports `plan` only is a note (`TARGET_NOT_BUILT`, `SCHEDULER_NOT_BUILT`).
     """
     unknown = _unknown_target(target)
     known = catalog.target(catalog.machine_target() if unknown else target)
     architecture = processors.architecture(blueprint, known)
-    context = Context(blueprint, known, place.region(blueprint, known), architecture, stack, facts, where, findings=unknown)
+    context = Context(blueprint, known, place.region(blueprint, known), architecture, stack, facts, where, outside or inventory.Outside(), findings=unknown)
     _check_built(context)
     place.check(context)
     rehearsal.check_memory(context)

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TypeAlias
 
-from .. import catalog, finding, language
+from .. import catalog, finding, inventory, language
 from ..codes import Code
 from ..facts import Facts
 
@@ -26,6 +26,7 @@ class Context:
     stack: str
     facts: Facts
     where: Where
+    outside: inventory.Outside = dataclasses.field(default_factory=inventory.Outside)
     findings: list[finding.Finding] = dataclasses.field(default_factory=list)
 
     @property

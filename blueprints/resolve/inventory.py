@@ -9,6 +9,7 @@ from ..document import Path
 from ..language import addresses
 from .context import Context
 
+SSH_PORT = 22
 HOSTS, RANGES = ("inventory", "hosts"), ("inventory", "ranges")
 
 
@@ -49,7 +50,16 @@ def hosts(context: Context, wanted: Iterable[Entry]) -> tuple[spec.SiteHost, ...
     """Describe hosts of the inventory."""
     inventory = context.blueprint.inventory
     ranges = tuple(_Ranges(one) for one in inventory.ranges)
-    return tuple(_host(entry, inventory.hosts.get(entry.name), ranges[entry.range] if entry.range is not None else None) for entry in wanted)
+    found = (_host(entry, inventory.hosts.get(entry.name), ranges[entry.range] if entry.range is not None else None) for entry in wanted)
+    return tuple(_with_key(host, context.outside.host_keys, inventory.port) for host in found)
+
+
+def _with_key(host: spec.SiteHost, keys: Mapping[str, str], port: int) -> spec.SiteHost:
+    """Add the key of known_hosts, by the host's name or address."""
+    if host.host_key or not keys:
+        return host
+    forms = (host.name, host.address) if port == SSH_PORT else (f"[{host.name}]:{port}", f"[{host.address}]:{port}")
+    return dataclasses.replace(host, host_key=next((keys[form] for form in forms if form in keys), ""))
 
 
 class _Ranges:

@@ -1,6 +1,7 @@
 """Hosts that exist already: which of them each group of the cluster has, and how they are reached."""
 
-from collections.abc import Iterator
+import collections
+from collections.abc import Iterable, Iterator, Sequence
 
 from .. import hostlist, message_text, spec
 from ..codes import Code
@@ -30,11 +31,12 @@ def check_counts(context: Context) -> None:
         if pool.nodes is None and pool.hosts is None:
             what = f"pools.{name} has no `nodes`"
             why = "a pool says how many nodes it has, or names its hosts"
-            context.error(Code.KEY_MISSING, "pools", name, what=what, why=why, remedy="write `nodes: …`, or `hosts` with hosts of the inventory")
+            context.error(Code.KEY_MISSING, "pools", name, "nodes", what=what, why=why, remedy="write `nodes: …`, or `hosts` with hosts of the inventory")
         elif pool.hosts and pool.nodes is not None and not context.is_cloud:
             _check_count(context, ("pools", name, "nodes"), asked=pool.range.max, named=len(hostlist.expand(pool.hosts)))
     if context.is_cloud:
         return
+    _check_repeated(context)
     if blueprint.access.hosts and "login_nodes" in blueprint.access.model_fields_set:
         _check_count(context, ("access", "login_nodes"), asked=blueprint.access.login_nodes, named=len(hostlist.expand(blueprint.access.hosts)))
     controllers = len(hostlist.expand(blueprint.control.hosts)) if blueprint.control.hosts else 0
@@ -43,6 +45,21 @@ def check_counts(context: Context) -> None:
         why = "Slurm has one controller, or two of which the second takes over"
         remedy = "name one host, or two and write `highly_available: true`"
         context.error(Code.HOST_COUNT, *CONTROL, what=what, why=why, remedy=remedy)
+
+
+def _check_repeated(context: Context) -> None:
+    """Find a host that one list names twice."""
+    blueprint = context.blueprint
+    lists: dict[Path, str | None] = {
+        CONTROL: blueprint.control.hosts,
+        ACCESS: blueprint.access.hosts,
+        **{("pools", name, "hosts"): pool.hosts for name, pool in blueprint.pools.items()},
+    }
+    for path, given in lists.items():
+        names = hostlist.expand(given or "")
+        if len(set(names)) < len(names):
+            repeated = hostlist.compress(name for name, times in collections.Counter(names).items() if times > 1)
+            context.error(Code.HOST_TWICE, *path, what=f"{_dotted(path)} names {repeated} twice", why="each host is one node", remedy="name it one time")
 
 
 def _check_count(context: Context, path: Path, *, asked: int, named: int) -> None:
@@ -66,14 +83,20 @@ def site(context: Context, cluster: spec.ClusterSpec) -> spec.Site | None:
     wanted: dict[str, inventory.Entry] = {}
     owners: dict[str, Path] = {}
     for path, group in groups:
+        unknown = []
+        twice: dict[Path, list[str]] = {}
         for name in group.hostnames if group.members else ():
             if name in owners:
-                _blame_twice(context, name, owners[name], path)
-            elif name not in known:
-                _blame_unknown(context, name, path, known)
-            else:
+                twice.setdefault(owners[name], []).append(name)
+            elif name in known:
                 wanted[name] = known[name]
+            else:
+                unknown.append(name)
             owners.setdefault(name, path)
+        if unknown:
+            _blame_unknown(context, unknown, path, known)
+        for first, names in twice.items():
+            _blame_twice(context, names, first, path)
     asked = context.blueprint.inventory
     return spec.Site(asked.user, asked.port, inventory.hosts(context, wanted.values()), asked.identity, inventory.bmc(context))
 
@@ -104,18 +127,16 @@ def _note_unnamed(context: Context, unnamed: list[tuple[Path, spec.HostGroup]]) 
     context.note(Code.HOSTS_UNNAMED, *unnamed[0][0][:-1], what=what, why=why, remedy=remedy)
 
 
-def _blame_twice(context: Context, name: str, first: Path, second: Path) -> None:
-    what = f"the host {message_text.quoted(name)} is in {_dotted(first)} and in {_dotted(second)}"
+def _blame_twice(context: Context, names: Sequence[str], first: Path, second: Path) -> None:
+    what = f"{_dotted(first)} and {_dotted(second)} both name {hostlist.compress(names)}"
     why = "a host has one role, and belongs to one pool"
-    if first == second:
-        what, why = f"{_dotted(second)} names the host {message_text.quoted(name)} twice", "each host is one node"
-    context.error(Code.HOST_TWICE, *second, what=what, why=why, remedy="name it in one place")
+    context.error(Code.HOST_TWICE, *second, what=what, why=why, remedy=f"name {'it' if len(names) == 1 else 'each of them'} in one place")
 
 
-def _blame_unknown(context: Context, name: str, path: Path, known: object) -> None:
-    names = list(known) if isinstance(known, dict) else []
-    what = f"the inventory has no host {message_text.quoted(name)}"
-    meant = message_text.near(name, names)
+def _blame_unknown(context: Context, unknown: Sequence[str], path: Path, known: Iterable[str]) -> None:
+    names = [*known, *context.outside.names]
+    what = f"the inventory has no host {hostlist.compress(unknown)}"
+    meant = message_text.near(unknown[0], names) if len(unknown) == 1 else None
     why = f"it has {hostlist.compress(names)}" if names else "it has no hosts"
     remedy = f"did you mean {message_text.quoted(meant)}?" if meant else "correct the name, or add the host to `inventory.hosts`"
     context.error(Code.HOST_UNKNOWN, *path, what=what, why=why, remedy=remedy)

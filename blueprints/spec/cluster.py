@@ -98,7 +98,7 @@ class ClusterSpec:
     acceptance: Annotated[tuple[str, ...], cost.JUDGED] = ("nodes", "gpus", "jobs", "accounting", "collectives", "storage")
     """Tests that must pass."""
     tags: Annotated[tuple[tuple[str, str], ...], cost.in_place("tags of existing resources")] = ()
-    site: Site | None = None
+    site: Annotated[Site | None, cost.in_place("how hosts that exist already are reached")] = None
     """The hosts that exist already; None where the target creates them."""
 
     @property

@@ -69,7 +69,7 @@ MADE = [
     made("unknown target", TINY, (Code.TARGET_UNKNOWN, 0), target="locl"),
     made("target gcp", TINY, (Code.TARGET_NOT_BUILT, 0), target="gcp"),
     made("target gcp", TINY, (Code.TARGET_NOT_BUILT, 0), target="gcp"),
-    made("target metal", TINY, (Code.TARGET_NOT_BUILT, 0), target="metal"),
+    made("target metal", TINY, (Code.HOSTS_UNNAMED, 1), target="metal"),
     made("setting of an unknown pool", TINY, (Code.OVERRIDE_PATH, 0), overrides={"pools.trian.nodes": 2}),
     made("setting inside a number", TINY, (Code.OVERRIDE_PATH, 0), overrides={"pools.train.nodes.min": 2}),
     made("setting without a name", TINY, (Code.OVERRIDE_PATH, 0), overrides={"pools..nodes": 2}),
@@ -80,7 +80,7 @@ MADE = [
     made("setting that is nested too deep", TINY, (Code.OVERRIDE_VALUE, 0), overrides={"description": nested(100)}),
     made("setting of the wrong type", TINY, (Code.TYPE_WRONG, 0), overrides={"pools.train.nodes": "2"}),
     made("setting of an unknown key", TINY, (Code.KEY_UNKNOWN, 0), overrides={"pools.train.node": 2}),
-    made("setting that takes what is required", TINY, (Code.TYPE_WRONG, 0), overrides={"pools.train.nodes": None}),
+    made("setting that takes what is required", TINY, (Code.KEY_MISSING, 0), overrides={"pools.train.nodes": None}),
     made("two wrong settings", TINY, (Code.OVERRIDE_PATH, 0), (Code.NUMBER_OUT_OF_RANGE, 0), overrides={"pools.a.nodes": 1, "pools.train.nodes": 0}),
     made("setting and file", b"name: T\npools: {a: {nodes: 1}}\n", (Code.NAME_FORM, 1), (Code.TYPE_WRONG, 0), overrides={"access": 1}),
 ]

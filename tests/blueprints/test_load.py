@@ -25,6 +25,8 @@ UNDECIDED = (
     ("access-unreachable-without-login-nodes", Code.ACCESS_UNREACHABLE),
     ("existing-without-subnets", Code.SUBNETS_UNNAMED),
     ("egress-none-with-images", Code.EGRESS_FOR_IMAGES),
+    ("hosts-unnamed", Code.HOSTS_UNNAMED),
+    ("host-key-missing", Code.HOST_KEY_MISSING),
 )
 """Broken blueprints, and what keeps a cluster from standing in each."""
 LOAD_STARTER = """
@@ -104,7 +106,9 @@ def test_seven_thousand_nodes_are_loaded(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize(("name", "code"), UNDECIDED)
 def test_what_has_to_be_decided_first_can_be_planned_and_not_stood_up(name: str, code: Code) -> None:
-    planned = load.examine(str(BROKEN / f"{name}.yaml"), target="aws", stack="t", facts=FACTS)
+    file = BROKEN / f"{name}.yaml"
+    target = "metal" if file.read_text().startswith("# target metal") else "aws"
+    planned = load.examine(str(file), target=target, stack="t", facts=FACTS)
     assert code in {found.code for found in planned.findings}
     with pytest.raises(finding.Invalid) as invalid:
         load.require_decided(planned)

@@ -14,6 +14,8 @@ from components.finish import content
 Read = tuple[str, str]
 """A kind as in playbooks/meta/reads.yml, and a name."""
 
+PROJECT = "blueprints"
+"""The package of the project that filters import."""
 COMPUTED = "computed"
 """Kind of a name that only a run computes: then a whole folder has to be declared."""
 LOOKUPS_OF_FILES = {"file": "files", "template": "templates"}
@@ -33,7 +35,7 @@ def problems(playbooks: pathlib.Path) -> list[str]:
         found += _differences(name, set(_of_yaml(playbooks / name, playbooks)), declared, playbooks)
     for name, declared in shared["tasks"].items():
         found += _differences(f"tasks/{name}.yml", set(_of_yaml(playbooks / "tasks" / f"{name}.yml", playbooks)), declared, playbooks)
-    for kind, folder in (("modules", "library"), ("module_utils", "module_utils")):
+    for kind, folder in (("modules", "library"), ("module_utils", "module_utils"), ("filter_plugins", "filter_plugins")):
         for name, declared in shared[kind].items():
             found += _differences(f"{folder}/{name}.py", set(_of_python(playbooks / folder / f"{name}.py", playbooks)), declared, playbooks)
         found += _undeclared(folder, {path.stem for path in (playbooks / folder).glob("*.py")}, shared[kind])
@@ -50,7 +52,7 @@ def _of_role(role: pathlib.Path, playbooks: pathlib.Path) -> list[str]:
     for folder in ("defaults", "vars", "handlers", "meta"):
         for file in (role / folder).glob("*.yml"):
             every |= set(_of_yaml(file, playbooks, role)) if not file.match(content.DECLARATION) else set()
-    for file in (role / "library").glob("*.py"):
+    for file in (*(role / "library").glob("*.py"), *(role / "filter_plugins").glob("*.py")):
         every |= set(_of_python(file, playbooks))
     found = _undeclared(role.name, {path.stem for path in (role / "tasks").glob("*.yml")}, declared)
     for name, reads in declared.items():
@@ -69,7 +71,7 @@ def _undeclared(where: str, there: set[str], declared: dict[str, Any]) -> list[s
 
 def _differences(where: str, named: set[Read], declared: dict[str, list[str]], base: pathlib.Path) -> list[str]:
     said = {(kind, name.removesuffix("/main") if kind == "roles" else name) for kind, names in declared.items() for name in names}
-    folders = {(kind, name) for kind, name in said if kind == "project" or (kind in OF_ROLE and (base / kind / name).is_dir())}
+    folders = {(kind, name) for kind, name in said - named if kind == "project" or (kind in OF_ROLE and (base / kind / name).is_dir())}
     computed = {read for read in named if read[0] == COMPUTED}
     found = [f"{where} reads {kind} {name}, which it does not declare" for kind, name in sorted(named - computed - said)]
     found += [f"{where} declares {kind} {name}, which it does not name" for kind, name in sorted(said - named - folders)]
@@ -153,6 +155,8 @@ def _of_python(file: pathlib.Path, playbooks: pathlib.Path) -> Iterator[Read]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ansible.module_utils"):
             names = {*(node.module or "").split("."), *(alias.name for alias in node.names)}
             yield from (("module_utils", name) for name in names & own)
+        elif isinstance(node, ast.ImportFrom) and node.module == PROJECT:
+            yield from (("project", f"{PROJECT}/{alias.name}.py") for alias in node.names)
 
 
 def _filters(playbooks: pathlib.Path) -> dict[str, str]:

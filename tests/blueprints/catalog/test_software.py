@@ -43,7 +43,7 @@ def test_the_profiles_of_each_target() -> None:
     assert {target: catalog.software_names(target) for target in ("aws", "gcp", "metal")} == {
         "aws": ("debian-13-aws", "ubuntu-24.04-aws", "ubuntu-24.04-aws-arm64"),
         "gcp": ("ubuntu-22.04-gcp", "ubuntu-24.04-gcp", "ubuntu-24.04-gcp-arm64"),
-        "metal": ("ubuntu-24.04-metal", "ubuntu-24.04-metal-arm64"),
+        "metal": ("debian-12", "debian-13", "ubuntu-24.04", "ubuntu-24.04-metal", "ubuntu-24.04-metal-arm64"),
     }
     assert set(catalog.profile_names()) == set(WHERE) == set(VERSIONS)
 
@@ -61,7 +61,7 @@ def test_every_profile_is_complete(name: str) -> None:
     assert profile.source
     assert re.fullmatch(r"20[0-9]{2}-[0-9]{2}(-[0-9]{2})?", profile.date)
     assert all(isinstance(value, str) for field, value in dataclasses.asdict(profile).items() if field not in ("targets", "storage", "origins"))
-    assert bool(profile.tested_on) == (profile.targets == ("local",))
+    assert bool(profile.tested_on) == ("local" in profile.targets)
     parts = (profile.slurm, profile.driver, profile.cuda, profile.nccl, profile.efa_installer, profile.gib, profile.tcpx, profile.tcpxo, profile.doca_ofed)
     assert parts == VERSIONS[name]
 

@@ -35,7 +35,7 @@ FULL = dataclasses.replace(
 CONFIGURES = (
     *("version", "name", "target", "network.region", "network.domain"),
     *(f"software.{field}" for field in ("profile", "os", "suite", "slurm", "arch", "versions", "origins")),
-    *(f"{group}.{field}" for group in ("access", "slurm.control", "slurm.node_sets.0.hosts") for field in ("name", "role", "prefix", "count")),
+    *(f"{group}.{field}" for group in ("access", "slurm.control", "slurm.node_sets.0.hosts") for field in ("name", "role", "prefix", "count", "members")),
     *(f"slurm.node_sets.0.hosts.machine.{field}" for field in ("sockets", "cores_per_socket", "threads_per_core", "memory_mib", "exists")),
     *(f"slurm.node_sets.0.hosts.machine.gpus.{field}" for field in ("type", "count", "simulated")),
     *(f"slurm.node_sets.0.partition.{field.name}" for field in dataclasses.fields(spec.Partition)),

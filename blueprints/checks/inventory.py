@@ -1,0 +1,128 @@
+"""Hosts of the inventory that the cluster uses: addresses, SSH host keys, and values that two hosts share."""
+
+import ipaddress
+from collections.abc import Callable, Iterator, Sequence
+
+from .. import finding, hostlist, language, message_text, spec
+from ..codes import Code
+from ..document import Document, Path
+
+_ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
+REPORTED_AT_MOST = 100
+"""Duplicate values that one run reports."""
+
+
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find hosts without an address or host key, values that must differ and don't, and addresses outside of the network."""
+    if cluster.site is None:
+        return
+    places = _Places(blueprint, source)
+    yield from _missing(cluster.site.hosts, places)
+    yield from _duplicates(cluster.site.hosts, places)
+    yield from _outside(cluster, places, source)
+    yield from _balancer(cluster, blueprint, source)
+
+
+class _Places:
+    """Where values of hosts are written: in the host's own entry, or in its range."""
+
+    def __init__(self, blueprint: language.Blueprint, source: Document) -> None:
+        self._inventory, self._source = blueprint.inventory, source
+
+    def of(self, host: str, *key: str) -> finding.Position:
+        single: Path = ("inventory", "hosts", host)
+        if self._source.at(*single, *key) is not None:
+            return self._source.where(*single, *key)
+        ranged = {"address": "addresses"}
+        for number, one in enumerate(self._inventory.ranges):
+            if host in hostlist.expand(one.names):
+                return self._source.where("inventory", "ranges", number, *(ranged.get(step, step) for step in key))
+        return self._source.where_key(*single)
+
+
+def _missing(hosts: Sequence[spec.SiteHost], places: _Places) -> Iterator[finding.Finding]:
+    if without := [host.name for host in hosts if not host.address]:
+        what = f"the inventory has no address of {hostlist.compress(without)}"
+        why = "clusterwright adopts and configures hosts over SSH"
+        remedy = f"write `address` for {'it' if len(without) == 1 else 'each of them'}, or a range with their addresses"
+        yield finding.Finding(_ERROR, Code.HOST_ADDRESS_MISSING, places.of(without[0]), what, why, remedy)
+    if without := [host.name for host in hosts if not host.host_key]:
+        what = f"the inventory has no SSH host key of {hostlist.compress(without)}"
+        why = "with it a host proves that it is the one that you mean; clusterwright never trusts a key that it sees for the first time"
+        remedy = "run `clusterwright lookup hosts FILE` with this blueprint: it reads the keys, and shows their fingerprints for you to confirm"
+        yield finding.Finding(_WARNING, Code.HOST_KEY_MISSING, places.of(without[0]), what, why, remedy)
+
+
+def _duplicates(hosts: Sequence[spec.SiteHost], places: _Places) -> Iterator[finding.Finding]:
+    """Find names that differ by case only, and addresses, serial numbers and keys of two hosts."""
+    plain: tuple[tuple[str, str, Callable[[spec.SiteHost], str], finding.Level], ...] = (
+        ("name", "", lambda host: host.name.lower(), _ERROR),
+        ("address", "address", lambda host: host.address, _ERROR),
+        ("BMC", "bmc", lambda host: host.bmc, _ERROR),
+        ("serial number", "serial", lambda host: host.serial, _ERROR),
+        ("SSH host key", "host_key", lambda host: host.host_key, _WARNING),
+    )
+    reported = 0
+    for title, key, value, level in plain:
+        seen: dict[str, str] = {}
+        for host in hosts:
+            first = seen.setdefault(value(host), host.name) if value(host) else host.name
+            if first != host.name and reported < REPORTED_AT_MOST:
+                reported += 1
+                yield _duplicate(title, value(host), (first, host.name), places.of(host.name, *([key] if key else [])), level)
+    taken: dict[str, tuple[str, str]] = {}
+    for host in hosts:
+        for interface in host.interfaces:
+            for title, key, written in (("hardware address", "mac", interface.mac), ("address", "address", interface.address.partition("/")[0])):
+                here = (host.name, interface.name)
+                first_of = taken.setdefault(written, here) if written else here
+                if first_of != here and reported < REPORTED_AT_MOST:
+                    reported += 1
+                    names = (f"{first_of[0]} ({first_of[1]})", f"{host.name} ({interface.name})")
+                    yield _duplicate(title, written, names, places.of(host.name, "interfaces", interface.name, key), _ERROR)
+
+
+def _duplicate(title: str, value: str, hosts: tuple[str, str], where: finding.Position, level: finding.Level) -> finding.Finding:
+    shown = message_text.quoted(value if len(value) < 60 else f"{value[:30]}…")
+    what = f"{hosts[0]} and {hosts[1]} have the same {title}, {shown}"
+    why = "each host has its own"
+    remedy = "correct one of the two"
+    if title == "SSH host key":
+        why = "hosts that were copied from one image share their keys: each of them can pose as the other"
+        remedy = "create new keys on one of them (`rm /etc/ssh/ssh_host_*; ssh-keygen -A`), and write its new key"
+    return finding.Finding(level, Code.INVENTORY_DUPLICATE, where, what, why, remedy)
+
+
+def _outside(cluster: spec.ClusterSpec, places: _Places, source: Document) -> Iterator[finding.Finding]:
+    if not cluster.network.cidr or cluster.site is None:
+        return
+    own = ipaddress.IPv4Network(cluster.network.cidr)
+    outside = [host for host in cluster.site.hosts if _is_outside(host.address, own)]
+    if outside:
+        what = f"{hostlist.compress(host.name for host in outside)} {'is' if len(outside) == 1 else 'are'} outside of the cluster's network {own}"
+        why = f"the address of {outside[0].name} is {outside[0].address}; firewalls and exports of the cluster admit the network's own hosts"
+        yield finding.Finding(_ERROR, Code.HOST_OUTSIDE_NETWORK, places.of(outside[0].name, "address"), what, why, "correct the address, or `network.cidr`")
+    if source.at("access", "address") is not None and _is_outside(cluster.network.balancer_address, own):
+        what = f"the address of the load balancer, {cluster.network.balancer_address}, is outside of the cluster's network {own}"
+        why = "the login nodes answer at it, in their own network"
+        yield finding.Finding(_ERROR, Code.HOST_OUTSIDE_NETWORK, source.where("access", "address"), what, why, "choose a free address of the network")
+
+
+def _is_outside(address: str, own: ipaddress.IPv4Network) -> bool:
+    try:
+        return ipaddress.IPv4Address(address) not in own
+    except ValueError:  # a DNS name
+        return False
+
+
+def _balancer(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find a load balancer's address that a host has already."""
+    owner = (
+        next((host.name for host in cluster.site.hosts if host.address == blueprint.access.address), None)
+        if cluster.site and blueprint.access.address
+        else None
+    )
+    if owner is not None and cluster.access.count > 1:
+        what = f"the address of the load balancer, {blueprint.access.address}, belongs to the host {owner}"
+        why = "the address moves between the login nodes, so no host can have it as its own"
+        yield finding.Finding(_ERROR, Code.INVENTORY_DUPLICATE, source.where("access", "address"), what, why, "write a free address of the same network")
