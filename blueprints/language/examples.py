@@ -7,7 +7,7 @@ from typing import Any
 
 import pydantic
 
-from .. import read
+from .. import finding, read
 from ..document import Path
 from . import outline
 
@@ -61,5 +61,12 @@ def on_one_line(value: Any) -> str:
         return f"[{', '.join(map(on_one_line, value))}]"
     if not isinstance(value, str):
         return json.dumps(value)
-    is_plain = ", " not in value and read.from_bytes(f"[{value}]".encode(), file="").values == [value]
-    return value if is_plain else json.dumps(value, ensure_ascii=False)
+    return value if _is_plain(value) else json.dumps(value, ensure_ascii=False)
+
+
+def _is_plain(text: str) -> bool:
+    """Say whether a text needs no quotes inside of a list."""
+    try:
+        return ", " not in text and bool(read.from_bytes(f"[{text}]".encode(), file="").values == [text])
+    except finding.Invalid:
+        return False

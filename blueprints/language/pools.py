@@ -1,8 +1,9 @@
 """Pools: the compute nodes that users ask for."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from .. import hostlist
 from ..capacity_kind import CapacityKind
@@ -111,17 +112,17 @@ class Pool(Section):
         max_length=8,
         description="Machine types in order of preference. Jobs use the next one when the cloud has no capacity for the first.",
     )
+    hosts: HostList | None = Field(
+        default=None,
+        description="Hosts of the inventory: the pool's nodes (`gpu-[001-016]`). With `nodes: {min}`, `up` continues while that many of them answer.",
+    )
     nodes: (
         Annotated[
             Annotated[int, Short, Field(ge=1, le=MOST_NODES)] | Annotated[NodeRange, Long],
             ShortOrLong,
         ]
         | None
-    ) = Field(default=None, description="Number of nodes, or `{min, max}` for an elastic pool. Required, unless `hosts` names them.")
-    hosts: HostList | None = Field(
-        default=None,
-        description="Hosts of the inventory: the pool's nodes (`gpu-[001-016]`). With `nodes: {min}`, `up` continues while that many of them answer.",
-    )
+    ) = Field(default=None, validate_default=True, description="Number of nodes, or `{min, max}` for an elastic pool. Required, unless `hosts` names them.")
     capacity: Annotated[Annotated[BoughtAs, Short] | Annotated[Capacity, Long], ShortOrLong] = Field(
         default=CapacityKind.ON_DEMAND, description="The purchase option: a word, or a mapping with the `id` of the reservation."
     )
@@ -158,6 +159,13 @@ class Pool(Section):
         "does not know. On the target `local`: what nodes declare, to rehearse other machines.",
     )
     memory: Memory | None = Field(default=None, description="Memory of each node (`2 TiB`); used like `cpus_per_node`.")
+
+    @field_validator("nodes", mode="before")
+    @classmethod
+    def _required_without_hosts(cls, given: Any, info: ValidationInfo) -> Any:
+        if given is None and not info.data.get("hosts", True):
+            raise PydanticCustomError("missing", "Field required")
+        return given
 
     @property
     def range(self) -> NodeRange:

@@ -30,6 +30,9 @@ _KNOWN: dict[tuple[str, str], Callable[[], typing.Iterable[str]]] = {
 }
 """Keys whose words editors propose from the catalogue, and take others for."""
 
+ALTERNATIVES = {"Pool": ("nodes", "hosts")}
+"""Sections that require one of these keys."""
+
 Schema = dict[str, Any]
 
 
@@ -41,8 +44,10 @@ def schema() -> Schema:
     whole = {name: _tidy(section) for name, section in sections.items()}
     for (section, key), words in _KNOWN.items():
         whole[section]["properties"][key]["examples"] = sorted(words())
+    for name, keys in ALTERNATIVES.items():
+        whole[name]["anyOf"] = [{"required": [key], "properties": {key: {"not": {"type": "null"}}}} for key in keys]
     for section in whole.values():
-        if not section.get("required"):
+        if not section.get("required") and "anyOf" not in section:
             section["type"] = ["object", "null"]  # a key left empty means {}
     whole["Blueprint"]["properties"]["targets"] = _targets(whole["Blueprint"]["properties"]["targets"])
     demanding = _demanding(whole)
@@ -99,6 +104,8 @@ def _tidy(written: Any) -> Any:
         tidy |= {**forms[0], "type": [forms[0]["type"], "null"]}
         if "enum" in tidy:
             tidy["enum"] = [*tidy["enum"], None]
+    elif len(forms) == 2 and forms[1] == {"type": "null"} and "oneOf" in forms[0]:
+        tidy["anyOf"] = [*forms[0]["oneOf"], forms[1]]
     return tidy
 
 
@@ -113,7 +120,7 @@ def _targets(written: Schema) -> Schema:
 
 def _demanding(sections: dict[str, Schema]) -> set[str]:
     """Find the sections that require a key, or lead to one that does."""
-    demanding = {name for name, section in sections.items() if section.get("required")}
+    demanding = {name for name, section in sections.items() if section.get("required") or "anyOf" in section}
     while more := {name for name, section in sections.items() if name not in demanding and demanding & {*_references(_kept(section))}}:
         demanding |= more
     return demanding
@@ -126,7 +133,7 @@ def _kept(section: Schema) -> Schema:
 
 def _part(section: Schema, demanding: set[str]) -> Schema:
     """Require nothing, here and in the sections that it leads to."""
-    part = {key: entry for key, entry in section.items() if key != "required"}
+    part = {key: entry for key, entry in section.items() if key not in ("required", "anyOf")}
     part["properties"] = {**section["properties"]} | {key: _leading_to_parts(entry, demanding) for key, entry in _kept(section).items()}
     return part
 

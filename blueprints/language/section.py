@@ -51,7 +51,7 @@ def _checked(check: Any) -> pydantic.AfterValidator:
 
 
 def _joined(given: Any) -> Any:
-    return ",".join(given) if isinstance(given, list | tuple) and all(isinstance(one, str) for one in given) else given
+    return ",".join(given) if isinstance(given, list | tuple) and all(isinstance(one, str) and one for one in given) else given
 
 
 Text = Annotated[str, pydantic.AfterValidator(values.plain_text), schema_patterns.TEXT]

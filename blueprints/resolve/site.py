@@ -25,14 +25,10 @@ def members(context: Context, *path: str) -> str:
 
 
 def check_counts(context: Context) -> None:
-    """Find numbers of hosts that differ from the hosts named, and pools with neither."""
+    """Find numbers of hosts that differ from the hosts named."""
     blueprint = context.blueprint
     for name, pool in blueprint.pools.items():
-        if pool.nodes is None and pool.hosts is None:
-            what = f"pools.{name} has no `nodes`"
-            why = "a pool says how many nodes it has, or names its hosts"
-            context.error(Code.KEY_MISSING, "pools", name, "nodes", what=what, why=why, remedy="write `nodes: …`, or `hosts` with hosts of the inventory")
-        elif pool.hosts and pool.nodes is not None and not context.is_cloud:
+        if pool.hosts and pool.nodes is not None and not context.is_cloud:
             _check_count(context, ("pools", name, "nodes"), asked=pool.range.max, named=len(hostlist.expand(pool.hosts)))
     if context.is_cloud:
         return

@@ -157,7 +157,23 @@ def test_every_key_of_the_language_is_in_the_schema_and_once_in_the_example() ->
     lines = [line for line in reference.reference().splitlines() if line.startswith("| `")]
     missing = [line.split("`")[1] for line in lines if line.endswith("|  |")]
     # Long sections have their examples in tables of their own.
-    assert set(missing) <= {"access", "network", "storage", "pools", "accounts", "qos", "users", "partition", "targets", "suppress"}
+    assert set(missing) <= {
+        "inventory",
+        "hosts",
+        "interfaces",
+        "ranges",
+        "control",
+        "access",
+        "network",
+        "storage",
+        "pools",
+        "accounts",
+        "qos",
+        "users",
+        "partition",
+        "targets",
+        "suppress",
+    }
 
 
 def test_the_example_accepts_what_can_be_accepted() -> None:
