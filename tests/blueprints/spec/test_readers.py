@@ -30,7 +30,6 @@ NOT_JUDGED_YET = {
 }
 """What acceptance shall judge on machines with a fabric; it does not yet."""
 NOT_BUILT = {
-    "Monitoring.metrics": "monitoring.metrics",
     "Monitoring.dashboards": "monitoring.dashboards",
     "NodeSet.labels": "pools.labels",
     "Login.ldap_uri": "access.ldap",
