@@ -16,7 +16,7 @@ from .playbook import PLAYBOOKS
 
 EVERY_PLAYBOOK = ("ansible.cfg", "group_vars", "host_vars")
 """What Ansible reads beside every playbook."""
-EVERY_USE = ("meta", "defaults", "vars", "handlers", "library", "module_utils", "filter_plugins")
+EVERY_USE = ("meta", "defaults", "vars", "handlers", "library", "module_utils", "filter_plugins", "action_plugins")
 """Folders of a role that Ansible reads whichever of the role's task files runs."""
 DECLARATION = "meta/reads.yml"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast

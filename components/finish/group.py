@@ -125,15 +125,20 @@ def _run(inputs: GroupInputs, hostnames: Sequence[str], work: Work, variables: M
 
 def marks(inputs: GroupInputs) -> dict[str, str]:
     """The mark that each host has once it is finished. Pure."""
-    incarnations = {host.name: host.incarnation for host in inputs.hosts}
-    return _marks(incarnations, [inputs.content, inputs.spec, inputs.secrets, inputs.provided])
+    own = {host.name: _own(host.incarnation, host.interfaces) for host in inputs.hosts}
+    return _marks(own, [inputs.content, inputs.spec, inputs.secrets, inputs.provided])
 
 
 def _recorded_marks(recorded: Values) -> dict[str, str]:
-    incarnations = {host["name"]: host["incarnation"] for host in recorded["hosts"]}
-    return _marks(incarnations, [recorded["content"], recorded["spec"], recorded["secrets"], recorded.get("provided", {})])
+    own = {host["name"]: _own(host["incarnation"], host.get("interfaces")) for host in recorded["hosts"]}
+    return _marks(own, [recorded["content"], recorded["spec"], recorded["secrets"], recorded.get("provided", {})])
 
 
-def _marks(incarnations: Mapping[str, str], inputs: Sequence[Any]) -> dict[str, str]:
+def _own(incarnation: str, interfaces: Sequence[Mapping[str, Any]] | None) -> str:
+    """Give what only one host is configured from; hosts without interfaces to set up keep the mark that earlier versions gave them."""
+    return incarnation if interfaces is None else f"{incarnation} {json.dumps([*interfaces], sort_keys=True)}"
+
+
+def _marks(own: Mapping[str, str], inputs: Sequence[Any]) -> dict[str, str]:
     read = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
-    return {name: hashlib.sha256(f"{incarnation} {read}".encode()).hexdigest()[:16] for name, incarnation in incarnations.items()}
+    return {name: hashlib.sha256(f"{of_host} {read}".encode()).hexdigest()[:16] for name, of_host in own.items()}

@@ -19,6 +19,8 @@ class FinishedHost:
     """The host that it is reached through; empty: it is reached directly."""
     jump_key: str = ""
     """Public SSH key that the jump host answers with."""
+    interfaces: tuple[dict[str, Any], ...] | None = None
+    """Network interfaces that finishing sets up (`blueprints.spec.SiteInterface`); None: the target has set up all. An empty tuple takes back what was set up earlier."""
 
 
 # The way through another host: with this run's own key and known hosts, which `supervise` gives to Ansible in these variables.
@@ -40,6 +42,7 @@ def known_hosts(hosts: Iterable[FinishedHost]) -> tuple[str, ...]:
     return (*own, *dict.fromkeys(f"{host.jump} {host.jump_key}" for host in known if host.jump))
 
 
-def _variables(host: FinishedHost, group: str) -> dict[str, str]:
+def _variables(host: FinishedHost, group: str) -> dict[str, Any]:
     through = {"ansible_ssh_common_args": _THROUGH.replace("JUMP", host.jump)} if host.jump else {}
-    return {"ansible_host": host.address, "ansible_user": "root", "incarnation": host.incarnation, "node_group": group, **through}
+    own = {} if host.interfaces is None else {"interfaces": [*host.interfaces]}
+    return {"ansible_host": host.address, "ansible_user": "root", "incarnation": host.incarnation, "node_group": group, **own, **through}

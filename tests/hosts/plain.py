@@ -276,7 +276,10 @@ def _network_file(one: PlainHost, cidr: str, gateway: str) -> File:
     if DISTRIBUTIONS[one.suite] == "ubuntu":
         text = f"network:\n  version: 2\n  ethernets:\n    host0:\n      addresses: [{own}]\n      routes: [{{to: default, via: {gateway}}}]\n"
         return File("/etc/netplan/50-server.yaml", text.encode(), mode=0o600)
-    return File("/etc/network/interfaces", f"auto lo\niface lo inet loopback\n\niface host0 inet static\n    address {own}\n    gateway {gateway}\n".encode())
+    return File(
+        "/etc/network/interfaces",
+        f"source /etc/network/interfaces.d/*\n\nauto lo\niface lo inet loopback\n\niface host0 inet static\n    address {own}\n    gateway {gateway}\n".encode(),
+    )
 
 
 def _network(stack: StackNames) -> str:
