@@ -1,6 +1,8 @@
 """The software profile, compared with GPUs, fabrics, file systems and features of the scheduler's version."""
 
+import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 from .. import catalog, finding, language, message_text, spec
 from ..codes import Code
@@ -17,10 +19,16 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     """Find login nodes with another architecture, incompatible versions, and a Slurm version without a required feature."""
     yield from _login(cluster, blueprint, source)
     if cluster.software.profile in catalog.profile_names():
-        yield from _matrix(cluster, catalog.profile(cluster.software.profile), source)
+        yield from _matrix(cluster, _profile(cluster, blueprint), source)
         yield from _clients(catalog.profile(cluster.software.profile), blueprint, source)
     if cluster.slurm_node_sets:
         yield from _slurm(cluster, blueprint, source)
+
+
+def _profile(cluster: spec.ClusterSpec, blueprint: language.Blueprint) -> catalog.Profile:
+    """Give the profile with the blueprint's own versions."""
+    own: dict[str, Any] = {str(part): version for part, version in blueprint.versions.items()}
+    return dataclasses.replace(catalog.profile(cluster.software.profile), **own)
 
 
 def _login(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:

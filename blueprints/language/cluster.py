@@ -30,6 +30,8 @@ from .section import (
 from .storage import Storage
 
 TargetName = Literal["aws", "gcp", "metal", "local"]
+SoftwarePart = Literal["kernel", "driver", "lustre_client"]
+"""Parts of a software profile that a running host restarts for."""
 
 
 class Control(Section):
@@ -140,6 +142,11 @@ class Blueprint(Section):
     extends: Text | None = Field(default=None, description="The blueprint that this one extends: a name of the library, or a .yaml file in this folder.")
     scheduler: Literal["slurm", "kubernetes", "both"] = Field(default="slurm", description="What schedules work on the nodes.")
     software: Identifier | None = Field(default=None, description="The software profile: a tested set of versions. Default: the target's usual one.")
+    versions: dict[SoftwarePart, Identifier] = Field(
+        default={},
+        max_length=10,
+        description="Versions that your hosts have instead of the profile's, of parts that are installed in place: `{kernel: 6.8.0-90-generic, driver: 580.178.04}`.",
+    )
     inventory: Inventory = Field(default=Inventory())
     control: Control = Field(default=Control())
     access: Access = Field(default=Access())

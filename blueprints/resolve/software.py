@@ -1,5 +1,6 @@
 """The software profile: the named one, or the target's default for the architecture."""
 
+import dataclasses
 from collections.abc import Sequence
 
 from .. import catalog, message_text, spec
@@ -11,10 +12,18 @@ from .context import Context
 def resolve(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Software:
     """Choose the profile, and find nodes that it doesn't support."""
     name = context.blueprint.software or _usual(context, context.architecture)
-    software = catalog.software(_usable(context, name))
+    software = _changed(context, catalog.software(_usable(context, name)))
     for node_set in node_sets:
         _check_architecture(context, node_set, software)
     return software
+
+
+def _changed(context: Context, software: spec.Software) -> spec.Software:
+    """Put the blueprint's versions over the profile's. The set that they make is not the one that was tested. A rehearsal's hosts have the kernel of this machine."""
+    own = {str(part): version for part, version in context.blueprint.versions.items()}
+    if not own or context.is_rehearsal:
+        return software
+    return dataclasses.replace(software, versions=tuple({**dict(software.versions), **own}.items()), tested_on="")
 
 
 def _usual(context: Context, architecture: str) -> str:
