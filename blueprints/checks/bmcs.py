@@ -19,7 +19,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         return
     if len(sources) != 1:
         what = "`inventory.bmc` has both `password_file` and `secret`" if sources else "`inventory.bmc` has no password"
-        remedy = "write `password_file: ~/.bmc-password` (a file that only you may read), or `secret: metal:bmc-password`; not both"
+        remedy = "write `password_file: ~/.bmc-password` (a file that only you may read), or `secret: bmc:password`; not both"
         yield _access(source, (), what, "the password of the user has one source", remedy)
     for name in ("password_file", "authority"):
         path = getattr(given, name)

@@ -87,7 +87,7 @@ class Bmcs(Section):
         default="", description="A file with the password that only its owner may read: an absolute path, or one that begins with `~/`."
     )
     secret: Text = Field(
-        default="", description="Instead of a file: the stack's encrypted setting with the password (`pulumi config set --secret metal:bmc-password`)."
+        default="", description="Instead of a file: the stack's encrypted setting with the password (`pulumi config set --secret bmc:password`)."
     )
     protocol: Literal["auto", "redfish", "ipmi"] = Field(
         default="auto", description="How they are asked: `redfish`, `ipmi`, or `auto`, which is Redfish, and IPMI where nothing serves Redfish."

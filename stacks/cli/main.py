@@ -39,6 +39,7 @@ COMMANDS = {
     "schema": "write the language of blueprints as JSON Schema or as a reference page",
     "graph": "draw a blueprint as a picture, a report or text",
     "drift": "compare a running stack with what it should be, layer by layer; nothing is changed",
+    "power": "show what the management controllers (BMCs) of servers say, and switch servers on and off",
     "summary": "show what a stack has, how to log in, and what acceptance found",
     "ssh": "log in to a stack as one of its users",
     "completion": "make your shell complete commands, options and names",

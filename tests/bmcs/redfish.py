@@ -91,13 +91,15 @@ class Bmc:
     @property
     def address(self) -> str:
         assert self._server is not None
-        return f"127.0.0.1:{self._server.server_address[1]}"
+        host, port = self._server.server_address[:2]
+        return f"{host!s}:{port}"
 
     @contextlib.contextmanager
-    def serving(self) -> Iterator["Bmc"]:
+    def serving(self, host: str = "127.0.0.1", port: int = 0) -> Iterator["Bmc"]:
+        """Serve at an address of this machine: each of 127.0.0.0/8 is one."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self._certificate)
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server = _Server((host, port), _Handler)
         self._server.bmc, self._server.context = self, context
         thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         thread.start()

@@ -33,7 +33,7 @@ def facts(board: Board, access: Access, *, within_s: float = FACTS_WITHIN_S, wit
         with redfish_service.session(board, access, within_s=left_s) as service:
             return service.facts(with_log=with_log)
 
-    return _either(access, by_redfish, lambda left_s: ipmi.facts(board, access, within_s=left_s), within_s)
+    return _either(board, access, by_redfish, lambda left_s: ipmi.facts(board, access, within_s=left_s), within_s)
 
 
 def power(board: Board, access: Access, *, within_s: float = FACTS_WITHIN_S) -> Power:
@@ -47,7 +47,7 @@ def power(board: Board, access: Access, *, within_s: float = FACTS_WITHIN_S) -> 
         with redfish_service.session(board, access, within_s=left_s) as service:
             return service.power()
 
-    return _either(access, by_redfish, lambda left_s: ipmi.power(board, access, within_s=left_s), within_s)
+    return _either(board, access, by_redfish, lambda left_s: ipmi.power(board, access, within_s=left_s), within_s)
 
 
 def act(board: Board, access: Access, action: Action, *, within_s: float = ACT_WITHIN_S) -> None:
@@ -61,7 +61,7 @@ def act(board: Board, access: Access, action: Action, *, within_s: float = ACT_W
         with redfish_service.session(board, access, within_s=left_s) as service:
             service.act(action)
 
-    _either(access, by_redfish, lambda left_s: ipmi.act(board, access, action, within_s=left_s), within_s)
+    _either(board, access, by_redfish, lambda left_s: ipmi.act(board, access, action, within_s=left_s), within_s)
 
 
 def all_at_once(boards: Sequence[Board], ask: Callable[[Board], Given], *, within_s: float) -> Mapping[str, Given | Unanswered]:
@@ -90,14 +90,17 @@ def _keep(board: Board, ask: Callable[[Board], Given], answers: dict[str, Given 
         answers[board.host] = error
 
 
-def _either(access: Access, by_redfish: Callable[[float], Given], by_ipmi: Callable[[float], Given], within_s: float) -> Given:
-    """Ask by Redfish, and by IPMI only where nothing serves Redfish: a second try with a refused password could lock the user out."""
+def _either(board: Board, access: Access, by_redfish: Callable[[float], Given], by_ipmi: Callable[[float], Given], within_s: float) -> Given:
+    """Ask by Redfish, and by IPMI only where nothing serves Redfish: a second try with a refused password could lock the user out.
+
+    A port that the inventory names is that of Redfish, so that IPMI has none.
+    """
     if access.protocol is Protocol.IPMI:
         return by_ipmi(within_s)
     begun = time.monotonic()
     try:
         return by_redfish(within_s * (1 - LOGOUT_SHARE))
     except Unanswered as error:
-        if access.protocol is Protocol.REDFISH or error.cause is not Cause.ABSENT:
+        if access.protocol is Protocol.REDFISH or error.cause is not Cause.ABSENT or board.port:
             raise
     return by_ipmi(within_s - (time.monotonic() - begun))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from components.metal.bmc import certificates, inquiry, ipmi
-from components.metal.bmc.model import Access, Action, Board, Cause, Facts, Power, Protocol, Unanswered
+from components.bmc import certificates, inquiry, ipmi
+from components.bmc.model import Access, Action, Board, Cause, Facts, Power, Protocol, Unanswered
 from tests.bmcs import ipmi as simulated_ipmi
 from tests.bmcs import redfish
 

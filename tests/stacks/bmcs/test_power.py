@@ -1,0 +1,161 @@
+"""`clusterwright power` before the first `up`: what BMCs say, switching with a question and brakes, and bad input as one page each."""
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from stacks import project
+from stacks.cli import main
+from tests.bmcs import redfish
+
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
+STACK = f"test-power-{WORKER}"
+MARKER = "planted-Zk93-marker"
+PORT = 9443 + int(WORKER.removeprefix("gw"))
+"""Of all BMCs, which have an address each."""
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4"
+ADDRESSES = {"gpu-001": "127.71.0.11", "gpu-002": "127.71.0.12"}
+BLUEPRINT = """
+name: lab
+inventory:
+  user: ubuntu
+  bmc: {{user: operator, password_file: {password}, port: {port}}}
+  hosts:
+    head-1: {{address: 10.20.0.2, host_key: {key}f, bmc: 127.71.0.2, bmc_certificate: "{certificate}"}}
+    login-1: {{address: 10.20.0.3, host_key: {key}g}}
+{hosts}
+control: {{hosts: head-1}}
+access: {{hosts: login-1}}
+pools: {{train: {{hosts: "gpu-[001-002]"}}}}
+"""
+HOST = '    {name}: {{address: {address}, host_key: {key}{last}, bmc: {bmc}, bmc_certificate: "{certificate}"}}'
+
+
+class Lab:
+    """Two servers with BMCs, and a controller whose BMC does not answer."""
+
+    def __init__(self, folder: Path, bmcs: dict[str, redfish.Bmc], run: Callable[[], str]):
+        self.bmcs, self._run = bmcs, run
+        self.password = folder / "password"
+        self.password.write_text(f"{MARKER}\n")
+        self.password.chmod(0o600)
+        hosts = [
+            HOST.format(name=name, address=f"10.20.0.{11 + number}", key=KEY, last="hi"[number], bmc=ADDRESSES[name], certificate=bmc.certificate)
+            for number, (name, bmc) in enumerate(bmcs.items())
+        ]
+        self.blueprint = folder / "lab.yaml"
+        certificate = next(iter(bmcs.values())).certificate
+        self.blueprint.write_text(BLUEPRINT.format(password=self.password, port=PORT, key=KEY, certificate=certificate, hosts="\n".join(hosts)))
+
+    def power(self, *words: str) -> tuple[int, str]:
+        """Run the command; give its status and all that it printed."""
+        status = main.main(["power", "--stack", STACK, "--blueprint", str(self.blueprint), "--target", "metal", *words])
+        return status, self._run()
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Lab]:
+    backend = tmp_path / "state"
+    backend.mkdir()
+    monkeypatch.setenv("PULUMI_BACKEND_URL", backend.as_uri())
+    with contextlib.ExitStack() as stack:
+        bmcs = {}
+        for name, address in ADDRESSES.items():
+            (tmp_path / name).mkdir()
+            bmcs[name] = stack.enter_context(redfish.Bmc(tmp_path / name, password=MARKER).serving(address, PORT))
+        try:
+            yield Lab(tmp_path, bmcs, lambda: "".join(capsys.readouterr()))
+        finally:
+            shutil.rmtree(project.private_folder(STACK), ignore_errors=True)
+
+
+def test_shows_every_server_and_names_the_bmc_that_is_silent(lab: Lab) -> None:
+    lab.bmcs["gpu-002"].serial = "SN-0002"
+
+    status, said = lab.power("status")
+
+    rows = {line.split()[0]: line.split() for line in said.splitlines() if line.startswith("  ")}
+    assert (rows["gpu-001"][1], rows["gpu-002"][6], rows["head-1"][1]) == ("on", "SN-0002", "absent")
+    assert status == 1
+    assert MARKER not in said
+
+
+def test_gives_the_same_as_json(lab: Lab) -> None:
+    status, said = lab.power("status", "gpu-001", "--json")
+
+    host = json.loads(said)["hosts"]["gpu-001"]
+    assert (status, host["power"], host["serial"], host["firmware"]["NIC_1"]) == (0, "on", "SN-0001", "28.39.1002")
+
+
+def test_switches_only_what_somebody_agrees_to(lab: Lab) -> None:
+    refused, said = lab.power("cycle", "gpu-001")
+    assert (refused, lab.bmcs["gpu-001"].resets) == (1, [])
+    assert "gpu-001" in said
+
+    done, _ = lab.power("cycle", "gpu-001", "--yes")
+    assert (done, lab.bmcs["gpu-001"].resets, lab.bmcs["gpu-002"].resets) == (0, ["PowerCycle"], [])
+
+
+def test_a_host_is_not_cycled_again_and_again(lab: Lab) -> None:
+    for _ in range(2):
+        assert lab.power("cycle", "gpu-001", "--yes")[0] == 0
+
+    status, said = lab.power("cycle", "gpu-001", "--yes")
+
+    assert (status, len(lab.bmcs["gpu-001"].resets)) == (1, 2)
+    assert "look for what is broken" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("cycle", "gpu-[001-002]", "--yes"), 1, "one command switches 1"),
+        (("hard-off", "gpu-001", "head-1", "--at-most", "2", "--yes"), 1, "name a controller or login host alone"),
+        (("cycle", "login-1", "--yes"), 2, "there is no BMC for login-1"),
+        (("cycle", "gpu-9", "--yes"), 2, "there is no host gpu-9"),
+        (("cycle", "gpu-[", "--yes"), 2, "a host list can't be read"),
+        (("cycle", "--yes"), 2, "no host is named"),
+    ],
+)
+def test_refuses_on_one_page(lab: Lab, words: tuple[str, ...], status: int, said: str) -> None:
+    given, page = lab.power(*words)
+
+    assert (given, [bmc.resets for bmc in lab.bmcs.values()]) == (status, [[], []])
+    assert said in page
+    assert "\n  do:  " in page
+
+
+def test_a_bmc_that_refuses_is_named_with_its_reason(lab: Lab) -> None:
+    lab.bmcs["gpu-001"].fault.refuses_resets = True
+
+    status, said = lab.power("cycle", "gpu-001", "--yes")
+
+    assert status == 1
+    assert f"gpu-001: 127.71.0.11:{PORT} refuses: HTTP 409 The change of the power state is in use." in said
+
+
+def test_a_wrong_password_is_tried_once_whatever_is_run(lab: Lab) -> None:
+    lab.password.write_text("wrong")
+
+    for words in (("status",), ("status", "gpu-001"), ("cycle", "gpu-001", "--yes")):
+        assert lab.power(*words)[0] == 1
+    assert [bmc.log_ins for bmc in lab.bmcs.values()] == [1, 1]
+
+    lab.password.write_text(MARKER)
+    assert lab.power("status", "gpu-001")[0] == 0
+
+
+def test_the_password_is_nowhere_in_what_is_kept(lab: Lab) -> None:
+    lab.power("status")
+    lab.power("cycle", "gpu-001", "--yes")
+    lab.password.write_text("wrong")
+    lab.power("status")
+
+    kept = [path for path in project.private_folder(STACK).rglob("*") if path.is_file()]
+    assert kept
+    assert not [path for path in kept if MARKER in path.read_text()]
