@@ -45,6 +45,7 @@ def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
         data.take_back(system, kept["mark"])
     elif not kept["is_open"]:
         kept = open_round(kept, adoption.snapshot(system, record.contents))
+    kept.pop("plan", None)  # of a release that was cut off: the host is the stack's again
     # The record is first: a host with a mark and without a record could not become what it was.
     record.write(kept)
     adoption.write_mark(system, kept["mark"])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WHOLE = ("/etc", "/root/.ssh", "/var/spool/cron")
 """Folders whose files are kept with their content."""
-LISTED = ("/opt", "/usr/local", "/usr/lib/clusterwright")
+LISTED = ("/opt", "/usr/local", "/usr/lib/clusterwright", "/var/cache/apt/archives")
 """Folders that may be large: their files are described by size and time, and what finishing adds is removed again."""
 TOPS = ("/root", "/srv", "/var/cache", "/var/lib", "/var/log", "/var/spool")
 """Folders of which the first level alone is described."""

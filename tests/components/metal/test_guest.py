@@ -249,6 +249,19 @@ def test_a_release_that_was_killed_goes_on(host: Path, number: int) -> None:
     assert tree(host) == before
 
 
+@pytest.mark.parametrize("number", [1, 6, 12, 24])
+def test_a_host_is_adopted_again_after_a_release_that_was_killed(host: Path, number: int) -> None:
+    before = tree(host)
+    adopted(host)
+    assert sent(host, "release", token="aaaa", before=KILL.format(number=number))["killed"] == 9
+    adopted(host)
+    (host / "etc/later").write_text("its owner wrote this")
+    assert sent(host, "adopt", **OURS, admin_key=KEY)["ok"]
+    assert sent(host, "release", token="aaaa")["stays"] == []
+    (host / "etc/later").unlink()
+    assert tree(host) == before
+
+
 @pytest.mark.parametrize("number", [*range(8), *range(8, 40, 8)])
 def test_an_adoption_that_was_killed_goes_on_and_can_be_released(host: Path, number: int) -> None:
     before = tree(host)
