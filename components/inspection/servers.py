@@ -1,0 +1,172 @@
+"""Servers that their owner installed: whose they are, whether they are the same machines as before, and whether they are connected as the inventory says. Pure."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from blueprints.finding import Finding
+from blueprints.finding.subject import HostPart
+from blueprints.spec import ClusterSpec, SiteHost, SiteInterface
+
+from .codes import Code
+from .finding import drift
+from .known import Known, KnownHost
+
+SITE = ":Site"
+"""Ends the type of the resource that has the stack's mark."""
+IDENTITY = "identity"
+"""Output of the resource that adopts servers: server → what identified it when it was adopted."""
+
+
+def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
+    """Compare servers with the inventory, with what was recorded when they were adopted, and with each other."""
+    site = known.cluster.site
+    servers = {host: of_host["server"] for host, of_host in facts.items() if "server" in of_host}
+    if site is None or not servers:
+        return
+    token = next((str(one["outputs"].get("token", "")) for one in known.resources if one["type"].endswith(SITE)), "")
+    adopted = {name: one for resource in known.resources for name, one in (resource["outputs"].get(IDENTITY) or {}).items()}
+    wanted = dict(known.cluster.software.versions).get("kernel", "")
+    for host, server in servers.items():
+        entry = site.by_name.get(host.name)
+        changed = [*_identity(host.name, server, adopted.get(host.name, {}), entry.serial if entry else "")]
+        yield from changed
+        if not any(one.code is Code.SERVER_REINSTALLED for one in changed):  # that is why the mark is gone
+            yield from _mark(host.name, server["mark"], token)
+        if entry:
+            yield from _interfaces(entry, server)
+        yield from _next_start(host.name, server["next_start"], wanted)
+    for group in dict.fromkeys(host.group for host in servers):
+        yield from _firmware({host.name: server["firmware"] for host, server in servers.items() if host.group == group})
+
+
+def _mark(host: str, mark: Mapping[str, str] | None, token: str) -> Iterator[Finding]:
+    subject, recorded = HostPart(host, "mark"), "this stack's mark"
+    if mark is None:
+        what = "the server has no mark of the stack: somebody removed it, or installed the server again"
+        remedy = "run `clusterwright up`, which adopts the server again and configures it"
+        yield drift(Code.MARK_GONE, subject, what, remedy=remedy, desired=recorded, recorded=recorded)
+    elif token and mark["token"] != token:
+        whose = f"stack {mark['stack']}" if mark["stack"] else "an unreadable mark"
+        what = "another stack has the server, or its mark was changed: two stacks would configure it in turn"
+        remedy = "find out who took the server, and take it out of one of the two inventories"
+        yield drift(Code.SERVER_TAKEN, subject, what, remedy=remedy, desired=recorded, recorded=recorded, actual=whose)
+
+
+def _identity(host: str, server: Mapping[str, Any], adopted: Mapping[str, str], serial: str) -> Iterator[Finding]:
+    """Compare what identifies the machine; a part that nobody knows from before is not compared."""
+    actual = {"machine-id": server["machine_id"], **server["identity"]}
+    before = {**adopted, **({"serial number": serial} if serial else {})}
+    for name, value in before.items():
+        if value and actual.get(name) and actual[name] != value:
+            is_system = name == "machine-id"
+            code = Code.SERVER_REINSTALLED if is_system else Code.SERVER_OTHER
+            what = "the system was installed again" if is_system else "it is another machine, or has another board, than before"
+            by_whom = (
+                "correct the inventory's `serial`" if name == "serial number" and serial else "run `clusterwright up`, which records the machine as it is now"
+            )
+            remedy = (
+                "run `clusterwright up`, which configures the server again" if is_system else f"find out who exchanged it; if that was on purpose, {by_whom}"
+            )
+            yield drift(code, HostPart(host, name), what, remedy=remedy, desired=value, recorded=value, actual=actual[name])
+
+
+def _interfaces(entry: SiteHost, server: Mapping[str, Any]) -> Iterator[Finding]:
+    for wanted in entry.interfaces:
+        name = device(wanted, server["interfaces"])
+        subject = HostPart(entry.name, f"interface {wanted.name}")
+        if name is None:
+            what = "no interface has the hardware address of the inventory" if wanted.mac else "the interface is missing"
+            remedy = "look for a failed or exchanged network adapter (`ip -brief link`); after an exchange, correct the inventory's `mac`"
+            present = ", ".join(f"{one} {seen['mac']}" for one, seen in sorted(server["interfaces"].items()))
+            yield drift(
+                Code.INTERFACE_MISSING, subject, what, remedy=remedy, desired=wanted.mac or wanted.name, recorded=wanted.mac or wanted.name, actual=present
+            )
+            continue
+        yield from _settings(entry.name, wanted, name, server)
+
+
+def _settings(host: str, wanted: SiteInterface, name: str, server: Mapping[str, Any]) -> Iterator[Finding]:
+    seen = server["interfaces"][name]
+    differing = []
+    if wanted.address and wanted.address not in seen["addresses"]:
+        differing.append(("address", wanted.address, ", ".join(seen["addresses"])))
+    if wanted.mtu and wanted.mtu != seen["mtu"]:
+        differing.append(("MTU", str(wanted.mtu), str(seen["mtu"])))
+    of_device = [route for route in server["routes"] if route.get("dev") == name]
+    for to, via in [*((route.to, route.via) for route in wanted.routes), *([("default", wanted.gateway)] if wanted.gateway else [])]:
+        if not any(route.get("dst") == to and route.get("gateway", "") == via for route in of_device):
+            others = [str(route.get("gateway", "on the link")) for route in of_device if route.get("dst") == to]
+            differing.append((f"route to {to}", f"via {via}" if via else "on the link", ", ".join(others)))
+    for what, desired, actual in differing:
+        yield drift(
+            Code.INTERFACE_CHANGED,
+            HostPart(host, f"{what} of {wanted.name}"),
+            f"the interface has another {what.partition(' ')[0]} than the inventory says",
+            remedy="run `clusterwright up`, which sets it; to keep the change, correct the inventory",
+            desired=desired,
+            recorded=desired,
+            actual=actual or "none",
+        )
+
+
+def device(wanted: SiteInterface, present: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """Give the name that an interface of the inventory has on its host; None: it is not there."""
+    if wanted.mac:
+        return next((name for name, seen in present.items() if seen["mac"] == wanted.mac), None)
+    return wanted.name if wanted.name in present else None
+
+
+def _next_start(host: str, start: Mapping[str, Any], wanted: str) -> Iterator[Finding]:
+    """Report what only shows when the server restarts."""
+    running, following = start["running"], start["kernel"]
+    desired = wanted or running
+    if not following or following == desired:
+        return
+    subject = HostPart(host, "next start")
+    remedy = "run `clusterwright up`, which installs the profile's kernel" if wanted else f"remove the kernel {following}, or install what belongs to it"
+    if start["missing"]:
+        what = f"the next start takes a kernel for which modules are missing: {', '.join(start['missing'])}"
+        yield drift(Code.NEXT_MODULES, subject, what, remedy=remedy, desired=desired, recorded=running, actual=following)
+    else:
+        what = "the next start takes another kernel than the one that was tested"
+        yield drift(Code.NEXT_KERNEL, subject, what, remedy=remedy, desired=desired, recorded=running, actual=following)
+
+
+def _firmware(of_group: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
+    """Compare the firmware of equal devices among the servers of a group."""
+    for name in sorted({name for versions in of_group.values() for name in versions}):
+        present = {host: versions[name] for host, versions in of_group.items() if name in versions}
+        counted = Counter(present.values())
+        usual = max(counted, key=lambda version: (counted[version], version))
+        for host, version in present.items():
+            if version != usual:
+                what = "the firmware has another version than on the group's other servers"
+                remedy = "bring the servers to one version; a mixed fabric shows faults that nobody finds"
+                yield drift(Code.FIRMWARE, HostPart(host, name), what, remedy=remedy, desired=usual, recorded=usual, actual=version)
+
+
+def without_own(cluster: ClusterSpec, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Mapping[KnownHost, Mapping[str, Any]]:
+    """Leave out of what hosts usually share the routes, rules and MTUs that the inventory gives to each server of its own."""
+    site = cluster.site
+    if site is None:
+        return facts
+    return {host: {**of_host, "alike": _shared(site.by_name.get(host.name), of_host)} if "alike" in of_host else of_host for host, of_host in facts.items()}
+
+
+def _shared(entry: SiteHost | None, of_host: Mapping[str, Any]) -> Mapping[str, str]:
+    alike: Mapping[str, str] = of_host["alike"]
+    if entry is None or "server" not in of_host:
+        return alike
+    names = {name for one in entry.interfaces if (name := device(one, of_host["server"]["interfaces"]))}
+    own = {one.address.partition("/")[0] for one in entry.interfaces if one.address}
+    kept = {name: value for name, value in alike.items() if name.removeprefix("MTU of ") not in names}
+    return kept | {
+        "routes": _without(alike.get("routes", ""), lambda words: bool(names & set(words))),
+        "routing rules": _without(alike.get("routing rules", ""), lambda words: bool(own & set(words) or names & set(words))),
+    }
+
+
+def _without(text: str, is_own: Any) -> str:
+    parts: Sequence[str] = text.split(", ") if text else []
+    return ", ".join(part for part in parts if not is_own(part.split()))
