@@ -1,7 +1,6 @@
 """Every code that a finding of drift can carry. A code is stable: it never gets a second meaning.
 
-CW70x: the cloud (or whatever provides the hosts); CW710 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files;
-CW950 to CW969: servers that their owner installed.
+CW70x: the cloud (or whatever provides the hosts); CW710 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files.
 """
 
 from blueprints.finding import Level
@@ -10,15 +9,7 @@ from blueprints.finding.code import FindingCode
 from .layer import Layer
 
 ERROR, WARNING, NOTE = Level
-_FIRST_NUMBERS = (
-    (950, Layer.HOSTS),
-    (790, Layer.CHECK),
-    (780, Layer.CAPABILITY),
-    (770, Layer.VERSIONS),
-    (748, Layer.SCHEDULER),
-    (710, Layer.HOSTS),
-    (700, Layer.CLOUD),
-)
+_FIRST_NUMBERS = ((790, Layer.CHECK), (780, Layer.CAPABILITY), (770, Layer.VERSIONS), (748, Layer.SCHEDULER), (710, Layer.HOSTS), (700, Layer.CLOUD))
 """Codes of a layer begin here."""
 
 
@@ -111,16 +102,6 @@ class Code(FindingCode):
     NIC = "CW786", ERROR, "an interface of the fabric is missing, down or slow", "read the port's state; `clusterwright rebuild` the host"
     HARDWARE = "CW787", ERROR, "a host has fewer processors or less memory than slurm.conf declares", "look for a failed part, or correct the catalogue's row"
     ACCEPTANCE = "CW788", ERROR, "the last acceptance did not reach what is expected", "run acceptance again with `clusterwright up`"
-
-    MARK_GONE = "CW950", ERROR, "a server has lost the stack's mark", "run `clusterwright up`, which adopts the server again and configures it"
-    SERVER_TAKEN = "CW951", ERROR, "a server has the mark of another stack", "find out who took the server, and take it out of one of the two inventories"
-    SERVER_REINSTALLED = "CW952", ERROR, "the system of a server was installed again", "run `clusterwright up`, which configures the server again"
-    SERVER_OTHER = "CW953", WARNING, "a server is another machine, or has another board, than before", "find out who exchanged it; `clusterwright up` records the machine as it is now"
-    INTERFACE_MISSING = "CW954", ERROR, "a network interface of the inventory is missing", "look for a failed or exchanged network adapter, or correct the inventory"
-    INTERFACE_CHANGED = "CW955", ERROR, "a network interface has another address, MTU or route than the inventory says", "run `clusterwright up`, which sets it; or correct the inventory"
-    FIRMWARE = "CW956", WARNING, "servers of one group have different firmware", "bring the servers to one version"
-    NEXT_KERNEL = "CW957", WARNING, "the next start of a server takes another kernel", "run `clusterwright up`, which installs the profile's kernel; or remove the other kernel"
-    NEXT_MODULES = "CW958", ERROR, "the next start of a server takes a kernel without modules that it needs", "run `clusterwright up`, which installs the profile's kernel; or install the modules"
 
     IGNORE_EXPIRED = "CW790", WARNING, "an entry of the ignore file has expired", "fix what the entry covers, or give the entry a later date"
     # fmt: on

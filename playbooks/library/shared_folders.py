@@ -60,11 +60,11 @@ def main() -> None:
     )
     changed: list[str] = []
     refused: list[str] = []
-    served = _served_by_programs()
+    mounted, served = _mounted()
     for folder in module.params["folders"]:
         path = folder["mount"]
         writers = folder.get("writable_by") or ("" if path == module.params["homes"] else None)
-        if writers == "" or not os.path.ismount(path) or path in served:
+        if writers == "" or path not in mounted or path in served:
             continue
         try:
             wanted = decide(_state(path), is_empty=not set(os.listdir(path)) - ALWAYS_THERE, writers=writers, admin_gid=module.params["admin_gid"], path=path)
@@ -113,9 +113,11 @@ def _set(path: str, wanted: State) -> None:
     os.chmod(path, mode)
 
 
-def _served_by_programs() -> set[str]:
+def _mounted() -> tuple[set[str], set[str]]:
+    """Give the places where something is mounted, and those of them that a program serves. os.path.ismount doesn't see a folder of the same file system."""
     with open("/proc/self/mounts", encoding="utf-8") as mounts:
-        return {fields[1] for fields in map(str.split, mounts) if fields[2].startswith("fuse")}
+        kinds = {fields[1]: fields[2] for fields in map(str.split, mounts)}
+    return set(kinds), {path for path, kind in kinds.items() if kind.startswith("fuse")}
 
 
 if __name__ == "__main__":

@@ -77,6 +77,8 @@ class PlainHosts:
     identity: Path
     interfaces: int
     servers: dict[str, PlainHost]
+    shared: str = ""
+    """Where every server has one folder of this machine mounted, as a site's file system is; empty: nowhere."""
     user: str = USER
 
     def __getitem__(self, name: str) -> PlainHost:
@@ -129,7 +131,7 @@ class PlainHosts:
         one = self[name]
         prefix = ipaddress.ip_network(self.cidr).prefixlen
         lowers = rootfs.lowers(_base(one.suite), _layer(one.suite))
-        boot = hosts.Boot(address=one.address, prefix=prefix, gateway=self.gateway, bridge=self.names.bridge, lowers=lowers, binds=())
+        boot = hosts.Boot(address=one.address, prefix=prefix, gateway=self.gateway, bridge=self.names.bridge, lowers=lowers, binds=self._binds)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)  # the power supply runs on by itself, and tests take warnings for errors
             hosts.start(one.names, boot, fingerprint=hosts.fingerprint((), boot))
@@ -156,6 +158,15 @@ class PlainHosts:
         known.write_text(f"{one.address} {one.host_key}\n")
         options = ["-i", str(self.identity), "-o", f"UserKnownHostsFile={known}", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
         return command.run("ssh", "-F", "none", *options, f"{self.user}@{one.address}", words)
+
+    @property
+    def shared_folder(self) -> Path:
+        """The folder of this machine that is mounted at `shared`."""
+        return self.names.state / "shared"
+
+    @property
+    def _binds(self) -> tuple[hosts.Bind, ...]:
+        return (hosts.Bind(str(self.shared_folder), self.shared),) if self.shared else ()
 
     @property
     def _processes(self) -> Deployment:
@@ -198,7 +209,9 @@ class PlainHosts:
 
 
 @contextlib.contextmanager
-def plain_hosts(name: str, count: int, *, suites: Sequence[str] = ("trixie",), interfaces: int = 1, names: Sequence[str] = ()) -> Iterator[PlainHosts]:
+def plain_hosts(
+    name: str, count: int, *, suites: Sequence[str] = ("trixie",), interfaces: int = 1, names: Sequence[str] = (), shared: str = ""
+) -> Iterator[PlainHosts]:
     """Give `count` running servers that no stack made.
 
     Args:
@@ -206,6 +219,7 @@ def plain_hosts(name: str, count: int, *, suites: Sequence[str] = ("trixie",), i
         suites: the distributions' releases, dealt out in turn (`trixie`, `bookworm`, `noble`).
         interfaces: Ethernet interfaces of each server; those beside the first are rails: up to nobody yet, without address, each with a switch of its own.
         names: of the servers; `node-001` … where none are given.
+        shared: where every server has the same folder of this machine mounted.
     """
     stack = StackNames(f"plain-{name}")
     for suite in sorted(set(suites)):
@@ -213,8 +227,9 @@ def plain_hosts(name: str, count: int, *, suites: Sequence[str] = ("trixie",), i
     with _guarded(stack):
         remove(stack)
         cidr = _network(stack)
-        made = PlainHosts(names=stack, cidr=cidr, identity=stack.state / "identity", interfaces=interfaces, servers={})
+        made = PlainHosts(names=stack, cidr=cidr, identity=stack.state / "identity", interfaces=interfaces, servers={}, shared=shared)
         try:
+            made.shared_folder.mkdir()
             command.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "owner", "-f", str(made.identity))
             for rail in range(1, interfaces):
                 _add_switch(stack, rail)

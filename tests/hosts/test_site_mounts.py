@@ -1,0 +1,104 @@
+"""File systems of a site on its hosts: mounted now and at each boot, named when they are missing, and never over the homes of the hosts' owner."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hosts import plays
+from tests.hosts.deployment import wait_until
+from tests.hosts.plain import PlainHosts, plain_hosts
+
+pytestmark = pytest.mark.hosts
+
+NAMES = ("head-a", "gpu-b")
+SITE = "/srv/site"
+HOME = {"name": "home", "target": "/home", "source": f"{SITE}/home", "kind": "bind", "within": SITE, "create": True}
+DATA = {"name": "data", "target": "/data/my-set", "source": f"{SITE}/data", "kind": "bind", "within": SITE, "create": True}
+BOOTED_WITHIN_S = 60
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[PlainHosts]:
+    with plain_hosts("services-mounts", 2, suites=("trixie", "noble"), names=NAMES, shared=SITE) as made:
+        yield made
+
+
+def mount(servers: PlainHosts, rows: Sequence[dict[str, Any]], folder: Path, *, names: Sequence[str] = NAMES, group: str = "compute") -> Any:
+    return plays.run(servers, names, ["site_mounts"], {"provided": {"mounts": rows}, "site_mounts_within_s": 4}, folder=folder, group=group)
+
+
+def mounted(servers: PlainHosts, name: str) -> set[str]:
+    lines = servers.inside(name, "cat", "/proc/self/mounts").splitlines()
+    return {line.split()[1] for line in lines} & {"/home", "/data/my-set", "/home/ubuntu", "/nowhere"}
+
+
+def test_file_systems_are_mounted_and_the_owner_keeps_the_home_with_the_key(servers: PlainHosts, tmp_path: Path) -> None:
+    assert plays.changed(mount(servers, [HOME, DATA], tmp_path)) > 0
+    for name in NAMES:
+        assert mounted(servers, name) == {"/home", "/data/my-set", "/home/ubuntu"}
+        assert servers.ssh(name, "cat .ssh/authorized_keys").split() == servers.identity.with_suffix(".pub").read_text().split()
+    servers.inside("head-a", "sh", "-c", "echo text >/data/my-set/file; mkdir /home/ada")
+    assert servers.inside("gpu-b", "sh", "-c", "cat /data/my-set/file; ls /home").split() == ["text", "ada", "ubuntu"]
+    assert plays.changed(mount(servers, [HOME, DATA], tmp_path)) == 0
+
+
+def test_file_systems_are_mounted_at_each_boot(servers: PlainHosts) -> None:
+    servers.power_off("gpu-b")
+    servers.power_on("gpu-b")
+    wait_until(lambda: mounted(servers, "gpu-b") == {"/home", "/data/my-set", "/home/ubuntu"}, awaiting="the file systems", within_s=BOOTED_WITHIN_S)
+    assert servers.ssh("gpu-b", "pwd").strip() == "/home/ubuntu"
+
+
+def test_a_missing_file_system_is_named_and_the_others_are_mounted(servers: PlainHosts, tmp_path: Path) -> None:
+    lost = {"name": "lost", "target": "/nowhere", "source": f"{SITE}/lost", "kind": "bind", "within": SITE}
+    weka = {"name": "weka", "target": "/weka", "source": "backend/training", "kind": "wekafs"}
+    foreign = {"name": "run", "target": "/run", "source": f"{SITE}/data", "kind": "bind", "within": SITE}
+    present = {"name": "there", "target": "/mnt", "source": "/mnt", "kind": "present"}
+    done = mount(servers, [HOME, DATA, lost, weka, foreign, present], tmp_path, names=["gpu-b"])
+    assert done.returncode != 0
+    for words in (
+        f"/nowhere ({SITE}/lost) is not mounted: there is no folder {SITE}/lost",
+        "/weka (backend/training) is not mounted: this host has no mount.wekafs",
+        f"/run ({SITE}/data) is not mounted: tmpfs is mounted there",
+        "/mnt (/mnt) is not mounted: nothing is mounted there",
+    ):
+        assert words in done.stdout
+    assert mounted(servers, "gpu-b") == {"/home", "/data/my-set", "/home/ubuntu"}
+
+
+def test_a_file_system_that_left_the_blueprint_is_unmounted(servers: PlainHosts, tmp_path: Path) -> None:
+    assert plays.changed(mount(servers, [HOME], tmp_path)) > 0
+    assert [mounted(servers, name) for name in NAMES] == [{"/home", "/home/ubuntu"}] * 2
+    assert servers.inside("gpu-b", "findmnt", "--noheadings", "--output=FSTYPE", "/run").split() == ["tmpfs"], "what others mounted stays"
+    assert (servers.shared_folder / "data/file").read_text() == "text\n"
+
+
+def test_stopping_the_unit_leaves_the_host_as_it_was(servers: PlainHosts) -> None:
+    servers.inside_all("head-a", "systemctl", "stop", "clusterwright-mounts")
+    assert mounted(servers, "head-a") == set()
+    assert servers.ssh("head-a", "pwd; ls -A /home").split() == ["/home/ubuntu", "ubuntu"]
+
+
+def test_a_kernel_without_an_nfs_server_is_named(servers: PlainHosts, tmp_path: Path) -> None:
+    done = plays.run(servers, ["head-a"], ["nfs_export"], exports(servers), folder=tmp_path)
+    assert done.returncode != 0
+    assert "The kernel of head-a has no NFS server (module nfsd), so that it can't export /var/lib/clusterwright/state/exports/home" in done.stdout
+
+
+def test_folders_are_exported_to_the_hosts_of_the_cluster(servers: PlainHosts, tmp_path: Path) -> None:
+    """The kernel's own server is simulated, since this kernel has none: exportfs(8) is real and reads the exports."""
+    unit = "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
+    servers.inside("head-a", "sh", "-c", "cat >/etc/systemd/system/nfs-server.service; echo 'nodev nfsd' >/run/filesystems", stdin=unit)
+    servers.inside_all("head-a", "systemctl", "daemon-reload")
+    variables = {**exports(servers), "nfs_export_kernel_table": "/run/filesystems"}
+    assert plays.changed(plays.run(servers, ["head-a"], ["nfs_export"], variables, folder=tmp_path)) > 0
+    exported = servers.inside("head-a", "exportfs", "-s").splitlines()
+    assert [line.split("(")[0].split() for line in exported] == [["/var/lib/clusterwright/state/exports/home", servers[name].address] for name in sorted(NAMES)]
+    assert plays.changed(plays.run(servers, ["head-a"], ["nfs_export"], variables, folder=tmp_path)) == 0
+
+
+def exports(servers: PlainHosts) -> dict[str, Any]:
+    clients = [servers[name].address for name in sorted(NAMES)]
+    return {"provided": {"exports": {"host": "head-a", "folders": ["/var/lib/clusterwright/state/exports/home"], "clients": clients}}}
