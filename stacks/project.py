@@ -26,3 +26,8 @@ def drift_folder(stack: str) -> Path:
 def ignore_file(stack: str) -> Path:
     """Drift that is known and accepted; commit it to the repository."""
     return project_root() / "stacks" / f"Drift.{stack}.yaml"
+
+
+def servers_file(stack: str) -> Path:
+    """Serial numbers and firmware of the stack's servers as somebody recorded them; commit it to the repository."""
+    return project_root() / "stacks" / f"Servers.{stack}.yaml"

@@ -73,6 +73,8 @@ def _causes(finding: Finding, findings: Iterable[Finding], controllers: Sequence
         case HostPart(host=host) if finding.code == Code.MUNGE_KEY and _actual(finding) == "no key":
             gone = (one for one in findings if one.code == Code.FILE_GONE and isinstance(one.subject, HostFile) and one.subject.host == host)
             yield from (one for one in gone if isinstance(one.subject, HostFile) and one.subject.path == "/etc/munge")
+        case HostPart(host=host) if finding.code == Code.UNREACHABLE:
+            yield from (one for one in findings if one.code == Code.POWER_OFF and isinstance(one.subject, HostSubject) and one.subject.host == host)
         case SchedulerObject(kind=ObjectKind.NODE, name=name) if finding.code == Code.NODE_DOWN:
             yield from (one for one in findings if one.code == Code.UNREACHABLE and isinstance(one.subject, HostSubject) and one.subject.host == name)
             yield from (broken[name, unit] for unit in NODE_NEEDS if (name, unit) in broken)

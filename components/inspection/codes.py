@@ -1,6 +1,6 @@
 """Every code that a finding of drift can carry. A code is stable: it never gets a second meaning.
 
-CW70x: the cloud (or whatever provides the hosts); CW710 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files.
+CW70x: the cloud (or whatever provides the hosts); CW710 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files; CW86x: hosts, as their management controllers (BMCs) see them.
 """
 
 from blueprints.finding import Level
@@ -9,7 +9,15 @@ from blueprints.finding.code import FindingCode
 from .layer import Layer
 
 ERROR, WARNING, NOTE = Level
-_FIRST_NUMBERS = ((790, Layer.CHECK), (780, Layer.CAPABILITY), (770, Layer.VERSIONS), (748, Layer.SCHEDULER), (710, Layer.HOSTS), (700, Layer.CLOUD))
+_FIRST_NUMBERS = (
+    (860, Layer.HOSTS),
+    (790, Layer.CHECK),
+    (780, Layer.CAPABILITY),
+    (770, Layer.VERSIONS),
+    (748, Layer.SCHEDULER),
+    (710, Layer.HOSTS),
+    (700, Layer.CLOUD),
+)
 """Codes of a layer begin here."""
 
 
@@ -102,6 +110,13 @@ class Code(FindingCode):
     NIC = "CW786", ERROR, "an interface of the fabric is missing, down or slow", "read the port's state; `clusterwright rebuild` the host"
     HARDWARE = "CW787", ERROR, "a host has fewer processors or less memory than slurm.conf declares", "look for a failed part, or correct the catalogue's row"
     ACCEPTANCE = "CW788", ERROR, "the last acceptance did not reach what is expected", "run acceptance again with `clusterwright up`"
+
+    POWER_OFF = "CW860", ERROR, "a host is switched off", "`clusterwright power on` switches it on"
+    BMC_SILENT = "CW861", WARNING, "a host's management controller (BMC) does not answer, or refuses", "correct what the finding names; `clusterwright power status` asks again"
+    SERIAL = "CW862", ERROR, "a server has another serial number: somebody replaced the board, or the inventory names another server's BMC", "correct the inventory, or record the new one with `clusterwright power status --record`"
+    FIRMWARE = "CW863", WARNING, "a server has other firmware than recorded, or than the others of its group", "flash it, or record what is there with `clusterwright power status --record`"
+    HEALTH = "CW864", ERROR, "a server reports a failed part", "read the BMC's log with `clusterwright power status`; drain the node before somebody repairs it"
+    NEXT_BOOT = "CW865", WARNING, "a server boots from elsewhere next time: from the network it could install itself again", "remove the override in the BMC, or let whoever set it boot the server"
 
     IGNORE_EXPIRED = "CW790", WARNING, "an entry of the ignore file has expired", "fix what the entry covers, or give the entry a later date"
     # fmt: on

@@ -86,7 +86,7 @@ def _too_many(hosts: Sequence[Host], pools: Mapping[str, int], allowed: Allowed)
 def _in_use(host: Host) -> str:
     if host.node is None:
         return f"Slurm does not say whether jobs run on {host.name}"
-    if host.node.is_down:
+    if host.node.is_down or not (host.node.is_answering or host.node.has_jobs):
         return ""
     if not host.node.is_drained:
         return f"{host.name} takes jobs: drain it first (`scontrol update nodename={host.name} state=drain reason=power`)"

@@ -3,12 +3,16 @@
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 
 from blueprints import hostlist, message_text, spec
+from components import atomic_files
+from components.bmc import recorded
 from components.bmc.model import Action, Facts, Unanswered
 from components.inspection import record
 from components.inspection.known import Known
 
+from .. import project
 from ..bmcs import asking, brakes, order
 from ..engine import commands, locks, state
 from ..errors import EXIT_USAGE, Problem
@@ -36,6 +40,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--try-again", action="store_true", help="try a password again that a BMC refused")
     parser.add_argument("--yes", action="store_true", help="switch without asking")
+    parser.add_argument(
+        "--record", action="store_true", help="`status`: record serial numbers and firmware in stacks/Servers.STACK.yaml, which drift checks read"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document (docs/json.md)")
 
 
@@ -66,6 +73,8 @@ def run(given: argparse.Namespace) -> int:
 def _show(given: argparse.Namespace, cluster: spec.ClusterSpec) -> int:
     names = order.named(given.hosts, cluster) if given.hosts else None
     answers = asking.Bmcs(given.stack, cluster.site, try_again=given.try_again).facts(names=names, with_log=bool(names))
+    if given.record:
+        _record(given.stack, answers)
     if given.json:
         print(json.dumps({"format": FORMAT, "hosts": {name: rendered.as_record(one) for name, one in answers.items()}}, indent=2))
     elif not answers:
@@ -73,6 +82,19 @@ def _show(given: argparse.Namespace, cluster: spec.ClusterSpec) -> int:
     else:
         tables.show([rendered.section(answers), *(rendered.details(name, one) for name, one in answers.items() if names and isinstance(one, Facts))])
     return 1 if any(isinstance(one, Unanswered) for one in answers.values()) else 0
+
+
+def _record(stack: str, answers: Mapping[str, Facts | Unanswered]) -> None:
+    """Write what is there into the file of the stack; entries of servers that were not asked, or did not answer in full, stay."""
+    file = project.servers_file(stack)
+    try:
+        before = recorded.read(file.read_text(encoding="utf-8")) if file.exists() else {}
+    except recorded.Unreadable as error:
+        raise Problem(f"{file} can't be read", why=str(error), remedy=f"correct the file, or remove it to record all servers again: rm {file}") from error
+    complete = {name: recorded.of(answer) for name, answer in answers.items() if isinstance(answer, Facts) and not answer.incomplete}
+    atomic_files.write_text(file, recorded.write({**before, **complete}))
+    left = [name for name in answers if name not in complete]
+    print(f"recorded {len(complete)} servers in {file}" + (f", not {hostlist.compress(left)}" if left else ""), file=sys.stderr)
 
 
 def _known(stack: str) -> Known | None:

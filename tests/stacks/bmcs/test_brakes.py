@@ -10,11 +10,13 @@ from stacks.bmcs import brakes
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 POOLS = {"train": 40, "debug": 2}
-DRAINED, BUSY, DRAINING, DOWN = (
+DRAINED, BUSY, DRAINING, DOWN, HUNG, HUNG_WITH_JOBS = (
     Node("n", "idle", frozenset({"drain"})),
     Node("n", "idle"),
     Node("n", "mixed", frozenset({"drain"})),
     Node("n", "down"),
+    Node("n", "idle", frozenset({"not_responding"})),
+    Node("n", "allocated", frozenset({"not_responding"})),
 )
 
 
@@ -27,7 +29,7 @@ def objections(*hosts: brakes.Host, action: Action = Action.CYCLE, cycles: tuple
     return brakes.objections(hosts, action, pools=POOLS, cycles=earlier, now=NOW, allowed=allowed or brakes.Allowed())
 
 
-@pytest.mark.parametrize("state", [DRAINED, DOWN])
+@pytest.mark.parametrize("state", [DRAINED, DOWN, HUNG])
 @pytest.mark.parametrize("action", list(Action))
 def test_a_node_without_jobs_may_be_switched(state: Node, action: Action) -> None:
     assert objections(node("gpu-1", state), action=action) == []
@@ -38,6 +40,7 @@ def test_a_node_without_jobs_may_be_switched(state: Node, action: Action) -> Non
     [
         (BUSY, "gpu-1 takes jobs: drain it first (`scontrol update nodename=gpu-1 state=drain reason=power`)"),
         (DRAINING, "jobs run on gpu-1"),
+        (HUNG_WITH_JOBS, "gpu-1 takes jobs: drain it first (`scontrol update nodename=gpu-1 state=drain reason=power`)"),
         (None, "Slurm does not say whether jobs run on gpu-1"),
     ],
 )
