@@ -23,7 +23,7 @@ def look(hosts: Sequence[FinishedHost], spec: Mapping[str, Any], *, private_key:
         spec: what the hosts are configured from.
     """
     asked = {host.name: KnownHost(host.name, "", "", host.address, host.incarnation, host.host_key, host.jump, host.jump_key) for host in hosts}
-    program = payload.text({"mounts": [], "homes": {}, "scheduler_s": 0, "is_deep": False, "within_s": WITHIN_S})
+    program = payload.text({"mounts": [], "homes": {}, "scheduler_s": 0, "is_deep": False, "is_server": False, "within_s": WITHIN_S})
     answers = ssh.run(dict.fromkeys(asked.values(), program), private_key=private_key, within_s=WITHIN_S)
     facts = {}
     for host, answer in answers.items():

@@ -1,6 +1,7 @@
 """Every code that a finding of drift can carry. A code is stable: it never gets a second meaning.
 
-CW70x: the cloud (or whatever provides the hosts); CW710 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files; CW86x: hosts, as their management controllers (BMCs) see them.
+CW70x: the cloud (or whatever provides the hosts); CW710 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files;
+CW86x: hosts, as their management controllers (BMCs) see them; CW950 to CW969: servers that their owner installed.
 """
 
 from blueprints.finding import Level
@@ -10,6 +11,7 @@ from .layer import Layer
 
 ERROR, WARNING, NOTE = Level
 _FIRST_NUMBERS = (
+    (950, Layer.HOSTS),
     (860, Layer.HOSTS),
     (790, Layer.CHECK),
     (780, Layer.CAPABILITY),
@@ -113,10 +115,20 @@ class Code(FindingCode):
 
     POWER_OFF = "CW860", ERROR, "a host is switched off", "`clusterwright power on` switches it on"
     BMC_SILENT = "CW861", WARNING, "a host's management controller (BMC) does not answer, or refuses", "correct what the finding names; `clusterwright power status` asks again"
-    SERIAL = "CW862", ERROR, "a server has another serial number: somebody replaced the board, or the inventory names another server's BMC", "correct the inventory, or record the new one with `clusterwright power status --record`"
-    FIRMWARE = "CW863", WARNING, "a server has other firmware than recorded, or than the others of its group", "flash it, or record what is there with `clusterwright power status --record`"
-    HEALTH = "CW864", ERROR, "a server reports a failed part", "read the BMC's log with `clusterwright power status`; drain the node before somebody repairs it"
+    BMC_SERIAL = "CW862", ERROR, "a server has another serial number: somebody replaced the board, or the inventory names another server's BMC", "correct the inventory, or record the new one with `clusterwright power status --record`"
+    BMC_FIRMWARE = "CW863", WARNING, "a server has other firmware than recorded, or than the others of its group", "flash it, or record what is there with `clusterwright power status --record`"
+    BMC_HEALTH = "CW864", ERROR, "a server reports a failed part", "read the BMC's log with `clusterwright power status`; drain the node before somebody repairs it"
     NEXT_BOOT = "CW865", WARNING, "a server boots from elsewhere next time: from the network it could install itself again", "remove the override in the BMC, or let whoever set it boot the server"
+
+    MARK_GONE = "CW950", ERROR, "a server has lost the stack's mark", "run `clusterwright up`, which adopts the server again and configures it"
+    SERVER_TAKEN = "CW951", ERROR, "a server has the mark of another stack", "find out who took the server, and take it out of one of the two inventories"
+    SERVER_REINSTALLED = "CW952", ERROR, "the system of a server was installed again", "run `clusterwright up`, which configures the server again"
+    SERVER_OTHER = "CW953", WARNING, "a server is another machine, or has another board, than before", "find out who exchanged it; `clusterwright up` records the machine as it is now"
+    INTERFACE_MISSING = "CW954", ERROR, "a network interface of the inventory is missing", "look for a failed or exchanged network adapter, or correct the inventory"
+    INTERFACE_CHANGED = "CW955", ERROR, "a network interface has another address, MTU or route than the inventory says", "run `clusterwright up`, which sets it; or correct the inventory"
+    FIRMWARE = "CW956", WARNING, "servers of one group have different firmware", "bring the servers to one version"
+    NEXT_KERNEL = "CW957", WARNING, "the next start of a server takes another kernel", "run `clusterwright up`, which installs the profile's kernel; or remove the other kernel"
+    NEXT_MODULES = "CW958", ERROR, "the next start of a server takes a kernel without modules that it needs", "run `clusterwright up`, which installs the profile's kernel; or install the modules"
 
     IGNORE_EXPIRED = "CW790", WARNING, "an entry of the ignore file has expired", "fix what the entry covers, or give the entry a later date"
     # fmt: on

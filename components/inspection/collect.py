@@ -88,6 +88,7 @@ def _parameters(known: Known, host: KnownHost, *, is_deep: bool) -> dict[str, An
         "homes": _homes(known, host),
         "scheduler_s": QUESTION_WITHIN_S if host.role == "control" and known.cluster.slurm else 0,
         "is_deep": is_deep,
+        "is_server": known.cluster.site is not None,
         "within_s": HOST_WITHIN_S,
     }
 

@@ -1,113 +1,172 @@
-"""Servers as their management controllers (BMCs) see them: power, health, serial numbers, firmware and the next boot. Pure."""
+"""Servers that their owner installed: whose they are, whether they are the same machines as before, and whether they are connected as the inventory says. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from blueprints import hostlist, spec
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostPart
+from blueprints.spec import ClusterSpec, SiteHost, SiteInterface
 
-from ..bmc.model import Facts, Power, Unanswered
-from ..bmc.recorded import Server
 from .codes import Code
-from .finding import Unchecked, drift, shown
-from .layer import Layer
+from .finding import drift
+from .known import Known, KnownHost
 
-HEALTHY = ("", "OK")
-SHOWN = 4
-"""Components that a finding names; the others are counted."""
-FEWEST = 3
-"""Servers that must be alike before one counts as different: of two nobody knows which is right."""
+SITE = ":Site"
+"""Ends the type of the resource that has the stack's mark."""
+IDENTITY = "identity"
+"""Output of the resource that adopts servers: server → what identified it when it was adopted."""
 
 
-def findings(cluster: spec.ClusterSpec, answers: Mapping[str, Facts | Unanswered], recorded: Mapping[str, Server], *, stack: str) -> Iterator[Finding]:
-    """Compare servers with the inventory, with what somebody recorded, and with the others of their group.
+def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
+    """Compare servers with the inventory, with what was recorded when they were adopted, and with each other."""
+    site = known.cluster.site
+    servers = {host: of_host["server"] for host, of_host in facts.items() if "server" in of_host}
+    if site is None or not servers:
+        return
+    token = next((str(one["outputs"].get("token", "")) for one in known.resources if one["type"].endswith(SITE)), "")
+    adopted = {name: one for resource in known.resources for name, one in (resource["outputs"].get(IDENTITY) or {}).items()}
+    wanted = dict(known.cluster.software.versions).get("kernel", "")
+    for host, server in servers.items():
+        entry = site.by_name.get(host.name)
+        changed = [*_identity(host.name, server, adopted.get(host.name, {}), entry.serial if entry else "")]
+        yield from changed
+        if not any(one.code is Code.SERVER_REINSTALLED for one in changed):  # that is why the mark is gone
+            yield from _mark(host.name, server["mark"], token)
+        if entry:
+            yield from _interfaces(entry, server)
+        yield from _next_start(host.name, server["next_start"], wanted)
+    for group in dict.fromkeys(host.group for host in servers):
+        yield from _firmware({host.name: server["firmware"] for host, server in servers.items() if host.group == group})
 
-    Args:
-        answers: host → what its BMC said.
-        recorded: host → what somebody recorded of it.
-    """
-    known = cluster.site.by_name if cluster.site else {}
-    for host, answer in answers.items():
-        if isinstance(answer, Unanswered):
-            remedy = f"`clusterwright power status --stack {stack} {host}` asks again"
+
+def _mark(host: str, mark: Mapping[str, str] | None, token: str) -> Iterator[Finding]:
+    subject, recorded = HostPart(host, "mark"), "this stack's mark"
+    if mark is None:
+        what = "the server has no mark of the stack: somebody removed it, or installed the server again"
+        remedy = "run `clusterwright up`, which adopts the server again and configures it"
+        yield drift(Code.MARK_GONE, subject, what, remedy=remedy, desired=recorded, recorded=recorded)
+    elif token and mark["token"] != token:
+        whose = f"stack {mark['stack']}" if mark["stack"] else "an unreadable mark"
+        what = "another stack has the server, or its mark was changed: two stacks would configure it in turn"
+        remedy = "find out who took the server, and take it out of one of the two inventories"
+        yield drift(Code.SERVER_TAKEN, subject, what, remedy=remedy, desired=recorded, recorded=recorded, actual=whose)
+
+
+def _identity(host: str, server: Mapping[str, Any], adopted: Mapping[str, str], serial: str) -> Iterator[Finding]:
+    """Compare what identifies the machine; a part that nobody knows from before is not compared."""
+    actual = {"machine-id": server["machine_id"], **server["identity"]}
+    before = {**adopted, **({"serial number": serial} if serial else {})}
+    for name, value in before.items():
+        if value and actual.get(name) and actual[name] != value:
+            is_system = name == "machine-id"
+            code = Code.SERVER_REINSTALLED if is_system else Code.SERVER_OTHER
+            what = "the system was installed again" if is_system else "it is another machine, or has another board, than before"
+            by_whom = (
+                "correct the inventory's `serial`" if name == "serial number" and serial else "run `clusterwright up`, which records the machine as it is now"
+            )
+            remedy = (
+                "run `clusterwright up`, which configures the server again" if is_system else f"find out who exchanged it; if that was on purpose, {by_whom}"
+            )
+            yield drift(code, HostPart(host, name), what, remedy=remedy, desired=value, recorded=value, actual=actual[name])
+
+
+def _interfaces(entry: SiteHost, server: Mapping[str, Any]) -> Iterator[Finding]:
+    for wanted in entry.interfaces:
+        name = device(wanted, server["interfaces"])
+        subject = HostPart(entry.name, f"interface {wanted.name}")
+        if name is None:
+            what = "no interface has the hardware address of the inventory" if wanted.mac else "the interface is missing"
+            remedy = "look for a failed or exchanged network adapter (`ip -brief link`); after an exchange, correct the inventory's `mac`"
+            present = ", ".join(f"{one} {seen['mac']}" for one, seen in sorted(server["interfaces"].items()))
             yield drift(
-                Code.BMC_SILENT, HostPart(host, "BMC"), f"the BMC gives no answer that counts ({answer.cause})", remedy=remedy, actual=shown(str(answer))
+                Code.INTERFACE_MISSING, subject, what, remedy=remedy, desired=wanted.mac or wanted.name, recorded=wanted.mac or wanted.name, actual=present
             )
             continue
-        expected = (known[host].serial if host in known else "") or (recorded[host].serial if host in recorded else "")
-        yield from _state(host, answer, stack)
-        yield from _serial(host, answer.serial, expected, stack)
-    alive = {host: answer for host, answer in answers.items() if isinstance(answer, Facts)}
-    for group in cluster.host_groups:
-        yield from _firmware({host: alive[host] for host in group.hostnames if host in alive}, recorded, stack)
+        yield from _settings(entry.name, wanted, name, server)
 
 
-def unchecked(cluster: spec.ClusterSpec, answers: Mapping[str, Facts | Unanswered], recorded: Mapping[str, Server], *, stack: str) -> Iterator[Unchecked]:
-    """Name what could not be compared."""
-    without = [host for host, answer in answers.items() if isinstance(answer, Facts) and host not in recorded]
-    if without:
-        why = f"nobody recorded them: `clusterwright power status --stack {stack} --record` does"
-        yield Unchecked(Layer.HOSTS, f"serial numbers and firmware of {hostlist.compress(without)}", why)
-    for host, answer in answers.items():
-        if isinstance(answer, Facts) and answer.incomplete:
-            yield Unchecked(Layer.HOSTS, f"{host}: {answer.incomplete}", "the BMC did not say it in time")
-    silent = [host.name for host in cluster.site.hosts if not host.bmc] if cluster.site and cluster.site.bmc else []
-    if silent:
-        yield Unchecked(Layer.HOSTS, f"power and firmware of {hostlist.compress(silent)}", "the inventory has no BMC of it")
+def _settings(host: str, wanted: SiteInterface, name: str, server: Mapping[str, Any]) -> Iterator[Finding]:
+    seen = server["interfaces"][name]
+    differing = []
+    if wanted.address and wanted.address not in seen["addresses"]:
+        differing.append(("address", wanted.address, ", ".join(seen["addresses"])))
+    if wanted.mtu and wanted.mtu != seen["mtu"]:
+        differing.append(("MTU", str(wanted.mtu), str(seen["mtu"])))
+    of_device = [route for route in server["routes"] if route.get("dev") == name]
+    for to, via in [*((route.to, route.via) for route in wanted.routes), *([("default", wanted.gateway)] if wanted.gateway else [])]:
+        if not any(route.get("dst") == to and route.get("gateway", "") == via for route in of_device):
+            others = [str(route.get("gateway", "on the link")) for route in of_device if route.get("dst") == to]
+            differing.append((f"route to {to}", f"via {via}" if via else "on the link", ", ".join(others)))
+    for what, desired, actual in differing:
+        yield drift(
+            Code.INTERFACE_CHANGED,
+            HostPart(host, f"{what} of {wanted.name}"),
+            f"the interface has another {what.partition(' ')[0]} than the inventory says",
+            remedy="run `clusterwright up`, which sets it; to keep the change, correct the inventory",
+            desired=desired,
+            recorded=desired,
+            actual=actual or "none",
+        )
 
 
-def _state(host: str, facts: Facts, stack: str) -> Iterator[Finding]:
-    if facts.power is Power.OFF:
-        remedy = f"`clusterwright power on --stack {stack} {host}` switches it on"
-        yield drift(Code.POWER_OFF, HostPart(host, "power"), "the server is switched off", remedy=remedy, desired="on", recorded="on", actual="off")
-    if facts.health not in HEALTHY:
-        remedy = f"`clusterwright power status --stack {stack} {host}` shows the BMC's log; drain the node before somebody repairs the server"
-        yield drift(Code.HEALTH, HostPart(host, "health"), "the server reports a failed part", remedy=remedy, desired="OK", actual=shown(facts.health))
-    if facts.boot:
-        remedy = "remove the override in the BMC, or let whoever set it boot the server"
-        yield drift(Code.NEXT_BOOT, HostPart(host, "next boot"), "the server boots from elsewhere next time", remedy=remedy, actual=shown(facts.boot))
+def device(wanted: SiteInterface, present: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """Give the name that an interface of the inventory has on its host; None: it is not there."""
+    if wanted.mac:
+        return next((name for name, seen in present.items() if seen["mac"] == wanted.mac), None)
+    return wanted.name if wanted.name in present else None
 
 
-def _serial(host: str, actual: str, expected: str, stack: str) -> Iterator[Finding]:
-    if actual and expected and actual != expected:
-        what = "the server has another serial number: somebody replaced the board, or its BMC is another server's"
-        remedy = f"correct the inventory; or `clusterwright power status --stack {stack} {host} --record`, when you know why"
-        yield drift(Code.SERIAL, HostPart(host, "serial number"), what, remedy=remedy, desired=shown(expected), recorded=shown(expected), actual=shown(actual))
+def _next_start(host: str, start: Mapping[str, Any], wanted: str) -> Iterator[Finding]:
+    """Report what only shows when the server restarts."""
+    running, following = start["running"], start["kernel"]
+    desired = wanted or running
+    if not following or following == desired:
+        return
+    subject = HostPart(host, "next start")
+    remedy = "run `clusterwright up`, which installs the profile's kernel" if wanted else f"remove the kernel {following}, or install what belongs to it"
+    if start["missing"]:
+        what = f"the next start takes a kernel for which modules are missing: {', '.join(start['missing'])}"
+        yield drift(Code.NEXT_MODULES, subject, what, remedy=remedy, desired=desired, recorded=running, actual=following)
+    else:
+        what = "the next start takes another kernel than the one that was tested"
+        yield drift(Code.NEXT_KERNEL, subject, what, remedy=remedy, desired=desired, recorded=running, actual=following)
 
 
-def _firmware(alive: Mapping[str, Facts], recorded: Mapping[str, Server], stack: str) -> Iterator[Finding]:
-    usual = _usual({host: facts for host, facts in alive.items() if host not in recorded})
-    for host, facts in alive.items():
-        expected = recorded[host].firmware if host in recorded else usual.get(facts.model, {})
-        differing = [
-            (part, version, facts.firmware.get(part, ""))
-            for part, version in expected.items()
-            if facts.firmware.get(part, "") != version and (part in facts.firmware or not facts.incomplete)
-        ]
-        if differing:
-            whose = "recorded" if host in recorded else "the others of its group have"
-            what = f"the firmware of {_parts([part for part, _, _ in differing])} is other than {whose}"
-            wanted, found = (_versions([(part, pair[side]) for part, *pair in differing]) for side in (0, 1))
-            remedy = f"flash it; or `clusterwright power status --stack {stack} {host} --record` records what is there"
-            yield drift(Code.FIRMWARE, HostPart(host, "firmware"), what, remedy=remedy, desired=wanted, recorded=wanted, actual=found)
+def _firmware(of_group: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
+    """Compare the firmware of equal devices among the servers of a group."""
+    for name in sorted({name for versions in of_group.values() for name in versions}):
+        present = {host: versions[name] for host, versions in of_group.items() if name in versions}
+        counted = Counter(present.values())
+        usual = max(counted, key=lambda version: (counted[version], version))
+        for host, version in present.items():
+            if version != usual:
+                what = "the firmware has another version than on the group's other servers"
+                remedy = "bring the servers to one version; a mixed fabric shows faults that nobody finds"
+                yield drift(Code.FIRMWARE, HostPart(host, name), what, remedy=remedy, desired=usual, recorded=usual, actual=version)
 
 
-def _usual(alive: Mapping[str, Facts]) -> Mapping[str, Mapping[str, str]]:
-    """Give the versions that most servers of a model have: model → component → version. Where no version has most servers, none is usual."""
-    found: dict[str, dict[str, str]] = {}
-    for model in {facts.model for facts in alive.values()}:
-        alike = [facts.firmware for facts in alive.values() if facts.model == model]
-        for part in sorted({part for firmware in alike for part in firmware}) if len(alike) >= FEWEST else ():
-            [(version, times), *_] = Counter(firmware.get(part, "") for firmware in alike).most_common(1)
-            if version and 2 * times > len(alike):
-                found.setdefault(model, {})[part] = version
-    return found
+def without_own(cluster: ClusterSpec, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Mapping[KnownHost, Mapping[str, Any]]:
+    """Leave out of what hosts usually share the routes, rules and MTUs that the inventory gives to each server of its own."""
+    site = cluster.site
+    if site is None:
+        return facts
+    return {host: {**of_host, "alike": _shared(site.by_name.get(host.name), of_host)} if "alike" in of_host else of_host for host, of_host in facts.items()}
 
 
-def _parts(parts: Sequence[str]) -> str:
-    return ", ".join(parts[:SHOWN]) + (f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else "")
+def _shared(entry: SiteHost | None, of_host: Mapping[str, Any]) -> Mapping[str, str]:
+    alike: Mapping[str, str] = of_host["alike"]
+    if entry is None or "server" not in of_host:
+        return alike
+    names = {name for one in entry.interfaces if (name := device(one, of_host["server"]["interfaces"]))}
+    own = {one.address.partition("/")[0] for one in entry.interfaces if one.address}
+    kept = {name: value for name, value in alike.items() if name.removeprefix("MTU of ") not in names}
+    return kept | {
+        "routes": _without(alike.get("routes", ""), lambda words: bool(names & set(words))),
+        "routing rules": _without(alike.get("routing rules", ""), lambda words: bool(own & set(words) or names & set(words))),
+    }
 
 
-def _versions(pairs: Sequence[tuple[str, str]]) -> str:
-    return shown(", ".join(f"{part} {version or 'missing'}" for part, version in pairs[:SHOWN]))
+def _without(text: str, is_own: Any) -> str:
+    parts: Sequence[str] = text.split(", ") if text else []
+    return ", ".join(part for part in parts if not is_own(part.split()))

@@ -18,7 +18,7 @@ from components.inspection.layer import LAYERS, Layer
 from ..engine import commands, preview
 from ..errors import EngineFailed
 from . import acceptance as judged_acceptance
-from . import attached, cloud, hints, servers, unrecorded
+from . import attached, bmcs, cloud, hints, unrecorded
 from .report import Report, Result
 
 ON_HOSTS = frozenset({Layer.HOSTS, Layer.SCHEDULER, Layer.VERSIONS, Layer.CAPABILITY})
@@ -152,7 +152,7 @@ def _hosts(stack_name: str, known: Known, layers: Collection[Layer], acceptance:
     chosen = [layer for layer in LAYERS if layer in ON_HOSTS and layer in layers]
     up = elastic.look(stack_name, known)
     everybody = dataclasses.replace(known, hosts=(*known.hosts, *up.hosts))
-    asked = servers.begin(stack_name, known) if is_deep and Layer.HOSTS in layers else None
+    asked = bmcs.begin(stack_name, known) if is_deep and Layer.HOSTS in layers else None
     seen = collect.collect(everybody, is_deep=is_deep and Layer.HOSTS in layers) if everybody.hosts else collect.Seen({}, None, {}, {}, time.time())
     answers = (seen.scheduler or {}).get("answers", {})
     after = elastic.look(stack_name, known) if up.hosts else up
@@ -163,7 +163,7 @@ def _hosts(stack_name: str, known: Known, layers: Collection[Layer], acceptance:
         return OnHosts([Result(layer, failure=f"the hosts could not be inspected: {seen.error}", seconds=seconds) for layer in chosen], known.hosts)
     coming = tuple(elastic.unchecked(known, up, arriving))
     judges: dict[Layer, Callable[[], Result]] = {
-        Layer.HOSTS: lambda: _hosts_layer(everybody, seen, asked.result() if asked else servers.NOBODY),
+        Layer.HOSTS: lambda: _hosts_layer(everybody, seen, asked.result() if asked else bmcs.NOBODY),
         Layer.SCHEDULER: lambda: _scheduler_layer(known, seen),
         Layer.VERSIONS: lambda: _versions_layer(everybody, seen),
         Layer.CAPABILITY: lambda: _capability_layer(everybody, seen, acceptance=acceptance),
@@ -188,11 +188,11 @@ def _judged(layer: Layer, judge: Callable[[], Result], seconds: float) -> Result
     return Result(layer, in_order(result.findings), result.unchecked, result.failure, seconds)
 
 
-def _hosts_layer(known: Known, seen: collect.Seen, of_servers: servers.Seen) -> Result:
+def _hosts_layer(known: Known, seen: collect.Seen, of_bmcs: bmcs.Seen) -> Result:
     findings = [hosts.unreachable(host, message) for host, message in seen.unreachable.items()]
     for of_host in compare.of_hosts(seen, known).values():
         findings += of_host
-    return Result(Layer.HOSTS, (*findings, *of_servers.findings), (*compare.not_compared(seen), *of_servers.unchecked), of_servers.failure)
+    return Result(Layer.HOSTS, (*findings, *of_bmcs.findings), (*compare.not_compared(seen), *of_bmcs.unchecked), of_bmcs.failure)
 
 
 def _scheduler_layer(known: Known, seen: collect.Seen) -> Result:

@@ -22,7 +22,7 @@ def facts(parameters: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         parameters: `mounts`, mount points whose source, options and free space are wanted, and `homes`, users whose keys are wanted: name to `uid` and `home`;
-            `is_deep`: look beyond the recorded places, too.
+            `is_deep`: look beyond the recorded places, too; `is_server`: the host's owner installed it.
     """
     digests = Digests()
     installed, written = host_places.read_json(host_places.INSTALLED), host_places.read_json(host_places.WRITTEN)
@@ -56,6 +56,10 @@ def facts(parameters: dict[str, Any]) -> dict[str, Any]:
         "private_files": accounts.private_files(),
         "epoch_s": time.time(),
     }
+    if parameters["is_server"]:
+        from . import server
+
+        found["server"] = server.facts()
     if parameters["is_deep"]:
         from . import exposure, network  # each module costs milliseconds that most inspections save
 

@@ -1,120 +1,126 @@
-"""Drift of servers as their BMCs see them: each difference is one finding in one place, and equal servers are none."""
+"""Servers that their owner installed: each kind of drift is found once, and a server as it should be gives nothing."""
 
+import copy
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from blueprints import spec
-from blueprints.facts import Facts as MachineFacts
-from blueprints.load import examine
-from components.bmc import recorded
-from components.bmc.model import Cause, Facts, Power, Protocol, Unanswered
+from blueprints.load import load
+from blueprints.spec import Site, SiteHost, SiteInterface, SiteRoute
+from components import this_machine
 from components.inspection import servers
-from components.inspection.codes import Code
+from components.inspection.known import Known, KnownHost
 
-KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4"
-NAMES = ("gpu-1", "gpu-2", "gpu-3", "gpu-4")
-WELL = Facts(Protocol.REDFISH, Power.ON, "Simulated", "HGX H100", "SN", "OK", "", {"BIOS": "1.4", "BMC": "24.09", "NIC_1": "28.39"})
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> spec.ClusterSpec:
-    file = tmp_path_factory.mktemp("lab") / "lab.yaml"
-    hosts = "\n".join(
-        f"    {name}: {{address: 10.20.0.{number}, host_key: {KEY}{'fghijk'[number]}, bmc: 10.30.0.{number}, serial: {'SN-1' if name == 'gpu-1' else ''!r}}}"
-        for number, name in enumerate(NAMES, start=1)
-    )
-    file.write_text(
-        f"name: lab\ninventory:\n  bmc: {{user: operator, password_file: /p, authority: /a}}\n  hosts:\n{hosts}\n"
-        f"    head-1: {{address: 10.20.0.9, host_key: {KEY}f}}\n    login-1: {{address: 10.20.0.10, host_key: {KEY}l}}\n"
-        "control: {hosts: head-1}\naccess: {hosts: login-1}\npools: {train: {hosts: 'gpu-[1-4]'}}\n"
-    )
-    return examine(str(file), target="metal", stack="lab", facts=MachineFacts(1, 2, 1, 24_000)).spec
-
-
-def of(cluster: spec.ClusterSpec, answers: Mapping[str, Facts | Unanswered], before: Mapping[str, recorded.Server] | None = None) -> list[tuple[str, str]]:
-    return [(one.code, one.place) for one in servers.findings(cluster, answers, before or {}, stack="lab")]
-
-
-def all_well(**changed: Facts | Unanswered) -> dict[str, Facts | Unanswered]:
-    alike: dict[str, Facts | Unanswered] = {name: dataclasses.replace(WELL, serial=f"SN-{name[-1]}") for name in NAMES}
-    return {**alike, **{name.replace("_", "-"): answer for name, answer in changed.items()}}
-
-
-def with_firmware(serial: str, **firmware: str) -> Facts:
-    return dataclasses.replace(WELL, serial=serial, firmware={**WELL.firmware, **firmware})
-
-
-def test_equal_servers_that_run_are_no_drift(cluster: spec.ClusterSpec) -> None:
-    assert of(cluster, all_well()) == []
-
-
-@pytest.mark.parametrize(
-    ("answer", "found"),
-    [
-        (dataclasses.replace(WELL, power=Power.OFF), (Code.POWER_OFF, "gpu-2: power")),
-        (dataclasses.replace(WELL, health="Critical"), (Code.HEALTH, "gpu-2: health")),
-        (dataclasses.replace(WELL, health="Warning"), (Code.HEALTH, "gpu-2: health")),
-        (dataclasses.replace(WELL, boot="Pxe (Once)"), (Code.NEXT_BOOT, "gpu-2: next boot")),
-        (Unanswered(Cause.SILENT, "no answer"), (Code.BMC_SILENT, "gpu-2: BMC")),
-        (with_firmware("SN-2", BIOS="1.3", NIC_1="28.38"), (Code.FIRMWARE, "gpu-2: firmware")),
-    ],
+RAIL = SiteInterface("rail0", "aa:00:00:00:00:01", "10.40.0.11/24", 9000, "10.40.0.1", (SiteRoute("10.41.0.0/16", "10.40.0.1"),))
+SITE = Site("ubuntu", 22, (SiteHost("train-0", "10.0.0.1", "", serial="S0", interfaces=(RAIL,)), SiteHost("train-1", "10.0.0.2", "")))
+HOSTS = tuple(KnownHost(f"train-{number}", "train", "compute", f"10.0.0.{number + 1}", "", "") for number in range(3))
+RESOURCES = (
+    {"type": "clusterwright:metal:Site", "name": "site", "id": "", "outputs": {"token": "ours"}},
+    {"type": "clusterwright:metal:Hosts", "name": "train", "id": "", "outputs": {"identity": {"train-1": {"machine-id": "m1", "serial number": "S1"}}}},
 )
-def test_each_difference_is_one_finding(cluster: spec.ClusterSpec, answer: Facts | Unanswered, found: tuple[Code, str]) -> None:
-    assert of(cluster, all_well(gpu_2=answer)) == [found]
+SERVER: dict[str, Any] = {
+    "mark": {"stack": "lab", "token": "ours"},
+    "machine_id": "m",
+    "identity": {"serial number": "S", "serial number of the board": "", "product": "P"},
+    "firmware": {"firmware of the mainboard": "1.2", "firmware of mlx5_0 (MT_0838)": "28.39"},
+    "interfaces": {
+        "host0": {"mac": "aa:00:00:00:00:00", "mtu": 1500, "addresses": ["10.0.0.1/24"]},
+        "eth1": {"mac": "aa:00:00:00:00:01", "mtu": 9000, "addresses": ["10.40.0.11/24"]},
+    },
+    "routes": [
+        {"dst": "default", "gateway": "10.0.0.254", "dev": "host0"},
+        {"dst": "default", "gateway": "10.40.0.1", "dev": "eth1", "table": "101"},
+        {"dst": "10.41.0.0/16", "gateway": "10.40.0.1", "dev": "eth1", "table": "101"},
+    ],
+    "next_start": {"running": "6.8.0-60-generic", "kernel": "6.8.0-60-generic", "missing": []},
+}
 
 
-def test_the_serial_number_is_that_of_the_inventory_and_then_the_recorded_one(cluster: spec.ClusterSpec) -> None:
-    before = {name: recorded.Server(f"SN-{name[-1]}", "HGX H100", WELL.firmware) for name in NAMES}
-    swapped = all_well(gpu_1=dataclasses.replace(WELL, serial="SN-9"), gpu_2=dataclasses.replace(WELL, serial="SN-8"))
-
-    assert of(cluster, swapped) == [(Code.SERIAL, "gpu-1: serial number")]
-    assert of(cluster, swapped, before) == [(Code.SERIAL, "gpu-1: serial number"), (Code.SERIAL, "gpu-2: serial number")]
+def known(**versions: str) -> Known:
+    starter = load("starter", target="local", stack="test", facts=this_machine.facts(), overrides={})
+    cluster = dataclasses.replace(starter, site=SITE, software=dataclasses.replace(starter.software, versions=tuple(versions.items())))
+    return Known(cluster, HOSTS, "", "", "", {}, (), None, (), RESOURCES)
 
 
-def test_recorded_firmware_counts_before_that_of_the_others(cluster: spec.ClusterSpec) -> None:
-    older = with_firmware("SN-2", BIOS="1.3")
-    accepted = {"gpu-2": recorded.of(older)}
-
-    assert of(cluster, all_well(gpu_2=older), accepted) == []
-    assert of(cluster, all_well(), accepted) == [(Code.FIRMWARE, "gpu-2: firmware")]
-
-
-def test_a_component_that_is_gone_is_reported_only_when_the_bmc_listed_everything(cluster: spec.ClusterSpec) -> None:
-    less = dataclasses.replace(WELL, serial="SN-2", firmware={"BIOS": "1.4", "BMC": "24.09"})
-
-    assert of(cluster, all_well(gpu_2=less)) == [(Code.FIRMWARE, "gpu-2: firmware")]
-    assert of(cluster, all_well(gpu_2=dataclasses.replace(less, incomplete="the firmware of parts"))) == []
+def clean() -> dict[KnownHost, dict[str, Any]]:
+    found = {host: {"server": copy.deepcopy(SERVER)} for host in HOSTS}
+    for number, host in enumerate(HOSTS):
+        found[host]["server"]["machine_id"] = f"m{number}"
+        found[host]["server"]["identity"]["serial number"] = f"S{number}"
+    return found
 
 
-def test_of_two_versions_that_are_as_frequent_none_is_usual(cluster: spec.ClusterSpec) -> None:
-    assert of(cluster, all_well(gpu_1=with_firmware("SN-1", BIOS="1.3"), gpu_2=with_firmware("SN-2", BIOS="1.3"))) == []
+def places(facts: dict[KnownHost, dict[str, Any]], **versions: str) -> list[str]:
+    return [f"{one.code} {one.place}" for one in servers.findings(known(**versions), facts)]
 
 
-def test_servers_of_another_model_have_their_own_firmware(cluster: spec.ClusterSpec) -> None:
-    other = dataclasses.replace(WELL, serial="SN-2", model="HGX B200", firmware={"BIOS": "3.0"})
-
-    assert of(cluster, all_well(gpu_2=other)) == []
-
-
-def test_names_what_was_not_compared(cluster: spec.ClusterSpec) -> None:
-    found = list(servers.unchecked(cluster, all_well(gpu_2=dataclasses.replace(WELL, incomplete="its log")), {}, stack="lab"))
-
-    assert [one.where for one in found] == [
-        "serial numbers and firmware of gpu-[1-4]",
-        "gpu-2: its log",
-        "power and firmware of head-1,login-1",
-    ]
+def test_servers_as_they_should_be_give_nothing() -> None:
+    assert places(clean()) == []
+    assert places(clean(), kernel="6.8.0-60-generic") == []
 
 
-def test_a_recorded_file_reads_back() -> None:
-    servers_of = {"gpu-1": recorded.of(WELL), "gpu-2": recorded.Server("", "", {})}
-
-    assert recorded.read(recorded.write(servers_of)) == servers_of
+def _route_gone(server: dict[str, Any]) -> None:
+    del server["routes"][2]
 
 
-@pytest.mark.parametrize("text", ["", "- 1", "format: 2\nhosts: {}", "format: 1\nhosts: {gpu-1: 3}", "format: 1\nhosts: {gpu-1: {firmware: 1}}", "{"])
-def test_a_broken_recorded_file_is_refused(text: str) -> None:
-    with pytest.raises(recorded.Unreadable):
-        recorded.read(text)
+def _route_turned(server: dict[str, Any]) -> None:
+    server["routes"][2]["gateway"] = "10.40.0.9"
+
+
+PLANTED: list[tuple[str, int, Callable[[dict[str, Any]], object], list[str]]] = [
+    ("mark gone", 2, lambda server: server.update(mark=None), ["CW950 train-2: mark"]),
+    ("mark of another stack", 2, lambda server: server["mark"].update(token="theirs"), ["CW951 train-2: mark"]),
+    ("mark unreadable", 2, lambda server: server.update(mark={"stack": "", "token": ""}), ["CW951 train-2: mark"]),
+    ("installed again", 1, lambda server: server.update(machine_id="m9"), ["CW952 train-1: machine-id"]),
+    ("installed again, without the mark", 1, lambda server: server.update(machine_id="m9", mark=None), ["CW952 train-1: machine-id"]),
+    ("another machine than the inventory says", 0, lambda server: server["identity"].update({"serial number": "X"}), ["CW953 train-0: serial number"]),
+    ("another machine than was adopted", 1, lambda server: server["identity"].update({"serial number": "X"}), ["CW953 train-1: serial number"]),
+    ("a machine that nobody knows from before", 2, lambda server: server["identity"].update({"serial number": "X"}), []),
+    ("a machine that says no serial number", 1, lambda server: server["identity"].update({"serial number": ""}), []),
+    ("adapter exchanged", 0, lambda server: server["interfaces"]["eth1"].update(mac="aa:00:00:00:00:09"), ["CW954 train-0: interface rail0"]),
+    ("address gone", 0, lambda server: server["interfaces"]["eth1"].update(addresses=[]), ["CW955 train-0: address of rail0"]),
+    ("MTU", 0, lambda server: server["interfaces"]["eth1"].update(mtu=1500), ["CW955 train-0: MTU of rail0"]),
+    ("route gone", 0, _route_gone, ["CW955 train-0: route to 10.41.0.0/16 of rail0"]),
+    ("route elsewhere", 0, _route_turned, ["CW955 train-0: route to 10.41.0.0/16 of rail0"]),
+    ("firmware", 1, lambda server: server["firmware"].update({"firmware of mlx5_0 (MT_0838)": "28.40"}), ["CW956 train-1: firmware of mlx5_0 (MT_0838)"]),
+    ("another adapter", 1, lambda server: server["firmware"].update({"firmware of mlx5_1 (MT_0999)": "1"}), []),
+    ("kernel installed by somebody", 1, lambda server: server["next_start"].update(kernel="6.8.0-90-generic"), ["CW957 train-1: next start"]),
+    (
+        "kernel without its modules",
+        1,
+        lambda server: server["next_start"].update(kernel="6.8.0-90-generic", missing=["nvidia"]),
+        ["CW958 train-1: next start"],
+    ),
+    ("container", 1, lambda server: server["next_start"].update(kernel=""), []),
+]
+
+
+@pytest.mark.parametrize(("number", "plant", "expected"), [pytest.param(*one[1:], id=one[0]) for one in PLANTED])
+def test_each_drift_is_found_once(number: int, plant: Callable[[dict[str, Any]], object], expected: list[str]) -> None:
+    facts = clean()
+    plant(facts[HOSTS[number]]["server"])
+    assert places(facts) == expected
+
+
+def test_the_next_start_takes_the_profiles_kernel() -> None:
+    facts = clean()
+    for of_host in facts.values():
+        of_host["server"]["next_start"] |= {"running": "6.8.0-60-generic", "kernel": "6.8.0-90-generic"}
+    assert places(facts, kernel="6.8.0-90-generic") == [], "the roll has not restarted them yet"
+    assert places(facts, kernel="6.8.0-60-generic") == [f"CW957 train-{number}: next start" for number in range(3)]
+
+
+def test_what_the_inventory_gives_to_one_server_is_not_compared_with_the_others() -> None:
+    facts = clean()
+    for of_host in facts.values():
+        of_host["alike"] = {
+            "routes": "unicast 10.41.0.0/16 gateway 10.40.0.1 dev eth1 table 101, unicast 10.9.0.0/16 dev host0",
+            "routing rules": "priority 100 src 10.40.0.11 table 101, priority 200 iif lo table 300",
+            "MTU of eth1": "9000",
+            "MTU of host0": "1500",
+        }
+    left = servers.without_own(known().cluster, facts)
+    assert left[HOSTS[0]]["alike"] == {"routes": "unicast 10.9.0.0/16 dev host0", "routing rules": "priority 200 iif lo table 300", "MTU of host0": "1500"}
+    assert left[HOSTS[1]]["alike"] == facts[HOSTS[1]]["alike"]

@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from blueprints.finding import Finding
 from components.bmc import recorded
-from components.inspection import servers
+from components.inspection import bmcs
 from components.inspection.finding import Unchecked
 from components.inspection.known import Known
 
@@ -48,5 +48,5 @@ def _ask(stack: str, known: Known) -> Seen:
         before = recorded.read(file.read_text(encoding="utf-8")) if file.exists() else {}
     except (OSError, UnicodeDecodeError, recorded.Unreadable) as error:
         return Seen(failure=f"{project.servers_file(stack).name} can't be read: {error}")
-    found = tuple(servers.findings(known.cluster, answers, before, stack=stack))
-    return Seen(found, tuple(servers.unchecked(known.cluster, answers, before, stack=stack)))
+    found = tuple(bmcs.findings(known.cluster, answers, before, stack=stack))
+    return Seen(found, tuple(bmcs.unchecked(known.cluster, answers, before, stack=stack)))
