@@ -11,6 +11,8 @@ from typing import Any
 
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostFile, HostSubject, Subject, Unit
+from components.bmc import boards
+from components.bmc.model import Action
 from components.finish import group
 from components.inspection.codes import Code
 from components.inspection.finding import layer_of
@@ -19,9 +21,10 @@ from components.inspection.layer import Layer
 from components.provider.kind import Work
 from components.repair import shipping
 
+from ..bmcs import asking, brakes, order
 from ..errors import BadIgnoreFile, Problem
 from . import detect, filters, fix, ignore
-from .fix.step import Cluster
+from .fix.step import Cluster, Switch
 from .report import Ignored, Report, fingerprint
 
 JOBS = ("squeue", "--noheader", "--all", "--states=RUNNING,COMPLETING,CONFIGURING,SUSPENDED,STOPPED,SIGNALING", "--format=%N")
@@ -30,6 +33,8 @@ ASIDE = "/var/lib/clusterwright/set-aside"
 ROUNDS = 3
 """How often it is looked and repaired again: a controller that answers again says which nodes have jobs, and a folder that is back shows what was in it."""
 FINISH_WITHIN_S = 3600
+SERVES_WITHIN_S = 900
+"""A server that was switched on; machines with eight GPUs take minutes to boot."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -117,7 +122,13 @@ def planned(
     wanted, ignored = ignore.apply(found, entries, checked.report.moment.date())
     kinds = frozenset(fix.Kind) if selection.only and selection.kinds is None else selection.kinds
     known = checked.known
-    cluster = cluster_of(known, controller=checked.controller, unreachable=_unreachable(checked), aside=f"{ASIDE}/{checked.report.moment:%Y%m%dT%H%M%SZ}")
+    cluster = cluster_of(
+        known,
+        controller=checked.controller,
+        unreachable=_unreachable(checked),
+        aside=f"{ASIDE}/{checked.report.moment:%Y%m%dT%H%M%SZ}",
+        servers=_servers(known, checked),
+    )
     made = fix.plan(wanted, kinds=kinds, cluster=cluster, busy=frozenset() if despite_jobs else fix.busy_nodes(checked.answers))
     return Repair(stack, layers, selection, checked, known, made, tuple(wanted), tuple(ignored), tuple(entries), despite_jobs)
 
@@ -135,7 +146,18 @@ def _unreachable(checked: detect.Checked) -> frozenset[str]:
     return frozenset(one.subject.host for one in checked.report.findings if one.code == Code.UNREACHABLE and isinstance(one.subject, HostSubject))
 
 
-def cluster_of(known: Known, *, controller: str, unreachable: Collection[str], aside: str) -> Cluster:
+def _servers(known: Known, checked: detect.Checked) -> Mapping[str, Action]:
+    """Say what lets each host run again whose BMC answers."""
+    of_codes: dict[str, set[str]] = {}
+    for one in checked.report.findings:
+        if isinstance(one.subject, HostSubject):
+            of_codes.setdefault(one.code, set()).add(one.subject.host)
+    off, silent = of_codes.get(Code.POWER_OFF, set()), of_codes.get(Code.BMC_SILENT, set())
+    boarded = [board.host for board in boards.boards(known.cluster.site)]
+    return {host: Action.ON if host in off else Action.CYCLE for host in boarded if host not in silent}
+
+
+def cluster_of(known: Known, *, controller: str, unreachable: Collection[str], aside: str, servers: Mapping[str, Action]) -> Cluster:
     """Gather what a plan has to know of the cluster."""
     return Cluster(
         controller=controller,
@@ -147,6 +169,7 @@ def cluster_of(known: Known, *, controller: str, unreachable: Collection[str], a
         root_keys=f"{known.admin_public.strip()}\n" if known.admin_public.strip() else "",
         unreachable=frozenset(unreachable),
         aside=aside,
+        servers=servers,
     )
 
 
@@ -168,6 +191,7 @@ def carry_out(repair: Repair, *, is_open: bool = False, say: Callable[[str], Non
     said: dict[str, str] = {}
     finished: dict[str, dict[str, str]] = {}
     current, repaired = repair, [finding for step in repair.plan.steps for finding in step.findings]
+    said |= _switch(repair, say=say)
     for _ in range(ROUNDS):
         said |= _steps(current.known, current.plan.commands(last=False), repair.guarded, say=say)
         said |= _finish(current.known, current.plan, title=repair.stack, say=say)
@@ -188,6 +212,26 @@ def carry_out(repair: Repair, *, is_open: bool = False, say: Callable[[str], Non
     of_layers = dataclasses.replace(report, results=tuple(result for result in report.results if result.layer in repair.layers))
     stayed = tuple((finding, said[fingerprint(finding)]) for finding in of_layers.findings if fingerprint(finding) in said)
     return Outcome(of_layers, stayed, again.plan if not checked.report.failures else fix.Plan((), ()), checked, finished)
+
+
+def _switch(repair: Repair, *, say: Callable[[str], None]) -> dict[str, str]:
+    """Switch servers within the brakes of `clusterwright power`; give what was said about each finding: fingerprint → text."""
+    said: dict[str, str] = {}
+    steps = repair.plan.switches
+    bmcs = asking.Bmcs(repair.stack, repair.known.cluster.site) if steps else None
+    for action in (Action.ON, Action.CYCLE):
+        alike = {step.host: step for step in steps if isinstance(step.action, Switch) and step.action.action is action}
+        if not alike or bmcs is None:
+            continue
+        cluster, known = repair.known.cluster, repair.known
+        try:
+            wanted = order.prepare(repair.stack, [*alike], action, cluster=cluster, known=known, allowed=brakes.Allowed())
+            failed = order.carry_out(wanted, bmcs, wait_s=SERVES_WITHIN_S, say=say)
+        except Problem as refused:
+            failed = dict.fromkeys(alike, refused.why)
+        for host, step in alike.items():
+            _note(said, step, failed.get(host, ""))
+    return said
 
 
 def _may_follow(finding: Finding, agreed: Collection[str], said: Mapping[str, str], repaired: Iterable[Finding], *, is_open: bool) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from blueprints.finding import Finding
-from blueprints.finding.subject import HostFile, ObjectKind, Package, SchedulerObject, Subject, Sysctl, Unit
+from blueprints.finding.subject import HostFile, HostPart, ObjectKind, Package, SchedulerObject, Subject, Sysctl, Unit
 from blueprints.finding.values import FileState, PackageState, Setting, UnitLink, UnitState, Value
+from components.bmc.model import Action
 from components.inspection.codes import Code
 from stacks.drift import fix
 from stacks.drift.fix import step
@@ -189,3 +190,22 @@ def test_busy_nodes_are_read_from_the_scheduler_and_no_answer_is_not_no_jobs() -
     assert fix.busy_nodes({"jobs": {"text": ""}}) == frozenset()
     assert fix.busy_nodes({"jobs": {"error": "refused"}}) is None
     assert fix.busy_nodes({}) is None
+
+
+@pytest.mark.parametrize("action", [Action.ON, Action.CYCLE])
+def test_a_server_whose_bmc_answers_is_switched_only_when_somebody_names_power(action: Action) -> None:
+    dark = differs(Code.UNREACHABLE, HostPart("train-9", "SSH"))
+    off = differs(Code.POWER_OFF, HostPart("train-9", "power"))
+    cluster = dataclasses.replace(CLUSTER, servers={"train-9": action})
+    of_default = fix.plan([dark, off], cluster=cluster, busy=frozenset())
+    named = fix.plan([dark, off], kinds={fix.Kind.POWER}, cluster=cluster, busy=frozenset())
+
+    assert (of_default.steps, [one.needs_kind for one in of_default.left]) == ((), [True, True])
+    [one] = named.switches
+    assert (one.host, one.action, one.findings) == ("train-9", step.Switch(action), (dark, off))
+
+
+def test_a_host_without_a_bmc_that_answers_is_left_to_a_person() -> None:
+    left = plan(differs(Code.UNREACHABLE, HostPart("train-9", "SSH"))).left
+
+    assert [(one.why, one.needs_kind) for one in left] == [("put it back", False)]

@@ -27,7 +27,7 @@ from blueprints.finding.values import Values
 from components.inspection.codes import Code
 
 from . import devices, exposure, files, kernel, packages, people, scheduler, units
-from .step import BY_NAME_ONLY, KIND_OF, Cluster, Command, Finish, Kind, Left, Order, Step
+from .step import BY_NAME_ONLY, KIND_OF, Cluster, Command, Finish, Kind, Left, Order, Step, Switch
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,6 +50,11 @@ class Plan:
         return {group: tuple(sorted(hosts)) for group, hosts in found.items()}
 
     @property
+    def switches(self) -> tuple[Step, ...]:
+        """Give the steps that switch servers."""
+        return tuple(step for step in self.steps if isinstance(step.action, Switch))
+
+    @property
     def waiting(self) -> tuple[Left, ...]:
         return tuple(one for one in self.left if one.waits and not one.needs_kind)
 
@@ -68,7 +73,7 @@ def plan(findings: Iterable[Finding], *, kinds: Collection[Kind] | None = None, 
         kind = KIND_OF.get(finding.code)
         steps = steps_of(finding, cluster)
         waits = [step.host for step in steps if not step.is_quiet and step.host in cluster.compute and (busy is None or step.host in busy)]
-        dark = sorted({step.host for step in steps} & cluster.unreachable)
+        dark = sorted({step.host for step in steps if not isinstance(step.action, Switch)} & cluster.unreachable)
         if dark:
             left.append(Left(finding, f"{', '.join(dark)} does not answer; `clusterwright up` starts or rebuilds a host that is gone"))
         elif kind is None or not steps:
@@ -85,7 +90,7 @@ def plan(findings: Iterable[Finding], *, kinds: Collection[Kind] | None = None, 
 
 def merged(steps: Iterable[Step]) -> tuple[Step, ...]:
     """Put steps in order, and equal ones that end several findings into one."""
-    by_action: dict[tuple[Order, str, Command | Finish], Step] = {}
+    by_action: dict[tuple[Order, str, Command | Finish | Switch], Step] = {}
     for step in steps:
         key = (step.order, step.host, step.action)
         known = by_action.get(key)
@@ -109,6 +114,10 @@ def steps_of(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
             return devices.of_gpu(finding, gpu)
         case Mount() as mount:
             return devices.of_mount(finding, mount, values)
+        case HostPart(host=host) if finding.code in (Code.POWER_OFF, Code.UNREACHABLE):
+            # Its nodes' jobs are the business of the brakes, which know a node that hangs.
+            switch = Switch(cluster.servers[host]) if host in cluster.servers else None
+            return (Step(host, switch, Order.POWER, (finding,), is_quiet=True),) if switch else ()
         case HostPart(host=host) if finding.code == Code.PENDING:
             finish = cluster.finish(host)
             return (Step(host, finish, Order.FINISH, (finding,)),) if finish else ()

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping
 
 from blueprints.finding import Finding
+from components.bmc.model import Action
 from components.inspection.codes import Code
 
 Argv = tuple[str, ...]
@@ -34,14 +35,18 @@ class Kind(enum.StrEnum):
     DRAINS = "drains"
     """Nodes that somebody drained."""
     RESERVATIONS = "reservations"
+    POWER = "power"
+    """Servers that are off, or that do not answer and whose BMC does."""
 
 
-BY_NAME_ONLY = frozenset({Kind.DRAINS, Kind.RESERVATIONS})
-"""What an administrator probably set on purpose: it is repaired only when somebody names the kind or the finding."""
+BY_NAME_ONLY = frozenset({Kind.DRAINS, Kind.RESERVATIONS, Kind.POWER})
+"""What an administrator probably set on purpose, and what cuts the power: it is repaired only when somebody names the kind or the finding."""
 REMOVING = frozenset({Kind.ADDED}) | BY_NAME_ONLY
 """What `clusterwright up` leaves to `clusterwright drift fix`."""
 
 KIND_OF: Mapping[str, Kind] = {
+    Code.POWER_OFF: Kind.POWER,
+    Code.UNREACHABLE: Kind.POWER,
     Code.FILE_CHANGED: Kind.FILES,
     Code.FILE_GONE: Kind.FILES,
     Code.FILE_ADDED: Kind.ADDED,
@@ -104,6 +109,7 @@ KIND_OF: Mapping[str, Kind] = {
 class Order(enum.IntEnum):
     """When a step runs: what a later one needs comes first."""
 
+    POWER = 0
     CONTENT = 1
     PACKAGES = 2
     RELOAD = 3
@@ -136,11 +142,21 @@ class Finish:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Switch:
+    """Switch the server through its BMC."""
+
+    action: Action
+
+    def __str__(self) -> str:
+        return "switch the server on" if self.action is Action.ON else "cut the server's power and switch it on again"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Step:
     """One repair on one host."""
 
     host: str
-    action: Command | Finish
+    action: Command | Finish | Switch
     order: Order
     findings: tuple[Finding, ...]
     is_quiet: bool = False
@@ -180,6 +196,8 @@ class Cluster:
     """Hosts that do not answer."""
     aside: str
     """Folder on the host into which files are moved that somebody added or changed."""
+    servers: Mapping[str, Action] = dataclasses.field(default_factory=dict)
+    """Hosts whose BMC answers → what lets them run again: those that are off are switched on."""
 
     def finish(self, host: str) -> Finish | None:
         group = self.groups.get(host, "")
