@@ -28,13 +28,15 @@ def set_aside(system: System, mark: Mapping[str, Any], paths: Sequence[str]) -> 
     """Move data out of the way of a release; what is mounted or not below the stack's own folders stays in its place. Give where the data is."""
     where = []
     for inside in paths:
-        path = system.path(inside)
+        path, target = system.path(inside), f"{folder_of(mark)}{inside}"
+        if _holds_files(system.path(target)):
+            where.append(target)  # by a release that was cut off later
+            continue
         if not _holds_files(path):
             continue
         if inside in mounts.folders(system) or not inside.startswith("/var/lib/"):
             where.append(inside)
             continue
-        target = f"{folder_of(mark)}{inside}"
         os.makedirs(os.path.dirname(system.path(target)), mode=0o700, exist_ok=True)
         with open(system.path(f"{folder_of(mark)}/{_ABOUT}"), "w", encoding="utf-8") as stream:
             json.dump({"stack": mark["stack"], "owner": mark["owner"]}, stream)

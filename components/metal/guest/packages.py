@@ -206,16 +206,15 @@ def carry_out(system: System, decided: Plan) -> list[tuple[str, str]]:
     purge = [name for name in decided.purge if name in now]
     install = [name for name in decided.install if not _is_here(now, name)]
     if purge or install:
-        purge, others = _safe(system, purge)
-        stays += others
-        if install:
-            try:
-                _transact(system, purge, install, is_simulated=True)
-            except CommandFailed as failure:
-                stays += [(name, f"it was installed before, and can't be installed again: {failure}") for name in install]
-                install = []
-        if purge or install:
-            _transact(system, purge, install, is_simulated=False)
+        try:
+            said = _transact(system, purge, install, is_simulated=True)
+        except CommandFailed as failure:
+            stays += [(name, f"it was installed before, and can't be installed again: {failure}") for name in install]
+            install, said = [], _transact(system, purge, [], is_simulated=True)
+        if _taken_along(said, purge):
+            purge, others = _safe(system, purge)
+            stays += others
+        _transact(system, purge, install, is_simulated=False)
     for verb, names in (("hold", decided.hold), ("unhold", decided.unhold), ("auto", decided.auto), ("manual", decided.manual)):
         if chosen := [name for name in names if _is_here(installed(system), name)]:
             system.run("apt-mark", verb, *chosen)
@@ -224,16 +223,13 @@ def carry_out(system: System, decided: Plan) -> list[tuple[str, str]]:
 
 def _safe(system: System, purge: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
     """Leave out of the purge what would take a package with it that is not in it."""
-    if not purge or not _taken_along(system, purge):
-        return purge, []
-    stays = [
-        (name, f"{', '.join(along)} would be removed with it") for name in purge if (along := [one for one in _taken_along(system, [name]) if one not in purge])
-    ]
-    return [name for name in purge if name not in dict(stays)], stays
+    along = {name: [one for one in _taken_along(_transact(system, [name], [], is_simulated=True), [name]) if one not in purge] for name in purge}
+    stays = [(name, f"{', '.join(others)} would be removed with it") for name, others in along.items() if others]
+    return [name for name in purge if not along[name]], stays
 
 
-def _taken_along(system: System, purge: list[str]) -> list[str]:
-    said = _transact(system, purge, [], is_simulated=True)
+def _taken_along(said: str, purge: list[str]) -> list[str]:
+    """Name the packages that apt would remove and that are not in the purge."""
     return sorted(set(re.findall(r"^(?:Remv|Purg) (\S+)", said, re.MULTILINE)) - {name.partition(":")[0] for name in purge} - set(purge))
 
 

@@ -285,6 +285,15 @@ def test_job_state_stays_in_a_named_place_and_comes_back(host: Path) -> None:
     assert (state / "jobs.ibd").read_text() == "17 jobs"
 
 
+def test_a_release_that_goes_on_names_the_data_that_the_first_one_kept(host: Path) -> None:
+    adopted(host)
+    (host / "var/lib/clusterwright/state").mkdir(parents=True)
+    (host / "var/lib/clusterwright/state/job_state").write_text("x")
+    assert sent(host, "release", token="aaaa", before=KILL.format(number=14))["killed"] == 9
+    assert not (host / "var/lib/clusterwright/state").exists()
+    assert sent(host, "release", token="aaaa")["kept"] == ["/var/lib/clusterwright/kept/lab/var/lib/clusterwright/state"]
+
+
 def test_another_stack_does_not_get_the_state_of_one_that_left(host: Path) -> None:
     adopted(host)
     state = host / "var/lib/clusterwright/state"
