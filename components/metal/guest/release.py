@@ -13,7 +13,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from . import adopt, adoption, data, kernel, merge, mounts, packages, places, units
-from .system import Refused
+from .system import CommandFailed, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +37,8 @@ REMAINS = (
     ".ansible", "chrony", "clusterwright", "extrausers", "haproxy", "keepalived", "mariadb*", "munge*", "mysql*", "slurm*",
 )  # fmt: skip
 """Names of folders that daemons of the stack fill and their packages leave behind."""
+RAILS = "/usr/lib/clusterwright/rails/__main__.py"
+"""Takes addresses, MTU, routes and rules of the rails back, in files and in the kernel (playbooks/roles/rails)."""
 CLUSTER_USERS = "/var/lib/extrausers/passwd"
 SPARE_BYTES = 16 << 20
 
@@ -189,6 +191,7 @@ def _carry_out(system: System, kept: Mapping[str, Any], contents: places.Content
     plan, before, mark = kept["plan"], kept["before"], kept["mark"]
     units.stop(system, plan["stop"])
     _end_sessions(system)
+    _take_rails_back(system, report)
     for folder in plan["unmount"]:
         if folder in mounts.mounted(system) and (why := mounts.unmount(system, folder)):
             report.stays.append((f"mounted file system {folder}", why))
@@ -260,6 +263,14 @@ def _settings(
         if was is not None and name in now and kernel.same(now[name], value) and not kernel.same(was, value):
             found[name] = was
     return found
+
+
+def _take_rails_back(system: System, report: Report) -> None:
+    if os.path.exists(system.path(RAILS)):
+        try:
+            system.run("python3", "-B", "-m", "rails", "remove", folder=os.path.dirname(os.path.dirname(RAILS)))
+        except CommandFailed as failure:
+            report.stays.append(("addresses, routes and rules of rails", str(failure)))
 
 
 def _end_sessions(system: System) -> None:

@@ -55,9 +55,11 @@ class System:
         """Give the path of a program; None: the host has none of that name."""
         return shutil.which(name, path=os.pathsep.join(self.path(folder) for folder in TOOL_FOLDERS))
 
-    def run(self, *argv: str, stdin: str = "", within_s: float = WITHIN_S) -> str:
+    def run(self, *argv: str, stdin: str = "", within_s: float = WITHIN_S, folder: str = "/") -> str:
         """Run a command and give what it prints.
 
+        Args:
+            folder: where it runs.
         Raises:
             CommandFailed: it failed, took too long, or there is no such program.
         """
@@ -68,7 +70,7 @@ class System:
         try:
             done = subprocess.run(
                 [program, *argv[1:]], input=stdin, capture_output=True, text=True, errors="replace",
-                timeout=within_s, check=False, env=environment,
+                timeout=within_s, check=False, env=environment, cwd=self.path(folder),
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
             raise CommandFailed(f"`{' '.join(argv)}` did not end within {within_s:.0f} s") from error
