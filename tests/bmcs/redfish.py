@@ -1,6 +1,7 @@
 """A strict simulated BMC that serves Redfish over TLS: it refuses what the specification forbids, and its power switches whatever a test gives it.
 
-Source: DMTF DSP0266 (Redfish Specification) for requests, sessions, ETags, errors, actions and tasks; DSP8010 for the resources.
+Source: DMTF DSP0266 (Redfish Specification) for requests, sessions, ETags, errors, actions and tasks; DSP8010 for the resources. DMTF's own
+Redfish Protocol Validator 1.3.2 finds no fault in it but that there are no roles: it has no service for accounts.
 """
 
 import base64
@@ -21,6 +22,14 @@ from pathlib import Path
 from typing import Any, cast
 
 ROOT = "/redfish/v1/"
+SCHEMAS = "http://redfish.dmtf.org/schemas/v1/"
+METADATA = "/redfish/v1/$metadata"
+METADATA_DOCUMENT = """<?xml version="1.0" encoding="UTF-8"?>
+<edmx:Edmx xmlns:edmx="http://docs.oasis-open.org/odata/ns/edmx" Version="4.0">
+<edmx:Reference Uri="http://redfish.dmtf.org/schemas/v1/ServiceRoot_v1.xml"><edmx:Include Namespace="ServiceRoot"/><edmx:Include Namespace="ServiceRoot.v1_16_0"/></edmx:Reference>
+<edmx:DataServices><Schema xmlns="http://docs.oasis-open.org/odata/ns/edm" Namespace="Service">
+<EntityContainer Name="Service" Extends="ServiceRoot.v1_16_0.ServiceContainer"/></Schema></edmx:DataServices></edmx:Edmx>
+"""
 OPEN = ("/redfish", "/redfish/", "/redfish/v1", ROOT, "/redfish/v1/odata", "/redfish/v1/$metadata")
 """What everybody may read (DSP0266, "Authentication requirements")."""
 SESSIONS = "/redfish/v1/SessionService/Sessions"
@@ -322,6 +331,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._answer_to("GET")
 
+    def do_HEAD(self) -> None:
+        self._answer_to("HEAD")
+
     def do_POST(self) -> None:
         self._answer_to("POST")
 
@@ -357,7 +369,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if self.headers.get("OData-Version", "4.0") != "4.0":
             return error(HTTPStatus.PRECONDITION_FAILED, "HeaderInvalid", "OData-Version")
         is_log_in = (method, path) in (("POST", SESSIONS), ("POST", f"{SESSIONS}/Members"))
-        if not is_log_in and not (method == "GET" and path in OPEN) and not self._is_known():
+        if not is_log_in and not (method in ("GET", "HEAD") and path in OPEN) and not self._is_known():
             refused = error(HTTPStatus.UNAUTHORIZED, "NoValidSession", "There is no valid session established with the implementation.")
             return dataclasses.replace(refused, headers={"WWW-Authenticate": 'Basic realm="Redfish"'})
         body: Any = None
@@ -378,24 +390,31 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return bmc.reset(body) if method == "POST" else Answer(HTTPStatus.METHOD_NOT_ALLOWED, None, {"Allow": "POST"})
         if path in bmc._tasks:
             return bmc.monitor(path)
-        if path == "/redfish" or path == "/redfish/":
+        if method in ("GET", "HEAD") and path in ("/redfish", "/redfish/"):
             return Answer(HTTPStatus.OK, {"v1": ROOT})
+        if method in ("GET", "HEAD") and path == "/redfish/v1/odata":
+            names = [{"name": name, "kind": "Singleton", "url": f"/redfish/v1/{name}"} for name in ("Systems", "Managers", "SessionService", "UpdateService")]
+            return Answer(HTTPStatus.OK, {"@odata.context": METADATA, "value": [{"name": "Service", "kind": "Singleton", "url": ROOT}, *names]})
+        if method in ("GET", "HEAD") and path == METADATA:
+            return Answer(HTTPStatus.OK, METADATA_DOCUMENT)
         found = bmc.resources().get(path if path != "/redfish/v1" else ROOT)
         if found is None:
             return error(HTTPStatus.NOT_FOUND, "ResourceMissingAtURI", f"The resource {path} was not found.")
         if method == "DELETE" and path in bmc.sessions:
             del bmc.sessions[path]
             return Answer(HTTPStatus.NO_CONTENT)
-        if method != "GET":
-            return Answer(HTTPStatus.METHOD_NOT_ALLOWED, None, {"Allow": "GET"})
-        if query:
+        if method not in ("GET", "HEAD"):
+            return Answer(HTTPStatus.METHOD_NOT_ALLOWED, None, {"Allow": "GET, HEAD"})
+        if query.startswith("$"):  # others are ignored (DSP0266, "Query parameters")
             if not bmc.expands or query != "$expand=.($levels=1)" or "Members" not in found:
                 return error(HTTPStatus.NOT_IMPLEMENTED, "QueryNotSupported", "Querying is not supported by the implementation.")
             found = {**found, "Members": [bmc.resources()[one["@odata.id"]] for one in found["Members"]]}
         tag = f'"{hashlib.sha256(json.dumps(found).encode()).hexdigest()[:12]}"'
         if self.headers.get("If-None-Match") == tag:
             return Answer(HTTPStatus.NOT_MODIFIED, None, {"ETag": tag})
-        return Answer(HTTPStatus.OK, found, {"ETag": tag})
+        allowed = "GET, HEAD, POST" if path == SESSIONS else "GET, HEAD, DELETE" if path in bmc.sessions else "GET, HEAD"
+        schema = f"<{SCHEMAS}{found['@odata.type'].removeprefix('#').partition('.')[0]}.json>; rel=describedby"
+        return Answer(HTTPStatus.OK, found, {"ETag": tag, "Allow": allowed, "Link": schema})
 
     def _is_known(self) -> bool:
         if key := self.headers.get("X-Auth-Token"):
@@ -404,15 +423,17 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         return kind == "Basic" and base64.b64decode(value).decode() == f"{self.bmc.user}:{self.bmc.password}"
 
     def _send(self, method: str, answer: Answer) -> None:
-        content = b"" if answer.body is None else json.dumps(answer.body).encode()
+        is_text = isinstance(answer.body, str)
+        content = b"" if answer.body is None else (answer.body if is_text else json.dumps(answer.body)).encode()
         self.send_response(answer.status)
         for name, value in {"OData-Version": "4.0", "Cache-Control": "no-cache", **answer.headers}.items():
             self.send_header(name, value)
         if content:
-            self.send_header("Content-Type", "application/json;charset=utf-8")
+            self.send_header("Content-Type", f"application/{'xml' if is_text else 'json'};charset=utf-8")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
-        self.wfile.write(content)
+        if method != "HEAD":
+            self.wfile.write(content)
 
     def _drip(self) -> None:
         self.send_response(HTTPStatus.OK)
