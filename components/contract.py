@@ -93,6 +93,10 @@ class SlurmSite:
     """Address of the accounting database where the target runs it; None: it is on the controller."""
     addresses: pulumi.Output[dict[str, str]] | None = None
     """Hostname → address of all hosts that the engine creates, where finishing writes the table of hosts; None: the target does."""
+    in_place: bool = False
+    """The hosts come from no image of the stack: finishing installs all of it, on compute nodes too."""
+    hardware: pulumi.Output[dict[str, Any]] | None = None
+    """Hostname → what a host says of its processors and memory (`schedulers/hardware.py`), where the blueprint need not; None: the spec says it."""
     fleet: pulumi.Output[dict[str, Any]] | None = None
     """What the program on the controller starts and terminates compute nodes from (`elastic/model.py`); None: no node set is elastic."""
 

@@ -66,6 +66,14 @@ TARGETS: Mapping[str, Target] = {
         account="components.aws.account",
         adopt="components.aws.adopt:Account",
     ),
+    "metal": Target(
+        foundation="components.metal.target:Metal",
+        slurm={"slurm_hosts": "components.metal.offerings.slurm_hosts:SlurmHosts"},
+        discovery="components.metal.discovery:Discovery",
+        removal="components.metal.removal:Removal",
+        rebuild="components.metal.rebuild:Rebuild",
+        kinds=("components.metal.site:Site", "components.metal.hosts:Hosts"),
+    ),
     "local": Target(
         foundation="components.local.target:Local",
         slurm={"slurm_hosts": "components.local.offerings.slurm_hosts:SlurmHosts"},

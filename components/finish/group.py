@@ -20,6 +20,9 @@ from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
 from . import handed, playbook
 from .inventory import FinishedHost, inventory, known_hosts
 
+OWN_GROUPS, COMPUTE = ("control", "access"), "compute"
+"""Groups of the inventory: the nodes of all pools are in the last one."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupInputs:
@@ -113,7 +116,7 @@ def finish_again(recorded: Values, hostnames: Sequence[str], work: Work, *, vari
 def _run(inputs: GroupInputs, hostnames: Sequence[str], work: Work, variables: Mapping[str, Any] = MappingProxyType({})) -> playbook.Outcome:
     order = playbook.Run(
         playbook="site.yml",
-        inventory=inventory({inputs.group: inputs.hosts}),
+        inventory=inventory({inputs.group if inputs.group in OWN_GROUPS else COMPUTE: inputs.hosts}),
         variables={"spec": inputs.spec, "provided": inputs.provided, **variables},
         secrets=inputs.secrets,
         private_key=inputs.private_key,

@@ -1,6 +1,6 @@
 """Slurm on any target: its keys, its hosts, finishing and acceptance."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pulumi
@@ -12,7 +12,7 @@ from .. import contract
 from ..finish import content
 from ..provider import packed
 from ..provider.resource import OwnResource
-from . import keys
+from . import hardware, keys
 from .keys import People
 
 FINISH, ACCEPT = "site.yml", "accept.yml"
@@ -64,20 +64,28 @@ class Scheduler:
         )
         shared = {"secrets": secrets, "private_key": of_hosts.admin.private}
         provided = _provided(site)
+        # With nothing to learn from the hosts the view is known before they are.
+        view, of_login = _view(spec, site, specs.slurm_view), _view(spec, site, specs.login_view)
+        adopted = [hosts.resource for hosts in (control, site.login, *site.pools)] if site.in_place else []
         finished = [
-            self._finish(control, {"spec": packed.pack(specs.slurm_view(spec)), **shared, **provided}),
-            self._finish(site.login, {"spec": packed.pack(specs.login_view(spec)), **shared, **provided}),
+            self._finish(control, {"spec": view, **shared, **provided}, after=adopted),
+            self._finish(site.login, {"spec": of_login, **shared, **provided}, after=adopted),
+            *(self._finish(pool, {"spec": view, **shared, **provided}, after=adopted) for pool in site.pools if site.in_place),
         ]
-        self.checks = self._accept(site, control, finished, {"spec": packed.pack(specs.slurm_view(spec)), **shared})
+        self.checks = self._accept(site, control, finished, {"spec": view, **shared})
 
-    def _finish(self, hosts: contract.Hosts, inputs: dict[str, Any]) -> OwnResource:
-        """Configure the hosts of a group."""
+    def _finish(self, hosts: contract.Hosts, inputs: dict[str, Any], *, after: Sequence[pulumi.Resource]) -> OwnResource:
+        """Configure the hosts of a group.
+
+        Args:
+            after: resources that must exist before any host is changed.
+        """
         return OwnResource(
             "clusterwright:finish:Group",
             f"finish-{hosts.group.name}",
             inputs={"group": hosts.group.name, "hosts": hosts.described, "content": content.fingerprint(FINISH), **inputs},
             outputs=("finished", "repaired"),
-            opts=self._opts,
+            opts=pulumi.ResourceOptions.merge(self._opts, pulumi.ResourceOptions(depends_on=[*after])) if after else self._opts,
         )
 
     def _accept(self, site: contract.SlurmSite, control: contract.Hosts, finished: list[OwnResource], inputs: dict[str, Any]) -> pulumi.Output[Any]:
@@ -102,6 +110,13 @@ class Scheduler:
         return acceptance.output("checks")
 
 
+def _view(spec: ClusterSpec, site: contract.SlurmSite, view: Callable[[ClusterSpec], dict[str, Any]]) -> Any:
+    """Pack what hosts are configured from."""
+    if site.hardware is None:
+        return packed.pack(view(spec))
+    return site.hardware.apply(lambda known: packed.pack(view(hardware.described(spec, known))))
+
+
 def _proved(found: Sequence[Any]) -> dict[str, Any]:
     """Give what a result of acceptance stands for; groups of which no host was repaired, as in records of older versions, are left out."""
     boots, *of_groups = found
@@ -112,5 +127,7 @@ def _proved(found: Sequence[Any]) -> dict[str, Any]:
 def _provided(site: contract.SlurmSite) -> dict[str, Any]:
     """Gather what only the target knows and the playbooks need beside the spec. Nothing in it is secret."""
     known = {"fleet": site.fleet, "database": site.database, "addresses": site.addresses}
-    given = {name: value for name, value in known.items() if value is not None}
+    given: dict[str, Any] = {name: value for name, value in known.items() if value is not None}
+    if site.in_place:
+        given["in_place"] = content.fingerprint(FINISH)
     return {"provided": given} if given else {}

@@ -118,7 +118,7 @@ def _ensure_home(module: AnsibleModule, home: str, uid: int, keys: list[str]) ->
         changed.append(home)
         if module.check_mode:
             return changed
-        os.makedirs(home, mode=0o700)
+        os.makedirs(home, mode=0o700, exist_ok=True)  # several hosts may see one folder
         os.chown(home, uid, uid)
         _as_user(uid, lambda: _copy_skeleton(home))
     path = os.path.join(home, ".ssh", "authorized_keys")

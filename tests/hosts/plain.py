@@ -26,6 +26,7 @@ from components.local.machine.names import HostNames, StackNames, cache_root
 from tests.hosts.deployment import SOON_S, Deployment, wait_until
 
 USER, USER_ID = "ubuntu", 1000
+HOMES = "/home"
 DISTRIBUTIONS = {"bookworm": "debian", "trixie": "debian", "noble": "ubuntu"}
 PACKAGES = ("cron", "ethtool", "iputils-ping", "kmod", "less", "nftables", "pciutils", "sudo", "systemd-timesyncd", "unattended-upgrades")
 OWN_PACKAGES = {"debian": ("ifupdown",), "ubuntu": ("netplan.io",)}
@@ -37,6 +38,7 @@ apt-get -qq update
 apt-get -qq --no-install-recommends -o Dpkg::Use-Pty=0 install "$@"
 apt-get clean
 rm -rf /var/lib/apt/lists/*
+touch --date=@0 /var/lib/apt/lists  # a young folder would pass for fresh package lists
 id {USER} 2>/dev/null || useradd --create-home --shell /bin/bash --uid {USER_ID} {USER}
 mkdir -p /etc/sudoers.d
 printf '%s ALL=(ALL) NOPASSWD:ALL\\n' {USER} >/etc/sudoers.d/90-{USER}
@@ -188,10 +190,12 @@ class PlainHosts:
             *([File(f"/{hosts.HOST_KEY}", host_key, mode=0o600)] if host_key else []),
         ]
         hosts.write_seeds(one.names, seeds)
-        home = one.names.upper / "home" / USER
-        for path, mode in ((home, 0o750), (home / ".ssh", 0o700), (home / ".ssh/authorized_keys", 0o600)):
-            os.chown(path, USER_ID, USER_ID)
-            path.chmod(mode)
+        _give_home(one.names.upper / "home" / USER)
+        if self.shared == HOMES:
+            keys = self.shared_folder / USER / ".ssh" / "authorized_keys"
+            keys.parent.mkdir(parents=True, exist_ok=True)
+            keys.write_bytes(self.identity.with_suffix(".pub").read_bytes())
+            _give_home(self.shared_folder / USER)
         hosts.make_host_key(one.names)
 
     def _plug_in_rails(self, one: PlainHost) -> None:
@@ -270,6 +274,12 @@ def remove(stack: StackNames) -> None:
 def rail_bridge(stack: StackNames, rail: int) -> str:
     """Name the switch of a rail, which is an interface of this machine: rail 1 connects `eth1` of all servers."""
     return f"cw{stack.tag}.r{rail}"
+
+
+def _give_home(home: Path) -> None:
+    for path, mode in ((home, 0o750), (home / ".ssh", 0o700), (home / ".ssh/authorized_keys", 0o600)):
+        os.chown(path, USER_ID, USER_ID)
+        path.chmod(mode)
 
 
 def _base(suite: str) -> rootfs.Base:

@@ -41,7 +41,6 @@ def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
         others = [] if mark else adoption.others(system)
         before = adoption.snapshot(system, record.contents)
         kept = {"mark": mark or _new_mark(order), "before": before, "left": None, "is_open": True, "is_complete": mark is None, "others": others}
-        keep_program(system, str(order.get("program", "")))
         data.take_back(system, kept["mark"])
     elif not kept["is_open"]:
         kept = open_round(kept, adoption.snapshot(system, record.contents))
@@ -49,11 +48,28 @@ def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     # The record is first: a host with a mark and without a record could not become what it was.
     record.write(kept)
     adoption.write_mark(system, kept["mark"])
+    keep_program(system, str(order.get("program", "")))
     for file in order.get("files", ()):
         _write(system, file)
     if order.get("admin_key"):
         root_login.allow(system, str(order["admin_key"]))
     return {"is_new": is_new, "born": kept["mark"]["born"], "adopted_at": kept["mark"]["adopted_at"]}
+
+
+def open_for_changes(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
+    """Open the next round of changes, unless one is open: what others changed since the last one is theirs.
+
+    Args:
+        order: `token`.
+    Raises:
+        Refused: the host is not the stack's.
+    """
+    records = adoption.Record(system)
+    kept = records.read()
+    require_owner(adoption.mark(system) or (kept or {}).get("mark"), order)
+    if kept is not None and not kept["is_open"]:
+        records.write(open_round(kept, adoption.snapshot(system, records.contents)))
+    return {}
 
 
 def record(system: System, order: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LOCK = "/run/clusterwright-adoption.lock"
-WORK = {"adopt": adopt.adopt, "record": adopt.record, "release": release.release}
+WORK = {"adopt": adopt.adopt, "open": adopt.open_for_changes, "record": adopt.record, "release": release.release}
 
 
 def main(order: Mapping[str, Any], *, mark: str) -> None:
     """Carry out an order and print the answer as JSON on one line.
 
     Args:
-        order: `do` (`adopt`, `record`, `release` or `look`) with what that needs, and `root`, the folder of the host's file system (default: `/`).
+        order: `do` (`adopt`, `open`, `record`, `release` or `look`) with what that needs, and `root`, the folder of the host's file system (default: `/`).
         mark: begins the line.
     """
     print(mark + json.dumps(answer(order)), flush=True)
@@ -47,20 +47,22 @@ def answer(order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def by_hand() -> None:
-    """Release the host this runs on, whoever has it: for its administrator."""
+    """Work on the host this runs on, whoever has it: `release` for its administrator, `open` and `record` around each finishing."""
     from . import adoption
 
+    word = sys.argv[1] if len(sys.argv) > 1 else "release"
     record = adoption.Record(System()).read()
     token = (record or {}).get("mark", {}).get("token") or (adoption.mark(System()) or {}).get("token", "")
-    found = answer({"do": "release", "token": token})
-    if found["ok"]:
-        print("this host is released" if found["state"] == "released" else "nobody has this host")
-        for one in found["stays"]:
-            print(f"  {one['what']} stays: {one['why']}")
-        for one in found["kept"]:
-            print(f"  data is kept in {one}")
+    found = answer({"do": word, "token": token})
+    if not found["ok"]:
+        sys.exit("error: {what}\n  why: {why}\n  do:  {remedy}".format(**found["refused"]))
+    if word != "release":
         return
-    sys.exit("error: {what}\n  why: {why}\n  do:  {remedy}".format(**found["refused"]))
+    print("this host is released" if found["state"] == "released" else "nobody has this host")
+    for one in found["stays"]:
+        print(f"  {one['what']} stays: {one['why']}")
+    for one in found["kept"]:
+        print(f"  data is kept in {one}")
 
 
 class _only_one:  # noqa: N801  # used as a function
