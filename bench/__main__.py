@@ -24,6 +24,7 @@ from .bars import bar
 from .drift import drift_cloud
 from .elastic import elastic
 from .fresh import fresh
+from .live_hosts import live_hosts
 from .look import look
 from .offline import offline
 
@@ -95,6 +96,7 @@ MEASURES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
     "fresh": fresh,
     "from-nothing": from_nothing,
     "look": look,
+    "live-hosts": live_hosts,
 }
 LONG = ("from-nothing", "look")
 

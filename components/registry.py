@@ -73,6 +73,7 @@ TARGETS: Mapping[str, Target] = {
         removal="components.metal.removal:Removal",
         rebuild="components.metal.rebuild:Rebuild",
         kinds=("components.metal.site:Site", "components.metal.hosts:Hosts"),
+        live="components.metal.live:check",
     ),
     "local": Target(
         foundation="components.local.target:Local",

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
@@ -29,6 +30,11 @@ ROOT = "root"
 _CHANGED_KEY = re.compile(r"IDENTIFICATION HAS CHANGED|Host key verification failed|No \S+ host key is known")
 _NO_LOGIN = re.compile(r"Permission denied|Too many authentication failures")
 _SUDO_ASKS = re.compile(r"sudo: .*(password|terminal)|is not (in the sudoers file|allowed to)")
+
+_AS_USER_TOO = (
+    f"exec /bin/sh -c 'test -x {INTERPRETER} || {{ echo {INTERPRETER}: not found >&2; exit 127; }}; command -v sudo >/dev/null || exec {INTERPRETER} -IS - missing; "
+    f'refusal=$(sudo -n {INTERPRETER} -V 2>&1) && exec sudo -n {INTERPRETER} -IS -; exec {INTERPRETER} -IS - "${{refusal:-it gave no reason}}"\''
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,6 +75,10 @@ class Answer:
     trouble: Trouble | None = None
     said: str = ""
     """What ssh(1) or the program said, where there was trouble."""
+    complaints: str = ""
+    """All of it."""
+    asked_s: tuple[float, float] = (0.0, 0.0)
+    """When the server was asked, and when it had answered, seconds since 1970 by this machine's clock."""
 
     @property
     def is_silent(self) -> bool:
@@ -77,7 +87,14 @@ class Answer:
 
 
 def run(
-    programs: Mapping[Server, bytes], login: Login, *, mark: str, stack_key: str = "", within_s: float, as_root_first: bool = False
+    programs: Mapping[Server, bytes],
+    login: Login,
+    *,
+    mark: str,
+    stack_key: str = "",
+    within_s: float,
+    as_root_first: bool = False,
+    as_user_too: bool = False,
 ) -> dict[Server, Answer]:
     """Run a Python program on each server as root, all at once.
 
@@ -87,6 +104,7 @@ def run(
         programs: server → text of its program, which prints one line of JSON after `mark`.
         stack_key: the stack's private key, which root accepts on adopted servers; empty: it is not used.
         as_root_first: the servers are adopted, so that the stack's key is likely to be accepted.
+        as_user_too: where sudo refuses, run the program as the operator, with what sudo said as its argument (`missing`: there is no sudo).
     Raises:
         FileNotFoundError: this machine has no ssh(1).
     """
@@ -94,7 +112,7 @@ def run(
         raise FileNotFoundError("this machine has no ssh: install OpenSSH's client")
     memory_folders.clear_orphans()
     with tempfile.TemporaryDirectory(prefix=f"{memory_folders.PREFIX}{os.getpid()}-", dir=memory_folders.MEMORY) as folder:
-        ways = [_operators(login)]
+        ways = [_operators(login, as_user_too=as_user_too)]
         if stack_key:
             ways.insert(0 if as_root_first else 1, _stacks(login, _private(Path(folder) / "key", stack_key)))
         known = _private(Path(folder) / "known_hosts", "".join(f"{_place(one, login)} {one.host_key}\n" for one in programs))
@@ -132,6 +150,7 @@ class _Way:
 
     user: str
     options: tuple[str, ...]
+    command: str = f"exec {INTERPRETER} -IS -"
 
     def argv(self, server: Server, known: str) -> list[str]:
         options = ["-T", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", f"UserKnownHostsFile={known}", "-o", "GlobalKnownHostsFile=/dev/null"]
@@ -148,13 +167,15 @@ class _Way:
             "LogLevel=ERROR",
         ]
         options += ["-o", "ServerAliveInterval=8", "-o", "ServerAliveCountMax=3", *self.options]
-        become = "" if self.user == ROOT else "sudo -n "
-        return ["ssh", *options, "-l", self.user, server.address, f"exec {become}{INTERPRETER} -IS -"]
+        return ["ssh", *options, "-l", self.user, server.address, self.command]
 
 
-def _operators(login: Login) -> _Way:
+def _operators(login: Login, *, as_user_too: bool) -> _Way:
     chosen = ("-i", str(Path(login.identity).expanduser()), "-o", "IdentitiesOnly=yes") if login.identity else ()
-    return _Way(login.user, ("-p", str(login.port), *chosen))
+    options = ("-p", str(login.port), *chosen)
+    if login.user == ROOT:
+        return _Way(login.user, options)
+    return _Way(login.user, options, _AS_USER_TOO if as_user_too else f"exec sudo -n {INTERPRETER} -IS -")
 
 
 def _stacks(login: Login, key: str) -> _Way:
@@ -179,7 +200,9 @@ async def _all(programs: Mapping[Server, bytes], ways: Sequence[_Way], known: st
         async with places:
             answers = []
             for way in ways:
-                answers.append(await _one(way.argv(server, known), program, mark, within_s))
+                begun_s = time.time()
+                answer = await _one(way.argv(server, known), program, mark, within_s)
+                answers.append(dataclasses.replace(answer, asked_s=(begun_s, time.time())))
                 if answers[-1].trouble not in (Trouble.NO_LOGIN, Trouble.NO_SUDO):
                     return answers[-1]
             # The operator reads about the own login, not about a key of the stack's.
@@ -202,7 +225,8 @@ async def _one(argv: Sequence[str], program: bytes, mark: str, within_s: float) 
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
-    return _read(output.decode(errors="replace"), complaints.decode(errors="replace").strip(), process.returncode or 0, mark)
+    said = complaints.decode(errors="replace").strip()
+    return dataclasses.replace(_read(output.decode(errors="replace"), said, process.returncode or 0, mark), complaints=said)
 
 
 def _read(output: str, complaints: str, status: int, mark: str) -> Answer:

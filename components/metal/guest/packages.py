@@ -165,7 +165,7 @@ def wait_for_lock(system: System, within_s: float) -> None:
 def lock_holder(system: System) -> str:
     """Name the program that has the package manager locked; empty: none, or root alone may know. Asking locks nothing."""
     try:
-        with open(system.path(LOCK), "r+b") as stream:
+        with open(system.path(LOCK), "rb") as stream:
             # struct flock of a 64-bit Linux: type, whence, start, length, process id
             answer = fcntl.fcntl(stream, fcntl.F_GETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
     except OSError:
