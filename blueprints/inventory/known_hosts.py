@@ -31,6 +31,12 @@ def parse(text: Text) -> Mapping[str, str]:
     return found
 
 
+def line(name: str, address: str, key: str, *, port: int) -> str:
+    """Write the line of a host."""
+    places = [place if port == addresses.SSH_PORT else f"[{place}]:{port}" for place in dict.fromkeys((name, address))]
+    return f"{','.join(places)} {key}"
+
+
 def _entry(text: Text, written: str, offset: int) -> tuple[str, str]:
     if written.startswith("@"):
         why = "clusterwright expects one key of each host, and knows no certificates or revoked keys"

@@ -9,7 +9,6 @@ from ..document import Path
 from ..language import addresses
 from .context import Context
 
-SSH_PORT = 22
 HOSTS, RANGES = ("inventory", "hosts"), ("inventory", "ranges")
 
 
@@ -58,7 +57,7 @@ def _with_key(host: spec.SiteHost, keys: Mapping[str, str], port: int) -> spec.S
     """Add the key of known_hosts, by the host's name or address."""
     if host.host_key or not keys:
         return host
-    forms = (host.name, host.address) if port == SSH_PORT else (f"[{host.name}]:{port}", f"[{host.address}]:{port}")
+    forms = (host.name, host.address) if port == addresses.SSH_PORT else (f"[{host.name}]:{port}", f"[{host.address}]:{port}")
     return dataclasses.replace(host, host_key=next((keys[form] for form in forms if form in keys), ""))
 
 

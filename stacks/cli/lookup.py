@@ -1,4 +1,7 @@
-"""`clusterwright lookup`: what an account has that a blueprint may name, each with the lines to write. Nothing is changed; it needs credentials."""
+"""`clusterwright lookup`: what an account has that a blueprint may name, each with the lines to write, and the SSH host keys of hosts that exist already.
+
+Nothing is changed but the file of host keys, after a confirmation. Accounts need credentials.
+"""
 
 import argparse
 import json
@@ -11,26 +14,39 @@ from components.account import Listing, Wanted
 from ..engine import account
 from ..errors import EXIT_USAGE, Problem
 from ..render import listing, tables
+from . import lookup_hosts
 
 FORMAT = 1
 """Of the JSON document (docs/json.md)."""
+HOSTS = "hosts"
+"""What is read from hosts themselves, and from no account."""
 TARGETS = tuple(name for name in registry.TARGETS if registry.has_account(name))
 """Those whose accounts this version can ask."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     answers = {target: registry.account(target, "lookup") for target in TARGETS}
-    parser.add_argument("kind", choices=[*dict.fromkeys(kind for one in answers.values() for kind in one.KINDS)], help="what to list")
+    parser.add_argument("kind", choices=[*dict.fromkeys(kind for one in answers.values() for kind in one.KINDS), HOSTS], help="what to list")
+    parser.add_argument("blueprint", nargs="?", help="for hosts: the blueprint whose hosts to ask for their SSH host keys")
     parser.add_argument("--target", choices=TARGETS, default=TARGETS[0], help="whose account (default: %(default)s)")
     regions = ", ".join(f"{' or '.join(one.REGION_VARIABLES)}, else {catalog.target(target).default_region}" for target, one in answers.items())
     parser.add_argument("--region", help=f"where (default: {regions})")
     parser.add_argument("--machine", help=f"for zones and blocks: of this machine only ({next(iter(answers.values())).EXAMPLE_MACHINE})")
     parser.add_argument("--nodes", type=_positive, default=1, help="for blocks: how many machines (default: %(default)s)")
     parser.add_argument("--days", type=_positive, default=1, help="for blocks: for how many days (default: %(default)s)")
+    parser.add_argument("--write", action="store_true", help="for hosts: write the keys that you confirm beside the blueprint")
+    parser.add_argument(
+        "--yes", nargs="*", metavar="FINGERPRINT", help="for hosts, with --write: the fingerprints that you compared already, instead of the question"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document (docs/json.md)")
 
 
 def run(given: argparse.Namespace) -> int:
+    if given.kind == HOSTS:
+        return lookup_hosts.run(given)
+    if given.blueprint or given.write or given.yes is not None:
+        why = f"`lookup {given.kind}` asks an account"
+        raise Problem("a blueprint, --write and --yes belong to `lookup hosts`", why=why, remedy="remove them", status=EXIT_USAGE)
     target, lookup = given.target, registry.account(given.target, "lookup")
     if given.machine is not None and given.machine not in catalog.machines(target):
         remedy = f"`clusterwright catalog machines --target {target}` lists those that are known"

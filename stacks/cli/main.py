@@ -30,7 +30,7 @@ COMMANDS = {
     "check": "validate a blueprint; nothing is created",
     "plan": "show what a blueprint creates on a target and what it costs; nothing is created",
     "values": "show every value of a blueprint after merging, and where it comes from",
-    "lookup": "list what an account has that a blueprint may name: zones, reservations, blocks, subnets, images, file systems",
+    "lookup": "list what a blueprint may name: zones, reservations, blocks, subnets, images, file systems of an account; SSH host keys of hosts",
     "compare": "show a blueprint on all targets side by side; nothing is created",
     "library": "list the blueprints to start from: for whom each is, and where it can run",
     "catalog": "list the known machines, GPUs, regions, storage, software and fabrics",
