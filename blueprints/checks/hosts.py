@@ -11,14 +11,24 @@ _ERROR = finding.Level.ERROR
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find pools with the name of a host, and pools whose hosts would have the same names."""
-    groups = {group.prefix: group for group in reversed(cluster.host_groups)}
+    groups = {group.prefix: group for group in reversed(cluster.host_groups) if not group.members}
+    named = {name: group.name for group in cluster.host_groups if group.members for name in group.hostnames}
     for pool in dict.fromkeys(node_set.pool for node_set in cluster.node_sets):
-        owner = _owner(pool, groups)
+        owner = _owner(pool, groups) or named.get(pool)
         if owner is not None:
             what = f"the pool `{pool}` has the name of a host"
             why = f"`{pool}` is a host of {owner}, and a group and a host can't have the same name in the Ansible inventory"
             where = source.where_key("pools", pool)
-            yield finding.Finding(_ERROR, Code.POOL_LIKE_HOST, where, what, why, "rename the pool so that it does not end in a number")
+            yield finding.Finding(
+                _ERROR, Code.POOL_LIKE_HOST, where, what, why, f"rename the pool{'' if pool in named else ' so that it does not end in a number'}"
+            )
+    for name, group in named.items():
+        owner = _owner(name, groups)
+        if owner is not None:
+            what = f"the host `{name}` of {group} has the name of a host that clusterwright names itself"
+            why = f"the hosts of {owner} are named by their number, `{name}` among them"
+            where = source.where_key(*(("pools", group) if group in blueprint.pools else (group,)), "hosts")
+            yield finding.Finding(_ERROR, Code.HOST_PREFIX, where, what, why, f"name the hosts of {owner}, too")
     yield from _prefixes(cluster, source)
 
 
@@ -33,7 +43,8 @@ def _owner(name: str, groups: Mapping[str, spec.HostGroup]) -> str | None:
 def _prefixes(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
     owners: dict[str, list[str]] = {}
     for node_set in cluster.node_sets:
-        owners.setdefault(node_set.hosts.prefix, []).append(node_set.pool)
+        if not node_set.hosts.members:
+            owners.setdefault(node_set.hosts.prefix, []).append(node_set.pool)
     for prefix, pools in owners.items():
         if len(pools) < 2:
             continue

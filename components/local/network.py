@@ -4,6 +4,8 @@ import dataclasses
 import ipaddress
 from collections.abc import Iterator
 
+from blueprints import hostlist
+
 from ..provider.kind import Kind, Values, Work
 from .machine import claim, network
 from .machine.names import StackNames
@@ -16,6 +18,8 @@ class HostRange:
     prefix: str
     count: int
     first_address: str
+    members: str = ""
+    """The hosts' own names as a Slurm host list; empty: they are named by their number."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,5 +69,5 @@ def _addresses(inputs: NetworkInputs) -> Iterator[tuple[str, str]]:
     yield from inputs.names.items()
     for one in inputs.host_ranges:
         first = ipaddress.ip_address(one.first_address)
-        for number in range(one.count):
-            yield f"{one.prefix}-{number}", str(first + number)
+        names = hostlist.expand(one.members) if one.members else (f"{one.prefix}-{number}" for number in range(one.count))
+        yield from ((name, str(first + number)) for number, name in enumerate(names))

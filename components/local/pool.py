@@ -83,7 +83,7 @@ class HostPool(Kind[HostPoolInputs]):
         return f"{inputs.stack}/{inputs.prefix}"
 
     def expected(self, inputs: HostPoolInputs) -> Values:
-        return {"up": [inputs.hostname(number) for number in range(inputs.count)], "hosts": UNKNOWN, "boots": UNKNOWN}
+        return {"up": [*inputs.numbers], "hosts": UNKNOWN, "boots": UNKNOWN}
 
     def read(self, inputs: HostPoolInputs, outputs: Values) -> Values | None:
         return _outputs(inputs) if _present(inputs) else None
@@ -103,7 +103,7 @@ class HostPool(Kind[HostPoolInputs]):
 
 
 def _converge(inputs: HostPoolInputs, work: Work) -> Values:
-    boots = {inputs.hostname(number): hosts.fingerprint(recipe.seeds(inputs), recipe.boot(inputs, number)) for number in range(inputs.count)}
+    boots = {hostname: hosts.fingerprint(recipe.seeds(inputs), recipe.boot(inputs, number)) for hostname, number in inputs.numbers.items()}
     actual = {hostname: _actual(inputs, hostname) for hostname in {*boots, *_present(inputs)}}
     steps = plan(boots, actual, image=inputs.image)
     failures: list[str] = []
@@ -138,13 +138,13 @@ def _apply(inputs: HostPoolInputs, action: Action, hostname: str, work: Work) ->
         hosts.kill(host)
         _remove(host, work)
         return
-    number = int(hostname.rpartition("-")[2])
+    number = inputs.numbers[hostname]
     hosts.kill(host)  # also what an interrupted start left
     work.wait_until(lambda: hosts.is_gone(host), awaiting=f"the processes of {hostname} to end", within_s=STOP_WITHIN_S)
     if action is Action.REBUILD:
         hosts.remove(host)
     seeds = recipe.seeds(inputs)
-    hosts.make_disk(host, image=inputs.image)
+    hosts.make_disk(host, image=inputs.image, group=inputs.group if inputs.members else "")
     hosts.write_seeds(host, seeds)
     hosts.make_host_key(host)
     hosts.start(host, recipe.boot(inputs, number), fingerprint=hosts.fingerprint(seeds, recipe.boot(inputs, number)))
@@ -164,8 +164,16 @@ def _present(inputs: HostPoolInputs) -> list[str]:
     """Hosts of this group that have a disk or run, whatever their number, but for those of an elastic pool that takes this one's place, or had it."""
     names = StackNames(inputs.stack)
     found = {path.name for folder in (names.hosts, names.run) if folder.is_dir() for path in folder.iterdir()}
-    ours = (name for name in found if name.rpartition("-")[0] == inputs.prefix and name.rpartition("-")[2].isdigit())
-    return sorted(name for name in ours if not names.host(name).launch.exists())
+    return sorted(name for name in found if _is_ours(inputs, name) and not names.host(name).launch.exists())
+
+
+def _is_ours(inputs: HostPoolInputs, name: str) -> bool:
+    """Say whether a host belongs to this group: a host with a name of its own by its record, any other by its name."""
+    record = hosts.recorded(StackNames(inputs.stack).host(name))
+    if record is not None and "group" in record:
+        return record["group"] == inputs.group
+    prefix, _, number = name.rpartition("-")
+    return (prefix == inputs.prefix and number.isdigit()) or (record is None and bool(inputs.members) and name in inputs.numbers)
 
 
 def _actual(inputs: HostPoolInputs, hostname: str) -> Actual:
@@ -183,8 +191,7 @@ def _outputs(inputs: HostPoolInputs) -> Values:
     up: list[str] = []
     described: list[dict[str, str]] = []
     boots: dict[str, int] = {}
-    for number in range(inputs.count):
-        hostname = inputs.hostname(number)
+    for hostname, number in inputs.numbers.items():
         host = StackNames(inputs.stack).host(hostname)
         record = hosts.recorded(host)
         if record is None:
@@ -193,6 +200,5 @@ def _outputs(inputs: HostPoolInputs) -> Values:
         if hosts.is_running(host) and record["image"] == inputs.image:
             up.append(hostname)
             boots[hostname] = hosts.boot_mark(host)
-    wanted = {inputs.hostname(number) for number in range(inputs.count)}
-    surplus = [hostname for hostname in _present(inputs) if hostname not in wanted]
+    surplus = [hostname for hostname in _present(inputs) if hostname not in inputs.numbers]
     return {"up": up + surplus, "hosts": described, "boots": boots}

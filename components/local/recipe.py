@@ -1,7 +1,11 @@
 """What a host of a pool boots with, from the pool's inputs. Pure, and without the engine, as the service that starts elastic hosts needs it too."""
 
 import dataclasses
+import functools
 import ipaddress
+from collections.abc import Mapping
+
+from blueprints import hostlist
 
 from ..bootstrap import files
 from ..bootstrap.config import HostConfig, HostKeys
@@ -47,11 +51,25 @@ class HostPoolInputs:
     host_key: str = ""
     """OpenSSH private key that all hosts of the group answer with; empty: each makes its own. Secret."""
 
+    members: str = ""
+    """The hosts' own names as a Slurm host list; empty: they are named by their number."""
+
     def hostname(self, number: int) -> str:
-        return f"{self.prefix}-{number}"
+        return hostlist.expand(self.members)[number] if self.members else f"{self.prefix}-{number}"
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """Give each host's number by its name."""
+        return _numbers(self.prefix, self.members, self.count)
 
     def address(self, number: int) -> str:
         return str(ipaddress.ip_address(self.first_address) + number)
+
+
+@functools.lru_cache(maxsize=64)
+def _numbers(prefix: str, members: str, count: int) -> Mapping[str, int]:
+    names = hostlist.expand(members) if members else tuple(f"{prefix}-{number}" for number in range(count))
+    return {name: number for number, name in enumerate(names)}
 
 
 def boot(inputs: HostPoolInputs, number: int) -> hosts.Boot:

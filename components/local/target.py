@@ -66,7 +66,10 @@ class Local:
             outputs=("name", "lowers"),
             opts=opts,
         )
-        ranges = [{"prefix": group.prefix, "count": group.count, "first_address": group.first_address} for group in cluster.host_groups]
+        ranges = [
+            {"prefix": group.prefix, "count": group.count, "first_address": group.first_address, **({"members": group.members} if group.members else {})}
+            for group in cluster.host_groups
+        ]
         bridge = OwnResource(
             "clusterwright:local:Network",
             "network",

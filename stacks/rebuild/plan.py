@@ -94,15 +94,17 @@ def plan(hosts: Sequence[Host], *, nodes: Mapping[str, Node], jobs: Sequence[Run
     return Plan(
         elastic=tuple(host for host in hosts if host.is_elastic),
         together=tuple(host for host in hosts if host.role != CONTROL and not host.is_elastic),
-        controllers=tuple(sorted((host for host in hosts if host.role == CONTROL), key=lambda host: _number(host.name), reverse=True)),
+        controllers=tuple(sorted((host for host in hosts if host.role == CONTROL), key=lambda host: _natural(host.name), reverse=True)),
         drained=tuple(name for name in names if name not in kept),
         kept=kept,
         jobs=tuple(jobs),
     )
 
 
-def _number(name: str) -> int:
-    return int(name.rpartition("-")[2])
+def _natural(name: str) -> tuple[str, int]:
+    """Sort `head-10` behind `head-9`."""
+    plain = name.rstrip("0123456789")
+    return plain, int(name[len(plain) :] or 0)
 
 
 def whole_pools(hosts: Collection[Host], cluster: ClusterSpec) -> tuple[str, ...]:

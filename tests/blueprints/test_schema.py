@@ -162,6 +162,7 @@ def test_every_key_of_the_language_is_in_the_schema_and_once_in_the_example() ->
         "hosts",
         "interfaces",
         "ranges",
+        "bmc",
         "control",
         "access",
         "network",

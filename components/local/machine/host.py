@@ -65,15 +65,19 @@ def fingerprint(seeds: Sequence[File], boot: Boot) -> str:
     return total.hexdigest()[:16]
 
 
-def make_disk(host: HostNames, *, image: str) -> str:
-    """Make the host's disk when it has none, and give its incarnation, which is new whenever the disk is."""
+def make_disk(host: HostNames, *, image: str, group: str = "") -> str:
+    """Make the host's disk when it has none, and give its incarnation, which is new whenever the disk is.
+
+    Args:
+        group: the group of a host whose name doesn't say it.
+    """
     existing = record.read(host.record)
     if existing:
         return str(existing["incarnation"])
     disk.remove_tree(host.state)  # an interrupted attempt left a disk without a record
     host.upper.mkdir(parents=True)
     incarnation = uuid.uuid4().hex
-    record.write(host.record, {"incarnation": incarnation, "image": image})
+    record.write(host.record, {"incarnation": incarnation, "image": image, **({"group": group} if group else {})})
     return incarnation
 
 

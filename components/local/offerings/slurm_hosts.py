@@ -70,6 +70,7 @@ class _Pools:
             "prefix": group.prefix,
             "count": group.count,
             "first_address": group.first_address,
+            **({"members": group.members} if group.members else {}),
             "cidr": network.cidr,
             "gateway": network.gateway,
             "bridge": shared.network.output("bridge"),

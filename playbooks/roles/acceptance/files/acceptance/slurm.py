@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any
 
+from blueprints import hostlist
+
 ANSWER_DEADLINE_S = 30
 ACCOUNTED_FIELDS = 5
 
@@ -154,15 +156,7 @@ def reservations() -> list[Reservation]:
 
 
 def _contains(where: str, name: str) -> bool:
-    prefix, _, number = name.rpartition("-")
-    for listed, ranges in re.findall(r"([^,\[\]]+)(?:\[([^\]]*)\])?", where):
-        if not ranges and listed == name:
-            return True
-        if ranges and listed == f"{prefix}-":
-            bounds = (item.partition("-") for item in ranges.split(","))
-            if number.isdigit() and any(int(first) <= int(number) <= int(last or first) for first, _, last in bounds):
-                return True
-    return False
+    return name in hostlist.expand(where)
 
 
 def ask(command: Sequence[str], *, user: str | None = None) -> str:
