@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from . import ipmi, redfish_service
+from . import ipmi
 from .model import Access, Action, Board, Cause, Facts, Power, Protocol, Unanswered
 
 FACTS_WITHIN_S = 10.0
@@ -30,6 +30,8 @@ def facts(board: Board, access: Access, *, within_s: float = FACTS_WITHIN_S, wit
     """
 
     def by_redfish(left_s: float) -> Facts:
+        from . import redfish_service  # needs a package that only some targets bring
+
         with redfish_service.session(board, access, within_s=left_s) as service:
             return service.facts(with_log=with_log)
 
@@ -44,6 +46,8 @@ def power(board: Board, access: Access, *, within_s: float = FACTS_WITHIN_S) -> 
     """
 
     def by_redfish(left_s: float) -> Power:
+        from . import redfish_service  # needs a package that only some targets bring
+
         with redfish_service.session(board, access, within_s=left_s) as service:
             return service.power()
 
@@ -58,6 +62,8 @@ def act(board: Board, access: Access, action: Action, *, within_s: float = ACT_W
     """
 
     def by_redfish(left_s: float) -> None:
+        from . import redfish_service  # needs a package that only some targets bring
+
         with redfish_service.session(board, access, within_s=left_s) as service:
             service.act(action)
 
