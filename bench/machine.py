@@ -60,11 +60,11 @@ def measured(argv: Sequence[str], *, environment: Mapping[str, str], cwd: Path, 
     """
     files = cgroup.make(GROUP)
     join = "".join(f"echo $$ > {file} && " for file in files)
-    before, started = _cpu_s(), time.monotonic()
+    before, started = group_cpu_s(GROUP), time.monotonic()
     done = subprocess.run(
         ["/bin/sh", "-c", f'{join}exec "$@"', "sh", *argv], env=dict(environment), cwd=cwd, capture_output=True, text=True, timeout=within_s, check=False
     )
-    wall_s, cpu_s = time.monotonic() - started, _cpu_s() - before
+    wall_s, cpu_s = time.monotonic() - started, group_cpu_s(GROUP) - before
     cgroup.remove(GROUP)
     if done.returncode:
         raise RuntimeError(f"{' '.join(argv)} ended with status {done.returncode}: {(done.stdout + done.stderr)[-3000:]}")
@@ -104,10 +104,14 @@ def _peak_kib(pid: int) -> int:
     return next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0)
 
 
-def _cpu_s() -> float:
+def group_cpu_s(group: str) -> float:
+    """Give the processor time that a control group has taken so far; 0 where there is none."""
+    files = cgroup.CGROUP_ROOT / ("cpuacct" if cgroup.is_version_1() else "") / group
+    if not files.is_dir():
+        return 0.0
     if cgroup.is_version_1():
-        return int((cgroup.CGROUP_ROOT / "cpuacct" / GROUP / "cpuacct.usage").read_text()) / NANOSECONDS_PER_S
-    usage = dict(line.split() for line in (cgroup.CGROUP_ROOT / GROUP / "cpu.stat").read_text().splitlines())
+        return int((files / "cpuacct.usage").read_text()) / NANOSECONDS_PER_S
+    usage = dict(line.split() for line in (files / "cpu.stat").read_text().splitlines())
     return int(usage["usage_usec"]) / MICROSECONDS_PER_S
 
 

@@ -71,8 +71,10 @@ def _disks(cluster: spec.ClusterSpec, subject: Subject) -> Iterator[Fault]:
             yield Fault(subject.name, Code.HOST_DISK_FULL, what, f"{disk.free_files_percent} % of its inodes are free", remedy)
 
 
-PACKAGES_MIB = {"control": 1024, "access": 512, "compute": 512}
-"""Room for Slurm, MUNGE, MariaDB and what they depend on, with the downloaded packages."""
+PACKAGES_MIB = {"control": 1280, "access": 1024, "compute": 1024}
+"""Room for Slurm, MUNGE, Open MPI, compilers and (on controllers) MariaDB with the downloaded packages and lists: apt-get on Debian 13, 2026-11, says 943 + 206 + 91 and 721 + 177 + 91 MB."""
+DOWNLOADS_MIB = 300
+"""What of it is in /var while packages are installed: downloads and lists."""
 DRIVER_MIB = 6 * MIB_PER_GIB
 BOOT_MIB = 300
 
@@ -86,8 +88,8 @@ def _needed_mib(cluster: spec.ClusterSpec, subject: Subject) -> dict[str, int]:
     disks = subject.facts.disks
     packages = "/usr" if "/usr" in disks else "/"
     boot = {"/boot": BOOT_MIB} if "/boot" in disks and "kernel" in versions else {}
-    lists = {folder: PACKAGES_MIB["compute"] // 2 for folder in ("/var", "/var/lib", "/var/cache/apt") if folder in disks}
-    return {packages: least, **lists, **boot}
+    downloads = {folder: DOWNLOADS_MIB for folder in ("/var", "/var/lib", "/var/cache/apt") if folder in disks}
+    return {packages: least, **downloads, **boot}
 
 
 def _size(mib: int) -> str:
