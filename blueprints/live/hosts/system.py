@@ -75,8 +75,10 @@ PACKAGES_MIB = {"control": 1280, "access": 1024, "compute": 1024}
 """Room for Slurm, MUNGE, Open MPI, compilers and (on controllers) MariaDB with the downloaded packages and lists: apt-get on Debian 13, 2026-11, says 943 + 206 + 91 and 721 + 177 + 91 MB."""
 DOWNLOADS_MIB = 300
 """What of it is in /var while packages are installed: downloads and lists."""
-DRIVER_MIB = 6 * MIB_PER_GIB
-BOOT_MIB = 300
+DRIVER_MIB = 2560
+"""Room for kernel, headers, firmware and NVIDIA's driver 580: apt-get on Ubuntu 24.04, 2026-11, says 1485 + 1009 MB."""
+BOOT_MIB = 128
+"""The package of a kernel has 55 MB of Ubuntu 24.04 (apt-get, 2026-11), and the initial RAM file system is made beside it."""
 
 
 def _needed_mib(cluster: spec.ClusterSpec, subject: Subject) -> dict[str, int]:
