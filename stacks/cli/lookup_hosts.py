@@ -108,6 +108,12 @@ def _lines(read: Sequence[Read], port: int) -> list[str]:
 
 def _write(given: argparse.Namespace, file: Path, read: Sequence[Read], site: Site, named: str) -> int:
     new = [one for one in read if one.state is State.NEW]
+    if given.yes == []:
+        raise Problem(
+            "nothing was written: --yes needs the fingerprints that you confirmed",
+            why="without them it would trust whatever the network shows",
+            remedy=f"clusterwright lookup hosts {given.blueprint} --write --yes {' '.join(one.fingerprint for one in new[:1])} …",
+        )
     if given.yes is not None:
         confirmed = [one for one in new if one.fingerprint in given.yes]
     else:

@@ -235,6 +235,12 @@ def test_a_changed_host_key_shows_both_fingerprints() -> None:
     assert "SHA256:new" in found.why
 
 
+def test_a_host_without_a_key_in_the_inventory_is_not_called_changed() -> None:
+    without_key = loaded(blueprint().replace(f", host_key: {host_key('gpu-002')}", ""))
+    [found] = [one for one in findings(without_answer("gpu-002", trouble=TROUBLE.OTHER_KEY), without_key) if one.level is ERROR]
+    assert (found.code, found.what) == (Code.HOST_KEY_MISSING, "gpu-002: no SSH host key in the inventory")
+
+
 def test_a_fingerprint_is_the_one_of_ssh_keygen() -> None:
     key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"  # GitHub's, whose fingerprint GitHub publishes
     assert login.fingerprint(key) == "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU"

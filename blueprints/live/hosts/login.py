@@ -22,6 +22,8 @@ def check(cluster: spec.ClusterSpec, subjects: Sequence[Subject]) -> Iterator[Fa
     for subject in subjects:
         answer, name = subject.answer, subject.name
         match answer.trouble:
+            case Trouble.OTHER_KEY if not subject.host.host_key:
+                yield _unknown_key(name)
             case Trouble.OTHER_KEY:
                 yield _other_key(subject, answer)
             case Trouble.LOGIN_REFUSED:
@@ -68,6 +70,12 @@ def _said(subject: Subject) -> str:
     """Say what ssh(1) said, without the host's own name for grouping."""
     said = subject.answer.said.replace(subject.host.address, "the address")
     return said.removeprefix("ssh: ").rstrip(".\r\n") or "no answer"
+
+
+def _unknown_key(name: str) -> Fault:
+    what, why = "no SSH host key in the inventory", "nothing was asked of a host that can't prove that it is the one that you mean"
+    remedy = "run `clusterwright lookup hosts FILE --write` with this blueprint: it reads the keys, and shows their fingerprints for you to confirm"
+    return Fault(name, Code.HOST_KEY_MISSING, what, why, remedy)
 
 
 def _other_key(subject: Subject, answer: Answer) -> Fault:
