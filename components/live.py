@@ -12,7 +12,7 @@ class Asked:
     """What the place of a cluster answered."""
 
     whom: str
-    """Who was asked, for people: `account 123456789012 in us-east-1 asked as …`, `16 hosts asked`."""
+    """Who was asked, for people: `account 123456789012 in us-east-1 asked as …`, `16 of 16 hosts answered`; empty: nobody had to be asked."""
     findings: tuple[finding.Finding, ...]
     record: Mapping[str, Any]
     """Who was asked, for `check --json`: further keys of the document."""

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blueprints import document, hostlist, spec
@@ -17,6 +17,10 @@ HOST_WITHIN_S = 60
 """How long one host may take to connect and answer."""
 REACH_WITHIN_S = 3
 """How long another host or an archive may take to accept a connection."""
+AT_ONCE = 64
+"""So many hosts that are off take no longer than one."""
+BATCH = 512
+"""Each host is sent its own program of 100 KiB: so many are in memory at once."""
 TROUBLES = {
     connection.Trouble.UNREACHABLE: live.Trouble.UNREACHABLE,
     connection.Trouble.OTHER_KEY: live.Trouble.OTHER_KEY,
@@ -39,7 +43,7 @@ def check(cluster: spec.ClusterSpec, source: document.Document, *, stack: str, r
     told = [name for name, answer in answers.items() if answer.facts is not None]
     new = "new host" if recorded else "host"
     return contract.Asked(
-        whom=f"{len(told)} of {len(answers)} {new}{'' if len(answers) == 1 else 's'} answered" if answers else "no host is new",
+        whom=f"{len(told)} of {len(answers)} {new}{'' if len(answers) == 1 else 's'} answered" if answers else "",
         findings=live.check(cluster, source, answers, stack=stack, owner=str(project_root())),
         record={
             "hosts": {
@@ -74,21 +78,27 @@ def ask(cluster: spec.ClusterSpec, *, known: Mapping[str, spec.SiteHost]) -> dic
     }
     peers = paths.peers(cluster)
     servers = {connection.Server(name, subject.host.address, subject.host.host_key): subject for name, subject in subjects.items()}
-    programs = {
-        server: guest_program.probe(
-            {
-                "ports": paths.PORTS[subject.group.role],
-                "peers": peers[subject.name],
-                "wants_headers": hardware.builds_modules(cluster, subject),
-                "reach_within_s": REACH_WITHIN_S,
-                "within_s": HOST_WITHIN_S,
-            }
-        )
-        for server, subject in servers.items()
-    }
     way = connection.Login(site.user, site.port, site.identity)
-    found = connection.run(programs, way, mark=guest_program.MARK, within_s=HOST_WITHIN_S, as_user_too=True) if programs else {}
-    return {server.name: _answer(answer) for server, answer in found.items()}
+    found: dict[str, live.Answer] = {}
+    waiting = [*servers]
+    while waiting:
+        some, waiting = waiting[:BATCH], waiting[BATCH:]
+        programs = {server: _program(cluster, servers[server], peers[server.name]) for server in some}
+        answers = connection.run(programs, way, mark=guest_program.MARK, within_s=HOST_WITHIN_S, as_user_too=True, at_once=AT_ONCE)
+        found |= {server.name: _answer(answer) for server, answer in answers.items()}
+    return found
+
+
+def _program(cluster: spec.ClusterSpec, subject: live.Subject, peers: Sequence[tuple[str, str, int]]) -> bytes:
+    return guest_program.probe(
+        {
+            "ports": paths.PORTS[subject.group.role],
+            "peers": peers,
+            "wants_headers": hardware.builds_modules(cluster, subject),
+            "reach_within_s": REACH_WITHIN_S,
+            "within_s": HOST_WITHIN_S,
+        }
+    )
 
 
 def _answer(answer: connection.Answer) -> live.Answer:

@@ -62,7 +62,7 @@ def _on_one(given: argparse.Namespace) -> int:
         print(json.dumps(document, indent=2))
     else:
         finding_list.show(findings)
-        asked = f", {validated.asked.whom}" if validated else ""
+        asked = f", {validated.asked.whom}" if validated and validated.asked.whom else ""
         print(f"{loaded.spec.name}: {check_results.verdict(result)} (target {loaded.spec.target}{asked}){check_results.accepted(suppressed)}")
         if others:
             print(f"also described: {', '.join(others)}; check them with `--target` or `--all-targets`")

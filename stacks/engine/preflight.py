@@ -35,7 +35,8 @@ def validate_live(loaded: Loaded, stack: str, *, has_resources: bool, recorded: 
         Problem: nobody can be asked.
     """
     answered = live.validate(loaded, stack=stack, recorded=recorded)
-    print(answered.asked.whom)
+    if answered.asked.whom:
+        print(answered.asked.whom)
     is_advice = has_resources and not answered.asked.stops_running
     findings = [_as_warning(found) if is_advice or found.code == Code.ACCOUNT_SILENT else found for found in answered.findings]
     if any(found.level is Level.ERROR for found in findings):

@@ -229,6 +229,12 @@ def test_hosts_with_the_same_fault_are_one_finding_with_a_host_list_at_their_poo
     assert "ssh -i /home/me/lab ubuntu@10.20.0.11" in found.remedy
 
 
+def test_the_remedy_for_a_foreign_slurm_purges_the_packages_that_were_found() -> None:
+    found = only(with_facts("gpu-002", occupied=("slurmd runs (process 812)", "installed packages: munge, slurmd")))
+    assert "`ssh -i /home/me/lab ubuntu@10.20.0.12 sudo apt-get purge munge slurmd`" in found.remedy
+    assert "slurmd runs and installed packages: munge, slurmd" in found.why
+
+
 def test_a_changed_host_key_shows_both_fingerprints() -> None:
     found = only(without_answer("gpu-002", trouble=TROUBLE.OTHER_KEY, fingerprint="SHA256:new"))
     assert login.fingerprint(host_key("gpu-002")) in found.why

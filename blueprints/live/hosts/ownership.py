@@ -10,6 +10,8 @@ from .fault import Fault, listed
 from .subject import Subject
 
 PROCESS = re.compile(r" \(process \d+\)")
+PACKAGES = "installed packages: "
+"""Begins the phrase with packages (`components/metal/guest/occupied.py`)."""
 OWN_DAEMONS = ("slurm", "munge", "mariadb", "mysql", "haproxy", "keepalived")
 """What `occupied` names already."""
 
@@ -51,5 +53,7 @@ def _owned(host: str, mark: Mapping[str, Any]) -> Fault:
 def _occupied(host: str, found: Sequence[str]) -> Fault:
     what = "a Slurm, database or load balancer of somebody else's is there"
     why = "clusterwright changes none that it did not install"
-    remedy = "take the host out of the blueprint, or remove what it runs: `{login} sudo apt-get purge slurm-wlm slurmctld slurmd slurmdbd munge`"
+    packages = [name for one in found if one.startswith(PACKAGES) for name in one.removeprefix(PACKAGES).split(", ")]
+    purge = f"`{{login}} sudo apt-get purge {' '.join(packages)}`" if packages else "stop the programs and remove the files that are named"
+    remedy = f"take the host out of the blueprint; or, if nobody needs what it runs, {purge}"
     return Fault(host, Code.HOST_OCCUPIED, what, why, remedy, detail=listed([PROCESS.sub("", one) for one in found], most=8))

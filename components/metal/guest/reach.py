@@ -51,8 +51,12 @@ def _try(peers: Iterable[tuple[str, str, int]], within_s: float) -> dict[str, st
             if status not in GOOD:
                 faults[key] = errno.errorcode.get(status, str(status))
         until = time.monotonic() + within_s
-        while waiting.get_map() and (remaining := until - time.monotonic()) > 0:
-            for event, _ in waiting.select(remaining):
+        while waiting.get_map():
+            remaining = until - time.monotonic()
+            events = waiting.select(max(remaining, 0.0))  # once more after the limit: a busy host may get here late, with the answers waiting
+            if not events and remaining <= 0:
+                break
+            for event, _ in events:
                 status = _socket(event).getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
                 if status not in GOOD:
                     faults[event.data] = errno.errorcode.get(status, str(status))

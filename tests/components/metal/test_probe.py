@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from blueprints.live import hosts
+from blueprints.live.hosts import ownership
 from components.metal import guest_program
 from components.metal.guest import archives, clock, probe, reach
 from components.metal.guest.system import System
@@ -209,7 +210,8 @@ def test_the_mark_of_a_cluster_and_a_damaged_one_are_read(root: Path) -> None:
 
 def test_a_slurm_of_somebody_else_is_named(root: Path) -> None:
     file(root, "etc/slurm/slurm.conf", "ClusterName=theirs\n")
-    assert facts(root).occupied == ["/etc/slurm/slurm.conf is there"]
+    file(root, "var/lib/dpkg/status", f"{FILES['var/lib/dpkg/status']}\nPackage: munge\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1\n")
+    assert facts(root).occupied == [f"{ownership.PACKAGES}munge", "/etc/slurm/slurm.conf is there"]
 
 
 def test_sources_of_packages_are_read_in_both_forms(root: Path) -> None:
