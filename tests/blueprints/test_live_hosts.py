@@ -203,7 +203,7 @@ def test_each_fault_of_a_host_is_one_finding_at_its_place(case: tuple[str, Answe
     for text in (found.what, found.why, found.remedy):
         assert text
         assert text[-1] not in ". \n"
-        assert "{" not in text.replace("{min", "")
+        assert "{" not in text.replace("`nodes: {min: ", "")
 
 
 def test_one_machine_under_two_names_is_one_finding() -> None:
@@ -223,7 +223,7 @@ def test_every_code_of_hosts_is_found() -> None:
 def test_hosts_with_the_same_fault_are_one_finding_with_a_host_list_at_their_pool() -> None:
     asks = {name: with_facts(name, is_root=False, sudo="sudo: a password is required")[name] for name in NAMES[2:]}
     found = only({**GOOD, **asks})
-    assert found.what == "gpu-[001-004] (4 hosts): sudo lets ubuntu do nothing without a password"
+    assert found.what == "gpu-[001-004] (4 hosts): ubuntu may not become root without a password"
     assert found.where is not None
     assert found.where.text.strip() == "hosts: gpu-[001-004]"
     assert "ssh -i /home/me/lab ubuntu@10.20.0.11" in found.remedy
@@ -264,6 +264,13 @@ def test_half_of_the_hosts_off_is_decided_by_the_minimum_of_the_pool(nodes: str,
     found = only(without_answer(*off), loaded(blueprint(nodes)))
     assert (found.code, found.level) == (Code.HOST_UNREACHABLE, level)
     assert found.what == "gpu-[003-004] (2 hosts): no SSH server answers"
+
+
+def test_the_minimum_that_is_proposed_lets_up_go_on() -> None:
+    given = without_answer("gpu-003", "gpu-004")
+    remedy = only(given).remedy
+    assert "`nodes: {min: 2, max: 4}`" in remedy
+    assert only(given, loaded(blueprint("{min: 2, max: 4}"))).level is WARNING
 
 
 def test_a_host_that_is_off_is_not_also_a_blocked_path() -> None:

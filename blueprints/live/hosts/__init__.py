@@ -19,13 +19,13 @@ def check(cluster: spec.ClusterSpec, source: document.Document, answers: Mapping
         owner: who runs the stack, as the mark on adopted hosts has it.
     """
     asked = tuple(subjects(cluster, answers))
-    told = tuple(subject for subject in asked if subject.answer.facts is not None)
+    described = tuple(subject for subject in asked if subject.answer.facts is not None)
     answering = frozenset(subject.name for subject in asked if subject.answer.trouble is not Trouble.UNREACHABLE)
     faults = [
         *login.check(cluster, asked),
-        *system.check(cluster, told),
-        *hardware.check(cluster, told),
-        *ownership.check(told, stack=stack, owner=owner),
-        *paths.check(told, answering=answering),
+        *system.check(cluster, described),
+        *hardware.check(cluster, described),
+        *ownership.check(described, stack=stack, owner=owner),
+        *paths.check(described, answering=answering),
     ]
     return fault.findings(faults, cluster, source)

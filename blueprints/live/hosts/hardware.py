@@ -43,7 +43,7 @@ def _gpus(subject: Subject) -> Iterator[Fault]:
     if is_node and found != declared:
         wanted = f"{declared} GPUs" if declared else "none"
         what = f"{found or 'no'} GPU{'' if found == 1 else 's'} on the PCI bus, and the blueprint declares {wanted}"
-        why = "Slurm sets a node with fewer GPUs than configured to INVALID, and never gives out those that it is not told of"
+        why = "Slurm sets a node with fewer GPUs than configured to INVALID, and jobs never get GPUs beyond that number"
         remedy = "look for a card that is off or loose (`{login} lspci -d 10de:`), or write the number that it has as `gpus_per_node`"
         yield Fault(subject.name, Code.HOST_GPUS_DIFFER, what, why, remedy, _ERROR if found < declared else _WARNING)
     models = Counter(subject.facts.gpus)
@@ -78,11 +78,7 @@ def _size(subject: Subject, usual_mib: int) -> Iterator[Fault]:
     machine, hardware = subject.group.machine, subject.facts
     if machine.cores_per_socket and machine.exists and hardware.cpus and hardware.cpus != machine.cpus:
         what = f"{hardware.cpus} processors, and the blueprint declares {machine.cpus}"
-        why = (
-            "Slurm sets a node with fewer processors than configured to INVALID"
-            if hardware.cpus < machine.cpus
-            else "Slurm gives jobs only those that are declared"
-        )
+        why = "Slurm sets a node with fewer processors than configured to INVALID" if hardware.cpus < machine.cpus else "jobs get only those that are declared"
         remedy = "correct `cpus_per_node` or `machine`; hyper-threading counts (`{login} lscpu`)"
         yield Fault(subject.name, Code.HOST_SIZE_DIFFERS, what, why, remedy, _ERROR if hardware.cpus < machine.cpus else _WARNING)
     least = int(machine.memory_mib * MEMORY_SHARE)

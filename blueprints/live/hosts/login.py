@@ -59,7 +59,9 @@ def _unreachable(subjects: Sequence[Subject]) -> Iterator[Fault]:
                 remedy = f"switch on enough of {{hosts}}, or write a lower `pools.{pool}.nodes.min`"
             elif pool:
                 why = f"{there} of {len(members)} hosts of the pool {pool} answer, and `up` needs all of them"
-                remedy = f"switch on {{hosts}}, or write `pools.{pool}.nodes.min: {max(there, 1)}`, and `up` goes on without them"
+                remedy = (
+                    f"switch on {{hosts}}, or write `nodes: {{min: {max(there, 1)}, max: {any_of.group.count}}}` in the pool, and `up` goes on without them"
+                )
             else:
                 why = f"`up` needs every {name} host before it changes anything"
                 remedy = f"switch on {{hosts}}, or take them out of `{name}.hosts`"
@@ -84,7 +86,7 @@ def _other_key(subject: Subject, answer: Answer) -> Fault:
     why = "somebody reinstalled the host, its address belongs to another host, or somebody intercepts the connection"
     remedy = (
         f"compare on the host's console: `ssh-keygen -lf /etc/ssh/{key_file(subject.host.host_key)}`; "
-        "where it is the same, write the key that `clusterwright lookup hosts` prints into the inventory"
+        "where it is the same, write the key that `clusterwright lookup hosts FILE` prints for this blueprint into the inventory"
     )
     return Fault(subject.name, Code.HOST_KEY_CHANGED, "another SSH host key than in the inventory", why, remedy, detail=f"the inventory has {pinned}, {now}")
 
@@ -99,14 +101,14 @@ def _refused(name: str, user: str, answer: Answer) -> Fault:
 
 
 def _no_root(name: str, user: str, said: str) -> Fault:
-    why = "the host is configured as root, and nobody is there to type a password"
+    why = "the host is configured as root, and clusterwright types no passwords"
     file = f"/etc/sudoers.d/90-{user}"
     line = f"echo '{user} ALL=(ALL) NOPASSWD:ALL' | sudo tee {file}"
     if said == "missing":
         remedy = f"install sudo on {{hosts}} and allow it: `apt-get install --yes sudo`, then `{line}` as root"
         return Fault(name, Code.SUDO_REFUSED, "there is no sudo", why, remedy)
     remedy = f"log in with `{{login}}` and run `{line}`"
-    return Fault(name, Code.SUDO_REFUSED, f"sudo lets {user} do nothing without a password", why, remedy, detail=said.splitlines()[-1] if said else "")
+    return Fault(name, Code.SUDO_REFUSED, f"{user} may not become root without a password", why, remedy, detail=said.splitlines()[-1] if said else "")
 
 
 def fingerprint(key: str) -> str:

@@ -107,7 +107,7 @@ def _clock(subject: Subject) -> Iterator[Fault]:
     if abs(worst) > CLOCK_OFF_S:
         by = f"{service} reports it" if worst is theirs else "compared with this machine's clock"
         what = f"the clock is off by more than {CLOCK_REFUSED_S if abs(worst) > CLOCK_REFUSED_S else CLOCK_OFF_S:g} s"
-        why = "MUNGE refuses credentials of other times, and logs of several hosts can't be compared"
+        why = "MUNGE refuses credentials of a host whose clock differs, and logs of several hosts can't be compared"
         remedy = "correct it with `{login} sudo chronyc makestep`, or configure the host's time service"
         level = _ERROR if abs(worst) > CLOCK_REFUSED_S else _WARNING
         yield Fault(subject.name, Code.HOST_CLOCK_OFF, what, why, remedy, level, f"{worst:+.1f} s, {by}")
