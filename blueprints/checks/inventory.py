@@ -29,6 +29,10 @@ class _Places:
     def __init__(self, blueprint: language.Blueprint, source: Document) -> None:
         self._inventory, self._source = blueprint.inventory, source
 
+    @property
+    def file(self) -> str:
+        return self._source.file
+
     def of(self, host: str, *key: str) -> finding.Position:
         single: Path = ("inventory", "hosts", host)
         if self._source.at(*single, *key) is not None:
@@ -49,7 +53,7 @@ def _missing(hosts: Sequence[spec.SiteHost], places: _Places) -> Iterator[findin
     if without := [host.name for host in hosts if not host.host_key]:
         what = f"the inventory has no SSH host key of {hostlist.compress(without)}"
         why = "with it a host proves that it is the one that you mean; clusterwright never trusts a key that it sees for the first time"
-        remedy = "run `clusterwright lookup hosts FILE` with this blueprint: it reads the keys, and shows their fingerprints for you to confirm"
+        remedy = f"run `clusterwright lookup hosts {places.file}`: it reads the keys, and shows their fingerprints for you to confirm"
         yield finding.Finding(_WARNING, Code.HOST_KEY_MISSING, places.of(without[0]), what, why, remedy)
 
 

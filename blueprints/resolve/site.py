@@ -119,7 +119,7 @@ def _note_unnamed(context: Context, unnamed: list[tuple[Path, spec.HostGroup]]) 
     keys = message_text.listed(dict.fromkeys(f"`{'.'.join(str(step) for step in path)}`" for path, _ in unnamed))
     what = f"the blueprint doesn't name the hosts of {keys}: you can only plan the cluster"
     why = f"the hosts of {context.target.title} exist already, and clusterwright adopts those that the blueprint names"
-    remedy = "describe the hosts in `inventory`, and name them there (`clusterwright lookup hosts FILE` reads their SSH host keys)"
+    remedy = "describe the hosts in `inventory`, and name them there (`clusterwright lookup hosts` reads their SSH host keys)"
     context.note(Code.HOSTS_UNNAMED, *unnamed[0][0][:-1], what=what, why=why, remedy=remedy)
 
 

@@ -200,7 +200,7 @@ def test_a_plan_says_in_its_head_what_this_version_stands_up_and_in_no_finding()
     assert not {"CW622", "CW602"} & set(re.findall(r"CW\d+", err)), "the head and the table of quotas say it"
     assert {"CW622", "CW602"} <= {found["code"] for found in document("gb200-nvl72", "--target", "aws")["findings"]}
     status, out, err = run("llm-pretraining", "--target", "gcp")
-    assert out.splitlines()[1].strip() == "planned only: this version provisions `aws` and `local`"
+    assert out.splitlines()[1].strip() == "planned only: this version provisions `aws`, `metal` and `local`"
     assert "CW302" not in err
     assert "planned only" not in run("starter")[1] + run("llm-pretraining", "--target", "aws")[1]
     assert run("llm-pretraining-kubernetes")[1].splitlines()[1].strip() == "planned only: this version provisions Slurm (on hosts of the stack) on this machine"
