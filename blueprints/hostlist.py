@@ -4,6 +4,7 @@ The standard library only: controllers and login nodes run this file, too.
 Source: scontrol(1), `show hostnames` and `show hostlist`.
 """
 
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,7 @@ _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 
+@functools.lru_cache(maxsize=512)
 def expand(text: str) -> tuple[str, ...]:
     """Give the names of a host list, in its order; of several brackets in one name, the last one counts fastest.
 

@@ -1,6 +1,7 @@
 """Hosts of the inventory that the cluster uses: addresses, SSH host keys, and values that two hosts share."""
 
 import ipaddress
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from .. import finding, hostlist, language, message_text, spec
@@ -66,23 +67,30 @@ def _duplicates(hosts: Sequence[spec.SiteHost], places: _Places) -> Iterator[fin
         ("serial number", "serial", lambda host: host.serial, _ERROR),
         ("SSH host key", "host_key", lambda host: host.host_key, _WARNING),
     )
-    reported = 0
-    for title, key, value, level in plain:
-        seen: dict[str, str] = {}
-        for host in hosts:
-            first = seen.setdefault(value(host), host.name) if value(host) else host.name
-            if first != host.name and reported < REPORTED_AT_MOST:
-                reported += 1
-                yield _duplicate(title, value(host), (first, host.name), places.of(host.name, *([key] if key else [])), level)
+    found = itertools.chain(*(_of_hosts(hosts, places, *one) for one in plain), _of_interfaces(hosts, places))
+    yield from itertools.islice(found, REPORTED_AT_MOST)
+
+
+def _of_hosts(
+    hosts: Sequence[spec.SiteHost], places: _Places, title: str, key: str, value: Callable[[spec.SiteHost], str], level: finding.Level
+) -> Iterator[finding.Finding]:
+    values = [written for written in map(value, hosts) if written]
+    if len(set(values)) == len(values):
+        return
+    seen: dict[str, str] = {}
+    for host in hosts:
+        if (written := value(host)) and (first := seen.setdefault(written, host.name)) != host.name:
+            yield _duplicate(title, written, (first, host.name), places.of(host.name, *([key] if key else [])), level)
+
+
+def _of_interfaces(hosts: Sequence[spec.SiteHost], places: _Places) -> Iterator[finding.Finding]:
     taken: dict[str, tuple[str, str]] = {}
     for host in hosts:
         for interface in host.interfaces:
             for title, key, written in (("hardware address", "mac", interface.mac), ("address", "address", interface.address.partition("/")[0])):
                 here = (host.name, interface.name)
-                first_of = taken.setdefault(written, here) if written else here
-                if first_of != here and reported < REPORTED_AT_MOST:
-                    reported += 1
-                    names = (f"{first_of[0]} ({first_of[1]})", f"{host.name} ({interface.name})")
+                if written and (first := taken.setdefault(written, here)) != here:
+                    names = (f"{first[0]} ({first[1]})", f"{host.name} ({interface.name})")
                     yield _duplicate(title, written, names, places.of(host.name, "interfaces", interface.name, key), _ERROR)
 
 

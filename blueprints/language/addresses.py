@@ -25,13 +25,15 @@ FINGERPRINT = re.compile(r"(SHA256:)?[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){31}")
 class Range:
     """Consecutive addresses."""
 
-    first: ipaddress.IPv4Address
-    prefix: int | None
-    """Length of the prefix of each; None where none is written."""
+    first: int
+    """As a number: thousands of addresses are written from it."""
+    suffix: str
+    """The length of the prefix of each (`/24`); empty where none is written."""
 
     def address(self, number: int) -> str:
         """Give the address of the range's host with this number."""
-        return str(self.first + number) + (f"/{self.prefix}" if self.prefix is not None else "")
+        value = self.first + number
+        return f"{value >> 24}.{value >> 16 & 255}.{value >> 8 & 255}.{value & 255}{self.suffix}"
 
 
 def host_key(text: str) -> str:
@@ -85,7 +87,7 @@ def first_of_range(text: str) -> Range:
         meant = f"{text}+" if _is_ipv4(text) else None
         raise _no_address(text, why=why, remedy=f"write `{meant}`" if meant else "write it like `10.20.0.11+`", meant=meant)
     address, _, prefix = text.partition("+")
-    return Range(ipaddress.IPv4Address(address), int(prefix[1:]) if prefix else None)
+    return Range(int(ipaddress.IPv4Address(address)), prefix)
 
 
 def mac(text: str) -> str:

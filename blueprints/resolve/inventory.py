@@ -49,41 +49,56 @@ def hosts(context: Context, wanted: Iterable[Entry]) -> tuple[spec.SiteHost, ...
     """Describe hosts of the inventory."""
     inventory = context.blueprint.inventory
     ranges = tuple(_Ranges(one) for one in inventory.ranges)
-    found = (_host(entry, inventory.hosts.get(entry.name), ranges[entry.range] if entry.range is not None else None) for entry in wanted)
-    return tuple(_with_key(host, context.outside.host_keys, inventory.port) for host in found)
+    keys = _Keys(context.outside.host_keys, inventory.port)
+    return tuple(_host(entry, inventory.hosts.get(entry.name), ranges[entry.range] if entry.range is not None else None, keys) for entry in wanted)
 
 
-def _with_key(host: spec.SiteHost, keys: Mapping[str, str], port: int) -> spec.SiteHost:
-    """Add the key of known_hosts, by the host's name or address."""
-    if host.host_key or not keys:
-        return host
-    forms = (host.name, host.address) if port == addresses.SSH_PORT else (f"[{host.name}]:{port}", f"[{host.address}]:{port}")
-    return dataclasses.replace(host, host_key=next((keys[form] for form in forms if form in keys), ""))
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Keys:
+    """Keys of known_hosts."""
+
+    keys: Mapping[str, str]
+    port: int
+
+    def of(self, name: str, address: str) -> str:
+        """Find a host's key by its name or address; empty where there is none."""
+        if self.port != addresses.SSH_PORT:
+            name, address = f"[{name}]:{self.port}", f"[{address}]:{self.port}"
+        return self.keys.get(name) or self.keys.get(address, "")
 
 
 class _Ranges:
-    """The addresses of one range, read once for all of its hosts."""
+    """What one range says, read once for all of its hosts."""
 
     def __init__(self, given: language.HostRange) -> None:
-        self.given = given
-        self.addresses = addresses.first_of_range(given.addresses)
-        self.bmc = addresses.first_of_range(given.bmc) if given.bmc else None
-        self.interfaces = {name: addresses.first_of_range(one.addresses) for name, one in given.interfaces.items() if one.addresses}
+        self.rack = given.rack
+        self._addresses = addresses.first_of_range(given.addresses)
+        self._bmcs = addresses.first_of_range(given.bmc) if given.bmc else None
+        self._interfaces = tuple(
+            (name, addresses.first_of_range(one.addresses) if one.addresses else None, one.mtu or 0, one.gateway or "", _routes(one.routes))
+            for name, one in given.interfaces.items()
+        )
+
+    def address(self, number: int) -> str:
+        return self._addresses.address(number)
+
+    def bmc(self, number: int) -> str:
+        return self._bmcs.address(number) if self._bmcs else ""
+
+    def interfaces(self, number: int) -> tuple[spec.SiteInterface, ...]:
+        return tuple(
+            spec.SiteInterface(name, "", first.address(number) if first else "", mtu, gateway, routes) for name, first, mtu, gateway, routes in self._interfaces
+        )
 
 
-def _host(entry: Entry, single: language.Host | None, several: _Ranges | None) -> spec.SiteHost:
+def _host(entry: Entry, single: language.Host | None, several: _Ranges | None, keys: _Keys) -> spec.SiteHost:
     """Put what a single entry says over what the range says."""
-    address = bmc = rack = ""
-    interfaces: dict[str, spec.SiteInterface] = {}
-    if several is not None:
-        number, given = entry.number, several.given
-        address, rack = several.addresses.address(number), given.rack
-        bmc = several.bmc.address(number) if several.bmc else ""
-        for name, one in given.interfaces.items():
-            of_interface = several.interfaces[name].address(number) if name in several.interfaces else ""
-            interfaces[name] = spec.SiteInterface(name, "", of_interface, one.mtu or 0, one.gateway or "", _routes(one.routes))
+    address, bmc, rack = (several.address(entry.number), several.bmc(entry.number), several.rack) if several else ("", "", "")
+    ranged = several.interfaces(entry.number) if several else ()
     if single is None:
-        return spec.SiteHost(entry.name, address, "", bmc, rack, "", tuple(interfaces.values()))
+        return spec.SiteHost(entry.name, address, keys.of(entry.name, address), bmc, rack, "", ranged)
+    address = single.address or address
+    interfaces = {one.name: one for one in ranged}
     for name, own in single.interfaces.items():
         base = interfaces.get(name, spec.SiteInterface(name))
         interfaces[name] = spec.SiteInterface(
@@ -96,8 +111,8 @@ def _host(entry: Entry, single: language.Host | None, several: _Ranges | None) -
         )
     return spec.SiteHost(
         entry.name,
-        single.address or address,
-        single.host_key or "",
+        address,
+        single.host_key or keys.of(entry.name, address),
         single.bmc or bmc,
         single.rack or rack,
         single.serial,

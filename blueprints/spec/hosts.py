@@ -1,7 +1,6 @@
 """Machines, and groups of hosts that are equal but for their number."""
 
 import dataclasses
-import functools
 from typing import Annotated
 
 from .. import hostlist
@@ -102,18 +101,13 @@ class HostGroup:
     """The hosts' own names in the group's order, as a Slurm host list (`gpu-[001-016]`). Empty: they are named by their number."""
 
     def hostname(self, number: int) -> str:
-        return _expanded(self.members)[number] if self.members else f"{self.prefix}-{number}"
+        return hostlist.expand(self.members)[number] if self.members else f"{self.prefix}-{number}"
 
     @property
     def hostnames(self) -> tuple[str, ...]:
-        return _expanded(self.members) if self.members else tuple(self.hostname(number) for number in range(self.count))
+        return hostlist.expand(self.members) if self.members else tuple(self.hostname(number) for number in range(self.count))
 
     @property
     def hostlist(self) -> str:
         """Slurm's bracket form (`train-[0-63]`); one host is written plain."""
         return self.members or hostlist.counted(f"{self.prefix}-", self.count)
-
-
-@functools.lru_cache(maxsize=256)
-def _expanded(members: str) -> tuple[str, ...]:
-    return hostlist.expand(members)

@@ -69,7 +69,12 @@ def run(given: argparse.Namespace) -> int:
         print("\n".join(_advice(read, site, given.blueprint)))
     if given.write and file.parent.resolve() == library.folder().resolve():
         why = "the library's hosts are examples"
-        raise Problem("keys are not written into the library", why=why, remedy=f"cp {os.path.relpath(file)} lab.yaml\nclusterwright lookup hosts lab.yaml --write", status=EXIT_USAGE)
+        raise Problem(
+            "keys are not written into the library",
+            why=why,
+            remedy=f"cp {os.path.relpath(file)} lab.yaml\nclusterwright lookup hosts lab.yaml --write",
+            status=EXIT_USAGE,
+        )
     if given.write:
         return _write(given, file, read, site, loaded.blueprint.inventory.host_keys)
     return 0 if all(one.state in (State.NEW, State.SAME) for one in read) else EXIT_FAILED

@@ -83,7 +83,7 @@ class PlanView:
 def view(cluster: ClusterSpec) -> PlanView:
     """Describe the plan of a cluster."""
     costs = estimate.estimate(cluster)
-    known_later = tuple(dict.fromkeys(_late_in(cluster)))
+    known_later = tuple(dict.fromkeys(_late_in(dataclasses.replace(cluster, site=None))))  # thousands of hosts, and nothing of them is known later
     needs, uncounted = quotas.needed(cluster), quotas.unknown(cluster)
     return PlanView(
         title=cluster.name,
