@@ -23,6 +23,61 @@ The file is plain YAML: no anchors, aliases, merge keys or tags. `yes`, `no`, `o
 keys are refused, types are never converted, and an empty section (`control:`) has all its defaults.
 """
 
+_INVENTORY = """\
+## Inventory: hosts that exist already
+
+On `metal`, clusterwright adopts hosts that exist already. The blueprint names them as they are called, in
+`control.hosts`, `access.hosts` and `pools.<name>.hosts`, as Slurm host lists (`gpu-[001-016]`). `inventory` says how each
+is reached. On `local` the same blueprint is rehearsed: hosts of this machine get the same names, and addresses of the
+stack's own network. On clouds these keys have no effect.
+
+```yaml
+inventory:
+  user: ubuntu # may run everything with sudo, without a password
+  host_keys: known_hosts
+  hosts:
+    head-1: {address: 10.20.0.2}
+    gpu-003: {address: 10.20.7.3, bmc: 10.30.0.13} # other than its range says
+  ranges:
+    - names: "gpu-[001-016]"
+      addresses: 10.20.0.11+
+      interfaces: {rail0: {addresses: 10.40.0.11+/24, mtu: 9000}}
+```
+
+`check` refuses hosts that the inventory lacks, hosts in two places of the cluster, addresses, hardware addresses, BMCs and
+serial numbers that two hosts share, and addresses outside of `network.cidr`.
+
+### SSH host keys
+
+Each host proves itself by its SSH host key. Clusterwright never trusts a key that it sees for the first time.
+
+- `clusterwright lookup hosts FILE` reads the keys of all hosts at once and shows their fingerprints.
+- Compare them with what each host prints on its console: `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub`.
+- `clusterwright lookup hosts FILE --write` asks whether you did, and writes the keys into `known_hosts` beside the
+  blueprint. In scripts, `--yes FINGERPRINT …` names the fingerprints that you compared.
+- A key that differs from the inventory's is shown and never written over the old one.
+
+### Inventories of other tools
+
+`file` names a file in the blueprint's folder; `command` a program that prints the inventory whenever the blueprint is read
+for such a target: a blueprint from somewhere else can run a program on your machine. `format` says what they hold:
+
+| format | what is read |
+|---|---|
+| `clusterwright` | `hosts`, `ranges`, `user` and so on, as in `inventory` |
+| `netbox` | devices as NetBox's API answers (`/api/dcim/devices/?limit=0`), or an object with `devices`, `interfaces` and `ip_addresses`, or a GraphQL answer with `device_list`. Address: `primary_ip4`; BMC: `oob_ip`; host key: the custom field `ssh_host_key` |
+| `ansible` | what `ansible-inventory --list` prints (JSON or YAML), or an inventory in YAML. Address: `ansible_host`; host key: `ssh_host_key` or the fact `ansible_ssh_host_key_ed25519_public`; further variables: `bmc`, `rack`, `serial`, `interfaces` |
+
+Of these only the hosts count that the blueprint names, by their names without a domain. `hosts` and `ranges` of the
+blueprint override them.
+
+```yaml
+inventory:
+  command: [ansible-inventory, --list, --inventory, hosts.ini]
+  format: ansible
+```
+"""
+
 _FORMS = """\
 ## Formats of texts and numbers
 
@@ -32,7 +87,7 @@ Regular expressions and limits. `check` validates more, such as whether a date e
 
 def reference() -> str:
     """Write the page, in Markdown."""
-    return "\n".join([_TOP, _sources(), *_sections(), _FORMS, *_forms()])
+    return "\n".join([_TOP, _sources(), _INVENTORY, *_sections(), _FORMS, *_forms()])
 
 
 def _sources() -> str:

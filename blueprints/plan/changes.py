@@ -32,6 +32,8 @@ HEADS = {
     "network.region": ("network.zones", "network.subnets."),
     "network.cidr": ("network.gateway", "network.balancer_address", "network.subnets.", "slurm.", "access.first_address", "kubernetes."),
     "slurm.run_by": ("slurm.product", "slurm.control"),
+    "slurm.control.members": ("slurm.control.count",),
+    "access.members": ("access.count",),
     "slurm.control.machine.name": ("slurm.control.machine.",),
     "access.machine.name": ("access.machine.",),
     "kubernetes.run_by": ("kubernetes.product", "kubernetes.control"),
@@ -41,6 +43,7 @@ HEADS = {
         for scheduler in ("slurm", "kubernetes")
         for head, followers in {
             "hosts.machine.name": ("hosts.machine.", "features", "chosen"),
+            "hosts.members": ("hosts.count",),
             "fabric": ("placement",),
             "fabric.name": ("fabric.",),
             "capacity.kind": ("capacity.", "placement"),
@@ -98,7 +101,7 @@ def compare(old: Mapping[str, Any], new: spec.ClusterSpec) -> tuple[Change, ...]
     """
     if not all(isinstance(old.get(field), str) for field in ("name", "target")) or not isinstance(old.get("network"), Mapping):
         raise spec.Unreadable("it has no name, target and network")
-    recorded, wanted = _plain(spec.upgrade(old)), _plain(spec.as_record(new))
+    recorded, wanted = _with_defaults(_plain(spec.upgrade(old))), _with_defaults(_plain(spec.as_record(new)))
     differences = [*_differences(recorded, wanted)]
     rules = field_costs.rules(new.target, new.offerings)
     shapeless = [one.path for one in differences if one.pattern not in rules]
@@ -107,6 +110,18 @@ def compare(old: Mapping[str, Any], new: spec.ClusterSpec) -> tuple[Change, ...]
     node_sets = blueprint_keys.node_sets(recorded, wanted)
     found = [_named(_judged(one, recorded, rules[one.pattern]), one.pattern, node_sets) for one in differences if one.pattern in rules]
     return tuple(sorted(_gathered(found), key=lambda change: -change.effect.severity))
+
+
+def _with_defaults(record: dict[str, Any]) -> dict[str, Any]:
+    """Add to a site what its record leaves out because it has its default."""
+    site = record.get("site")
+    if not isinstance(site, Mapping) or not isinstance(site.get("hosts"), list):
+        return record
+    of_site, of_host = (
+        {field.name: field.default for field in dataclasses.fields(kind) if field.default is not dataclasses.MISSING} for kind in (spec.Site, spec.SiteHost)
+    )
+    hosts = [{**_plain(of_host), **host} for host in site["hosts"] if isinstance(host, Mapping)]
+    return {**record, "site": {**_plain(of_site), **site, "hosts": hosts}}
 
 
 def version_note(old: Mapping[str, Any]) -> str | None:

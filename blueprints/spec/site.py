@@ -81,7 +81,10 @@ class Site:
     port: Annotated[int, cost.in_place("hosts are reached at the other port")]
     hosts: Annotated[
         tuple[SiteHost, ...],
-        cost.Entries(added=cost.in_place("the host is adopted"), removed=cost.in_place("the host is released")),
+        cost.Entries(
+            added=cost.in_place("the host is adopted"),
+            removed=cost.rolling("the host is released: jobs on it end unless it is drained first; its owner's files stay"),
+        ),
     ]
     identity: Annotated[str, cost.none("how adopting logs in; nothing running changes")] = ""
     """Path of the private key that adopting logs in with; empty: SSH's agent and its own files."""

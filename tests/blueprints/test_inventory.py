@@ -11,6 +11,8 @@ import yaml
 from blueprints import finding, load, spec
 from blueprints.codes import Code
 from blueprints.facts import Facts
+from blueprints.plan import changes
+from blueprints.spec.cost import Effect
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 KEYS = {
@@ -303,3 +305,35 @@ def test_where_hosts_are_created_no_inventory_is_read_and_no_command_runs(target
     names = [group.hostlist for group in load.examine(str(file), target=target, stack="t", facts=FACTS).spec.host_groups]
     assert names == {"local": ["head", "login", "gpu-[1-2]"], "aws": ["control-0", "login-0", "train-[0-1]"]}[target]
     assert not (tmp_path / "ran").exists()
+
+
+# What a change of the inventory does to a running cluster
+
+
+def changed(folder: pathlib.Path, before: Mapping[str, Any], after: Mapping[str, Any], *, nodes: tuple[str, str]) -> dict[str, changes.Change]:
+    old, new = (examined(folder, one, pools={"train": {"hosts": names}}).spec for one, names in zip((before, after), nodes, strict=True))
+    return {one.path: one for one in changes.compare(json.loads(json.dumps(spec.as_record(old))), new) if not one.derived}
+
+
+def test_a_host_that_joins_or_leaves_a_pool_is_adopted_or_released(tmp_path: pathlib.Path) -> None:
+    joined = changed(tmp_path, own(), own(), nodes=("gpu-1", "gpu-[1-2]"))
+    assert {path: (one.effect, one.key) for path, one in joined.items()} == {
+        "slurm.node_sets.train.hosts.members": (Effect.IN_PLACE, "pools.train.hosts"),
+        "site.hosts.gpu-2": (Effect.IN_PLACE, None),
+    }
+    left = changed(tmp_path, own(), own(), nodes=("gpu-[1-2]", "gpu-1"))
+    assert {path: one.effect for path, one in left.items()} == {"slurm.node_sets.train.hosts.members": Effect.IN_PLACE, "site.hosts.gpu-2": Effect.ROLLING}
+
+
+def test_a_value_that_a_host_gets_for_the_first_time_is_a_change(tmp_path: pathlib.Path) -> None:
+    after = own()
+    after["hosts"]["gpu-1"]["bmc"] = "10.30.0.11"
+    assert list(changed(tmp_path, own(), after, nodes=("gpu-1", "gpu-1"))) == ["site.hosts.gpu-1.bmc"]
+
+
+def test_a_site_comes_back_from_its_record_which_leaves_out_defaults(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "netbox.json").write_text(json.dumps(NETBOX["lists"]))
+    cluster = examined(tmp_path, {"file": "netbox.json", "format": "netbox"}).spec
+    record = json.loads(json.dumps(spec.as_record(cluster)))
+    assert record["site"]["hosts"][0] == {"name": "head", "address": "10.20.0.2", "host_key": KEYS["head"]}
+    assert spec.from_record(record) == cluster
