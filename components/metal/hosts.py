@@ -6,20 +6,26 @@ installation of its operating system and for each adoption: one that was reinsta
 
 import base64
 import dataclasses
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from blueprints import hostlist
 
+from .. import release_choices
 from ..bootstrap import files
 from ..bootstrap.config import HostConfig, HostKeys
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Refused, Values, Work
 from . import connection, guest_program
 from .connection import Answer, Login, Server
+from .guest.adoption import FOLDER
 
 LOOK_WITHIN_S = 60
 ADOPT_WITHIN_S = 300
 RELEASE_WITHIN_S = 900
+BY_HAND = f"sudo python3 {FOLDER}/release.py"
+"""Releases the server that it runs on."""
+STAYING_SHOWN = 20
 SHOWN = 5
 """Servers whose trouble is explained one by one."""
 
@@ -93,8 +99,8 @@ class Hosts(Kind[HostsInputs]):
     def delete(self, inputs: HostsInputs, outputs: Values, work: Work) -> None:
         leaving = [Server(one["name"], one["address"], one["host_key"]) for one in _by_name(outputs).values()]
         work.say(f"releasing {_servers(len(leaving))}")
-        if complaints := _release(inputs, leaving):
-            raise Refused("\n".join(_few(list(complaints.values()))))
+        if complaints := _release(inputs, leaving, work):
+            raise Refused("\n".join([*_few(list(complaints.values())), _way_on(complaints, f"clusterwright down --stack {inputs.stack}")]))
 
     def _release_others(self, inputs: HostsInputs, outputs: Values, work: Work) -> tuple[list[str], list[str]]:
         """Release servers that left the group; give their names, and complaints about those that could not be released."""
@@ -102,8 +108,9 @@ class Hosts(Kind[HostsInputs]):
         leaving = [Server(one["name"], one["address"], one["host_key"]) for one in _by_name(outputs).values() if one["name"] not in members]
         if leaving:
             work.say(f"releasing {hostlist.compress(one.name for one in leaving)}")
-        complaints = _release(inputs, leaving)
-        return [one.name for one in leaving if one not in complaints], list(complaints.values())
+        complaints = _release(inputs, leaving, work)
+        way_on = [_way_on(complaints, f"clusterwright up --stack {inputs.stack}")] if complaints else []
+        return [one.name for one in leaving if one not in complaints], [*complaints.values(), *way_on]
 
 
 def _ask(
@@ -129,6 +136,7 @@ def _order(inputs: HostsInputs) -> dict[str, Any]:
     )
     written = [one for one in files.complete(config, HostKeys(inputs.munge_key)) if one.path != files.AUTHORIZED_KEYS]
     return {
+        "role": inputs.role,
         "stack": inputs.stack,
         "owner": inputs.owner,
         "token": inputs.site,
@@ -137,10 +145,36 @@ def _order(inputs: HostsInputs) -> dict[str, Any]:
     }
 
 
-def _release(inputs: HostsInputs, servers: Sequence[Server]) -> dict[Server, str]:
-    """Release servers, and give complaints about those that could not be."""
-    answers = _ask(inputs, servers, "release", within_s=RELEASE_WITHIN_S, adopted=True, order={"token": inputs.site})
-    return {server: _complaint(inputs, server, answer) for server, answer in answers.items() if not _is_done(answer)}
+def _release(inputs: HostsInputs, servers: Sequence[Server], work: Work) -> dict[Server, str]:
+    """Release servers, show what stays on them, and give complaints about those that could not be released and that nobody abandoned."""
+    choices = release_choices.received()
+    order = {"token": inputs.site, **({"keep": []} if choices.deletes_data else {})}
+    answers = _ask(inputs, servers, "release", within_s=RELEASE_WITHIN_S, adopted=True, order=order)
+    complaints = {}
+    for server, answer in answers.items():
+        if not _is_done(answer):
+            complaint = _complaint(inputs, server, answer)
+            if server.name in choices.abandoned:
+                work.tell(f"{complaint}\n  {server.name} is abandoned: the stack forgets it as it is. To release it later, on it: {BY_HAND}")
+            else:
+                complaints[server] = complaint
+        elif answer.value:
+            for line in _staying(answer.value):
+                work.tell(f"{server.name}: {line}")
+    return complaints
+
+
+def _staying(answer: Mapping[str, Any]) -> list[str]:
+    """Say what a release left on a server."""
+    stays = [f"{one['what']} stays: {one['why']}" for one in answer["stays"]]
+    shown = stays if len(stays) <= STAYING_SHOWN else [*stays[:STAYING_SHOWN], f"and {len(stays) - STAYING_SHOWN} more places stay"]
+    return [*shown, *(f"data is kept in {path}" for path in answer["kept"])]
+
+
+def _way_on(complaints: Mapping[Server, str], command: str) -> str:
+    """Say how to go on without the servers that could not be released."""
+    names = hostlist.compress(one.name for one in complaints)
+    return f"to go on without them, as they are: {command} --abandon {shlex.quote(names)}"
 
 
 def _outputs(inputs: HostsInputs, outputs: Values, answers: Mapping[Server, Answer], *, released: Sequence[str] = (), silent: Sequence[Server] = ()) -> Values:

@@ -5,21 +5,25 @@ import sys
 from collections.abc import Sequence
 
 from blueprints import message_text
+from components import release_choices
 
 from ..engine import locks
 from ..engine.down import down
-from . import agreement, options
+from . import agreement, options, variables
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.stack(parser, applies=True)
     options.forget_secrets(parser)
     options.verbose(parser)
+    options.abandon(parser)
+    parser.add_argument("--delete-data", action="store_true", help="delete also database tables and job state on hosts that are released; they stay otherwise")
     parser.add_argument(f"--{agreement.AGREED}", action="store_true", help="delete without asking what belongs to a checkout that no longer exists")
 
 
 def run(given: argparse.Namespace) -> int:
-    with locks.held(given.stack, "down"):
+    choices = release_choices.environment(abandon=given.abandon, delete_data=given.delete_data)
+    with locks.held(given.stack, "down"), variables.set_for(choices):
         print(down(given.stack, agree=_show if given.yes else _asked, forget_secrets=given.forget_secrets, is_verbose=given.verbose))
     return 0
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from blueprints import read
+from blueprints import hostlist, read
 from blueprints.codes import Code
 from blueprints.finding import Finding, Invalid, Level, Position
 from blueprints.language import TargetName
@@ -54,6 +54,25 @@ class _Stack(argparse.Action):
 def verbose(parser: argparse.ArgumentParser) -> None:
     """Take whether every step is shown."""
     parser.add_argument("--verbose", action="store_true", help="show every step of every resource")
+
+
+def abandon(parser: argparse.ArgumentParser) -> None:
+    """Take hosts that may be forgotten."""
+    parser.add_argument(
+        "--abandon",
+        type=_hostlist,
+        default="",
+        metavar="HOSTS",
+        help="forget these hosts where they can't be released, as what is on them stays (gpu-[003-004])",
+    )
+
+
+def _hostlist(word: str) -> str:
+    try:
+        hostlist.expand(word)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return word
 
 
 def _stack_name(word: str) -> str:

@@ -1,12 +1,10 @@
 """`clusterwright up`: check the blueprint, repair what differs from the record, run the engine with a refresh, and print the summary."""
 
 import argparse
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 
 from blueprints import message_text
 from blueprints.load import Loaded
+from components import release_choices
 
 from .. import convergence
 from ..drift import repair
@@ -14,7 +12,7 @@ from ..engine import commands, locks, operations, secrets
 from ..engine.up import up
 from ..errors import EngineFailed
 from ..project import ignore_file
-from . import access, agreement, options, rolling, summary
+from . import access, agreement, options, rolling, summary, variables
 
 ACCEPTANCE = "Acceptance"
 """The kind of resource that tests a cluster, for any scheduler."""
@@ -32,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unasked", action="store_true", help="don't validate the blueprint against the target's account or hosts first")
     parser.add_argument("--as-recorded", action="store_true", help="don't look at the hosts; what became of them since they were configured is not repaired")
     parser.add_argument("--yes", action="store_true", help="repair also what running jobs may notice, and restart hosts for kernel and drivers, without asking")
+    options.abandon(parser)
     rolling.arguments(parser)
 
 
@@ -50,7 +49,7 @@ def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
     look = convergence.Look(None) if given.as_recorded else _look(given)
     outcome = _repair(look, given)
     try:
-        with _environment(convergence.environment(outcome)):
+        with variables.set_for({**convergence.environment(outcome), **release_choices.environment(abandon=given.abandon)}):
             values = options.values_to_record(given)
             done = up(loaded, given.stack, blueprint=given.blueprint, values=values, ask_live=not given.unasked, is_verbose=given.verbose)
     except EngineFailed:
@@ -107,17 +106,3 @@ def _show(lines: list[str], stack: str) -> None:
         print("\n".join(f"  {message_text.printable(part)}" for part in line.split("\n")))
     if len(lines) > SHOWN:
         print(f"  and {len(lines) - SHOWN} more; `clusterwright drift fix --stack {stack}` shows all that stay")
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

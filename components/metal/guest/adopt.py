@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
-    """Mark the host as the stack's, keep what is there, and let the stack's key log in as root. Called before each finishing, too: it then opens the next round of changes.
+    """Mark the host as the stack's, keep what is there, and let the stack's key log in as root. An adopted host only gets the files again that it lacks.
 
     Args:
-        order: `stack`, `owner` (the checkout that runs the stack), `token` (of the stack's site), `admin_key` (OpenSSH public key),
+        order: `role`, `stack`, `owner` (the checkout that runs the stack), `token` (of the stack's site), `admin_key` (OpenSSH public key),
             `files` (what the host has before it is finished: `path`, `content` in Base64, `mode`), `program` (this program's own text).
     Returns:
         `is_new` (no stack had the host before) and `born` (another one for each adoption).
@@ -35,15 +35,13 @@ def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     is_new = mark is None and kept is None
     require_owner(mark or (kept or {}).get("mark"), order)
     if is_new:
-        occupied.require_free(system)
+        occupied.require_free(system, str(order.get("role", "")))
         adoption.require_space(system)
     if kept is None:
         others = [] if mark else adoption.others(system)
         before = adoption.snapshot(system, record.contents)
         kept = {"mark": mark or _new_mark(order), "before": before, "left": None, "is_open": True, "is_complete": mark is None, "others": others}
         data.take_back(system, kept["mark"])
-    elif not kept["is_open"]:
-        kept = open_round(kept, adoption.snapshot(system, record.contents))
     kept.pop("plan", None)  # of a release that was cut off: the host is the stack's again
     # The record is first: a host with a mark and without a record could not become what it was.
     record.write(kept)

@@ -11,23 +11,13 @@ from .system import Refused
 if TYPE_CHECKING:
     from .system import System
 
-DAEMONS = ("slurmctld", "slurmd", "slurmdbd", "slurmrestd", "munged", "mariadbd", "mysqld", "haproxy", "keepalived")
-PACKAGES = (
-    "slurm",
-    "slurmctld",
-    "slurmd",
-    "slurmdbd",
-    "slurmrestd",
-    "slurm-client",
-    "slurm-wlm",
-    "slurm-smd",
-    "munge",
-    "mariadb-server",
-    "mysql-server",
-    "haproxy",
-    "keepalived",
-)
-"""Names of packages; a version may follow (`mysql-server-8.0`)."""
+DAEMONS = ("slurmctld", "slurmd", "slurmdbd", "slurmrestd", "munged")
+PACKAGES = ("slurm", "slurmctld", "slurmd", "slurmdbd", "slurmrestd", "slurm-client", "slurm-wlm", "slurm-smd", "munge")
+OF_ROLES = {
+    "control": (("mariadbd", "mysqld"), ("mariadb-server", "mysql-server")),
+    "access": (("haproxy", "keepalived"), ("haproxy", "keepalived")),
+}
+"""Role of a host → daemons and packages that the stack takes over there. A version may follow a package's name (`mysql-server-8.0`)."""
 PROGRAMS = (
     "/usr/local/sbin/slurmd",
     "/usr/local/sbin/slurmctld",
@@ -39,27 +29,34 @@ PROGRAMS = (
 CONFIGURATIONS = ("/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/usr/local/etc/slurm.conf", "/opt/slurm/etc/slurm.conf", "/etc/munge/munge.key")
 
 
-def found(system: System) -> list[str]:
-    """Name what is there, each as a phrase."""
+def found(system: System, role: str = "") -> list[str]:
+    """Name what is there, each as a phrase.
+
+    Args:
+        role: `control`, `access` or `compute`; empty: whatever the host will be.
+    """
+    of_role = [OF_ROLES.get(role, ((), ()))] if role else [*OF_ROLES.values()]
+    daemons = (*DAEMONS, *(name for names, _ in of_role for name in names))
+    names = (*PACKAGES, *(name for _, names in of_role for name in names))
     installed = [
         name for name, package in sorted(packages.installed(system).items())
-        if package["state"] != "config-files" and any(name == one or (name.startswith(f"{one}-") and name[len(one) + 1 :][:1].isdigit()) for one in PACKAGES)
+        if package["state"] != "config-files" and any(name == one or (name.startswith(f"{one}-") and name[len(one) + 1 :][:1].isdigit()) for one in names)
     ]  # fmt: skip
     return [
-        *(f"{name} runs (process {pid})" for name, pid in _running(system)),
+        *(f"{name} runs (process {pid})" for name, pid in _running(system, daemons)),
         *([f"installed packages: {', '.join(installed)}"] if installed else []),
         *([] if installed else [f"{path} is there" for path in PROGRAMS if os.path.exists(system.path(path))]),
         *(f"{path} is there" for path in CONFIGURATIONS if os.path.exists(system.path(path))),
     ]
 
 
-def require_free(system: System) -> None:
+def require_free(system: System, role: str) -> None:
     """Refuse a host that runs what the stack would take over.
 
     Raises:
         Refused: with all that was found.
     """
-    if there := found(system):
+    if there := found(system, role):
         raise Refused(
             "this host runs a Slurm or a service that is not the stack's",
             why="; ".join(there),
@@ -67,7 +64,7 @@ def require_free(system: System) -> None:
         )
 
 
-def _running(system: System) -> list[tuple[str, int]]:
+def _running(system: System, daemons: tuple[str, ...]) -> list[tuple[str, int]]:
     """Give the daemons that run: (name, process id). Those of containers on the host, which have a process namespace of their own, don't count."""
     own = _namespace(system, "self")
     running = []
@@ -77,7 +74,7 @@ def _running(system: System) -> list[tuple[str, int]]:
         return []
     for pid in pids:
         name = system.read(f"/proc/{pid}/comm").strip()
-        if name in DAEMONS and _namespace(system, str(pid)) == own:
+        if name in daemons and _namespace(system, str(pid)) == own:
             running.append((name, pid))
     return running
 

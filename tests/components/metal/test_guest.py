@@ -182,6 +182,12 @@ def test_a_host_with_a_slurm_or_a_database_is_refused_and_not_changed(host: Path
     assert tree(host) == there
 
 
+def test_a_database_is_in_the_way_of_a_controller_alone(host: Path) -> None:
+    (host / "var/lib/dpkg/status").write_text("Package: mariadb-server\nStatus: install ok installed\nVersion: 1\n")
+    assert sent(host, "adopt", **OURS, role="control")["refused"]["why"] == "installed packages: mariadb-server"
+    assert sent(host, "adopt", **OURS, role="compute")["ok"]
+
+
 def test_what_others_changed_since_stays_and_is_said(host: Path) -> None:
     adopted(host)
     (host / "etc/hosts").write_text("127.0.0.1 localhost\n10.0.0.1 head\n10.9.9.9 printer\n")
@@ -203,7 +209,7 @@ def test_what_its_owner_changed_between_two_finishings_is_how_the_host_was(host:
     adopted(host)
     (host / "etc/timezone").write_text("Europe/Rome\n")
     (host / "usr/local/bin/tool").unlink()
-    assert sent(host, "adopt", **OURS, admin_key=KEY)["ok"]
+    assert sent(host, "open", token="aaaa")["ok"]
     (host / "etc/slurm/slurm.conf").write_text("ClusterName=lab\nNodeName=a\n")
     (host / "etc/timezone").write_text("UTC\n")
     assert sent(host, "record", token="aaaa")["ok"]
@@ -256,7 +262,6 @@ def test_a_host_is_adopted_again_after_a_release_that_was_killed(host: Path, num
     assert sent(host, "release", token="aaaa", before=KILL.format(number=number))["killed"] == 9
     adopted(host)
     (host / "etc/later").write_text("its owner wrote this")
-    assert sent(host, "adopt", **OURS, admin_key=KEY)["ok"]
     assert sent(host, "release", token="aaaa")["stays"] == []
     (host / "etc/later").unlink()
     assert tree(host) == before
