@@ -103,7 +103,7 @@ def mark(system: System) -> dict[str, Any] | None:
 def write_mark(system: System, content: Mapping[str, Any]) -> None:
     folder = os.path.dirname(system.path(MARK))
     os.makedirs(folder, mode=0o755, exist_ok=True)
-    places.replace(system.path(MARK), (json.dumps(content, indent=2, sort_keys=True) + "\n").encode(), mode=0o644)
+    places.replace(system.path(MARK), (json.dumps(content, indent=2, sort_keys=True) + "\n").encode(), mode=0o600)
 
 
 def snapshot(system: System, contents: places.Contents | None) -> dict[str, Any]:

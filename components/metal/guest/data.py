@@ -37,7 +37,10 @@ def set_aside(system: System, mark: Mapping[str, Any], paths: Sequence[str]) -> 
         if inside in mounts.folders(system) or not inside.startswith("/var/lib/"):
             where.append(inside)
             continue
-        os.makedirs(os.path.dirname(system.path(target)), mode=0o700, exist_ok=True)
+        # The data's owner may be no user of the host any more: whoever gets that number later must not read it.
+        os.makedirs(system.path(folder_of(mark)), exist_ok=True)
+        os.chmod(system.path(folder_of(mark)), 0o700)
+        os.makedirs(os.path.dirname(system.path(target)), exist_ok=True)
         with open(system.path(f"{folder_of(mark)}/{_ABOUT}"), "w", encoding="utf-8") as stream:
             json.dump({"stack": mark["stack"], "owner": mark["owner"]}, stream)
         os.rename(path, system.path(target))

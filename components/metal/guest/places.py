@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WHOLE = ("/etc", "/root/.ssh", "/var/spool/cron")
 """Folders whose files are kept with their content."""
 LISTED = ("/opt", "/usr/local", "/usr/lib/clusterwright", "/var/cache/apt/archives")
-"""Folders that may be large: their files are described by size and time, and what finishing adds is removed again."""
+"""Folders that may be large: their files are described by size and time, and what finishing adds is removed again. One that is too large is skipped."""
 TOPS = ("/root", "/srv", "/var/cache", "/var/lib", "/var/log", "/var/spool")
 """Folders of which the first level alone is described."""
 LISTED_AT_MOST = 50_000
@@ -86,7 +86,7 @@ def described(system: System, contents: Contents | None) -> dict[str, Entry]:
     Args:
         contents: where the contents are kept; None: nowhere.
     """
-    found = {}
+    found: dict[str, Entry] = {root: {"kind": "skipped"} for root in LISTED if _is_too_large(system, root)}
     for inside, is_whole in _paths(system):
         entry = describe(system, inside, contents=contents, is_whole=is_whole)
         if entry["kind"] != "absent":
@@ -199,8 +199,7 @@ def _paths(system: System) -> Iterator[tuple[str, bool]]:
             for name in sorted(os.listdir(system.path(top))):
                 if not is_left_out(inside := f"{top}/{name}"):
                     yield inside, False
-    for root in (*WHOLE, *LISTED):
-        count = 0
+    for root in (*WHOLE, *(one for one in LISTED if not _is_too_large(system, one))):
         for folder, names, files in os.walk(system.path(root)):
             here = system.inside(folder)
             names[:] = sorted(name for name in names if not is_left_out(inside := os.path.join(here, name)) and inside not in others)
@@ -208,9 +207,16 @@ def _paths(system: System) -> Iterator[tuple[str, bool]]:
                 inside = os.path.join(here, name)
                 if not is_left_out(inside):
                     yield inside, root in WHOLE
-                    count += 1
-            if root in LISTED and count > LISTED_AT_MOST:
-                break
+
+
+def _is_too_large(system: System, root: str) -> bool:
+    """Say whether a folder has too many files to be described."""
+    count = 0
+    for _, names, files in os.walk(system.path(root)):
+        count += len(names) + len(files)
+        if count > LISTED_AT_MOST:
+            return True
+    return False
 
 
 def _digest(path: str, contents: Contents | None) -> str:

@@ -133,7 +133,10 @@ def decide_places(
     targets: dict[str, places.Entry] = {}
     stays: list[tuple[str, str]] = []
     copied: list[str] = []
+    skipped = tuple(path for entries in (before, left, now) for path, entry in entries.items() if entry["kind"] == "skipped")
     for path in sorted({*before, *left}):
+        if places.is_in(path, skipped):
+            continue
         was, recorded, is_now = (entries.get(path, places.ABSENT) for entries in (before, left, now))
         if was == recorded or is_now == was or path in staying or _links_to(path, recorded, staying):
             continue
@@ -232,12 +235,21 @@ def _restore_places(
             for one in mounts.remove_tree(system, path, keep=frozenset(keep)):
                 report.stays.append((one, "it is mounted, or data that stays"))
             restored.append(path)
-        elif places.describe(system, path, is_whole="size" not in entry) != entry and (why := places.restore(system, path, entry, contents)):
+        elif why := _restored(system, path, entry, contents):
             report.stays.append((path, why))
         else:
             restored.append(path)
     report.restored = len(restored)
     return restored
+
+
+def _restored(system: System, path: str, entry: places.Entry, contents: places.Contents) -> str:
+    """Bring a place to its target; give why it stays as it is, or nothing."""
+    try:
+        is_there = places.describe(system, path, is_whole="size" not in entry) == entry
+        return "" if is_there else places.restore(system, path, entry, contents)
+    except OSError as error:
+        return f"it can't be restored: {(error.strerror or str(error)).lower()}"
 
 
 def _side_effects(system: System, plan: Mapping[str, Any], before: Mapping[str, places.Entry]) -> dict[str, places.Entry]:

@@ -318,6 +318,36 @@ def test_data_goes_with_the_host_when_nothing_is_to_be_kept(host: Path) -> None:
     assert tree(host) == before
 
 
+def test_a_folder_with_too_many_files_is_left_alone(host: Path) -> None:
+    """Also where it came to have so many, or to have fewer, while the stack had the host."""
+    for name in "abc":
+        (host / "opt" / name).write_text("theirs")
+    adopted(host)
+    (host / "opt/d").write_text("theirs, too")
+    program = guest_program.text({"do": "release", "root": str(host), "token": "aaaa"}).decode()
+    assert "LISTED_AT_MOST = 50_000" in program
+    small = program.replace("LISTED_AT_MOST = 50_000", "LISTED_AT_MOST = 3")
+    answer = guest_program.answer(subprocess.run([sys.executable, "-IS", "-"], input=small.encode(), capture_output=True, check=True).stdout)
+    assert answer["stays"] == []
+    assert sorted(path.name for path in (host / "opt").iterdir()) == ["a", "b", "c", "d"]
+
+
+def test_a_file_that_cant_be_restored_stays_and_the_others_are_restored(host: Path) -> None:
+    adopted(host)
+    refusing = """
+import os
+_real = os.replace
+def _refuse(source, target):
+    if target.endswith("/etc/hosts"):
+        raise PermissionError(1, "Operation not permitted")
+    _real(source, target)
+os.replace = _refuse
+"""
+    answer = sent(host, "release", before=refusing, token="aaaa")
+    assert answer["stays"] == [{"what": "/etc/hosts", "why": "it can't be restored: operation not permitted"}]
+    assert (host / "etc/motd").read_text() == "our server\n"
+
+
 def test_what_was_in_the_stacks_folders_before_stays(host: Path) -> None:
     (host / "var/lib/clusterwright/other-stack").mkdir(parents=True)
     (host / "var/lib/clusterwright/other-stack/disk").write_text("x")
