@@ -48,6 +48,11 @@ def fingerprint(key: str) -> str:
     return f"SHA256:{base64.b64encode(digest).decode().rstrip('=')}"
 
 
+def kind(key: str) -> str:
+    """Name the kind of a key as sshd's files do (`ed25519`, `ecdsa`, `rsa`)."""
+    return key.partition(" ")[0].removeprefix("ssh-").partition("-")[0]
+
+
 def _start(kinds: str, port: int) -> subprocess.Popen[str]:
     words = ["ssh-keyscan", "-T", str(WITHIN_S), "-p", str(port), "-t", kinds, "-f", "-"]
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

@@ -128,6 +128,8 @@ def _check_count(context: Context, name: str, pool: language.Pool, entry: catalo
 def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Blueprint) -> tuple[str, ...]:
     """List what is simulated, one sentence each. Stacks record these sentences: changing one changes their inputs."""
     sentences = [*_simulated_gpu_sentences(cluster), *_storage(cluster)]
+    if any(group.members for group in cluster.host_groups):
+        sentences.append("The hosts of the inventory are containers of this machine: they have its names, and addresses of the stack's own network.")
     if cluster.controllers and blueprint.accounting.database == "managed":
         sentences.append(_DATABASE if cluster.controllers == 1 else _DATABASE_OF_TWO)
     if cluster.controllers and blueprint.control.managed:

@@ -23,7 +23,6 @@ from . import agreement
 FORMAT = 1
 """Of the JSON document (docs/json.md)."""
 DEFAULT_FILE = "known_hosts"
-ON_THE_HOST = "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"
 TARGET = next(name for name in catalog.target_names() if catalog.target(name).hosts == "site")
 """The target whose hosts exist already."""
 
@@ -100,7 +99,8 @@ def _section(read: Sequence[Read]) -> Section:
 def _advice(read: Sequence[Read], site: Site, blueprint: str) -> Iterator[str]:
     new = [one for one in read if one.state is State.NEW]
     if new:
-        yield f"Compare each new fingerprint with what the host itself prints on its console: {ON_THE_HOST}"
+        for kind in dict.fromkeys(host_keys.kind(one.key) for one in new):
+            yield f"Compare each new fingerprint with what the host itself prints on its console: ssh-keygen -lf /etc/ssh/ssh_host_{kind}_key.pub"
         yield f"Then write them: clusterwright lookup hosts {blueprint} --write"
         yield f"or put these lines into a file beside the blueprint, and name it there (`inventory: {{host_keys: {DEFAULT_FILE}}}`):"
         yield from (f"  {line}" for line in _lines(new, site.port))

@@ -1,5 +1,6 @@
 """Inventories from files, commands, NetBox and Ansible: each becomes the same hosts, and what can't be read is found at its place."""
 
+import ipaddress
 import json
 import pathlib
 from collections.abc import Mapping
@@ -337,3 +338,13 @@ def test_a_site_comes_back_from_its_record_which_leaves_out_defaults(tmp_path: p
     record = json.loads(json.dumps(spec.as_record(cluster)))
     assert record["site"]["hosts"][0] == {"name": "head", "address": "10.20.0.2", "host_key": KEYS["head"]}
     assert spec.from_record(record) == cluster
+
+
+def test_a_rehearsal_says_that_the_hosts_are_not_those_of_the_inventory(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text(yaml.safe_dump({**BLUEPRINT, "inventory": own()}))
+    cluster = load.examine(str(file), target="local", stack="t", facts=FACTS).spec
+    assert any("hosts of the inventory are containers" in sentence for sentence in cluster.simulated)
+    addresses = [group.first_address for group in cluster.host_groups]
+    assert all(ipaddress.IPv4Address(address) in ipaddress.IPv4Network(cluster.network.cidr) for address in addresses)
+    assert cluster.site is None
