@@ -112,11 +112,12 @@ def compare(name_or_path: str, *, targets: Sequence[str], stack: str, facts: Fac
     Raises:
         finding.Invalid: it can't be read, or has the same errors on every target.
     """
-    source = load.open_document(library.find(name_or_path))
+    path = library.find(name_or_path)
+    source = load.open_document(path)
     sides = []
     for target in targets:
         try:
-            loaded = load.from_document(source, target=target, stack=stack, facts=facts, overrides=overrides)
+            loaded = load.from_document(source, target=target, stack=stack, facts=facts, overrides=overrides, folder=path.parent)
         except finding.Invalid as invalid:
             sides.append(Side(target, catalog.target(target).title, None, invalid.findings))
         else:

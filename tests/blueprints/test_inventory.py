@@ -12,7 +12,7 @@ import yaml
 from blueprints import finding, load, spec
 from blueprints.codes import Code
 from blueprints.facts import Facts
-from blueprints.plan import changes
+from blueprints.plan import changes, compare
 from blueprints.spec.cost import Effect
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
@@ -348,3 +348,11 @@ def test_a_rehearsal_says_that_the_hosts_are_not_those_of_the_inventory(tmp_path
     addresses = [group.first_address for group in cluster.host_groups]
     assert all(ipaddress.IPv4Address(address) in ipaddress.IPv4Network(cluster.network.cidr) for address in addresses)
     assert cluster.site is None
+
+
+def test_a_comparison_of_targets_reads_the_inventory_too(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "hosts.yaml").write_text(yaml.safe_dump(own()))
+    file = tmp_path / "lab.yaml"
+    file.write_text(yaml.safe_dump({**BLUEPRINT, "inventory": {"file": "hosts.yaml"}}))
+    [side] = compare.compare(str(file), targets=["metal"], stack="t", facts=FACTS)
+    assert [found for found in side.findings if found.level is finding.Level.ERROR] == []
