@@ -1,0 +1,149 @@
+"""Kernels of servers that serve are exchanged a few servers at a time, and a server that doesn't come back stops it.
+
+The servers share the kernel of this machine. Their kernels are stand-ins, packages of their owner's own archive: the newest installed one counts as the one that a server has started with.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hosts import plain
+from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
+from tests.hosts.plain import PlainHosts
+
+pytestmark = [pytest.mark.hosts, pytest.mark.soak]  # seven servers restart
+
+CONTROL, LOGIN, NODES = "head-1", "login-1", ("gpu-1", "gpu-2", "gpu-3")
+EVERYBODY = (CONTROL, LOGIN, *NODES)
+HOME = "/home"
+OLD, NEW, BROKEN = "6.8.0-1-lab", "6.8.0-2-lab", "6.8.0-3-lab"
+ARCHIVE = "/srv/kernels"
+
+
+def blueprint(servers: PlainHosts, kernel: str) -> dict[str, Any]:
+    return {
+        "name": "lab",
+        "software": "debian-13",
+        "versions": {"kernel": kernel},
+        "inventory": servers.inventory(),
+        "network": {"cidr": servers.cidr},
+        "control": {"hosts": CONTROL},
+        "access": {"hosts": LOGIN},
+        "storage": {"home": {"kind": "existing", "mount": HOME, "source": "nas.example:/home"}},
+        "pools": {"train": {"hosts": "gpu-[1-3]", "rolling": "70 %"}},
+        "accounts": {"research": {}},
+        "users": {"ada": {"uid": 2001, "account": "research"}},
+    }
+
+
+def kernel_packages(release: str, folder: Path) -> Iterator[Path]:
+    """Build a stand-in of a kernel. It takes the place of an older one, as a boot loader takes the newest."""
+    for name, files, script in (
+        (f"linux-image-{release}", {f"boot/vmlinuz-{release}": "stand-in"}, ""),
+        (
+            f"linux-modules-{release}",
+            {f"lib/modules/{release}/kernel/stand-in": ""},
+            f"for other in /lib/modules/*; do [ $other = /lib/modules/{release} ] || rm -rf $other/kernel; done",
+        ),
+    ):
+        tree = folder / name
+        for path, text in files.items():
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_text(text)
+        (tree / "DEBIAN").mkdir(parents=True)
+        depends = f"Depends: linux-modules-{release}\n" if name.startswith("linux-image") else ""
+        (tree / "DEBIAN/control").write_text(
+            f"Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: owner <owner@example.org>\n{depends}Description: stand-in of a kernel\n"
+        )
+        if script:
+            (tree / "DEBIAN/postinst").write_text(f"#!/bin/sh\n{script}\n")
+            (tree / "DEBIAN/postinst").chmod(0o755)
+        made = folder / f"{name}.deb"
+        subprocess.run(["dpkg-deb", "--build", "--root-owner-group", str(tree), str(made)], check=True, capture_output=True)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainHosts]:
+    """Servers whose owner has an archive with three kernels."""
+    built = [made for release in (OLD, NEW, BROKEN) for made in kernel_packages(release, tmp_path_factory.mktemp(release))]
+    with plain.plain_hosts("rolling", len(EVERYBODY), names=EVERYBODY, shared=(HOME,)) as found:
+        for one in found.servers.values():
+            archive = one.names.root / ARCHIVE.removeprefix("/")
+            archive.mkdir(parents=True)
+            for made in built:
+                (archive / made.name).write_bytes(made.read_bytes())
+            listed = subprocess.run(["dpkg-scanpackages", "--multiversion", "."], cwd=archive, check=True, capture_output=True, text=True).stdout
+            (archive / "Packages").write_text(listed)
+            found.inside(one.name, "sh", "-c", f"echo 'deb [trusted=yes] file:{ARCHIVE} ./' > /etc/apt/sources.list.d/owner.list")
+        yield found
+
+
+@pytest.fixture(scope="module")
+def stack(servers: PlainHosts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    folder = tmp_path_factory.mktemp("lab")
+    (folder / "lab.yaml").write_text(json.dumps(blueprint(servers, OLD)))
+    with deployment("rolling-lab", folder, target="metal", blueprint=str(folder / "lab.yaml")) as one:
+        one.up()
+        yield one
+
+
+def choose(stack: Deployment, servers: PlainHosts, kernel: str) -> None:
+    (stack.home / "lab.yaml").write_text(json.dumps(blueprint(servers, kernel)))
+
+
+def restarts(servers: PlainHosts) -> dict[str, str]:
+    return {name: servers.inside_all(name, "systemctl", "show", "--property=UserspaceTimestamp") for name in EVERYBODY}
+
+
+def kernels(servers: PlainHosts) -> dict[str, str]:
+    return {name: servers.inside(name, "sh", "-c", "basename $(dirname /lib/modules/*/kernel)").strip() for name in EVERYBODY}
+
+
+def test_new_servers_get_the_kernel_before_they_serve(servers: PlainHosts, stack: Deployment) -> None:
+    assert set(kernels(servers).values()) == {OLD}
+    assert sorted(stack.ssh("srun --nodes=3 hostname").split()) == [*NODES]
+    held = servers.inside("gpu-1", "apt-mark", "showhold").split()
+    assert {f"linux-image-{OLD}", f"linux-modules-{OLD}"} <= set(held)
+    assert servers.inside_all("gpu-1", "systemctl", "show", "--property=LoadState", "apt-daily-upgrade.timer") == "LoadState=masked\n"
+
+
+def test_servers_that_serve_are_rolled_when_somebody_agrees(servers: PlainHosts, stack: Deployment) -> None:
+    choose(stack, servers, NEW)
+    before = restarts(servers)
+    job = stack.ssh("sbatch --parsable --nodelist=gpu-2 --wrap 'sleep 20; echo done > result'").strip()
+    asked = stack.clusterwright("up")
+    assert asked.returncode == 0, asked.stdout + asked.stderr
+    assert f"gpu-[1-3]: kernel {NEW} (now {OLD})" in asked.stdout
+    assert "at most 2 of 3 nodes out of service at once (rolling: 70 %)" in asked.stdout
+    assert restarts(servers) == before, "nobody has agreed"
+    done = stack.clusterwright("up", "--yes")
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+    assert set(kernels(servers).values()) == {NEW}
+    after = restarts(servers)
+    assert all(after[name] != before[name] for name in EVERYBODY)
+    assert stack.ssh("cat result").strip() == "done", "the job ended before its node restarted"
+    assert stack.ssh(f"sacct --noheader --parsable2 --allocations --format=state --jobs={job}").strip() == "COMPLETED"
+    stack.wait_for_idle(3)
+    assert stack.clusterwright("drift").returncode == 0
+
+
+def test_a_server_that_does_not_come_back_stops_the_roll_and_the_next_up_goes_on(servers: PlainHosts, stack: Deployment) -> None:
+    choose(stack, servers, BROKEN)
+    first = "gpu-1"
+    servers.inside_all(first, "systemctl", "mask", "ssh.service", "ssh.socket")
+    failed = stack.clusterwright("up", "--yes", "--restart-within", "60s")
+    assert failed.returncode == 1
+    assert f"the roll stopped: {first} did not come back into service" in failed.stderr
+    assert "0 of 5 hosts are done; not done: gpu-[1-3],head-1,login-1" in failed.stderr
+    assert {name: kernel for name, kernel in kernels(servers).items() if name != first} == {name: NEW for name in EVERYBODY if name != first}
+    stack.wait_for_idle(2)
+    servers.inside_all(first, "systemctl", "unmask", "ssh.service", "ssh.socket")
+    servers.inside_all(first, "systemctl", "start", "ssh")
+    stack.up_all = stack.clusterwright("up", "--yes")  # type: ignore[attr-defined]
+    assert set(kernels(servers).values()) == {BROKEN}
+    wait_until(lambda: stack.ssh("sinfo --noheader --format='%D %t'").split() == ["3", "idle"], awaiting="three idle nodes", within_s=SOON_S)
