@@ -86,7 +86,8 @@ def next_kernel() -> str:
                 chosen = value.strip().strip("\"'")
     if chosen == "saved":
         chosen = next((line.partition("=")[2] for line in asking.lines(GRUB_CHOICE) if line.startswith("saved_entry=")), "")
-    named = re.search(r"gnulinux-(\S+)-advanced-[^>]*$", chosen) or re.search(r"with Linux (\S+)$", chosen)
+    entry = chosen.rpartition(">")[2]
+    named = re.fullmatch(r"gnulinux-(\S+)-advanced-\S+", entry) or re.search(r"with Linux (\S+)$", entry)
     if named:
         return named[1] if named[1] in images else ""
     return max(images, key=_by_version, default="") if chosen in ("", "0") else ""
