@@ -23,6 +23,9 @@ from .inventory import FinishedHost, inventory, known_hosts
 OWN_GROUPS, COMPUTE = ("control", "access"), "compute"
 """Groups of the inventory: the nodes of all pools are in the last one."""
 
+SITE = "site.yml"
+"""The playbook that configures hosts."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GroupInputs:
@@ -100,22 +103,25 @@ class Group(Kind[GroupInputs]):
         """Do nothing: the configuration is deleted with the host."""
 
 
-def finish_again(recorded: Values, hostnames: Sequence[str], work: Work, *, variables: Mapping[str, Any] | None = None) -> playbook.Outcome:
+def finish_again(recorded: Values, hostnames: Sequence[str], work: Work, *, variables: Mapping[str, Any] | None = None, order: str = SITE) -> playbook.Outcome:
     """Configure hosts again from what is recorded of their group; the record stays as it is.
 
     Args:
         recorded: inputs of the group, as this version or an older one recorded them.
         variables: what the playbook gets beside them.
+        order: the playbook.
     """
     upgraded = Group().upgrade(recorded)
     names = {field.name for field in dataclasses.fields(GroupInputs)}
     inputs = pydantic.TypeAdapter(GroupInputs).validate_python({name: value for name, value in upgraded.items() if name in names})
-    return _run(inputs, hostnames, work, variables or {})
+    return _run(inputs, hostnames, work, variables or {}, order=order)
 
 
-def _run(inputs: GroupInputs, hostnames: Sequence[str], work: Work, variables: Mapping[str, Any] = MappingProxyType({})) -> playbook.Outcome:
-    order = playbook.Run(
-        playbook="site.yml",
+def _run(
+    inputs: GroupInputs, hostnames: Sequence[str], work: Work, variables: Mapping[str, Any] = MappingProxyType({}), *, order: str = SITE
+) -> playbook.Outcome:
+    wanted = playbook.Run(
+        playbook=order,
         inventory=inventory({inputs.group if inputs.group in OWN_GROUPS else COMPUTE: inputs.hosts}),
         variables={"spec": inputs.spec, "provided": inputs.provided, **variables},
         secrets=inputs.secrets,
@@ -123,7 +129,7 @@ def _run(inputs: GroupInputs, hostnames: Sequence[str], work: Work, variables: M
         known_hosts=known_hosts(inputs.hosts),
         limit=",".join(hostnames),
     )
-    return playbook.run(order, work)
+    return playbook.run(wanted, work)
 
 
 def marks(inputs: GroupInputs) -> dict[str, str]:

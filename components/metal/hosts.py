@@ -64,7 +64,7 @@ class Hosts(Kind[HostsInputs]):
         return f"{inputs.stack}/{inputs.group}"
 
     def expected(self, inputs: HostsInputs) -> Values:
-        return {"up": [one.name for one in inputs.members], "hosts": UNKNOWN, "adopted": UNKNOWN, "boots": UNKNOWN, "hardware": UNKNOWN}
+        return {"up": [one.name for one in inputs.members], "hosts": UNKNOWN, "adopted": UNKNOWN, "boots": UNKNOWN, "hardware": UNKNOWN, "identity": UNKNOWN}
 
     def read(self, inputs: HostsInputs, outputs: Values) -> Values | None:
         """Look at every server. What is recorded of one that does not answer stays recorded: nobody knows what became of it."""
@@ -186,7 +186,7 @@ def _outputs(inputs: HostsInputs, outputs: Values, answers: Mapping[Server, Answ
     """
     facts = {server.name: answer.value for server, answer in answers.items() if answer.value}
     recorded, members = _by_name(outputs), {one.name: one for one in inputs.members}
-    adopted, boots, hardware = [], {}, {}
+    adopted, boots, hardware, identity = [], {}, {}, {}
     for name in dict.fromkeys((*members, *recorded)):
         seen, before = facts.get(name), recorded.get(name)
         if name in released or (seen is None and before is None):
@@ -198,9 +198,18 @@ def _outputs(inputs: HostsInputs, outputs: Values, answers: Mapping[Server, Answ
         # What was found first counts as long as the system is the same: Slurm need not hear of each small difference.
         is_same = before is not None and before["incarnation"] == host["incarnation"]
         hardware[name] = ((outputs.get("hardware") or {}).get(name) if is_same else None) or (seen["hardware"] if seen else {})
+        identity[name] = _identity(seen) if seen else (outputs.get("identity") or {}).get(name, {})
     out = {one.name for one in silent}
     up = [one["name"] for one in adopted if one["name"] not in members or facts.get(one["name"], {}).get("token") == inputs.site]
-    return {"up": up, "hosts": [one for one in adopted if one["name"] not in out], "adopted": adopted, "boots": boots, "hardware": hardware}
+    there = [one for one in adopted if one["name"] not in out]
+    return {"up": up, "hosts": there, "adopted": adopted, "boots": boots, "hardware": hardware, "identity": identity}
+
+
+def _identity(seen: Mapping[str, Any]) -> dict[str, str]:
+    """Give what tells a server from others of its kind, by the names that drift checks use (`inspection/program/server.py`)."""
+    machine = seen["machine"]
+    known = {"serial number": machine["serial"], "serial number of the board": machine["board_serial"], "product": machine["product"]}
+    return {"machine-id": seen["machine_id"], **known}
 
 
 def _by_name(outputs: Values) -> dict[str, dict[str, str]]:

@@ -29,6 +29,7 @@ from .plan import Plan
 TAKEN = (Phase.DRAINING, Phase.EMPTY)
 LOOK_EVERY_S = 2.0
 SAY_AGAIN_S = 60.0
+PLAYBOOK = "roll.yml"
 INSTALL_WITHIN_S = 2 * 3600
 """Packages of a driver, and the restart of a machine with eight GPUs, which takes minutes."""
 SERVES_WITHIN_S = 600
@@ -138,7 +139,7 @@ class Roll:
         for name in dict.fromkeys(groups[one] for one in names):
             members = [one for one in names if groups[one] == name]
             work = Work(show=lambda text, _kept: self._say(text), stopping=threading.Event(), timeout_s=INSTALL_WITHIN_S, title=f"{self._stack} roll")
-            outcome = group.finish_again(recorded[name], members, work, variables={"rolling": {"restart_within_s": self._wishes.restart_s}})
+            outcome = group.finish_again(recorded[name], members, work, variables={"rolling": {"restart_within_s": self._wishes.restart_s}}, order=PLAYBOOK)
             failed |= {failure.host: str(failure) for failure in outcome.failures}
             if outcome.error:
                 failed |= {one: outcome.error for one in members if one not in failed}

@@ -1,5 +1,6 @@
 """What a server starts with next, read from GRUB's settings and the installed kernels."""
 
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     folder = str(project_root() / "playbooks" / "module_utils")
     if folder not in ansible.module_utils.__path__:
         ansible.module_utils.__path__.append(folder)
-    from components.inspection.program import server as program
-
+    program: Any = importlib.import_module("components.inspection.program.server")
     for name in ("IMAGES", "GRUB_CHOICE"):
         monkeypatch.setattr(program, name, f"{tmp_path}{getattr(program, name)}")
     monkeypatch.setattr(program, "GRUB", tuple(f"{tmp_path}{path}" for path in program.GRUB))
@@ -36,7 +36,13 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     [
         ({}, NEW),
         ({"etc/default/grub": "GRUB_DEFAULT=0\nGRUB_TIMEOUT=5\n"}, NEW),
-        ({"etc/default/grub": "GRUB_DEFAULT=0\n", "etc/default/grub.d/clusterwright.cfg": f'GRUB_DEFAULT="gnulinux-advanced-1a2b>gnulinux-{OLD}-advanced-1a2b"\n'}, OLD),
+        (
+            {
+                "etc/default/grub": "GRUB_DEFAULT=0\n",
+                "etc/default/grub.d/clusterwright.cfg": f'GRUB_DEFAULT="gnulinux-advanced-1a2b>gnulinux-{OLD}-advanced-1a2b"\n',
+            },
+            OLD,
+        ),
         ({"etc/default/grub": f'GRUB_DEFAULT="Advanced options for Ubuntu>Ubuntu, with Linux {OLD}"\n'}, OLD),
         ({"etc/default/grub": "GRUB_DEFAULT=saved\n", "boot/grub/grubenv": f"saved_entry=gnulinux-advanced-1a2b>gnulinux-{OLD}-advanced-1a2b\n"}, OLD),
         ({"etc/default/grub": 'GRUB_DEFAULT="gnulinux-advanced-1a2b>gnulinux-5.0-advanced-1a2b"\n'}, ""),  # it is not installed: nobody can say what GRUB does

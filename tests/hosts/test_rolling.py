@@ -71,7 +71,7 @@ def kernel_packages(release: str, folder: Path) -> Iterator[Path]:
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainHosts]:
     """Servers whose owner has an archive with three kernels."""
     built = [made for release in (OLD, NEW, BROKEN) for made in kernel_packages(release, tmp_path_factory.mktemp(release))]
-    with plain.plain_hosts("rolling", len(EVERYBODY), names=EVERYBODY, shared=(HOME,)) as found:
+    with plain.plain_hosts("rolling", len(EVERYBODY), names=EVERYBODY, shared=HOME) as found:
         for one in found.servers.values():
             archive = one.names.root / ARCHIVE.removeprefix("/")
             archive.mkdir(parents=True)
@@ -144,6 +144,7 @@ def test_a_server_that_does_not_come_back_stops_the_roll_and_the_next_up_goes_on
     stack.wait_for_idle(2)
     servers.inside_all(first, "systemctl", "unmask", "ssh.service", "ssh.socket")
     servers.inside_all(first, "systemctl", "start", "ssh")
-    stack.up_all = stack.clusterwright("up", "--yes")  # type: ignore[attr-defined]
+    done = stack.clusterwright("up", "--yes")
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
     assert set(kernels(servers).values()) == {BROKEN}
     wait_until(lambda: stack.ssh("sinfo --noheader --format='%D %t'").split() == ["3", "idle"], awaiting="three idle nodes", within_s=SOON_S)
