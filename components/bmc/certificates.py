@@ -4,10 +4,6 @@ import hashlib
 import re
 import socket
 import ssl
-from typing import Any
-
-import requests
-from requests import adapters
 
 from .model import REDFISH_PORT, Board, Cause, Unanswered
 
@@ -36,23 +32,3 @@ def written(digits: str) -> str:
     """Write a fingerprint as other tools do: pairs of capital digits with colons."""
     plain = digits.replace(":", "").upper()
     return ":".join(plain[number : number + 2] for number in range(0, len(plain), 2))
-
-
-class Pinned(adapters.HTTPAdapter):
-    """Connect to one BMC with one certificate, follow nobody elsewhere, and send no other credentials than those that a request names."""
-
-    def __init__(self, certificate: str):
-        self._certificate = certificate.replace(":", "").lower()
-        super().__init__(max_retries=0)
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        if self._certificate:
-            kwargs |= {"assert_fingerprint": self._certificate, "assert_hostname": False}
-        super().init_poolmanager(*args, **kwargs)
-
-    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
-        request.headers.pop("Authorization", None)  # from ~/.netrc
-        response = super().send(request, *args, **kwargs)
-        if response.is_redirect:
-            raise requests.exceptions.InvalidURL(f"it leads to {response.headers.get('Location', 'nowhere')!r}, where nothing is sent")
-        return response

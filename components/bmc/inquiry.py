@@ -3,13 +3,17 @@
 A BMC that accepts a connection and drips its answer can hold a thread for as long as it likes; such a thread is left behind, and ends with the process.
 """
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from . import ipmi
 from .model import Access, Action, Board, Cause, Facts, Power, Protocol, Unanswered
+
+if TYPE_CHECKING:
+    from . import redfish_service
 
 FACTS_WITHIN_S = 10.0
 ACT_WITHIN_S = 60.0
@@ -30,9 +34,7 @@ def facts(board: Board, access: Access, *, within_s: float = FACTS_WITHIN_S, wit
     """
 
     def by_redfish(left_s: float) -> Facts:
-        from . import redfish_service  # needs a package that only some targets bring
-
-        with redfish_service.session(board, access, within_s=left_s) as service:
+        with _session(board, access, left_s) as service:
             return service.facts(with_log=with_log)
 
     return _either(board, access, by_redfish, lambda left_s: ipmi.facts(board, access, within_s=left_s), within_s)
@@ -46,9 +48,7 @@ def power(board: Board, access: Access, *, within_s: float = FACTS_WITHIN_S) -> 
     """
 
     def by_redfish(left_s: float) -> Power:
-        from . import redfish_service  # needs a package that only some targets bring
-
-        with redfish_service.session(board, access, within_s=left_s) as service:
+        with _session(board, access, left_s) as service:
             return service.power()
 
     return _either(board, access, by_redfish, lambda left_s: ipmi.power(board, access, within_s=left_s), within_s)
@@ -62,9 +62,7 @@ def act(board: Board, access: Access, action: Action, *, within_s: float = ACT_W
     """
 
     def by_redfish(left_s: float) -> None:
-        from . import redfish_service  # needs a package that only some targets bring
-
-        with redfish_service.session(board, access, within_s=left_s) as service:
+        with _session(board, access, left_s) as service:
             service.act(action)
 
     _either(board, access, by_redfish, lambda left_s: ipmi.act(board, access, action, within_s=left_s), within_s)
@@ -94,6 +92,22 @@ def _keep(board: Board, ask: Callable[[Board], Given], answers: dict[str, Given 
         answers[board.host] = ask(board)
     except Unanswered as error:
         answers[board.host] = error
+    except Exception as error:  # whatever one BMC answers, the others count; the text of an error could hold anything
+        answers[board.host] = Unanswered(Cause.UNUSABLE, f"{board.address} gave an answer of an unexpected form ({type(error).__name__})")
+
+
+def _session(board: Board, access: Access, within_s: float) -> "contextlib.AbstractContextManager[redfish_service.Service]":
+    """Log in by Redfish, which needs a package that only an extra brings.
+
+    Raises:
+        Unanswered: it is not installed.
+    """
+    try:
+        from . import redfish_service
+    except ImportError as error:
+        why = f"there is no Python package {error.name}, which asks by Redfish: `make setup EXTRAS=metal` installs it"
+        raise Unanswered(Cause.REFUSED, why) from error
+    return redfish_service.session(board, access, within_s=within_s)
 
 
 def _either(board: Board, access: Access, by_redfish: Callable[[float], Given], by_ipmi: Callable[[float], Given], within_s: float) -> Given:

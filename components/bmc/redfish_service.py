@@ -16,8 +16,8 @@ import requests
 from redfish.rest import v1
 from urllib3 import exceptions
 
-from .certificates import Pinned
 from .model import REDFISH_PORT, Access, Action, Board, Cause, Facts, Power, Protocol, Unanswered
+from .pinning import Pinned
 
 LOGIN_SHARE = 0.4
 """Of the whole time, for each request of a log-in."""

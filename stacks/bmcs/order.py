@@ -23,7 +23,8 @@ from .asking import Bmcs
 AT_ONCE = 8
 """So many servers are switched at a time: all of a rack's draw their starting current together otherwise."""
 LOOK_EVERY_S = 5.0
-BOOT_ID = ("cat", "/proc/sys/kernel/random/boot_id")
+BOOT_MARK = ("sh", "-c", "cat /proc/sys/kernel/random/boot_id; systemctl show --property=UserspaceTimestamp")
+"""Another one after each boot, also of a container, which has the boot id of its machine."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def _boots(order: Order, names: Sequence[str]) -> Mapping[str, str]:
     for host in order.known.hosts if order.known else ():
         if host.name in names and order.known:
             with contextlib.suppress(remote.Unanswered), remote.session(_finished(host), private_key=order.known.private_key) as session:
-                found[host.name] = session.run(BOOT_ID).strip()
+                found[host.name] = session.run(BOOT_MARK).strip()
     return found
 
 

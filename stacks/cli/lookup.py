@@ -1,4 +1,4 @@
-"""`clusterwright lookup`: what an account has that a blueprint may name, each with the lines to write, and the SSH host keys of hosts that exist already.
+"""`clusterwright lookup`: what an account has that a blueprint may name, each with the lines to write, and the SSH host keys and BMCs' certificates of hosts that exist already.
 
 Nothing is changed but the file of host keys, after a confirmation. Accounts need credentials.
 """
@@ -14,20 +14,24 @@ from components.account import Listing, Wanted
 from ..engine import account
 from ..errors import EXIT_USAGE, Problem
 from ..render import listing, tables
-from . import lookup_hosts
+from . import lookup_bmcs, lookup_hosts
 
 FORMAT = 1
 """Of the JSON document (docs/json.md)."""
 HOSTS = "hosts"
 """What is read from hosts themselves, and from no account."""
+BMCS = "bmcs"
+"""What is read from the management controllers of hosts."""
 TARGETS = tuple(name for name in registry.TARGETS if registry.has_account(name))
 """Those whose accounts this version can ask."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     answers = {target: registry.account(target, "lookup") for target in TARGETS}
-    parser.add_argument("kind", choices=[*dict.fromkeys(kind for one in answers.values() for kind in one.KINDS), HOSTS], help="what to list")
-    parser.add_argument("blueprint", nargs="?", help="for hosts: the blueprint whose hosts to ask for their SSH host keys")
+    parser.add_argument("kind", choices=[*dict.fromkeys(kind for one in answers.values() for kind in one.KINDS), HOSTS, BMCS], help="what to list")
+    parser.add_argument(
+        "blueprint", nargs="?", help="for hosts and bmcs: the blueprint whose hosts to ask for their SSH host keys, or whose BMCs for their certificates"
+    )
     parser.add_argument("--target", choices=TARGETS, default=TARGETS[0], help="whose account (default: %(default)s)")
     regions = ", ".join(f"{' or '.join(one.REGION_VARIABLES)}, else {catalog.target(target).default_region}" for target, one in answers.items())
     parser.add_argument("--region", help=f"where (default: {regions})")
@@ -44,8 +48,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     if given.kind == HOSTS:
         return lookup_hosts.run(given)
+    if given.kind == BMCS and not given.write and given.yes is None:
+        return lookup_bmcs.run(given)
     if given.blueprint or given.write or given.yes is not None:
-        why = f"`lookup {given.kind}` asks an account"
+        why = f"`lookup {given.kind}` asks {'BMCs, whose lines you copy' if given.kind == BMCS else 'an account'}"
         raise Problem("a blueprint, --write and --yes belong to `lookup hosts`", why=why, remedy="remove them", status=EXIT_USAGE)
     target, lookup = given.target, registry.account(given.target, "lookup")
     if given.machine is not None and given.machine not in catalog.machines(target):

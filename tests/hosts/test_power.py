@@ -14,7 +14,7 @@ from stacks import project
 from stacks.cli import main
 from tests.bmcs import redfish
 from tests.hosts import plain
-from tests.hosts.deployment import SOON_S, wait_until
+from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 from tests.hosts.plain import PlainHosts
 
 pytestmark = pytest.mark.hosts
@@ -22,10 +22,10 @@ pytestmark = pytest.mark.hosts
 STACK = "test-power-hosts"
 CONTROL, LOGIN, NODE = "head-1", "login-1", "gpu-001"
 NAMES = (CONTROL, LOGIN, NODE)
-PASSWORD = "correct horse"
+HOME = "/home"
+PASSWORD = "planted-Zk93-marker"
 BMC_NETWORK = "127.72.0."
 PORT = 9443
-BOOT_ID = "cat /proc/sys/kernel/random/boot_id"
 
 
 class Rack:
@@ -72,7 +72,7 @@ def rack(servers: PlainHosts, folder: Path) -> Iterator[Rack]:
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[PlainHosts]:
-    with plain.plain_hosts("bmc-power", len(NAMES), names=NAMES) as found:
+    with plain.plain_hosts("bmc-power", len(NAMES), names=NAMES, shared=HOME) as found:
         yield found
 
 
@@ -91,8 +91,30 @@ def blueprint(made: Rack) -> dict[str, Any]:
         "network": {"cidr": made.servers.cidr},
         "control": {"hosts": CONTROL},
         "access": {"hosts": LOGIN},
+        "storage": {"home": {"kind": "existing", "mount": HOME, "source": "nas.example:/home"}},
         "pools": {"train": {"hosts": NODE}},
+        "accounts": {"research": {}},
+        "users": {"ada": {"uid": 2001, "account": "research"}},
     }
+
+
+@pytest.fixture(scope="module")
+def stack(racked: Rack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A stack on all of the servers, up."""
+    folder = tmp_path_factory.mktemp("power")
+    (folder / "lab.yaml").write_text(json.dumps(blueprint(racked)))
+    with deployment("test-power", folder, target="metal", blueprint=str(folder / "lab.yaml")) as one:
+        try:
+            one.up()
+            yield one
+        finally:
+            project.servers_file(one.stack).unlink(missing_ok=True)
+
+
+def found(stack: Deployment) -> dict[str, str]:
+    """Check the stack; give the findings about servers and hosts that do not answer: place → code."""
+    report = json.loads(stack.clusterwright("drift", "--layer", "hosts", "--json").stdout)
+    return {one["where"]: one["code"] for one in report["findings"] if one["code"] == "CW720" or one["code"].startswith("CW86")}
 
 
 def test_a_server_that_hangs_is_cycled_and_boots(racked: Rack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,3 +130,37 @@ def test_a_server_that_hangs_is_cycled_and_boots(racked: Rack, tmp_path: Path, m
 
     assert (status, racked.bmcs[NODE].resets) == (0, ["PowerCycle"]), capsys.readouterr()
     racked.servers.wait_for(NODE)
+
+
+def test_a_server_that_is_off_is_one_finding_and_serves_again_when_it_is_switched_on(racked: Rack, stack: Deployment) -> None:
+    assert stack.clusterwright("power", "status", "--record").returncode == 0
+    assert found(stack) == {f"{name}: next boot": "CW865" for name in NAMES}  # as the simulated BMCs have it
+    racked.servers.power_off(NODE)
+    racked.bmcs[NODE].power = "Off"
+    racked.bmcs[NODE].bios = "1.5.0"
+
+    assert found(stack) == {**{f"{name}: next boot": "CW865" for name in NAMES}, f"{NODE}: power": "CW860", f"{NODE}: firmware": "CW863"}
+    done = stack.clusterwright("power", "on", NODE, "--yes")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert stack.ssh("srun hostname").split() == [NODE]
+
+
+def test_a_server_that_hangs_is_cycled_as_a_repair_and_serves_again(racked: Rack, stack: Deployment) -> None:
+    racked.hang(NODE)
+    racked.servers.inside(CONTROL, "scontrol", "update", f"nodename={NODE}", "state=down", "reason=hangs")
+    resets = len(racked.bmcs[NODE].resets)
+
+    stack.clusterwright("drift", "fix", "--layer", "hosts", "--kind", "power", "--yes")
+
+    assert racked.bmcs[NODE].resets[resets:] == ["PowerCycle"]
+    assert stack.ssh("srun hostname").split() == [NODE]
+
+
+def test_the_password_is_in_no_record(racked: Rack, stack: Deployment) -> None:
+    exported = stack.run("pulumi", "stack", "export", "--show-secrets", "--stack", stack.stack).stdout
+    kept = [path for folder in (stack.home, project.private_folder(stack.stack)) for path in folder.rglob("*") if path.is_file()]
+
+    assert "password_file" in exported
+    assert PASSWORD not in exported
+    assert not [path for path in kept if PASSWORD.encode() in path.read_bytes()]

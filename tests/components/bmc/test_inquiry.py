@@ -1,12 +1,14 @@
 """BMCs are asked by Redfish and IPMI: what they say, how they switch servers, and what happens when they are broken, slow or not who they should be."""
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from components import bmc as package
 from components.bmc import certificates, inquiry, ipmi
 from components.bmc.model import Access, Action, Board, Cause, Facts, Power, Protocol, Unanswered
 from tests.bmcs import ipmi as simulated_ipmi
@@ -184,14 +186,14 @@ def test_a_half_dead_bmc_holds_nobody_up(bmc: redfish.Bmc, fault: redfish.Fault,
     with redfish.Bmc(well, user=USER, password=PASSWORD).serving() as other:
         boards = [board(bmc), Board("gpu-002", other.address, other.certificate)]
         begun = time.monotonic()
-        found = inquiry.all_at_once(boards, lambda one: inquiry.facts(one, access(), within_s=3.0), within_s=3.0)
+        found = inquiry.all_at_once(boards, lambda one: inquiry.facts(one, access(), within_s=10.0), within_s=10.0)
         took_s = time.monotonic() - begun
 
     half_dead, alive = found["gpu-001"], found["gpu-002"]
     assert isinstance(half_dead, Unanswered)
     assert half_dead.cause is Cause.SILENT
     assert isinstance(alive, Facts)
-    assert took_s < 4.0
+    assert took_s < 15.0
 
 
 def test_a_slow_bmc_gives_what_it_can_in_time_and_its_session_back(bmc: redfish.Bmc) -> None:
@@ -202,6 +204,30 @@ def test_a_slow_bmc_gives_what_it_can_in_time_and_its_session_back(bmc: redfish.
     assert (found.power, found.serial) == (Power.ON, "SN-0001")
     assert found.incomplete
     assert bmc.sessions == {}
+
+
+def test_a_bmc_with_an_unexpected_answer_does_not_hide_the_others(bmc: redfish.Bmc) -> None:
+    def ask(one: Board) -> Power:
+        return {"gpu-001": Power.ON}[one.host]
+
+    found = inquiry.all_at_once([board(bmc), Board("gpu-002", bmc.address)], ask, within_s=5)
+
+    odd = found["gpu-002"]
+    assert found["gpu-001"] is Power.ON
+    assert isinstance(odd, Unanswered)
+    assert odd.cause is Cause.UNUSABLE
+
+
+def test_a_missing_client_is_named_with_the_command_that_installs_it(bmc: redfish.Bmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redfish", None)
+    monkeypatch.setitem(sys.modules, "redfish.rest", None)
+    monkeypatch.delitem(sys.modules, "components.bmc.redfish_service", raising=False)
+    monkeypatch.delattr(package, "redfish_service", raising=False)
+
+    error = refused(lambda: inquiry.facts(board(bmc), access()))
+
+    assert "`make setup EXTRAS=metal`" in str(error)
+    assert bmc.requests == []
 
 
 def test_nothing_of_the_password_or_the_session_is_logged_or_said(bmc: redfish.Bmc, caplog: pytest.LogCaptureFixture) -> None:

@@ -150,6 +150,30 @@ def test_a_wrong_password_is_tried_once_whatever_is_run(lab: Lab) -> None:
     assert lab.power("status", "gpu-001")[0] == 0
 
 
+def test_looks_certificates_up_without_any_request(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    own = lab.bmcs["gpu-001"].certificate
+    text = lab.blueprint.read_text().replace(f', bmc_certificate: "{own}"', "", 2)  # that of head-1 is written as the same
+    lab.blueprint.write_text(text.replace(lab.bmcs["gpu-002"].certificate, "ab" * 32))
+
+    status = main.main(["lookup", "bmcs", str(lab.blueprint), "--json"])
+    states = {one["host"]: one.get("state", one.get("unanswered")) for one in json.loads(capsys.readouterr().out)["bmcs"]}
+    assert main.main(["lookup", "bmcs", str(lab.blueprint)]) == 1
+    said = capsys.readouterr().out
+
+    assert (status, states) == (1, {"head-1": "unreachable", "gpu-001": "new: compare it", "gpu-002": "DIFFERS from the inventory"})
+    [line] = [line for line in said.splitlines() if line.startswith("  gpu-001: {…, bmc_certificate:")]
+    assert line.partition('"')[2].strip('"}').replace(":", "").lower() == own
+    assert [bmc.requests for bmc in lab.bmcs.values()] == [[], []]
+
+
+def test_lookup_of_bmcs_needs_a_blueprint_that_names_some(lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lab.blueprint.write_text(lab.blueprint.read_text().replace("  bmc: {user: operator", "  bmc: {protocol: ipmi, user: operator"))
+
+    assert main.main(["lookup", "bmcs"]) == 2
+    assert main.main(["lookup", "bmcs", str(lab.blueprint)]) == 2
+    assert main.main(["lookup", "bmcs", str(lab.blueprint), "--write"]) == 2
+
+
 def test_the_password_is_nowhere_in_what_is_kept(lab: Lab) -> None:
     lab.power("status")
     lab.power("cycle", "gpu-001", "--yes")
