@@ -132,6 +132,7 @@ class Code(FindingCode):
     INVENTORY_DUPLICATE = "CW356", (ERROR, WARNING), "two hosts of the inventory with the same name, address or key", "correct one of the two"
     INVENTORY_UNREADABLE = "CW357", ERROR, "an inventory file or command that can't be read", "correct the file, or run the command yourself to see its error"
     HOST_OUTSIDE_NETWORK = "CW358", ERROR, "a host whose address is outside the cluster's network", "correct the address, or `network.cidr`"
+    INVENTORY_UNUSED = "CW359", NOTE, "hosts of the inventory that the cluster doesn't use", "name them in a pool, or leave them for another cluster"
     BMC_ACCESS = "CW360", ERROR, "management controllers (BMCs) that can't be asked as described", "write a user and one source of the password, as the page says"
     BMC_UNPINNED = "CW361", WARNING, "a management controller (BMC) whose certificate nobody vouches for: it is not asked", "`clusterwright lookup bmcs` shows the fingerprints to compare and to write"
 

@@ -14,7 +14,7 @@ REPORTED_AT_MOST = 100
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find hosts without an address or host key, values that must differ and don't, and addresses outside of the network."""
+    """Find hosts without an address or host key, values that must differ and don't, addresses outside of the network, and hosts that nothing uses."""
     if cluster.site is None:
         return
     places = _Places(blueprint, source)
@@ -22,6 +22,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     yield from _duplicates(cluster.site.hosts, places)
     yield from _outside(cluster, places, source)
     yield from _balancer(cluster, blueprint, source)
+    yield from _unused(cluster.site.hosts, blueprint, source)
 
 
 class _Places:
@@ -43,6 +44,17 @@ class _Places:
             if host in hostlist.expand(one.names):
                 return self._source.where("inventory", "ranges", number, *(ranged.get(step, step) for step in key))
         return self._source.where_key(*single)
+
+
+def _unused(used: Sequence[spec.SiteHost], blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find hosts that nothing names: bought, powered, and perhaps forgotten."""
+    inventory = blueprint.inventory
+    everybody = dict.fromkeys([*(name for one in inventory.ranges for name in hostlist.expand(one.names)), *inventory.hosts])
+    if unused := [*everybody.keys() - {host.name for host in used}]:
+        what = f"the cluster doesn't use {'a host' if len(unused) == 1 else f'{len(unused)} hosts'} of the inventory: {hostlist.compress(sorted(unused))}"
+        why = "neither a pool nor `control.hosts` nor `access.hosts` names them"
+        where = source.where_key("inventory")
+        yield finding.Finding(finding.Level.NOTE, Code.INVENTORY_UNUSED, where, what, why, "name them in a pool, or leave them for another cluster")
 
 
 def _missing(hosts: Sequence[spec.SiteHost], places: _Places) -> Iterator[finding.Finding]:
