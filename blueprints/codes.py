@@ -213,6 +213,7 @@ class Code(FindingCode):
     ACCESS_UNREACHABLE = "CW562", NOTE, "hosts that no network outside the cluster may reach", "allow your network, or run `up` from inside the cluster's network"
     SUBNETS_UNNAMED = "CW563", WARNING, "an existing network whose free addresses are unknown", "name its subnets, or a free range"
     EGRESS_FOR_IMAGES = "CW564", WARNING, "no egress for hosts that build images", "enable egress, or name existing images"
+    SHARED_ADDRESS = "CW566", ERROR, "an address of the login hosts that they can't share", "write a free IPv4 address of the hosts' network into `access.address`"
     RULES_TOO_MANY = "CW565", ERROR, "more rules than a security group supports", "allow fewer, larger networks"
 
     # Storage.
@@ -240,6 +241,7 @@ class Code(FindingCode):
     DATABASE_ALONE = "CW603", WARNING, "an accounting database on the first of two controllers", "write `accounting.database: managed`"
     MANAGED_TOO_LARGE = "CW604", ERROR, "more nodes than the managed scheduler supports", "use fewer nodes, or run Slurm on hosts"
     NODES_TOO_MANY = "CW605", ERROR, "more nodes than the scheduler supports", "use fewer nodes, or several clusters"
+    STATE_UNSHARED = "CW607", ERROR, "two controllers without a file system for Slurm's state", "name an existing file system in `control.state`, or one controller"
     POLICY_TOO_LARGE = "CW606", ERROR, "controllers whose permissions exceed the cloud's limit", "use fewer buckets, machine types or groups of reservations"
 
     # Features that this version or target does not support.

@@ -5,7 +5,7 @@ A cluster is a foundation plus one or two schedulers on it. A target makes the f
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import pulumi
@@ -93,6 +93,8 @@ class SlurmSite:
     """Address of the accounting database where the target runs it; None: it is on the controller."""
     addresses: pulumi.Output[dict[str, str]] | None = None
     """Hostname → address of all hosts that the engine creates, where finishing writes the table of hosts; None: the target does."""
+    host_services: Mapping[str, Any] | None = None
+    """What the hosts run for the cluster because the target has no service for it (`metal/services.py`); the roles read it. Not secret."""
     in_place: bool = False
     """The hosts come from no image of the stack: finishing installs all of it, on compute nodes too."""
     hardware: pulumi.Output[dict[str, Any]] | None = None

@@ -32,6 +32,7 @@ from . import (
     references,
     scale,
     schedulers,
+    shared_address,
     software,
     storage,
     usability,
@@ -44,7 +45,7 @@ _CHECKS: tuple[Check, ...] = (
     *(hosts.check, inventory.check, names.check, lists.check, bmcs.check),
     *(references.check, users.check, accounts.check, qos.check, partitions.check, usability.check, schedulers.check, maintenance.check),
     *(pools.check, capacity.check, purchases.check, placement.check, fabric.check, software.check, mig.check),
-    *(identifiers.check, network.check, access.check, mounts.check, storage.check, data_protection.check),
+    *(identifiers.check, network.check, access.check, shared_address.check, mounts.check, storage.check, data_protection.check),
     *(control.check, scale.check, quotas.check, permissions.check, features.check),
 )
 

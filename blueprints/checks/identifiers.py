@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
-from .. import catalog, finding, language, message_text, spec
+from .. import catalog, finding, language, message_text, mount_sources, spec
 from ..codes import Code
 from ..document import Document, Path
 from . import lookup
@@ -29,11 +29,14 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         return
     known: list[_Identifier] = []
     for written in _identifiers(blueprint, is_cloud=target.hosts == "cloud"):
+        if target.hosts == "site" and mount_sources.read(written.text, mount=""):
+            continue
         forms = [form for form in catalog.identifier_forms(target.name) if written.key in form.keys]
         found = [(form, parts) for form in forms if (parts := form.parts(written.text)) is not None]
         owner = _owner(written, target.name)
         if not found:
-            yield _unfit(written, forms, owner, target, source)
+            examples = mount_sources.FORMS if target.hosts == "site" else [f"`{form.like}` ({form.what})" for form in forms]
+            yield _unfit(written, examples, owner, target, source)
         elif owner is not None and all(form.is_plain for form, _ in found):
             what = f"{message_text.quoted(written.text)} looks like an identifier of {owner.title}"
             why = f"{target.title} would read it as a resource name of its own"
@@ -80,11 +83,8 @@ def _owner(written: _Identifier, here: str) -> catalog.Target | None:
     return next((catalog.target(form.target) for form in forms if form.parts(written.text) is not None), None)
 
 
-def _unfit(
-    written: _Identifier, forms: Sequence[catalog.IdentifierForm], owner: catalog.Target | None, target: catalog.Target, source: Document
-) -> finding.Finding:
+def _unfit(written: _Identifier, examples: Sequence[str], owner: catalog.Target | None, target: catalog.Target, source: Document) -> finding.Finding:
     what = f"{message_text.quoted(written.text)} is not a valid identifier on {target.title}"
-    examples = [f"`{form.like}` ({form.what})" for form in forms]
     if owner is not None:
         why = f"it is an identifier of {owner.title}"
         remedy = f"write it under `targets.{owner.name}`, and an identifier like {' or '.join(examples)} here"

@@ -41,6 +41,10 @@ class Control(Section):
     machine: Identifier | None = Field(default=None, description="A machine type of the target's catalogue, instead of a size.")
     highly_available: bool = Field(default=False, description="Add a second host that takes over when the first fails.")
     hosts: HostList | None = Field(default=None, description="Hosts of the inventory: the controllers, the first of them active.")
+    state: StorageName | None = Field(
+        default=None,
+        description="With two hosts of the inventory: the existing file system under `storage` that keeps the scheduler's state. Default: the only existing one.",
+    )
     managed: bool = Field(default=False, description="Use the cloud's scheduler service, where the target has one, instead of hosts.")
 
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from .section import Bucket, Identifier, MountPoint, Section, Size, Throughput
+from .section import Bucket, Identifier, MountPoint, MountSource, Section, Size, Throughput
 
 
 class Exchange(Section):
@@ -49,6 +49,9 @@ class Storage(Section):
     backup_days: int = Field(default=0, ge=0, le=90, description="Daily backups to keep; 0 for none.")
     encrypted: bool = Field(default=True, description="Encrypt it at rest.")
     key: Identifier | None = Field(default=None, description="Your own encryption key, by its id, alias or ARN. Default: the cloud's key.")
-    source: Identifier | None = Field(default=None, description="For `existing`: the file system to mount (`fs-0123456789abcdef0`, `10.0.0.5:/export`).")
+    source: MountSource | None = Field(
+        default=None,
+        description="For `existing`: the file system to mount. On a cloud: `fs-0123456789abcdef0` or `10.0.0.5:/export`. On bare metal: `10.0.0.5:/export` (NFS), `10.0.0.5@o2ib:/name` (Lustre), `user@.name=/` (CephFS), `backend/name` (WekaFS), or a folder of each host.",
+    )
     exchange: Exchange | None = Field(default=None, description="For `lustre`: a bucket to import from or export to.")
     quotas: Quotas = Field(default=Quotas())

@@ -20,6 +20,7 @@ CLOCK = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 BUCKET = re.compile(r"(s3|gs)://[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()-]+)*/?")
 IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/@+-]{0,254}")
+MOUNT_SOURCE = re.compile(r"[A-Za-z0-9/\[][A-Za-z0-9_.:/@,=\[\]+-]{0,254}")
 MIG = re.compile(r"[1-7]g\.[0-9]{1,3}gb(\+me|\+gfx)?")
 CODE = re.compile(r"CW[0-9]{3}")
 DOTTED = dotted.FORM
@@ -145,6 +146,12 @@ def identifier(text: str) -> str:
     """Check the name that a cloud or catalogue gives something (`cr-0123456789abcdef0`, `projects/p/reservations/r`, `p5.48xlarge`)."""
     why = "identifiers have letters, digits and `_ . : / @ + -`, at most 255 characters, and start with a letter or digit"
     return _matched(IDENTIFIER, text, Code.IDENTIFIER_FORM, "an identifier", why=why, remedy="copy it from the cloud's console or the catalogue")
+
+
+def mount_source(text: str) -> str:
+    """Check what names an existing file system (`10.0.0.5:/export`, `fs-0123456789abcdef0`); which forms a target mounts is not the language's knowledge."""
+    why = "a source has letters, digits and `_ . : / @ , = [ ] + -`, at most 255 characters"
+    return _matched(MOUNT_SOURCE, text, Code.IDENTIFIER_FORM, "a source of a file system", why=why, remedy="write it like `10.0.0.5:/export`")
 
 
 def mig_profile(text: str) -> str:

@@ -35,6 +35,7 @@ def slurm(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Slurm | N
         database=_database(context),
         qos=people.qualities(context.blueprint),
         node_sets=tuple(one for one in node_sets if one.partition is not None),
+        state_on=site.state_on(context, controllers=count),
     )
 
 

@@ -10,6 +10,9 @@ from . import inventory
 from .context import SITE, Context
 
 CONTROL, ACCESS = ("control", "hosts"), ("access", "hosts")
+EXISTING = "existing"
+PAIR = 2
+_ADD_SHARED = "mount a file system of the site, such as `storage.site: {kind: existing, mount: /site, source: '10.0.0.5:/export'}`, or name one controller"
 
 
 def members(context: Context, *path: str) -> str:
@@ -95,6 +98,36 @@ def site(context: Context, cluster: spec.ClusterSpec) -> spec.Site | None:
             _blame_twice(context, names, first, path)
     asked = context.blueprint.inventory
     return spec.Site(asked.user, asked.port, inventory.hosts(context, wanted.values()), asked.identity, inventory.bmc(context))
+
+
+def state_on(context: Context, *, controllers: int) -> str:
+    """Name the file system where two controllers keep Slurm's state; empty where one controller has it on its own disk, or the target has a place for it."""
+    asked, existing = context.blueprint.control.state, [name for name, one in context.blueprint.storage.items() if one.kind == EXISTING]
+    control = context.blueprint.control
+    # Another number of hosts, and hosts without names, are findings of their own.
+    is_pair = bool(control.hosts) and control.highly_available and controllers == PAIR
+    if context.target.hosts != SITE or (asked is None and not is_pair):
+        return ""
+    if controllers < 2:
+        what = "`control.state` has no effect: there is one controller"
+        why = "one controller keeps Slurm's state on its own disk"
+        context.warning(Code.CONTROL_IGNORED, "control", "state", what=what, why=why, remedy="remove it, or name two hosts in `control.hosts`")
+        return ""
+    if asked in existing or (asked is None and len(existing) == 1):
+        return asked or existing[0]
+    why = "both read and write Slurm's state: the second controller can't take over from a state that was on the first one's disk"
+    choices = " or ".join(f"`state: {name}`" for name in existing)
+    if asked is not None:
+        what = f"`control.state` is `{asked}`, which is no existing file system of the blueprint"
+        remedy = f"write {choices}" if choices else _ADD_SHARED
+    elif existing:
+        what = f"two controllers share Slurm's state, and there are {len(existing)} file systems that could keep it"
+        remedy = f"write {choices} under `control`"
+    else:
+        what = "two controllers share Slurm's state, and no file system could keep it"
+        remedy = _ADD_SHARED
+    context.error(Code.STATE_UNSHARED, *(("control", "state") if asked else CONTROL), what=what, why=why, remedy=remedy)
+    return ""
 
 
 def balancer(context: Context, cluster: spec.ClusterSpec, site: spec.Site | None) -> str:

@@ -12,7 +12,7 @@ from ..errors import Unreadable
 from .cluster import ClusterSpec
 from .upgrade import upgrade
 
-LEFT_OUT = frozenset({"members", "reachable_min", "rolling", "site"})
+LEFT_OUT = frozenset({"members", "reachable_min", "rolling", "site", "state_on"})
 """Fields that a record has only where they say something: clusters of targets that create their hosts have none of them."""
 
 

@@ -13,6 +13,7 @@ OTHER_CONTROLLERS = cost.replaces_nodes(
     "two controllers keep their state in a file system and one keeps it on a disk: the queue starts empty, on controllers with new disks",
     reaches=("state", "own-database"),
 )
+OTHER_STATE = cost.in_place("controllers restart with the state of the other file system, where the queue starts empty", reaches=("state",))
 OTHER_CONTROL_PLANE = cost.replaces_nodes("nodes join another control plane; what is recorded in the one that goes is lost")
 
 
@@ -52,6 +53,8 @@ class Slurm:
     node_sets: NodeSets
     product: Annotated[str, cost.FOLLOWS] = ""
     """What the cloud calls the service; empty where the stack's own hosts run Slurm."""
+    state_on: Annotated[str, OTHER_STATE] = ""
+    """The file system where two controllers that exist already keep Slurm's state; empty: the target has a place for it."""
     qos: Annotated[tuple[Qos, ...], cost.Entries(cost.ACCOUNTING_SETTING, cost.in_place("jobs can't name it any more; waiting ones that do are held"))] = ()
 
 

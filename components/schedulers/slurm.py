@@ -59,9 +59,10 @@ class Scheduler:
             raise TypeError("this version configures controllers that are hosts of the stack, and the offering gave none")
         self.endpoint = site.endpoint
         self.inventory = {hosts.group.name: hosts.described for hosts in (control, site.login, *site.pools)}
-        secrets = pulumi.Output.secret(
-            {"munge_key": of_hosts.munge, "database_password": of_hosts.database, "user_keys": {user: key.public for user, key in people.users.items()}}
-        )
+        known = {"munge_key": of_hosts.munge, "database_password": of_hosts.database, "user_keys": {user: key.public for user, key in people.users.items()}}
+        secrets = pulumi.Output.secret(known)
+        # Hosts that share an address have the key with which they answer there from finishing; on others, it is their own key from the first boot.
+        of_login_hosts = pulumi.Output.secret({**known, "login_host_key": of_hosts.login_host.private}) if "access" in (site.host_services or {}) else secrets
         shared = {"secrets": secrets, "private_key": of_hosts.admin.private}
         provided = _provided(site)
         # With nothing to learn from the hosts the view is known before they are.
@@ -69,7 +70,7 @@ class Scheduler:
         adopted = [hosts.resource for hosts in (control, site.login, *site.pools)] if site.in_place else []
         finished = [
             self._finish(control, {"spec": view, **shared, **provided}, after=adopted),
-            self._finish(site.login, {"spec": of_login, **shared, **provided}, after=adopted),
+            self._finish(site.login, {"spec": of_login, **shared, "secrets": of_login_hosts, **provided}, after=adopted),
             *(self._finish(pool, {"spec": view, **shared, **provided}, after=adopted) for pool in site.pools if site.in_place),
         ]
         self.checks = self._accept(site, control, finished, {"spec": view, **shared})
@@ -127,7 +128,7 @@ def _proved(found: Sequence[Any]) -> dict[str, Any]:
 def _provided(site: contract.SlurmSite) -> dict[str, Any]:
     """Gather what only the target knows and the playbooks need beside the spec. Nothing in it is secret."""
     known = {"fleet": site.fleet, "database": site.database, "addresses": site.addresses}
-    given: dict[str, Any] = {name: value for name, value in known.items() if value is not None}
+    given: dict[str, Any] = {**(site.host_services or {}), **{name: value for name, value in known.items() if value is not None}}
     if site.in_place:
         given["in_place"] = content.fingerprint(FINISH)
     return {"provided": given} if given else {}

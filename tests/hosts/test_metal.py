@@ -28,7 +28,7 @@ def blueprint(servers: PlainHosts, **others: Any) -> dict[str, Any]:
         "network": {"cidr": servers.cidr},
         "control": {"hosts": CONTROL},
         "access": {"hosts": LOGIN},
-        "storage": {"home": {"kind": "existing", "mount": HOME, "source": "nas.example:/home"}},
+        "storage": {"home": {"kind": "existing", "mount": HOME, "source": HOME}},
         "pools": {"train": {"hosts": pool}},
         "accounts": {"research": {}},
         "users": {"ada": {"uid": 2001, "account": "research"}},

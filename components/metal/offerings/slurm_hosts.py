@@ -10,7 +10,10 @@ from blueprints.spec import HostGroup, NodeSet, Slurm
 from ... import contract
 from ...node_expectations import expected
 from ...provider.resource import OwnResource
+from .. import services
 from ..target import Foundation
+
+SSH = 22
 
 
 class SlurmHosts:
@@ -23,13 +26,15 @@ class SlurmHosts:
         control, login = groups.adopt(slurm.control), groups.adopt(foundation.cluster.access)
         pools = tuple(groups.adopt(one.hosts, least=one.always, must_have=_expected(one, foundation)) for one in slurm.node_sets)
         adopted = (control, login, *pools)
+        served = services.described(foundation.cluster, slurm)
         return contract.SlurmSite(
             control=control.hosts,
             login=login.hosts,
             pools=tuple(one.hosts for one in pools),
-            endpoint=_endpoint(foundation, login),
+            endpoint=_shared_endpoint(served["access"]["address"], login, keys) if "access" in served else _endpoint(foundation, login),
             addresses=pulumi.Output.from_input(_addresses(foundation, [one.hosts.group for one in adopted])),
             in_place=True,
+            host_services=served,
             hardware=pulumi.Output.all(*(one.hardware for one in adopted)).apply(_merged),
         )
 
@@ -90,5 +95,11 @@ def _endpoint(shared: Foundation, login: _Adopted) -> contract.Endpoint:
     return contract.Endpoint(address=address, port=shared.inventory.port, host_key=pulumi.Output.from_input(first.host_key))
 
 
+def _shared_endpoint(address: str, login: _Adopted, keys: contract.SlurmKeys) -> contract.Endpoint:
+    """Give the address that the login nodes share: all of them answer there with one host key."""
+    return contract.Endpoint(address=login.hosts.described.apply(lambda _: address), port=SSH, host_key=keys.login_host.public)
+
+
 def _expected(node_set: NodeSet, shared: Foundation) -> str:
-    return expected(node_set, mounts=[one.mount for one in shared.cluster.storage])
+    scratch = [node_set.scratch_mount] if node_set.scratch_mount else []
+    return expected(node_set, mounts=[*(one.mount for one in shared.cluster.storage), *scratch])

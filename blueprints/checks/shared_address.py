@@ -1,0 +1,34 @@
+"""The address that login hosts of a site share."""
+
+import ipaddress
+from collections.abc import Iterator
+
+from .. import finding, language, spec
+from ..codes import Code
+from ..document import Document
+
+
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find names where login hosts that share an address need IPv4 addresses. Addresses that hosts have are the concern of `inventory`."""
+    address, site = blueprint.access.address, cluster.site
+    if address is None or site is None:
+        return
+    named = [name for name in cluster.access.hostnames if name in site.by_name and not _is_ipv4(site.by_name[name].address)]
+    if not _is_ipv4(address):
+        what = f"`{address}` is a name, and login hosts share an IPv4 address"
+        why = "keepalived gives the address to one login host, and to another one when that host is lost"
+    elif named:
+        what = f"the inventory has no IPv4 address of {named[0]}, which shares {address} with the other login hosts"
+        why = "keepalived of each login host sends its announcements to the addresses of the others"
+    else:
+        return
+    remedy = "write IPv4 addresses, or remove `access.address`: users then log in at the first login host"
+    yield finding.Finding(finding.Level.ERROR, Code.SHARED_ADDRESS, source.where("access", "address"), what, why, remedy)
+
+
+def _is_ipv4(text: str) -> bool:
+    try:
+        ipaddress.IPv4Address(text)
+    except ValueError:
+        return False
+    return True
