@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +52,11 @@ def described() -> dict[str, Any]:
     }
 
 
-def measured(argv: Sequence[str], *, environment: Mapping[str, str], cwd: Path, within_s: float = 1800) -> Measured:
+def measured(argv: Sequence[str], *, environment: Mapping[str, str], cwd: Path, within_s: float = 1800, statuses: Collection[int] = (0,)) -> Measured:
     """Run a command to its end in a control group of its own.
 
+    Args:
+        statuses: exit statuses of a success.
     Raises:
         RuntimeError: it failed; the text is the end of what it said.
     """
@@ -66,7 +68,7 @@ def measured(argv: Sequence[str], *, environment: Mapping[str, str], cwd: Path, 
     )
     wall_s, cpu_s = time.monotonic() - started, group_cpu_s(GROUP) - before
     cgroup.remove(GROUP)
-    if done.returncode:
+    if done.returncode not in statuses:
         raise RuntimeError(f"{' '.join(argv)} ended with status {done.returncode}: {(done.stdout + done.stderr)[-3000:]}")
     return Measured(argv=argv, wall_s=round(wall_s, 2), cpu_s=round(cpu_s, 2), output=done.stdout)
 

@@ -8,7 +8,7 @@ import pytest
 
 from blueprints import catalog, load
 from blueprints.facts import Facts
-from components import adoption, contract, discovery, registry, removal
+from components import adoption, contract, discovery, live, registry, removal
 from components.cluster import Cluster
 from components.provider.kind import Kind
 from tests.components import registered
@@ -33,6 +33,14 @@ def test_what_the_registry_names_takes_what_the_contract_gives(target: str, plac
         if not name.startswith("_"):
             given = inspect.signature(getattr(found, name)).parameters
             assert [*given] == [*inspect.signature(wanted).parameters], f"{place}.{name}"
+
+
+@pytest.mark.parametrize("target", registry.live_targets())
+def test_what_asks_the_place_of_a_cluster_takes_what_the_contract_gives(target: str) -> None:
+    found = registry.live(target)
+    assert found is not None
+    assert inspect.getmodule(found).__name__.startswith(f"components.{target}.")  # type: ignore[union-attr]
+    assert [*inspect.signature(found).parameters] == [*inspect.signature(live.Live.__call__).parameters][1:]
 
 
 def test_a_class_without_a_method_of_the_contract_is_noticed() -> None:
