@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from blueprints import hostlist, spec
 from components import remote
 from components.bmc import inquiry
-from components.bmc.model import Access, Action, Board, Unanswered
+from components.bmc.model import Access, Action, Board, Power, Unanswered
 from components.elastic.model import Node
 from components.finish.inventory import FinishedHost
 from components.inspection.known import Known, KnownHost
@@ -112,6 +112,8 @@ def carry_out(order: Order, bmcs: Bmcs, *, wait_s: float, say: Callable[[str], N
         switched = [name for name in some if name not in failed]
         if wait_s and order.known and order.action in (Action.ON, Action.CYCLE) and switched:
             failed |= _await(order, switched, before, wait_s=wait_s, say=say)
+        if wait_s and order.action in (Action.OFF, Action.HARD_OFF) and switched:
+            failed |= _await_off(bmcs, switched, wait_s=wait_s, say=say)
         if failed:
             break  # what stops one may stop all
     return failed
@@ -133,6 +135,18 @@ def _await(order: Order, names: Sequence[str], before: Mapping[str, str], *, wai
         if left:
             time.sleep(LOOK_EVERY_S)
     return {name: f"{why} within {wait_s:.0f} s" for name, why in left.items()}
+
+
+def _await_off(bmcs: Bmcs, names: Sequence[str], *, wait_s: float, say: Callable[[str], None]) -> dict[str, str]:
+    """Wait until servers are off: a BMC only passes the request on to the operating system."""
+    say(f"waiting for {hostlist.compress(names)} to be off")
+    deadline, left = time.monotonic() + wait_s, list(names)
+    while True:
+        answers = bmcs.ask(lambda board, access: inquiry.power(board, access), names=left, within_s=inquiry.FACTS_WITHIN_S)
+        left = [name for name in left if answers[name] is not Power.OFF]
+        if not left or time.monotonic() > deadline:
+            return dict.fromkeys(left, f"it is not off after {wait_s:.0f} s: `hard-off` cuts its power")
+        time.sleep(LOOK_EVERY_S)
 
 
 def _boots(order: Order, names: Sequence[str]) -> Mapping[str, str]:

@@ -147,13 +147,14 @@ def _unreachable(checked: detect.Checked) -> frozenset[str]:
 
 
 def _servers(known: Known, checked: detect.Checked) -> Mapping[str, Action]:
-    """Say what lets each host run again whose BMC answers."""
+    """Say what lets each node run again whose BMC answers; controllers and login hosts are switched only by somebody who names them."""
     of_codes: dict[str, set[str]] = {}
     for one in checked.report.findings:
         if isinstance(one.subject, HostSubject):
             of_codes.setdefault(one.code, set()).add(one.subject.host)
     off, silent = of_codes.get(Code.POWER_OFF, set()), of_codes.get(Code.BMC_SILENT, set())
-    boarded = [board.host for board in boards.boards(known.cluster.site)]
+    nodes = {host.name for host in known.hosts if host.role == brakes.COMPUTE}
+    boarded = [board.host for board in boards.boards(known.cluster.site, nodes)]
     return {host: Action.ON if host in off else Action.CYCLE for host in boarded if host not in silent}
 
 

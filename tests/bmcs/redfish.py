@@ -64,6 +64,8 @@ class Bmc:
         self.switch = switch or (lambda _: None)
         self.fault = Fault()
         self.power = "On"
+        self.ignores_shutdown = False
+        """Whether the operating system does nothing when it is asked to shut down."""
         self.task_s: float | None = None
         """A reset is a task that takes so long; None: it is done when it is answered."""
         self.expands = True
@@ -165,6 +167,8 @@ class Bmc:
         return Answer(HTTPStatus.NO_CONTENT)
 
     def _done(self, kind: str) -> None:
+        if kind == "GracefulShutdown" and self.ignores_shutdown:
+            return
         self.power = "On" if kind in ON_AFTER else "Off"
         self.switch(kind)
 

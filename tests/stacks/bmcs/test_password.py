@@ -1,14 +1,18 @@
 """The password of BMCs comes from one private place, and no place keeps it; one that was refused is not tried again."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from blueprints import spec
 from components.bmc.model import Access, Cause, Unanswered
+from stacks import project
 from stacks.bmcs import password, refusals
-from stacks.errors import Problem
+from stacks.engine import commands, state
+from stacks.errors import EngineFailed, Problem
 
+STACK = f"test-bmc-password-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
 MARKER = "planted-Zk93-marker"
 
 
@@ -47,6 +51,24 @@ def test_refuses_what_is_missing_or_undescribed(tmp_path: Path) -> None:
     for asked in (spec.SiteBmc("operator", password_file=str(tmp_path / "none")), spec.SiteBmc("operator")):
         with pytest.raises(Problem):
             password.read(asked, "lab")
+
+
+@pytest.mark.engine
+def test_reads_an_encrypted_setting_of_the_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "state").mkdir()
+    for name, value in (("BACKEND_URL", (tmp_path / "state").as_uri()), ("HOME", str(tmp_path / "home")), ("CONFIG_PASSPHRASE", "of the stack")):
+        monkeypatch.setenv(f"PULUMI_{name}", value)
+    settings = project.stack_file(STACK)
+    try:
+        state.create_if_missing(STACK)
+        commands.answer("config", "set", "--secret", "bmc:password", MARKER, "--stack", STACK)
+
+        assert password.read(spec.SiteBmc("operator", secret="bmc:password"), STACK) == MARKER
+        assert MARKER not in settings.read_text()
+        with pytest.raises(EngineFailed):
+            password.read(spec.SiteBmc("operator", secret="bmc:other"), STACK)
+    finally:
+        settings.unlink(missing_ok=True)
 
 
 def remembered(folder: Path, text: str = MARKER) -> refusals.Refusals:

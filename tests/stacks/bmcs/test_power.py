@@ -130,6 +130,17 @@ def test_refuses_on_one_page(lab: Lab, words: tuple[str, ...], status: int, said
     assert "\n  do:  " in page
 
 
+def test_a_server_that_does_not_shut_down_is_named(lab: Lab) -> None:
+    lab.bmcs["gpu-001"].ignores_shutdown = True
+
+    status, said = lab.power("off", "gpu-001", "--yes", "--wait", "1")
+
+    assert (status, lab.bmcs["gpu-001"].power) == (1, "On")
+    assert "gpu-001: it is not off after 1 s: `hard-off` cuts its power" in said
+    assert lab.power("hard-off", "gpu-001", "--yes", "--wait", "60")[0] == 0
+    assert lab.bmcs["gpu-001"].power == "Off"
+
+
 def test_a_bmc_that_refuses_is_named_with_its_reason(lab: Lab) -> None:
     lab.bmcs["gpu-001"].fault.refuses_resets = True
 
