@@ -11,6 +11,8 @@ from . import lookup
 
 _LUSTRE, _LUSTRE_NETWORK = "lustre", "@tcp:/"
 """Part of the source of a Lustre file system: `10.0.0.5@tcp:/scratch`."""
+_WITH_DRIVERS = "ubuntu"
+"""Begins the names of distributions whose archive has NVIDIA's driver as modules of a kernel."""
 _ANY = "any"
 """Architecture of a profile that supports every processor."""
 
@@ -21,6 +23,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     if cluster.software.profile in catalog.profile_names():
         yield from _matrix(cluster, _profile(cluster, blueprint), source)
         yield from _clients(catalog.profile(cluster.software.profile), blueprint, source)
+        yield from _own_driver(cluster, blueprint, source)
     if cluster.slurm_node_sets:
         yield from _slurm(cluster, blueprint, source)
 
@@ -29,6 +32,24 @@ def _profile(cluster: spec.ClusterSpec, blueprint: language.Blueprint) -> catalo
     """Give the profile with the blueprint's own versions."""
     own: dict[str, Any] = {str(part): version for part, version in blueprint.versions.items()}
     return dataclasses.replace(catalog.profile(cluster.software.profile), **own)
+
+
+def _own_driver(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find a driver that can't be installed in place."""
+    if "driver" not in blueprint.versions or cluster.site is None:
+        return
+    where, error = source.where("versions", "driver"), finding.Level.ERROR
+    if not cluster.software.os.startswith(_WITH_DRIVERS):
+        what = f"NVIDIA's driver can't be installed on hosts with the profile `{cluster.software.profile}`"
+        why = "it comes from Ubuntu's archive, which has its modules built and signed for each kernel; other distributions build them on each host"
+        yield finding.Finding(
+            error, Code.SOFTWARE_CONFLICT, where, what, why, "choose a profile of Ubuntu, or install the driver yourself and remove this line"
+        )
+    elif "kernel" not in dict(cluster.software.versions):
+        what = "a driver needs the kernel that its modules are built for"
+        why = "Ubuntu's archive has the modules of a driver for some kernels, each in a package of its own"
+        remedy = "add `versions.kernel`; `apt-cache search linux-modules-nvidia` on a host lists kernels with their drivers"
+        yield finding.Finding(error, Code.SOFTWARE_CONFLICT, where, what, why, remedy)
 
 
 def _login(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:

@@ -11,8 +11,6 @@ from blueprints.spec import ClusterSpec
 
 from . import versions
 
-PARTS = ("kernel", "driver", "doca_ofed", "lustre_client")
-"""By the names of software profiles, in the order in which they are installed."""
 OF_GPUS = frozenset({"driver"})
 """Parts that a host without GPUs has no use for."""
 RESTART = "restart"
@@ -39,7 +37,7 @@ def wanted(cluster: ClusterSpec, group: str) -> dict[str, str]:
     machine = next((one.machine for one in cluster.host_groups if one.name == group), None)
     gpus = machine.gpus if machine else None
     named = dict(cluster.software.versions)
-    return {part: named[part] for part in PARTS if part in named and (part not in OF_GPUS or (gpus is not None and not gpus.simulated))}
+    return {part: named[part] for part in versions.IN_PLACE if part in named and (part not in OF_GPUS or (gpus is not None and not gpus.simulated))}
 
 
 def lacks(cluster: ClusterSpec, group: str, facts: Mapping[str, Any]) -> tuple[Lack, ...]:

@@ -15,6 +15,8 @@ from .layer import Layer
 
 HARDWARE_ONLY = frozenset({"driver", "cuda", "nccl", "fabric_manager", "nvlsm", "efa_installer", "ofi_nccl", "gib", "dcgm", "doca_ofed", "gdrcopy"})
 """Versions that a host without the hardware has no use for."""
+IN_PLACE = ("kernel", "driver", "lustre_client")
+"""Versions that a server which exists already gets in place, and restarts for; in the order in which they are installed."""
 JOBS_BRING = frozenset({"cuda", "nccl"})
 """Versions that the roles install nowhere: they come in containers and environments."""
 ANY = "any"
@@ -43,7 +45,7 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
                     Code.VERSION,
                     SoftwareVersion(host.name, name),
                     f"{name} is not the software profile's",
-                    remedy=f"`clusterwright rebuild {host.name}`, or change the profile and run `clusterwright up`",
+                    remedy=_remedy(known.cluster, host.name, name),
                     desired=version,
                     recorded=version,
                     actual=actual,
@@ -54,6 +56,14 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
             if (group, name) not in reported:
                 everywhere = Counter(of_host["versions"].get(name) for of_host in facts.values())
                 yield from _skew(name, {host: versions.get(name) for host, versions in members.items()}, everywhere)
+
+
+def _remedy(cluster: spec.ClusterSpec, host: str, name: str) -> str:
+    if cluster.site is None:
+        return f"`clusterwright rebuild {host}`, or change the profile and run `clusterwright up`"
+    if name in IN_PLACE:
+        return "run `clusterwright up`, which rolls the hosts that have another one; or change `versions` in the blueprint"
+    return "install the profile's system or version on the host, or choose the profile that fits it"
 
 
 def unchecked(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Unchecked]:
