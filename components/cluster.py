@@ -25,6 +25,8 @@ class Cluster(pulumi.ComponentResource):
     """Group → its hosts, as finishing sees them."""
     checks: pulumi.Output[list[dict[str, Any]]]
     """The verdicts of acceptance."""
+    hardware: pulumi.Output[dict[str, Any]] | None
+    """Hostname → what a host says of its processors and memory, where the spec need not."""
     user_keys: dict[str, pulumi.Output[str]]
     """Private keys made for users who brought none, secret."""
 
@@ -37,6 +39,7 @@ class Cluster(pulumi.ComponentResource):
         people = keys.of_people(spec.users, opts=beneath)
         scheduler = slurm.Scheduler(spec, wanted, offering=offering, foundation=foundation, people=people, opts=beneath)
         self.endpoint, self.inventory, self.checks = scheduler.endpoint, scheduler.inventory, scheduler.checks
+        self.hardware = scheduler.hardware
         self.user_keys = {user: key.private for user, key in people.users.items()}
         self.register_outputs({})
 

@@ -30,5 +30,7 @@ def deploy() -> None:
     pulumi.export("spec", packed.pack(as_record(spec)))
     pulumi.export("login", {"address": cluster.endpoint.address, "port": cluster.endpoint.port, "host_key": cluster.endpoint.host_key})
     pulumi.export("inventory", pulumi.Output.from_input(cluster.inventory).apply(packed.pack))
+    if cluster.hardware is not None:
+        pulumi.export("hardware", cluster.hardware.apply(packed.pack))
     pulumi.export("user_keys", pulumi.Output.secret(cluster.user_keys))
     pulumi.export("acceptance", pulumi.Output.from_input(cluster.checks).apply(packed.pack))

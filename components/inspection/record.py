@@ -9,6 +9,7 @@ from typing import Any
 from blueprints import spec
 
 from ..provider import packed
+from ..schedulers import hardware
 from .known import Known, KnownHost
 
 SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d"
@@ -39,7 +40,7 @@ def read(exported: Mapping[str, Any]) -> Known:
     made = {_name(one["urn"]): one for one in resources if one["type"] == SECRET_TYPE}
     secrets = {name: one.get("outputs") or {} for name, one in made.items()}
     try:
-        cluster = spec.from_record(outputs["spec"])
+        cluster = hardware.described(spec.from_record(outputs["spec"]), outputs.get("hardware") or {})
     except spec.Unreadable as error:
         raise NotUp(f"this version can't read the recorded cluster: {error}") from error
     munge = str(secrets.get("munge-key", {}).get("value", ""))

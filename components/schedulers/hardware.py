@@ -1,9 +1,10 @@
-"""What hosts say of their own hardware, for node sets that the blueprint does not describe. Pure."""
+"""What hosts that exist already say: their hardware, for node sets that the blueprint does not describe, and which of them are there. Pure."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from blueprints import hostlist
 from blueprints.spec import ClusterSpec, NodeSet
 
 Hardware = Mapping[str, int]
@@ -20,6 +21,21 @@ def described(spec: ClusterSpec, known: Mapping[str, Hardware]) -> ClusterSpec:
         known: hostname → what the host says.
     """
     return spec.with_node_sets(lambda one: _described(one, [known[name] for name in one.hosts.hostnames if known.get(name)]))
+
+
+def present(spec: ClusterSpec, known: Mapping[str, Sequence[str]]) -> ClusterSpec:
+    """Give the cluster without nodes that do not answer, of node sets that may lack some.
+
+    Args:
+        known: group → its hosts that answer.
+    """
+    return spec.with_node_sets(lambda one: _present(one, [*known.get(one.hosts.name, ())]))
+
+
+def _present(node_set: NodeSet, names: Sequence[str]) -> NodeSet:
+    if len(names) >= node_set.hosts.count:
+        return node_set
+    return dataclasses.replace(node_set, hosts=dataclasses.replace(node_set.hosts, count=len(names), members=hostlist.compress(names)))
 
 
 def _described(node_set: NodeSet, of_hosts: Sequence[Hardware]) -> NodeSet:

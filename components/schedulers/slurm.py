@@ -35,6 +35,8 @@ class Scheduler:
     """Group → its hosts, as finishing sees them."""
     checks: pulumi.Output[list[dict[str, Any]]]
     """The verdicts of acceptance."""
+    hardware: pulumi.Output[dict[str, Any]] | None
+    """Hostname → what a host says of its processors and memory, where the spec need not (`hardware.described`)."""
 
     def __init__(
         self,
@@ -57,7 +59,7 @@ class Scheduler:
         control = site.control
         if control is None:
             raise TypeError("this version configures controllers that are hosts of the stack, and the offering gave none")
-        self.endpoint = site.endpoint
+        self.endpoint, self.hardware = site.endpoint, site.hardware
         self.inventory = {hosts.group.name: hosts.described for hosts in (control, site.login, *site.pools)}
         known = {"munge_key": of_hosts.munge, "database_password": of_hosts.database, "user_keys": {user: key.public for user, key in people.users.items()}}
         secrets = pulumi.Output.secret(known)
@@ -73,7 +75,7 @@ class Scheduler:
             self._finish(site.login, {"spec": of_login, **shared, "secrets": of_login_hosts, **provided}, after=adopted),
             *(self._finish(pool, {"spec": view, **shared, **provided}, after=adopted) for pool in site.pools if site.in_place),
         ]
-        self.checks = self._accept(site, control, finished, {"spec": view, **shared})
+        self.checks = self._accept(site, control, finished, {"spec": _accepted_view(spec, site) if site.in_place else view, **shared})
 
     def _finish(self, hosts: contract.Hosts, inputs: dict[str, Any], *, after: Sequence[pulumi.Resource]) -> OwnResource:
         """Configure the hosts of a group.
@@ -116,6 +118,18 @@ def _view(spec: ClusterSpec, site: contract.SlurmSite, view: Callable[[ClusterSp
     if site.hardware is None:
         return packed.pack(view(spec))
     return site.hardware.apply(lambda known: packed.pack(view(hardware.described(spec, known))))
+
+
+def _accepted_view(spec: ClusterSpec, site: contract.SlurmSite) -> Any:
+    """Pack what acceptance judges by where some hosts may be off: the nodes that answer."""
+    known = pulumi.Output.all(site.hardware if site.hardware is not None else {}, *(pool.described for pool in site.pools))
+
+    def pack(found: Sequence[Any]) -> str:
+        of_hosts, *described = found
+        names = {pool.group.name: [one["name"] for one in hosts] for pool, hosts in zip(site.pools, described, strict=True)}
+        return packed.pack(specs.slurm_view(hardware.present(hardware.described(spec, of_hosts), names)))
+
+    return known.apply(pack)
 
 
 def _proved(found: Sequence[Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ class SlurmHosts:
             raise pulumi.RunError("Slurm on hosts needs controllers, and the blueprint asks for a service")
         groups = _Groups(foundation, keys, controllers=slurm.control)
         control, login = groups.adopt(slurm.control), groups.adopt(foundation.cluster.access)
-        pools = tuple(groups.adopt(one.hosts, least=one.always, must_have=_expected(one, foundation)) for one in slurm.node_sets)
+        pools = tuple(groups.adopt(one.hosts, least=one.reachable_min, must_have=_expected(one, foundation)) for one in slurm.node_sets)
         adopted = (control, login, *pools)
         served = services.described(foundation.cluster, slurm)
         return contract.SlurmSite(
