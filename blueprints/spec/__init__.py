@@ -17,7 +17,7 @@ from .software import Software
 from .storage import HOMES, Exchange, FileSystem
 from .upgrade import SPEC_VERSION, upgrade
 from .values import Late
-from .views import login_view, slurm_view, upgrade_view
+from .views import acceptance_view, login_view, slurm_view, upgrade_view
 
 __all__ = [
     "HOMES",
@@ -58,6 +58,7 @@ __all__ = [
     "Unreadable",
     "User",
     "Window",
+    "acceptance_view",
     "as_record",
     "from_record",
     "login_view",

@@ -54,6 +54,27 @@ def login_view(spec: ClusterSpec) -> dict[str, Any]:
     return {**slurm_view(spec), "description": spec.description, "simulated": spec.simulated}
 
 
+def acceptance_view(spec: ClusterSpec) -> dict[str, Any]:
+    """Give what acceptance judges Slurm by: beside its configuration, the rails that compute nodes must have."""
+    rails = _rails(spec)
+    return {**slurm_view(spec), **({"rails": rails} if rails else {})}
+
+
+def _rails(spec: ClusterSpec) -> dict[str, list[dict[str, Any]]]:
+    """List the rails of each compute node by the inventory; empty where the target sets up all interfaces itself."""
+    known = spec.site.by_name if spec.site else {}
+    found = {}
+    for node_set in spec.node_sets:
+        machine = node_set.hosts.machine
+        fabric = sum(nic.kind != "ethernet" for nic in machine.nics)
+        for name in node_set.hosts.hostnames if known else ():
+            interfaces = [one for one in known[name].interfaces if one.address or one.mtu] if name in known else []
+            gbps = machine.network_gbps / fabric if machine.network_gbps and fabric and fabric == len(interfaces) else 0
+            if interfaces:
+                found[name] = [{"name": one.name, "mac": one.mac, "address": one.address, "mtu": one.mtu, "gbps": gbps} for one in interfaces]
+    return found
+
+
 def upgrade_view(record: Mapping[str, Any], *, group: str = "") -> Mapping[str, Any]:
     """Bring the view that an older version recorded to the form of this version; of this version's form, it comes back as it is.
 

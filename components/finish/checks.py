@@ -32,6 +32,10 @@ class Code(FindingCode):
     FOLDERS = "CW914", (ERROR, NOTE), "users can't write in a shared file system where the blueprint lets them", "look at its owner and mode on the controller"
     SUBMISSION = "CW915", (ERROR, NOTE), "Slurm does not accept a job of a user", "compare the user's associations and the partition's lists with the blueprint"
     PROGRAM = "CW916", ERROR, "the acceptance program failed on a login node", "look at the login node's disk, memory and journal"
+    RAILS = "CW917", ERROR, "a node's rail lacks its interface, its address or its MTU", "compare `ip address` on the node with the inventory; `clusterwright up` sets rails up again"
+    RAIL_ROUTES = "CW918", ERROR, "packets of a rail leave by another interface", "look at `ip rule` on the node; `clusterwright up` restores routes and rules"
+    RAIL_PACKETS = "CW919", ERROR, "a packet of a rail's MTU doesn't reach the next node", "compare the MTU of both nodes and of the switch ports between them"
+    RAIL_SPEED = "CW920", ERROR, "a rail's link is slower than the catalogue says", "look at cable, transceiver and switch port"
     # fmt: on
 
 
@@ -52,6 +56,10 @@ NAMES = {
     "shared storage": Code.FOLDERS,
     "job of a user": Code.SUBMISSION,
     "acceptance program": Code.PROGRAM,
+    "rails": Code.RAILS,
+    "rail routes": Code.RAIL_ROUTES,
+    "rail packets": Code.RAIL_PACKETS,
+    "rail speed": Code.RAIL_SPEED,
 }
 """What a document of acceptance calls a check."""
 LEVELS = {"fail": ERROR, "error": ERROR, "warn": WARNING}

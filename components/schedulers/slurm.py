@@ -127,7 +127,7 @@ def _accepted_view(spec: ClusterSpec, site: contract.SlurmSite) -> Any:
     def pack(found: Sequence[Any]) -> str:
         of_hosts, *described = found
         names = {pool.group.name: [one["name"] for one in hosts] for pool, hosts in zip(site.pools, described, strict=True)}
-        return packed.pack(specs.slurm_view(hardware.present(hardware.described(spec, of_hosts), names)))
+        return packed.pack(specs.acceptance_view(hardware.present(hardware.described(spec, of_hosts), names)))
 
     return known.apply(pack)
 

@@ -202,14 +202,19 @@ def test_a_check_is_a_finding_with_its_code_subject_and_measurement(verdict: str
 
 def test_every_check_of_the_program_has_a_code_and_every_code_a_check() -> None:
     program = project_root() / "playbooks" / "roles" / "acceptance" / "files" / "acceptance"
-    calls = [node for name in ("judge", "__main__") for node in ast.walk(ast.parse((program / f"{name}.py").read_text())) if isinstance(node, ast.Call)]
+    calls = [
+        node
+        for name in ("judge", "judge_rails", "__main__")
+        for node in ast.walk(ast.parse((program / f"{name}.py").read_text()))
+        if isinstance(node, ast.Call)
+    ]
     assert {name for call in calls if (name := _check_name(call))} == {*checks.NAMES}
     assert {*checks.Code} - {checks.Code.UNKNOWN} == {*checks.NAMES.values()}
 
 
 def _check_name(call: ast.Call) -> str:
     """Give the name of the check that a call makes; empty for all other calls."""
-    if not isinstance(call.func, ast.Name) or call.func.id not in ("Check", "_check", "_per_node"):
+    if not isinstance(call.func, ast.Name) or call.func.id not in ("Check", "_check", "_per_node", "_per_rail"):
         return ""
     first = next((word.value for word in call.keywords if word.arg == "name"), None) or next(iter(call.args), None)
     if isinstance(first, ast.Starred) and isinstance(first.value, ast.Tuple):

@@ -1,17 +1,22 @@
 """Rails of servers that exist: set up by the network service that each distribution has, and never at the price of the way in."""
 
+import functools
+import importlib
 import ipaddress
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from blueprints import project
 from tests.hosts import plain, rails
 from tests.hosts.deployment import wait_until
 
 pytestmark = pytest.mark.hosts
+sys.path.insert(0, str(project.project_root() / "playbooks/roles/acceptance/files"))  # as nodes import it
 
 NETWORKD, NETPLAN, IFUPDOWN = "networkd-1", "netplan-1", "ifupdown-1"
 ELSEWHERE = "10.41.0.0/16"
@@ -54,90 +59,148 @@ def state(servers: plain.PlainHosts, name: str) -> list[Any]:
     return [kept[0], kept[1], routes, kept[3], servers.inside(name, "sh", "-c", OWN_FILES)]
 
 
+def has(servers: plain.PlainHosts, name: str, address: str) -> bool:
+    return address in servers.inside(name, "ip", "-4", "address")
+
+
+def is_set_up(servers: plain.PlainHosts, name: str, interfaces: Any) -> bool:
+    return json.loads(program(servers, name, "status", {"interfaces": interfaces}))["changes"] == []
+
+
 def sent(servers: plain.PlainHosts, name: str) -> dict[str, int]:
     return {one: int(servers.inside(name, "cat", f"/sys/class/net/{one}/statistics/tx_packets")) for one in ("host0", "eth1", "eth2", "eth3", "eth4")}
 
 
-@pytest.mark.parametrize("name", [NETWORKD, NETPLAN, IFUPDOWN])
-def test_rails_have_their_addresses_and_mtu_and_a_second_run_changes_nothing(clean: plain.PlainHosts, name: str, tmp_path: Path) -> None:
-    wanted = {name: rails.rails(clean[name])}
-    before = state(clean, name)
+def test_rails_are_set_up_and_a_second_run_changes_nothing_and_removal_restores_what_was_there(clean: plain.PlainHosts, tmp_path: Path) -> None:
+    wanted = {name: rails.rails(clean[name]) for name in clean.servers}
+    before = {name: state(clean, name) for name in clean.servers}
     first = rails.set_up(clean, wanted, tmp_path)
     assert first.ok, first
-    assert first.changed
-    links = {link["ifname"]: link for link in json.loads(clean.inside(name, "ip", "-json", "address", "show"))}
-    for number, rail in enumerate(wanted[name], start=1):
-        found = links[f"eth{number}"]
-        assert (found["mtu"], found["operstate"]) == (9000, "UP")
-        assert rail["address"] in {f"{one['local']}/{one['prefixlen']}" for one in found["addr_info"]}
+    for name in clean.servers:
+        links = {link["ifname"]: link for link in json.loads(clean.inside(name, "ip", "-json", "address", "show"))}
+        for number, rail in enumerate(wanted[name], start=1):
+            found = links[f"eth{number}"]
+            assert (found["mtu"], found["operstate"]) == (9000, "UP")
+            assert rail["address"] in {f"{one['local']}/{one['prefixlen']}" for one in found["addr_info"]}
     second = rails.set_up(clean, wanted, tmp_path)
     assert second.ok, second
     assert second.changed == 0
-    program(clean, name, "remove")
-    assert state(clean, name) == before
+    for name in clean.servers:
+        program(clean, name, "remove")
+    assert {name: state(clean, name) for name in clean.servers} == before
 
 
-@pytest.mark.parametrize("name", [NETWORKD, NETPLAN, IFUPDOWN])
-def test_rails_are_set_up_again_after_a_reboot(clean: plain.PlainHosts, name: str, tmp_path: Path) -> None:
-    wanted = {name: rails.rails(clean[name])}
+def test_the_interface_of_ssh_is_left_alone_when_its_file_was_written_again(clean: plain.PlainHosts, tmp_path: Path) -> None:
+    clean.inside_all(NETPLAN, "systemctl", "daemon-reload")  # has netplan write the files of all interfaces
+    before = state(clean, NETPLAN)
+    assert rails.set_up(clean, {NETPLAN: rails.rails(clean[NETPLAN])}, tmp_path).ok
+    assert "host0: Reconfiguring" not in clean.inside_all(NETPLAN, "journalctl", "--boot", "--no-pager", "--unit=systemd-networkd")
+    assert accepted(clean, NETPLAN) == []
+    program(clean, NETPLAN, "remove")
+    assert state(clean, NETPLAN) == before
+
+
+@pytest.mark.soak
+def test_rails_are_set_up_again_after_a_reboot(clean: plain.PlainHosts, tmp_path: Path) -> None:
+    wanted = {name: rails.rails(clean[name]) for name in clean.servers}
     assert rails.set_up(clean, wanted, tmp_path).ok
-    clean.power_off(name)
-    clean.power_on(name)
-    order = {"interfaces": wanted[name]}
-    wait_until(lambda: json.loads(program(clean, name, "status", order))["changes"] == [], awaiting="the rails after a reboot", within_s=30)
+    for name in clean.servers:
+        clean.power_off(name)
+        clean.power_on(name)
+    for name, interfaces in wanted.items():
+        wait_until(functools.partial(is_set_up, clean, name, interfaces), awaiting=f"the rails of {name} after a reboot", within_s=30)
 
 
-@pytest.mark.parametrize("name", [NETWORKD, NETPLAN, IFUPDOWN])
-def test_a_packet_of_rail_3_leaves_by_rail_3(clean: plain.PlainHosts, name: str, tmp_path: Path) -> None:
-    neighbour = next(one for one in clean.servers if one != name)
-    last = clean[neighbour].address.rsplit(".", 1)[1]
-    # Every rail leads there: without rules of its own, a packet would take the first.
-    own = [rails.rail(clean[name], number, routes=[{"to": ELSEWHERE, "via": f"10.40.{number}.{last}"}]) for number in range(1, 5)]
-    outcome = rails.set_up(clean, {name: own, neighbour: rails.rails(clean[neighbour])}, tmp_path)
+def test_a_packet_of_rail_3_leaves_by_rail_3(clean: plain.PlainHosts, tmp_path: Path) -> None:
+    names = [*clean.servers]
+    own = {}
+    for name, neighbour in zip(names, [*names[1:], names[0]], strict=True):
+        last = clean[neighbour].address.rsplit(".", 1)[1]
+        # Every rail leads there: without rules of its own, a packet would take the first.
+        own[name] = [rails.rail(clean[name], number, routes=[{"to": ELSEWHERE, "via": f"10.40.{number}.{last}"}]) for number in range(1, 5)]
+    outcome = rails.set_up(clean, own, tmp_path)
     assert outcome.ok, outcome
-    before = sent(clean, name)
-    source = own[2]["address"].split("/")[0]
-    clean.inside(name, "sh", "-c", f"ping -q -c {PACKETS} -i 0.002 -W 1 -I {source} {ipaddress.ip_network(ELSEWHERE)[5]} || true")
-    more = {one: count - before[one] for one, count in sent(clean, name).items()}
-    assert more["eth3"] >= PACKETS
-    assert max(more["eth1"], more["eth2"], more["eth4"], more["host0"]) < PACKETS / 2
+    for name in names:
+        before = sent(clean, name)
+        source = own[name][2]["address"].split("/")[0]
+        clean.inside(name, "sh", "-c", f"ping -q -c {PACKETS} -i 0.002 -W 1 -I {source} {ipaddress.ip_network(ELSEWHERE)[5]} || true")
+        more = {one: count - before[one] for one, count in sent(clean, name).items()}
+        assert more["eth3"] >= PACKETS
+        assert max(more["eth1"], more["eth2"], more["eth4"], more["host0"]) < PACKETS / 2
 
 
-@pytest.mark.parametrize("name", [NETWORKD, NETPLAN, IFUPDOWN])
-def test_a_setting_that_cuts_ssh_is_taken_back_by_the_host(clean: plain.PlainHosts, name: str, tmp_path: Path) -> None:
-    before = state(clean, name)
-    last = clean[next(one for one in clean.servers if one != name)].address.rsplit(".", 1)[1]
+def accepted(servers: plain.PlainHosts, *chosen: str) -> list[tuple[str, str, str]]:
+    """Have every server look at its rails as acceptance's job step does, and give the faults: check, server, what was measured."""
+    judge_rails, expectation, allocation = (importlib.import_module(f"acceptance.{module}") for module in ("judge_rails", "expectation", "allocation"))
+    names = chosen or tuple(servers.servers)
+    expected = {name: tuple(expectation.Rail(gbps=0, **rail) for rail in rails.rails(servers[name])) for name in names}
+    nodes = expectation.NodeSet("train", names, cpus=1, gpu_type="", gpu_count=0, simulated=True, machines_exist=True, applicant=None, rails=expected)
+    text = (project.project_root() / "playbooks/roles/acceptance/files/acceptance/rails.py").read_text()
+    given = json.dumps(allocation.rails_of(nodes, names))
+    lines = []
+    for name in names:
+        printed = servers.inside(name, "env", f"SLURMD_NODENAME={name}", "SLURM_PROCID=0", "python3", "-c", text, stdin=given)
+        lines += importlib.import_module("acceptance.steps").json_lines(printed)
+    checks = judge_rails.rails(nodes, names, {"lines": lines, "error": ""})
+    assert {check.name for check in checks} == ({"rails", "rail routes", "rail packets"} if len(names) > 1 else {"rails"})
+    return [(check.name, check.node, check.measured) for check in checks if check.verdict.value != "pass"]
+
+
+def test_acceptance_names_the_one_rail_with_a_wrong_mtu(clean: plain.PlainHosts, tmp_path: Path) -> None:
+    assert rails.set_up(clean, {name: rails.rails(clean[name]) for name in clean.servers}, tmp_path).ok
+    assert accepted(clean) == []
+    clean.inside(NETPLAN, "ip", "link", "set", "eth3", "mtu", "1500")
+    # A server refuses what is larger than its own MTU and drops what others send.
+    assert accepted(clean) == [
+        ("rails", NETPLAN, "rail3 (eth3) has the MTU 1500, not 9000"),
+        ("rail packets", NETWORKD, f"rail3: 9000 bytes don't reach {NETPLAN} (no answer), 1500 do"),
+        ("rail packets", NETPLAN, f"rail3: 9000 bytes don't reach {IFUPDOWN} (Message too long), 1500 do"),
+    ]
+
+
+def test_acceptance_names_a_rail_whose_packets_leave_by_another(clean: plain.PlainHosts, tmp_path: Path) -> None:
+    assert rails.set_up(clean, {name: rails.rails(clean[name]) for name in clean.servers}, tmp_path).ok
+    clean.inside(IFUPDOWN, "sh", "-c", "ip rule del priority 4101; ip route add 10.40.2.0/25 dev eth1")
+    assert ("rail routes", IFUPDOWN, "packets of eth2 leave by eth1") in accepted(clean)
+    clean.inside(IFUPDOWN, "ip", "route", "del", "10.40.2.0/25")
+
+
+def test_a_setting_that_cuts_ssh_is_taken_back_by_the_host(clean: plain.PlainHosts, tmp_path: Path) -> None:
+    before = {name: state(clean, name) for name in clean.servers}
     # The way back to whoever is logged in leads into the rail.
-    cutting = rails.rail(clean[name], 1, routes=[{"to": f"{clean.gateway}/32", "via": f"10.40.1.{last}"}])
-    outcome = rails.set_up(clean, {name: [cutting]}, tmp_path, confirm_within_s=8)
-    [failure] = outcome.failures
-    assert (failure.host, failure.unreachable) == (name, False)
-    assert "were taken back: nobody confirmed them over a new SSH connection in time" in failure.message
-    assert clean.ssh(name, "hostname").strip() == name
-    assert state(clean, name) == before
+    cutting = {name: [rails.rail(clean[name], 1, routes=[{"to": f"{clean.gateway}/32", "via": "10.40.1.200"}])] for name in clean.servers}
+    outcome = rails.set_up(clean, cutting, tmp_path, confirm_within_s=8)
+    assert {(failure.host, failure.unreachable) for failure in outcome.failures} == {(name, False) for name in clean.servers}
+    for failure in outcome.failures:
+        assert "were taken back: nobody confirmed them over a new SSH connection in time" in failure.message
+        assert clean.ssh(failure.host, "hostname").strip() == failure.host
+    assert {name: state(clean, name) for name in clean.servers} == before
 
 
-@pytest.mark.parametrize("name", [NETWORKD, NETPLAN, IFUPDOWN])
-def test_what_nobody_confirmed_does_not_survive_a_reboot(clean: plain.PlainHosts, name: str, tmp_path: Path) -> None:
-    assert rails.set_up(clean, {name: []}, tmp_path).ok  # brings the program
-    before = state(clean, name)
-    program(clean, name, "begin", {"interfaces": rails.rails(clean[name]), "confirm_within_s": 600})
-    wait_until(lambda: "10.40.1." in clean.inside(name, "ip", "address"), awaiting="the change", within_s=30)
-    clean.power_off(name)
-    clean.power_on(name)
-    wait_until(lambda: state(clean, name)[4] == before[4], awaiting="the files from before the change", within_s=30)
-    assert "10.40.1." not in clean.inside(name, "ip", "address")
+@pytest.mark.soak
+def test_what_nobody_confirmed_does_not_survive_a_reboot(clean: plain.PlainHosts, tmp_path: Path) -> None:
+    assert rails.set_up(clean, {name: [rails.rail(clean[name], 4)] for name in clean.servers}, tmp_path).ok  # brings the program
+    before = {name: state(clean, name)[4] for name in clean.servers}
+    for name in clean.servers:
+        program(clean, name, "begin", {"interfaces": rails.rails(clean[name]), "confirm_within_s": 600})
+        wait_until(functools.partial(has, clean, name, "10.40.1."), awaiting=f"the change of {name}", within_s=30)
+        clean.power_off(name)
+        clean.power_on(name)
+        wait_until(functools.partial(has, clean, name, "10.40.4."), awaiting=f"the rail of {name} that was confirmed", within_s=30)
+        assert not has(clean, name, "10.40.1.")
+    assert {name: state(clean, name)[4] for name in clean.servers} == before
 
 
-@pytest.mark.parametrize("name", [NETWORKD, NETPLAN, IFUPDOWN])
-def test_a_rail_that_leaves_the_inventory_is_taken_back_alone(clean: plain.PlainHosts, name: str, tmp_path: Path) -> None:
-    both = [rails.rail(clean[name], 1), rails.rail(clean[name], 2)]
-    assert rails.set_up(clean, {name: both}, tmp_path).ok
-    assert rails.set_up(clean, {name: both[:1]}, tmp_path).ok
-    shown = clean.inside(name, "ip", "-4", "-oneline", "address")
-    assert "10.40.1." in shown
-    assert "10.40.2." not in shown
-    assert "10.40.2." not in clean.inside(name, "ip", "rule")
+@pytest.mark.soak
+def test_a_rail_that_leaves_the_inventory_is_taken_back_alone(clean: plain.PlainHosts, tmp_path: Path) -> None:
+    both = {name: [rails.rail(clean[name], 1), rails.rail(clean[name], 2)] for name in clean.servers}
+    assert rails.set_up(clean, both, tmp_path).ok
+    assert rails.set_up(clean, {name: interfaces[:1] for name, interfaces in both.items()}, tmp_path).ok
+    for name in clean.servers:
+        shown = clean.inside(name, "ip", "-4", "-oneline", "address")
+        assert "10.40.1." in shown
+        assert "10.40.2." not in shown
+        assert "10.40.2." not in clean.inside(name, "ip", "rule")
 
 
 def test_the_interface_of_ssh_is_refused_another_address(clean: plain.PlainHosts, tmp_path: Path) -> None:

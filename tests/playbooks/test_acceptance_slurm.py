@@ -60,7 +60,7 @@ def test_empty_pools_expect_nothing() -> None:
 
 
 def test_the_lines_of_a_step_are_told_from_its_noise() -> None:
-    assert steps._json_lines('warning: x\n{"node": "train-0"}\n') == [{"node": "train-0"}]
+    assert steps.json_lines('warning: x\n{"node": "train-0"}\n') == [{"node": "train-0"}]
 
 
 def _free_port() -> int:

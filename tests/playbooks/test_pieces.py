@@ -26,9 +26,9 @@ def test_every_line_is_short_enough_to_arrive_whole() -> None:
 def test_mixed_pieces_are_put_together() -> None:
     one, two = (probe.pieces(json.dumps(answer(rank)), rank) for rank in (1, 12))
     mixed = [line for pair in zip(one, two, strict=False) for line in pair] + one[len(two) :] + two[len(one) :]
-    assert steps._json_lines("\n".join(["noise", *mixed])) == [answer(1), answer(12)]
+    assert steps.json_lines("\n".join(["noise", *mixed])) == [answer(1), answer(12)]
 
 
 def test_an_answer_with_a_piece_missing_is_no_answer() -> None:
     lines = probe.pieces(json.dumps(answer(1)), 1)
-    assert steps._json_lines("\n".join(lines[:-1])) == []
+    assert steps.json_lines("\n".join(lines[:-1])) == []

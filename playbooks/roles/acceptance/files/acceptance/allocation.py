@@ -1,6 +1,7 @@
 """The job of the acceptance: submitted by Slurm's administrator with a quality of service of its own, so that no user's limit holds it and it takes no user's place."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -66,9 +67,12 @@ def _run(node_set: NodeSet, nodes: Sequence[str], task: dict[str, Any], *, qos: 
         *(sys.executable, "-m", "acceptance.steps", json.dumps({**task, "nodes": [*nodes], "gpus": node_set.gpu_count})),
     ]
     # Files in memory: nothing blocks on a full pipe, and a full disk of this host changes nothing.
-    with _memory("printed") as printed, _memory("said") as said:
+    with _memory("given") as given, _memory("printed") as printed, _memory("said") as said:
+        # Beside the command, whose arguments the kernel limits (execve(2), MAX_ARG_STRLEN).
+        given.write(json.dumps(rails_of(node_set, nodes)).encode())
+        given.seek(0)
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=printed, stderr=said, cwd="/", env=_environment(), start_new_session=True
+            command, stdin=given, stdout=printed, stderr=said, cwd="/", env=_environment(), start_new_session=True
         )  # fmt: skip
         try:
             _wait_for_grant(process, said)
@@ -84,6 +88,13 @@ def _run(node_set: NodeSet, nodes: Sequence[str], task: dict[str, Any], *, qos: 
         if not _job(said):
             raise NotStarted(words or f"salloc ended with status {process.returncode} and said nothing")
         raise slurm.Unanswered(words or f"salloc ended with status {process.returncode} and said nothing")
+
+
+def rails_of(node_set: NodeSet, nodes: Sequence[str]) -> dict[str, Any]:
+    """Give each node its rails, and the node whose rails it tries to reach: the next one in a ring, so that each rail of each node sends and answers once."""
+    ring = [name for name in nodes if name in node_set.rails]
+    following = dict(zip(ring, [*ring[1:], *ring[:1]], strict=True)) if len(ring) > 1 else {}
+    return {name: {"rails": [dataclasses.asdict(rail) for rail in node_set.rails[name]], "next": following.get(name, "")} for name in ring}
 
 
 def _wait_for_grant(process: subprocess.Popen[bytes], said: BinaryIO) -> None:

@@ -12,6 +12,21 @@ HOMES = "/home"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Rail:
+    """An interface of a node's fabric, as the inventory has it."""
+
+    name: str
+    mac: str
+    """Empty: the interface has the rail's name."""
+    address: str
+    """With the length of the prefix; empty: no address is expected."""
+    mtu: int
+    """0: any."""
+    gbps: float = 0
+    """0: the catalogue doesn't tell."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class NodeSet:
     """Nodes that are alike; one job runs over all of them."""
 
@@ -26,6 +41,8 @@ class NodeSet:
     """False: nodes are declared larger than the machine they run on, so cores can't be confined."""
     applicant: Applicant | None
     """Whose view of the nodes is taken; None when the partition admits no user."""
+    rails: Mapping[str, tuple[Rail, ...]] = dataclasses.field(default_factory=dict)
+    """Node → its rails; nodes without any are left out."""
 
     @property
     def hostlist(self) -> str:
@@ -61,7 +78,7 @@ def expect(spec: Mapping[str, Any]) -> Expectation:
     standing = [node_set for node_set in spec["slurm"]["node_sets"] if _standing(node_set) > 0]
     return Expectation(
         cluster=spec["name"],
-        node_sets=tuple(_node_set(node_set, choose(spec, node_set["partition"])) for node_set in standing),
+        node_sets=tuple(_node_set(node_set, choose(spec, node_set["partition"]), spec.get("rails") or {}) for node_set in standing),
         on_demand=tuple(
             hostlist.compress(_names(node_set, node_set["hosts"]["count"]))
             for node_set in spec["slurm"]["node_sets"]
@@ -85,17 +102,19 @@ def _names(node_set: Mapping[str, Any], count: int) -> tuple[str, ...]:
     return tuple(f"{hosts['prefix']}-{number}" for number in range(count))
 
 
-def _node_set(node_set: Mapping[str, Any], applicant: Applicant | None) -> NodeSet:
+def _node_set(node_set: Mapping[str, Any], applicant: Applicant | None, rails: Mapping[str, Any]) -> NodeSet:
     hosts = node_set["hosts"]
     machine = hosts["machine"]
     gpus = machine["gpus"]
+    names = _names(node_set, _standing(node_set))
     return NodeSet(
         partition=node_set["partition"]["name"],
-        nodes=_names(node_set, _standing(node_set)),
+        nodes=names,
         cpus=machine["sockets"] * machine["cores_per_socket"] * machine["threads_per_core"],
         gpu_type=gpus["type"] if gpus else "",
         gpu_count=gpus["count"] if gpus else 0,
         simulated=bool(gpus and gpus["simulated"]),
         machines_exist=machine["exists"],
         applicant=applicant,
+        rails={name: tuple(Rail(**rail) for rail in rails[name]) for name in names if name in rails},
     )

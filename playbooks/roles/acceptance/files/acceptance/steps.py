@@ -19,6 +19,7 @@ ALL_REDUCE_ITERATIONS = 5
 
 def main() -> None:
     task: dict[str, Any] = json.loads(sys.argv[1])
+    rails: dict[str, Any] = json.load(sys.stdin)
     nodes: list[str] = task["nodes"]
     gpus = int(task["gpus"])
     view = {name: task.get(name) for name in ("user", "users", "folders")}
@@ -40,25 +41,30 @@ def main() -> None:
     outcomes["share"] = _step([*per_node, *share, "--exact", "--cpus-per-task=1"], "probe.py", {"user": view["user"]}, deadline_s)
     reduction = {"bytes": ALL_REDUCE_BYTES, "iterations": ALL_REDUCE_ITERATIONS}
     outcomes["allreduce"] = _step([*per_node, "--mpi=pmix"], "allreduce.py", reduction, deadline_s)
+    outcomes["rails"] = _step([*per_node, "--input=all"], "rails.py", {}, deadline_s, given=json.dumps(rails)) if rails else {"lines": [], "error": ""}
     print(json.dumps(outcomes), flush=True)
 
 
-def _step(options: Sequence[str], program: str, task: dict[str, Any], deadline_s: float) -> dict[str, Any]:
-    """Run one step; give the JSON lines its processes printed and why there may be fewer than processes."""
+def _step(options: Sequence[str], program: str, task: dict[str, Any], deadline_s: float, *, given: str = "") -> dict[str, Any]:
+    """Run one step; give the JSON lines its processes printed and why there may be fewer than processes.
+
+    Args:
+        given: what every process reads on its standard input.
+    """
     text = (pathlib.Path(__file__).parent / program).read_text(encoding="utf-8")
     # A node that lost its daemon would hold the step for minutes: srun ends it, this process only stands behind.
     limit_s = int(deadline_s)
     command = ["srun", "--quiet", "--kill-on-bad-exit=0", f"--time=0:{limit_s}", *options, "python3", "-c", text]
     try:
-        ended = subprocess.run([*command, json.dumps(task)], capture_output=True, text=True, check=False, timeout=limit_s + 5)
+        ended = subprocess.run([*command, json.dumps(task)], input=given, capture_output=True, text=True, check=False, timeout=limit_s + 5)
     except subprocess.TimeoutExpired as late:
         printed = late.stdout.decode() if isinstance(late.stdout, bytes) else ""
-        return {"lines": _json_lines(printed), "error": f"the step was not over after {limit_s} s"}
-    lines = _json_lines(ended.stdout)
+        return {"lines": json_lines(printed), "error": f"the step was not over after {limit_s} s"}
+    lines = json_lines(ended.stdout)
     return {"lines": lines, "error": "" if ended.returncode == 0 else _last_words(ended.stderr, ended.returncode)}
 
 
-def _json_lines(text: str) -> list[Any]:
+def json_lines(text: str) -> list[Any]:
     """Read the documents in the lines of all tasks; one that came in pieces (`@RANK NUMBER OF TEXT`) is put together, one with a piece missing is left out."""
     whole: list[str] = []
     parts: dict[str, dict[int, str]] = {}

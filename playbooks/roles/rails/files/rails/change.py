@@ -21,7 +21,9 @@ from . import files, live, service, wanted
 
 FOLDER = Path("/var/lib/clusterwright/rails")
 PENDING, RESULT, BEFORE, OWN = FOLDER / "pending.json", FOLDER / "result.json", FOLDER / "before.json", FOLDER / "own.json"
-APPLY_UNIT, ROLLBACK_UNIT, BOOT_UNIT = "clusterwright-rails-apply", "clusterwright-rails-rollback", "clusterwright-rails-boot.service"
+APPLY_UNIT, ROLLBACK_UNIT = "clusterwright-rails-apply", "clusterwright-rails-rollback"
+BOOT_FILE = Path("/etc/systemd/system/clusterwright-rails-boot.service")
+BOOT_LINK = Path("/etc/systemd/system/sysinit.target.wants") / BOOT_FILE.name
 APPLY_AFTER_S = 1
 """The caller's answer leaves the host before anything changes."""
 LOOK_EVERY_S = 0.2
@@ -39,9 +41,6 @@ Wants=network-pre.target
 Type=oneshot
 WorkingDirectory={folder}
 ExecStart=/usr/bin/python3 -B -m rails rollback --at-boot
-
-[Install]
-WantedBy=sysinit.target
 """
 
 
@@ -190,10 +189,10 @@ def _carry_out(order: "Mapping[str, Any]", touched: "Sequence[str]") -> None:
     rails, now = wanted.read(order["interfaces"]), live.state()
     found = live.find(rails, now)
     service.write({path: files.File(**file) for path, file in order["files"].items()}, order["stale"])
-    service.reload(order["service"], touched)
+    is_set_up = service.reload(order["service"], touched)
     _drop_own_leftovers(rails, found)
     for rail in rails:
-        if order["service"] == "ifupdown":
+        if not is_set_up:
             service.apply_directly(rail, found[rail.name])
         for name, value in live.SETTINGS.items():
             Path(f"/proc/sys/net/ipv4/conf/{found[rail.name].name}/{name}").write_text(str(value))
@@ -286,8 +285,6 @@ def _restore(before: "Mapping[str, Any]", touched: "Sequence[str]", *, is_boot: 
 
 def _settle(before: "Mapping[str, Any]") -> None:
     """Wait until the network service has given the interfaces their former addresses, as far as it does that."""
-    if before["service"] == "ifupdown":
-        return
     deadline = time.monotonic() + service.SETTLES_WITHIN_S / 4
     while time.monotonic() < deadline:
         now = live.state()
@@ -349,10 +346,12 @@ def _arm(confirm_within_s: int) -> None:
         Failed: systemd refuses; nothing was changed.
     """
     folder = str(Path(__file__).resolve().parents[1])
-    service.store(f"/etc/systemd/system/{BOOT_UNIT}", BOOT_TEXT.format(pending=PENDING, folder=folder), 0o644)
+    # Nobody needs to know the unit before the next boot, and `systemctl daemon-reload` would have netplan write the files of all interfaces again.
+    service.store(str(BOOT_FILE), BOOT_TEXT.format(pending=PENDING, folder=folder), 0o644)
+    BOOT_LINK.parent.mkdir(exist_ok=True)
+    BOOT_LINK.unlink(missing_ok=True)
+    BOOT_LINK.symlink_to(BOOT_FILE)
     try:
-        live.run("systemctl", "daemon-reload", within_s=60)
-        live.run("systemctl", "enable", "--quiet", BOOT_UNIT, within_s=60)
         _later(ROLLBACK_UNIT, folder, "rollback", after_s=confirm_within_s)
         _later(APPLY_UNIT, folder, "apply", after_s=APPLY_AFTER_S)
     except live.Failed:
@@ -373,11 +372,8 @@ def _disarm() -> None:
     for unit in (ROLLBACK_UNIT, APPLY_UNIT):
         with contextlib.suppress(live.Failed):
             live.run("systemctl", "stop", f"{unit}.timer")
-    with contextlib.suppress(live.Failed):
-        live.run("systemctl", "disable", "--quiet", BOOT_UNIT)
-    Path(f"/etc/systemd/system/{BOOT_UNIT}").unlink(missing_ok=True)
-    with contextlib.suppress(live.Failed):
-        live.run("systemctl", "daemon-reload", within_s=60)
+    BOOT_LINK.unlink(missing_ok=True)
+    BOOT_FILE.unlink(missing_ok=True)
 
 
 def _forget() -> None:

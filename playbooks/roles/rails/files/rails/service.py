@@ -11,6 +11,7 @@ from .wanted import Rail
 
 SETTLES_WITHIN_S = 20
 CONFIGURATION = ("/etc/netplan", "/lib/netplan", "/run/netplan")
+GENERATORS = ("/usr/libexec/netplan/generate", "/usr/lib/netplan/generate", "/lib/netplan/generate")
 GENERATED = Path("/run/systemd/network")
 OWN_NETWORK_FILE = re.compile(r"/05-clusterwright-[^/]+\.network$")
 OF_NETPLAN = re.compile(r"/10-netplan-([^/]+)\.network$")
@@ -57,15 +58,29 @@ def render(service: str, rails: "Sequence[tuple[Rail, live.Interface]]") -> "dic
     return {**own, **files.ifupdown(rails)}
 
 
-def reload(service: str, interfaces: "Sequence[str]") -> None:
-    """Have the service read its files again, for these interfaces alone."""
+def reload(service: str, interfaces: "Sequence[str]") -> bool:
+    """Have the service read its files again, and say whether it did.
+
+    systemd-networkd configures every interface again whose file was written since it read it. Where that would be another one than these, nothing is read before the next boot, and the caller sets up
+    the interfaces itself: an interface that carries SSH may lose its address for a while.
+    """
     if service == "ifupdown":
-        return
+        return False
     if service == "netplan":
         _generate()
+    if _newer_files(interfaces):
+        return False
     live.run("networkctl", "reload")
     for interface in interfaces:
         live.run("networkctl", "reconfigure", interface)
+    return True
+
+
+def _newer_files(but: "Sequence[str]") -> "list[str]":
+    """List the files of other interfaces that were written since systemd-networkd started; `systemctl daemon-reload` has netplan write all of its own again."""
+    started = live.run("systemctl", "show", "--timestamp=unix", "--property=ActiveEnterTimestamp", "--value", "systemd-networkd.service").strip().lstrip("@")
+    others = {_network_file(one.name) for one in live.state().interfaces if one.name not in but}
+    return sorted(path for path in others if path and Path(path).exists() and Path(path).stat().st_mtime > float(started or 0) + 1)
 
 
 def prepare_boot(service: str) -> None:
@@ -78,7 +93,7 @@ def _generate() -> None:
     """Renew what netplan generates for systemd-networkd, and only files that differ: `networkctl reload` configures every interface again whose file was written, the one that carries SSH, too."""
     with tempfile.TemporaryDirectory() as folder:
         _copy_configuration(folder)
-        live.run("netplan", "generate", "--root-dir", folder, within_s=60)
+        live.run(*_generator(), "--root-dir", folder, within_s=60)
         made = {path.name: path for path in Path(f"{folder}/run/systemd/network").glob("10-netplan-*")}
         GENERATED.mkdir(parents=True, exist_ok=True)
         for name, source in made.items():
@@ -92,6 +107,11 @@ def _generate() -> None:
         for path in GENERATED.glob("10-netplan-*"):
             if path.name not in made:
                 path.unlink()
+
+
+def _generator() -> "tuple[str, ...]":
+    """Give netplan's generator. The command `netplan generate` has systemd load everything again, which writes the files of all interfaces."""
+    return next(((path,) for path in GENERATORS if Path(path).exists()), ("netplan", "generate"))
 
 
 def _copy_configuration(folder: str, *, but: str = "") -> None:
