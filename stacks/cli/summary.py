@@ -68,7 +68,7 @@ def readable(stack: str, exported: Mapping[str, Any]) -> Known:
 
 def states_now(known: Known) -> tuple[node_states.State, ...] | str:
     """Ask Slurm for the states of the nodes; give why it does not answer where it doesn't."""
-    fields = [field.name for field in dataclasses.fields(FinishedHost)]
+    fields = {field.name for field in dataclasses.fields(FinishedHost)} & {field.name for field in dataclasses.fields(KnownHost)}
     hosts = [FinishedHost(**{name: getattr(host, name) for name in fields}) for host in known.hosts if host.role == "access"]
     if not hosts or known.cluster.slurm is None:
         return ()

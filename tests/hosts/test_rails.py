@@ -64,7 +64,7 @@ def has(servers: plain.PlainHosts, name: str, address: str) -> bool:
 
 
 def is_set_up(servers: plain.PlainHosts, name: str, interfaces: Any) -> bool:
-    return json.loads(program(servers, name, "status", {"interfaces": interfaces}))["changes"] == []
+    return bool(json.loads(program(servers, name, "status", {"interfaces": interfaces}))["changes"] == [])
 
 
 def sent(servers: plain.PlainHosts, name: str) -> dict[str, int]:

@@ -1,11 +1,12 @@
 """Slurm on servers that exist already: each group is adopted as one resource, and configured in place."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
 
-from blueprints.spec import HostGroup, NodeSet, Slurm
+from blueprints.spec import HostGroup, NodeSet, SiteHost, Slurm
 
 from ... import contract
 from ...node_expectations import expected
@@ -42,8 +43,9 @@ class SlurmHosts:
 class _Adopted:
     """A group of adopted servers."""
 
-    def __init__(self, group: HostGroup, resource: OwnResource):
-        self.hosts = contract.Hosts(group=group, described=resource.output("hosts"), boots=resource.output("boots"), resource=resource)
+    def __init__(self, group: HostGroup, resource: OwnResource, interfaces: Mapping[str, Sequence[Mapping[str, Any]]]):
+        described = resource.output("hosts").apply(lambda hosts: [{**one, "interfaces": interfaces.get(one["name"], [])} for one in hosts])
+        self.hosts = contract.Hosts(group=group, described=described, boots=resource.output("boots"), resource=resource)
         self.hardware = resource.output("hardware")
 
 
@@ -72,12 +74,17 @@ class _Groups:
             "expected": must_have,
         }
         resource = OwnResource("clusterwright:metal:Hosts", group.name, inputs=inputs, outputs=("up", "hosts", "boots", "hardware"), opts=shared.after())
-        return _Adopted(group, resource)
+        return _Adopted(group, resource, {name: _interfaces(inventory.by_name[name]) for name in group.hostnames})
 
 
 def _member(shared: Foundation, name: str) -> dict[str, str]:
     host = shared.inventory.by_name[name]
     return {"name": host.name, "address": host.address, "host_key": host.host_key}
+
+
+def _interfaces(host: SiteHost) -> list[dict[str, Any]]:
+    """List the interfaces of which the inventory says more than what they are."""
+    return [dataclasses.asdict(one) for one in host.interfaces if one.address or one.mtu or one.routes]
 
 
 def _addresses(shared: Foundation, groups: Sequence[HostGroup]) -> dict[str, str]:

@@ -41,7 +41,7 @@ def netplan(rails: "Sequence[tuple[Rail, Interface]]", owners: "Mapping[str, Def
     for rail, interface in rails:
         owner = owners[rail.name].netplan_id
         lines.append(f'    "{owner or interface.name}":')
-        if not owner and interface.is_physical:
+        if not owner and interface.is_found_by_mac:
             lines.append(f'      match: {{macaddress: "{interface.mac}"}}')
         # The boot doesn't wait for a rail: a cable that is out must not keep SSH away.
         lines.append("      optional: true")
@@ -73,7 +73,7 @@ def networkd(rails: "Sequence[tuple[Rail, Interface]]", owners: "Mapping[str, De
     files = {}
     for rail, interface in rails:
         owner = owners[rail.name].network_file
-        match = f"[Match]\n{f'MACAddress={interface.mac}' if interface.is_physical else f'Name={interface.name}'}\n\n"
+        match = f"[Match]\n{f'MACAddress={interface.mac}' if interface.is_found_by_mac else f'Name={interface.name}'}\n\n"
         name = f"{owner.rsplit('/', 1)[-1]}.d/90-clusterwright-rails.conf" if owner else f"05-clusterwright-{rail.name}.network"
         files[f"{NETWORKD}/{name}"] = File(HEADER + ("" if owner else match) + _networkd(rail))
     return files

@@ -12,6 +12,7 @@ from typing import Any
 from .wanted import FIRST_TABLE, MOST_RAILS, Rail, Route
 
 ANSWER_WITHIN_S = 20
+ETHERNET_LETTERS = 17
 SETTINGS = {"rp_filter": 2, "arp_ignore": 1, "arp_announce": 2}
 """Of each rail, net.ipv4.conf.<interface>.*. rp_filter=2: a reply that the main table would send elsewhere is no reason to drop a packet. arp_ignore=1, arp_announce=2: a rail answers and asks
 for its own address alone, so that neighbours learn the right hardware address where two rails share a segment (Linux kernel, Documentation/networking/ip-sysctl.rst)."""
@@ -33,6 +34,11 @@ class Interface:
     is_up: bool
     addresses: "tuple[str, ...]"
     """IPv4, with the length of the prefix."""
+
+    @property
+    def is_found_by_mac(self) -> bool:
+        """Whether network services find it by its hardware address at each boot: those of InfiniBand have 20 bytes, which they don't take."""
+        return self.is_physical and len(self.mac) == ETHERNET_LETTERS
 
 
 @dataclasses.dataclass(frozen=True)
