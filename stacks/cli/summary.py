@@ -10,7 +10,7 @@ from blueprints.project import project_root
 from components.finish import node_states
 from components.finish.inventory import FinishedHost
 from components.inspection import record
-from components.inspection.known import Known
+from components.inspection.known import Known, KnownHost
 
 from ..engine import commands, login, state
 from ..errors import Problem
