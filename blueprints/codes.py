@@ -135,6 +135,10 @@ class Code(FindingCode):
     INVENTORY_UNUSED = "CW359", NOTE, "hosts of the inventory that the cluster doesn't use", "name them in a pool, or leave them for another cluster"
     BMC_ACCESS = "CW360", ERROR, "management controllers (BMCs) that can't be asked as described", "write a user and one source of the password, as the page says"
     BMC_UNPINNED = "CW361", WARNING, "a management controller (BMC) whose certificate nobody vouches for: it is not asked", "`clusterwright lookup bmcs` shows the fingerprints to compare and to write"
+    RAIL_NETWORK = "CW370", ERROR, "a rail whose network overlaps the hosts' own, or another rail's in part", "give each rail a network of its own"
+    RAIL_NEXT_HOP = "CW371", ERROR, "a next hop of a rail that is not in the rail's network", "write the address of the switch or router in the rail's own network"
+    RAIL_ROUTE_CUTS = "CW372", ERROR, "a route of a rail that leads to the hosts' own network", "write the networks of the fabric only"
+    RAIL_MTU = "CW373", WARNING, "an MTU of a rail that switches don't carry, or that differs between hosts", "write the same MTU for all hosts, at most 9216 on Ethernet"
 
     # Parts that contradict each other: users, mount points, names.
     ACCOUNT_UNKNOWN = "CW401", ERROR, "a reference to an account that the blueprint doesn't define", "correct the name, or add the account"

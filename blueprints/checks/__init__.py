@@ -29,6 +29,7 @@ from . import (
     purchases,
     qos,
     quotas,
+    rails,
     references,
     scale,
     schedulers,
@@ -42,7 +43,7 @@ from . import (
 Check: TypeAlias = Callable[[spec.ClusterSpec, language.Blueprint, document.Document], Iterator[finding.Finding]]
 
 _CHECKS: tuple[Check, ...] = (
-    *(hosts.check, inventory.check, names.check, lists.check, bmcs.check),
+    *(hosts.check, inventory.check, rails.check, names.check, lists.check, bmcs.check),
     *(references.check, users.check, accounts.check, qos.check, partitions.check, usability.check, schedulers.check, maintenance.check),
     *(pools.check, capacity.check, purchases.check, placement.check, fabric.check, software.check, mig.check),
     *(identifiers.check, network.check, access.check, shared_address.check, mounts.check, storage.check, data_protection.check),

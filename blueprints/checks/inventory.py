@@ -17,7 +17,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     """Find hosts without an address or host key, values that must differ and don't, addresses outside of the network, and hosts that nothing uses."""
     if cluster.site is None:
         return
-    places = _Places(blueprint, source)
+    places = Places(blueprint, source)
     yield from _missing(cluster.site.hosts, places)
     yield from _duplicates(cluster.site.hosts, places)
     yield from _outside(cluster, places, source)
@@ -25,7 +25,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     yield from _unused(cluster.site.hosts, blueprint, source)
 
 
-class _Places:
+class Places:
     """Where values of hosts are written: in the host's own entry, or in its range."""
 
     def __init__(self, blueprint: language.Blueprint, source: Document) -> None:
@@ -57,7 +57,7 @@ def _unused(used: Sequence[spec.SiteHost], blueprint: language.Blueprint, source
         yield finding.Finding(finding.Level.NOTE, Code.INVENTORY_UNUSED, where, what, why, "name them in a pool, or leave them for another cluster")
 
 
-def _missing(hosts: Sequence[spec.SiteHost], places: _Places) -> Iterator[finding.Finding]:
+def _missing(hosts: Sequence[spec.SiteHost], places: Places) -> Iterator[finding.Finding]:
     if without := [host.name for host in hosts if not host.address]:
         what = f"the inventory has no address of {hostlist.compress(without)}"
         why = "clusterwright adopts and configures hosts over SSH"
@@ -70,7 +70,7 @@ def _missing(hosts: Sequence[spec.SiteHost], places: _Places) -> Iterator[findin
         yield finding.Finding(_WARNING, Code.HOST_KEY_MISSING, places.of(without[0]), what, why, remedy)
 
 
-def _duplicates(hosts: Sequence[spec.SiteHost], places: _Places) -> Iterator[finding.Finding]:
+def _duplicates(hosts: Sequence[spec.SiteHost], places: Places) -> Iterator[finding.Finding]:
     """Find names that differ by case only, and addresses, serial numbers and keys of two hosts."""
     plain: tuple[tuple[str, str, Callable[[spec.SiteHost], str], finding.Level], ...] = (
         ("name", "", lambda host: host.name.lower(), _ERROR),
@@ -84,7 +84,7 @@ def _duplicates(hosts: Sequence[spec.SiteHost], places: _Places) -> Iterator[fin
 
 
 def _of_hosts(
-    hosts: Sequence[spec.SiteHost], places: _Places, title: str, key: str, value: Callable[[spec.SiteHost], str], level: finding.Level
+    hosts: Sequence[spec.SiteHost], places: Places, title: str, key: str, value: Callable[[spec.SiteHost], str], level: finding.Level
 ) -> Iterator[finding.Finding]:
     values = [written for written in map(value, hosts) if written]
     if len(set(values)) == len(values):
@@ -95,7 +95,7 @@ def _of_hosts(
             yield _duplicate(title, written, (first, host.name), places.of(host.name, *([key] if key else [])), level)
 
 
-def _of_interfaces(hosts: Sequence[spec.SiteHost], places: _Places) -> Iterator[finding.Finding]:
+def _of_interfaces(hosts: Sequence[spec.SiteHost], places: Places) -> Iterator[finding.Finding]:
     taken: dict[str, tuple[str, str]] = {}
     for host in hosts:
         for interface in host.interfaces:
@@ -117,7 +117,7 @@ def _duplicate(title: str, value: str, hosts: tuple[str, str], where: finding.Po
     return finding.Finding(level, Code.INVENTORY_DUPLICATE, where, what, why, remedy)
 
 
-def _outside(cluster: spec.ClusterSpec, places: _Places, source: Document) -> Iterator[finding.Finding]:
+def _outside(cluster: spec.ClusterSpec, places: Places, source: Document) -> Iterator[finding.Finding]:
     if not cluster.network.cidr or cluster.site is None:
         return
     own = ipaddress.IPv4Network(cluster.network.cidr)

@@ -1,0 +1,116 @@
+"""Interfaces of existing hosts: their networks, next hops, routes and MTU. Hosts with the same fault are one finding."""
+
+import ipaddress
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from .. import finding, hostlist, language, spec
+from ..codes import Code
+from ..document import Document
+from .inventory import Places
+
+_ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
+MOST_MTU = 9_216
+"""The largest MTU that Ethernet switches of fabrics carry (NVIDIA Spectrum, Arista, SONiC: 9216 is their usual `jumbo` MTU)."""
+ETHERNET_LETTERS = 17
+
+_Fault = tuple[Code, finding.Level, str, str, str, str]
+"""Code, level, key, what (with a place for hosts and interface), why, remedy."""
+
+
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find interfaces that would take traffic from the hosts' own network, that lead nowhere, or whose packets are dropped on the way."""
+    if cluster.site is None:
+        return
+    own = ipaddress.IPv4Network(cluster.network.cidr) if cluster.network.cidr else None
+    usual = _usual_mtu(cluster.site.hosts)
+    found: dict[tuple[str, _Fault], list[str]] = {}
+    for host in cluster.site.hosts:
+        for interface in host.interfaces:
+            for fault in (*_networks(host, interface, own), *_next_hops(interface), *_routes(interface, own), *_mtu(interface, usual)):
+                found.setdefault((interface.name, fault), []).append(host.name)
+    places = Places(blueprint, source)
+    for (name, (code, level, key, what, why, remedy)), hosts in found.items():
+        subject = f"{name} of {hostlist.compress(hosts)}"
+        yield finding.Finding(level, code, places.of(hosts[0], "interfaces", name, key), what.format(subject), why, remedy)
+
+
+def _networks(host: spec.SiteHost, interface: spec.SiteInterface, own: ipaddress.IPv4Network | None) -> Iterator[_Fault]:
+    network = _network(interface)
+    if network is None:
+        return
+    if own and network.overlaps(own) and interface.address.split("/")[0] != host.address:
+        why = "hosts would answer what reaches them in their own network through the rail"
+        yield Code.RAIL_NETWORK, _ERROR, "address", f"{{}} is in {network}, which overlaps the hosts' own network {own}", why, "choose another network"
+    for other in host.interfaces:
+        if other.name >= interface.name or (theirs := _network(other)) is None or theirs == network or not theirs.overlaps(network):
+            continue
+        why = "the narrower network takes the packets of the wider one; rails may share a whole network, or none"
+        yield Code.RAIL_NETWORK, _ERROR, "address", f"{{}} is in {network}, which overlaps {theirs} of {other.name}", why, "correct the length of the prefixes"
+
+
+def _next_hops(interface: spec.SiteInterface) -> Iterator[_Fault]:
+    network = _network(interface)
+    hops = [("gateway", interface.gateway), *(("routes", route.via) for route in interface.routes)]
+    for key, hop in hops:
+        if not hop:
+            continue
+        if network is None:
+            why = "the host asks on the rail for the next hop, and needs an address there for that"
+            yield Code.RAIL_NEXT_HOP, _ERROR, key, f"{{}} has the next hop {hop} and no address", why, "write the interface's `address`"
+        elif ipaddress.IPv4Address(hop) not in network:
+            why = f"the host finds next hops in the rail's own network {network} only"
+            yield (
+                Code.RAIL_NEXT_HOP,
+                _ERROR,
+                key,
+                f"{{}} has the next hop {hop} outside of its network",
+                why,
+                "correct the next hop, or the length of the prefix",
+            )
+        elif hop == interface.address.split("/")[0]:
+            yield (
+                Code.RAIL_NEXT_HOP,
+                _ERROR,
+                key,
+                "{} has its own address as next hop",
+                "packets would never leave the host",
+                "write the address of the switch or router",
+            )
+
+
+def _routes(interface: spec.SiteInterface, own: ipaddress.IPv4Network | None) -> Iterator[_Fault]:
+    for route in interface.routes:
+        to = ipaddress.IPv4Network(route.to)
+        if own and to.overlaps(own):
+            why = "SSH, Slurm and storage would leave by the rail; nobody could log in any more"
+            yield Code.RAIL_ROUTE_CUTS, _ERROR, "routes", f"{{}} has a route to {to}, which holds hosts of {own}", why, "write the networks of the fabric only"
+
+
+def _mtu(interface: spec.SiteInterface, usual: Mapping[str, int]) -> Iterator[_Fault]:
+    if interface.mtu > MOST_MTU and (not interface.mac or len(interface.mac) == ETHERNET_LETTERS):
+        why = f"switches carry {MOST_MTU} bytes at most, and drop larger packets silently"
+        yield Code.RAIL_MTU, _WARNING, "mtu", f"{{}} has the MTU {interface.mtu}", why, f"write at most {MOST_MTU}, and the same at the switches"
+    most = usual.get(interface.name, interface.mtu)
+    if interface.mtu and interface.mtu != most:
+        why = f"the rail of most hosts has {most}: packets of that size would not reach these"
+        yield Code.RAIL_MTU, _WARNING, "mtu", f"{{}} has the MTU {interface.mtu}", why, f"write {most} here, or the same everywhere"
+
+
+def _usual_mtu(hosts: tuple[spec.SiteHost, ...]) -> Mapping[str, int]:
+    """Give the MTU that most hosts have, by the interface's name; in doubt the larger one."""
+    counted: dict[str, Counter[int]] = {}
+    for host in hosts:
+        for interface in host.interfaces:
+            if interface.mtu:
+                counted.setdefault(interface.name, Counter())[interface.mtu] += 1
+    return {name: _most_frequent(counts) for name, counts in counted.items()}
+
+
+def _most_frequent(counts: Counter[int]) -> int:
+    most = max(counts.values())
+    return max(mtu for mtu, count in counts.items() if count == most)
+
+
+def _network(interface: spec.SiteInterface) -> ipaddress.IPv4Network | None:
+    return ipaddress.IPv4Interface(interface.address).network if interface.address else None
