@@ -1,8 +1,10 @@
 """Interfaces of existing hosts: their networks, next hops, routes and MTU. Hosts with the same fault are one finding."""
 
+import dataclasses
 import ipaddress
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Self
 
 from .. import finding, hostlist, language, spec
 from ..codes import Code
@@ -18,11 +20,42 @@ _Fault = tuple[Code, finding.Level, str, str, str, str]
 """Code, level, key, what (with a place for hosts and interface), why, remedy."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Network:
+    """A network in numbers: thousands of hosts have tens of thousands of addresses, and `ipaddress` takes its time for each."""
+
+    first: int
+    last: int
+    length: int
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read a network, or the network of an interface's address (`10.40.0.11/24`)."""
+        address, _, length = text.partition("/")
+        size = 1 << (32 - int(length))
+        first = _number(address) // size * size
+        return cls(first, first + size - 1, int(length))
+
+    def overlaps(self, other: "_Network") -> bool:
+        return self.first <= other.last and other.first <= self.last
+
+    def __contains__(self, address: str) -> bool:
+        return self.first <= _number(address) <= self.last
+
+    def __str__(self) -> str:
+        return f"{ipaddress.IPv4Address(self.first)}/{self.length}"
+
+
+def _number(address: str) -> int:
+    first, second, third, fourth = address.split(".")
+    return (int(first) << 24) + (int(second) << 16) + (int(third) << 8) + int(fourth)
+
+
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find interfaces that would take traffic from the hosts' own network, that lead nowhere, or whose packets are dropped on the way."""
     if cluster.site is None:
         return
-    own = ipaddress.IPv4Network(cluster.network.cidr) if cluster.network.cidr else None
+    own = _Network.of(cluster.network.cidr) if cluster.network.cidr else None
     usual = _usual_mtu(cluster.site.hosts)
     found: dict[tuple[str, _Fault], list[str]] = {}
     for host in cluster.site.hosts:
@@ -35,7 +68,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         yield finding.Finding(level, code, places.of(hosts[0], "interfaces", name, key), what.format(subject), why, remedy)
 
 
-def _networks(host: spec.SiteHost, interface: spec.SiteInterface, own: ipaddress.IPv4Network | None) -> Iterator[_Fault]:
+def _networks(host: spec.SiteHost, interface: spec.SiteInterface, own: _Network | None) -> Iterator[_Fault]:
     network = _network(interface)
     if network is None:
         return
@@ -58,7 +91,7 @@ def _next_hops(interface: spec.SiteInterface) -> Iterator[_Fault]:
         if network is None:
             why = "the host asks on the rail for the next hop, and needs an address there for that"
             yield Code.RAIL_NEXT_HOP, _ERROR, key, f"{{}} has the next hop {hop} and no address", why, "write the interface's `address`"
-        elif ipaddress.IPv4Address(hop) not in network:
+        elif hop not in network:
             why = f"the host finds next hops in the rail's own network {network} only"
             yield (
                 Code.RAIL_NEXT_HOP,
@@ -79,9 +112,9 @@ def _next_hops(interface: spec.SiteInterface) -> Iterator[_Fault]:
             )
 
 
-def _routes(interface: spec.SiteInterface, own: ipaddress.IPv4Network | None) -> Iterator[_Fault]:
+def _routes(interface: spec.SiteInterface, own: _Network | None) -> Iterator[_Fault]:
     for route in interface.routes:
-        to = ipaddress.IPv4Network(route.to)
+        to = _Network.of(route.to)
         if own and to.overlaps(own):
             why = "SSH, Slurm and storage would leave by the rail; nobody could log in any more"
             yield Code.RAIL_ROUTE_CUTS, _ERROR, "routes", f"{{}} has a route to {to}, which holds hosts of {own}", why, "write the networks of the fabric only"
@@ -112,5 +145,5 @@ def _most_frequent(counts: Counter[int]) -> int:
     return max(mtu for mtu, count in counts.items() if count == most)
 
 
-def _network(interface: spec.SiteInterface) -> ipaddress.IPv4Network | None:
-    return ipaddress.IPv4Interface(interface.address).network if interface.address else None
+def _network(interface: spec.SiteInterface) -> _Network | None:
+    return _Network.of(interface.address) if interface.address else None
