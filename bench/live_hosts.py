@@ -47,15 +47,15 @@ def _blueprint(servers: PlainHosts) -> dict[str, Any]:
     for number in range(HOSTS):
         server, address = own[number % SERVERS], str(network[FIRST_ADDRESS + number])
         servers.inside(server.name, "ip", "address", "add", f"{address}/{network.prefixlen}", "dev", "host0")
-        inventory["hosts"][f"host-{number:02}"] = {"address": address, "host_key": server.host_key}
+        inventory["hosts"][f"host-{number + 1:03}"] = {"address": address, "host_key": server.host_key}
     return {
         "name": "bench",
         "software": "debian-13",
         "inventory": inventory,
-        "control": {"hosts": "host-00"},
-        "access": {"hosts": "host-01"},
+        "control": {"hosts": "host-001"},
+        "access": {"hosts": "host-002"},
         "storage": {"home": {"kind": "existing", "mount": "/home", "source": "192.0.2.5:/home"}},
-        "pools": {"train": {"hosts": f"host-[02-{HOSTS - 1}]", "partition": {"default": True}}},
+        "pools": {"train": {"hosts": f"host-[003-{HOSTS:03}]", "partition": {"default": True}}},
         "accounts": {"research": {}},
         "users": {"ada": {"uid": 2001, "account": "research"}},
         "targets": {"metal": {"network": {"cidr": servers.cidr}}},

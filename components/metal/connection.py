@@ -60,6 +60,8 @@ class Trouble(Enum):
     """Why a server gave no answer."""
 
     UNREACHABLE = "unreachable"
+    HANGS = "hangs"
+    """It was connected, and the program gave no answer in time."""
     OTHER_KEY = "other key"
     NO_LOGIN = "no login"
     NO_SUDO = "no sudo"
@@ -82,8 +84,8 @@ class Answer:
 
     @property
     def is_silent(self) -> bool:
-        """Say whether the server may be off: nothing at its address spoke SSH."""
-        return self.trouble is Trouble.UNREACHABLE
+        """Say whether the server may be off: nothing at its address speaks SSH, or what does never ends."""
+        return self.trouble in (Trouble.UNREACHABLE, Trouble.HANGS)
 
 
 def run(
@@ -125,7 +127,7 @@ def explain(server: Server, answer: Answer, login: Login) -> str:
     """Say in one sentence or two why a server gave no answer, and what to do."""
     to = f"{login.user}@{server.address}"
     match answer.trouble:
-        case Trouble.UNREACHABLE:
+        case Trouble.UNREACHABLE | Trouble.HANGS:
             return f"{server.name} ({server.address}) does not answer: {answer.said}"
         case Trouble.OTHER_KEY:
             return (
@@ -222,7 +224,7 @@ async def _one(argv: Sequence[str], program: bytes, mark: str, within_s: float) 
     try:
         output, complaints = await asyncio.wait_for(process.communicate(program), within_s)
     except TimeoutError:
-        return Answer(trouble=Trouble.UNREACHABLE, said=f"no answer within {within_s:g} s")
+        return Answer(trouble=Trouble.HANGS, said=f"no answer within {within_s:g} s")
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()

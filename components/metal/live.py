@@ -23,6 +23,7 @@ BATCH = 512
 """Each host is sent its own program of 100 KiB: so many are in memory at once."""
 TROUBLES = {
     connection.Trouble.UNREACHABLE: live.Trouble.UNREACHABLE,
+    connection.Trouble.HANGS: live.Trouble.FAILED,
     connection.Trouble.OTHER_KEY: live.Trouble.OTHER_KEY,
     connection.Trouble.NO_LOGIN: live.Trouble.LOGIN_REFUSED,
     connection.Trouble.NO_SUDO: live.Trouble.FAILED,

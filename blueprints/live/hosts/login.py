@@ -33,7 +33,10 @@ def check(cluster: spec.ClusterSpec, subjects: Sequence[Subject]) -> Iterator[Fa
                 remedy = "install it on {hosts}: `{login} sudo apt-get install --yes python3`, or a newer distribution"
                 yield Fault(name, Code.HOST_WITHOUT_PYTHON, "no /usr/bin/python3 that is new enough", why, remedy, detail=answer.said)
             case Trouble.FAILED:
-                what, why = "the login works, and the host gave no answer", "its login shell or Python failed"
+                what, why = (
+                    "the SSH server answers, and the host says nothing",
+                    "its login shell or Python failed or hangs, for example on a file server that is gone",
+                )
                 yield Fault(name, Code.HOST_SILENT, what, why, "look for the cause with `{login} /usr/bin/python3 -V`", detail=answer.said)
             case _:
                 pass
