@@ -12,6 +12,7 @@ from .codes import Code
 from .finding import drift
 from .known import Known, KnownHost
 
+MARK = "/etc/clusterwright/owner.json"
 SITE = ":Site"
 """Ends the type of the resource that has the stack's mark."""
 IDENTITY = "identity"

@@ -187,6 +187,16 @@ LAST = (
     Plant("slurmctld stopped", "control-0", "systemctl stop slurmctld", ("hosts CW731 control-0: unit slurmctld.service",), ends=("scheduler *",)),
 )  # fmt: skip
 
+DKMS_BEHIND = "for kernel in /lib/modules/*/kernel; do mkdir -p $kernel/../updates/dkms && touch $kernel/../updates/dkms/nvidia.ko; done"
+SERVERS = (
+    Plant("a server's mark removed", "gpu-1", "rm /etc/clusterwright/owner.json", ("hosts CW950 gpu-1: mark",), restored=Restored.UP),
+    Plant("a server taken by another stack", "gpu-2", """sed -i 's/"token": "[^"]*"/"token": "theirs"/' /etc/clusterwright/owner.json""", ("hosts CW951 gpu-2: mark",)),
+    Plant("another machine-id", "gpu-3", "echo 0123456789abcdef0123456789abcdef > /etc/machine-id", ("hosts CW952 gpu-3: machine-id",)),
+    Plant("a kernel without the modules that DKMS built", "login-1",
+          f"{DKMS_BEHIND}; touch /boot/vmlinuz-9.9.9-lab",
+          ("hosts CW958 login-1: next start",)),
+)  # fmt: skip
+"""Of servers that exist already."""
 
 BATCHES = ((*RECORDED, *UNRECORDED, *FILES), (*PACKAGES, *SCHEDULER), DAEMONS, LAST)
 """What is planted together, before one check."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.hosts import plain
+from tests.hosts import plain, planted
 from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 from tests.hosts.plain import PlainHosts
 
@@ -148,3 +148,12 @@ def test_a_server_that_does_not_come_back_stops_the_roll_and_the_next_up_goes_on
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
     assert set(kernels(servers).values()) == {BROKEN}
     wait_until(lambda: stack.ssh("sinfo --noheader --format='%D %t'").split() == ["3", "idle"], awaiting="three idle nodes", within_s=SOON_S)
+
+
+def test_planted_drift_of_servers_is_found_exactly(servers: PlainHosts, stack: Deployment) -> None:
+    for plant in planted.SERVERS:
+        servers.inside(plant.host, "sh", "-c", plant.command)
+    done = stack.clusterwright("drift", "--json")
+    assert done.returncode == 7, done.stdout[-6000:] + done.stderr[-3000:]
+    found = [f"{one['layer']} {one['code']} {one['where']}" for one in json.loads(done.stdout)["findings"]]
+    assert planted.mismatch(found, planted.expected([], planted.SERVERS)) == ([], [])

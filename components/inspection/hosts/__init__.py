@@ -6,7 +6,7 @@ from typing import Any
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostPart
 
-from .. import role_defaults
+from .. import role_defaults, servers
 from ..codes import Code
 from ..finding import Unchecked, drift
 from ..known import Known, KnownHost
@@ -84,9 +84,9 @@ def unchecked(host: KnownHost, facts: Mapping[str, Any]) -> Iterator[Unchecked]:
 
 
 def _places(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Leave out files whose setuid or setgid bit or capability no package or role gave them: they have a finding of their own."""
+    """Leave out files with rights that nothing gave them, and the mark of a server: those are findings of their own."""
     privileged = {one["path"] for one in facts.get("exposure", {}).get("privileged", ())}
-    return [place for place in facts["places"] if place["path"] not in privileged]
+    return [place for place in facts["places"] if place["path"] not in privileged and not ("server" in facts and place["path"] == servers.MARK)]
 
 
 def _munge_key(host: str, sha256: str, known: Known) -> Iterator[Finding]:
