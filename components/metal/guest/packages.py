@@ -175,9 +175,11 @@ def lock_holder(system: System) -> str:
     return "" if kind == fcntl.F_UNLCK else f"{name} (process {pid})"
 
 
-def mend(system: System, before: Packages) -> None:
+def mend(system: System, before: Packages, left: Packages | None) -> None:
     """Complete half-installed packages, and purge those that are the stack's own.
 
+    Args:
+        left: what the stack left; None: a finishing was cut off, so that everything new is the stack's.
     Raises:
         Refused: one that is not the stack's can't be completed.
     """
@@ -185,9 +187,9 @@ def mend(system: System, before: Packages) -> None:
         return
     system.answer("dpkg", "--configure", "--pending")
     still = broken(installed(system))
-    for name in [one for one in still if not _is_here(before, one)]:
+    for name in [one for one in still if not _is_here(before, one) and (left is None or one in left)]:
         system.answer("dpkg", "--purge", "--force-remove-reinstreq", "--force-depends", name)
-    if others := [one for one in broken(installed(system)) if _is_here(before, one)]:
+    if others := broken(installed(system)):
         raise Refused(
             f"packages of this host are half-installed: {', '.join(others)}",
             why="apt can neither install nor remove anything before they are complete, and they are not the stack's",

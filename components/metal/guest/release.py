@@ -80,7 +80,7 @@ def release(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     _require_space(system)
     if kept is None:
         return _forget(system)
-    packages.mend(system, kept["before"]["packages"])
+    packages.mend(system, kept["before"]["packages"], None if kept["is_open"] else kept["left"]["packages"])
     if "plan" not in kept:
         if kept["is_open"]:
             kept = adopt.close_round(kept, adoption.snapshot(system, records.contents))

@@ -113,10 +113,13 @@ def test_dpkgs_own_files_are_read(tmp_path: Any) -> None:
     assert packages.broken(found) == []
 
 
-def test_a_foreign_half_installed_package_is_refused_before_anything_changes(tmp_path: Any) -> None:
+@pytest.mark.parametrize(("before", "left"), [({"slurmd": {"state": "installed"}}, None), ({}, {})])
+def test_a_half_installed_package_of_somebody_else_is_refused_before_anything_changes(
+    tmp_path: Any, before: dict[str, Any], left: dict[str, Any] | None
+) -> None:
     (tmp_path / "var/lib/dpkg").mkdir(parents=True)
     (tmp_path / "var/lib/dpkg/status").write_text(STATUS.replace("Status: hold ok installed", "Status: install reinstreq half-installed"))
     with pytest.raises(Refused) as refused:
-        packages.mend(System(str(tmp_path)), {"slurmd": {"state": "installed"}})
+        packages.mend(System(str(tmp_path)), before, left)
     assert refused.value.what == "packages of this host are half-installed: slurmd"
     assert "dpkg --configure" in refused.value.remedy
