@@ -1,4 +1,4 @@
-"""Management controllers (BMCs) of hosts that exist already: how they are asked, and who vouches for them."""
+"""Management controllers (BMCs) of hosts that exist already: how they are asked, and which certificates count."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ BMC = ("inventory", "bmc")
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find BMCs without a user or with no single source of the password, and BMCs whose certificate nobody vouches for."""
+    """Find BMCs without a user or with no single source of the password, and BMCs without a pinned or signed certificate."""
     given = blueprint.inventory.bmc
     sources = [name for name in ("password_file", "secret") if getattr(given, name)]
     if not given.user:

@@ -7,7 +7,7 @@ from requests import adapters
 
 
 class Pinned(adapters.HTTPAdapter):
-    """Connect to one BMC with one certificate, follow nobody elsewhere, and send no other credentials than those that a request names."""
+    """Connect to one BMC with one certificate, follow no redirect, and send only the credentials that a request names."""
 
     def __init__(self, certificate: str):
         self._certificate = certificate.replace(":", "").lower()

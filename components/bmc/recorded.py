@@ -1,4 +1,4 @@
-"""Serial numbers and firmware as somebody recorded them: a file for the repository, which drift checks compare with. Pure."""
+"""The file with recorded serial numbers and firmware: it is committed to the repository, and drift checks compare with it. Pure."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -36,7 +36,7 @@ DELL_INSTALLED = re.compile(r"Installed-.*?__(?P<name>.+)")
 """iDRAC names an entry of the firmware inventory after its state and version; the others, `Previous-…` and `Available-…`, run nowhere."""
 DELL_ELSEWHERE = re.compile(r"(?:Previous|Available|Current)-")
 NO_PROXY = dict.fromkeys(("http", "https", "all"))
-"""Nobody's proxy leads to the network of the BMCs, whatever the environment names."""
+"""BMCs are asked directly: proxies of the environment don't reach their network."""
 
 logging.getLogger("redfish").setLevel(logging.CRITICAL)  # its messages hold session keys and whole answers
 
@@ -258,7 +258,9 @@ def _of_connection(board: Board, error: BaseException) -> Unanswered:
     reason = _short(str(causes[-1]))
     match error:
         case requests.exceptions.SSLError():
-            return Unanswered(Cause.CERTIFICATE, f"{board.address} shows another certificate than the pinned one, or one that nobody trusts: {reason}")
+            return Unanswered(
+                Cause.CERTIFICATE, f"{board.address} shows another certificate than the pinned one, or one that the authority did not sign: {reason}"
+            )
         case requests.exceptions.ConnectTimeout():
             return Unanswered(Cause.UNREACHABLE, f"there is no connection to {board.address}")
         case requests.exceptions.InvalidURL():

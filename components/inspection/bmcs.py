@@ -17,15 +17,15 @@ HEALTHY = ("", "OK")
 SHOWN = 4
 """Components that a finding names; the others are counted."""
 FEWEST = 3
-"""Servers that must be alike before one counts as different: of two nobody knows which is right."""
+"""Fewer servers of a model are not compared: of two that differ, either may be right."""
 
 
 def findings(cluster: spec.ClusterSpec, answers: Mapping[str, Facts | Unanswered], recorded: Mapping[str, Server], *, stack: str) -> Iterator[Finding]:
-    """Compare servers with the inventory, with what somebody recorded, and with the others of their group.
+    """Compare servers with the inventory, with the recorded file, and with the others of their group.
 
     Args:
         answers: host → what its BMC said.
-        recorded: host → what somebody recorded of it.
+        recorded: host → what the file has of it.
     """
     known = cluster.site.by_name if cluster.site else {}
     for host, answer in answers.items():
@@ -47,7 +47,7 @@ def unchecked(cluster: spec.ClusterSpec, answers: Mapping[str, Facts | Unanswere
     """Name what could not be compared."""
     without = [host for host, answer in answers.items() if isinstance(answer, Facts) and host not in recorded]
     if without:
-        why = f"nobody recorded them: `clusterwright power status --stack {stack} --record` does"
+        why = f"they are not recorded yet: `clusterwright power status --stack {stack} --record` records them"
         yield Unchecked(Layer.HOSTS, f"serial numbers and firmware of {hostlist.compress(without)}", why)
     for host, answer in answers.items():
         if isinstance(answer, Facts) and answer.incomplete:
@@ -62,7 +62,7 @@ def _state(host: str, facts: Facts, stack: str) -> Iterator[Finding]:
         remedy = f"`clusterwright power on --stack {stack} {host}` switches it on"
         yield drift(Code.POWER_OFF, HostPart(host, "power"), "the server is switched off", remedy=remedy, desired="on", recorded="on", actual="off")
     if facts.health not in HEALTHY:
-        remedy = f"`clusterwright power status --stack {stack} {host}` shows the BMC's log; drain the node before somebody repairs the server"
+        remedy = f"`clusterwright power status --stack {stack} {host}` shows the BMC's log; drain the node before the repair"
         yield drift(Code.BMC_HEALTH, HostPart(host, "health"), "the server reports a failed part", remedy=remedy, desired="OK", actual=shown(facts.health))
     if facts.boot:
         remedy = "remove the override in the BMC, or let whoever set it boot the server"
@@ -71,7 +71,7 @@ def _state(host: str, facts: Facts, stack: str) -> Iterator[Finding]:
 
 def _serial(host: str, actual: str, expected: str, stack: str) -> Iterator[Finding]:
     if actual and expected and actual != expected:
-        what = "the server has another serial number: somebody replaced the board, or its BMC is another server's"
+        what = "the server has another serial number: its board was replaced, or its BMC belongs to another server"
         remedy = f"correct the inventory; or `clusterwright power status --stack {stack} {host} --record`, when you know why"
         yield drift(
             Code.BMC_SERIAL, HostPart(host, "serial number"), what, remedy=remedy, desired=shown(expected), recorded=shown(expected), actual=shown(actual)

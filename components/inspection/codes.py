@@ -115,9 +115,9 @@ class Code(FindingCode):
 
     POWER_OFF = "CW860", ERROR, "a host is switched off", "`clusterwright power on` switches it on"
     BMC_SILENT = "CW861", WARNING, "a host's management controller (BMC) does not answer, or refuses", "correct what the finding names; `clusterwright power status` asks again"
-    BMC_SERIAL = "CW862", ERROR, "a server has another serial number: somebody replaced the board, or the inventory names another server's BMC", "correct the inventory, or record the new one with `clusterwright power status --record`"
+    BMC_SERIAL = "CW862", ERROR, "a server has another serial number: its board was replaced, or the inventory names another server's BMC", "correct the inventory, or record the new one with `clusterwright power status --record`"
     BMC_FIRMWARE = "CW863", WARNING, "a server has other firmware than recorded, or than the others of its group", "flash it, or record what is there with `clusterwright power status --record`"
-    BMC_HEALTH = "CW864", ERROR, "a server reports a failed part", "read the BMC's log with `clusterwright power status`; drain the node before somebody repairs it"
+    BMC_HEALTH = "CW864", ERROR, "a server reports a failed part", "read the BMC's log with `clusterwright power status`; drain the node before the repair"
     NEXT_BOOT = "CW865", WARNING, "a server boots from elsewhere next time: from the network it could install itself again", "remove the override in the BMC, or let whoever set it boot the server"
 
     MARK_GONE = "CW950", ERROR, "a server has lost the stack's mark", "run `clusterwright up`, which adopts the server again and configures it"

@@ -19,7 +19,7 @@ WITHIN = dt.timedelta(hours=24)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Host:
-    """A host that somebody wants to switch."""
+    """A host to switch."""
 
     name: str
     role: str
@@ -30,7 +30,7 @@ class Host:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Allowed:
-    """What somebody allows beyond the brakes."""
+    """What the user allows beyond the brakes."""
 
     force: bool = False
     """Switch nodes with jobs, and hosts that were switched too often."""

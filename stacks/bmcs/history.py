@@ -1,4 +1,4 @@
-"""When hosts were switched, so that nobody and no schedule cycles a broken one again and again. Kept beside the stack's keys in this checkout."""
+"""When hosts were switched: a broken host must not be cycled again and again. The file is beside the stack's keys in this checkout."""
 
 import datetime as dt
 import json

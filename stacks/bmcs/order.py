@@ -90,7 +90,7 @@ def carry_out(order: Order, bmcs: Bmcs, *, wait_s: float, say: Callable[[str], N
     """Switch the hosts, few at a time, and wait for those that are switched on.
 
     Args:
-        wait_s: how long the hosts may take to serve again; 0: nobody waits.
+        wait_s: how long the hosts may take to serve again; 0: it doesn't wait.
     Returns:
         host → why it was not switched, or does not serve; empty: all is well.
     """

@@ -52,7 +52,7 @@ def run(given: argparse.Namespace) -> int:
     if given.action == STATUS:
         return _show(given, cluster)
     if not given.hosts:
-        raise Problem("no host is named", why=f"`power {given.action}` switches only hosts that somebody names", remedy="name hosts", status=EXIT_USAGE)
+        raise Problem("no host is named", why=f"`power {given.action}` switches only the hosts that you name", remedy="name hosts", status=EXIT_USAGE)
     allowed = brakes.Allowed(given.force, given.at_most)
     with locks.held(given.stack, "power"):
         bmcs = asking.Bmcs(given.stack, cluster.site, try_again=given.try_again)

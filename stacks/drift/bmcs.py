@@ -1,4 +1,4 @@
-"""What the BMCs of a stack's servers say, asked beside everything else: a slow BMC holds no check up."""
+"""What the BMCs of a stack's servers say, asked beside everything else: a slow BMC delays no check."""
 
 import dataclasses
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,7 +24,7 @@ class Seen:
     """Why they could not be asked."""
 
 
-NOBODY = Seen()
+NONE = Seen()
 
 
 def begin(stack: str, known: Known) -> "Future[Seen] | None":

@@ -163,7 +163,7 @@ def _hosts(stack_name: str, known: Known, layers: Collection[Layer], acceptance:
         return OnHosts([Result(layer, failure=f"the hosts could not be inspected: {seen.error}", seconds=seconds) for layer in chosen], known.hosts)
     coming = tuple(elastic.unchecked(known, up, arriving))
     judges: dict[Layer, Callable[[], Result]] = {
-        Layer.HOSTS: lambda: _hosts_layer(everybody, seen, asked.result() if asked else bmcs.NOBODY),
+        Layer.HOSTS: lambda: _hosts_layer(everybody, seen, asked.result() if asked else bmcs.NONE),
         Layer.SCHEDULER: lambda: _scheduler_layer(known, seen),
         Layer.VERSIONS: lambda: _versions_layer(everybody, seen),
         Layer.CAPABILITY: lambda: _capability_layer(everybody, seen, acceptance=acceptance),

@@ -128,7 +128,7 @@ def test_sends_no_password_to_a_bmc_with_another_certificate(bmc: redfish.Bmc) -
     assert bmc.certificate in str(error)
 
 
-def test_sends_nothing_to_a_bmc_of_which_nobody_knows_the_certificate(bmc: redfish.Bmc) -> None:
+def test_sends_nothing_to_a_bmc_without_a_known_certificate(bmc: redfish.Bmc) -> None:
     error = refused(lambda: inquiry.facts(Board("gpu-001", bmc.address), access()))
 
     assert (error.cause, bmc.requests) == (Cause.CERTIFICATE, [])
@@ -157,7 +157,7 @@ def test_shows_the_fingerprint_of_a_certificate_without_any_request(bmc: redfish
     assert bmc.requests == []
 
 
-def test_follows_nobody_elsewhere(bmc: redfish.Bmc, tmp_path: Path) -> None:
+def test_follows_no_redirect(bmc: redfish.Bmc, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     with redfish.Bmc(other).serving() as elsewhere:
@@ -179,7 +179,7 @@ def test_ignores_proxies_and_passwords_of_the_environment(bmc: redfish.Bmc, monk
 
 
 @pytest.mark.parametrize("fault", [redfish.Fault(silent=True), redfish.Fault(drips=True)], ids=["silent", "drips"])
-def test_a_half_dead_bmc_holds_nobody_up(bmc: redfish.Bmc, fault: redfish.Fault, tmp_path: Path) -> None:
+def test_a_half_dead_bmc_delays_no_other(bmc: redfish.Bmc, fault: redfish.Fault, tmp_path: Path) -> None:
     well = tmp_path / "well"
     well.mkdir()
     bmc.fault = fault
