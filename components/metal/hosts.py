@@ -148,7 +148,7 @@ def _order(inputs: HostsInputs) -> dict[str, Any]:
 def _release(inputs: HostsInputs, servers: Sequence[Server], work: Work) -> dict[Server, str]:
     """Release servers, show what stays on them, and give complaints about those that could not be released and that nobody abandoned."""
     choices = release_choices.received()
-    order = {"token": inputs.site, **({"keep": []} if choices.deletes_data else {})}
+    order = {"token": inputs.site, "group": inputs.group, **({"keep": []} if choices.deletes_data else {})}
     answers = _ask(inputs, servers, "release", within_s=RELEASE_WITHIN_S, adopted=True, order=order)
     complaints = {}
     for server, answer in answers.items():

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .system import System
 
 MARK = "/etc/clusterwright/owner.json"
+SETTINGS, GROUP = "/etc/clusterwright/node.env", "CLUSTERWRIGHT_GROUP"
+"""Written by adopting (`components/bootstrap/files.py`), and the variable that names the group."""
 FOLDER = "/var/lib/clusterwright/adoption"
 """Readable by root only: contents of files are in it, the host's own secrets among them."""
 FORMAT = 1
@@ -98,6 +100,12 @@ def mark(system: System) -> dict[str, Any] | None:
             why=f"{MARK}: {error}",
             remedy=f"if the host is yours: sudo rm {MARK}\nthen run the same command again, which writes the mark again",
         ) from error
+
+
+def group(system: System) -> str:
+    """Name the group of the stack that the host belongs to; empty where it has none."""
+    lines = system.read(SETTINGS).splitlines()
+    return next((line.partition("=")[2] for line in lines if line.startswith(f"{GROUP}=")), "")
 
 
 def write_mark(system: System, content: Mapping[str, Any]) -> None:

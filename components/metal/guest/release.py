@@ -64,9 +64,9 @@ def release(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     """Bring a host to what it was before its adoption.
 
     Args:
-        order: `token`; `keep`, the folders whose data stays (default: database tables and job state); `lock_within_s`, how long another package manager is waited for.
+        order: `token`; `group`, which releases the host: one that another group of the stack adopted since stays; `keep`, the folders whose data stays (default: database tables and job state); `lock_within_s`, how long another package manager is waited for.
     Returns:
-        `state` (`released`, or `free` when nobody had adopted the host), `stays`, `kept`.
+        `state` (`released`, `free` when nobody had adopted the host, `moved` when another group has it), `stays`, `kept`.
     Raises:
         Refused: the host is another's, or its package manager can't work now. Nothing was changed.
     """
@@ -76,6 +76,8 @@ def release(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
         _remove_own(system)
         return Report().answer("free")
     adopt.require_owner(mark or (kept or {}).get("mark"), order)
+    if adoption.group(system) not in ("", order.get("group", adoption.group(system))):
+        return Report().answer("moved")
     packages.wait_for_lock(system, float(order.get("lock_within_s", LOCK_WITHIN_S)))
     _require_space(system)
     if kept is None:

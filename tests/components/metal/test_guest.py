@@ -243,6 +243,14 @@ for _name in ("replace", "unlink", "rename", "rmdir", "symlink", "makedirs", "ch
 """
 
 
+def test_a_host_that_another_group_of_the_stack_has_by_now_is_not_released(host: Path) -> None:
+    settings = {"path": "/etc/clusterwright/node.env", "content": base64.b64encode(b"CLUSTERWRIGHT_GROUP=large\n").decode(), "mode": 0o644}
+    assert sent(host, "adopt", **OURS, admin_key=KEY, files=[settings])["ok"]
+    assert sent(host, "release", token="aaaa", group="train")["state"] == "moved"
+    assert sent(host, "look")["token"] == "aaaa"
+    assert sent(host, "release", token="aaaa", group="large")["state"] == "released"
+
+
 @pytest.mark.parametrize("number", [*range(12), *range(12, 60, 6)])
 def test_a_release_that_was_killed_goes_on(host: Path, number: int) -> None:
     before = tree(host)
