@@ -1,6 +1,6 @@
 """Measure the bars and print them as JSON; progress goes to standard error.
 
-python -m bench                   # all but those that take long, `from-nothing` and `look`
+python -m bench                   # all but those that take long: `from-nothing`, `look`, `adopted`
 python -m bench starter nodes-64  # some
 """
 
@@ -19,6 +19,7 @@ from components.local.machine import cgroup
 from tests.hosts.deployment import Deployment, deployment, wait_until
 
 from . import machine
+from .adopted import adopted
 from .aws import aws
 from .bars import bar
 from .drift import drift_cloud
@@ -97,8 +98,9 @@ MEASURES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
     "from-nothing": from_nothing,
     "look": look,
     "live-hosts": live_hosts,
+    "adopted": adopted,
 }
-LONG = ("from-nothing", "look")
+LONG = ("from-nothing", "look", "adopted")
 
 
 def _clusterwright(stack: Deployment, command: str, *words: str, **environment: str) -> machine.Measured:
