@@ -42,5 +42,5 @@ def _unpinned(cluster: spec.ClusterSpec, given: language.Bmcs, source: Document)
     if names:
         what = f"the inventory has no certificate of the BMCs of {hostlist.compress(names)}"
         why = "the password would go to whoever answers at their addresses, so that they are not asked"
-        remedy = "`clusterwright lookup bmcs` reads the fingerprints; compare them with each BMC's own page, and write them as `bmc_certificate`"
+        remedy = "`clusterwright lookup bmcs FILE` reads the fingerprints; compare them with each BMC's own page, and write them as `bmc_certificate`"
         yield finding.Finding(finding.Level.WARNING, Code.BMC_UNPINNED, source.where_key(*BMC), what, why, remedy)
