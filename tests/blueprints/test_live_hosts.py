@@ -235,6 +235,17 @@ def test_the_remedy_for_a_foreign_slurm_purges_the_packages_that_were_found() ->
     assert "slurmd runs and installed packages: munge, slurmd" in found.why
 
 
+def test_two_distributions_in_one_pool_are_named_together() -> None:
+    found = only(with_facts("gpu-002", os="debian-12", os_title="Debian GNU/Linux 12 (bookworm)"))
+    assert found.what == "gpu-002: Debian GNU/Linux 12 (bookworm) does not fit the software profile ubuntu-24.04-metal"
+    assert "hosts of `train` run ubuntu-24.04 and debian-12" in found.why
+
+
+def test_the_remedy_for_a_blocked_path_can_be_typed_on_hosts_without_names() -> None:
+    found = only(with_facts("gpu-002", unreached={"head-1:6817": "no answer within 3 s"}))
+    assert "`ssh -i /home/me/lab ubuntu@10.20.0.12 \"timeout 3 bash -c '</dev/tcp/10.20.0.1/6817'\"`" in found.remedy
+
+
 def test_a_changed_host_key_shows_both_fingerprints() -> None:
     found = only(without_answer("gpu-002", trouble=TROUBLE.OTHER_KEY, fingerprint="SHA256:new"))
     assert login.fingerprint(host_key("gpu-002")) in found.why

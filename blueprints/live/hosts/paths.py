@@ -45,6 +45,7 @@ def check(subjects: Sequence[Subject], *, answering: frozenset[str]) -> Iterator
     Args:
         answering: hosts that answered; that others don't reach one that is off says nothing.
     """
+    addresses = {subject.name: subject.host.address for subject in subjects}
     for subject in subjects:
         facts = subject.facts
         blocked = {key: why for key, why in facts.unreached.items() if key.rpartition(":")[0] in answering}
@@ -58,7 +59,9 @@ def check(subjects: Sequence[Subject], *, answering: frozenset[str]) -> Iterator
             reason = _reason(blocked[f"{hosts[0]}:{port}"])
             filters = ", ".join(facts.filters)
             detail = f"{reason}; packet filters on the host itself: {filters}" if filters else reason
-            remedy = f"open ports 6817 to 6820 between the hosts, then try `{{login}} nc -vz {hosts[0]} {port}` (`refused` is good)"
+            place = addresses.get(hosts[0], hosts[0])
+            attempt = f"timeout 3 bash -c '</dev/tcp/{place}/{port}'"
+            remedy = f'open ports 6817 to 6820 between the hosts, then try `{{login}} "{attempt}"`: `Connection refused` is good'
             yield Fault(subject.name, Code.HOST_PATH_BLOCKED, what, why, remedy, detail=detail)
         for uri, why_not in facts.archives.items():
             what, why = f"no packages from {uri}", "the software is installed from the archives that the host is configured for"
