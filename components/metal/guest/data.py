@@ -24,6 +24,12 @@ def folder_of(mark: Mapping[str, Any]) -> str:
     return f"{KEPT}/{mark['stack']}"
 
 
+def make_folder(system: System, mark: Mapping[str, Any]) -> None:
+    """Create the folder for what is kept. Its owner may be no user of the host any more: whoever gets that number later must not read it."""
+    os.makedirs(system.path(folder_of(mark)), exist_ok=True)
+    os.chmod(system.path(folder_of(mark)), 0o700)
+
+
 def set_aside(system: System, mark: Mapping[str, Any], paths: Sequence[str]) -> list[str]:
     """Move data out of the way of a release; what is mounted or not below the stack's own folders stays in its place. Give where the data is."""
     where = []
@@ -34,12 +40,11 @@ def set_aside(system: System, mark: Mapping[str, Any], paths: Sequence[str]) -> 
             continue
         if not _holds_files(path):
             continue
-        if inside in mounts.folders(system) or not inside.startswith("/var/lib/"):
+        has_mounts = any(one == inside or one.startswith(f"{inside}/") for one in mounts.folders(system))
+        if has_mounts or not inside.startswith("/var/lib/"):
             where.append(inside)
             continue
-        # The data's owner may be no user of the host any more: whoever gets that number later must not read it.
-        os.makedirs(system.path(folder_of(mark)), exist_ok=True)
-        os.chmod(system.path(folder_of(mark)), 0o700)
+        make_folder(system, mark)
         os.makedirs(os.path.dirname(system.path(target)), exist_ok=True)
         with open(system.path(f"{folder_of(mark)}/{_ABOUT}"), "w", encoding="utf-8") as stream:
             json.dump({"stack": mark["stack"], "owner": mark["owner"]}, stream)

@@ -299,7 +299,8 @@ def _copy(system: System, mark: Mapping[str, Any], path: str, report: Report) ->
     """Keep a copy of a configuration that somebody changed, whose package leaves."""
     target = f"{data.folder_of(mark)}/changed{path}"
     if os.path.isfile(system.path(path)):
-        os.makedirs(os.path.dirname(system.path(target)), mode=0o700, exist_ok=True)
+        data.make_folder(system, mark)
+        os.makedirs(os.path.dirname(system.path(target)), exist_ok=True)
         shutil.copy2(system.path(path), system.path(target))
     report.stays.append((target, f"a copy of {path}, which somebody changed; its package was the stack's"))
 

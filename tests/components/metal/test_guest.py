@@ -298,6 +298,25 @@ def test_job_state_stays_in_a_named_place_and_comes_back(host: Path) -> None:
     assert (state / "jobs.ibd").read_text() == "17 jobs"
 
 
+def test_data_on_a_mounted_file_system_stays_where_it_is(host: Path) -> None:
+    adopted(host)
+    state = host / "var/lib/clusterwright/state/slurmctld"
+    state.mkdir(parents=True)
+    (state / "job_state").write_text("x")
+    (host / "proc/self/mountinfo").write_text("30 1 0:30 / /var/lib/clusterwright/state/slurmctld rw - nfs nas:/state rw\n")
+    answer = sent(host, "release", token="aaaa")
+    assert answer["kept"] == ["/var/lib/clusterwright/state"]
+    assert (state / "job_state").read_text() == "x"
+
+
+def test_what_is_kept_is_roots_alone(host: Path) -> None:
+    adopted(host)
+    (host / "var/lib/clusterwright/state").mkdir(parents=True)
+    (host / "var/lib/clusterwright/state/job_state").write_text("x")
+    sent(host, "release", token="aaaa")
+    assert (host / "var/lib/clusterwright/kept/lab").stat().st_mode & 0o777 == 0o700
+
+
 def test_a_release_that_goes_on_names_the_data_that_the_first_one_kept(host: Path) -> None:
     adopted(host)
     (host / "var/lib/clusterwright/state").mkdir(parents=True)
