@@ -99,6 +99,10 @@ class Provider(mocks.Mocks):
                 for number, name in enumerate(hostnames)
             ]
             return described if output == "hosts" else dict.fromkeys(hostnames, 1)
+        if token == "clusterwright:metal:Hosts":
+            servers = [{**dataclasses.asdict(one), "incarnation": f"system of {one.name}"} for one in inputs.members]
+            hardware = {"sockets": 1, "cores_per_socket": 2, "threads_per_core": 1, "memory_mib": 8192}
+            return servers if output in ("hosts", "adopted") else {one.name: hardware if output == "hardware" else "1" for one in inputs.members}
         return f"{output} of {token}"
 
 

@@ -1,7 +1,7 @@
 """What the conformance suite has to know of an offering."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from tests.components.registered import Program
@@ -39,6 +39,7 @@ class Offering:
         holding_data: kinds whose content exists nowhere else.
         disposable: names of resources of these kinds whose content the next `up` writes again.
         adopted: kinds of the cloud's SDK that are found again after a kill.
+        with_nodes: number of nodes → what to put over the starter's values for as many.
     """
 
     target: str
@@ -54,6 +55,7 @@ class Offering:
     holding_data: frozenset[str]
     disposable: frozenset[str]
     adopted: frozenset[str]
+    with_nodes: Callable[[int], Mapping[str, Any]] = lambda nodes: {"network.cidr": "10.64.0.0/16", "pools.train.nodes": {"min": 0, "max": nodes}}
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import pathlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -131,4 +132,45 @@ HERE = Offering(
     disposable=frozenset(),
     adopted=frozenset(),
 )
-OFFERINGS = (AWS, HERE)
+
+# Servers that exist already
+
+METAL = "clusterwright:metal:"
+SERVERS_BLUEPRINT = str(pathlib.Path(__file__).with_name("metal.yaml"))
+
+
+def _metal_marks(program: Program) -> tuple[Said, list[tuple[str, Said]]]:
+    (site,) = program.of(f"{METAL}Site")
+    return {"stack": site.inputs["stack"], "site": f"token of {METAL}Site"}, [(one.name, one.inputs) for one in program.of(f"{METAL}Hosts")]
+
+
+def _metal_deletion(program: Program) -> Iterator[tuple[str, ...]]:
+    """A server is released when nothing works on it any more, and no group is finished before all are adopted."""
+    groups = [one.name for one in program.of(f"{METAL}Hosts")]
+    for group in groups:
+        yield ("acceptance", f"finish-{group}", group, "site")
+        yield from ((f"finish-{group}", other) for other in groups)
+
+
+def _servers(nodes: int) -> dict[str, Any]:
+    names = f"big-[0001-{nodes:04}]"
+    return {"network.cidr": "10.0.0.0/8", "inventory.ranges": [{"names": names, "addresses": "10.21.0.1+"}], "pools.train.hosts": names}
+
+
+SERVERS = Offering(
+    target="metal",
+    scheduler="slurm",
+    run_by="slurm_hosts",
+    blueprints=(SERVERS_BLUEPRINT,),
+    starter=SERVERS_BLUEPRINT,
+    package="",
+    run=run_on("metal", registered.Provider),
+    marks=_metal_marks,
+    deletion=_metal_deletion,
+    storage={},
+    holding_data=frozenset(),
+    disposable=frozenset(),
+    adopted=frozenset(),
+    with_nodes=_servers,
+)
+OFFERINGS = (AWS, HERE, SERVERS)

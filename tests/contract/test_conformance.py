@@ -36,7 +36,7 @@ def urns(program: Program) -> Counter[str]:
 
 @EACH
 def test_7500_nodes_are_as_many_resources_as_75(offering: Offering) -> None:
-    few, many = (offering.run(offering.starter, {"network.cidr": "10.64.0.0/16", "pools.train.nodes": {"min": 0, "max": nodes}}) for nodes in (75, 7500))
+    few, many = (offering.run(offering.starter, offering.with_nodes(nodes)) for nodes in (75, 7500))
     assert urns(many) == urns(few)
     assert {one.urn: one.needs for one in many.resources} == {one.urn: one.needs for one in few.resources}
 
@@ -162,7 +162,7 @@ def test_every_kind_is_found_again_after_a_kill(offering: Offering) -> None:
 
 def holding_data(offering: Offering, program: Program) -> list[Registered]:
     found = [one for one in program.resources if one.type in offering.holding_data and one.name not in offering.disposable]
-    assert found
+    assert found or not offering.holding_data
     return found
 
 
