@@ -42,7 +42,7 @@ def lab(nodes: str = "gpu-[007,012]") -> dict[str, object]:
 def test_a_blueprint_of_bare_metal_is_rehearsed_under_its_own_host_names(tmp_path: Path) -> None:
     file = tmp_path / "lab.yaml"
     file.write_text(yaml.safe_dump(lab()))
-    with deployment("inventory-lab", tmp_path, blueprint=str(file)) as one:
+    with deployment("test-inventory", tmp_path, blueprint=str(file)) as one:
         one.up()
         outputs = one.outputs()
         assert [host["name"] for host in outputs["inventory"]["train"]] == ["gpu-007", "gpu-012"]
