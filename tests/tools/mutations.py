@@ -106,7 +106,7 @@ MUTATIONS = (
         ("tests/elastic/test_aws.py",),
     ),
     # Finishing and the provider
-    Mutation("components/finish/group.py", 'f"{incarnation} {read}"', 'f"{name} {read}"', ("tests/components/test_finish.py",)),
+    Mutation("components/finish/group.py", 'f"{of_host} {read}"', 'f"{name} {read}"', ("tests/components/test_finish.py",)),
     Mutation(
         "components/finish/acceptance.py",
         '{"ok": True, "outdated": "", "checks": UNKNOWN, "seconds": UNKNOWN',
