@@ -54,7 +54,7 @@ def _mounts(host: KnownHost, present: Mapping[str, Mapping[str, Any]], cluster: 
     for target in mounts(cluster, host.role):
         subject, mounted = Mount(host.name, target), present.get(target)
         if mounted is None:
-            remedy = f"`clusterwright drift fix` mounts it where the host's fstab names it, else `clusterwright rebuild {host.name}`"
+            remedy = f"`clusterwright drift fix` mounts it where the host's own tables name it, else `clusterwright rebuild {host.name}`"
             yield drift(Code.MOUNT_MISSING, subject, "the file system is not mounted", remedy=remedy, desired="mounted", recorded="mounted")
             continue
         if "error" in mounted:

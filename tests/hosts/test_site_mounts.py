@@ -51,6 +51,13 @@ def test_file_systems_are_mounted_at_each_boot(servers: PlainHosts) -> None:
     assert servers.ssh("gpu-b", "pwd").strip() == "/home/ubuntu"
 
 
+def test_what_somebody_unmounted_is_mounted_again_beside_the_others(servers: PlainHosts) -> None:
+    servers.inside("gpu-b", "umount", "/data/my-set")
+    assert mounted(servers, "gpu-b") == {"/home", "/home/ubuntu"}
+    servers.inside_all("gpu-b", "systemctl", "reload-or-restart", "clusterwright-mounts")
+    assert mounted(servers, "gpu-b") == {"/home", "/data/my-set", "/home/ubuntu"}
+
+
 def test_a_missing_file_system_is_named_and_the_others_are_mounted(servers: PlainHosts, tmp_path: Path) -> None:
     lost = {"name": "lost", "target": "/nowhere", "source": f"{SITE}/lost", "kind": "bind", "within": SITE}
     weka = {"name": "weka", "target": "/weka", "source": "backend/training", "kind": "wekafs"}

@@ -13,7 +13,8 @@ BOOT = "/usr/lib/clusterwright/boot"
 MODE = "0666"
 REMOVE_NODE = '[ ! -c "$1" ] || rm -- "$1"'
 READ_WRITE = "rw"
-MOUNT = 'mountpoint --quiet -- "$1" || mount -- "$1"'
+MOUNT = 'mountpoint --quiet -- "$1" || mount -- "$1" || systemctl reload-or-restart clusterwright-mounts.service'
+"""By fstab(5), else by the unit that mounts what servers of a site have no line of fstab for (role `site_mounts`)."""
 REMOUNT = 'mount -o remount,rw,bind -- "$1" || mount -o remount,rw -- "$1"'
 
 
