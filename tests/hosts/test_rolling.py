@@ -139,7 +139,7 @@ def test_a_server_that_does_not_come_back_stops_the_roll_and_the_next_up_goes_on
     failed = stack.clusterwright("up", "--yes", "--restart-within", "60s")
     assert failed.returncode == 1
     assert f"the roll stopped: {first} did not come back into service" in failed.stderr
-    assert "0 of 5 hosts are done; not done: gpu-[1-3],head-1,login-1" in failed.stderr
+    assert "0 of 5 hosts are done" in failed.stderr
     assert {name: kernel for name, kernel in kernels(servers).items() if name != first} == {name: NEW for name in EVERYBODY if name != first}
     stack.wait_for_idle(2)
     servers.inside_all(first, "systemctl", "unmask", "ssh.service", "ssh.socket")
