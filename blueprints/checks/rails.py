@@ -1,7 +1,10 @@
 """Interfaces of existing hosts: their networks, next hops, routes and MTU. Hosts with the same fault are one finding."""
 
 import dataclasses
+import functools
 import ipaddress
+import itertools
+import socket
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Self
@@ -47,8 +50,10 @@ class _Network:
 
 
 def _number(address: str) -> int:
-    first, second, third, fourth = address.split(".")
-    return (int(first) << 24) + (int(second) << 16) + (int(third) << 8) + int(fourth)
+    return int.from_bytes(socket.inet_aton(address), "big")
+
+
+_route_network = functools.lru_cache(maxsize=256)(_Network.of)
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
@@ -59,8 +64,12 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     usual = _usual_mtu(cluster.site.hosts)
     found: dict[tuple[str, _Fault], list[str]] = {}
     for host in cluster.site.hosts:
+        networks = {one.name: _Network.of(one.address) for one in host.interfaces if one.address}
+        do_overlap = _do_overlap(networks)
         for interface in host.interfaces:
-            for fault in (*_networks(host, interface, own), *_next_hops(interface), *_routes(interface, own), *_mtu(interface, usual)):
+            network = networks.get(interface.name)
+            faults = [*_in_own(host, interface, network, own), *_next_hops(interface, network), *_routes(interface, own), *_mtu(interface, usual)]
+            for fault in (*faults, *(_overlaps(interface, networks) if do_overlap else ())):
                 found.setdefault((interface.name, fault), []).append(host.name)
     places = Places(blueprint, source)
     for (name, (code, level, key, what, why, remedy)), hosts in found.items():
@@ -68,22 +77,27 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         yield finding.Finding(level, code, places.of(hosts[0], "interfaces", name, key), what.format(subject), why, remedy)
 
 
-def _networks(host: spec.SiteHost, interface: spec.SiteInterface, own: _Network | None) -> Iterator[_Fault]:
-    network = _network(interface)
-    if network is None:
-        return
-    if own and network.overlaps(own) and interface.address.split("/")[0] != host.address:
+def _in_own(host: spec.SiteHost, interface: spec.SiteInterface, network: _Network | None, own: _Network | None) -> Iterator[_Fault]:
+    if own and network and network.overlaps(own) and interface.address.split("/")[0] != host.address:
         why = "hosts would answer what reaches them in their own network through the rail"
         yield Code.RAIL_NETWORK, _ERROR, "address", f"{{}} is in {network}, which overlaps the hosts' own network {own}", why, "choose another network"
-    for other in host.interfaces:
-        if other.name >= interface.name or (theirs := _network(other)) is None or theirs == network or not theirs.overlaps(network):
-            continue
-        why = "the narrower network takes the packets of the wider one; rails may share a whole network, or none"
-        yield Code.RAIL_NETWORK, _ERROR, "address", f"{{}} is in {network}, which overlaps {theirs} of {other.name}", why, "correct the length of the prefixes"
 
 
-def _next_hops(interface: spec.SiteInterface) -> Iterator[_Fault]:
-    network = _network(interface)
+def _do_overlap(networks: Mapping[str, _Network]) -> bool:
+    """Say whether two networks of a host overlap without being the same."""
+    ordered = sorted(networks.values(), key=lambda network: network.first)
+    return any(one != other and one.overlaps(other) for one, other in itertools.pairwise(ordered))
+
+
+def _overlaps(interface: spec.SiteInterface, networks: Mapping[str, _Network]) -> Iterator[_Fault]:
+    network = networks.get(interface.name)
+    for name, other in networks.items():
+        if network and name < interface.name and other != network and other.overlaps(network):
+            why = "the narrower network takes the packets of the wider one; rails may share a whole network, or none"
+            yield Code.RAIL_NETWORK, _ERROR, "address", f"{{}} is in {network}, which overlaps {other} of {name}", why, "correct the length of the prefixes"
+
+
+def _next_hops(interface: spec.SiteInterface, network: _Network | None) -> Iterator[_Fault]:
     hops = [("gateway", interface.gateway), *(("routes", route.via) for route in interface.routes)]
     for key, hop in hops:
         if not hop:
@@ -114,7 +128,7 @@ def _next_hops(interface: spec.SiteInterface) -> Iterator[_Fault]:
 
 def _routes(interface: spec.SiteInterface, own: _Network | None) -> Iterator[_Fault]:
     for route in interface.routes:
-        to = _Network.of(route.to)
+        to = _route_network(route.to)
         if own and to.overlaps(own):
             why = "SSH, Slurm and storage would leave by the rail; nobody could log in any more"
             yield Code.RAIL_ROUTE_CUTS, _ERROR, "routes", f"{{}} has a route to {to}, which holds hosts of {own}", why, "write the networks of the fabric only"
@@ -143,7 +157,3 @@ def _usual_mtu(hosts: tuple[spec.SiteHost, ...]) -> Mapping[str, int]:
 def _most_frequent(counts: Counter[int]) -> int:
     most = max(counts.values())
     return max(mtu for mtu, count in counts.items() if count == most)
-
-
-def _network(interface: spec.SiteInterface) -> _Network | None:
-    return _Network.of(interface.address) if interface.address else None
