@@ -14,7 +14,7 @@ from .cluster import (
     TargetName,
 )
 from .error_recovery import Scope
-from .inventory import Bmcs, Host, HostRange, Interface, InterfaceRange, Inventory, Route
+from .inventory import Bmcs, Host, HostRange, Interface, InterfaceRange, Inventory, Roce, Route
 from .parse import NAMED, Parsed, Refused, parse, parse_most
 from .people import Account, Limits, Qos, User
 from .pools import Capacity, Health, NodeRange, Partition, Pool, Scratch, Taint
@@ -50,6 +50,7 @@ __all__ = [
     "Qos",
     "Quotas",
     "Refused",
+    "Roce",
     "Route",
     "Scope",
     "Scratch",

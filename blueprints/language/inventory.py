@@ -96,6 +96,17 @@ class Bmcs(Section):
     authority: Text = Field(default="", description="A file with the certificates of the authority that signs the BMCs' certificates. Default: each is pinned.")
 
 
+class Roce(Section):
+    """How RoCE marks its packets (RDMA over Converged Ethernet), which must be the same on the switches of the fabric."""
+
+    dscp: int = Field(default=26, ge=0, le=63, description="The DSCP of RoCE packets.")
+    priority: int = Field(
+        default=3, ge=0, le=7, description="The priority of these packets, for which flow control (PFC) pauses a sender instead of dropping packets."
+    )
+    cnp_dscp: int = Field(default=48, ge=0, le=63, description="The DSCP of congestion notifications (CNP).")
+    cnp_priority: int = Field(default=6, ge=0, le=7, description="The priority of congestion notifications.")
+
+
 class Inventory(Section):
     """Hosts that exist already, on targets that create none (`metal`)."""
 
@@ -105,6 +116,9 @@ class Inventory(Section):
     port: int = Field(default=22, ge=1, le=65_535, description="The port of SSH on the hosts.")
     identity: Text = Field(default="", description="The file of the private key to log in with. Default: the keys of your SSH agent and of `~/.ssh`.")
     bmc: Bmcs = Field(default=Bmcs())
+    roce: Roce | None = Field(
+        default=None, description="How RoCE marks its packets. Given, it is set on the interfaces of the hosts. Default: NICs stay as they are."
+    )
     hosts: dict[HostName, Host] = Field(default={}, max_length=MOST_HOSTS, description="Hosts, by their own names.")
     ranges: tuple[HostRange, ...] = Field(
         default=(), strict=False, max_length=1_000, description="Hosts with consecutive addresses. Entries of `hosts` add to them."

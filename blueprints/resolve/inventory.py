@@ -129,5 +129,11 @@ def bmc(context: Context) -> spec.SiteBmc | None:
     return spec.SiteBmc(given.user, given.password_file, given.secret, given.protocol, given.port or 0, given.authority)
 
 
+def roce(context: Context) -> spec.SiteRoce | None:
+    """Describe how RoCE marks its packets; None where the blueprint leaves NICs as they are."""
+    given = context.blueprint.inventory.roce
+    return spec.SiteRoce(given.dscp, given.priority, given.cnp_dscp, given.cnp_priority) if given else None
+
+
 def _routes(given: Iterable[language.Route]) -> tuple[spec.SiteRoute, ...]:
     return tuple(spec.SiteRoute(one.to, one.via or "") for one in given)

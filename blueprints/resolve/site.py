@@ -97,7 +97,7 @@ def site(context: Context, cluster: spec.ClusterSpec) -> spec.Site | None:
         for first, names in twice.items():
             _blame_twice(context, names, first, path)
     asked = context.blueprint.inventory
-    return spec.Site(asked.user, asked.port, inventory.hosts(context, wanted.values()), asked.identity, inventory.bmc(context))
+    return spec.Site(asked.user, asked.port, inventory.hosts(context, wanted.values()), asked.identity, inventory.bmc(context), inventory.roce(context))
 
 
 def state_on(context: Context, *, controllers: int) -> str:

@@ -12,7 +12,7 @@ from .network import Network, Subnet
 from .nodes import Capacity, Expectation, Fabric, NodeSet, Partition, Taint
 from .people import Account, Login, User
 from .schedulers import Database, Kubernetes, Qos, Slurm
-from .site import Site, SiteBmc, SiteHost, SiteInterface, SiteRoute
+from .site import Site, SiteBmc, SiteHost, SiteInterface, SiteRoce, SiteRoute
 from .software import Software
 from .storage import HOMES, Exchange, FileSystem
 from .upgrade import SPEC_VERSION, upgrade
@@ -50,6 +50,7 @@ __all__ = [
     "SiteBmc",
     "SiteHost",
     "SiteInterface",
+    "SiteRoce",
     "SiteRoute",
     "Slurm",
     "Software",

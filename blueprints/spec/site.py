@@ -74,6 +74,16 @@ class SiteBmc:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class SiteRoce:
+    """How RoCE marks its packets, the same on all hosts."""
+
+    dscp: Annotated[int, OTHER_INTERFACES]
+    priority: Annotated[int, OTHER_INTERFACES]
+    cnp_dscp: Annotated[int, OTHER_INTERFACES]
+    cnp_priority: Annotated[int, OTHER_INTERFACES]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Site:
     """What the inventory says of the hosts that the cluster uses, in the order of its groups."""
 
@@ -90,6 +100,8 @@ class Site:
     """Path of the private key that adopting logs in with; empty: SSH's agent and its own files."""
     bmc: Annotated[SiteBmc | None, ASKED] = None
     """None: management controllers are not asked."""
+    roce: Annotated[SiteRoce | None, OTHER_INTERFACES] = None
+    """None: NICs stay as they are."""
 
     @property
     def by_name(self) -> Mapping[str, SiteHost]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pulumi
 
-from blueprints.spec import HostGroup, NodeSet, SiteHost, Slurm
+from blueprints.spec import HostGroup, NodeSet, SiteHost, SiteRoce, Slurm
 
 from ... import contract
 from ...node_expectations import expected
@@ -74,7 +74,7 @@ class _Groups:
             "expected": must_have,
         }
         resource = OwnResource("clusterwright:metal:Hosts", group.name, inputs=inputs, outputs=("up", "hosts", "boots", "hardware"), opts=shared.after())
-        return _Adopted(group, resource, {name: _interfaces(inventory.by_name[name]) for name in group.hostnames})
+        return _Adopted(group, resource, {name: _interfaces(inventory.by_name[name], inventory.roce) for name in group.hostnames})
 
 
 def _member(shared: Foundation, name: str) -> dict[str, str]:
@@ -82,9 +82,10 @@ def _member(shared: Foundation, name: str) -> dict[str, str]:
     return {"name": host.name, "address": host.address, "host_key": host.host_key}
 
 
-def _interfaces(host: SiteHost) -> list[dict[str, Any]]:
-    """List the interfaces of which the inventory says more than what they are."""
-    return [dataclasses.asdict(one) for one in host.interfaces if one.address or one.mtu or one.routes]
+def _interfaces(host: SiteHost, roce: SiteRoce | None) -> list[dict[str, Any]]:
+    """List the interfaces of which the inventory says more than what they are, each with how RoCE marks its packets."""
+    marking = {"roce": dataclasses.asdict(roce)} if roce else {}
+    return [{**dataclasses.asdict(one), **marking} for one in host.interfaces if one.address or one.mtu or one.routes]
 
 
 def _addresses(shared: Foundation, groups: Sequence[HostGroup]) -> dict[str, str]:
