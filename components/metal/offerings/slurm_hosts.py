@@ -84,7 +84,7 @@ def _member(shared: Foundation, name: str) -> dict[str, str]:
 
 def _interfaces(host: SiteHost, roce: SiteRoce | None) -> list[dict[str, Any]]:
     """List the interfaces of which the inventory says more than what they are, each with how RoCE marks its packets."""
-    marking = {"roce": dataclasses.asdict(roce)} if roce else {}
+    marking = {"roce": {"dscp": roce.dscp, "priority": roce.priority, "cnp_dscp": roce.cnp_dscp, "cnp_priority": roce.cnp_priority}} if roce else {}
     return [{**dataclasses.asdict(one), **marking} for one in host.interfaces if one.address or one.mtu or one.routes]
 
 
