@@ -97,7 +97,6 @@ def run(
     within_s: float,
     as_root_first: bool = False,
     as_user_too: bool = False,
-    at_once: int = AT_ONCE,
 ) -> dict[Server, Answer]:
     """Run a Python program on each server as root, all at once.
 
@@ -107,7 +106,6 @@ def run(
         programs: server → text of its program, which prints one line of JSON after `mark`.
         stack_key: the stack's private key, which root accepts on adopted servers; empty: it is not used.
         as_root_first: the servers are adopted, so that the stack's key is likely to be accepted.
-        at_once: how many servers are asked at the same time.
         as_user_too: where sudo refuses, run the program as the operator, with what sudo said as its argument (`missing`: there is no sudo).
     Raises:
         FileNotFoundError: this machine has no ssh(1).
@@ -120,7 +118,7 @@ def run(
         if stack_key:
             ways.insert(0 if as_root_first else 1, _stacks(login, _private(Path(folder) / "key", stack_key)))
         known = _private(Path(folder) / "known_hosts", "".join(f"{_place(one, login)} {one.host_key}\n" for one in programs))
-        return asyncio.run(_all(programs, ways, known, mark, within_s, at_once))
+        return asyncio.run(_all(programs, ways, known, mark, within_s))
 
 
 def explain(server: Server, answer: Answer, login: Login) -> str:
@@ -197,8 +195,8 @@ def _place(server: Server, login: Login) -> str:
     return server.address if login.port == 22 else f"[{server.address}]:{login.port}"
 
 
-async def _all(programs: Mapping[Server, bytes], ways: Sequence[_Way], known: str, mark: str, within_s: float, at_once: int) -> dict[Server, Answer]:
-    places = asyncio.Semaphore(at_once)
+async def _all(programs: Mapping[Server, bytes], ways: Sequence[_Way], known: str, mark: str, within_s: float) -> dict[Server, Answer]:
+    places = asyncio.Semaphore(AT_ONCE)
 
     async def one(server: Server, program: bytes) -> Answer:
         async with places:

@@ -17,8 +17,6 @@ HOST_WITHIN_S = 60
 """How long one host may take to connect and answer."""
 REACH_WITHIN_S = 3
 """How long another host or an archive may take to accept a connection."""
-AT_ONCE = 64
-"""So many hosts that are off take no longer than one."""
 BATCH = 512
 """Each host is sent its own program of 100 KiB: so many are in memory at once."""
 TROUBLES = {
@@ -85,7 +83,7 @@ def ask(cluster: spec.ClusterSpec, *, known: Mapping[str, spec.SiteHost]) -> dic
     while waiting:
         some, waiting = waiting[:BATCH], waiting[BATCH:]
         programs = {server: _program(cluster, servers[server], peers[server.name]) for server in some}
-        answers = connection.run(programs, way, mark=guest_program.MARK, within_s=HOST_WITHIN_S, as_user_too=True, at_once=AT_ONCE)
+        answers = connection.run(programs, way, mark=guest_program.MARK, within_s=HOST_WITHIN_S, as_user_too=True)
         found |= {server.name: _answer(answer) for server, answer in answers.items()}
     return found
 
