@@ -15,7 +15,7 @@ PLAY = """\
   gather_facts: false
   roles: [{role: rails, rails_interfaces: "{{ interfaces }}"}]
 """
-CONFIRM_WITHIN_S = 15
+CONFIRM_WITHIN_S = 90
 
 
 def rail(server: plain.PlainHost, number: int, **changes: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import sys
 
 from . import change, live
 
-DEFAULT_CONFIRM_WITHIN_S = 60
+DEFAULT_CONFIRM_WITHIN_S = 120
 
 
 def main() -> None:
