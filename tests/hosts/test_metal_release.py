@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.metal.guest.adoption import MARK
+from components.metal.guest.adoption import FOLDER, MARK
 from tests.hosts import plain
 from tests.hosts.comparison import Described, described, differences
 from tests.hosts.deployment import deployment
@@ -90,7 +90,9 @@ def before(servers: PlainHosts) -> dict[str, Described]:
     return {name: described(servers, name) for name in servers.servers}
 
 
+@pytest.mark.timeout(1800)  # apt installs and purges on three servers
 def test_released_servers_are_as_they_were(servers: PlainHosts, before: dict[str, Described], tmp_path: Path) -> None:
+    """A life of a stack: one server is off when the others are released, and its administrator releases it later."""
     suite = servers[CONTROL].suite
     (tmp_path / "lab.yaml").write_text(json.dumps(blueprint(servers, suite)))
     with deployment(f"release-{suite}", tmp_path, target="metal", blueprint=str(tmp_path / "lab.yaml")) as stack:
@@ -99,12 +101,19 @@ def test_released_servers_are_as_they_were(servers: PlainHosts, before: dict[str
         for name in servers.servers:
             assert json.loads(servers.inside(name, "cat", MARK))["stack"] == stack.stack
         servers.inside_all(NODE, "sh", "-c", MEANWHILE)
-        done = stack.clusterwright("down")
+        servers.power_off(LOGIN)
+        refused = stack.clusterwright("down")
+        assert refused.returncode == 1, refused.stdout[-3000:] + refused.stderr[-3000:]
+        assert f"clusterwright down --stack {stack.stack} --abandon {LOGIN}" in refused.stdout + refused.stderr
+        done = stack.clusterwright("down", "--abandon", LOGIN)
         assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+    said = refused.stdout + done.stdout
+    servers.power_on(LOGIN)
+    assert servers.inside(LOGIN, "python3", f"{FOLDER}/release.py") == "this host is released\n"
     after = {name: described(servers, name) for name in servers.servers}
     assert differences(before[CONTROL], after[CONTROL]) == {}
     assert differences(before[LOGIN], after[LOGIN]) == {}
-    assert "/var/lib/clusterwright/kept" in done.stdout  # the accounting database
+    assert f"{CONTROL}: data is kept in /var/lib/clusterwright/kept/{stack.stack}/var/lib/clusterwright/state" in said
     changed = differences(before[NODE], after[NODE])
     theirs = {what for what in changed if "dave" in what or "munge" in what or "own-monitor" in what}
     assert set(changed) - theirs == {
@@ -114,4 +123,4 @@ def test_released_servers_are_as_they_were(servers: PlainHosts, before: dict[str
     assert users[-2:] == ["munge", "dave"]
     assert servers.inside(NODE, "cat", "/etc/hosts").splitlines()[-2:] == ["10.9.9.9 printer", "10.9.9.8 scanner"]
     assert servers.inside(NODE, "cat", "/etc/motd") == "their words\n"
-    assert "package munge stays: own-monitor depends on it" in done.stdout
+    assert f"{NODE}: package munge stays: own-monitor depends on it" in said
