@@ -122,7 +122,7 @@ def _next_start(host: str, start: Mapping[str, Any], wanted: str) -> Iterator[Fi
     """Report what only shows when the server restarts."""
     running, following = start["running"], start["kernel"]
     desired = wanted or running
-    if not following or following == desired:
+    if following in ("", desired, running):  # a running kernel that is not the profile's is a finding of its own
         return
     subject = HostPart(host, "next start")
     remedy = "run `clusterwright up`, which installs the profile's kernel" if wanted else f"remove the kernel {following}, or install what belongs to it"

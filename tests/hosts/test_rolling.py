@@ -46,8 +46,8 @@ def kernel_packages(release: str, folder: Path) -> Iterator[Path]:
         (f"linux-image-{release}", {f"boot/vmlinuz-{release}": "stand-in"}, ""),
         (
             f"linux-modules-{release}",
-            {f"lib/modules/{release}/kernel/stand-in": ""},
-            f"for other in /lib/modules/*; do [ $other = /lib/modules/{release} ] || rm -rf $other/kernel; done",
+            {},
+            f"mkdir -p /lib/modules/{release}/kernel; for other in /lib/modules/*; do [ $other = /lib/modules/{release} ] || rm -rf $other/kernel; done",
         ),
     ):
         tree = folder / name

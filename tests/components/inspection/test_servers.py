@@ -124,3 +124,7 @@ def test_what_the_inventory_gives_to_one_server_is_not_compared_with_the_others(
     left = servers.without_own(known().cluster, facts)
     assert left[HOSTS[0]]["alike"] == {"routes": "unicast 10.9.0.0/16 dev host0", "routing rules": "priority 200 iif lo table 300", "MTU of host0": "1500"}
     assert left[HOSTS[1]]["alike"] == facts[HOSTS[1]]["alike"]
+
+
+def test_a_running_kernel_that_is_not_the_profiles_is_a_finding_about_versions_alone() -> None:
+    assert places(clean(), kernel="6.8.0-50-generic") == []
