@@ -132,6 +132,7 @@ def test_a_server_that_hangs_is_cycled_and_boots(racked: Rack, tmp_path: Path, m
     racked.servers.wait_for(NODE)
 
 
+@pytest.mark.soak
 def test_a_server_that_is_off_is_one_finding_and_serves_again_when_it_is_switched_on(racked: Rack, stack: Deployment) -> None:
     assert stack.clusterwright("power", "status", "--record").returncode == 0
     assert found(stack) == {f"{name}: next boot": "CW865" for name in NAMES}  # as the simulated BMCs have it
@@ -146,6 +147,7 @@ def test_a_server_that_is_off_is_one_finding_and_serves_again_when_it_is_switche
     assert stack.ssh("srun hostname").split() == [NODE]
 
 
+@pytest.mark.soak
 def test_a_server_that_hangs_is_cycled_as_a_repair_and_serves_again(racked: Rack, stack: Deployment) -> None:
     racked.hang(NODE)
     racked.servers.inside(CONTROL, "scontrol", "update", f"nodename={NODE}", "state=down", "reason=hangs")
@@ -157,6 +159,7 @@ def test_a_server_that_hangs_is_cycled_as_a_repair_and_serves_again(racked: Rack
     assert stack.ssh("srun hostname").split() == [NODE]
 
 
+@pytest.mark.soak
 def test_the_password_is_in_no_record(racked: Rack, stack: Deployment) -> None:
     exported = stack.run("pulumi", "stack", "export", "--show-secrets", "--stack", stack.stack).stdout
     kept = [path for folder in (stack.home, project.private_folder(stack.stack)) for path in folder.rglob("*") if path.is_file()]
