@@ -148,6 +148,8 @@ def decide_places(
                     targets[path] = places.ABSENT
                 else:
                     stays.append((path, "it was created while the stack was configured, and no part of the stack is known to own it"))
+            elif was["kind"] in ("folder", "link") and recorded["kind"] == "link" and is_now == recorded:
+                targets[path] = was  # a link of the stack took its place
         elif path in merge.TABLES and "sha256" in was and "sha256" in is_now:
             if (target := _merged(system, path, was, recorded, is_now, contents, names)) is None:
                 stays.append((path, "somebody changed the same lines since the stack did"))
@@ -233,7 +235,7 @@ def _restore_places(
         if path == adoption.MARK or path == adoption.MARK.rpartition("/")[0]:
             continue  # the last that is removed
         entry = targets[path]
-        if _is_top(path):
+        if _is_top(path) and entry["kind"] == "absent":
             for one in mounts.remove_tree(system, path, keep=frozenset(keep)):
                 report.stays.append((one, "it is mounted, or data that stays"))
             restored.append(path)

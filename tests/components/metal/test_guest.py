@@ -298,6 +298,17 @@ def test_job_state_stays_in_a_named_place_and_comes_back(host: Path) -> None:
     assert (state / "jobs.ibd").read_text() == "17 jobs"
 
 
+def test_a_folder_that_a_link_took_the_place_of_is_there_again(host: Path) -> None:
+    (host / "var/lib/extrausers").mkdir()
+    before = tree(host)
+    assert sent(host, "adopt", **OURS, admin_key=KEY)["ok"]
+    (host / "var/lib/extrausers").rmdir()
+    (host / "var/lib/extrausers").symlink_to("/var/lib/clusterwright/cluster/users")
+    assert sent(host, "record", token="aaaa")["ok"]
+    assert sent(host, "release", token="aaaa")["stays"] == []
+    assert tree(host) == before
+
+
 def test_data_on_a_mounted_file_system_stays_where_it_is(host: Path) -> None:
     adopted(host)
     state = host / "var/lib/clusterwright/state/slurmctld"
