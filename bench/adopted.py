@@ -57,7 +57,7 @@ def _blueprint(servers: PlainHosts) -> dict[str, Any]:
         "network": {"cidr": servers.cidr},
         "control": {"hosts": CONTROL},
         "access": {"hosts": LOGIN},
-        "storage": {"home": {"kind": "existing", "mount": HOMES, "source": "192.0.2.5:/home"}},
+        "storage": {"home": {"kind": "existing", "mount": HOMES, "source": HOMES}},
         "pools": {"train": {"hosts": ",".join(NODES)}},
         "accounts": {"research": {}},
         "users": {"ada": {"uid": 2001, "account": "research"}},
