@@ -63,10 +63,10 @@ def test_a_target_that_a_setting_names_is_blamed_on_the_setting(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = tmp_path / "Pulumi.other.yaml"
-    settings.write_text("config: {clusterwright:target: metal}\n")
+    settings.write_text("config: {clusterwright:target: gcp}\n")
     monkeypatch.setattr(options, "stack_file", lambda stack: settings)
     assert (
-        "stacks/Pulumi.other.yaml, setting clusterwright:target: note: this version can't provision clusters on the target `metal`"
+        "stacks/Pulumi.other.yaml, setting clusterwright:target: note: this version can't provision clusters on the target `gcp`"
         in said(capsys, "check", "starter", "--stack", "other")[1]
     )
 
