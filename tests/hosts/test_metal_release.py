@@ -70,7 +70,7 @@ def blueprint(servers: PlainHosts, suite: str) -> dict[str, Any]:
         "network": {"cidr": servers.cidr},
         "control": {"hosts": CONTROL},
         "access": {"hosts": LOGIN},
-        "storage": {"home": {"kind": "existing", "mount": HOME, "source": "nas.example:/home"}},
+        "storage": {"home": {"kind": "existing", "mount": HOME, "source": HOME}},
         "pools": {"train": {"hosts": NODE}},
         "accounts": {"research": {}},
         "users": {"ada": {"uid": 2001, "account": "research"}},
@@ -95,7 +95,7 @@ def test_released_servers_are_as_they_were(servers: PlainHosts, before: dict[str
     """A life of a stack: one server is off when the others are released, and its administrator releases it later."""
     suite = servers[CONTROL].suite
     (tmp_path / "lab.yaml").write_text(json.dumps(blueprint(servers, suite)))
-    with deployment(f"release-{suite}", tmp_path, target="metal", blueprint=str(tmp_path / "lab.yaml")) as stack:
+    with deployment(f"test-release-{suite}", tmp_path, target="metal", blueprint=str(tmp_path / "lab.yaml")) as stack:
         stack.up()
         assert stack.ssh("srun hostname").split() == [NODE]
         for name in servers.servers:

@@ -91,7 +91,7 @@ def blueprint(made: Rack) -> dict[str, Any]:
         "network": {"cidr": made.servers.cidr},
         "control": {"hosts": CONTROL},
         "access": {"hosts": LOGIN},
-        "storage": {"home": {"kind": "existing", "mount": HOME, "source": "nas.example:/home"}},
+        "storage": {"home": {"kind": "existing", "mount": HOME, "source": HOME}},
         "pools": {"train": {"hosts": NODE}},
         "accounts": {"research": {}},
         "users": {"ada": {"uid": 2001, "account": "research"}},

@@ -33,7 +33,7 @@ def blueprint(servers: PlainHosts, kernel: str) -> dict[str, Any]:
         "network": {"cidr": servers.cidr},
         "control": {"hosts": CONTROL},
         "access": {"hosts": LOGIN},
-        "storage": {"home": {"kind": "existing", "mount": HOME, "source": "nas.example:/home"}},
+        "storage": {"home": {"kind": "existing", "mount": HOME, "source": HOME}},
         "pools": {"train": {"hosts": "gpu-[1-3]", "rolling": "70 %"}},
         "accounts": {"research": {}},
         "users": {"ada": {"uid": 2001, "account": "research"}},
