@@ -87,7 +87,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainHosts]:
 def stack(servers: PlainHosts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     folder = tmp_path_factory.mktemp("lab")
     (folder / "lab.yaml").write_text(json.dumps(blueprint(servers, OLD)))
-    with deployment("rolling-lab", folder, target="metal", blueprint=str(folder / "lab.yaml")) as one:
+    with deployment("test-rolling", folder, target="metal", blueprint=str(folder / "lab.yaml")) as one:
         one.up()
         yield one
 
