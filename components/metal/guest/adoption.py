@@ -24,6 +24,8 @@ FOLDER = "/var/lib/clusterwright/adoption"
 FORMAT = 1
 OWN_FOLDERS = ("/etc/clusterwright", "/usr/lib/clusterwright", "/run/clusterwright", "/var/lib/clusterwright")
 """Folders that leave with the stack."""
+OWN_FILES = ("/usr/sbin/clusterwright-*", "/var/lib/systemd/timers/stamp-clusterwright-*")
+"""Patterns of files that leave with the stack: commands of its own, and what systemd notes of its timers."""
 SPARE_BYTES = 64 << 20
 """Space that a host must have left after everything was kept."""
 

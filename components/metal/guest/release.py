@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fnmatch
+import glob
 import os
 import shutil
 from typing import TYPE_CHECKING, Any
@@ -218,6 +219,7 @@ def _carry_out(system: System, kept: Mapping[str, Any], contents: places.Content
     running = units.active(system)
     report.stays += units.start(system, [name for name in plan["start"] if name not in running])
     report.stays += units.read_again(system, restored, set(running) & set(before["units"]))
+    _remove_own_files(system)
     staying = frozenset({adoption.FOLDER, adoption.MARK, data.KEPT, *keep, *kept["others"]})
     for folder in adoption.OWN_FOLDERS:
         report.stays += [(path, "it is mounted, or holds what is") for path in mounts.remove_tree(system, folder, keep=staying) if path not in staying]
@@ -314,6 +316,12 @@ def _names_of(system: System, stay: Mapping[str, str]) -> str:
     return "\n".join(texts)
 
 
+def _remove_own_files(system: System) -> None:
+    for pattern in adoption.OWN_FILES:
+        for path in glob.glob(system.path(pattern)):
+            os.unlink(path)
+
+
 def _remove_own(system: System) -> None:
     """Remove the mark and then the record: whichever of them is there lets a release that was killed go on."""
     with contextlib.suppress(FileNotFoundError):
@@ -330,6 +338,7 @@ def _forget(system: System) -> dict[str, Any]:
     units.stop(system, units.to_stop(before=(), left=(), now=units.active(system)))
     for folder in adoption.OWN_FOLDERS:
         mounts.remove_tree(system, folder, keep=frozenset({adoption.MARK, data.KEPT, data.STATE}))
+    _remove_own_files(system)
     _remove_own(system)
     return report.answer("released")
 

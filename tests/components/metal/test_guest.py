@@ -39,7 +39,7 @@ def host(tmp_path: Path) -> Path:
         path.write_text(text)
     (tmp_path / "etc/ssh/ssh_host_rsa_key").chmod(0o600)
     (tmp_path / "etc/localtime").symlink_to("/usr/share/zoneinfo/Europe/Berlin")
-    for folder in ("var/lib/dpkg", "var/spool/cron", "run", "opt", "usr/lib"):
+    for folder in ("var/lib/dpkg", "var/spool/cron", "run", "opt", "usr/lib", "usr/sbin", "var/lib/systemd/timers"):
         (tmp_path / folder).mkdir(parents=True)
     return tmp_path
 
@@ -82,6 +82,8 @@ def finish(root: Path) -> None:
     (root / "etc/localtime").symlink_to("/usr/share/zoneinfo/UTC")
     (root / "usr/lib/clusterwright").mkdir(parents=True, exist_ok=True)
     (root / "usr/lib/clusterwright/boot").write_text("#!/bin/sh\n")
+    for place in ("usr/sbin/clusterwright-database", "var/lib/systemd/timers/stamp-clusterwright-database.timer"):
+        (root / place).write_text("")
     (root / "var/lib/slurm").mkdir(exist_ok=True)
     (root / "var/lib/slurm/job").write_text("")
 
