@@ -213,6 +213,7 @@ def session(board: Board, access: Access, *, within_s: float) -> Iterator[Servic
     if not board.certificate and not access.authority:
         raise Unanswered(Cause.CERTIFICATE, f"no certificate of {board.address} is pinned, and no authority is named")
     deadline = time.monotonic() + within_s
+    connections = Pinned(board.certificate)
     client = v1.HttpClient(
         base_url=f"https://{board.name}:{board.port or REDFISH_PORT}",
         username=access.user,
@@ -222,7 +223,7 @@ def session(board: Board, access: Access, *, within_s: float) -> Iterator[Servic
         cafile=access.authority if not board.certificate else None,
         proxies=NO_PROXY,
         check_connectivity=False,
-        https_adapter=Pinned(board.certificate),
+        https_adapter=connections,
     )
     try:
         with _translated(board):
@@ -233,6 +234,7 @@ def session(board: Board, access: Access, *, within_s: float) -> Iterator[Servic
     finally:
         with contextlib.suppress(v1.RetriesExhaustedError, v1.BadRequestError):  # the BMC ends the session by itself later
             client.logout()
+        connections.close()
 
 
 @contextlib.contextmanager

@@ -211,7 +211,10 @@ def test_ranges_of_file_and_blueprint_both_count(tmp_path: pathlib.Path) -> None
     inventory = own()
     (tmp_path / "hosts.yaml").write_text(yaml.safe_dump({"ranges": inventory.pop("ranges")}))
     more = {"hosts": inventory["hosts"], "ranges": [{"names": "spare-[1-2]", "addresses": "10.20.0.21+"}]}
-    assert [host.address for host in hosts(tmp_path, {"file": "hosts.yaml", **more})][2:] == ["10.20.0.11", "10.20.0.12"]
+    loaded = examined(tmp_path, {"file": "hosts.yaml", **more})
+    assert [found.code for found in loaded.findings] == [Code.INVENTORY_UNUSED], "no pool has the spare ones"
+    assert loaded.spec.site is not None
+    assert [host.address for host in loaded.spec.site.hosts][2:] == ["10.20.0.11", "10.20.0.12"]
     (tmp_path / "hosts.yaml").write_text('ranges:\n- {names: "gpu-[1-2]", addresses: 10.20.0.11}\n')
     fault = next(one for one in faults(tmp_path, {"file": "hosts.yaml", **more}) if one.code == Code.ADDRESS_FORM)
     assert fault.where is not None

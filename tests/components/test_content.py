@@ -16,9 +16,9 @@ from components.finish.playbook import PLAYBOOKS
 def playbooks(tmp_path: Path) -> Path:
     program = Path("components", "elastic")  # what a role ships lies beside the playbooks
     shutil.copytree(PLAYBOOKS.parent / program, tmp_path / program, ignore=shutil.ignore_patterns("__pycache__"))
-    shared = Path("blueprints", "hostlist.py")
-    (tmp_path / shared.parent).mkdir()
-    shutil.copy(PLAYBOOKS.parent / shared, tmp_path / shared)
+    for shared in (Path("blueprints", "hostlist.py"), Path("blueprints", "catalog", "roce.yaml")):
+        (tmp_path / shared.parent).mkdir(exist_ok=True)
+        shutil.copy(PLAYBOOKS.parent / shared, tmp_path / shared)
     return Path(shutil.copytree(PLAYBOOKS, tmp_path / "playbooks", ignore=shutil.ignore_patterns("__pycache__")))
 
 

@@ -186,8 +186,8 @@ def test_a_machine_without_a_new_enough_python_is_told_so(checkout: Path, bare_m
 @pytest.mark.parametrize(
     ("parts", "settings", "message"),
     [
-        (("pyhton",), {}, "error: unknown part 'pyhton'\nremedy: it can be root, packages, browser, python, bytecode, engine or scanner\n"),
-        (("python",), {"EXTRAS": "azure"}, "error: there is no extra 'azure'\nremedy: it can be aws, gcp or kubernetes\n"),
+        (("pyhton",), {}, "error: unknown part 'pyhton'\nremedy: it can be root, packages, bmc, browser, python, bytecode, engine or scanner\n"),
+        (("python",), {"EXTRAS": "azure"}, "error: there is no extra 'azure'\nremedy: it can be aws, gcp, kubernetes or metal\n"),
     ],
 )
 def test_a_wrong_word_is_named_with_the_right_ones(checkout: Path, bare_machine: Path, parts: tuple[str, ...], settings: dict[str, str], message: str) -> None:

@@ -34,7 +34,7 @@ def test_an_answer_is_read_behind_whatever_a_login_shell_prints() -> None:
 
 
 def test_only_a_server_that_does_not_speak_ssh_may_be_off() -> None:
-    assert [trouble for trouble in Trouble if Answer(trouble=trouble).is_silent] == [Trouble.UNREACHABLE]
+    assert [trouble for trouble in Trouble if Answer(trouble=trouble).is_silent] == [Trouble.UNREACHABLE, Trouble.HANGS]
 
 
 def test_the_remedy_names_the_port_where_it_is_not_the_usual_one() -> None:
