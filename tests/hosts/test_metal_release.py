@@ -13,7 +13,7 @@ from tests.hosts.comparison import Described, described, differences
 from tests.hosts.deployment import deployment
 from tests.hosts.plain import PlainHosts
 
-pytestmark = pytest.mark.hosts
+pytestmark = [pytest.mark.hosts, pytest.mark.soak]
 
 CONTROL, LOGIN, NODE = "head-1", "login-1", "gpu-001"
 HOME = "/home"
@@ -77,7 +77,7 @@ def blueprint(servers: PlainHosts, suite: str) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(scope="module", params=["trixie", pytest.param("bookworm", marks=pytest.mark.soak), pytest.param("noble", marks=pytest.mark.soak)])
+@pytest.fixture(scope="module", params=["trixie", "bookworm", "noble"])
 def servers(request: pytest.FixtureRequest) -> Iterator[PlainHosts]:
     with plain.plain_hosts(f"release-{request.param}", 3, names=(CONTROL, LOGIN, NODE), suites=(request.param,), shared=HOME) as found:
         for name in (CONTROL, NODE):
