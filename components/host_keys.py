@@ -1,4 +1,4 @@
-"""SSH host keys that hosts present: read by `ssh-keyscan`, all hosts at once. What it reads is what the network answers: nobody has confirmed it yet."""
+"""SSH host keys that hosts present: read by `ssh-keyscan`, all hosts at once. What it reads is what the network answers, and still has to be confirmed."""
 
 import base64
 import hashlib

@@ -55,7 +55,7 @@ def _mark(host: str, mark: Mapping[str, str] | None, token: str) -> Iterator[Fin
 
 
 def _identity(host: str, server: Mapping[str, Any], adopted: Mapping[str, str], serial: str) -> Iterator[Finding]:
-    """Compare what identifies the machine; a part that nobody knows from before is not compared."""
+    """Compare what identifies the machine; a part that was not recorded before is not compared."""
     actual = {"machine-id": server["machine_id"], **server["identity"]}
     before = {**adopted, **({"serial number": serial} if serial else {})}
     for name, value in before.items():

@@ -67,7 +67,7 @@ class Hosts(Kind[HostsInputs]):
         return {"up": [one.name for one in inputs.members], "hosts": UNKNOWN, "adopted": UNKNOWN, "boots": UNKNOWN, "hardware": UNKNOWN, "identity": UNKNOWN}
 
     def read(self, inputs: HostsInputs, outputs: Values) -> Values | None:
-        """Look at every server. What is recorded of one that does not answer stays recorded: nobody knows what became of it."""
+        """Look at every server. What is recorded of one that does not answer stays recorded: its state is unknown."""
         recorded = _by_name(outputs)
         answers = _ask(inputs, [one for one in inputs.members if one.name in recorded], "look", within_s=LOOK_WITHIN_S, adopted=True)
         return _outputs(inputs, outputs, {server: answer for server, answer in answers.items() if answer.value})

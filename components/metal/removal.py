@@ -13,7 +13,7 @@ class Removal:
         """Refuse nothing: a server that belongs to another stack by now refuses its own release."""
 
     def sweep(self, stack: str, *, say: Callable[[str], None], agree: removal.Agree) -> bool:
-        """Find nothing: without its record, nobody knows which servers a stack adopted; their marks name it."""
+        """Find nothing: only a stack's record says which servers it adopted; a server's own mark names its stack."""
         return False
 
     def kept(self, stack: str) -> tuple[str, ...]:

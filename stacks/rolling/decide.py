@@ -1,6 +1,6 @@
 """How a roll goes on: which hosts it takes out of service next, which it installs, and when it stops. Pure.
 
-A roll installs what a running host must restart for (kernel, driver, fabric stack): a few hosts at a time, drained first. Every decision is made anew from what hosts and Slurm show, so that a roll that was
+A roll installs what a running host must restart for (kernel, driver, fabric stack): a few hosts at a time, drained first. Every decision follows from what hosts and Slurm show, so that a roll that was
 killed goes on where it was.
 """
 

@@ -35,7 +35,7 @@ def facts() -> dict[str, Any]:
 
 
 def _mark() -> dict[str, str] | None:
-    """Give whose the server is, `stack` and `token`; None: nobody has marked it. An unreadable mark has empty words."""
+    """Give whose the server is, `stack` and `token`; None: it has no mark. An unreadable mark has empty words."""
     if not os.path.exists(MARK):
         return None
     try:

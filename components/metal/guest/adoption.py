@@ -89,7 +89,7 @@ def mark(system: System) -> dict[str, Any] | None:
     """Give the owner's mark; None: nobody adopted the host.
 
     Raises:
-        Refused: it can't be read, so that nobody knows whose the host is.
+        Refused: it can't be read, so that the host's owner is unknown.
     """
     text = system.read(MARK)
     if not text:

@@ -58,7 +58,7 @@ def by_hand() -> None:
         sys.exit("error: {what}\n  why: {why}\n  do:  {remedy}".format(**found["refused"]))
     if word != "release":
         return
-    print("this host is released" if found["state"] == "released" else "nobody has this host")
+    print("this host is released" if found["state"] == "released" else "no stack has adopted this host")
     for one in found["stays"]:
         print(f"  {one['what']} stays: {one['why']}")
     for one in found["kept"]:

@@ -292,7 +292,7 @@ def _take_rails_back(system: System, report: Report) -> None:
 
 
 def _end_sessions(system: System) -> None:
-    """End what users of the cluster still run: nobody knows them once the host is released."""
+    """End what users of the cluster still run: a released host doesn't know these users."""
     for line in system.read(CLUSTER_USERS).splitlines():
         fields = line.split(":")
         if len(fields) > 2 and fields[2].isdigit() and os.path.isdir(system.path(f"/run/user/{fields[2]}")):

@@ -55,7 +55,7 @@ def of_command(verb: str, step: "Mapping[str, Any]", interface: str) -> "Iterato
 
 
 def of_file(verb: str, step: "Mapping[str, Any]", root: str, interface: str) -> "Iterator[str]":
-    """Settings by file end with the boot; undoing leaves them, since nobody knows what the driver had before."""
+    """Settings by file end with the boot; undoing leaves them, since what the driver had before was not recorded."""
     path = root + step["path"]
     if verb == "undo":
         return

@@ -2,7 +2,7 @@
 
 The folder `/var/lib/clusterwright/rails` has what the transaction needs:
 - `before.json`: files and kernel state from before the first change, for `remove`;
-- `pending.json`: the same from before this change, and what is wanted; while the file exists, nobody has confirmed the change;
+- `pending.json`: the same from before this change, and what is wanted; while the file exists, the change is not confirmed;
 - `result.json`: how the latest change ended.
 """
 
