@@ -24,7 +24,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
 .PHONY: setup
-setup: ## install what is missing (EXTRAS="aws gcp kubernetes" adds cloud SDKs)
+setup: ## install what is missing (EXTRAS="aws gcp kubernetes" adds cloud SDKs and a release of Kubernetes)
 	@tools/setup
 
 ##  Clusters
@@ -58,7 +58,7 @@ format: ## rewrite Python files in the project's format
 
 .PHONY: setup-test
 setup-test: ## install what the tests need and is missing
-	@EXTRAS="aws $(EXTRAS)" tools/setup packages bmc browser python bytecode engine scanner
+	@EXTRAS="aws $(EXTRAS)" tools/setup packages kubernetes bmc browser python bytecode engine scanner
 
 .PHONY: test
 test: setup-test ## all tests that this machine can run; SINCE=commit: those that can notice what changed
@@ -86,12 +86,12 @@ test-engine: ## tens of seconds: the real engine
 
 .PHONY: test-hosts
 test-hosts: ## minutes: real hosts on this machine (root)
-	@EXTRAS="aws $(EXTRAS)" tools/setup packages bmc python bytecode engine
+	@EXTRAS="aws $(EXTRAS)" tools/setup packages kubernetes bmc python bytecode engine
 	@$(beside) -m 'hosts and not soak'
 
 .PHONY: soak
 soak: ## hours: the long repetitions (root)
-	@EXTRAS="aws $(EXTRAS)" tools/setup packages bmc browser python bytecode engine
+	@EXTRAS="aws $(EXTRAS)" tools/setup packages kubernetes bmc browser python bytecode engine
 	@$(pytest) -m soak --timeout=7200
 
 .PHONY: bench

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tools import release
 from tests.tools.installer import at_most_cpu_s, write_program
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -186,7 +187,7 @@ def test_a_machine_without_a_new_enough_python_is_told_so(checkout: Path, bare_m
 @pytest.mark.parametrize(
     ("parts", "settings", "message"),
     [
-        (("pyhton",), {}, "error: unknown part 'pyhton'\nremedy: it can be root, packages, bmc, browser, python, bytecode, engine or scanner\n"),
+        (("pyhton",), {}, "error: unknown part 'pyhton'\nremedy: it can be root, packages, bmc, browser, python, bytecode, engine, kubernetes or scanner\n"),
         (("python",), {"EXTRAS": "azure"}, "error: there is no extra 'azure'\nremedy: it can be aws, gcp, kubernetes or metal\n"),
     ],
 )
@@ -352,6 +353,41 @@ def test_continuous_integration_sets_up_again_what_a_network_kept_from_it(checko
     failed = checkout / "failed"
     write_program(bare_machine / "make", f'echo "$CI $*"; case $* in setup-test) [ -d {failed} ] || {{ mkdir {failed}; exit 2; }} ;; esac')
     assert continuous_integration(checkout, bare_machine) == ["true setup-test", "true setup-test", "true test"]
+
+
+@pytest.fixture
+def small_release(checkout: Path, tmp_path: Path) -> release.Release:
+    """The checkout with a release of two small parts in place of Kubernetes."""
+    small = release.copied(tmp_path / "small")
+    shutil.rmtree(checkout / "tools/kubernetes")
+    (small.folder / "tools/kubernetes").rename(checkout / "tools/kubernetes")
+    (small.folder / "tools").rmdir()
+    (small.folder / "tools").symlink_to(checkout / "tools")
+    (checkout / "components").symlink_to(PROJECT / "components")
+    return small
+
+
+def setup_kubernetes(checkout: Path, small: release.Release) -> subprocess.CompletedProcess[str]:
+    return setup(checkout, Path(small.environment()["PATH"]), "kubernetes", CLUSTERWRIGHT_CACHE=str(small.cache))
+
+
+def test_kubernetes_is_made_and_remembered(checkout: Path, small_release: release.Release) -> None:
+    answer = setup_kubernetes(checkout, small_release)
+    assert answer.returncode == 0, answer.stderr
+    assert (Path((checkout / ".clusterwright/kubernetes").read_text().strip()) / "bin/beta").exists()
+    assert setup_kubernetes(checkout, small_release).stderr == ""
+    (small_release.part("beta") / "go.sum").write_text("changed\n")
+    assert "building beta" in setup_kubernetes(checkout, small_release).stderr
+
+
+def test_kubernetes_that_cannot_be_made_fails_the_setup_and_is_not_remembered(checkout: Path, small_release: release.Release) -> None:
+    (small_release.state / "refuse").touch()
+    answer = setup_kubernetes(checkout, small_release)
+    assert answer.returncode == 1
+    assert "error: this release of Kubernetes is not in the cache and cannot be made here" in answer.stderr
+    assert sorted(path.name for path in (checkout / ".clusterwright").glob("kubernetes*")) == []
+    (small_release.state / "refuse").unlink()
+    assert setup_kubernetes(checkout, small_release).returncode == 0
 
 
 def test_a_scanner_that_can_not_be_installed_is_said_and_the_rest_goes_on(checkout: Path, bare_machine: Path) -> None:

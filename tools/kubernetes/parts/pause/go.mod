@@ -1,0 +1,3 @@
+module clusterwright.invalid/tools/kubernetes/pause
+
+go 1.24.0
