@@ -31,9 +31,13 @@ mpicc -o hello hello.c && srun --nodes=2 --ntasks-per-node=1 ./hello; rm -f hell
 LONG = "--wrap 'sleep 600'"
 
 
-def accepted(stack: Deployment) -> dict[str, list[dict[str, Any]]]:
-    """Run the acceptance program where `up` left it, and give its checks by name."""
-    view = json.dumps(spec.slurm_view(spec.from_record(stack.outputs()["spec"])))
+def accepted(stack: Deployment, **changes: Any) -> dict[str, list[dict[str, Any]]]:
+    """Run the acceptance program where `up` left it, and give its checks by name.
+
+    Args:
+        changes: what the view has beside the stack's own.
+    """
+    view = json.dumps({**spec.acceptance_view(spec.from_record(stack.outputs()["spec"])), **changes})
     document = json.loads(stack.inside("login-0", "sh", "-c", "cd /usr/lib/clusterwright && exec python3 -m acceptance", stdin=view))
     found: dict[str, list[dict[str, Any]]] = {}
     for check in document["checks"]:
@@ -65,6 +69,83 @@ def test_a_user_compiles_an_mpi_program_on_a_login_node_and_runs_it_on_all_nodes
 def test_shared_storage_is_writable_for_users_who_keep_their_own_files(running: Deployment) -> None:
     assert running.ssh("stat --format='%a %U' /shared /home").splitlines() == ["1777 root", "755 root"]
     assert running.ssh("srun --nodes=2 sh -c 'touch /shared/$(hostname) && rm /shared/$(hostname)' && echo done").strip() == "done"
+
+
+FABRIC = {
+    "fabric": {
+        "title": "InfiniBand NDR",
+        "nics": 8,
+        "log_line": "NET/IB",
+        "bad_log_lines": ["NET/Socket"],
+        "direct": True,
+        "environment": {"NCCL_IB_QPS_PER_CONNECTION": "4"},
+        "environment_script": "",
+    },
+    "collectives": [
+        {"collective": "all_reduce", "size_bytes": 8 << 30, "nodes": nodes, "typical_gbs": typical, "warn_gbs": warn, "floor_gbs": floor, **rest}
+        for nodes, typical, warn, floor in ((1, 479, 455, 430), (2, 467, 444, 420))
+        for rest in ({"provisional": False, "source": "skypilot-infiniband", "note": ""},)
+    ],
+}
+"""What acceptance demands of two nodes with eight H100 and InfiniBand each (blueprints/catalog/fabrics.yaml)."""
+HARDWARE = {
+    "nics": 8,
+    "network": "IB",
+    "busbw": {"all_reduce": {"1": 478.9, "2": 467.4}},
+    "log": ["NET/IB : Using {list} [RO]; OOB eth0:192.0.2.1<0>", "Using network IB"],
+}
+DESCRIPTION = "/etc/clusterwright/simulated-fabric.json"
+
+
+@contextlib.contextmanager
+def described(stack: Deployment, **faults: Any) -> Iterator[None]:
+    """Describe the nodes' simulated hardware; `train_1={...}` puts faults into one node."""
+    for node in ("train-0", "train-1"):
+        stack.inside(node, "tee", DESCRIPTION, stdin=json.dumps({**HARDWARE, "faults": faults.get(node.replace("-", "_"), {})}))
+    try:
+        yield
+    finally:
+        stack.inside_all("train-0", "rm", "-f", DESCRIPTION)
+        stack.inside_all("train-1", "rm", "-f", DESCRIPTION)
+
+
+def shown(checks: dict[str, list[dict[str, Any]]], name: str) -> list[tuple[str, str, str]]:
+    return [(check["node"], check["measured"], check["verdict"]) for check in checks[name]]
+
+
+def test_collectives_run_through_slurm_and_healthy_simulated_hardware_passes(running: Deployment) -> None:
+    with described(running):
+        checks = accepted(running, fabrics={"train": FABRIC})
+    assert shown(checks, "collective busbw") == [("train-[0-1]", "478.9", "pass"), ("train-[0-1]", "467.4", "pass")]
+    assert shown(checks, "collective transport") == [("train-[0-1]", "NET/IB", "pass")]
+    assert {check["verdict"] for check in checks["collective values"]} == {"pass"}
+    assert all("simulated" in check["detail"] for check in checks["collective busbw"])
+
+
+@pytest.mark.parametrize(
+    ("faults", "name", "found"),
+    [
+        ({"nics": 7}, "collective transport", ("train-1", "7 of 8 NICs", "fail")),
+        ({"socket": True}, "collective transport", ("train-1", "plain TCP (NET/Socket)", "fail")),
+        ({"direct": False}, "collective transport", ("train-1", "without GPUDirect RDMA", "fail")),
+        ({"rail": 0.5}, "collective busbw", ("train-[0-1]", "233.7", "fail")),
+        ({"throttled": 0.65}, "collective busbw", ("train-1", "311.28", "fail")),
+        ({"wrong_values": 3}, "collective values", ("train-1", "3 wrong values", "fail")),
+        ({"crash": "unhandled system error"}, "collective busbw", ("train-1", "no result", "fail")),
+    ],
+    ids=["seven NICs", "plain TCP", "no GPUDirect RDMA", "a slow rail", "a throttled GPU", "wrong values", "a crash"],
+)
+@pytest.mark.soak
+def test_a_fault_of_one_node_is_found_with_its_reason(running: Deployment, faults: dict[str, Any], name: str, found: tuple[str, str, str]) -> None:
+    with described(running, train_1=faults):
+        checks = accepted(running, fabrics={"train": FABRIC})
+    assert found in shown(checks, name)
+
+
+def test_a_gate_decides_what_fails(running: Deployment) -> None:
+    with described(running, train_1={"rail": 0.5}):
+        checks = accepted(running, fabrics={"train": FABRIC}, gate=["nodes", "gpus", "jobs"])
+    assert ("train-[0-1]", "233.7", "warn") in shown(checks, "collective busbw")
 
 
 LIMITS = (
@@ -139,3 +220,15 @@ def test_a_node_that_was_drained_since_is_shown_and_makes_acceptance_run_again(r
     running.up()
     assert running.preview_changes() == {}
     assert "Checked 20" in running.clusterwright("summary").stdout
+
+
+def test_acceptance_on_demand_runs_leaves_a_record_and_says_by_its_status_what_it_found(running: Deployment) -> None:
+    passed = running.clusterwright("accept", "--pool", "train", "--json")
+    assert (passed.returncode, json.loads(passed.stdout)["ok"], json.loads(passed.stdout)["pools"]) == (0, True, ["train"])
+    with changed(running, "control-0", "scontrol update PartitionName=train State=DOWN", "scontrol update PartitionName=train State=UP"):
+        failed = running.clusterwright("accept")
+    assert failed.returncode == 1
+    assert "job over all nodes (train-[0-1]): does not start, fail" in failed.stdout
+    kept = json.loads(running.clusterwright("accept", "--history", "--json").stdout)
+    assert [(one["pools"], one["ok"]) for one in kept][-2:] == [(["train"], True), ([], False)]
+    assert running.clusterwright("accept", "--pool", "trane").returncode == 2

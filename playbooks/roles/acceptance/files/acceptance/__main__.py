@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from . import allocation, document, expectation, judge, judge_rails, slurm
+from . import allocation, collectives, document, expectation, gate, judge, judge_collectives, judge_rails, slurm
 from .document import Check, Verdict
 
 POLL_S = 0.25
@@ -82,7 +82,7 @@ def accept(wanted: expectation.Expectation) -> list[Check]:
     states = slurm.partition_states()
     with concurrent.futures.ThreadPoolExecutor(MANY_NODE_SETS) as pool:
         results = pool.map(lambda one: _node_set(one, wanted, seen, configured, states.get(one.partition, "missing")), wanted.node_sets)
-        return [check for checks in results for check in checks] + on_demand
+        return gate.apply([check for checks in results for check in checks], wanted.gate) + on_demand
 
 
 def _seen(names: Sequence[str], nodes: dict[str, slurm.Node], silent: frozenset[str], waited_s: float) -> judge.Seen:
@@ -191,7 +191,15 @@ def _node_set(
     checks += judge.core_confinement(node_set, tested, outcomes["share"], configured=configured[1])
     checks += judge.all_reduce(tested, outcomes["allreduce"])
     checks += judge_rails.rails(node_set, tested, outcomes["rails"])
+    checks += _collectives(node_set, tested, collectives.from_record(outcomes["collectives"]))
     return [*checks, _accounting(node_set, tested, str(outcomes["job"]))]
+
+
+def _collectives(node_set: expectation.NodeSet, tested: Sequence[str], measured: collectives.Measured) -> list[Check]:
+    if measured.absent:
+        return [judge_collectives.unjudged(node_set, tested, "the nodes have no nccl-tests, so that nothing proves the fabric's rate")]
+    found = [check for run in measured.runs for check in judge_collectives.judge(node_set, run)]
+    return [*document.merged(found), *(judge_collectives.isolated(measured.runs[-1], measured.found) if measured.found else ())]
 
 
 def _refusal(node_set: expectation.NodeSet) -> str:

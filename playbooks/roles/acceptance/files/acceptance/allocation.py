@@ -69,7 +69,7 @@ def _run(node_set: NodeSet, nodes: Sequence[str], task: dict[str, Any], *, qos: 
     # Files in memory: nothing blocks on a full pipe, and a full disk of this host changes nothing.
     with _memory("given") as given, _memory("printed") as printed, _memory("said") as said:
         # Beside the command, whose arguments the kernel limits (execve(2), MAX_ARG_STRLEN).
-        given.write(json.dumps(rails_of(node_set, nodes)).encode())
+        given.write(json.dumps({"rails": rails_of(node_set, nodes), "node_set": dataclasses.asdict(node_set)}).encode())
         given.seek(0)
         process = subprocess.Popen(
             command, stdin=given, stdout=printed, stderr=said, cwd="/", env=_environment(), start_new_session=True

@@ -5,10 +5,14 @@ import enum
 import json
 from collections.abc import Sequence
 
+from blueprints import hostlist
+
 
 class Verdict(enum.Enum):
     PASS = "pass"
     FAIL = "fail"
+    WARN = "warn"
+    """Less than it should be, and no failure: a provisional figure, or a kind of check that the blueprint does not gate."""
     REPORTED = "reported"
     """Measured and shown, not judged: simulated hardware, or a node that a user's job holds."""
     ERROR = "error"
@@ -27,6 +31,15 @@ class Check:
     detail: str = ""
     look_at: str = ""
     """What a person opens next; empty where nothing is wrong."""
+
+
+def merged(checks: Sequence[Check]) -> list[Check]:
+    """Join checks that differ only in their node, so that a thousand nodes with one result are one line."""
+    alike: dict[Check, list[str]] = {}
+    for check in checks:
+        alike.setdefault(dataclasses.replace(check, node="", look_at=""), []).append(check.node)
+    first = {dataclasses.replace(check, node="", look_at=""): check for check in reversed(checks)}
+    return [dataclasses.replace(first[key], node=hostlist.compress([name for node in nodes for name in hostlist.expand(node)])) for key, nodes in alike.items()]
 
 
 def is_ok(checks: Sequence[Check]) -> bool:

@@ -27,6 +27,39 @@ class Rail:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Collective:
+    """What one collective of nccl-tests must deliver over some nodes, in GB/s of bus bandwidth."""
+
+    collective: str
+    """`all_reduce`, `all_gather` or `alltoall`."""
+    size_bytes: int
+    nodes: int
+    typical_gbs: float | None
+    warn_gbs: float | None
+    floor_gbs: float
+    provisional: bool
+    """One measurement, or somebody else's demand: less than the floor warns."""
+    source: str
+    note: str = ""
+    """What known shortfalls look like on this fabric."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fabric:
+    """What carries the traffic of GPUs between nodes."""
+
+    title: str
+    nics: int
+    log_line: str
+    """In NCCL's log on every node; empty: no line shows it."""
+    bad_log_lines: tuple[str, ...]
+    direct: bool
+    """Whether NICs reach the GPUs' memory by themselves, so that no connection goes without GPUDirect RDMA."""
+    environment: Mapping[str, str]
+    environment_script: str = ""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class NodeSet:
     """Nodes that are alike; one job runs over all of them."""
 
@@ -43,6 +76,9 @@ class NodeSet:
     """Whose view of the nodes is taken; None when the partition admits no user."""
     rails: Mapping[str, tuple[Rail, ...]] = dataclasses.field(default_factory=dict)
     """Node → its rails; nodes without any are left out."""
+    fabric: Fabric | None = None
+    collectives: tuple[Collective, ...] = ()
+    """What is known for one node, two, and all of them."""
 
     @property
     def hostlist(self) -> str:
@@ -68,6 +104,8 @@ class Expectation:
     users: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """User → number, equal on every host."""
     folders: tuple[Folder, ...] = ()
+    gate: tuple[str, ...] | None = None
+    """Kinds of checks whose failure fails `up`; None: all."""
 
     @property
     def node_count(self) -> int:
@@ -78,7 +116,7 @@ def expect(spec: Mapping[str, Any]) -> Expectation:
     standing = [node_set for node_set in spec["slurm"]["node_sets"] if _standing(node_set) > 0]
     return Expectation(
         cluster=spec["name"],
-        node_sets=tuple(_node_set(node_set, choose(spec, node_set["partition"]), spec.get("rails") or {}) for node_set in standing),
+        node_sets=tuple(_node_set(node_set, choose(spec, node_set["partition"]), spec) for node_set in standing),
         on_demand=tuple(
             hostlist.compress(_names(node_set, node_set["hosts"]["count"]))
             for node_set in spec["slurm"]["node_sets"]
@@ -86,7 +124,20 @@ def expect(spec: Mapping[str, Any]) -> Expectation:
         ),
         users={user["name"]: int(user["uid"]) for user in spec["users"]},
         folders=tuple(Folder(one["mount"], one.get("writable_by", "")) for one in spec["storage"] if one["mount"] != HOMES),
+        gate=tuple(spec["gate"]) if "gate" in spec else None,
     )
+
+
+def from_record(record: Mapping[str, Any]) -> NodeSet:
+    """Read a node set as `dataclasses.asdict` writes it."""
+    read: dict[str, Any] = {
+        "nodes": tuple(record["nodes"]),
+        "applicant": Applicant(**record["applicant"]) if record["applicant"] else None,
+        "rails": {name: tuple(Rail(**rail) for rail in rails) for name, rails in record["rails"].items()},
+        "fabric": Fabric(**{**record["fabric"], "bad_log_lines": tuple(record["fabric"]["bad_log_lines"])}) if record["fabric"] else None,
+        "collectives": tuple(Collective(**one) for one in record["collectives"]),
+    }
+    return NodeSet(**{**record, **read})
 
 
 def _standing(node_set: Mapping[str, Any]) -> int:
@@ -102,7 +153,8 @@ def _names(node_set: Mapping[str, Any], count: int) -> tuple[str, ...]:
     return tuple(f"{hosts['prefix']}-{number}" for number in range(count))
 
 
-def _node_set(node_set: Mapping[str, Any], applicant: Applicant | None, rails: Mapping[str, Any]) -> NodeSet:
+def _node_set(node_set: Mapping[str, Any], applicant: Applicant | None, spec: Mapping[str, Any]) -> NodeSet:
+    rails, fabric = spec.get("rails") or {}, (spec.get("fabrics") or {}).get(node_set["hosts"]["name"]) or {}
     hosts = node_set["hosts"]
     machine = hosts["machine"]
     gpus = machine["gpus"]
@@ -117,4 +169,6 @@ def _node_set(node_set: Mapping[str, Any], applicant: Applicant | None, rails: M
         machines_exist=machine["exists"],
         applicant=applicant,
         rails={name: tuple(Rail(**rail) for rail in rails[name]) for name in names if name in rails},
+        fabric=Fabric(**{**fabric["fabric"], "bad_log_lines": tuple(fabric["fabric"]["bad_log_lines"])}) if fabric.get("fabric") else None,
+        collectives=tuple(Collective(**one) for one in fabric.get("collectives") or ()),
     )

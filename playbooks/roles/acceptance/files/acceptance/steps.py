@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from . import collectives, expectation
+
 STEP_BASE_S = 30.0
 STEP_PER_NODE_S = 1.0
 FIRST_PORT = 20000
@@ -19,7 +21,8 @@ ALL_REDUCE_ITERATIONS = 5
 
 def main() -> None:
     task: dict[str, Any] = json.loads(sys.argv[1])
-    rails: dict[str, Any] = json.load(sys.stdin)
+    given: dict[str, Any] = json.load(sys.stdin)
+    rails: dict[str, Any] = given["rails"]
     nodes: list[str] = task["nodes"]
     gpus = int(task["gpus"])
     view = {name: task.get(name) for name in ("user", "users", "folders")}
@@ -42,6 +45,8 @@ def main() -> None:
     reduction = {"bytes": ALL_REDUCE_BYTES, "iterations": ALL_REDUCE_ITERATIONS}
     outcomes["allreduce"] = _step([*per_node, "--mpi=pmix"], "allreduce.py", reduction, deadline_s)
     outcomes["rails"] = _step([*per_node, "--input=all"], "rails.py", {}, deadline_s, given=json.dumps(rails)) if rails else {"lines": [], "error": ""}
+    node_set = expectation.from_record(given["node_set"])
+    outcomes["collectives"] = collectives.as_record(collectives.measure(node_set, nodes) if node_set.collectives else collectives.Measured())
     print(json.dumps(outcomes), flush=True)
 
 

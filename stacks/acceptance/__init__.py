@@ -1,0 +1,1 @@
+"""Acceptance on demand: run it between two `up`s, and keep what it found."""

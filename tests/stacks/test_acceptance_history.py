@@ -1,0 +1,67 @@
+"""Runs of acceptance are kept, and the newest one over all pools is what a stack shows."""
+
+import dataclasses
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.inspection.known import Known
+from stacks import project
+from stacks.acceptance import history
+from tests.drift import examples
+
+NOON = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(project, "private_folder", lambda stack: tmp_path / stack)
+    return tmp_path / "lab" / history.FILE
+
+
+def run(hours: int, *pools: str, ok: bool = True) -> history.Run:
+    check: dict[str, Any] = {"name": "node state", "node": "train-0", "expected": "idle", "measured": "idle", "verdict": "pass" if ok else "fail"}
+    return history.Run(NOON + dt.timedelta(hours=hours), 12.5, pools, ok, (check,))
+
+
+def known() -> Known:
+    return dataclasses.replace(examples.known(), accepted_at=NOON, outdated="a node takes no jobs")
+
+
+def test_runs_come_back_as_they_were_kept_and_only_their_owner_reads_them(place: Path) -> None:
+    history.add("lab", run(1))
+    history.add("lab", run(2, "train", ok=False))
+    assert history.read("lab") == (run(1), run(2, "train", ok=False))
+    assert place.stat().st_mode & 0o077 == 0
+
+
+def test_a_line_that_was_cut_off_is_left_out(place: Path) -> None:
+    history.add("lab", run(1))
+    place.write_text(place.read_text() + '{"began": "2026-11-2')
+    assert history.read("lab") == (run(1),)
+
+
+def test_the_oldest_go(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "KEPT", 2)
+    for hours in range(4):
+        history.add("lab", run(hours))
+    assert history.read("lab") == (run(2), run(3))
+
+
+@pytest.mark.parametrize(
+    ("kept", "shown"),
+    [
+        ([], NOON),
+        ([run(-1)], NOON),
+        ([run(3, "train")], NOON),
+        ([run(1), run(2), run(3, "train")], NOON + dt.timedelta(hours=2)),
+    ],
+    ids=["none", "before `up`", "of one pool", "over all pools"],
+)
+def test_the_newest_result_over_all_pools_is_shown(place: Path, kept: list[history.Run], shown: dt.datetime) -> None:
+    for one in kept:
+        history.add("lab", one)
+    found = history.newest("lab", known())
+    assert (found.accepted_at, found.outdated) == (shown, "a node takes no jobs" if shown == NOON else "")
