@@ -129,8 +129,8 @@ def explain(server: Server, answer: Answer, login: Login) -> str:
             return f"{server.name} ({server.address}) does not answer: {answer.said}"
         case Trouble.OTHER_KEY:
             return (
-                f"{server.name} ({server.address}) has another SSH host key than the inventory says. If it was reinstalled, write the new key: "
-                f"`clusterwright lookup hosts` reads and shows it"
+                f"{server.name} ({server.address}) has another SSH host key than the inventory says. If it was reinstalled, remove its old key from the "
+                f"inventory, and run `clusterwright lookup hosts` with your blueprint and `--write`"
             )
         case Trouble.NO_LOGIN:
             return f"{server.name} refuses the login of {to}: {answer.said}. `ssh {_port(login)}{to} true` must work without a question"

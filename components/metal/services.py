@@ -4,10 +4,11 @@ from typing import Any
 
 from blueprints.spec import ClusterSpec, Slurm
 
-from .. import host_folders
+from .. import host_folders, rest
 from . import file_systems
 
 DUMPS = f"{host_folders.STATE}/dumps"
+NAT_UNIT, DNS_UNIT = "clusterwright-nat.service", "clusterwright-dns.service"
 
 
 def described(cluster: ClusterSpec, slurm: Slurm) -> dict[str, Any]:
@@ -16,6 +17,11 @@ def described(cluster: ClusterSpec, slurm: Slurm) -> dict[str, Any]:
         "mounts": [*file_systems.mounts(cluster), *file_systems.state(cluster, slurm)],
         "exports": file_systems.exports(cluster),
         "access": access(cluster),
+        "packages": packages(cluster, slurm),
+        "rest_api": rest_api(cluster),
+        "nat": nat(cluster, slurm),
+        "dns": dns(cluster, slurm),
+        "control_address": control_address(cluster, slurm),
         "dumps": dumps(cluster, slurm) if slurm.database.placement == "embedded" else None,
         "scratch": {one.hosts.name: one.scratch_mount for one in slurm.node_sets if one.scratch_mount},
     }
@@ -28,8 +34,52 @@ def access(cluster: ClusterSpec) -> dict[str, Any] | None:
     address = cluster.network.balancer_address
     if not hosts or not address or address in hosts.values():
         return None
-    own = [cluster.network.cidr] if cluster.network.cidr else file_systems.clients(cluster)
-    return {"address": address, "hosts": hosts, "allowed": [*own, *cluster.login.allowed_cidrs]}
+    return {"address": address, "hosts": hosts, "allowed": [*_own_networks(cluster), *cluster.login.allowed_cidrs]}
+
+
+def rest_api(cluster: ClusterSpec) -> dict[str, Any] | None:
+    """Describe Slurm's REST API on the login hosts; None: the cluster has none."""
+    hosts = file_systems.addresses(cluster, cluster.access)
+    return rest.described(hosts, is_balanced=access(cluster) is not None) if cluster.login.rest_api and hosts else None
+
+
+def nat(cluster: ClusterSpec, slurm: Slurm) -> dict[str, Any] | None:
+    """Describe the way out that the controllers give to nodes; None: the site has one."""
+    return _of_controllers(cluster, slurm) if cluster.site and cluster.site.nat else None
+
+
+def dns(cluster: ClusterSpec, slurm: Slurm) -> dict[str, Any] | None:
+    """Describe the name service that the controllers provide for nodes; None: the site has one."""
+    return {**_of_controllers(cluster, slurm), "domain": cluster.network.domain} if cluster.site and cluster.site.dns else None
+
+
+def control_address(cluster: ClusterSpec, slurm: Slurm) -> dict[str, Any] | None:
+    """Describe the address that moves between the controllers, and the units that its holder must run; None: nodes use the only controller's own."""
+    site = cluster.site
+    if site is None or not site.address or not (site.nat or site.dns):
+        return None
+    hosts = file_systems.addresses(cluster, slurm.control) if slurm.control else {}
+    units = [unit for unit, is_wanted in ((NAT_UNIT, site.nat), (DNS_UNIT, site.dns)) if is_wanted]
+    return {"address": site.address, "hosts": hosts, "units": units} if site.address not in hosts.values() else None
+
+
+def _of_controllers(cluster: ClusterSpec, slurm: Slurm) -> dict[str, Any]:
+    hosts = file_systems.addresses(cluster, slurm.control) if slurm.control else {}
+    asked = cluster.site.address if cluster.site else ""
+    return {"address": asked or next(iter(hosts.values()), ""), "hosts": hosts, "inside": _own_networks(cluster)}
+
+
+def _own_networks(cluster: ClusterSpec) -> list[str]:
+    """Give the cluster's network, or the addresses of its hosts where the blueprint names none."""
+    return [cluster.network.cidr] if cluster.network.cidr else file_systems.clients(cluster)
+
+
+def packages(cluster: ClusterSpec, slurm: Slurm) -> dict[str, str] | None:
+    """Describe the cache of packages: the first controller has it; None: each server fetches its packages itself."""
+    if cluster.site is None or not cluster.site.package_cache or slurm.control is None:
+        return None
+    first = cluster.site.by_name[slurm.control.hostname(0)]
+    return {"host": first.name, "address": first.address}
 
 
 def dumps(cluster: ClusterSpec, slurm: Slurm) -> dict[str, Any]:

@@ -20,8 +20,21 @@ options:
     type: list
     elements: str
     default: []
+  exist:
+    description: Paths to look for.
+    type: list
+    elements: str
+    default: []
+  asked_s:
+    description: When the one who asks asked, seconds since 1970 by their clock.
+    type: float
 """
 RETURN = r"""
+exist:
+  description: Those of the paths where something is.
+  returned: always
+  type: list
+  elements: str
 image:
   description: The image marker as written by the bake, empty on a host that was not baked.
   returned: always
@@ -30,9 +43,9 @@ cgroup:
   description: C(v1), C(v2) or C(none); none when the host sees control groups but no controllers.
   returned: always
   type: str
-epoch_s:
-  description: The host's clock, seconds since 1970.
-  returned: always
+clock_ahead_s:
+  description: How far the host's clock was ahead of O(asked_s) when the question arrived. Later tasks may wait as long as they like.
+  returned: when O(asked_s) is given
   type: float
 munge_key_sha256:
   description: SHA-256 of the installed MUNGE key in base64 (Jinja can hash text only), empty without a key.
@@ -50,13 +63,23 @@ CGROUP_ROOT = "/sys/fs/cgroup"
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec={"units": {"type": "list", "elements": "str", "default": []}}, supports_check_mode=True)
+    now_s = time.time()
+    module = AnsibleModule(
+        argument_spec={
+            "units": {"type": "list", "elements": "str", "default": []},
+            "exist": {"type": "list", "elements": "str", "default": []},
+            "asked_s": {"type": "float"},
+        },
+        supports_check_mode=True,
+    )
+    asked_s = module.params["asked_s"]
     module.exit_json(
         changed=False,
         image=_image(),
         cgroup=_cgroup(),
-        epoch_s=time.time(),
+        clock_ahead_s=None if asked_s is None else round(now_s - asked_s, 1),
         munge_key_sha256=_key_checksum(),
+        exist=[path for path in module.params["exist"] if os.path.lexists(path)],
         units=_units(module.params["units"]),
     )
 

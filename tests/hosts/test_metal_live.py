@@ -149,6 +149,7 @@ def test_each_broken_server_is_named_with_its_cause_on_one_page(servers: PlainHo
     assert "password" in one(said, "CW822")["what"]
     assert "-12.5 s, chronyd reports it" in one(said, "CW828")["why"]
     assert "slurmd runs" in one(said, "CW842")["why"]
+    assert "hosts of `train` run debian-12 and debian-13" in one(said, "CW826")["why"]
     assert said["hosts"]["unreachable"] == "gpu-005"
 
 

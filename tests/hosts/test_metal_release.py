@@ -1,6 +1,7 @@
 """Servers with things of their own are adopted, configured and released: everything is as it was, and what their owner changed meanwhile stays."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from components.metal.guest.adoption import FOLDER, MARK
 from tests.hosts import plain
 from tests.hosts.comparison import Described, described, differences
-from tests.hosts.deployment import deployment
+from tests.hosts.deployment import UP_WITHIN_S, deployment
 from tests.hosts.plain import PlainHosts
 
 pytestmark = [pytest.mark.hosts, pytest.mark.soak]
@@ -59,6 +60,11 @@ nft add rule inet own input tcp dport 8888 drop
 echo 'their words' >/etc/motd
 """
 """What the owner changes while the stack has the server."""
+
+STAYING = {"bookworm": {"munge", "libmunge2"}, "noble": {"munge", "libmunge2"}, "trixie": {"munge", "libmunge2", "libgcrypt20", "libgpg-error0"}}
+"""Release of a distribution → packages of the stack that one of the owner's came to depend on, and what they depend on and the server had not."""
+FROM_PACKAGES = ("/etc/ld.so.cache", "/var/lib/apt/extended_states", "/var/lib/dpkg/status")
+"""What the package manager derives from the packages that are installed."""
 
 
 def blueprint(servers: PlainHosts, suite: str) -> dict[str, Any]:
@@ -109,15 +115,19 @@ def test_released_servers_are_as_they_were(servers: PlainHosts, before: dict[str
         assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
     said = refused.stdout + done.stdout
     servers.power_on(LOGIN)
-    assert servers.inside(LOGIN, "python3", f"{FOLDER}/release.py") == "this host is released\n"
+    assert servers.inside(LOGIN, "python3", f"{FOLDER}/release.py", within_s=UP_WITHIN_S) == "this host is released\n"
     after = {name: described(servers, name) for name in servers.servers}
     assert differences(before[CONTROL], after[CONTROL]) == {}
     assert differences(before[LOGIN], after[LOGIN]) == {}
     assert f"{CONTROL}: data is kept in /var/lib/clusterwright/kept/{stack.stack}/var/lib/clusterwright/state" in said
     changed = differences(before[NODE], after[NODE])
-    theirs = {what for what in changed if "dave" in what or "munge" in what or "own-monitor" in what}
+    assert set(re.findall(rf"{NODE}: package (\S+) stays: \S+ depends on it", said)) == STAYING[suite]
+    packages = (*STAYING[suite], "own-monitor")
+    theirs = {*servers.inside(NODE, "dpkg-query", "--listfiles", *packages).splitlines(), *FROM_PACKAGES}
+    theirs |= {what for what in changed if any(name in what for name in packages)}
     assert set(changed) - theirs == {
-        "/etc/cron.d/later", "/etc/hosts", "/etc/motd", "/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/subuid", "/etc/subgid", "rules table inet own {",
+        "/etc/cron.d/later", "/etc/hosts", "/etc/motd", "/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/subuid", "/etc/subgid", "/etc/subuid-",
+        "/etc/subgid-", "rules table inet own {",
     }  # fmt: skip
     users = [line.partition(":")[0] for line in servers.inside(NODE, "cat", "/etc/passwd").splitlines()]
     assert users[-2:] == ["munge", "dave"]

@@ -71,12 +71,12 @@ def open_for_changes(system: System, order: Mapping[str, Any]) -> dict[str, Any]
 
 
 def record(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
-    """Record what a finishing left, so that a release can tell it from what others change later.
+    """Record what a finishing left, so that a release can tell it from what others change later. Without an open round nothing is recorded: what changed since is others'.
 
     Args:
         order: `token`.
     Returns:
-        how many places, packages and units are the stack's.
+        how many places and packages are the stack's; nothing where no round was open.
     Raises:
         Refused: the host is not the stack's.
     """
@@ -84,7 +84,9 @@ def record(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     kept = records.read()
     require_owner(adoption.mark(system) or (kept or {}).get("mark"), order)
     if kept is None:
-        raise Refused("this host was not adopted", why=f"{adoption.FOLDER} has no record", remedy="run `make up`, which adopts it")
+        raise Refused("this host was not adopted", why=f"{adoption.FOLDER} has no record", remedy="run `clusterwright up`, which adopts it")
+    if not kept["is_open"]:
+        return {}
     kept = close_round(kept, adoption.snapshot(system, records.contents))
     records.write(kept)
     records.prune(kept)
@@ -94,6 +96,23 @@ def record(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
             part: sum(left[part].get(one) != kept["before"][part].get(one) for one in {*left[part], *kept["before"][part]}) for part in ("places", "packages")
         }
     }
+
+
+def write_mark_again(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the stack's mark where somebody removed it, as the record has it.
+
+    Args:
+        order: `token`.
+    Raises:
+        Refused: another stack has marked the host, or it has no record.
+    """
+    kept, mark = adoption.Record(system).read(), adoption.mark(system)
+    require_owner(mark, order)
+    if kept is None:
+        raise Refused("this host was not adopted", why=f"{adoption.FOLDER} has no record", remedy="run `clusterwright up`, which adopts it")
+    if mark is None:
+        adoption.write_mark(system, kept["mark"])
+    return {}
 
 
 def require_owner(mark: Mapping[str, Any] | None, order: Mapping[str, Any]) -> None:

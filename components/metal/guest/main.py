@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LOCK = "/run/clusterwright-adoption.lock"
-WORK = {"adopt": adopt.adopt, "open": adopt.open_for_changes, "record": adopt.record, "release": release.release}
+AROUND_CHANGES = ("open", "record")
+"""Orders whose caller wants no answer but whether they were carried out."""
+WORK = {"adopt": adopt.adopt, "open": adopt.open_for_changes, "record": adopt.record, "mark": adopt.write_mark_again, "release": release.release}
 
 
 def main(order: Mapping[str, Any], *, mark: str) -> None:
     """Carry out an order and print the answer as JSON on one line.
 
     Args:
-        order: `do` (`adopt`, `open`, `record`, `release` or `look`) with what that needs, and `root`, the folder of the host's file system (default: `/`).
+        order: `do` (`adopt`, `open`, `record`, `mark`, `release` or `look`) with what that needs, and `root`, the folder of the host's file system (default: `/`).
         mark: begins the line.
     """
     print(mark + json.dumps(answer(order)), flush=True)
@@ -36,7 +38,7 @@ def answer(order: Mapping[str, Any]) -> dict[str, Any]:
             return {"ok": True, **look.look(system)}
         with _only_one(system):
             done = WORK[str(order["do"])](system, order)
-            return {"ok": True, **look.look(system), **done}
+            return {"ok": True, **({} if order["do"] in AROUND_CHANGES else look.look(system)), **done}
     except Refused as refused:
         return {"ok": False, "refused": {"what": refused.what, "why": refused.why, "remedy": refused.remedy}}
     except (CommandFailed, OSError) as error:
@@ -47,7 +49,7 @@ def answer(order: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def by_hand() -> None:
-    """Work on the host this runs on, whoever has it: `release` for its administrator, `open` and `record` around each finishing."""
+    """Work on the host this runs on, whoever has it: `release` for its administrator, `open` and `record` around each finishing, `mark` to repair it."""
     from . import adoption
 
     word = sys.argv[1] if len(sys.argv) > 1 else "release"

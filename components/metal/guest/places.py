@@ -34,6 +34,9 @@ LEFT_OUT = (
     "/etc/mtab",
     "/etc/udev/hwdb.bin",
     "/var/lib/clusterwright",
+    "/var/log/btmp*",
+    "/var/log/lastlog*",
+    "/var/log/wtmp*",
     "*/__pycache__",
     "*/__pycache__/*",
 )

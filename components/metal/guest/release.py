@@ -35,7 +35,7 @@ OWN = (
 COPIES = ("/etc/passwd-", "/etc/group-", "/etc/shadow-", "/etc/gshadow-", "/etc/subuid-", "/etc/subgid-", "/etc/.pwd.lock")
 """What tools for users and groups leave. They are as before, whatever is in them now."""
 REMAINS = (
-    ".ansible", "chrony", "clusterwright", "extrausers", "haproxy", "keepalived", "mariadb*", "munge*", "mysql*", "slurm*",
+    ".ansible", "apt-cacher-ng", "chrony", "clusterwright", "extrausers", "haproxy", "keepalived", "mariadb*", "munge*", "mysql*", "slurm*",
 )  # fmt: skip
 """Names of folders that daemons of the stack fill and their packages leave behind."""
 RAILS = "/usr/lib/clusterwright/rails/__main__.py"

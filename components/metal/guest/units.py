@@ -32,6 +32,7 @@ RELOADED = (
     ("/etc/ssh/", ("ssh.service", "sshd.service"), "reload-or-restart"),
     ("/etc/systemd/journald.conf", ("systemd-journald.service",), "restart"),
     ("/etc/chrony/", ("chrony.service", "chronyd.service"), "restart"),
+    ("/etc/systemd/resolved.conf", ("systemd-resolved.service",), "restart"),
     ("/etc/systemd/timesyncd.conf", ("systemd-timesyncd.service",), "restart"),
     ("/etc/systemd/logind.conf", ("systemd-logind.service",), "reload"),
     ("/etc/rsyslog", ("rsyslog.service",), "restart"),

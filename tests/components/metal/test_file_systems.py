@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from blueprints import spec
-from components.metal import file_systems
+from components.metal import file_systems, services
 from tests.blueprints import hand_made
 
 NAMES = ("head-1", "login-1", "gpu-1", "gpu-2")
@@ -49,3 +49,12 @@ def test_exported_folders_are_below_the_state_that_a_release_keeps() -> None:
 def test_a_source_without_a_known_form_is_refused_by_its_name() -> None:
     with pytest.raises(file_systems.UnknownSource, match=r"storage.data.source is `fs-0123`"):
         file_systems.mounts(lab(dataclasses.replace(DATA, source="fs-0123")))
+
+
+def test_the_first_controller_keeps_packages_where_the_inventory_says_so() -> None:
+    cluster = lab()
+    assert cluster.site
+    assert cluster.slurm
+    assert "packages" not in services.described(cluster, cluster.slurm)
+    cached = dataclasses.replace(cluster, site=dataclasses.replace(cluster.site, package_cache=True))
+    assert services.described(cached, cluster.slurm)["packages"] == {"host": "head-1", "address": "10.20.0.11"}

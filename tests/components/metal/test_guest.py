@@ -89,9 +89,10 @@ def finish(root: Path) -> None:
 
 
 def adopted(root: Path) -> dict[str, Any]:
-    """Adopt a host, finish it, record what that left."""
+    """Adopt a host, open a round of changes as every finishing does, finish it, record what that left."""
     answer = sent(root, "adopt", **OURS, admin_key=KEY)
     assert answer["ok"], answer
+    assert sent(root, "open", token="aaaa")["ok"]
     finish(root)
     assert sent(root, "record", token="aaaa")["ok"]
     return answer
@@ -158,6 +159,19 @@ def test_a_host_stays_its_owners_when_the_mark_was_deleted(host: Path) -> None:
     assert tree(host) == before
 
 
+def test_a_mark_that_somebody_removed_is_written_again_and_anothers_is_left(host: Path) -> None:
+    adopted(host)
+    path = host / "etc/clusterwright/owner.json"
+    mark = path.read_text()
+    path.unlink()
+    assert sent(host, "mark", token="aaaa")["ok"]
+    assert path.read_text() == mark
+    theirs = mark.replace("aaaa", "bbbb")
+    path.write_text(theirs)
+    assert "owned by stack" in sent(host, "mark", token="aaaa")["refused"]["what"]
+    assert path.read_text() == theirs
+
+
 def test_a_mark_that_cant_be_read_is_nobodys_to_overwrite(host: Path) -> None:
     adopted(host)
     (host / "etc/clusterwright/owner.json").write_text("{")
@@ -219,6 +233,14 @@ def test_what_its_owner_changed_between_two_finishings_is_how_the_host_was(host:
     assert (host / "etc/timezone").read_text() == "Europe/Rome\n"
     assert not (host / "usr/local/bin/tool").exists()
     assert not (host / "etc/slurm").exists()
+
+
+def test_a_record_outside_of_a_round_leaves_to_the_owner_what_they_changed(host: Path) -> None:
+    adopted(host)
+    (host / "etc/timezone").write_text("Europe/Rome\n")
+    assert sent(host, "record", token="aaaa")["ok"]
+    assert sent(host, "release", token="aaaa")["stays"] == []
+    assert (host / "etc/timezone").read_text() == "Europe/Rome\n"
 
 
 def test_a_finishing_that_was_cut_off_counts_as_the_stacks(host: Path) -> None:

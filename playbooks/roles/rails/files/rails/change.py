@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import files, live, service, wanted
+from . import files, live, service, snapshots, wanted
 
 FOLDER = Path("/var/lib/clusterwright/rails")
 PENDING, RESULT, BEFORE, OWN = FOLDER / "pending.json", FOLDER / "result.json", FOLDER / "before.json", FOLDER / "own.json"
@@ -70,12 +70,12 @@ def begin(interfaces: "Sequence[Mapping[str, Any]]", *, confirm_within_s: int, i
         if is_check or not changes:
             return {"changes": changes, "pending": False}
         touched = sorted({interface.name for _, interface in pairs} | set(owned.get("interfaces", ())))
-        snapshot = _snapshot([*texts, *stale], touched, now)
+        snapshot = snapshots.take([*texts, *stale], touched, now)
         FOLDER.mkdir(parents=True, exist_ok=True)
         if not BEFORE.exists():
             _write(BEFORE, snapshot)
         else:
-            _write(BEFORE, _with_more(_read(BEFORE) or {}, snapshot))
+            _write(BEFORE, snapshots.with_more(_read(BEFORE) or {}, snapshot))
         RESULT.unlink(missing_ok=True)
         order = {"service": set_up_by, "interfaces": [*interfaces], "files": {path: dataclasses.asdict(file) for path, file in texts.items()}, "stale": stale}
         _write(PENDING, {"before": snapshot, "order": order, "touched": touched})
@@ -151,7 +151,7 @@ def remove() -> "dict[str, Any]":
         before, owned = _read(BEFORE), _read(OWN)
         if before is None:
             return {"changes": [], "pending": False}
-        _restore(before, sorted({*before["interfaces"], *(owned or {}).get("interfaces", ())}))
+        snapshots.restore(before, sorted({*before["interfaces"], *(owned or {}).get("interfaces", ())}))
         _forget()
     return {"changes": ["removed"], "pending": False}
 
@@ -181,7 +181,7 @@ def _differences(
     pairs: "Sequence[tuple[wanted.Rail, live.Interface]]", texts: "Mapping[str, files.File]", stale: "Sequence[str]", now: live.State
 ) -> "list[str]":
     changes = [text for rail, interface in pairs for text in (*live.lacking(rail, interface, now), *live.lacking_settings(interface.name))]
-    changes += [f"{path} differs" for path, file in texts.items() if _content(path) != (file.content, file.mode)]
+    changes += [f"{path} differs" for path, file in texts.items() if snapshots.content(path) != (file.content, file.mode)]
     return changes + [f"{path} is no longer needed" for path in stale if Path(path).exists()]
 
 
@@ -217,7 +217,7 @@ def _drop_own_leftovers(rails: "Sequence[wanted.Rail]", found: "Mapping[str, liv
     for device, route in now.routes:
         is_own = route.table != 0 or wanted.FIRST_TABLE <= route.metric < wanted.FIRST_TABLE + wanted.MOST_RAILS
         if is_own and (device, route.to, route.via, route.table) not in routes:
-            _delete_route(device, route)
+            snapshots.delete_route(device, route)
     kept = {(found[rail.name].name, rail.address) for rail in rails}
     for interface, address in _own_addresses():
         if (interface, address) not in kept:
@@ -235,108 +235,11 @@ def _take_back(reason: str, *, is_boot: bool = False) -> None:
     pending = _read(PENDING)
     if pending is None:
         return
-    _restore(pending["before"], pending["touched"], is_boot=is_boot)
+    snapshots.restore(pending["before"], pending["touched"], is_boot=is_boot)
     _write(RESULT, {"applied": False, "reason": reason})
     PENDING.unlink()
     _disarm()
     print(f"network settings taken back: {reason}", file=sys.stderr)
-
-
-def _snapshot(paths: "Sequence[str]", interfaces: "Sequence[str]", now: live.State) -> "dict[str, Any]":
-    return {
-        "files": {path: list(_content(path) or ()) for path in paths},
-        "interfaces": {name: dataclasses.asdict(found) for name in interfaces if (found := now.interface(name))},
-        "settings": {
-            name: {setting: Path(f"/proc/sys/net/ipv4/conf/{name}/{setting}").read_text().strip() for setting in live.SETTINGS}
-            for name in interfaces
-            if now.interface(name)
-        },
-        "routes": [[device, dataclasses.asdict(route)] for device, route in now.routes if device in interfaces],
-        "rules": [list(rule) for rule in now.rules],
-        "service": service.name(),
-    }
-
-
-def _with_more(before: "dict[str, Any]", snapshot: "dict[str, Any]") -> "dict[str, Any]":
-    """Add what a later change touches for the first time."""
-    new = [name for name in snapshot["interfaces"] if name not in before["interfaces"]]
-    return {
-        **before,
-        "files": {**snapshot["files"], **before["files"]},
-        "interfaces": {**snapshot["interfaces"], **before["interfaces"]},
-        "settings": {**snapshot["settings"], **before["settings"]},
-        "routes": before["routes"] + [row for row in snapshot["routes"] if row[0] in new],
-    }
-
-
-def _restore(before: "Mapping[str, Any]", touched: "Sequence[str]", *, is_boot: bool = False) -> None:
-    """Give files, then the kernel, what they had. Every step is tried, whatever the others do."""
-    existing = {path: kept for path, kept in before["files"].items() if kept}
-    service.write({path: files.File(*kept) for path, kept in existing.items()}, [path for path in before["files"] if path not in existing])
-    if is_boot:
-        service.prepare_boot(before["service"])
-        return
-    there = [name for name in touched if Path(f"/sys/class/net/{name}").exists()]
-    with contextlib.suppress(live.Failed):
-        service.reload(before["service"], there)
-        _settle(before)
-    _restore_kernel(before, there)
-
-
-def _settle(before: "Mapping[str, Any]") -> None:
-    """Wait until the network service has given the interfaces their former addresses, as far as it does that."""
-    deadline = time.monotonic() + service.SETTLES_WITHIN_S / 4
-    while time.monotonic() < deadline:
-        now = live.state()
-        if all(set(one.addresses) == set(before["interfaces"][one.name]["addresses"]) for one in now.interfaces if one.name in before["interfaces"]):
-            return
-        time.sleep(LOOK_EVERY_S)
-
-
-def _restore_kernel(before: "Mapping[str, Any]", touched: "Sequence[str]") -> None:
-    now = live.state()
-    rules = {tuple(rule) for rule in before["rules"]}
-    for rule in now.rules:
-        if rule not in rules:
-            _try("ip", "-4", "rule", "del", "priority", str(rule[0]), "from", rule[1], "table", str(rule[2]))
-    for rule in rules - set(now.rules):
-        _try("ip", "-4", "rule", "add", "priority", str(rule[0]), "from", rule[1], "table", str(rule[2]))
-    former = [(device, wanted.Route(**route)) for device, route in before["routes"]]
-    for device, route in now.routes:
-        if device in touched and (device, route) not in former:
-            _delete_route(device, route)
-    for interface in now.interfaces:
-        kept = before["interfaces"].get(interface.name)
-        if interface.name not in touched or not kept:
-            continue
-        for address in interface.addresses:
-            if address not in kept["addresses"]:
-                _try("ip", "-4", "address", "del", address, "dev", interface.name)
-        for address in kept["addresses"]:
-            if address not in interface.addresses:
-                _try("ip", "-4", "address", "add", address, "dev", interface.name)
-        _try("ip", "link", "set", "dev", interface.name, "mtu", str(kept["mtu"]), "up" if kept["is_up"] else "down")
-        for setting, value in before["settings"].get(interface.name, {}).items():
-            Path(f"/proc/sys/net/ipv4/conf/{interface.name}/{setting}").write_text(value)
-    there = live.state().routes
-    for device, route in former:
-        if (device, route) not in there and device in touched:
-            _try("ip", *files.ip_route(route, device))
-
-
-def _try(*argv: str) -> None:
-    try:
-        live.run(*argv)
-    except live.Failed as failed:
-        print(failed, file=sys.stderr)
-
-
-def _delete_route(device: str, route: wanted.Route) -> None:
-    table = ["table", str(route.table)] if route.table else []
-    metric = ["metric", str(route.metric)] if route.metric else []
-    via = ["via", route.via] if route.via else []
-    with contextlib.suppress(live.Failed):  # the kernel removed it with its address
-        live.run("ip", "-4", "route", "del", route.to, *via, "dev", device, *table, *metric)
 
 
 def _arm(confirm_within_s: int) -> None:
@@ -387,13 +290,6 @@ def _locked() -> "Iterator[None]":
     with (FOLDER / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _content(path: str) -> "tuple[str, int] | None":
-    try:
-        return Path(path).read_text(), Path(path).stat().st_mode & 0o777
-    except FileNotFoundError:
-        return None
 
 
 def _read(path: Path) -> "dict[str, Any] | None":

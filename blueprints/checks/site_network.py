@@ -1,0 +1,70 @@
+"""Address translation and name service that the controllers of a site provide for nodes."""
+
+import ipaddress
+from collections.abc import Iterator
+
+from .. import finding, language, spec
+from ..codes import Code
+from ..document import Document
+
+_WHERE = ("control", "address")
+_FREE = "write a free address of the hosts' network into `control.address`"
+
+
+def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find controllers without an address that nodes can use, and an address that is another host's, or has no effect."""
+    site = cluster.site
+    if site is None:
+        return
+    wanted = [f"network.{name}: control" for name, is_wanted in (("nat", site.nat), ("dns", site.dns)) if is_wanted]
+    if not wanted:
+        if site.address:
+            why = "it is the address of address translation and name service, which the site provides for this cluster"
+            yield _finding("`control.address` has no effect", why, "remove it, or write `network: {nat: control, dns: control}`", source, finding.Level.WARNING)
+        return
+    key = wanted[0].partition(":")[0].split(".")
+    if cluster.controllers > 1 and not site.address:
+        what = f"`{wanted[0]}` needs an address that moves between the controllers"
+        why = "nodes have one way out and one name server: with the address of one controller, both are lost with it"
+        yield finding.Finding(finding.Level.ERROR, Code.CONTROL_ADDRESS, source.where(*key), what, why, _FREE)
+        return
+    unknown = [host.name for host in site.hosts if host.name in _controllers(cluster) and not _is_ipv4(host.address)]
+    if unknown:
+        what = f"the inventory has no IPv4 address of {unknown[0]}, through which nodes reach other networks"
+        why = "routes and name servers are addresses, not names"
+        yield finding.Finding(finding.Level.ERROR, Code.CONTROL_ADDRESS, source.where(*key), what, why, f"write the address of {unknown[0]} into the inventory")
+    if site.address:
+        yield from _address(cluster, site, source)
+
+
+def _address(cluster: spec.ClusterSpec, site: spec.Site, source: Document) -> Iterator[finding.Finding]:
+    owner = next((host.name for host in site.hosts if host.address == site.address), None)
+    if site.address == cluster.network.balancer_address:
+        what, why = f"`control.address` is {site.address}, the address of the login nodes", "each of the two moves between hosts of its own"
+        yield _finding(what, why, _FREE, source)
+    elif owner is not None and (cluster.controllers > 1 or owner not in _controllers(cluster)):
+        what, why = (
+            f"`control.address` is {site.address}, the address of the host {owner}",
+            "the address moves between the controllers, so no host can have it as its own",
+        )
+        yield _finding(what, why, _FREE, source)
+    elif cluster.network.cidr and ipaddress.IPv4Address(site.address) not in ipaddress.IPv4Network(cluster.network.cidr):
+        what = f"`control.address` is {site.address}, which is outside of the cluster's network {cluster.network.cidr}"
+        why = "nodes reach their way out without a router between"
+        yield _finding(what, why, _FREE, source)
+
+
+def _finding(what: str, why: str, remedy: str, source: Document, level: finding.Level = finding.Level.ERROR) -> finding.Finding:
+    return finding.Finding(level, Code.CONTROL_ADDRESS, source.where(*_WHERE), what, why, remedy)
+
+
+def _controllers(cluster: spec.ClusterSpec) -> tuple[str, ...]:
+    return cluster.slurm.control.hostnames if cluster.slurm and cluster.slurm.control else ()
+
+
+def _is_ipv4(text: str) -> bool:
+    try:
+        ipaddress.IPv4Address(text)
+    except ValueError:
+        return False
+    return True

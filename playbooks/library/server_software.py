@@ -1,0 +1,204 @@
+"""Install packages in one transaction, hold some, and enable units."""
+
+import fnmatch
+import os
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+DOCUMENTATION = r"""
+module: server_software
+short_description: Install packages in one transaction
+description:
+  - Gets all packages with one run of apt-get, holds them, and enables units. A host that has everything is not asked twice, since apt itself is started only
+    where something is missing. Services are not started by their packages.
+  - Lists of packages are fetched when they are older than an hour, and again when a package is not where they say.
+  - Packages that an interrupted installation left are completed first.
+options:
+  names:
+    description: Packages; a name may be followed by C(=) and a pattern of the version.
+    type: list
+    elements: str
+    default: []
+  hold:
+    description: Names of packages, or patterns of names, to hold at the version that is installed.
+    type: list
+    elements: str
+    default: []
+  units:
+    description: Units that start with the host.
+    type: list
+    elements: str
+    default: []
+"""
+RETURN = r"""
+installed:
+  description: Names of packages that were not there in the version asked for.
+  returned: always
+  type: list
+  elements: str
+held:
+  description: Names of packages that were not held.
+  returned: always
+  type: list
+  elements: str
+enabled:
+  description: Units that were not enabled.
+  returned: always
+  type: list
+  elements: str
+"""
+
+LISTS = ("/var/lib/apt/lists", "/var/lib/apt/periodic/update-success-stamp")
+LISTS_COUNT_FOR_S = 3600
+POLICY = "/usr/sbin/policy-rc.d"
+OWN_POLICY = "#!/bin/sh\n# Written by clusterwright while it installs packages.\nexit 101\n"
+KEPT_POLICY = f"{POLICY}.clusterwright"
+APT = ("apt-get", "--yes", "--quiet", "--option=DPkg::Lock::Timeout=120", "--option=Dpkg::Use-Pty=0", "--option=Acquire::Retries=3")
+# Descriptions in other languages are as large as the lists, and nobody reads them here. Those of the host's owner stay.
+UPDATE = (*APT, "--option=Acquire::Languages=none", "--option=APT::Get::List-Cleanup=false", "update")
+INSTALL = (*APT, "--no-install-recommends", "--option=Dpkg::Options::=--force-confdef", "--option=Dpkg::Options::=--force-confold", "install")
+ENVIRONMENT = {"DEBIAN_FRONTEND": "noninteractive", "DEBIAN_PRIORITY": "critical", "LC_ALL": "C.UTF-8"}
+LAST_LINES = 12
+WHOLE = ("installed", "config-files", "not-installed")
+"""States that no interrupted installation leaves."""
+
+Package = dict[str, str]
+"""`version`, `state` and `want`, as dpkg-query(1) says."""
+
+
+class Failed(Exception):
+    """A command failed; the text is what it said."""
+
+
+def main() -> None:
+    listed = {"type": "list", "elements": "str", "default": []}
+    module = AnsibleModule(argument_spec={"names": listed, "hold": listed, "units": listed}, supports_check_mode=True)
+    wanted, patterns, units = module.params["names"], module.params["hold"], module.params["units"]
+    try:
+        installed = missing(wanted, known())
+        if installed and not module.check_mode:
+            install(installed, patterns)
+        held = loose(patterns, known())
+        if held and not module.check_mode:
+            run("apt-mark", "hold", *held)
+        enabled = disabled(units)
+        if enabled and not module.check_mode:
+            run("systemctl", "enable", "--quiet", *enabled)
+    except Failed as failure:
+        module.fail_json(msg=str(failure))
+    module.exit_json(changed=bool(installed or held or enabled), installed=installed, held=held, enabled=enabled)
+
+
+def missing(wanted: Iterable[str], packages: dict[str, Package]) -> list[str]:
+    """Name what is not installed as asked for. Pure."""
+    found = []
+    for one in wanted:
+        name, _, version = one.partition("=")
+        package = packages.get(name)
+        if package is None or package["state"] != "installed" or not fnmatch.fnmatchcase(package["version"], version or "*"):
+            found.append(one)
+    return found
+
+
+def loose(patterns: Iterable[str], packages: dict[str, Package]) -> list[str]:
+    """Name the installed packages that match and are not held. Pure."""
+    return sorted(
+        name
+        for name, package in packages.items()
+        if package["state"] == "installed" and package["want"] != "hold" and any(fnmatch.fnmatchcase(name, one) for one in patterns)
+    )
+
+
+def install(names: list[str], holdable: Iterable[str]) -> None:
+    """Install packages in one transaction.
+
+    Args:
+        holdable: packages that this module holds: one that is installed in another version may change.
+    Raises:
+        Failed: apt-get failed.
+    """
+    with no_service_starts():
+        packages = known()
+        if any(package["state"] not in WHOLE for package in packages.values()):
+            run("dpkg", "--configure", "--pending")
+        ours = set(holdable) & {one.partition("=")[0] for one in names}
+        if held := sorted(name for name in ours if packages.get(name, {}).get("want") == "hold"):
+            run("apt-mark", "unhold", *held)
+        is_fresh = lists_age_s() < LISTS_COUNT_FOR_S
+        if not is_fresh:
+            run(*UPDATE)
+        try:
+            run(*INSTALL, *names)
+        except Failed:
+            if not is_fresh:
+                raise
+            run(*UPDATE)
+            run(*INSTALL, *names)
+
+
+def lists_age_s() -> float:
+    return min((time.time() - os.stat(path).st_mtime for path in LISTS if os.path.exists(path)), default=float("inf"))
+
+
+@contextmanager
+def no_service_starts() -> Iterator[None]:
+    """Keep packages from starting their services, as invoke-rc.d(8) lets an administrator do. A run that was killed left its policy, which the next one takes for its own."""
+    if os.path.lexists(POLICY) and not _is_own(POLICY):
+        os.replace(POLICY, KEPT_POLICY)
+    with open(POLICY, "w", encoding="utf-8") as stream:
+        stream.write(OWN_POLICY)
+    os.chmod(POLICY, 0o755)  # noqa: S103 - a program that everyone runs
+    try:
+        yield
+    finally:
+        os.unlink(POLICY)
+        if os.path.lexists(KEPT_POLICY):
+            os.replace(KEPT_POLICY, POLICY)
+
+
+def _is_own(path: str) -> bool:
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        return stream.read() == OWN_POLICY
+
+
+def known() -> dict[str, Package]:
+    """Describe the packages that dpkg knows."""
+    found = {}
+    shown = run("dpkg-query", "--show", "--showformat", "${Package}\t${db:Status-Want}\t${db:Status-Status}\t${Version}\n")
+    for line in shown.splitlines():
+        name, want, state, version = line.split("\t")
+        if name not in found or state == "installed":
+            found[name] = {"want": want, "state": state, "version": version}
+    return found
+
+
+def disabled(units: list[str]) -> list[str]:
+    """Name the units that don't start with the host."""
+    if not units:
+        return []
+    shown = subprocess.run(["systemctl", "is-enabled", *units], capture_output=True, text=True, check=False, timeout=60).stdout.split()
+    return [unit for unit, state in zip(units, shown, strict=False) if state != "enabled"] if len(shown) == len(units) else units
+
+
+def run(*argv: str) -> str:
+    """Run a command and give what it prints.
+
+    Raises:
+        Failed: with the command's last words.
+    """
+    environment: dict[str, Any] = {**os.environ, **ENVIRONMENT}
+    done = subprocess.run(argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr).splitlines()
+        reasons = [line for line in said if line.startswith(("E:", "dpkg:", "Failed"))] or said
+        raise Failed("\n".join([f"{argv[0]} failed:", *reasons[-LAST_LINES:]]))
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()
