@@ -78,6 +78,7 @@ class Code(FindingCode):
     MAC_FORM = "CW234", ERROR, "not a hardware address", "write it as `ip link` shows it, such as `b8:3f:d2:00:11:22`"
     ROLLING_FORM = "CW235", ERROR, "not a number of nodes, or a share of them", "write a number such as `2`, or a share such as `10%`"
     FINGERPRINT_FORM = "CW236", ERROR, "not the fingerprint of a certificate", "write the SHA-256 fingerprint that `clusterwright lookup bmcs` shows"
+    REGISTRY_FORM = "CW237", ERROR, "not the address of a registry of images", "write the host and its port, such as `registry.example.org:5000`"
 
     # Resolving: target, catalogue, addresses.
     TARGET_UNKNOWN = "CW301", ERROR, "no target of this name", "choose one of the targets that the page lists"
@@ -139,6 +140,9 @@ class Code(FindingCode):
     RAIL_NEXT_HOP = "CW371", ERROR, "a next hop of a rail that is not in the rail's network", "write the address of the switch or router in the rail's own network"
     RAIL_ROUTE_CUTS = "CW372", ERROR, "a route of a rail that leads to the hosts' own network", "write the networks of the fabric only"
     RAIL_MTU = "CW373", WARNING, "an MTU of a rail that switches don't carry, or that differs between hosts", "write the same MTU for all hosts, at most 9216 on Ethernet"
+    KUBERNETES_VERSION_UNKNOWN = "CW380", ERROR, "a version of Kubernetes that clusterwright can't install", "choose a version that the page lists"
+    ADDON_UNKNOWN = "CW381", ERROR, "no add-on of this name in the catalogue", "choose one that `clusterwright catalog addons` lists"
+    ADDON_FIXED = "CW382", ERROR, "an add-on that a blueprint can't switch on or off", "remove the add-on, as the page says"
 
     # Parts that contradict each other: users, mount points, names.
     ACCOUNT_UNKNOWN = "CW401", ERROR, "a reference to an account that the blueprint doesn't define", "correct the name, or add the account"
@@ -164,9 +168,13 @@ class Code(FindingCode):
     WINDOWS_OVERLAP = "CW460", WARNING, "overlapping maintenance windows", "move or merge the windows"
     WINDOWS_ALWAYS = "CW461", ERROR, "maintenance windows that leave no time for jobs", "leave time between maintenance windows"
     JOBS_OUTLAST_WINDOWS = "CW462", WARNING, "a time limit longer than the time between maintenance windows: its jobs never start", "shorten the time limit, or leave more time between windows"
-    KUBERNETES_ONLY = "CW470", WARNING, "a key of Kubernetes in a Slurm pool", "remove the key, or move it to a Kubernetes pool"
-    SLURM_ONLY = "CW471", WARNING, "a key of Slurm in a Kubernetes pool", "remove the key, or move it to a Slurm pool"
+    KUBERNETES_ONLY = "CW470", WARNING, "a key of Kubernetes where Slurm schedules", "remove the key, or choose Kubernetes as the scheduler"
+    SLURM_ONLY = "CW471", WARNING, "a key of Slurm where Kubernetes schedules", "remove the key, or choose Slurm as the scheduler"
     SCHEDULER_WITHOUT_POOL = "CW472", ERROR, "a scheduler without nodes", "add a pool for the scheduler, or remove the scheduler"
+    ADDONS_EXCLUDE = "CW473", ERROR, "two add-ons that can't run in one cluster", "keep one of the two"
+    ADDON_NEEDED = "CW474", ERROR, "an add-on without another one that it needs", "install both, or neither"
+    ACCOUNT_WITHOUT_QUEUE = "CW475", WARNING, "an account of Kubernetes without a queue", "keep Kueue, or give the user an account of the blueprint"
+    QUOTA_OVER_CAPACITY = "CW476", WARNING, "an account with a larger quota than Kubernetes' nodes have", "write at most what the nodes have"
 
     # Machines, GPUs, capacity, placement and fabric.
     NODE_RANGE = "CW500", ERROR, "a range of nodes with a minimum above its maximum", "write the smaller number first"
@@ -218,6 +226,9 @@ class Code(FindingCode):
     SUBNETS_UNNAMED = "CW563", WARNING, "an existing network whose free addresses are unknown", "name its subnets, or a free range"
     EGRESS_FOR_IMAGES = "CW564", WARNING, "no egress for hosts that build images", "enable egress, or name existing images"
     SHARED_ADDRESS = "CW566", ERROR, "an address of the login hosts that they can't share", "write a free IPv4 address of the hosts' network into `access.address`"
+    KUBERNETES_RANGES = "CW567", ERROR, "ranges of pods, services and hosts that overlap", "choose ranges apart from each other and from the hosts' network"
+    POD_RANGE_SMALL = "CW568", ERROR, "a range of pods or services that is too small", "choose a larger range, as the page says"
+    CONTROL_ADDRESS = "CW569", (ERROR, WARNING), "an address of the controllers that nodes can't use for address translation and name service", "write a free IPv4 address of the hosts' network into `control.address`"
     RULES_TOO_MANY = "CW565", ERROR, "more rules than a security group supports", "allow fewer, larger networks"
 
     # Storage.
@@ -242,7 +253,7 @@ class Code(FindingCode):
     CONTROL_SMALL = "CW600", WARNING, "controllers too small for the number of nodes", "choose a larger `control.size`"
     CONTROL_IGNORED = "CW601", WARNING, "a key of controllers that has no effect", "remove the key"
     QUOTA_NEEDED = "CW602", NOTE, "a quota that is too small in new accounts", "request a higher quota before `up`"
-    DATABASE_ALONE = "CW603", WARNING, "an accounting database on the first of two controllers", "write `accounting.database: managed`"
+    DATABASE_ALONE = "CW603", WARNING, "an accounting database on the first of two controllers", "write `accounting.database: managed` where the target has one"
     MANAGED_TOO_LARGE = "CW604", ERROR, "more nodes than the managed scheduler supports", "use fewer nodes, or run Slurm on hosts"
     NODES_TOO_MANY = "CW605", ERROR, "more nodes than the scheduler supports", "use fewer nodes, or several clusters"
     STATE_UNSHARED = "CW607", ERROR, "two controllers without a file system for Slurm's state", "name an existing file system in `control.state`, or one controller"

@@ -29,16 +29,20 @@ def expand(text: str) -> tuple[str, ...]:
 
 def compress(names: Iterable[str]) -> str:
     """Write each name once: numbered names as ranges, by prefix and number, and then the others."""
-    numbers: dict[tuple[str, int], list[int]] = {}
+    numbered: list[tuple[str, str]] = []
     others = []
     for name in dict.fromkeys(names):
         matched = _NUMBERED.fullmatch(name)
         if matched:
-            digits = matched[2]
-            width = len(digits) if digits.startswith("0") and len(digits) > 1 else 0  # 0: no leading zeros
-            numbers.setdefault((matched[1], width), []).append(int(digits))
+            numbered.append((matched[1], matched[2]))
         else:
             others.append(name)
+    # n-09 and n-10 are one range: a number without leading zeros has the width of those with them.
+    padded = {(prefix, len(digits)) for prefix, digits in numbered if digits.startswith("0") and len(digits) > 1}
+    numbers: dict[tuple[str, int], list[int]] = {}
+    for prefix, digits in numbered:
+        width = len(digits) if (prefix, len(digits)) in padded else 0  # 0: no leading zeros
+        numbers.setdefault((prefix, width), []).append(int(digits))
     return ",".join([*(_ranges(prefix, width, sorted(found)) for (prefix, width), found in sorted(numbers.items())), *sorted(others)])
 
 

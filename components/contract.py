@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import pulumi
 
-from blueprints.spec import ClusterSpec, HostGroup, NodeSet, Slurm
+from blueprints.spec import ClusterSpec, HostGroup, Kubernetes, NodeSet, Slurm
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -112,13 +112,29 @@ class NodeGroup:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class KeyPair:
+    """A private key, and what of it everyone may know: its certificate or its public key. Both PEM."""
+
+    public: pulumi.Output[str]
+    private: pulumi.Output[str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class KubernetesKeys:
     """Keys of a Kubernetes cluster."""
 
-    authority: pulumi.Output[str]
-    """Certificate of the cluster's own authority, PEM."""
-    authority_key: pulumi.Output[str]
+    authority: KeyPair
+    """The cluster's own certificate authority."""
+    etcd: KeyPair
+    """The authority of etcd's members and its clients."""
+    front_proxy: KeyPair
+    """The authority of API servers that extend the cluster's."""
+    service_accounts: KeyPair
+    """What tokens of service accounts are signed with."""
+    encryption: pulumi.Output[str]
+    """Base64: what the API server encrypts secrets at rest with."""
     admin: SshKey
+    """Finishing logs in with it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -153,6 +169,16 @@ class SlurmOffering(Protocol[Shared]):
 class KubernetesOffering(Protocol[Shared]):
     """One way in which a target runs Kubernetes. Between the two calls the scheduler finishes the control plane and installs the network plug-in."""
 
-    def control(self, *, foundation: Shared, keys: KubernetesKeys) -> Hosts | KubernetesApi: ...
+    def control(self, kubernetes: Kubernetes, *, foundation: Shared, keys: KubernetesKeys) -> Hosts | KubernetesApi: ...
 
-    def nodes(self, node_sets: Sequence[NodeSet], *, foundation: Shared, api: Hosts | KubernetesApi, after: pulumi.Resource) -> Sequence[Hosts | NodeGroup]: ...
+    def nodes(
+        self, node_sets: Sequence[NodeSet], *, foundation: Shared, keys: KubernetesKeys, api: Hosts | KubernetesApi, after: pulumi.Resource
+    ) -> Sequence[Hosts | NodeGroup]:
+        """Create the nodes.
+
+        Args:
+            after: the control plane, finished. Nodes that a service starts join it at once; hosts may start before, and join when they are finished.
+        """
+
+    def provided(self, kubernetes: Kubernetes) -> Mapping[str, Any]:
+        """Give what only the target knows and the playbooks need beside the spec. Nothing in it is secret."""

@@ -1,9 +1,22 @@
 """What is known of hardware and versions: data files, each entry with its source and date, read into frozen values."""
 
 from .accelerators import Accelerator, MigProfile, accelerators, is_other_gpu
+from .addons import Addon, InstalledBy, When, addons
 from .change_costs import ChangeCost, OtherCost, change_costs
 from .fabrics import Expectation, Fabric, expected_busbw, fabrics, is_known_for_fewer
 from .identifiers import IdentifierForm, identifier_forms, identifier_parts, partition_of, partitions
+from .kubernetes import (
+    CONTROL_HOSTS_BUILT,
+    KubernetesVersion,
+    Ranges,
+    Skew,
+    containerd,
+    kubernetes_ranges,
+    kubernetes_skew,
+    kubernetes_version,
+    kubernetes_versions,
+    minor_version,
+)
 from .layouts import Interface, Layout, expand, interface_titles, layout, layouts
 from .limits import Limit, PolicySize, can_be_packed, limit, packing_source, policy_size
 from .machines import Machine, machine, machines
@@ -17,7 +30,9 @@ from .storage import Addresses, Rate, Run, StorageClass, Tier, storage_class, st
 from .targets import Built, ControlSize, Managed, Networks, Target, machine_target, target, target_names
 
 __all__ = [
+    "CONTROL_HOSTS_BUILT",
     "Accelerator",
+    "Addon",
     "Addresses",
     "Built",
     "ChangeCost",
@@ -27,7 +42,9 @@ __all__ = [
     "Fabric",
     "Fault",
     "IdentifierForm",
+    "InstalledBy",
     "Interface",
+    "KubernetesVersion",
     "Layout",
     "Limit",
     "Machine",
@@ -40,18 +57,23 @@ __all__ = [
     "Price",
     "Profile",
     "Quota",
+    "Ranges",
     "Rate",
     "Rule",
     "Run",
+    "Skew",
     "SlurmFeature",
     "Source",
     "StorageClass",
     "StoragePrice",
     "Target",
     "Tier",
+    "When",
     "accelerators",
+    "addons",
     "can_be_packed",
     "change_costs",
+    "containerd",
     "expand",
     "expected_busbw",
     "fabrics",
@@ -61,12 +83,17 @@ __all__ = [
     "interface_titles",
     "is_known_for_fewer",
     "is_other_gpu",
+    "kubernetes_ranges",
+    "kubernetes_skew",
+    "kubernetes_version",
+    "kubernetes_versions",
     "layout",
     "layouts",
     "limit",
     "machine",
     "machine_target",
     "machines",
+    "minor_version",
     "offering",
     "offering_names",
     "packing_source",

@@ -60,6 +60,8 @@ class Fabric:
     """Appears in NCCL's log (NCCL_DEBUG=INFO) when the fabric is used; empty: no line of the log shows it."""
     bad_log_lines: tuple[str, ...]
     """Appear when it isn't."""
+    direct: bool
+    """Whether every connection shows GPUDirect RDMA in NCCL's log (`via NET/…/GDRDMA`)."""
     expected: tuple[Expectation, ...]
     source: str
     as_of: str
@@ -159,6 +161,7 @@ def _fabric(name: str, entry: Mapping[str, Any]) -> Fabric:
         "machine_environment": entry.get("machine_environment", {}),
         "device_interfaces": tuple(entry.get("device_interfaces", ())),
         "environment_script": entry.get("environment_script", ""),
+        "direct": entry.get("direct", False),
     }
     return Fabric(name=name, **{**entry, **read})
 

@@ -10,11 +10,14 @@ from .software import Profile
 
 _ARCHITECTURE, _NVLINK, _FABRIC = "architecture", "nvlink", "fabric"
 _SET = "set"
+_EITHER = "|"
+"""Between fields of which one is enough."""
 _BOUNDS = (">=", "<", "!=")
 _TITLES = {
     "cuda": "CUDA",
     "dcgm": "DCGM",
     "doca_ofed": "DOCA-OFED",
+    "doca_ofed|rdma_core": "DOCA-OFED or rdma-core",
     "driver": "NVIDIA driver",
     "efa_installer": "EFA installer",
     "gib": "gIB plugin",
@@ -127,6 +130,8 @@ def faults(profile: Profile, accelerator_architecture: str | None, fabric: str |
 def _values(profile: Profile, field: str, nodes: Mapping[str, str]) -> tuple[str, ...]:
     if field in nodes:
         return (nodes[field],)
+    if _EITHER in field:
+        return tuple(value for one in field.split(_EITHER) for value in _values(profile, one, nodes))
     value = getattr(profile, field)
     return value if isinstance(value, tuple) else (value,)
 

@@ -8,7 +8,7 @@ from . import files
 
 _NOT_PROFILES = ("matrix",)
 _PARTS = (
-    *("kernel", "driver", "cuda", "nccl", "ofi_nccl", "nvlsm", "efa_installer", "gib", "tcpx", "tcpxo", "rxdm", "doca_ofed"),
+    *("kernel", "driver", "cuda", "nccl", "ofi_nccl", "nvlsm", "efa_installer", "gib", "tcpx", "tcpxo", "rxdm", "doca_ofed", "rdma_core"),
     *("lustre_client", "mountpoint", "container_toolkit", "enroot", "pyxis", "dcgm"),
 )
 """Parts of a profile whose versions the spec lists."""
@@ -55,6 +55,9 @@ class Profile:
     rxdm: str = ""
     """The daemon of TCPX or TCPXO that receives for the GPUs."""
     doca_ofed: str = ""
+    """NVIDIA's drivers and libraries of InfiniBand and RoCE."""
+    rdma_core: str = ""
+    """The distribution's libraries of InfiniBand and RoCE, for the drivers of its kernel."""
     lustre_client: str = ""
     lustre_fabric: str = ""
     """The fabric that its roles configure for Lustre (LNet); empty: hosts reach Lustre over TCP."""

@@ -16,6 +16,7 @@ from . import (
     hosts,
     identifiers,
     inventory,
+    kubernetes,
     lists,
     maintenance,
     mig,
@@ -34,6 +35,7 @@ from . import (
     scale,
     schedulers,
     shared_address,
+    site_network,
     software,
     storage,
     usability,
@@ -44,9 +46,9 @@ Check: TypeAlias = Callable[[spec.ClusterSpec, language.Blueprint, document.Docu
 
 _CHECKS: tuple[Check, ...] = (
     *(hosts.check, inventory.check, rails.check, names.check, lists.check, bmcs.check),
-    *(references.check, users.check, accounts.check, qos.check, partitions.check, usability.check, schedulers.check, maintenance.check),
+    *(references.check, users.check, accounts.check, qos.check, partitions.check, usability.check, schedulers.check, kubernetes.check, maintenance.check),
     *(pools.check, capacity.check, purchases.check, placement.check, fabric.check, software.check, mig.check),
-    *(identifiers.check, network.check, access.check, shared_address.check, mounts.check, storage.check, data_protection.check),
+    *(identifiers.check, network.check, access.check, shared_address.check, site_network.check, mounts.check, storage.check, data_protection.check),
     *(control.check, scale.check, quotas.check, permissions.check, features.check),
 )
 

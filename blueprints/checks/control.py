@@ -39,9 +39,18 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             "sacct and changes of accounts fail"
         )
         where = source.where("control", "highly_available")
-        has_service = target is None or target.managed.database or target.hosts == "here"
-        remedy = "write `accounting: {database: managed}`" if has_service else "back up the database often: this target has no managed database"
-        yield finding.Finding(_WARNING, Code.DATABASE_ALONE, where, what, why, remedy)
+        yield finding.Finding(_WARNING, Code.DATABASE_ALONE, where, what, why, _database_remedy(target))
+
+
+def _database_remedy(target: catalog.Target | None) -> str:
+    if target is not None and target.hosts == "site":
+        return (
+            "nothing, if you can wait for the first controller: it dumps the database every six hours to the file system of Slurm's state, "
+            "and `clusterwright-database restore` loads a dump; or remove `highly_available`"
+        )
+    if target is None or target.managed.database or target.hosts == "here":
+        return "write `accounting: {database: managed}`"
+    return "back up the database often: this target has no managed database"
 
 
 def _unread(blueprint: language.Blueprint, target: catalog.Target | None) -> str | None:

@@ -11,6 +11,12 @@ from ..document import Document, Path
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
 REPORTED_AT_MOST = 100
 """Duplicate values that one run reports."""
+ADDRESS_IN = {
+    "clusterwright": "write `address`, or a range with addresses",
+    "netbox": "set the device's primary IPv4 address in NetBox, or write `address` in `inventory.hosts`",
+    "ansible": "set `ansible_host` in the inventory of Ansible, or write `address` in `inventory.hosts`",
+}
+"""Format of the inventory → what gives a host its address."""
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
@@ -34,6 +40,10 @@ class Places:
     @property
     def file(self) -> str:
         return self._source.file
+
+    @property
+    def format(self) -> str:
+        return self._inventory.format
 
     def of(self, host: str, *key: str) -> finding.Position:
         single: Path = ("inventory", "hosts", host)
@@ -59,12 +69,11 @@ def _unused(used: Sequence[spec.SiteHost], blueprint: language.Blueprint, source
 
 def _missing(hosts: Sequence[spec.SiteHost], places: Places) -> Iterator[finding.Finding]:
     if without := [host.name for host in hosts if not host.address]:
-        what = f"the inventory has no address of {hostlist.compress(without)}"
+        what = f"the inventory has no address for {hostlist.compress(without)}"
         why = "clusterwright adopts and configures hosts over SSH"
-        remedy = f"write `address` for {'it' if len(without) == 1 else 'each of them'}, or a range with their addresses"
-        yield finding.Finding(_ERROR, Code.HOST_ADDRESS_MISSING, places.of(without[0]), what, why, remedy)
+        yield finding.Finding(_ERROR, Code.HOST_ADDRESS_MISSING, places.of(without[0]), what, why, ADDRESS_IN[places.format])
     if without := [host.name for host in hosts if not host.host_key]:
-        what = f"the inventory has no SSH host key of {hostlist.compress(without)}"
+        what = f"the inventory has no SSH host key for {hostlist.compress(without)}"
         why = "with it a host proves that it is the one that you mean; clusterwright never trusts a key that it sees for the first time"
         remedy = f"run `clusterwright lookup hosts {places.file}`: it reads the keys, and shows their fingerprints for you to confirm"
         yield finding.Finding(_WARNING, Code.HOST_KEY_MISSING, places.of(without[0]), what, why, remedy)

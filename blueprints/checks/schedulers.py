@@ -28,8 +28,21 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             why = "partitions exist in Slurm only, so these settings have no effect"
             where = source.where_key("pools", name, "partition")
             yield finding.Finding(_WARNING, Code.SLURM_ONLY, where, what, why, "remove them, or write `scheduler: slurm` for the pool")
+    if blueprint.scheduler == _KUBERNETES:
+        yield from _of_slurm(blueprint, source)
     if blueprint.scheduler == "both" and len(lookup.written_names(source, "pools")) == len(blueprint.pools):
         yield from _without_pool(owners, source)
+
+
+def _of_slurm(blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find what only Slurm has in a blueprint that only Kubernetes schedules, beside the pools."""
+    if source.at("accounting") is not None and blueprint.accounting != language.Accounting():
+        what, why = "the blueprint describes Slurm's accounting, and the cluster has no Slurm", "Kueue keeps the quotas of accounts, and records no past jobs"
+        yield finding.Finding(_WARNING, Code.SLURM_ONLY, source.where_key("accounting"), what, why, "remove `accounting`")
+    if source.at("acceptance", "gate") is not None and "accounting" in blueprint.acceptance.gate:
+        what, why = "acceptance can't test `accounting`: the cluster has no Slurm", "accounting is Slurm's record of jobs"
+        where = source.where("acceptance", "gate", blueprint.acceptance.gate.index("accounting"))
+        yield finding.Finding(_WARNING, Code.SLURM_ONLY, where, what, why, "remove `accounting` from the list")
 
 
 def _without_pool(owners: set[str], source: Document) -> Iterator[finding.Finding]:

@@ -195,6 +195,19 @@ class SchedulerObject:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class ClusterObject:
+    """An object of a Kubernetes cluster, or one field of it."""
+
+    kind: str
+    name: str
+    namespace: str = ""
+    field: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {f'{self.namespace}/' if self.namespace else ''}{self.name}{_after_colon(self.field)}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Membership:
     """A user in an account of the scheduler, or one field of this association."""
 
@@ -302,7 +315,7 @@ class IgnoreEntry:
 OnHost = (
     HostPart | HostFile | Unit | Package | Sysctl | KernelModule | HostUser | HostAdministrator | RootKey | SoftwareVersion | Mount | FileSystem | Gpu | Port
 )
-OfScheduler = SchedulerObject | Membership | Daemon | Parameter
+OfScheduler = SchedulerObject | ClusterObject | Membership | Daemon | Parameter
 OfCloud = CloudResource | PendingResource | Attachment | Instance
 Subject = Position | OnHost | UserKey | OfScheduler | OfCloud | AcceptanceCheck | IgnoreEntry
 

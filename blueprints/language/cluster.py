@@ -9,6 +9,7 @@ from .people import Account, Qos, User
 from .pools import Pool
 from .section import (
     AccountName,
+    CatalogName,
     Cidr,
     ClockTime,
     ClusterName,
@@ -18,9 +19,11 @@ from .section import (
     HostAddress,
     HostList,
     Identifier,
+    Ipv4,
     PoolName,
     QosName,
     Reason,
+    RegistryName,
     Section,
     StorageName,
     TagKey,
@@ -45,6 +48,10 @@ class Control(Section):
         default=None,
         description="With two hosts of the inventory: the existing file system under `storage` that keeps the scheduler's state. Default: the only existing one.",
     )
+    address: Ipv4 | None = Field(
+        default=None,
+        description="With hosts of the inventory: a free address of their network that moves between two controllers, for `network.nat` and `network.dns`. Default: the only controller's own.",
+    )
     managed: bool = Field(default=False, description="Use the cloud's scheduler service, where the target has one, instead of hosts.")
 
 
@@ -66,6 +73,9 @@ class Access(Section):
         description="With hosts of the inventory: the address of the load balancer, which is free in their network. Default: the first login node's.",
     )
     load_balancer: bool = Field(default=True, description="Put a load balancer with one address in front of all login nodes.")
+    rest_api: bool = Field(
+        default=False, description="Serve Slurm's REST API (slurmrestd) at the login nodes' address. `clusterwright token` gives users access."
+    )
     allowed_cidrs: tuple[Cidr, ...] = Field(
         default=(), strict=False, max_length=1_000, description="Networks that may log in. Empty: the cluster's own network only."
     )
@@ -98,6 +108,35 @@ class Network(Section):
     )
     egress: Literal["nat", "none"] = Field(default="nat", description="How hosts reach the Internet: through NAT, or not at all.")
     private_endpoints: bool = Field(default=False, description="Reach the cloud's services through private endpoints; required with `egress: none`.")
+    nat: Literal["site", "control"] = Field(
+        default="site",
+        description="With hosts of the inventory: how nodes without a way out reach other networks: as the site has it (`site`), or through the controllers (`control`).",
+    )
+    dns: Literal["site", "control"] = Field(
+        default="site",
+        description="With hosts of the inventory: who resolves names for nodes: the site's name servers (`site`), or the controllers (`control`).",
+    )
+
+
+class Kubernetes(Section):
+    """Kubernetes on hosts of the stack: its version, its networks and what runs in it."""
+
+    version: Identifier | None = Field(
+        default=None,
+        description='The version (`1.34.4`), or its minor version in quotes (`"1.34"`). Default: that of the software profile, or the catalogue\'s.',
+    )
+    pod_cidr: Cidr | None = Field(default=None, description="Addresses of pods; each node has a /24 of them. Default: 10.224.0.0/11.")
+    service_cidr: Cidr | None = Field(default=None, description="Addresses of services. Default: 10.63.0.0/16.")
+    pod_network: Literal["flannel"] = Field(default="flannel", description="The network between pods.")
+    addons: dict[CatalogName, bool] = Field(
+        default={},
+        max_length=100,
+        description="Add-ons to install or to leave out: `{trainer: true, kueue: false}`. `clusterwright catalog addons` lists them.",
+    )
+    registry: RegistryName | None = Field(
+        default=None,
+        description="Your own mirror of all images (`registry.example.org:5000`), for sites without the Internet. Default: hosts of the control plane serve them.",
+    )
 
 
 class Maintenance(Section):
@@ -156,6 +195,7 @@ class Blueprint(Section):
     access: Access = Field(default=Access())
     accounting: Accounting = Field(default=Accounting())
     network: Network = Field(default=Network())
+    kubernetes: Kubernetes = Field(default=Kubernetes())
     storage: dict[StorageName, Storage] = Field(default={}, max_length=100, description="File systems that all hosts share, by name.")
     pools: dict[PoolName, Pool] = Field(min_length=1, max_length=1_000, description="Compute nodes, by name.")
     accounts: dict[AccountName, Account] = Field(default={}, max_length=2_000, description="Accounts of the scheduler, by name.")

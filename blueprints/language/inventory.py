@@ -119,6 +119,10 @@ class Inventory(Section):
     roce: Roce | None = Field(
         default=None, description="How RoCE marks its packets. Given, it is set on the interfaces of the hosts. Default: NICs stay as they are."
     )
+    package_cache: bool = Field(
+        default=False,
+        description="The first host of `control` keeps the packages that hosts fetch, so that each comes from outside once, and only this host needs a way there.",
+    )
     hosts: dict[HostName, Host] = Field(default={}, max_length=MOST_HOSTS, description="Hosts, by their own names.")
     ranges: tuple[HostRange, ...] = Field(
         default=(), strict=False, max_length=1_000, description="Hosts with consecutive addresses. Entries of `hosts` add to them."

@@ -54,6 +54,7 @@ BUCKET = _form("bucket", values.BUCKET, "s3://name/prefix")
 IDENTIFIER = _form("identifier", values.IDENTIFIER)
 MOUNT_SOURCE = _form("source of a file system", values.MOUNT_SOURCE, "10.0.0.5:/export")
 MIG_PROFILE = _form("MIG profile", values.MIG, "1g.10gb")
+REGISTRY = _form("registry of images", values.REGISTRY, "registry.example.org:5000")
 FINDING_CODE = _form("code of a finding", values.CODE, "CW520")
 DOTTED_PATH = _form("place in the blueprint", values.DOTTED, "pools.train")
 _HIDING = rf"^(?:{_any_of((*values.SYSTEM_FOLDERS, *values.TAKEN_FOLDERS))})(?:/|$)|^(?:{_any_of(values.PARENTS_ONLY)})$|/\.{{1,2}}(?:/|$)"

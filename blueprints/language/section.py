@@ -71,6 +71,7 @@ Identifier = Annotated[str, pydantic.AfterValidator(values.identifier), schema_p
 MountSource = Annotated[str, pydantic.AfterValidator(values.mount_source), schema_patterns.MOUNT_SOURCE]
 CatalogName = Annotated[str, pydantic.AfterValidator(values.identifier), schema_patterns.IDENTIFIER]
 MigProfile = Annotated[str, pydantic.AfterValidator(values.mig_profile), schema_patterns.MIG_PROFILE]
+RegistryName = Annotated[str, pydantic.AfterValidator(values.registry), schema_patterns.REGISTRY]
 FindingCode = Annotated[str, pydantic.AfterValidator(values.finding_code), schema_patterns.FINDING_CODE]
 DottedPath = Annotated[str, pydantic.AfterValidator(values.dotted_path), schema_patterns.DOTTED_PATH]
 HostKey = Annotated[str, pydantic.AfterValidator(addresses.host_key), schema_patterns.HOST_KEY]

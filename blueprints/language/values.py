@@ -24,6 +24,8 @@ MOUNT_SOURCE = re.compile(r"[A-Za-z0-9/\[][A-Za-z0-9_.:/@,=\[\]+-]{0,254}")
 MIG = re.compile(r"[1-7]g\.[0-9]{1,3}gb(\+me|\+gfx)?")
 CODE = re.compile(r"CW[0-9]{3}")
 DOTTED = dotted.FORM
+REGISTRY = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:[1-9][0-9]{0,4})?(/[a-z0-9]+([._-][a-z0-9]+)*)*")
+"""The host of a registry with its port and a prefix, as image names begin (reference of the OCI distribution specification)."""
 NETWORK = re.compile(r"([0-9]{1,3}\.){3}[0-9]{1,3}/([0-9]{1,2}|([0-9]{1,3}\.){3}[0-9]{1,3})")
 ADDRESS = re.compile(r"(0|[1-9][0-9]{0,2})(\.(0|[1-9][0-9]{0,2})){3}")
 MOUNT = re.compile(r"(/[A-Za-z0-9._-]+)+")
@@ -41,8 +43,8 @@ SYSTEM_FOLDERS = (
     *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/lost+found", "/proc"),
     *("/root", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var"),  # noqa: S108 - no file is made there
 )
-TAKEN_FOLDERS = ("/opt/amazon", "/opt/aws", "/opt/clusterwright", "/opt/nvidia", "/opt/slurm", "/snap")
-"""What images, packages and roles put outside of the system's own folders: EFA, tools of AWS, what controllers run, NVIDIA's tools, Slurm of services, Ubuntu's agents."""
+TAKEN_FOLDERS = ("/opt/amazon", "/opt/aws", "/opt/clusterwright", "/opt/cni", "/opt/nvidia", "/opt/slurm", "/snap")
+"""What images, packages and roles put outside of the system's own folders: EFA, tools of AWS, what controllers run, network plug-ins of containers, NVIDIA's tools, Slurm of services, Ubuntu's agents."""
 PARENTS_ONLY = ("/opt", "/srv", "/mnt", "/media")
 """Folders of the operating system where file systems are mounted below, never on top."""
 
@@ -158,6 +160,15 @@ def mig_profile(text: str) -> str:
     """Check the form of a MIG profile (`1g.10gb`); whether a GPU has it is the catalogue's knowledge."""
     why = "a MIG profile names its compute slices and its memory"
     return _matched(MIG, text, Code.MIG_FORM, "a MIG profile", why=why, remedy="write it like `1g.10gb`")
+
+
+def registry(text: str) -> str:
+    """Check the address of a registry of images (`registry.example.org:5000`, `registry.example.org/mirror`)."""
+    why = "a registry is named as image names begin: a host in lower case, its port, and a path if any, without `https://`"
+    meant = re.sub(r"^[a-z]+://", "", text).rstrip("/").lower()
+    is_plain = meant != text and REGISTRY.fullmatch(meant) is not None
+    remedy = f"write `{meant}`" if is_plain else "write it like `registry.example.org:5000`"
+    return _matched(REGISTRY, text, Code.REGISTRY_FORM, "a registry", why=why, remedy=remedy, meant=meant if is_plain else None)
 
 
 def finding_code(text: str) -> str:

@@ -42,10 +42,18 @@ KEYS: Mapping[str, str] = {
     **{pattern: pattern for pattern in _SAME},
     **{f"{scheduler}.node_sets.*.{field}": f"pools.*.{key}" for scheduler in _SCHEDULERS for field, key in _OF_POOL.items()},
     **{f"{scheduler}.node_sets.{change}": "pools.*" for scheduler in _SCHEDULERS for change in "+-"},
-    **{f"slurm.qos.*.{key}": f"qos.*.{key}" for key in ("priority", "max_time", "gpus_per_user", "jobs_per_user", "preempts")},
-    **{f"slurm.qos.{change}": f"qos.{change}" for change in "+-"},
+    **{
+        f"{scheduler}.qos.*.{key}": f"qos.*.{key}"
+        for scheduler in _SCHEDULERS
+        for key in ("priority", "max_time", "gpus_per_user", "jobs_per_user", "preempts")
+    },
+    **{f"{scheduler}.qos.{change}": f"qos.{change}" for scheduler in _SCHEDULERS for change in "+-"},
     **dict.fromkeys(_SCHEDULERS, "scheduler"),
     "slurm.run_by": "control.managed",
+    **{f"kubernetes.{key}": f"kubernetes.{key}" for key in ("version", "pod_cidr", "service_cidr", "pod_network", "registry")},
+    **{f"kubernetes.addons.{change}": f"kubernetes.addons.{change}" for change in "+-"},
+    "kubernetes.control.members": "control.hosts",
+    "kubernetes.control.machine.name": "control.machine",
     "software.profile": "software",
     "slurm.control.machine.name": "control.machine",
     "access.count": "access.login_nodes",
@@ -54,6 +62,10 @@ KEYS: Mapping[str, str] = {
     "site.user": "inventory.user",
     "site.port": "inventory.port",
     "site.identity": "inventory.identity",
+    "site.nat": "network.nat",
+    "site.dns": "network.dns",
+    "site.address": "control.address",
+    "login.rest_api": "access.rest_api",
     "access.machine.name": "access.machine",
     "login.load_balancer": "access.load_balancer",
     "login.allowed_cidrs": "access.allowed_cidrs",

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import catalog, spec
 from ..spec.cost import Cost, Effect, Rule
-from . import blueprint_keys, field_costs
+from . import blueprint_keys, field_costs, kubernetes_upgrades
 
 COLLECTIONS = {
     "slurm.node_sets": ("hosts", "name"),
@@ -19,6 +19,8 @@ COLLECTIONS = {
     "accounts": ("name",),
     "users": ("name",),
     "slurm.qos": ("name",),
+    "kubernetes.addons": ("name",),
+    "kubernetes.qos": ("name",),
     "services": ("name",),
     "network.subnets": ("name",),
     "site.hosts": ("name",),
@@ -36,7 +38,9 @@ HEADS = {
     "access.members": ("access.count",),
     "slurm.control.machine.name": ("slurm.control.machine.",),
     "access.machine.name": ("access.machine.",),
-    "kubernetes.run_by": ("kubernetes.product", "kubernetes.control"),
+    "kubernetes.run_by": ("kubernetes.product", "kubernetes.control", "kubernetes.endpoint"),
+    "kubernetes.control.count": ("kubernetes.endpoint",),
+    "kubernetes.control.members": ("kubernetes.control.count", "kubernetes.endpoint"),
     "kubernetes.control.machine.name": ("kubernetes.control.machine.",),
     **{
         f"{scheduler}.node_sets.*.{head}": tuple(f"{scheduler}.node_sets.*.{one}" for one in followers)
@@ -56,7 +60,8 @@ HEADS = {
 """Fields from which others follow: a change of the first is shown with the others, as one change."""
 _KEPT_BY_SCHEDULER = {"database": ("embedded", "managed"), "managed-database": ("managed",), "own-database": ("embedded",), "state": ("embedded", "managed")}
 """Kinds of data that are the scheduler's, and by which placement of its database there are any. One word protects all of them."""
-_ONLY_ADDRESSES = "first_address"
+_KUBERNETES_VERSION = "kubernetes.version"
+_ONLY_ADDRESSES = ("first_address", "endpoint")
 """Of the schedulers, a network takes only the addresses with it."""
 
 
@@ -191,6 +196,8 @@ def _judged(one: _Difference, recorded: Mapping[str, Any], found: Rule) -> Chang
         return Change(one.path, one.old, one.new, Effect.NONE, "one of the two was not looked up: whether they differ is not known")
     cost = _cost(found, one)
     anew = found.is_anew and cost is found.cost and not _is_open(one)
+    if one.pattern == _KUBERNETES_VERSION and (reason := kubernetes_upgrades.refusal(str(one.old), str(one.new))):
+        return Change(one.path, one.old, one.new, cost.effect, reason, anew=True)
     reached = [data for kind in found.reaches for data in _data(kind, recorded)]
     if cost is found.cost and reached:
         cost = Cost(Effect.DESTROYS_DATA, f"{cost.why}; lost with it: {', '.join(name for name, _ in reached)}")

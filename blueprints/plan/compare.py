@@ -59,7 +59,7 @@ class Side:
     @property
     def is_built(self) -> bool:
         """Say whether this version can provision it, or only plan it."""
-        return self.cluster is not None and not any(found.code in load.PLANNED_ONLY for found in self.findings)
+        return self.cluster is not None and not any(found.code in (*load.PLANNED_ONLY, Code.HOSTS_UNNAMED) for found in self.findings)
 
     @property
     def gpus_max(self) -> int:

@@ -42,7 +42,8 @@ def _overridden(rule: Rule, entry: catalog.ChangeCost) -> Rule:
     if entry.effect:
         return Rule(Cost(Effect(entry.effect), entry.why))
     given = tuple((one.field, one.value, Cost(Effect(one.effect), one.why)) for one in entry.given)
-    return dataclasses.replace(rule, given=(*given, *rule.given), is_anew=entry.is_anew)
+    cost = Cost(rule.cost.effect, entry.why) if entry.why else rule.cost
+    return dataclasses.replace(rule, cost=cost, given=(*given, *rule.given), is_anew=entry.is_anew)
 
 
 def _of_record(record: type, path: str, places: Mapping[str, Rule]) -> Iterator[tuple[str, Rule]]:

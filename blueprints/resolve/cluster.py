@@ -7,6 +7,7 @@ from .. import addresses, catalog, finding, inventory, language, message_text, s
 from ..codes import Code
 from ..facts import Facts
 from . import control, counts, network, people, place, pools, processors, rehearsal, site, software, storage, subnets
+from . import kubernetes as kubernetes_parts
 from .context import Context, Where
 
 
@@ -104,6 +105,12 @@ def _check_built(context: Context) -> None:
         what = f"this version can't provision managed Slurm on {target.title}: you can plan the cluster but not provision it"
         why = "it installs Slurm on hosts of the cluster"
         context.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=what, why=why, remedy="remove `managed`")
+    if counts.KUBERNETES in built and counts.kubernetes_hosts(context) > catalog.CONTROL_HOSTS_BUILT:
+        what = f"this version can't provision a control plane of {counts.kubernetes_hosts(context)} hosts on {target.title}: you can plan the cluster but not provision it"
+        why = "nothing would answer at the address that the hosts share: it provisions one host for the control plane"
+        asked = "hosts" if context.blueprint.control.hosts else "highly_available"
+        remedy = "name one host" if asked == "hosts" else "remove `highly_available`"
+        context.note(Code.SCHEDULER_NOT_BUILT, "control", asked, what=what, why=why, remedy=remedy)
 
 
 def _unknown_target(target: str) -> list[finding.Finding]:
@@ -127,7 +134,7 @@ def _placed(context: Context, cluster: spec.ClusterSpec) -> spec.ClusterSpec:
     if not context.is_cloud:
         known = site.site(context, cluster)
         its_network = dataclasses.replace(network.site(context, own_hosts), balancer_address=site.balancer(context, cluster, known))
-        return dataclasses.replace(cluster, network=its_network, site=known)
+        return dataclasses.replace(cluster, network=its_network, site=known, kubernetes=_answering(context, cluster.kubernetes, known))
     chosen = subnets.divided(context, cluster, own_hosts=own_hosts)
     return dataclasses.replace(cluster, network=chosen, services=control.services(context, cluster, chosen))
 
@@ -141,9 +148,20 @@ def _addressed(cluster: spec.ClusterSpec, plan: addresses.Plan) -> spec.ClusterS
         slurm = dataclasses.replace(slurm, control=_at(slurm.control, plan.control), node_sets=node_sets)
     if kubernetes:
         node_sets = _pools_at(kubernetes.node_sets, plan, nodes_before)
-        kubernetes = dataclasses.replace(kubernetes, control=_at(kubernetes.control, plan.kubernetes), node_sets=node_sets)
+        endpoint = kubernetes_parts.placed(kubernetes, first=plan.kubernetes, balancer=plan.balancer)
+        kubernetes = dataclasses.replace(kubernetes, control=_at(kubernetes.control, plan.kubernetes), node_sets=node_sets, endpoint=endpoint)
     access = dataclasses.replace(cluster.access, first_address=plan.access)
     return dataclasses.replace(cluster, access=access, slurm=slurm, kubernetes=kubernetes)
+
+
+def _answering(context: Context, kubernetes: spec.Kubernetes | None, known: spec.Site | None) -> spec.Kubernetes | None:
+    """Add the address of the API server on hosts that exist already: the first host's own, or a shared one in front of several."""
+    if kubernetes is None or kubernetes.control is None or known is None:
+        return kubernetes
+    name = kubernetes.control.hostname(0)
+    first = known.by_name[name].address if name in known.by_name else ""
+    endpoint = kubernetes_parts.placed(kubernetes, first=first, balancer=context.blueprint.access.address or first)
+    return dataclasses.replace(kubernetes, endpoint=endpoint)
 
 
 def _pools_at(node_sets: Sequence[spec.NodeSet], plan: addresses.Plan, nodes_before: int) -> tuple[spec.NodeSet, ...]:
@@ -165,4 +183,5 @@ def _login(access: language.Access) -> spec.Login:
         allowed_cidrs=access.allowed_cidrs,
         ldap_uri=directory.uri if directory else None,
         ldap_base=directory.base if directory else None,
+        rest_api=access.rest_api,
     )

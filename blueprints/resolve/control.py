@@ -7,6 +7,7 @@ from .. import addresses, catalog, spec
 from ..capacity_kind import CapacityKind
 from ..codes import Code
 from . import capacity, counts, fabric, machines, people, rehearsal, site
+from . import kubernetes as kubernetes_parts
 from .context import Context
 
 LOAD_BALANCER, NAT_GATEWAY, PUBLIC_ADDRESS = "load-balancer", "nat-gateway", "public-ipv4"
@@ -51,10 +52,26 @@ def kubernetes(context: Context, node_sets: Sequence[spec.NodeSet], software: sp
     if context.blueprint.scheduler == counts.SLURM:
         return None
     count = counts.kubernetes_hosts(context)
-    hosts = spec.HostGroup("kubernetes", "kubernetes", "kubernetes", count, "", _control_machine(context, counts.KUBERNETES)) if count else None
+    # With two schedulers, `control.hosts` names Slurm's controllers.
+    named = site.members(context, *site.CONTROL) if context.blueprint.scheduler == counts.KUBERNETES else ""
+    hosts = spec.HostGroup("kubernetes", "kubernetes", "kubernetes", count, "", _control_machine(context, counts.KUBERNETES), named) if count else None
     offering = counts.kubernetes_offering(context)
     own = tuple(one for one in node_sets if one.partition is None)
-    return spec.Kubernetes(offering.name, offering.title or counts.HOSTS, software.kubernetes, hosts, own)
+    pods, services_range = kubernetes_parts.ranges(context)
+    asked = context.blueprint.kubernetes
+    return spec.Kubernetes(
+        run_by=offering.name,
+        product=offering.title or counts.HOSTS,
+        version=kubernetes_parts.version(context, software),
+        control=hosts,
+        node_sets=own,
+        pod_cidr=pods,
+        service_cidr=services_range,
+        pod_network="" if offering.is_managed else asked.pod_network,
+        registry=asked.registry or "",
+        addons=kubernetes_parts.chosen_addons(context, own),
+        qos=people.qualities(context.blueprint),
+    )
 
 
 def _database(context: Context) -> spec.Database:

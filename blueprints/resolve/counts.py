@@ -18,7 +18,9 @@ def controllers(context: Context) -> int:
 
 
 def login_nodes(context: Context) -> int:
-    """Count the login nodes."""
+    """Count the login nodes; users of Kubernetes work with kubectl and need none."""
+    if context.blueprint.scheduler == KUBERNETES:
+        return 0
     access = context.blueprint.access
     return len(hostlist.expand(access.hosts)) if access.hosts and not context.is_cloud else access.login_nodes
 
@@ -39,19 +41,32 @@ def kubernetes_hosts(context: Context) -> int:
     """Count the hosts of a self-managed Kubernetes control plane; etcd needs an odd number for its quorum."""
     if context.blueprint.scheduler == SLURM or kubernetes_offering(context).is_managed:
         return 0
+    if context.blueprint.control.hosts and context.blueprint.scheduler == KUBERNETES and not context.is_cloud:
+        return len(hostlist.expand(context.blueprint.control.hosts))
     return 3 if context.blueprint.control.highly_available else 1
 
 
-def nodes(blueprint: language.Blueprint) -> int:
-    """Count the compute nodes that can exist: for each machine of a pool, the pool's maximum."""
-    return sum(pool.range.max * max(1, len(dict.fromkeys(pool.machines)) if pool.machine is None else 1) for pool in blueprint.pools.values())
+def nodes(blueprint: language.Blueprint, *, scheduler: str = "") -> int:
+    """Count the compute nodes that can exist: for each machine of a pool, the pool's maximum.
+
+    Args:
+        scheduler: count its nodes only.
+    """
+    pools = [pool for pool in blueprint.pools.values() if not scheduler or blueprint.scheduler_of(pool) == scheduler]
+    return sum(pool.range.max * max(1, len(dict.fromkeys(pool.machines)) if pool.machine is None else 1) for pool in pools)
 
 
 def hosts(context: Context) -> int:
     return controllers(context) + login_nodes(context) + kubernetes_hosts(context) + nodes(context.blueprint)
 
 
-def memory_mib(target: catalog.Target, *, control: int, access: int, compute: int) -> int:
-    """Add up the memory that hosts use on this machine."""
-    each = target.host_memory_mib
-    return control * each.get("control", 0) + access * each.get("access", 0) + compute * each.get("compute", 0)
+def by_role(context: Context) -> dict[str, int]:
+    """Count the hosts of each role, as `host_memory_mib` of the catalogue's targets names them."""
+    of_kubernetes = nodes(context.blueprint, scheduler=KUBERNETES)
+    return {
+        "control": controllers(context),
+        "access": login_nodes(context),
+        "compute": nodes(context.blueprint) - of_kubernetes,
+        "kubernetes": kubernetes_hosts(context),
+        "kubernetes_node": of_kubernetes,
+    }

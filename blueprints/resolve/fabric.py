@@ -28,7 +28,18 @@ def resolve(context: Context, name: str, pool: language.Pool, machine: catalog.M
         environment=tuple((key, str(value)) for key, value in known.environment_for(machine.name).items()),
         log_line=known.log_line,
         expected=_expected(context, machine, nodes),
+        bad_log_lines=known.bad_log_lines,
+        direct=known.direct,
+        environment_script=known.environment_script,
+        note=known.note,
     )
+
+
+def collectives(context: Context, machine: catalog.Machine, nodes: int, *, uses_fabric: bool) -> tuple[spec.Expectation, ...]:
+    """List what is known of collectives inside one node, over two nodes, and over all of them."""
+    counts = sorted({1, 2, nodes}) if uses_fabric else [1]
+    found = (_expected(context, machine, count) for count in counts if count <= nodes)
+    return tuple(one for one in found if one is not None)
 
 
 def check_unknown(context: Context, name: str, pool: language.Pool) -> None:

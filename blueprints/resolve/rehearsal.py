@@ -24,7 +24,7 @@ _DATABASE_OF_TWO = (
 )
 _SCHEDULED = {
     (counts.SLURM,): "Slurm schedules and confines them",
-    (counts.KUBERNETES,): "Kubernetes counts and schedules them",
+    (counts.KUBERNETES,): "Kubernetes schedules and confines them",
     (counts.SLURM, counts.KUBERNETES): "Slurm and Kubernetes schedule them",
 }
 
@@ -80,13 +80,13 @@ def check_memory(context: Context) -> None:
     """Find more hosts than fit into this machine's memory."""
     if not context.is_rehearsal:
         return
-    control = counts.controllers(context) + counts.kubernetes_hosts(context)
-    access, compute = counts.login_nodes(context), counts.nodes(context.blueprint)
-    needed = counts.memory_mib(context.target, control=control, access=access, compute=compute)
+    numbers = {role: number for role, number in counts.by_role(context).items() if number}
+    sizes = {role: context.target.host_memory_mib[role] for role in numbers}
+    needed = sum(number * sizes[role] for role, number in numbers.items())
     if needed <= context.facts.memory_mib:
         return
     what = f"{counts.hosts(context)} hosts don't fit into the memory of {context.target.title}"
-    each = message_text.listed(f"{size} MiB for each {role} host" for role, size in context.target.host_memory_mib.items())
+    each = message_text.listed(f"{size} MiB for each {role.replace('_', ' ')} host" for role, size in sizes.items())
     why = f"they need {needed} MiB of memory ({each}), and it has {context.facts.memory_mib} MiB"
     context.error(
         Code.REHEARSAL_TOO_LARGE, "pools", what=what, why=why, remedy="write fewer nodes under `targets.local.pools`, or rehearse on a larger machine"

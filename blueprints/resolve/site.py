@@ -11,6 +11,7 @@ from .context import SITE, Context
 
 CONTROL, ACCESS = ("control", "hosts"), ("access", "hosts")
 EXISTING = "existing"
+CONTROLLERS = "control"
 PAIR = 2
 _ADD_SHARED = "mount a file system of the site, such as `storage.site: {kind: existing, mount: /site, source: '10.0.0.5:/export'}`, or name one controller"
 
@@ -97,7 +98,19 @@ def site(context: Context, cluster: spec.ClusterSpec) -> spec.Site | None:
         for first, names in twice.items():
             _blame_twice(context, names, first, path)
     asked = context.blueprint.inventory
-    return spec.Site(asked.user, asked.port, inventory.hosts(context, wanted.values()), asked.identity, inventory.bmc(context), inventory.roce(context))
+    network = context.blueprint.network
+    return spec.Site(
+        asked.user,
+        asked.port,
+        inventory.hosts(context, wanted.values()),
+        asked.identity,
+        inventory.bmc(context),
+        inventory.roce(context),
+        asked.package_cache,
+        nat=network.nat == CONTROLLERS,
+        dns=network.dns == CONTROLLERS,
+        address=context.blueprint.control.address or "",
+    )
 
 
 def state_on(context: Context, *, controllers: int) -> str:

@@ -11,18 +11,19 @@ from .hosts import Gpus, Hardware, HostGroup, Machine, MigSlices, Nic
 from .network import Network, Subnet
 from .nodes import Capacity, Expectation, Fabric, NodeSet, Partition, Taint
 from .people import Account, Login, User
-from .schedulers import Database, Kubernetes, Qos, Slurm
+from .schedulers import Addon, Database, Kubernetes, Qos, Slurm
 from .site import Site, SiteBmc, SiteHost, SiteInterface, SiteRoce, SiteRoute
 from .software import Software
 from .storage import HOMES, Exchange, FileSystem
 from .upgrade import SPEC_VERSION, upgrade
 from .values import Late
-from .views import acceptance_view, login_view, slurm_view, upgrade_view
+from .views import acceptance_view, kubernetes_view, login_view, slurm_view, upgrade_view
 
 __all__ = [
     "HOMES",
     "SPEC_VERSION",
     "Account",
+    "Addon",
     "Capacity",
     "CapacityKind",
     "ClusterSpec",
@@ -62,6 +63,7 @@ __all__ = [
     "acceptance_view",
     "as_record",
     "from_record",
+    "kubernetes_view",
     "login_view",
     "slurm_view",
     "upgrade",

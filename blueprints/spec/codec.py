@@ -12,8 +12,10 @@ from ..errors import Unreadable
 from .cluster import ClusterSpec
 from .upgrade import upgrade
 
-LEFT_OUT = frozenset({"members", "reachable_min", "rolling", "site", "state_on"})
-"""Fields that a record has only where they say something: clusters of targets that create their hosts have none of them."""
+LEFT_OUT = frozenset(
+    {"members", "reachable_min", "rest_api", "rolling", "site", "state_on", *("collectives", "bad_log_lines", "direct", "environment_script", "note")}
+)
+"""Fields that a record has only where they say something: those of hosts that exist already, and of fabrics."""
 
 
 def as_record(spec: ClusterSpec) -> dict[str, Any]:

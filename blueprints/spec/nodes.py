@@ -71,6 +71,14 @@ class Fabric:
     log_line: Annotated[str, cost.JUDGED]
     """Must appear in NCCL's log; otherwise the fabric is not in use."""
     expected: Annotated[Expectation | None, cost.JUDGED]
+    bad_log_lines: Annotated[tuple[str, ...], cost.JUDGED] = ()
+    """Appear in NCCL's log when something else carries the data."""
+    direct: Annotated[bool, cost.JUDGED] = False
+    """Whether every connection shows GPUDirect RDMA in NCCL's log."""
+    environment_script: Annotated[str, LATER_JOBS] = ""
+    """A file that jobs source before the variables are set; empty: none."""
+    note: Annotated[str, cost.TEXT] = ""
+    """What known shortfalls of the rate look like."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -109,6 +117,8 @@ class NodeSet:
     on_failure: Annotated[str, cost.in_place("nodes that fail from now on")] = "drain"
     labels: Annotated[tuple[tuple[str, str], ...], cost.SCHEDULER_SETTING] = ()
     taints: Annotated[tuple[Taint, ...], cost.in_place("pods that start from now on; `NoExecute` ends those that run too")] = ()
+    collectives: Annotated[tuple[Expectation, ...], cost.JUDGED] = ()
+    """What acceptance demands inside one node, over two, and over all of them, as far as it is known."""
     image: Annotated[str | Late | None, cost.replaces_nodes("nodes start from the other image")] = None
     chosen: Annotated[str, cost.TEXT] = ""
     """Why it is this machine."""

@@ -42,3 +42,5 @@ class Login:
     allowed_cidrs: Annotated[tuple[str, ...], cost.in_place("rules of the firewall; open sessions stay")] = ()
     ldap_uri: Annotated[str | None, cost.in_place("hosts ask the other directory")] = None
     ldap_base: Annotated[str | None, cost.in_place("hosts ask the other directory")] = None
+    rest_api: Annotated[bool, cost.in_place("slurmctld and slurmdbd restart with the key of tokens; jobs run on")] = False
+    """Slurm's REST API answers at the address of the login nodes."""

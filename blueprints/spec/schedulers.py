@@ -14,6 +14,7 @@ OTHER_CONTROLLERS = cost.replaces_nodes(
     reaches=("state", "own-database"),
 )
 OTHER_STATE = cost.in_place("controllers restart with the state of the other file system, where the queue starts empty", reaches=("state",))
+OTHER_RANGE = cost.replaces_nodes("pods and services have addresses in the old range: another range needs another cluster")
 OTHER_CONTROL_PLANE = cost.replaces_nodes("nodes join another control plane; what is recorded in the one that goes is lost")
 
 
@@ -59,6 +60,14 @@ class Slurm:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Addon:
+    """What runs in a Kubernetes cluster beside its control plane, from blueprints/catalog/addons.yaml."""
+
+    name: Annotated[str, cost.in_place("another add-on is installed")]
+    version: Annotated[str, cost.in_place("its objects are applied in the other version; its own pods start again")]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Kubernetes:
     """Kubernetes, with everything that it alone needs."""
 
@@ -77,3 +86,23 @@ class Kubernetes:
     ]
     """Hosts of the control plane; None where a service of the cloud runs it."""
     node_sets: NodeSets = ()
+    qos: Annotated[
+        tuple[Qos, ...],
+        cost.Entries(cost.SCHEDULER_SETTING, cost.in_place("jobs can't name it any more; those that run go on with the priority that they had")),
+    ] = ()
+    pod_cidr: Annotated[str, OTHER_RANGE] = ""
+    """Addresses of pods; each node has a /24 of them. Empty where a service of the cloud chooses them, as are the next three."""
+    service_cidr: Annotated[str, OTHER_RANGE] = ""
+    pod_network: Annotated[str, cost.replaces_nodes("pods keep the addresses and routes of the old network plug-in: another one needs another cluster")] = ""
+    """The network plug-in (`flannel`)."""
+    endpoint: Annotated[str, cost.rolling("certificates and kubeconfigs get the other address of the API server, and its hosts boot again")] = ""
+    """Where the API server answers (`10.80.0.14:6443`)."""
+    registry: Annotated[str, cost.in_place("hosts pull images from the other registry from now on")] = ""
+    """The site's own mirror of all registries (`registry.example.org:5000`); empty: the control plane's hosts serve the images."""
+    addons: Annotated[
+        tuple[Addon, ...],
+        cost.Entries(
+            added=cost.in_place("the add-on is installed"),
+            removed=cost.in_place("the add-on's objects are deleted, and the custom resources of its kinds with them"),
+        ),
+    ] = ()

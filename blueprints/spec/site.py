@@ -7,6 +7,8 @@ from typing import Annotated
 
 from . import cost
 
+GATEWAY = cost.in_place("nodes get another way out; connections through the controllers break off")
+NAME_SERVER = cost.in_place("nodes ask other name servers; hosts of the cluster find each other as before")
 OTHER_INTERFACES = cost.in_place("the interface gets its new settings; traffic on it pauses")
 KNOWN = cost.none("what is known about the host; drift checks compare with it")
 
@@ -102,6 +104,15 @@ class Site:
     """None: management controllers are not asked."""
     roce: Annotated[SiteRoce | None, OTHER_INTERFACES] = None
     """None: NICs stay as they are."""
+    package_cache: Annotated[bool, cost.in_place("packages come another way from now on; nothing running changes")] = False
+    """The first controller keeps the packages that servers fetch."""
+
+    nat: Annotated[bool, GATEWAY] = False
+    """The controllers translate addresses for nodes without a way out."""
+    dns: Annotated[bool, NAME_SERVER] = False
+    """The controllers resolve names for nodes."""
+    address: Annotated[str, cost.in_place("nodes reach address translation and name service at the other address")] = ""
+    """Where nodes reach both: an address that moves between two controllers. Empty: at the only controller's own."""
 
     @property
     def by_name(self) -> Mapping[str, SiteHost]:

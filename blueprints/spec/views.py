@@ -22,6 +22,10 @@ REWORDED = {
 """Sentences of the greeting as earlier versions wrote them → as this version does."""
 
 
+GATED = frozenset({"nodes", "gpus", "jobs", "accounting", "collectives", "storage"})
+"""Kinds of checks of acceptance; a cluster that gates all of them need not say so."""
+
+
 def slurm_view(spec: ClusterSpec) -> dict[str, Any]:
     """Give what Slurm's controllers are configured from, and what acceptance judges Slurm by.
 
@@ -54,10 +58,47 @@ def login_view(spec: ClusterSpec) -> dict[str, Any]:
     return {**slurm_view(spec), "description": spec.description, "simulated": spec.simulated}
 
 
+def kubernetes_view(spec: ClusterSpec) -> dict[str, Any]:
+    """Give what the control plane and the nodes of Kubernetes are configured from.
+
+    What runs in the cluster (add-ons, queues, users) is applied through the API server and configures no host.
+    """
+    kubernetes = spec.kubernetes
+    if kubernetes is None:
+        raise ValueError(f"{spec.name} has no Kubernetes")
+    software = dataclasses.asdict(spec.software)
+    own = {name: getattr(kubernetes, name) for name in ("version", "pod_cidr", "service_cidr", "pod_network", "endpoint", "registry")}
+    return {
+        "version": spec.version,
+        "name": spec.name,
+        "target": spec.target,
+        "software": {name: value for name, value in software.items() if name not in ("slurm", "kubernetes", "tested_on")},
+        "network": {"cidr": spec.network.cidr, "region": spec.network.region, "domain": spec.network.domain},
+        "storage": [_storage(one) for one in spec.storage],
+        "kubernetes": {
+            **own,
+            "control": _hosts(kubernetes.control) if kubernetes.control else None,
+            "node_sets": [_kubernetes_nodes(one) for one in kubernetes.node_sets],
+        },
+    }
+
+
 def acceptance_view(spec: ClusterSpec) -> dict[str, Any]:
-    """Give what acceptance judges Slurm by: beside its configuration, the rails that compute nodes must have."""
-    rails = _rails(spec)
-    return {**slurm_view(spec), **({"rails": rails} if rails else {})}
+    """Give what acceptance judges Slurm by: beside its configuration, the kinds of checks that fail `up`, what fabrics must deliver, and the rails that compute nodes must have."""
+    rails, fabrics = _rails(spec), {one.hosts.name: _fabric(one) for one in spec.node_sets if one.scheduler == "slurm" and one.collectives}
+    gate = {} if set(spec.acceptance) >= GATED else {"gate": [*spec.acceptance]}
+    return {**slurm_view(spec), **gate, **({"fabrics": fabrics} if fabrics else {}), **({"rails": rails} if rails else {})}
+
+
+def _fabric(node_set: NodeSet) -> dict[str, Any]:
+    """Give what carries the traffic between nodes of a set, and the figures that acceptance demands."""
+    fabric, note = node_set.fabric, node_set.fabric.note if node_set.fabric else ""
+    judged = ("collective", "size_bytes", "nodes", "typical_gbs", "warn_gbs", "floor_gbs", "provisional", "source")
+    collectives = [{**{name: getattr(one, name) for name in judged}, "note": note if one.nodes > 1 else ""} for one in node_set.collectives]
+    if fabric is None:
+        return {"collectives": collectives}
+    shown = {name: getattr(fabric, name) for name in ("title", "nics", "log_line", "direct", "environment_script")}
+    return {"collectives": collectives, "fabric": {**shown, "bad_log_lines": [*fabric.bad_log_lines], "environment": dict(fabric.environment)}}
 
 
 def _rails(spec: ClusterSpec) -> dict[str, list[dict[str, Any]]]:
@@ -120,4 +161,16 @@ def _node_set(node_set: NodeSet) -> dict[str, Any]:
         "minimum": node_set.minimum,
         "pool_most": node_set.pool_most,
         "weight": node_set.weight,
+    }
+
+
+def _kubernetes_nodes(node_set: NodeSet) -> dict[str, Any]:
+    machine, gpus = node_set.hosts.machine, node_set.hosts.machine.gpus
+    declared = {name: getattr(machine, name) for name in ("sockets", "cores_per_socket", "threads_per_core", "memory_mib", "exists", "domain_nodes")}
+    of_gpus = {"type": gpus.type, "count": gpus.count, "simulated": gpus.simulated} if gpus else None
+    return {
+        "pool": node_set.pool,
+        "hosts": {**_hosts(node_set.hosts), "machine": {**declared, "gpus": of_gpus}},
+        "labels": node_set.labels,
+        "taints": [dataclasses.asdict(one) for one in node_set.taints],
     }

@@ -1,7 +1,7 @@
 """Every code that a finding of drift can carry. A code is stable: it never gets a second meaning.
 
 CW70x: the cloud (or whatever provides the hosts); CW710 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files;
-CW86x: hosts, as their management controllers (BMCs) see them; CW950 to CW969: servers that their owner installed.
+CW86x: hosts, as their management controllers (BMCs) see them; CW950 to CW969: servers that their owner installed; CW970 to CW979: what runs in Kubernetes.
 """
 
 from blueprints.finding import Level
@@ -11,6 +11,7 @@ from .layer import Layer
 
 ERROR, WARNING, NOTE = Level
 _FIRST_NUMBERS = (
+    (970, Layer.SCHEDULER),
     (950, Layer.HOSTS),
     (860, Layer.HOSTS),
     (790, Layer.CHECK),
@@ -125,10 +126,21 @@ class Code(FindingCode):
     SERVER_REINSTALLED = "CW952", ERROR, "the system of a server was installed again", "run `clusterwright up`, which configures the server again"
     SERVER_OTHER = "CW953", WARNING, "a server is another machine, or has another board, than before", "find out who exchanged it; `clusterwright up` records the machine as it is now"
     INTERFACE_MISSING = "CW954", ERROR, "a network interface of the inventory is missing", "look for a failed or exchanged network adapter, or correct the inventory"
-    INTERFACE_CHANGED = "CW955", ERROR, "a network interface has another address, MTU or route than the inventory says", "run `clusterwright up`, which sets it; or correct the inventory"
+    INTERFACE_CHANGED = "CW955", ERROR, "a network interface has another address, MTU, route or rule than the inventory says", "run `clusterwright up`, which sets it; or correct the inventory"
     FIRMWARE = "CW956", WARNING, "servers of one group have different firmware", "bring the servers to one version"
     NEXT_KERNEL = "CW957", WARNING, "the next start of a server takes another kernel", "run `clusterwright up`, which installs the profile's kernel; or remove the other kernel"
     NEXT_MODULES = "CW958", ERROR, "the next start of a server takes a kernel without modules that it needs", "run `clusterwright up`, which installs the profile's kernel; or install the modules"
+
+    API_SILENT = "CW970", ERROR, "the API server of Kubernetes does not answer", "look at the journals of kubelet and containerd on the hosts of the control plane; `clusterwright up` starts a host that is gone"
+    OBJECT_GONE = "CW971", ERROR, "an object of an add-on or of the blueprint is gone from the cluster", "run `clusterwright up`, which creates it again"
+    OBJECT_CHANGED = "CW972", WARNING, "an object of an add-on or of the blueprint is not as applying its manifest would make it", "run `clusterwright up`, which restores it"
+    QUEUE_ADDED = "CW973", NOTE, "a queue, flavor or priority was added by hand", "delete it with `clusterwright kubectl`; to keep it, add an account, a pool or a QOS to the blueprint"
+    KUBE_NODE_MISSING = "CW974", ERROR, "a node has not joined the cluster, or was deleted from it", "run `clusterwright up`, which lets it join"
+    KUBE_NODE_ADDED = "CW975", WARNING, "the cluster has a node that the blueprint doesn't have", "delete it with `clusterwright kubectl -- delete node NAME`, and find out who let it join"
+    KUBE_NODE_UNREADY = "CW976", ERROR, "a node is not ready, so that it runs no new pods", "read the journal of kubelet on the node; `clusterwright up` starts a host that is gone"
+    KUBE_NODE_CORDONED = "CW977", WARNING, "a node takes no pods because somebody, or a check, cordoned it", "when the reason is gone: `clusterwright kubectl -- uncordon NAME`"
+    KUBE_NODE_CHANGED = "CW978", WARNING, "a node has another version, other GPUs, labels or taints than the blueprint says", "run `clusterwright up`, which restores them"
+    CERTIFICATE = "CW979", WARNING, "a certificate of the cluster expires soon", "run `clusterwright up`, which renews it"
 
     IGNORE_EXPIRED = "CW790", WARNING, "an entry of the ignore file has expired", "fix what the entry covers, or give the entry a later date"
     # fmt: on

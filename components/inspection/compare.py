@@ -63,9 +63,7 @@ def silent(layer: Layer, seen: collect.Seen) -> Iterator[Unchecked]:
 
 
 def scheduler(known: Known, seen: collect.Seen) -> tuple[tuple[Finding, ...], tuple[Unchecked, ...]]:
-    """Compare the scheduler."""
-    if known.cluster.slurm is None:
-        return (), (Unchecked(Layer.SCHEDULER, "Kubernetes", "its objects are not compared yet"),)
+    """Compare Slurm."""
     if not daemons.controllers(known.cluster):
         return (), (Unchecked(Layer.SCHEDULER, "Slurm", "the cloud runs it; its resources are the cloud layer's"),)
     if seen.scheduler is None:

@@ -7,6 +7,8 @@ from typing import Any
 
 from blueprints import spec
 
+from ..finish.inventory import FinishedHost
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KnownHost:
@@ -21,6 +23,11 @@ class KnownHost:
     jump: str = ""
     """The host that it is reached through; empty: it is reached directly."""
     jump_key: str = ""
+
+    @property
+    def as_finished(self) -> FinishedHost:
+        """Give the host as finishing sees it."""
+        return FinishedHost(self.name, self.address, self.incarnation, self.host_key, self.jump, self.jump_key)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key of Pulumi's form of a secret; with `--show-secrets` it holds the value as JSON text under `plaintext`."""
 STACK_TYPE = "pulumi:pulumi:Stack"
 SECRET_TYPE = "clusterwright:secret:Secret"
-ACCEPTANCE_TYPE = "clusterwright:accept:Acceptance"
+ACCEPTANCE_TYPES = ("clusterwright:accept:Acceptance", "clusterwright:kubernetes:Acceptance")
 NODE_KEY = "compute-host-key"
 """Name of the secret with the compute nodes' host key."""
 
@@ -34,7 +34,9 @@ def read(exported: Mapping[str, Any]) -> Known:
     deployment = exported.get("deployment") or {}
     resources = [_plain(resource) for resource in deployment.get("resources") or []]
     outputs = _of_type(resources, STACK_TYPE)
-    accepted = _of_type(resources, ACCEPTANCE_TYPE)
+    acceptances = [found for kind in ACCEPTANCE_TYPES if (found := _of_type(resources, kind))]
+    accepted = acceptances[0] if acceptances else {}
+    checked = [check for one in acceptances for check in one.get("checks") or ()]
     if not isinstance(outputs.get("spec"), Mapping) or not isinstance(outputs.get("inventory"), Mapping):
         raise NotUp("no `up` of it has finished, so that neither cluster nor hosts are recorded")
     made = {_name(one["urn"]): one for one in resources if one["type"] == SECRET_TYPE}
@@ -52,7 +54,7 @@ def read(exported: Mapping[str, Any]) -> Known:
         admin_public=str(secrets.get("admin-key", {}).get("public", "")),
         munge_key_sha256=hashlib.sha256(munge.encode()).hexdigest() if munge else "",
         user_keys={user: key for user, key in users.items() if key},
-        acceptance=tuple(accepted.get("checks") or outputs.get("acceptance") or ()),
+        acceptance=tuple(checked or outputs.get("acceptance") or ()),
         accepted_at=_moment(accepted.get("began")),
         acceptance_s=accepted.get("seconds"),
         outdated=accepted.get("outdated") or "",

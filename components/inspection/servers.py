@@ -1,5 +1,8 @@
 """Servers that their owner installed: whose they are, whether they are the same machines as before, and whether they are connected as the inventory says. Pure."""
 
+import dataclasses
+import ipaddress
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -17,6 +20,13 @@ SITE = ":Site"
 """Ends the type of the resource that has the stack's mark."""
 IDENTITY = "identity"
 """Output of the resource that adopts servers: server → what identified it when it was adopted."""
+
+
+MAIN = "main"
+"""The routing table that packets without a rule of their own use."""
+REBUILD = re.compile(r"`clusterwright rebuild (\S+)`")
+GONE = ("`clusterwright up` starts or rebuilds a host that is gone", "when it answers again, `clusterwright up` configures it where that is necessary")
+"""What remedies say of hosts that a target creates, and what holds for a server."""
 
 
 def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
@@ -94,21 +104,49 @@ def _settings(host: str, wanted: SiteInterface, name: str, server: Mapping[str, 
         differing.append(("address", wanted.address, ", ".join(seen["addresses"])))
     if wanted.mtu and wanted.mtu != seen["mtu"]:
         differing.append(("MTU", str(wanted.mtu), str(seen["mtu"])))
-    of_device = [route for route in server["routes"] if route.get("dev") == name]
-    for to, via in [*((route.to, route.via) for route in wanted.routes), *([("default", wanted.gateway)] if wanted.gateway else [])]:
-        if not any(route.get("dst") == to and route.get("gateway", "") == via for route in of_device):
-            others = [str(route.get("gateway", "on the link")) for route in of_device if route.get("dst") == to]
-            differing.append((f"route to {to}", f"via {via}" if via else "on the link", ", ".join(others)))
+    differing += _lost_ways(wanted, name, server)
     for what, desired, actual in differing:
         yield drift(
             Code.INTERFACE_CHANGED,
             HostPart(host, f"{what} of {wanted.name}"),
-            f"the interface has another {what.partition(' ')[0]} than the inventory says",
+            f"the interface has another {what.removeprefix('routing ').partition(' ')[0]} than the inventory says",
             remedy="run `clusterwright up`, which sets it; to keep the change, correct the inventory",
             desired=desired,
             recorded=desired,
             actual=actual or "none",
         )
+
+
+def _lost_ways(wanted: SiteInterface, name: str, server: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Give the routes and the rule that an interface lacks: (what, how it should be, how it is).
+
+    Each route is in the main table, for sockets without an address of their own, and in the interface's own table, which its rule chooses. The gateway is in the own table alone.
+    """
+    of_device = [route for route in server["routes"] if route.get("dev") == name]
+    routes = [
+        (_network(route.to), route.via or wanted.gateway, is_main) for route in wanted.routes for is_main in (True, *((False,) if wanted.address else ()))
+    ]
+    lost = dict[str, tuple[str, str]]()
+    for to, via, is_main in (*routes, *([("default", wanted.gateway, False)] if wanted.gateway else [])):
+        of_table = [route for route in of_device if (route.get("table", MAIN) == MAIN) is is_main and route.get("dst") == to]
+        if not any(route.get("gateway", "") == via for route in of_table):
+            lost.setdefault(to, (f"via {via}" if via else "on the link", ", ".join(str(route.get("gateway", "on the link")) for route in of_table)))
+    yield from ((f"route to {to}", *values) for to, values in lost.items())
+    own = wanted.address.partition("/")[0]
+    if own and not any(rule.get("src") == own for rule in server["rules"]):
+        yield "routing rule", f"from {own}", ""
+
+
+def _network(to: str) -> str:
+    """Write a network as ip(8) does."""
+    network = ipaddress.ip_network("0.0.0.0/0" if to == "default" else to, strict=False)
+    return "default" if network.prefixlen == 0 else str(network.network_address) if network.prefixlen == network.max_prefixlen else str(network)
+
+
+def with_own_remedy(finding: Finding) -> Finding:
+    """Let a remedy name what there is for a server: its owner reinstalls it, and `up` adopts and configures it again."""
+    remedy = REBUILD.sub(r"reinstall \1 and write its new host key into the inventory, then `clusterwright up`", finding.remedy)
+    return dataclasses.replace(finding, remedy=remedy.replace(*GONE))
 
 
 def device(wanted: SiteInterface, present: Mapping[str, Mapping[str, Any]]) -> str | None:

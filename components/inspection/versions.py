@@ -13,7 +13,9 @@ from .finding import Unchecked, drift
 from .known import Known, KnownHost
 from .layer import Layer
 
-HARDWARE_ONLY = frozenset({"driver", "cuda", "nccl", "fabric_manager", "nvlsm", "efa_installer", "ofi_nccl", "gib", "dcgm", "doca_ofed", "gdrcopy"})
+HARDWARE_ONLY = frozenset(
+    {"driver", "cuda", "nccl", "fabric_manager", "nvlsm", "efa_installer", "ofi_nccl", "gib", "dcgm", "doca_ofed", "rdma_core", "gdrcopy"}
+)
 """Versions that a host without the hardware has no use for."""
 IN_PLACE = ("kernel", "driver", "lustre_client")
 """Versions that a server which exists already gets in place, and restarts for; in the order in which they are installed."""

@@ -4,7 +4,7 @@ import dataclasses
 import ipaddress
 from pathlib import Path
 
-from .. import atomic_files
+from .. import atomic_files, rest
 from ..provider.kind import Kind, Values, Work
 from .machine import claim
 from .machine import host as hosts
@@ -34,6 +34,8 @@ class BalancerInputs:
     image: str
     lowers: tuple[str, ...]
     backends: tuple[Backend, ...]
+    rest_api: bool = False
+    """Slurm's REST API is behind it, too."""
 
 
 class Balancer(Kind[BalancerInputs]):
@@ -115,4 +117,4 @@ listen ssh
     balance leastconn
     option tcp-check
     tcp-check expect rstring ^SSH-2
-{servers}"""
+{servers}{rest.proxy({one.name: one.address for one in inputs.backends}, address=inputs.address) if inputs.rest_api else ""}"""

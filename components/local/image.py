@@ -28,6 +28,8 @@ class ImageInputs:
     """The profile's record, as the roles read it."""
     cloud: str = ""
     """The cloud whose instances the hosts stand for; empty: they are hosts of this machine."""
+    playbook: str = bake.PLAYBOOK
+    """What bakes it. Hosts of another scheduler start from another image."""
 
 
 class Image(Kind[ImageInputs]):
@@ -68,7 +70,8 @@ def base_of(inputs: ImageInputs) -> rootfs.Base:
 def layer_key(inputs: ImageInputs) -> str:
     """Name the layer by everything that makes it: base, playbook and roles, versions."""
     versions = hashlib.sha256((json.dumps(inputs.software, sort_keys=True) + inputs.cloud).encode()).hexdigest()
-    return f"{inputs.profile}-{base_of(inputs).key.rpartition('-')[2][:6]}{versions[:6]}{inputs.content}"
+    scheduler = inputs.playbook.removesuffix(bake.PLAYBOOK).replace("_", "-")
+    return f"{scheduler}{inputs.profile}-{base_of(inputs).key.rpartition('-')[2][:6]}{versions[:6]}{inputs.content}"
 
 
 def _bake(inputs: ImageInputs, root: Path, work: Work) -> None:
@@ -83,10 +86,10 @@ def _bake(inputs: ImageInputs, root: Path, work: Work) -> None:
     try:
         outcome = playbook.run(
             playbook.Run(
-                playbook=bake.PLAYBOOK,
+                playbook=inputs.playbook,
                 inventory={"image": {"hosts": {"layer": {"ansible_user": "root", "ansible_ssh_common_args": f"-o ProxyCommand={shlex.quote(str(enter))}"}}}},
                 variables=bake.variables(inputs.software, cloud=inputs.cloud),
-                playbooks=str(content.copy(bake.PLAYBOOK, sources)),
+                playbooks=str(content.copy(inputs.playbook, sources)),
                 secrets={},
                 private_key=(scratch / "client").read_text(),
                 known_hosts=[f"layer {(scratch / 'server.pub').read_text().strip()}"],

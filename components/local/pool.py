@@ -14,7 +14,7 @@ from ..provider.kind import UNKNOWN, Kind, PartlyMade, Stopped, Values, Work
 from . import recipe
 from .machine import claim
 from .machine import host as hosts
-from .machine.names import HostNames, StackNames
+from .machine.names import HostNames, StackNames, cache_root
 from .recipe import HostPoolInputs
 
 AT_A_TIME = 16  # hosts starting at once; more only wait for the same processors
@@ -92,6 +92,7 @@ class HostPool(Kind[HostPoolInputs]):
         names = StackNames(inputs.stack)
         claim.require(names, inputs.site)
         names.door.mkdir(parents=True, exist_ok=True)  # what controllers have mounted, elastic pools or not
+        (cache_root() / "kubernetes").mkdir(parents=True, exist_ok=True)  # the same for hosts that run containers
         return _converge(inputs, work)
 
     def delete(self, inputs: HostPoolInputs, outputs: Values, work: Work) -> None:

@@ -10,9 +10,15 @@ from blueprints import hostlist
 from ..bootstrap import files
 from ..bootstrap.config import HostConfig, HostKeys
 from .machine import host as hosts
-from .machine.names import StackNames
+from .machine.names import StackNames, cache_root
 
 SIMULATED_GPU_MAJOR = 60  # LOCAL/EXPERIMENTAL USE, Documentation/admin-guide/devices.txt; never 195, which is a real NVIDIA driver's
+
+
+CONTROL_PLANE, NODE = "kubernetes", "kubernetes-node"
+"""Roles of hosts that run containers."""
+RELEASES = "/var/lib/clusterwright/kubernetes"
+"""Where hosts that run containers find all releases of Kubernetes in the cache: an upgrade needs no boot."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ class HostPoolInputs:
     simulated_gpus: int
     admin_public_key: str
     munge_key: str
-    """Base64. Secret."""
+    """Base64; empty on hosts without Slurm. Secret."""
     expected: str = ""
     """What a compute node has to have before it takes jobs (`components/node_expectations.py`)."""
     host_key: str = ""
@@ -56,6 +62,10 @@ class HostPoolInputs:
 
     def hostname(self, number: int) -> str:
         return hostlist.expand(self.members)[number] if self.members else f"{self.prefix}-{number}"
+
+    @property
+    def runs_containers(self) -> bool:
+        return self.role in (CONTROL_PLANE, NODE)
 
     @property
     def numbers(self) -> Mapping[str, int]:
@@ -78,6 +88,8 @@ def boot(inputs: HostPoolInputs, number: int) -> hosts.Boot:
     own = [hosts.Bind(str(names.cluster_folder), hosts.GUEST_CLUSTER_FOLDER, read_only=inputs.role != "control")]
     if inputs.role == "control":
         own.append(hosts.Bind(str(names.door), hosts.GUEST_DOOR))
+    if inputs.runs_containers:
+        own.append(hosts.Bind(str(cache_root() / "kubernetes"), RELEASES, read_only=True))
     return hosts.Boot(
         address=inputs.address(number),
         prefix=ipaddress.ip_network(inputs.cidr).prefixlen,
@@ -85,6 +97,7 @@ def boot(inputs: HostPoolInputs, number: int) -> hosts.Boot:
         bridge=inputs.bridge,
         lowers=inputs.lowers,
         binds=(*own, *(hosts.Bind(mount.path, mount.target, mount.read_only) for mount in inputs.mounts)),
+        runs_containers=inputs.runs_containers,
     )
 
 

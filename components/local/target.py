@@ -1,6 +1,7 @@
 """The local target: hosts are containers on this machine, and so every other target can be rehearsed here."""
 
 import dataclasses
+from collections.abc import Collection
 from typing import Any
 
 import pulumi
@@ -21,7 +22,6 @@ class Foundation(contract.Foundation):
     stack: str
     site: OwnResource
     network: OwnResource
-    image: OwnResource
     opts: pulumi.ResourceOptions
 
     @property
@@ -32,6 +32,28 @@ class Foundation(contract.Foundation):
     def after(self, *others: pulumi.Resource) -> pulumi.ResourceOptions:
         """Give the options of a resource that comes after the site and others."""
         return _after(self.opts, self.site, *others)
+
+    def baked(self, name: str, *, playbook: str = bake.PLAYBOOK, without: Collection[str] = ()) -> OwnResource:
+        """Create the image that hosts of one scheduler start from.
+
+        Args:
+            without: parts of the software profile that the image doesn't depend on.
+        """
+        software = self.cluster.software
+        other = {} if playbook == bake.PLAYBOOK else {"playbook": playbook}
+        return OwnResource(
+            "clusterwright:local:Image",
+            name,
+            inputs={
+                "profile": software.profile,
+                "suite": software.suite,
+                "content": content.fingerprint(playbook),
+                "software": {key: value for key, value in plain(software).items() if key not in without},
+                **other,
+            },
+            outputs=("name", "lowers"),
+            opts=self.after(),
+        )
 
     def folder(self, name: str, *, target: str, protect: bool) -> contract.Mount:
         """Create a folder that hosts mount at `target`."""
@@ -54,18 +76,6 @@ class Local:
             opts=self._opts,
         )
         place, opts = _place(self._stack, site), _after(self._opts, site)
-        image = OwnResource(
-            "clusterwright:local:Image",
-            "image",
-            inputs={
-                "profile": cluster.software.profile,
-                "suite": cluster.software.suite,
-                "content": content.fingerprint(bake.PLAYBOOK),
-                "software": plain(cluster.software),
-            },
-            outputs=("name", "lowers"),
-            opts=opts,
-        )
         ranges = [
             {"prefix": group.prefix, "count": group.count, "first_address": group.first_address, **({"members": group.members} if group.members else {})}
             for group in cluster.host_groups
@@ -85,7 +95,7 @@ class Local:
             opts=opts,
         )
         mounts = tuple(_folder(one.name, place, target=one.mount, protect=one.protect, opts=opts) for one in cluster.storage)
-        return Foundation(mounts=mounts, cluster=cluster, stack=self._stack, site=site, network=bridge, image=image, opts=self._opts)
+        return Foundation(mounts=mounts, cluster=cluster, stack=self._stack, site=site, network=bridge, opts=self._opts)
 
 
 def _place(stack: str, site: OwnResource) -> dict[str, Any]:

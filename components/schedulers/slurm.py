@@ -65,17 +65,21 @@ class Scheduler:
         secrets = pulumi.Output.secret(known)
         # Hosts that share an address have the key with which they answer there from finishing; on others, it is their own key from the first boot.
         of_login_hosts = pulumi.Output.secret({**known, "login_host_key": of_hosts.login_host.private}) if "access" in (site.host_services or {}) else secrets
+        # Controllers alone verify tokens of the REST API.
+        of_control = pulumi.Output.secret({**known, "jwt_key": keys.password("jwt-key", opts=opts)}) if spec.login.rest_api else secrets
         shared = {"secrets": secrets, "private_key": of_hosts.admin.private}
-        provided = _provided(site)
         # With nothing to learn from the hosts the view is known before they are.
         view, of_login = _view(spec, site, specs.slurm_view), _view(spec, site, specs.login_view)
         adopted = [hosts.resource for hosts in (control, site.login, *site.pools)] if site.in_place else []
+        first = self._finish(control, {"spec": view, **shared, "secrets": of_control, **_provided(site, control)}, after=adopted)
+        # Nodes install packages over what the controllers provide.
+        of_pools = [*adopted, first] if {"nat", "dns"} & (site.host_services or {}).keys() else adopted
         finished = [
-            self._finish(control, {"spec": view, **shared, **provided}, after=adopted),
-            self._finish(site.login, {"spec": of_login, **shared, "secrets": of_login_hosts, **provided}, after=adopted),
-            *(self._finish(pool, {"spec": view, **shared, **provided}, after=adopted) for pool in site.pools if site.in_place),
+            first,
+            self._finish(site.login, {"spec": of_login, **shared, "secrets": of_login_hosts, **_provided(site, site.login)}, after=adopted),
+            *(self._finish(pool, {"spec": view, **shared, **_provided(site, pool)}, after=of_pools) for pool in site.pools if site.in_place),
         ]
-        self.checks = self._accept(site, control, finished, {"spec": _accepted_view(spec, site) if site.in_place else view, **shared})
+        self.checks = self._accept(site, control, finished, {"spec": _accepted_view(spec, site), **shared})
 
     def _finish(self, hosts: contract.Hosts, inputs: dict[str, Any], *, after: Sequence[pulumi.Resource]) -> OwnResource:
         """Configure the hosts of a group.
@@ -121,7 +125,9 @@ def _view(spec: ClusterSpec, site: contract.SlurmSite, view: Callable[[ClusterSp
 
 
 def _accepted_view(spec: ClusterSpec, site: contract.SlurmSite) -> Any:
-    """Pack what acceptance judges by where some hosts may be off: the nodes that answer."""
+    """Pack what acceptance judges by; where some hosts may be off, the nodes that answer."""
+    if not site.in_place:
+        return _view(spec, site, specs.acceptance_view)
     known = pulumi.Output.all(site.hardware if site.hardware is not None else {}, *(pool.described for pool in site.pools))
 
     def pack(found: Sequence[Any]) -> str:
@@ -139,10 +145,10 @@ def _proved(found: Sequence[Any]) -> dict[str, Any]:
     return {"boots": boots, "finished": finished, **({"repaired": repaired} if any(repaired) else {})}
 
 
-def _provided(site: contract.SlurmSite) -> dict[str, Any]:
-    """Gather what only the target knows and the playbooks need beside the spec. Nothing in it is secret."""
+def _provided(site: contract.SlurmSite, hosts: contract.Hosts) -> dict[str, Any]:
+    """Gather what only the target knows and the playbooks need beside the spec to configure a group of hosts. Nothing in it is secret."""
     known = {"fleet": site.fleet, "database": site.database, "addresses": site.addresses}
     given: dict[str, Any] = {**(site.host_services or {}), **{name: value for name, value in known.items() if value is not None}}
     if site.in_place:
-        given["in_place"] = content.fingerprint(FINISH)
+        given["in_place"] = content.installation(hosts.group.role)
     return {"provided": given} if given else {}

@@ -10,15 +10,21 @@ from typing import ClassVar
 
 from .. import memory_folders
 from ..provider.kind import UNKNOWN, Kind, Refused, Values, Work
+from . import certificates
 
 MUNGE_KEY_BYTES = 1024  # munged(8): 32 to 1024 bytes
 PASSWORD_BYTES = 32
+ENCRYPTION_KEY_BYTES = 32
+"""Of the API server's provider `secretbox` (Kubernetes, "Encrypting Confidential Data at Rest")."""
+AUTHORITIES = {"cluster-authority": "kubernetes", "etcd-authority": "etcd-ca", "front-proxy-authority": "front-proxy-ca"}
+"""Kinds that are certificate authorities → their common name, as kubeadm gives it."""
+WITH_PUBLIC_HALF = frozenset({"ssh", "signing", *AUTHORITIES})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SecretInputs:
     kind: str
-    """`munge` (Base64 of random bytes), `password`, or `ssh` (an Ed25519 key pair)."""
+    """`munge` (Base64 of random bytes), `password`, `ssh` (an Ed25519 key pair), `signing` (a key pair for tokens), `encryption` (Base64 of random bytes), or one of `AUTHORITIES`."""
     rotation: int = 0
     """Another number generates a new secret."""
 
@@ -33,7 +39,7 @@ class Secret(Kind[SecretInputs]):
         return f"{inputs.kind}-{uuid.uuid4().hex[:8]}"
 
     def expected(self, inputs: SecretInputs) -> Values:
-        return {"value": UNKNOWN, "public": UNKNOWN if inputs.kind == "ssh" else ""}
+        return {"value": UNKNOWN, "public": UNKNOWN if inputs.kind in WITH_PUBLIC_HALF else ""}
 
     def read(self, inputs: SecretInputs, outputs: Values) -> Values | None:
         """A secret exists in the state alone."""
@@ -47,10 +53,20 @@ class Secret(Kind[SecretInputs]):
                 return {"value": secrets.token_urlsafe(PASSWORD_BYTES), "public": ""}
             case "ssh":
                 return _ssh_key_pair()
-        raise Refused(f"unknown kind of secret {inputs.kind}; the kinds are munge, password and ssh")
+            case "signing":
+                return _pair(certificates.signing_key())
+            case "encryption":
+                return {"value": base64.b64encode(secrets.token_bytes(ENCRYPTION_KEY_BYTES)).decode(), "public": ""}
+            case kind if kind in AUTHORITIES:
+                return _pair(certificates.authority(AUTHORITIES[kind]))
+        raise Refused(f"unknown kind of secret {inputs.kind}; the kinds are {', '.join(sorted({'munge', 'password', 'encryption', *WITH_PUBLIC_HALF}))}")
 
     def delete(self, inputs: SecretInputs, outputs: Values, work: Work) -> None:
         """Do nothing: the secret is deleted with the state."""
+
+
+def _pair(made: certificates.Pair) -> dict[str, str]:
+    return {"value": made.key, "public": made.public}
 
 
 def _ssh_key_pair() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`clusterwright catalog`: what is known of machines, GPUs, regions, storage, software and fabrics, with sources and dates."""
+"""`clusterwright catalog`: what is known of machines, GPUs, regions, storage, software, fabrics and add-ons, with sources and dates."""
 
 import argparse
 import json

@@ -91,7 +91,7 @@ def show_stayed(outcome: repair.Outcome, stack: str) -> None:
         print(f"still there: {_described(finding)}")
         if said:
             print(f"  because: {message_text.printable(said)}")
-        print(f"  do: {message_text.printable(repair.command_for(finding, stack=stack, plan=outcome.plan, tried=True))}")
+        print(f"  do: {message_text.printable(repair.command_for(finding, stack=stack, plan=outcome.plan, tried=True, known=outcome.checked.known))}")
 
 
 def _described(finding: Finding) -> str:

@@ -1,17 +1,16 @@
 """`clusterwright summary`: what a stack has, how to log in, what acceptance checked and measured, and what is simulated."""
 
 import argparse
-import dataclasses
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from blueprints.project import project_root
 from components.finish import node_states
-from components.finish.inventory import FinishedHost
 from components.inspection import record
-from components.inspection.known import Known, KnownHost
+from components.inspection.known import Known
 
+from ..acceptance import history
 from ..engine import commands, login, state
 from ..errors import Problem
 from ..render import summary, summary_json
@@ -40,9 +39,11 @@ def show(stack: str, *, has_new_checks: bool = True, as_json: bool = False) -> N
     found = record.outputs(exported)
     if "spec" not in found:
         raise Problem(f"stack {stack} has nothing to show", why="no `up` of it has finished yet", remedy=f"make up STACK={stack}")
-    known = readable(stack, exported)
-    login.write_keys(stack, found)
-    logins = {user.name: login.shown(login.command(stack, found, user.name), relative_to=project_root()) for user in known.cluster.users}
+    known = history.newest(stack, readable(stack, exported))
+    logins = {}
+    if "login" in found:  # a cluster of Kubernetes alone has no login nodes
+        login.write_keys(stack, found)
+        logins = {user.name: login.shown(login.command(stack, found, user.name), relative_to=project_root()) for user in known.cluster.users}
     now = states_now(known)
     if as_json:
         print(json.dumps(summary_json.document(stack, known, now=now, logins=logins), indent=2, ensure_ascii=False))
@@ -68,8 +69,7 @@ def readable(stack: str, exported: Mapping[str, Any]) -> Known:
 
 def states_now(known: Known) -> tuple[node_states.State, ...] | str:
     """Ask Slurm for the states of the nodes; give why it does not answer where it doesn't."""
-    fields = {field.name for field in dataclasses.fields(FinishedHost)} & {field.name for field in dataclasses.fields(KnownHost)}
-    hosts = [FinishedHost(**{name: getattr(host, name) for name in fields}) for host in known.hosts if host.role == "access"]
+    hosts = [host.as_finished for host in known.hosts if host.role == "access"]
     if not hosts or known.cluster.slurm is None:
         return ()
     try:

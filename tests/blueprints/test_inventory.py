@@ -128,6 +128,18 @@ def test_a_bad_value_of_netbox_is_found_in_its_own_file(tmp_path: pathlib.Path) 
     assert fault.where.text.strip() == '"name": "gpu-2",'
 
 
+def test_a_device_without_a_primary_address_is_found_in_its_own_file_and_what_is_advised_helps(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "netbox.json").write_text(json.dumps([*DEVICES[:3], device("gpu-2", primary_ip4=None)], indent=1))
+    inventory = {"file": "netbox.json", "format": "netbox"}
+    [fault] = faults(tmp_path, inventory)
+    assert (fault.code, fault.what) == (Code.HOST_ADDRESS_MISSING, "the inventory has no address for gpu-2")
+    assert fault.where is not None
+    assert fault.where.file.endswith("netbox.json")
+    assert fault.remedy == "set the device's primary IPv4 address in NetBox, or write `address` in `inventory.hosts`"
+    found = hosts(tmp_path, {**inventory, "hosts": {"gpu-2": {"address": ADDRESSES["gpu-2"]}}})
+    assert [host.address for host in found] == [*ADDRESSES.values()]
+
+
 def test_a_near_name_of_netbox_is_suggested(tmp_path: pathlib.Path) -> None:
     (tmp_path / "netbox.json").write_text(json.dumps(DEVICES))
     [fault] = faults(tmp_path, {"file": "netbox.json", "format": "netbox"}, pools={"train": {"hosts": "gpu-1"}, "other": {"hosts": "spar"}})

@@ -179,8 +179,6 @@ FAULTS: tuple[tuple[str, Answers, Code, finding.Level, str], ...] = (
     ("a memory module less", with_facts("gpu-002", memory_mib=2_000_000), Code.HOST_SIZE_DIFFERS, WARNING, "gpu-002:"),
     ("no such interface", with_facts("gpu-001", interfaces={"eno1": "02:00:00:00:99:99"}), Code.HOST_INTERFACE_MISSING, ERROR, "gpu-001:"),
     ("another machine", with_facts("gpu-001", serial="S7"), Code.HOST_OTHER_MACHINE, ERROR, "gpu-001:"),
-    ("no headers", with_facts("gpu-002", headers="none"), Code.HOST_KERNEL_HEADERS, ERROR, "gpu-002:"),
-    ("Secure Boot", with_facts("gpu-002", is_secure_boot=True), Code.HOST_SECURE_BOOT, WARNING, "gpu-002:"),
     ("another stack", with_facts("gpu-002", mark={"stack": "prod", "owner": OWNER, "token": "t"}), Code.HOST_OWNED, ERROR, "gpu-002:"),
     ("another checkout", with_facts("gpu-002", mark={"stack": "lab", "owner": "/srv/theirs", "token": "t"}), Code.HOST_OWNED, ERROR, "gpu-002:"),
     ("damaged mark", with_facts("gpu-002", mark={}), Code.HOST_OWNED, ERROR, "gpu-002:"),
@@ -190,6 +188,13 @@ FAULTS: tuple[tuple[str, Answers, Code, finding.Level, str], ...] = (
     ("no archive", with_facts("gpu-002", archives={"http://mirror": "mirror: timed out"}), Code.HOST_ARCHIVE_SILENT, ERROR, "gpu-002:"),
     ("packet filter", with_facts("gpu-002", filters=("ufw",)), Code.HOST_FILTERED, NOTE, "gpu-002:"),
 )
+
+
+def test_nodes_whose_way_out_the_controllers_will_be_need_no_archive_before() -> None:
+    silent = {name: given[name] for name in ("gpu-002", "head-1") for given in [with_facts(name, archives={"http://mirror": "mirror: no route"})]}
+    behind = loaded(blueprint().replace("cidr: 10.20.0.0/24}", "cidr: 10.20.0.0/24, nat: control}"))
+    found = hosts.check(behind.spec, behind.document, {**GOOD, **silent}, stack="lab", owner=OWNER)
+    assert [(one.code, one.what.partition(":")[0]) for one in found] == [(Code.HOST_ARCHIVE_SILENT, "head-1")]
 
 
 @pytest.mark.parametrize("case", FAULTS, ids=lambda case: case[0])
@@ -206,6 +211,21 @@ def test_each_fault_of_a_host_is_one_finding_at_its_place(case: tuple[str, Answe
         assert "{" not in text.replace("`nodes: {min: ", "")
 
 
+@pytest.mark.parametrize(
+    ("given", "code", "level"),
+    [
+        (with_facts("gpu-002", headers="none"), Code.HOST_KERNEL_HEADERS, ERROR),
+        (with_facts("gpu-002", is_secure_boot=True), Code.HOST_SECURE_BOOT, WARNING),
+    ],
+)
+def test_a_driver_that_is_built_on_the_host_needs_headers_and_an_enrolled_key(given: Answers, code: Code, level: finding.Level) -> None:
+    software = dataclasses.replace(LAB.spec.software, versions=(("driver", "580.178.04"),))
+    lab = dataclasses.replace(LAB, spec=dataclasses.replace(LAB.spec, software=software))
+    found = only(given, lab)
+    assert (found.code, found.level) == (code, level)
+    assert findings(given) == (), "the modules of the profile's kernel are signed by the distribution"
+
+
 def test_one_machine_under_two_names_is_one_finding() -> None:
     first = GOOD["gpu-003"].facts
     assert first is not None
@@ -215,9 +235,13 @@ def test_one_machine_under_two_names_is_one_finding() -> None:
     assert cloned.what == "gpu-[003-004] (2 hosts): the same /etc/machine-id on several hosts"
 
 
+OF_GPU_SERVERS = frozenset({Code.HOST_KERNEL_HEADERS, Code.HOST_SECURE_BOOT})
+"""Codes of servers that build a driver."""
+
+
 def test_every_code_of_hosts_is_found() -> None:
     of_hosts = {code for code in Code if "CW820" <= code < "CW900"}
-    assert of_hosts == {case[2] for case in FAULTS} | {Code.MACHINE_TWICE}
+    assert of_hosts == {case[2] for case in FAULTS} | {Code.MACHINE_TWICE, *OF_GPU_SERVERS}
 
 
 def test_hosts_with_the_same_fault_are_one_finding_with_a_host_list_at_their_pool() -> None:
@@ -238,7 +262,7 @@ def test_the_remedy_for_a_foreign_slurm_purges_the_packages_that_were_found() ->
 def test_two_distributions_in_one_pool_are_named_together() -> None:
     found = only(with_facts("gpu-002", os="debian-12", os_title="Debian GNU/Linux 12 (bookworm)"))
     assert found.what == "gpu-002: Debian GNU/Linux 12 (bookworm) does not fit the software profile ubuntu-24.04-metal"
-    assert "hosts of `train` run ubuntu-24.04 and debian-12" in found.why
+    assert "hosts of `train` run debian-12 and ubuntu-24.04" in found.why
 
 
 def test_the_remedy_for_a_blocked_path_can_be_typed_on_hosts_without_names() -> None:
@@ -250,6 +274,14 @@ def test_a_changed_host_key_shows_both_fingerprints() -> None:
     found = only(without_answer("gpu-002", trouble=TROUBLE.OTHER_KEY, fingerprint="SHA256:new"))
     assert login.fingerprint(host_key("gpu-002")) in found.why
     assert "SHA256:new" in found.why
+
+
+@pytest.mark.parametrize("key", [host_key("gpu-002"), ""], ids=["changed", "missing"])
+def test_the_command_for_a_host_key_names_the_blueprint(key: str) -> None:
+    lab = loaded(blueprint()) if key else loaded(blueprint().replace(f", host_key: {host_key('gpu-002')}", ""))
+    answers = without_answer("gpu-002", trouble=TROUBLE.OTHER_KEY, fingerprint="SHA256:new")
+    [found] = [one for one in findings(answers, lab) if one.level is ERROR]
+    assert f"`clusterwright lookup hosts {lab.document.file} --write`" in found.remedy
 
 
 def test_a_host_without_a_key_in_the_inventory_is_not_called_changed() -> None:

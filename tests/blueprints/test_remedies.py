@@ -208,3 +208,18 @@ def test_a_fault_of_typing_is_one_finding_at_the_very_character(text: str, place
     assert (only.where.line, only.where.column) == place
     assert what in only.what
     assert only.remedy.startswith(remedy)
+
+
+def test_one_database_for_two_controllers_is_advised_only_what_the_target_has() -> None:
+    control = "name: t\nsoftware: debian-13\npools: {a: {hosts: g}}\naccess: {hosts: l}\ncontrol: {hosts: 'h-[1-2]', highly_available: true}\n"
+    inventory = "inventory: {ranges: [{names: 'h-[1-2]', addresses: 10.20.0.2+}], hosts: {l: {address: 10.20.0.4}, g: {address: 10.20.0.5}}}\n"
+    of_site = f"{control}{inventory}storage: {{site: {{kind: existing, mount: /site, source: '10.20.0.9:/site'}}}}\n"
+    [warned] = [one for one in findings(of_site, target="metal") if one.code is Code.DATABASE_ALONE]
+    assert "managed" not in warned.remedy
+    assert not [
+        one for one in findings(of_site.replace(", highly_available: true", "").replace("h-[1-2]", "h-1"), target="metal") if one.code is Code.DATABASE_ALONE
+    ]
+    of_cloud = "name: t\npools: {a: {nodes: 1}}\ncontrol: {highly_available: true}\n"
+    [warned] = [one for one in findings(of_cloud, target="aws") if one.code is Code.DATABASE_ALONE]
+    assert warned.remedy == "write `accounting: {database: managed}`"
+    assert not [one for one in findings(f"{of_cloud}accounting: {{database: managed}}\n", target="aws") if one.code is Code.DATABASE_ALONE]

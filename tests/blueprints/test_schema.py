@@ -163,6 +163,7 @@ def test_every_key_of_the_language_is_in_the_schema_and_once_in_the_example() ->
         "interfaces",
         "ranges",
         "bmc",
+        "kubernetes",
         "control",
         "access",
         "network",

@@ -37,6 +37,8 @@ TEXTS: list[tuple[subject.Subject, str]] = [
     (subject.Membership("research", "ada", "grpjobs"), "account research: user ada: grpjobs"),
     (subject.Daemon("slurmctld"), "slurmctld"),
     (subject.Daemon("slurmctld", "control-1"), "slurmctld of control-1"),
+    (subject.ClusterObject("Node", "train-0"), "Node train-0"),
+    (subject.ClusterObject("Deployment", "manager", "system", "spec.replicas"), "Deployment system/manager: spec.replicas"),
     (subject.Parameter("slurmctld", "MpiDefault"), "slurmctld: MpiDefault"),
     (subject.CloudResource("aws:ec2/vpc:Vpc", "network"), "aws:ec2/vpc:Vpc network"),
     (subject.CloudResource("aws:ec2/vpc:Vpc", "network", "tags.owner"), "aws:ec2/vpc:Vpc network: tags.owner"),

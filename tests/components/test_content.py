@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from components.finish.content import copy, files, fingerprint
+from components.finish.content import copy, files, fingerprint, installation
 from components.finish.playbook import PLAYBOOKS
 
 
@@ -149,3 +149,28 @@ def test_a_role_that_does_not_exist_is_an_error(playbooks: Path) -> None:
     shutil.rmtree(playbooks / "roles/mpi")
     with pytest.raises(FileNotFoundError, match="roles/mpi"):
         now("image.yml", playbooks)
+
+
+@pytest.mark.parametrize(
+    ("role", "file", "is_read"),
+    [
+        ("compute", "roles/guard/files/guard.py", True),
+        ("compute", "roles/in_place/defaults/main.yml", True),
+        ("compute", "roles/munge/files/munge.service.conf", True),
+        ("compute", "library/server_software.py", True),
+        ("compute", "module_utils/host_places.py", True),
+        ("control", "roles/database/templates/mariadb.cnf.j2", True),
+        ("compute", "roles/database/templates/mariadb.cnf.j2", False),
+        ("access", "roles/guard/files/guard.py", False),
+        ("compute", "roles/users/tasks/main.yml", False),
+        ("compute", "roles/rails/tasks/main.yml", False),
+        ("compute", "roles/base_os/tasks/main.yml", False),
+        ("compute", "site.yml", False),
+        ("compute", "ansible.cfg", False),
+    ],
+)
+def test_a_server_installs_its_software_again_when_what_that_reads_changes_and_only_then(playbooks: Path, role: str, file: str, is_read: bool) -> None:
+    before = installation.__wrapped__(role, playbooks=playbooks)
+    with (playbooks / file).open("a") as stream:
+        stream.write("\n# one more line\n")
+    assert (installation.__wrapped__(role, playbooks=playbooks) != before) is is_read

@@ -44,7 +44,7 @@ def test_bash_completes_options_of_the_command_and_no_others() -> None:
 def test_bash_completes_blueprints(line: str) -> None:
     assert {*library.names()} <= {*completed(line)}
     assert completed(f"{line}llm-pretraining-k") == ["llm-pretraining-kubernetes"]
-    assert completed(f"{line}blueprints/library/star") == ["blueprints/library/starter.yaml"]
+    assert completed(f"{line}blueprints/library/starter.") == ["blueprints/library/starter.yaml"]
 
 
 def test_bash_completes_answers_targets_and_files() -> None:

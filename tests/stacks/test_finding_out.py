@@ -44,7 +44,7 @@ def test_the_library_is_listed_with_whom_it_is_for_and_where_it_stands(capsys: p
     assert found["llm-pretraining"]["targets"][0] == {"target": "aws", "nodes": 16, "gpus": 128}
     lines = page(capsys, "library").splitlines()
     (line,) = [line for line in lines if line.split()[0] == "scale-7500"]
-    assert line.endswith("aws, gcp, metal            7,500    60,000")
+    assert line.endswith("aws, gcp, metal           7,500     60,000")
     assert len(lines) == len(found) + 2
 
 

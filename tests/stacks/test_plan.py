@@ -203,7 +203,9 @@ def test_a_plan_says_in_its_head_what_this_version_stands_up_and_in_no_finding()
     assert out.splitlines()[1].strip() == "planned only: this version provisions `aws`, `metal` and `local`"
     assert "CW302" not in err
     assert "planned only" not in run("starter")[1] + run("llm-pretraining", "--target", "aws")[1]
-    assert run("llm-pretraining-kubernetes")[1].splitlines()[1].strip() == "planned only: this version provisions Slurm (on hosts of the stack) on this machine"
+    assert "planned only" not in run("starter-kubernetes")[1]
+    planned = run("starter-kubernetes", "--set", "control.highly_available=true")[1].splitlines()[1].strip()
+    assert planned == "planned only: this version provisions a Kubernetes control plane of one host, not of 3"
 
 
 def test_one_of_something_is_no_plural() -> None:
@@ -536,3 +538,10 @@ def test_a_plan_loads_no_engine_no_playbooks_and_no_cloud() -> None:
     assert not of_running_clusters & set(modules)
     assert ESCAPE not in done.stdout
     assert "starter" in done.stdout
+
+
+def test_only_versions_that_differ_are_shown() -> None:
+    before = changed(AWS, "software.versions", (("slurm", "24.11.5"), ("kernel", "6.8.0-1"), ("munge", "0.5.16")))
+    after = changed(AWS, "software.versions", (("slurm", "24.11.5"), ("kernel", "6.8.0-2")))
+    (change,) = changes.compare(spec.as_record(before), after)
+    assert change_table.values(change) == ("kernel 6.8.0-1, munge 0.5.16", "kernel 6.8.0-2")

@@ -207,3 +207,13 @@ def test_the_document_has_what_the_text_has() -> None:
 def test_the_document_says_why_nodes_are_unknown() -> None:
     written = document(outputs(spec()), now="connection refused")
     assert (written["nodes"], written["nodes_unknown"]) == (None, "connection refused")
+
+
+def test_a_cluster_of_kubernetes_says_how_to_reach_it() -> None:
+    resolved = load.load("starter-kubernetes", target="local", stack="local", facts=FACTS)
+    lines = summarized({name: value for name, value in outputs(resolved).items() if name != "login"})
+    assert resolved.kubernetes is not None
+    assert section(lines, "Kubernetes")[0] == f"API server: https://{resolved.kubernetes.endpoint}, version 1.34.4, on kubernetes-0"
+    assert "kueue v0.12.3" in section(lines, "Kubernetes")[2]
+    assert [line.split()[1] for line in section(lines, "Try")] == ["kubectl", "kubeconfig", "submit"]
+    assert all("--stack dev" in line for line in section(lines, "Try"))

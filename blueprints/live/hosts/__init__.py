@@ -26,6 +26,6 @@ def check(cluster: spec.ClusterSpec, source: document.Document, answers: Mapping
         *system.check(cluster, described),
         *hardware.check(cluster, described),
         *ownership.check(described, stack=stack, owner=owner),
-        *paths.check(described, answering=answering),
+        *paths.check(cluster, described, answering=answering),
     ]
     return fault.findings(faults, cluster, source)

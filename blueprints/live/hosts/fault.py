@@ -22,7 +22,7 @@ class Fault:
     """Without the host's name."""
     why: str
     remedy: str
-    """`{login}` becomes the command that logs in to the first of the hosts, `{hosts}` the host list."""
+    """`{login}` becomes the command that logs in to the first of the hosts, `{hosts}` the host list, `{file}` the blueprint."""
     level: finding.Level = finding.Level.ERROR
     detail: str = ""
     """What only this host's case is."""
@@ -41,7 +41,7 @@ def _finding(faults: Sequence[Fault], cluster: spec.ClusterSpec, source: Documen
     shown = hostlist.compress(names)
     number = f" ({len(names)} hosts)" if len(names) > 1 else ""
     details = {fault.host: fault.detail for fault in faults if fault.detail}
-    remedy = first.remedy.replace("{login}", login(cluster, first.host)).replace("{hosts}", shown)
+    remedy = first.remedy.replace("{login}", login(cluster, first.host)).replace("{hosts}", shown).replace("{file}", source.file)
     why = "; ".join([first.why, *_details(details, is_alone=len(names) == 1)])
     return finding.Finding(first.level, first.code, _where(names, cluster, source), f"{shown}{number}: {first.what}", why, remedy)
 

@@ -79,7 +79,7 @@ def _said(subject: Subject) -> str:
 
 def _unknown_key(name: str) -> Fault:
     what, why = "no SSH host key in the inventory", "nothing was asked of a host that can't prove that it is the one that you mean"
-    remedy = "run `clusterwright lookup hosts FILE --write` with this blueprint: it reads the keys, and shows their fingerprints for you to confirm"
+    remedy = "run `clusterwright lookup hosts {file} --write`: it reads the keys, and shows their fingerprints for you to confirm"
     return Fault(name, Code.HOST_KEY_MISSING, what, why, remedy)
 
 
@@ -89,7 +89,7 @@ def _other_key(subject: Subject, answer: Answer) -> Fault:
     why = "somebody reinstalled the host, its address belongs to another host, or somebody intercepts the connection"
     remedy = (
         f"compare on the host's console: `ssh-keygen -lf /etc/ssh/{key_file(subject.host.host_key)}`; "
-        "where it is the same, write the key that `clusterwright lookup hosts FILE` prints for this blueprint into the inventory"
+        "where it is the same, remove the host's old key, and run `clusterwright lookup hosts {file} --write`, which writes the new one"
     )
     return Fault(subject.name, Code.HOST_KEY_CHANGED, "another SSH host key than in the inventory", why, remedy, detail=f"the inventory has {pinned}, {now}")
 

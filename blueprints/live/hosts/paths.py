@@ -39,7 +39,7 @@ def peers(cluster: spec.ClusterSpec) -> dict[str, tuple[tuple[str, str, int], ..
     return {name: tuple((one, by_name[one].address, port) for one, port in wanted if one in by_name) for name, wanted in found.items()}
 
 
-def check(subjects: Sequence[Subject], *, answering: frozenset[str]) -> Iterator[Fault]:
+def check(cluster: spec.ClusterSpec, subjects: Sequence[Subject], *, answering: frozenset[str]) -> Iterator[Fault]:
     """Find hosts that can't reach others, or no packages.
 
     Args:
@@ -63,7 +63,8 @@ def check(subjects: Sequence[Subject], *, answering: frozenset[str]) -> Iterator
             attempt = f"timeout 3 bash -c '</dev/tcp/{place}/{port}'"
             remedy = f'open ports 6817 to 6820 between the hosts, then try `{{login}} "{attempt}"`: `Connection refused` is good'
             yield Fault(subject.name, Code.HOST_PATH_BLOCKED, what, why, remedy, detail=detail)
-        for uri, why_not in facts.archives.items():
+        has_way_later = cluster.site is not None and cluster.site.nat and subject.node_set is not None
+        for uri, why_not in facts.archives.items() if not has_way_later else ():
             what, why = f"no packages from {uri}", "the software is installed from the archives that the host is configured for"
             remedy = "correct its sources, its proxy (`Acquire::http::Proxy`) or its way to the outside, until `{login} sudo apt-get update` works"
             yield Fault(subject.name, Code.HOST_ARCHIVE_SILENT, what, why, remedy, detail=why_not)

@@ -31,7 +31,7 @@ def _distribution(cluster: spec.ClusterSpec, subject: Subject, subjects: Sequenc
     software, system = cluster.software, subject.facts
     if system.os != software.os:
         others = sorted({one.facts.os for one in subjects if one.group.name == subject.group.name} - {system.os})
-        mixed = f"; hosts of `{subject.group.name}` run {message_text.listed([*others, system.os])}" if others else ""
+        mixed = f"; hosts of `{subject.group.name}` run {message_text.listed(sorted([*others, system.os]))}" if others else ""
         what = f"{system.os_title or system.os or 'an unknown system'} does not fit the software profile {software.profile}"
         why = f"the profile is for {software.os}: it names the versions of that distribution's packages{mixed}"
         remedy = (

@@ -1,5 +1,6 @@
 """The hosts layer: what differs from what the roles configured. Pure."""
 
+import fnmatch
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -32,6 +33,12 @@ NOT_COMPARED = (
 )
 
 
+WRITTEN_AT_RUN_TIME = (
+    "/etc/kubernetes*", "/etc/cni/net.d/*", "/opt/cni/bin/*", "/opt/containerd*", "/etc/clusterwright/kubernetes/initialized", "/etc/clusterwright/kubernetes/joined",
+)  # fmt: skip
+"""What appears on hosts of Kubernetes that no role writes: certificates, static pods, network plug-ins."""
+
+
 def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_s: float, shared: exposure.Common | None = None) -> Iterator[Finding]:
     """Compare one host with its records and with the cluster.
 
@@ -41,14 +48,15 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
         shared: what hosts have in common beyond their records.
     """
     name = host.name
-    yield from files.findings(name, _places(facts))
+    is_of_kubernetes = _is_of_kubernetes(name, known)
+    yield from files.findings(name, [one for one in _places(facts) if not (is_of_kubernetes and _is_of_its_runtime(one))])
     yield from packages.findings(name, facts)
     yield from units.findings(name, facts["units"])
     yield from kernel.findings(name, facts)
-    if known.cluster.users:
+    if known.cluster.users and not is_of_kubernetes:
         yield from users.findings(name, facts["users"], known)
         yield from users.administrators(name, facts["groups"], known)
-    yield from ssh_keys.of_root(name, facts["root_keys"], known)
+    yield from ssh_keys.of_root(name, facts, known)
     yield from ssh_keys.of_users(facts.get("user_keys", {}), known)
     yield from _munge_key(name, facts["munge_key_sha256"], known)
     yield from exposure.private_files(name, facts["private_files"])
@@ -57,6 +65,20 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
         yield from exposure.findings(name, facts, shared or exposure.Common())
     yield from _clock(name, facts["epoch_s"], moment_s)
     yield from pending(name, facts["pending"])
+
+
+def _is_of_kubernetes(name: str, known: Known) -> bool:
+    """Say whether a host belongs to Kubernetes, whose users reach it through the API server and log in nowhere."""
+    kubernetes = known.cluster.kubernetes
+    if kubernetes is None:
+        return False
+    groups = (*((kubernetes.control,) if kubernetes.control else ()), *(one.hosts for one in kubernetes.node_sets))
+    return any(name in group.hostnames for group in groups)
+
+
+def _is_of_its_runtime(difference: Mapping[str, Any]) -> bool:
+    """Say whether kubeadm, containerd or a network plug-in added a place in the course of its work."""
+    return difference["recorded"] is None and any(fnmatch.fnmatchcase(difference["path"], pattern) for pattern in WRITTEN_AT_RUN_TIME)
 
 
 def unreachable(host: KnownHost, message: str) -> Finding:

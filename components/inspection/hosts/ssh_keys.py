@@ -1,6 +1,7 @@
 """SSH keys that may log in: as root, and as the cluster's users. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from blueprints import spec
 from blueprints.finding import Finding
@@ -15,12 +16,12 @@ KEY_END_LENGTH = 12
 """Characters of a key that a report shows."""
 
 
-def of_root(host: str, lines: list[str], known: Known) -> Iterator[Finding]:
-    """Compare root's keys with the stack's own."""
-    keys = {_key(line): line for line in lines if line.strip() and not line.lstrip().startswith("#")}
-    own = _key(known.admin_public)
+def of_root(host: str, facts: Mapping[str, Any], known: Known) -> Iterator[Finding]:
+    """Compare root's keys with the stack's own and, on a server that was there already, with those of its owner."""
+    keys = _keys(facts["root_keys"])
+    own, owners = _key(known.admin_public), _keys(facts.get("server", {}).get("root_keys", ()))
     for key, line in sorted(keys.items()):
-        if key != own:
+        if key != own and key not in owners:
             comment = line.split()[-1] if len(line.split()) > 2 else key[:24]
             remedy = f"remove the line from /root/.ssh/authorized_keys on {host}, and find out who wrote it"
             what = "somebody else's key may log in as root"
@@ -29,6 +30,18 @@ def of_root(host: str, lines: list[str], known: Known) -> Iterator[Finding]:
         what = "the stack's own key may not log in as root any more"
         remedy = f"`clusterwright rebuild {host}`, or put the stack's key into /root/.ssh/authorized_keys on its console"
         yield drift(Code.ROOT_KEY, RootKey(host), what, remedy=remedy, desired="there", recorded="there")
+
+
+def wanted_of_root(facts: Mapping[str, Any], known: Known) -> str:
+    """Give what root's authorized keys should hold: the stack's key, and the lines that a server's owner had there and has not removed; empty: unknown."""
+    own = known.admin_public.strip()
+    if not own:
+        return ""
+    owners = _keys(facts.get("server", {}).get("root_keys", ()))
+    present = facts["root_keys"] if owners else ()
+    foreign = {line for key, line in _keys(present).items() if key != _key(own) and key not in owners}
+    kept = [line for line in present if line not in foreign]
+    return "".join(f"{line}\n" for line in (kept if _key(own) in _keys(kept) else [*kept, own]))
 
 
 def of_users(blocks: Mapping[str, list[str] | None], known: Known) -> Iterator[Finding]:
@@ -61,6 +74,11 @@ def home(user: spec.User) -> str:
 
 def _end(key: str) -> str:
     return key.split()[-1][-KEY_END_LENGTH:]
+
+
+def _keys(lines: Iterable[str]) -> dict[str, str]:
+    """Give the keys of authorized_keys(5): key → its line."""
+    return {_key(line): line for line in lines if line.strip() and not line.lstrip().startswith("#")}
 
 
 def _key(line: str) -> str:

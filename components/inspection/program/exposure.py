@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible.module_utils import host_places
 
-from . import asking
+from . import adoption, asking
 from .digests import Digests
 
 PRUNED = (
@@ -63,28 +63,34 @@ KERNEL_SETTINGS = (
 """Settings of the kernel that benchmarks for hardening name and that no file here declares."""
 
 
-def facts(digests: Digests, held: set[str], written: Collection[str]) -> dict[str, Any]:
+def facts(digests: Digests, held: set[str], written: Collection[str], *, adopted_s: float | None = None) -> dict[str, Any]:
     """Read all of it.
 
     Args:
         held: packages that are held.
         written: paths that roles wrote, which are compared with their record.
+        adopted_s: when the stack adopted the host, seconds since 1970: files unchanged since are the owner's. None: the stack created the host.
     """
     inodes = _inodes()
     executables, privileged, writable = inodes or ([], [], [])
     owned = _owned() | {MERGED.sub(r"/usr/\1/", path) for path in written}
     candidates = [path for path in executables if path.startswith(PROGRAM_FOLDERS)]
     configuration = [path for folder in CONFIGURATION for path in _files(folder)]
+    unowned = (path for path in {*candidates, *configuration} if not _is_owned(path, owned) and not path.startswith(host_places.ROOTS))
+
+    def is_owners(path: str) -> bool:
+        return adoption.is_older(path, adopted_s)
+
     return {
         "is_read": inodes is not None,
-        "privileged": [{**one, "owned": _is_owned(one["path"], owned)} for one in (*privileged, *_capabilities(executables))],
-        "writable": writable,
-        "unowned": sorted(path for path in {*candidates, *configuration} if not _is_owned(path, owned) and not path.startswith(host_places.ROOTS)),
-        "changed_programs": _changed(digests, held),
+        "privileged": [{**one, "owned": _is_owned(one["path"], owned)} for one in (*privileged, *_capabilities(executables)) if not is_owners(one["path"])],
+        "writable": [one for one in writable if not is_owners(one["path"])],
+        "unowned": sorted(path for path in unowned if not is_owners(path)),
+        "changed_programs": [path for path in _changed(digests, held) if not is_owners(path)],
         "runtime_files": sorted(path for folder in RUNTIME for path in _files(folder) if not GENERATED.search(path)),
         "transient_units": sorted(name for name in _names(TRANSIENT) if name.endswith(TRANSIENT_KINDS)),
-        "root_starts": _root_starts(),
-        "system_keys": _system_keys(),
+        "root_starts": [path for path in _root_starts() if not is_owners(path)],
+        "system_keys": [one for one in _system_keys() if not is_owners(one["path"])],
         "listening": _listening(),
         "deleted": _deleted(),
         "covering": _covering(),

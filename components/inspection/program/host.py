@@ -56,15 +56,18 @@ def facts(parameters: dict[str, Any]) -> dict[str, Any]:
         "private_files": accounts.private_files(),
         "epoch_s": time.time(),
     }
+    adopted_s = None
     if parameters["is_server"]:
-        from . import server
+        from . import adoption, server
 
-        found["server"] = server.facts()
+        before = adoption.read()
+        adopted_s = adoption.moment_s(before)
+        found["server"] = {**server.facts(), "root_keys": adoption.root_keys(before)}
     if parameters["is_deep"]:
         from . import exposure, network  # each module costs milliseconds that most inspections save
 
         held = {name for name, package in present.items() if package["held"]}
-        found["exposure"] = exposure.facts(digests, held, [path for path, one in (written or {}).items() if one != host_places.ABSENT])
+        found["exposure"] = exposure.facts(digests, held, [path for path, one in (written or {}).items() if one != host_places.ABSENT], adopted_s=adopted_s)
         found["alike"] = {
             **network.alike(),
             **exposure.settings(),

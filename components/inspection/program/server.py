@@ -30,6 +30,7 @@ def facts() -> dict[str, Any]:
         "firmware": firmware(),
         "interfaces": interfaces(),
         "routes": _json("ip", "-json", "-4", "route", "show", "table", "all"),
+        "rules": _json("ip", "-json", "-4", "rule", "show"),
         "next_start": next_start(),
     }
 

@@ -8,6 +8,8 @@ from ansible.module_utils import kernel_set
 
 from . import asking
 
+OF_NVIDIA = "mlnx"
+"""In the versions of libraries that DOCA-OFED brings instead of the distribution's."""
 LUSTRE_MODULES = "lustre-client-modules-"
 """Begin the names of the packages with FSx' client, which end with the kernel's release."""
 PACKAGE_OF = {
@@ -19,6 +21,7 @@ PACKAGE_OF = {
     "enroot": ("enroot",),
     "pyxis": ("nvslurm-plugin-pyxis",),
     "doca_ofed": ("doca-ofed", "mlnx-ofed-kernel-dkms"),
+    "rdma_core": ("rdma-core",),
     "munge": ("munge",),
     "openmpi": ("openmpi-bin",),
 }
@@ -43,7 +46,7 @@ def versions(packages: dict[str, Any]) -> dict[str, str]:
     found |= {name: version for name, version in outside.items() if version}
     for name, candidates in PACKAGE_OF.items():
         version = next((packages[package]["version"] for package in candidates if package in packages), None)
-        if version:
+        if version and OF_NVIDIA not in version:
             found[name] = version.split(":", 1)[-1].split("-")[0].split("+")[0]
     return found
 

@@ -23,6 +23,10 @@ GREETING_WITHIN_S = 10.0
 START_WITHIN_S = 20.0
 LOOK_EVERY_S = 0.002
 CAPABILITIES = "CAP_NET_ADMIN,CAP_IPC_LOCK,CAP_SYS_NICE"
+CONTAINER_SYSTEM_CALLS = "bpf add_key keyctl request_key @mount @module perf_event_open"
+"""What runc, the kubelet and network plug-ins call beside what systemd-nspawn allows."""
+CONTAINER_FOLDERS = ("/var/lib/containerd", "/var/lib/kubelet", "/var/lib/etcd", "/var/log/pods")
+"""Folders of a host that runs containers which are not on its overlay: containers have overlays of their own, and none can be made over another."""
 GUEST_CLUSTER_FOLDER = "/var/lib/clusterwright/cluster"
 GUEST_DOOR = "/var/lib/clusterwright/elastic"
 """Where a controller finds the service that starts hosts of elastic pools."""
@@ -53,12 +57,16 @@ class Boot:
     binds: tuple[Bind, ...]
     program: tuple[str, ...] = ()
     """What runs as the host's only process; empty: its systemd."""
+    runs_containers: bool = False
+    """The host runs containers itself: all rights within its namespaces, and folders where containers can have their overlays."""
 
 
 def fingerprint(seeds: Sequence[File], boot: Boot) -> str:
     """Give a hash of all that a host boots with; a running host with another one has to boot again."""
     # Earlier versions wrote of some hosts that they have an uptime of their own, as all have now. Running hosts keep their fingerprint.
     described = {**dataclasses.asdict(boot), "has_own_uptime": False}
+    if not boot.runs_containers:
+        del described["runs_containers"]  # earlier versions did not write it
     total = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
     for seed in seeds:
         total.update(hashlib.sha256(f"{seed.path} {seed.mode:o}".encode()).digest() + hashlib.sha256(seed.content).digest())
@@ -125,8 +133,8 @@ def start(host: HostNames, boot: Boot, *, fingerprint: str, boots_after_power_of
     argv = ["systemd-nspawn", "--quiet", f"--directory={host.root}", "--register=no", "--keep-unit"]
     argv += [f"--machine={power.container(host)}", f"--hostname={host.hostname}"]
     argv += [f"--network-namespace-path=/run/netns/{host.namespace}", "--resolv-conf=copy-host", "--timezone=off", "--link-journal=no", "--console=pipe"]
-    argv += [f"--capability={CAPABILITIES}", *_bind_options(boot.binds)]
-    argv += ["--as-pid2", *boot.program] if boot.program else _boot_options()
+    argv += [f"--capability={'all' if boot.runs_containers else CAPABILITIES}", *_bind_options((*boot.binds, *_container_binds(host, boot)))]
+    argv += ["--as-pid2", *boot.program] if boot.program else _boot_options(runs_containers=boot.runs_containers)
     host.leader.unlink(missing_ok=True)  # of an earlier start
     power.on(host, argv, interface=host.interface(boot.address), fingerprint=fingerprint, boots_after_power_off=boots_after_power_off)
     deadline = time.monotonic() + START_WITHIN_S
@@ -138,12 +146,21 @@ def start(host: HostNames, boot: Boot, *, fingerprint: str, boots_after_power_of
         time.sleep(LOOK_EVERY_S)
 
 
-def _boot_options() -> list[str]:
+def _boot_options(*, runs_containers: bool) -> list[str]:
+    calls = [f"--system-call-filter={CONTAINER_SYSTEM_CALLS}"] if runs_containers else []
     if cgroup.is_version_1():
         # systemd 256 and later refuses version 1 hierarchies unless told twice; older ones ignore the second word.
-        return ["--boot", "systemd.unified_cgroup_hierarchy=0", "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1"]
+        return [*calls, "--boot", "systemd.unified_cgroup_hierarchy=0", "SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1"]
     # In version 2, Slurm keeps a job from devices that are not its own by a program in the kernel (eBPF).
-    return ["--system-call-filter=bpf", "--boot"]
+    return [*(calls or ["--system-call-filter=bpf"]), "--boot"]
+
+
+def _container_binds(host: HostNames, boot: Boot) -> tuple[Bind, ...]:
+    """Give the folders of a host that runs containers, each made when it is missing."""
+    binds = tuple(Bind(str(host.volumes / target.strip("/").replace("/", "-")), target) for target in CONTAINER_FOLDERS if boot.runs_containers)
+    for bind in binds:
+        Path(bind.source).mkdir(parents=True, exist_ok=True)
+    return binds
 
 
 def _bind_options(binds: Sequence[Bind]) -> list[str]:

@@ -167,6 +167,11 @@ class HostNames:
         return self.state / "work"
 
     @property
+    def volumes(self) -> Path:
+        """Folders of the host's disk that are no part of its overlay."""
+        return self.state / "volumes"
+
+    @property
     def console(self) -> Path:
         return self.state / "console.log"
 

@@ -49,11 +49,12 @@ def sweep(names: StackNames, *, wait_until: Callable[..., None], say: Callable[[
     hosts = [names.host(hostname) for hostname in sorted(_hostnames(names))]
     if hosts:
         say(f"removing {len(hosts)} hosts without a record: {', '.join(host.hostname for host in hosts[:8])}")
-    for host in hosts:
-        kill(host)
-    cgroup.kill(cgroup.of_stack(names))
+    # All power supplies before the first host: one that lives starts its host again, and hosts of a large stack would boot while others are removed.
     if cgroup.has_systemd():
         command.succeeds("systemctl", "stop", names.slice)  # with every unit in it
+    cgroup.kill(cgroup.of_stack(names))
+    for host in hosts:
+        kill(host)
     wait_until(lambda: cgroup.remove(cgroup.of_stack(names)), awaiting=f"the last processes of stack {names.stack} to end", within_s=20)
     for namespace in _namespaces(names):
         command.run("ip", "netns", "del", namespace)

@@ -1,13 +1,14 @@
 """Slurm on containers of this machine: fixed hosts are resources of the stack; the controllers start and stop those of elastic pools."""
 
+import ipaddress
 from collections.abc import Sequence
 from typing import Any
 
 import pulumi
 
-from blueprints.spec import HostGroup, NodeSet, Slurm
+from blueprints.spec import ClusterSpec, HostGroup, NodeSet, Slurm
 
-from ... import contract, host_folders
+from ... import contract, host_folders, rest
 from ...node_expectations import expected
 from ...provider.resource import OwnResource
 from .. import fleet
@@ -25,7 +26,8 @@ class SlurmHosts:
             raise pulumi.RunError("Slurm on hosts needs controllers, and the blueprint asks for a service")
         shared, mounts = foundation, foundation.mounts
         state = shared.folder(STATE_VOLUME, target=host_folders.STATE, protect=slurm.database.protect)
-        pools = _Pools(shared, keys, controllers=slurm.control)
+        image = shared.baked("image")
+        pools = _Pools(shared, keys, image=image, controllers=slurm.control)
         control = pools.fixed(slurm.control, mounts=[*mounts, state])
         templates = {one.hosts.name: pools.elastic(one, mounts=mounts) for one in slurm.node_sets if one.is_elastic}
         compute = tuple(
@@ -37,16 +39,17 @@ class SlurmHosts:
             control=control,
             login=login,
             pools=compute,
-            endpoint=_balancer(login, shared, keys),
+            endpoint=_balancer(login, shared, keys, image=image),
             fleet=_fleet(shared, templates),
+            host_services=_services(shared.cluster),
         )
 
 
 class _Pools:
     """Makes groups of hosts that differ in little."""
 
-    def __init__(self, shared: Foundation, keys: contract.SlurmKeys, *, controllers: HostGroup):
-        self._shared, self._keys, self._controllers = shared, keys, controllers
+    def __init__(self, shared: Foundation, keys: contract.SlurmKeys, *, image: OwnResource, controllers: HostGroup):
+        self._shared, self._keys, self._image, self._controllers = shared, keys, image, controllers
 
     def fixed(self, group: HostGroup, *, mounts: Sequence[contract.Mount], host_key: pulumi.Input[str] = "", must_have: str = "") -> contract.Hosts:
         inputs = {**self._inputs(group, mounts), "host_key": host_key, "expected": must_have}
@@ -75,8 +78,8 @@ class _Pools:
             "gateway": network.gateway,
             "bridge": shared.network.output("bridge"),
             "controllers": list(self._controllers.hostnames),
-            "image": shared.image.output("name"),
-            "lowers": shared.image.output("lowers"),
+            "image": self._image.output("name"),
+            "lowers": self._image.output("lowers"),
             "mounts": [{"path": mount.source, "incarnation": mount.incarnation, "target": mount.target, "read_only": False} for mount in mounts],
             "simulated_gpus": gpus.count if gpus else 0,
             "admin_public_key": self._keys.admin.public,
@@ -90,7 +93,7 @@ def _elastic_hosts(group: HostGroup, pool: OwnResource) -> contract.Hosts:
     return contract.Hosts(group=group, described=pulumi.Output.from_input([]), boots=boots, resource=pool)
 
 
-def _balancer(login: contract.Hosts, shared: Foundation, keys: contract.SlurmKeys) -> contract.Endpoint:
+def _balancer(login: contract.Hosts, shared: Foundation, keys: contract.SlurmKeys, *, image: OwnResource) -> contract.Endpoint:
     network = shared.cluster.network
     balancer = OwnResource(
         "clusterwright:local:Balancer",
@@ -101,8 +104,9 @@ def _balancer(login: contract.Hosts, shared: Foundation, keys: contract.SlurmKey
             "cidr": network.cidr,
             "gateway": network.gateway,
             "bridge": shared.network.output("bridge"),
-            "image": shared.image.output("name"),
-            "lowers": shared.image.output("lowers"),
+            "image": image.output("name"),
+            "lowers": image.output("lowers"),
+            **({"rest_api": True} if shared.cluster.login.rest_api else {}),
             "backends": login.described.apply(lambda described: [{"name": host["name"], "address": host["address"]} for host in described]),
         },
         outputs=("endpoint",),
@@ -110,6 +114,13 @@ def _balancer(login: contract.Hosts, shared: Foundation, keys: contract.SlurmKey
     )
     address = balancer.output("endpoint").apply(lambda endpoint: endpoint.rpartition(":")[0])
     return contract.Endpoint(address=address, port=SSH, host_key=keys.login_host.public)
+
+
+def _services(cluster: ClusterSpec) -> dict[str, Any] | None:
+    group = cluster.access
+    first = ipaddress.ip_address(group.first_address)
+    hosts = {name: str(first + number) for number, name in enumerate(group.hostnames)}
+    return {"rest_api": rest.described(hosts, is_balanced=True)} if cluster.login.rest_api else None
 
 
 def _fleet(shared: Foundation, pools: dict[str, OwnResource]) -> pulumi.Output[dict[str, Any]] | None:

@@ -28,7 +28,7 @@ VERSIONS = {
     "ubuntu-24.04-gcp": ("25.11", "580", "13.0", "2.27.5", "", "1.1.0", "", "1.0.17", ""),
     "ubuntu-24.04-gcp-arm64": ("25.11", "580", "13.0", "", "", "1.1.1", "", "", "3.2.0"),
     "ubuntu-22.04-gcp": ("25.11", "570", "12.8", "2.19.4", "", "", "3.1.9", "", ""),
-    "ubuntu-24.04-metal": ("23.11", "580.126.20", "13.0.2", "2.30.4", "", "", "", "", "3.2.0"),
+    "ubuntu-24.04-metal": ("23.11", "580.178.04", "13.0.2", "2.30.4", "", "", "", "", ""),
     "ubuntu-24.04-metal-arm64": ("23.11", "580.126.20", "13.0.2", "2.30.4", "", "", "", "", "3.2.0"),
     "debian-12": ("22.05", "", "", "", "", "", "", "", ""),
     "debian-13": ("24.11", "", "", "", "", "", "", "", ""),
@@ -176,7 +176,7 @@ BAD = [
         "container-toolkit",
         "has NVIDIA container toolkit 1.17.7 where NVIDIA container toolkit other than 1.17.7",
     ),
-    (dataclasses.replace(catalog.profile("ubuntu-24.04-metal"), doca_ofed=""), "hopper", "ib-ndr", "infiniband-driver", "has no DOCA-OFED"),
+    (dataclasses.replace(catalog.profile("ubuntu-24.04-metal"), rdma_core=""), "hopper", "ib-ndr", "infiniband-driver", "has no DOCA-OFED or rdma-core"),
 ]
 
 

@@ -35,7 +35,7 @@ def dearest(found: Mapping[str, changes.Change]) -> Effect:
     return max((change.effect for change in found.values()), key=lambda effect: effect.severity, default=Effect.NONE)
 
 
-UNNAMED = (spec.Nic, spec.MigSlices, spec.Taint, spec.Window, spec.SiteInterface)
+UNNAMED = (spec.Nic, spec.MigSlices, spec.Taint, spec.Window, spec.SiteInterface, spec.Expectation)
 """Records that stand in lists and have no names."""
 
 # The costs of fields
@@ -74,7 +74,7 @@ def parts(hint: Any) -> list[Any]:
 def known_fields() -> set[str]:
     """A list of records that have no names is one value: what is below it is no field."""
     found = set(fields(spec.ClusterSpec))
-    unnamed = {path for path in found if path.rpartition(".")[2] in ("nics", "mig", "taints", "maintenance", "interfaces")}
+    unnamed = {path for path in found if path.rpartition(".")[2] in ("nics", "mig", "taints", "maintenance", "interfaces", "collectives")}
     return {path for path in found if not any(path.startswith(f"{whole}.") for whole in unnamed)}
 
 

@@ -182,8 +182,9 @@ def test_who_may_log_in() -> None:
     ("target", "scheduler", "codes"),
     [
         ("local", "slurm", set()),
-        ("local", "kubernetes", {(NOTE, Code.SCHEDULER_NOT_BUILT)}),
-        ("local", "both", {(NOTE, Code.SCHEDULER_NOT_BUILT)}),
+        ("local", "kubernetes", set()),
+        ("local", "both", set()),
+        ("metal", "kubernetes", {(NOTE, Code.SCHEDULER_NOT_BUILT), (NOTE, Code.HOSTS_UNNAMED)}),
         ("aws", "slurm", set()),
         ("aws", "kubernetes", {(NOTE, Code.SCHEDULER_NOT_BUILT)}),
         ("gcp", "slurm", {(NOTE, Code.TARGET_NOT_BUILT)}),
@@ -194,3 +195,9 @@ def test_what_is_planned_and_not_built_is_noted(target: str, scheduler: str, cod
     attempted = asked.attempt(target=target, scheduler=scheduler)
     assert asked.found(attempted, without=(Code.REGION_CHOSEN, Code.MACHINE_SMALLEST)) == codes
     assert attempted.spec.target == target
+
+
+@pytest.mark.parametrize(("scheduler", "codes"), [("slurm", set()), ("kubernetes", {Code.SCHEDULER_NOT_BUILT}), ("both", {Code.SCHEDULER_NOT_BUILT})])
+def test_a_kubernetes_control_plane_of_several_hosts_is_planned_only(scheduler: str, codes: set[str]) -> None:
+    attempted = asked.attempt(target="local", scheduler=scheduler, control={"highly_available": True})
+    assert {one.code for one in attempted.findings} & {Code.SCHEDULER_NOT_BUILT} == codes

@@ -92,7 +92,7 @@ def test_what_has_no_place_here_is_said(more: dict[str, Any], sentence: str) -> 
     ("scheduler", "words"),
     [
         ("slurm", "Slurm schedules and confines them"),
-        ("kubernetes", "Kubernetes counts and schedules them"),
+        ("kubernetes", "Kubernetes schedules and confines them"),
         ("both", "Slurm and Kubernetes schedule them"),
     ],
 )

@@ -21,18 +21,15 @@ SHOWN = {
     "Hardware.scratch_gib": "a fact of the machine, beside the mount point that is made",
     "Fabric.gbps_per_gpu": "a fact of the fabric",
     "FileSystem.throughput_mbs": "a fact of the product, beside the size and rate that are asked for",
-    "SiteHost.rack": "where somebody finds the host",
-    "Software.tested_on": "what is known of the versions",
 }
 """Facts that somebody chooses by."""
 NOT_JUDGED_YET = {
-    *(f"Expectation.{field}" for field in ("collective", "typical_gbs", "warn_gbs", "floor_gbs", "provisional", "measured_nodes")),
-    *("Fabric.plugin", "Fabric.log_line"),
+    "Expectation.measured_nodes",
+    "Fabric.plugin",
 }
 """What acceptance shall judge on machines with a fabric; it does not yet."""
 NOT_BUILT = {
     "Monitoring.dashboards": "monitoring.dashboards",
-    "NodeSet.labels": "pools.labels",
     "Login.ldap_uri": "access.ldap",
     "Login.ldap_base": "access.ldap",
     "FileSystem.user_quota_gib": "storage.quotas",

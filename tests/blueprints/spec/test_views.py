@@ -25,7 +25,12 @@ FULL = dataclasses.replace(
         "EKS",
         "1.34",
         hand_made.hosts("kubernetes", 3, "", hand_made.M7I, role="kubernetes"),
-        (hand_made.pool("serve", 4, machine=hand_made.P5, taints=(spec.Taint("gpu", "present", "NoSchedule"),)),),
+        (hand_made.pool("serve", 4, machine=hand_made.P5, labels=(("team", "nlp"),), taints=(spec.Taint("gpu", "present", "NoSchedule"),)),),
+        pod_cidr="10.224.0.0/11",
+        service_cidr="10.63.0.0/16",
+        pod_network="flannel",
+        endpoint="10.80.0.14:6443",
+        addons=(spec.Addon("kueue", "v0.12.3"),),
     ),
     maintenance=(spec.Window("tuesday", "02:00", 4, "first"),),
     tags=(("team", "nlp"),),
@@ -48,6 +53,19 @@ CONFIGURES = (
 """What Slurm's hosts are configured from: a change of it configures all of them again."""
 GREETS = ("description", "simulated")
 """What login nodes alone are configured from."""
+
+CONFIGURES_KUBERNETES = (
+    *("version", "name", "target", "network.cidr", "network.region", "network.domain"),
+    *(f"software.{field}" for field in ("profile", "os", "suite", "arch", "versions", "origins")),
+    *(f"kubernetes.{field}" for field in ("version", "pod_cidr", "service_cidr", "pod_network", "endpoint", "registry")),
+    *(f"{group}.{field}" for group in ("kubernetes.control", "kubernetes.node_sets.0.hosts") for field in ("name", "role", "prefix", "count", "members")),
+    *(f"kubernetes.node_sets.0.hosts.machine.{field}" for field in ("sockets", "cores_per_socket", "threads_per_core", "memory_mib", "exists", "domain_nodes")),
+    *(f"kubernetes.node_sets.0.hosts.machine.gpus.{field}" for field in ("type", "count", "simulated")),
+    *("kubernetes.node_sets.0.pool", "kubernetes.node_sets.0.labels"),
+    *(f"kubernetes.node_sets.0.taints.0.{field.name}" for field in dataclasses.fields(spec.Taint)),
+    *("storage.0.name", "storage.0.mount", "storage.0.writable_by"),
+)
+"""What the hosts of Kubernetes are configured from; add-ons, queues and users are applied through the API server."""
 
 
 def leaves(whole: Any, path: str = "") -> Iterator[str]:
@@ -89,8 +107,23 @@ def test_a_changed_field_configures_the_hosts_that_it_concerns(path: str) -> Non
     assert configures == (path in CONFIGURES, path in (*CONFIGURES, *GREETS))
 
 
+@pytest.mark.parametrize("path", sorted(leaves(FULL)))
+def test_a_changed_field_configures_the_hosts_of_kubernetes_that_it_concerns(path: str) -> None:
+    assert (spec.kubernetes_view(another(path)) != spec.kubernetes_view(FULL)) == (path in CONFIGURES_KUBERNETES)
+
+
 def test_every_field_that_configures_hosts_is_one_of_the_spec() -> None:
-    assert {*CONFIGURES, *GREETS} <= {*leaves(FULL)}
+    assert {*CONFIGURES, *GREETS, *CONFIGURES_KUBERNETES} <= {*leaves(FULL)}
+
+
+def test_another_pool_of_slurm_configures_no_host_of_kubernetes() -> None:
+    assert FULL.slurm is not None
+    without = dataclasses.replace(FULL, slurm=dataclasses.replace(FULL.slurm, node_sets=()))
+    assert (
+        spec.kubernetes_view(without)
+        == spec.kubernetes_view(FULL)
+        == spec.kubernetes_view(dataclasses.replace(FULL, slurm=None, monitoring=spec.Monitoring(metrics=True)))
+    )
 
 
 def test_another_pool_of_kubernetes_configures_no_host_of_slurm() -> None:

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from blueprints.finding.subject import HostPart
 from blueprints.load import load
 from blueprints.spec import Site, SiteHost, SiteInterface, SiteRoute
 from components import this_machine
-from components.inspection import servers
+from components.inspection import hosts, servers
+from components.inspection.codes import Code
+from components.inspection.finding import drift
 from components.inspection.known import Known, KnownHost
 
 RAIL = SiteInterface("rail0", "aa:00:00:00:00:01", "10.40.0.11/24", 9000, "10.40.0.1", (SiteRoute("10.41.0.0/16", "10.40.0.1"),))
@@ -33,7 +36,9 @@ SERVER: dict[str, Any] = {
         {"dst": "default", "gateway": "10.0.0.254", "dev": "host0"},
         {"dst": "default", "gateway": "10.40.0.1", "dev": "eth1", "table": "101"},
         {"dst": "10.41.0.0/16", "gateway": "10.40.0.1", "dev": "eth1", "table": "101"},
+        {"dst": "10.41.0.0/16", "gateway": "10.40.0.1", "dev": "eth1", "metric": 4100},
     ],
+    "rules": [{"priority": 0, "src": "all", "table": "local"}, {"priority": 4100, "src": "10.40.0.11", "table": "101"}],
     "next_start": {"running": "6.8.0-60-generic", "kernel": "6.8.0-60-generic", "missing": []},
 }
 
@@ -84,6 +89,9 @@ PLANTED: list[tuple[str, int, Callable[[dict[str, Any]], object], list[str]]] = 
     ("MTU", 0, lambda server: server["interfaces"]["eth1"].update(mtu=1500), ["CW955 train-0: MTU of rail0"]),
     ("route gone", 0, _route_gone, ["CW955 train-0: route to 10.41.0.0/16 of rail0"]),
     ("route elsewhere", 0, _route_turned, ["CW955 train-0: route to 10.41.0.0/16 of rail0"]),
+    ("route gone from the main table", 0, lambda server: server["routes"].pop(3), ["CW955 train-0: route to 10.41.0.0/16 of rail0"]),
+    ("gateway gone", 0, lambda server: server["routes"].pop(1), ["CW955 train-0: route to default of rail0"]),
+    ("rule gone", 0, lambda server: server["rules"].pop(), ["CW955 train-0: routing rule of rail0"]),
     ("firmware", 1, lambda server: server["firmware"].update({"firmware of mlx5_0 (MT_0838)": "28.40"}), ["CW956 train-1: firmware of mlx5_0 (MT_0838)"]),
     ("another adapter", 1, lambda server: server["firmware"].update({"firmware of mlx5_1 (MT_0999)": "1"}), []),
     ("kernel installed by somebody", 1, lambda server: server["next_start"].update(kernel="6.8.0-90-generic"), ["CW957 train-1: next start"]),
@@ -128,3 +136,13 @@ def test_what_the_inventory_gives_to_one_server_is_not_compared_with_the_others(
 
 def test_a_running_kernel_that_is_not_the_profiles_is_a_finding_about_versions_alone() -> None:
     assert places(clean(), kernel="6.8.0-50-generic") == []
+
+
+def test_remedies_do_not_rebuild_what_its_owner_alone_can_install_again() -> None:
+    shows = "`ip route` on train-0 shows them; remove what is foreign, or `clusterwright rebuild train-0`"
+    one = drift(Code.ROUTE, HostPart("train-0", "routes"), "packets take another way", remedy=shows)
+    assert servers.with_own_remedy(one).remedy == (
+        "`ip route` on train-0 shows them; remove what is foreign, or reinstall train-0 and write its new host key into the inventory, then `clusterwright up`"
+    )
+    gone = hosts.unreachable(HOSTS[0], "no route to host")
+    assert "rebuild" not in servers.with_own_remedy(gone).remedy

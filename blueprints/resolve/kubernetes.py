@@ -1,0 +1,108 @@
+"""Kubernetes: its version, the addresses inside the cluster, where its API server answers, and its add-ons."""
+
+import ipaddress
+from collections.abc import Iterator, Sequence
+
+from .. import addresses, catalog, message_text, spec
+from ..catalog import When
+from ..codes import Code
+from . import counts
+from .context import Context
+
+SECTION = "kubernetes"
+
+
+def version(context: Context, software: spec.Software) -> str:
+    """Choose the version: the blueprint's, the profile's, or the catalogue's. A service of a cloud installs minor versions."""
+    asked = context.blueprint.kubernetes.version
+    wanted = asked or software.kubernetes
+    if counts.kubernetes_offering(context).is_managed:
+        return wanted
+    known = catalog.kubernetes_version(wanted)
+    if known is not None:
+        return known.name
+    built = [one.name for one in catalog.kubernetes_versions().values() if one.built]
+    there = message_text.listed(f"`{name}`" for name in built)
+    what = f"clusterwright can't install Kubernetes {wanted}"
+    why = f"it installs {there}, a tested set with etcd, CoreDNS and a container runtime"
+    remedy = message_text.did_you_mean(wanted, built, allowed="versions")
+    context.error(Code.KUBERNETES_VERSION_UNKNOWN, SECTION, "version", what=what, why=why, remedy=remedy)
+    usual = catalog.kubernetes_version("")
+    return usual.name if usual else ""
+
+
+def ranges(context: Context) -> tuple[str, str]:
+    """Choose the addresses of pods and of services; empty where a service of a cloud does."""
+    if counts.kubernetes_offering(context).is_managed:
+        return "", ""
+    asked, usual = context.blueprint.kubernetes, catalog.kubernetes_ranges()
+    return _private(context, "pod_cidr", asked.pod_cidr, usual.pod_cidr), _private(context, "service_cidr", asked.service_cidr, usual.service_cidr)
+
+
+def _private(context: Context, key: str, asked: str | None, usual: str) -> str:
+    if asked is None or addresses.is_private(ipaddress.IPv4Network(asked)):
+        return asked or usual
+    what, why = f"{asked} is not a private network", "its addresses belong to other hosts on the Internet, which pods could not reach"
+    context.error(Code.CIDR_NOT_PRIVATE, SECTION, key, what=what, why=why, remedy=f"write for example `{usual}`, or remove the key")
+    return usual
+
+
+def placed(kubernetes: spec.Kubernetes, *, first: str, balancer: str) -> str:
+    """Give the address of the API server: the only host's, or that of the balancer in front of several; empty where a service of a cloud runs it.
+
+    Args:
+        first: address of the first host of the control plane.
+    """
+    if kubernetes.control is None:
+        return ""
+    address = first if kubernetes.control.count == 1 else balancer
+    return f"{address}:{catalog.kubernetes_ranges().port}" if address else ""
+
+
+def chosen_addons(context: Context, node_sets: Sequence[spec.NodeSet]) -> tuple[spec.Addon, ...]:
+    """Choose the add-ons: those that the blueprint asks for, and those that belong to the nodes unless another one excludes them.
+
+    Args:
+        node_sets: those of Kubernetes.
+    """
+    asked = context.blueprint.kubernetes.addons
+    _check_known(context)
+    wanted = {name for name, is_wanted in asked.items() if is_wanted}
+    gpus = [one.hosts.machine.gpus for one in node_sets if one.hosts.machine.gpus]
+    present = {
+        When.ALWAYS: True,
+        When.DEFAULT: True,
+        When.ASKED: False,
+        When.GPUS: any(not one.simulated for one in gpus),
+        When.SIMULATED_GPUS: any(one.simulated for one in gpus),
+        When.POD_NETWORK: not counts.kubernetes_offering(context).is_managed,
+    }
+    return tuple(spec.Addon(one.name, one.version) for one in _installed(context, wanted, present))
+
+
+def _installed(context: Context, wanted: set[str], present: dict[When, bool]) -> Iterator[catalog.Addon]:
+    asked = context.blueprint.kubernetes
+    for one in catalog.addons().values():
+        if not one.can_be_chosen:
+            is_wanted = present[one.when] and (one.when != When.POD_NETWORK or one.name == asked.pod_network)
+        else:
+            is_wanted = asked.addons.get(one.name, present[one.when] and not wanted & {*one.excludes})
+        if is_wanted and not (context.is_rehearsal and one.when == When.GPUS):
+            yield one
+
+
+def _check_known(context: Context) -> None:
+    """Find add-ons that the catalogue doesn't have, and those that nobody can choose."""
+    known = catalog.addons()
+    for name in context.blueprint.kubernetes.addons:
+        if name not in known:
+            choices = [one.name for one in known.values() if one.can_be_chosen]
+            remedy = message_text.did_you_mean(name, choices, allowed="add-ons")
+            what = f"there is no add-on {message_text.quoted(name)}"
+            why = "an add-on is one of the catalogue, in a version that is tested with the others (blueprints/catalog/addons.yaml)"
+            context.error(Code.ADDON_UNKNOWN, SECTION, "addons", name, what=what, why=why, remedy=remedy)
+        elif not known[name].can_be_chosen:
+            what = f"a blueprint can't switch the add-on {name} on or off"
+            is_network = known[name].when == When.POD_NETWORK
+            why = "`kubernetes.pod_network` chooses it" if is_network else "a cluster has it where its nodes need it"
+            context.error(Code.ADDON_FIXED, SECTION, "addons", name, what=what, why=why, remedy="remove it from `addons`")

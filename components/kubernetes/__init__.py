@@ -1,0 +1,1 @@
+"""What runs on any Kubernetes API: add-ons, queues, jobs, acceptance."""

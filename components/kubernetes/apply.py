@@ -1,0 +1,253 @@
+"""Bring a set of objects into a cluster, and out of it again: in order, with progress, and from wherever an earlier run was interrupted."""
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..provider.kind import Refused, Work
+from . import manifests, readiness
+from .api import MANAGER, Api, ApiError, Conflict, Key, Object, conflicts, key_of
+
+BY_HAND = (MANAGER, "kubectl", "Mozilla", "k9s", "Lens", "headlamp")
+"""Beginnings of field managers behind which a person is: `up` restores what somebody changed by hand, and says so; what a controller owns it leaves alone.
+An earlier version of this project, or another way in which it writes, is no other writer."""
+READY_WITHIN_S = 300
+GONE_WITHIN_S = 120
+EVERY_S = 0.25
+REFRESHED = "clusterwright.io/secret-version"
+"""Annotation of pods: the version of a Secret that the kubelet looked at again."""
+OWN_METADATA = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
+"""Metadata that the server writes."""
+
+
+def apply(api: Api, wanted: Sequence[dict[str, Any]], work: Work, *, title: str, force: bool = False) -> None:
+    """Apply manifests in order; definitions are established before objects of their kinds follow, controllers ready before what they validate.
+
+    Raises:
+        Refused: the API server refused one, or another manager owns fields of it.
+    """
+    steps = sorted({manifests.step_of(one["kind"]) for one in wanted})
+    done = 0
+    served: list[Key] = []
+    for step in steps:
+        now = [one for one in wanted if manifests.step_of(one["kind"]) == step]
+        for manifest in now:
+            work.check()
+            done += 1
+            work.say(f"{title}: {done} of {len(wanted)}, {key_of(manifest)}")
+            apply_one(api, manifest, work, force=force)
+        keys = [key_of(one) for one in now]
+        # An API of the add-on's own is available when the add-on's pods run, which come next.
+        served += [key for key in keys if key.kind == "APIService"]
+        wait_ready(api, [key for key in keys if key not in served], work, title=title)
+    wait_ready(api, served, work, title=title)
+
+
+def awaited(wanted: Sequence[Object], step: int) -> list[Key]:
+    """Name what must be ready after a step: what the next steps need at once, and after the last one of `manifests.ORDER` all that controllers serve. Pure."""
+    last = max((found for one in wanted if (found := manifests.step_of(one["kind"])) < len(manifests.ORDER)), default=-1)
+    is_last = step == last
+    kinds = (*manifests.WORKLOADS, "APIService") if is_last else ()
+    needed = [key_of(one) for one in wanted if manifests.step_of(one["kind"]) == step and one["kind"] in ("Namespace", manifests.DEFINITION)]
+    return [*needed, *(key_of(one) for one in wanted if one["kind"] in kinds)]
+
+
+def apply_one(api: Api, manifest: Object, work: Work, *, force: bool = False) -> dict[str, Any]:
+    """Apply one manifest; fields that somebody changed by hand are taken back."""
+    try:
+        return api.apply(manifest, force=force)
+    except ApiError as error:
+        owned = conflicts(error)
+        if not owned:
+            raise Refused(refusal_page(manifest, error)) from None
+        if not all(one.manager.startswith(BY_HAND) for one in owned):
+            raise Refused(conflict_page(manifest, owned)) from None
+        result = api.apply(manifest, force=True)
+        work.tell(f"restored {key_of(manifest)}, which was changed by hand: {', '.join(sorted({one.field for one in owned}))}")
+        return result
+
+
+def wait_ready(api: Api, keys: Sequence[Key], work: Work, *, title: str, within_s: float = READY_WITHIN_S, filled: Sequence[Key] = ()) -> None:
+    """Wait until objects are ready, and say which are not.
+
+    Args:
+        filled: Secrets that controllers fill: the kubelet gives pods the new content at once instead of a minute or two later (`refresh_mounts`).
+    Raises:
+        RuntimeError: they were not in time; the text says what the pods say.
+    """
+    left = dict.fromkeys(key for key in keys if key.kind != "CronJob")
+    texts: dict[Key, str] = {}
+    refreshed: set[Key] = set()
+
+    def ready() -> bool:
+        for key in filled if left else ():
+            refresh_mounts(api, key, refreshed)
+        for key in list(left):
+            texts[key] = readiness.waiting_for(api.get(key))
+            if not texts[key]:
+                del left[key]
+        if left:
+            first = next(iter(left))
+            work.say(f"{title}: waiting for {first}: {texts[first]}{f', and {len(left) - 1} more' if len(left) > 1 else ''}")
+        return not left
+
+    try:
+        work.wait_until(ready, awaiting=title, within_s=within_s, every_s=EVERY_S)
+    except TimeoutError:
+        first = next(iter(left))
+        trouble = _trouble(api, first)
+        raise RuntimeError(f"{title}: {first} is not ready after {within_s:.0f} s: {texts[first]}{f'; {trouble}' if trouble else ''}") from None
+
+
+def refresh_mounts(api: Api, secret: Key, done: set[Key]) -> None:
+    """Let the kubelet look again at a Secret that pods mounted while it was empty: it does when it sees a change of the pod.
+
+    Args:
+        done: pods that were changed already; this one is added.
+    """
+    found = api.get(secret)
+    if found is None or not _content(found):
+        return
+    version = str(found["metadata"]["resourceVersion"])
+    for pod in api.list("v1", "Pod", namespace=secret.namespace):
+        mounts = any((one.get("secret") or {}).get("secretName") == secret.name for one in pod["spec"].get("volumes") or ())
+        key = key_of(pod)
+        if mounts and key not in done and pod["spec"].get("nodeName") and "deletionTimestamp" not in pod["metadata"]:
+            with contextlib.suppress(ApiError):  # the pod ended meanwhile
+                api.merge(key, {"metadata": {"annotations": {REFRESHED: version}}})
+            done.add(key)
+
+
+def _content(secret: Object) -> bool:
+    return bool(secret.get("data") or secret.get("stringData"))
+
+
+def prune(api: Api, *, group: str, wanted: Iterable[Object], recorded: Iterable[Key], work: Work) -> list[Key]:
+    """Delete what an earlier version of an add-on applied and this one doesn't; give what was deleted.
+
+    Definitions stay: deleting one deletes all objects of its kind, which are users' own.
+    """
+    kept = {key_of(one) for one in wanted}
+    kinds = {(key.api_version, key.kind) for key in (*kept, *recorded)}
+    labelled = [key_of(one) for version, kind in sorted(kinds) for one in api.list(version, kind, labels=f"{manifests.PART_OF}={group}")]
+    surplus = [key for key in dict.fromkeys((*labelled, *recorded)) if _same(key) not in {_same(one) for one in kept}]
+    gone = []
+    for key in sorted(surplus, key=lambda one: -manifests.step_of(one.kind)):
+        work.check()
+        if key.kind == manifests.DEFINITION:
+            if api.get(key) is not None:
+                work.tell(f"{key} is no part of this version of {group}; it stays, as deleting it would delete all objects of its kind")
+        elif api.delete(key):
+            gone.append(key)
+    return gone
+
+
+def delete(api: Api, keys: Sequence[Key], work: Work, *, title: str) -> None:
+    """Delete objects against the order in which they were applied: first those of the kinds that are defined here, while their controllers can still clean up."""
+    definitions = [key for key in keys if key.kind == manifests.DEFINITION]
+    of_kinds = [one for key in definitions for one in _instances(api, key)]
+    _delete_all(api, of_kinds, work, title=f"{title}: objects of its kinds", finish=True)
+    webhooks = [key for key in keys if key.kind.endswith("WebhookConfiguration") or key.kind == "APIService"]
+    _delete_all(api, webhooks, work, title=title)
+    rest = [key for key in keys if key not in webhooks and key not in definitions]
+    for step in sorted({manifests.step_of(key.kind) for key in rest}, reverse=True):
+        _delete_all(api, [key for key in rest if manifests.step_of(key.kind) == step], work, title=title)
+    _delete_all(api, definitions, work, title=title)
+
+
+def difference(api: Api, manifest: Object) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """Give an object as it is and as applying its manifest would make it; equal: it is as wanted. The server judges, by dry run.
+
+    Raises:
+        ApiError: the server refuses the manifest.
+    """
+    found = api.get(key_of(manifest))
+    wanted = api.apply(manifest, dry_run=True, force=True)
+    return (None if found is None else comparable(found)), comparable(wanted)
+
+
+def comparable(found: Object) -> dict[str, Any]:
+    """Give an object without what the server writes into it."""
+    metadata = {name: value for name, value in found["metadata"].items() if name not in OWN_METADATA}
+    return {**{name: value for name, value in found.items() if name != "status"}, "metadata": metadata}
+
+
+def refusal_page(manifest: Object, error: ApiError) -> str:
+    """Say that the API server refuses a manifest, and what to do."""
+    causes = [f"  {field}: {message}" if field else f"  {message}" for field, message in error.causes]
+    return "\n".join(
+        [
+            f"the API server refuses {key_of(manifest)}",
+            f"  why: {error.message}",
+            *causes,
+            "  do:  correct what the manifest says, or choose versions that fit each other (docs/kubernetes.md lists them)",
+        ]
+    )
+
+
+def conflict_page(manifest: Object, owned: Sequence[Conflict]) -> str:
+    """Say who owns fields of an object, and how to take them back."""
+    key = key_of(manifest)
+    namespace = f" --namespace {key.namespace}" if key.namespace else ""
+    return "\n".join(
+        [
+            f"{key} has fields that others own",
+            *(f"  {one.manager} owns {one.field}" for one in owned),
+            "  why: two writers of one field undo each other's work",
+            f"  do:  stop that writer, then run `clusterwright up`; to begin again, delete the object first: "
+            f"clusterwright kubectl -- delete {key.kind.lower()}{namespace} {key.name}",
+        ]
+    )
+
+
+def _instances(api: Api, definition: Key) -> list[Key]:
+    found = api.get(definition)
+    if found is None:
+        return []
+    names, group = found["spec"]["names"], found["spec"]["group"]
+    version = next(one["name"] for one in found["spec"]["versions"] if one.get("storage"))
+    return [key_of(one) for one in api.list(f"{group}/{version}", names["kind"])]
+
+
+def _delete_all(api: Api, keys: Sequence[Key], work: Work, *, title: str, finish: bool = False) -> None:
+    """Delete objects and wait until none is left.
+
+    Args:
+        finish: remove the finalizers of what stays: the controller that should is gone.
+    """
+    for key in keys:
+        work.check()
+        work.say(f"{title}: deleting {key}")
+        api.delete(key, foreground=key.kind in manifests.WORKLOADS)
+    left = list(keys)
+
+    def gone() -> bool:
+        left[:] = [key for key in left if api.get(key) is not None]
+        if left:
+            work.say(f"{title}: waiting until {left[0]} is gone")
+        return not left
+
+    try:
+        work.wait_until(gone, awaiting=title, within_s=GONE_WITHIN_S / 4 if finish else GONE_WITHIN_S, every_s=EVERY_S)
+    except TimeoutError:
+        if not finish:
+            raise
+        for key in left:
+            work.tell(f"{key} was not cleaned up by its controller; removed as it is")
+            api.merge(key, {"metadata": {"finalizers": None}})
+        work.wait_until(gone, awaiting=title, within_s=GONE_WITHIN_S, every_s=EVERY_S)
+
+
+def _trouble(api: Api, key: Key) -> str:
+    if key.kind not in manifests.WORKLOADS:
+        return ""
+    found = api.get(key) or {}
+    chosen: Mapping[str, str] = ((found.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
+    if not chosen:
+        return ""
+    return readiness.pod_trouble(api.list("v1", "Pod", namespace=key.namespace, labels=",".join(f"{name}={value}" for name, value in chosen.items())))
+
+
+def _same(key: Key) -> tuple[str, ...]:
+    """Name an object whatever version of its group it is read in."""
+    return (key.api_version.rpartition("/")[0], key.kind, key.namespace, key.name)

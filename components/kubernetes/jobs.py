@@ -1,0 +1,197 @@
+"""Jobs in the forms that Kubernetes knows: one description, written as Job, JobSet, PyTorchJob, MPIJob or TrainJob. Pure.
+
+Source: Kubernetes batch/v1; JobSet v0.10 (jobset.x-k8s.io/v1alpha2); training-operator v1.9 (kubeflow.org/v1); mpi-operator v0.6 (kubeflow.org/v2beta1); Trainer v2.1 (trainer.kubeflow.org/v1alpha1).
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from . import labels
+
+RENDEZVOUS_PORT = 29500
+"""torchrun's own default."""
+NODE = "node"
+"""The container, and the replicated job, that runs the command."""
+JOBSET, TRAINER = "jobset.x-k8s.io/v1alpha2", "trainer.kubeflow.org/v1alpha1"
+RUNTIME = "torch-distributed"
+"""The runtime of Trainer that `trainjob` uses; it comes with Trainer."""
+
+
+class JobInvalid(ValueError):
+    """A job can't be written in the form that was asked for; the text says why."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Job:
+    """What somebody wants to run: the same command on every node."""
+
+    name: str
+    image: str
+    command: tuple[str, ...]
+    nodes: int = 1
+    gpus_per_node: int = 0
+    cpus_per_node: int = 0
+    """0: none requested."""
+    memory_per_node: str = ""
+    """As Kubernetes writes it (`64Gi`)."""
+    account: str = ""
+    """The namespace; empty: the one of the kubeconfig."""
+    pool: str = ""
+    qos: str = ""
+    max_seconds: int | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+    tolerations: tuple[Mapping[str, str], ...] = ()
+    """Of the pool's taints."""
+    one_rack: bool = False
+    """Start only where all nodes are in one rack."""
+
+
+def manifests(job: Job, form: str) -> list[dict[str, Any]]:
+    """Write a job in one of `FORMS`.
+
+    Raises:
+        JobInvalid: the form can't say this job.
+    """
+    if form not in FORMS:
+        raise JobInvalid(f"there is no form {form}; the forms are {', '.join(FORMS)}")
+    if job.nodes < 1:
+        raise JobInvalid("a job needs at least one node")
+    if not job.command:
+        raise JobInvalid("a job needs a command")
+    return FORMS[form](job)
+
+
+def _job(job: Job) -> list[dict[str, Any]]:
+    written = {"apiVersion": "batch/v1", "kind": "Job", "metadata": _metadata(job), "spec": _indexed(job, host=f"{job.name}-0.{job.name}", subdomain=job.name)}
+    if job.nodes == 1:
+        return [written]
+    # Pods find each other by the names that a headless Service gives them.
+    service = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": {"batch.kubernetes.io/job-name": job.name}}
+    metadata = {name: value for name, value in _metadata(job).items() if name != "labels"}
+    return [{"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service}, written]
+
+
+def _jobset(job: Job) -> list[dict[str, Any]]:
+    of_nodes = {"name": NODE, "replicas": 1, "template": {"spec": _indexed(job, host=f"{job.name}-{NODE}-0-0.{job.name}", subdomain="")}}
+    spec = {"failurePolicy": {"maxRestarts": 0}, "replicatedJobs": [of_nodes]}
+    return [{"apiVersion": JOBSET, "kind": "JobSet", "metadata": _metadata(job), "spec": spec}]
+
+
+def _pytorchjob(job: Job) -> list[dict[str, Any]]:
+    template = _pod(job, container="pytorch")
+    roles: dict[str, Any] = {"Master": {"replicas": 1, "restartPolicy": "Never", "template": template}}
+    if job.nodes > 1:
+        roles["Worker"] = {"replicas": job.nodes - 1, "restartPolicy": "Never", "template": template}
+    spec: dict[str, Any] = {"pytorchReplicaSpecs": roles}
+    if job.gpus_per_node:
+        spec["nprocPerNode"] = str(job.gpus_per_node)
+    return [{"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": _metadata(job), "spec": spec}]
+
+
+def _mpijob(job: Job) -> list[dict[str, Any]]:
+    slots = max(1, job.gpus_per_node)
+    launcher = _pod(dataclasses.replace(job, gpus_per_node=0, cpus_per_node=0, memory_per_node=""), container="launcher")
+    launcher["spec"]["containers"][0]["command"] = ["mpirun", "-np", str(job.nodes * slots), *job.command]
+    worker = _pod(job, container="worker")
+    worker["spec"]["containers"][0]["command"] = ["/usr/sbin/sshd", "-De"]
+    spec = {
+        "slotsPerWorker": slots,
+        "runPolicy": {"cleanPodPolicy": "Running"},
+        "mpiReplicaSpecs": {"Launcher": {"replicas": 1, "template": launcher}, "Worker": {"replicas": job.nodes, "template": worker}},
+    }
+    return [{"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "metadata": _metadata(job), "spec": spec}]
+
+
+def _trainjob(job: Job) -> list[dict[str, Any]]:
+    trainer: dict[str, Any] = {"image": job.image, "command": [*job.command], "numNodes": job.nodes, "numProcPerNode": max(1, job.gpus_per_node)}
+    if requested := _requests(job):
+        trainer["resourcesPerNode"] = {"requests": requested, "limits": _limits(requested)}
+    if job.environment:
+        trainer["env"] = _environment(job.environment)
+    spec: dict[str, Any] = {"runtimeRef": {"name": RUNTIME}, "trainer": trainer, "labels": _queue(job)}
+    override = {name: value for name, value in {"nodeSelector": _selector(job), "tolerations": [*job.tolerations]}.items() if value}
+    changes: dict[str, Any] = {**({"spec": override} if override else {}), **({"metadata": {"annotations": topology}} if (topology := _topology(job)) else {})}
+    if changes:
+        spec["podTemplateOverrides"] = [{"targetJobs": [{"name": NODE}], **changes}]
+    return [{"apiVersion": TRAINER, "kind": "TrainJob", "metadata": _metadata(job), "spec": spec}]
+
+
+FORMS: Mapping[str, Callable[[Job], list[dict[str, Any]]]] = {
+    "job": _job,
+    "jobset": _jobset,
+    "pytorchjob": _pytorchjob,
+    "mpijob": _mpijob,
+    "trainjob": _trainjob,
+}
+
+
+def placed(manifest: dict[str, Any], job: Job) -> dict[str, Any]:
+    """Give a manifest that somebody wrote with the account, queue, priority and time limit of a submission; what it says itself stays."""
+    metadata = manifest.get("metadata") or {}
+    own = {**_queue(job), **(metadata.get("labels") or {})}
+    namespace = {"namespace": job.account} if job.account else {}
+    return {**manifest, "metadata": {**metadata, **namespace, "labels": own}}
+
+
+def _metadata(job: Job) -> dict[str, Any]:
+    return {"name": job.name, **({"namespace": job.account} if job.account else {}), "labels": _queue(job)}
+
+
+def _queue(job: Job) -> dict[str, str]:
+    found = {labels.QUEUE: labels.LOCAL_QUEUE}
+    if job.qos:
+        found[labels.PRIORITY] = labels.object_name(job.qos)
+    if job.max_seconds is not None:
+        found[labels.MOST_SECONDS] = str(job.max_seconds)
+    return found
+
+
+def _indexed(job: Job, *, host: str, subdomain: str) -> dict[str, Any]:
+    """One pod on each node; each knows its number, and where the first one is."""
+    pod = _pod(job, container=NODE)
+    if job.nodes > 1:
+        rank = {"name": "NODE_RANK", "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}}
+        known = _environment((("MASTER_ADDR", host), ("MASTER_PORT", str(RENDEZVOUS_PORT)), ("NNODES", str(job.nodes))))
+        container = pod["spec"]["containers"][0]
+        container["env"] = [*known, rank, *container.get("env", ())]
+        if subdomain:
+            pod["spec"]["subdomain"] = subdomain
+    return {"parallelism": job.nodes, "completions": job.nodes, "completionMode": "Indexed", "backoffLimit": 0, "template": pod}
+
+
+def _pod(job: Job, *, container: str) -> dict[str, Any]:
+    requested = _requests(job)
+    runs: dict[str, Any] = {"name": container, "image": job.image, "command": [*job.command]}
+    if requested:
+        runs["resources"] = {"requests": requested, "limits": _limits(requested)}
+    if job.environment:
+        runs["env"] = _environment(job.environment)
+    spec: dict[str, Any] = {"restartPolicy": "Never", "containers": [runs]}
+    if selector := _selector(job):
+        spec["nodeSelector"] = selector
+    if job.tolerations:
+        spec["tolerations"] = [dict(one) for one in job.tolerations]
+    topology = _topology(job)
+    return {**({"metadata": {"annotations": topology}} if topology else {}), "spec": spec}
+
+
+def _requests(job: Job) -> dict[str, Any]:
+    wanted = {labels.GPU: job.gpus_per_node, "cpu": job.cpus_per_node, "memory": job.memory_per_node}
+    return {name: value if isinstance(value, str) else str(value) for name, value in wanted.items() if value}
+
+
+def _limits(requested: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in requested.items() if name in (labels.GPU, "memory")}
+
+
+def _selector(job: Job) -> dict[str, str]:
+    return {labels.POOL: job.pool} if job.pool else {}
+
+
+def _topology(job: Job) -> dict[str, str]:
+    return {labels.REQUIRED_TOPOLOGY: labels.RACK} if job.one_rack else {}
+
+
+def _environment(pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    return [{"name": name, "value": value} for name, value in pairs]

@@ -1,0 +1,97 @@
+"""What is installed in a Kubernetes cluster when its nodes have joined: add-ons, then the queues and namespaces of the blueprint."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pulumi
+
+from blueprints.spec import ClusterSpec
+
+from ..provider.resource import OwnResource
+from . import acceptance, queues, settings
+
+KUEUE = "kueue"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reached:
+    """The cluster that things are installed in."""
+
+    kubeconfig: pulumi.Input[str]
+    """The administrator's. Secret."""
+    release: pulumi.Input[str]
+    """The folder of the release, which has manifests and the digests of images."""
+    control: pulumi.Resource
+    """When this is deleted, all that is in the cluster is gone with it, and nothing is deleted one by one."""
+
+
+def install(
+    spec: ClusterSpec,
+    addons: Sequence[tuple[str, str]],
+    *,
+    reached: Reached,
+    after: Sequence[pulumi.Resource],
+    opts: pulumi.ResourceOptions,
+    proves: Mapping[str, Any] | None = None,
+) -> pulumi.Output[Any]:
+    """Install add-ons and apply the blueprint's own objects.
+
+    Args:
+        addons: name and version of those that are installed through the API server.
+        after: what must be there first.
+        proves: what acceptance stands for beside what is installed: boots and configurations of hosts.
+    Returns:
+        the verdicts of acceptance, which runs when all of it is there.
+    """
+    installed = {
+        name: OwnResource(
+            "clusterwright:kubernetes:Addon",
+            f"addon-{name}",
+            inputs={"addon": name, "version": version, "release": reached.release, "kubeconfig": reached.kubeconfig, "settings": settings.of_addon(name)},
+            outputs=("content",),
+            opts=_within(reached, after, opts),
+        )
+        for name, version in addons
+    }
+    has_queues = KUEUE in installed
+    shared = _objects("queues", queues.shared(spec, has_queues=has_queues), reached, [*after, *installed.values()], opts)
+    of_accounts = [
+        _objects(f"account-{name}", manifests, reached, [shared], opts) for name, manifests in queues.by_account(spec, has_queues=has_queues).items()
+    ]
+    applied = [*installed.values(), shared, *of_accounts]
+    contents = pulumi.Output.all(*(one.output("content") for one in applied))
+    return _accept(spec, {"has_queues": has_queues, "proves": {"installed": contents, **(proves or {})}}, reached, [*after, *applied], opts)
+
+
+def _accept(
+    spec: ClusterSpec, inputs: Mapping[str, Any], reached: Reached, after: Sequence[pulumi.Resource], opts: pulumi.ResourceOptions
+) -> pulumi.Output[Any]:
+    """Prove the cluster whenever something was installed, booted or configured since."""
+    kubernetes = queues.kubernetes_of(spec)
+    found = OwnResource(
+        "clusterwright:kubernetes:Acceptance",
+        "kubernetes-acceptance",
+        inputs={
+            "cluster": spec.name,
+            "version": kubernetes.version,
+            "kubeconfig": reached.kubeconfig,
+            "release": reached.release,
+            "pools": [dataclasses.asdict(one) for one in acceptance.pools(kubernetes.node_sets)],
+            **inputs,
+        },
+        outputs=("ok", "checks", "seconds"),
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[*after])),
+    )
+    return found.output("checks")
+
+
+def _objects(
+    name: str, manifests: Sequence[dict[str, object]], reached: Reached, after: Sequence[pulumi.Resource], opts: pulumi.ResourceOptions
+) -> OwnResource:
+    inputs = {"group": name, "kubeconfig": reached.kubeconfig, "manifests": list(manifests)}
+    return OwnResource("clusterwright:kubernetes:Objects", name, inputs=inputs, outputs=("content",), opts=_within(reached, after, opts))
+
+
+def _within(reached: Reached, after: Sequence[pulumi.Resource], opts: pulumi.ResourceOptions) -> pulumi.ResourceOptions:
+    return pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[*after], deleted_with=reached.control))

@@ -1,0 +1,223 @@
+"""The objects that a blueprint's accounts, pools and QOS become: namespaces, rights, queues, quotas and priorities. Pure.
+
+They grow with pools and accounts, never with nodes.
+Source: Kueue v0.12 API (kueue.x-k8s.io/v1beta1), Kubernetes' pod security standards.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from blueprints.language import values
+from blueprints.spec import Account, ClusterSpec, Kubernetes, NodeSet, Qos, User
+
+from . import labels, quotas
+
+KUEUE, KUEUE_TOPOLOGY = "kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1alpha1"
+RBAC = "rbac.authorization.k8s.io"
+MANAGED = {"app.kubernetes.io/managed-by": "clusterwright"}
+TOPOLOGY = "cluster"
+KIB = 1024
+JOB_RULES = (
+    (("jobset.x-k8s.io",), ("jobsets",)),
+    (("kubeflow.org",), ("pytorchjobs", "mpijobs")),
+    (("trainer.kubeflow.org",), ("trainjobs",)),
+)
+"""Kinds of jobs that users of an account may create, as far as the cluster has them."""
+
+
+def shared(spec: ClusterSpec, *, has_queues: bool = True) -> list[dict[str, Any]]:
+    """Give the objects that all accounts share.
+
+    Args:
+        has_queues: Kueue is installed; without it there are rights and namespaces alone.
+    """
+    node_sets, qos = _parts(spec)
+    found = [*roles(spec.users), topology(spec), *flavors(node_sets), *priorities(qos), *time_limits(qos)]
+    return [one for one in found if has_queues or not _is_queueing(one)]
+
+
+def by_account(spec: ClusterSpec, *, has_queues: bool = True) -> dict[str, list[dict[str, Any]]]:
+    """Give the objects of each account that jobs run in, by the name that it has in the cluster."""
+    node_sets, qos = _parts(spec)
+    found = {labels.object_name(one.name): [*of_account(one, spec, node_sets, qos)] for one in quotas.leaves(spec.accounts)}
+    return {name: [one for one in manifests if has_queues or not _is_queueing(one)] for name, manifests in found.items()}
+
+
+def roles(users: Sequence[User]) -> Iterator[dict[str, Any]]:
+    """What members of an account may do in its namespace, what everybody may look at, and who administers."""
+    aggregated = {f"{RBAC}/aggregate-to-edit": "true"}
+    rules = [{"apiGroups": [*groups], "resources": [*resources], "verbs": ["*"]} for groups, resources in JOB_RULES]
+    rules.append({"apiGroups": ["kueue.x-k8s.io"], "resources": ["localqueues", "workloads"], "verbs": ["get", "list", "watch"]})
+    yield {**_named(f"{RBAC}/v1", "ClusterRole", "clusterwright-jobs", own=aggregated), "rules": rules}
+    look = [
+        {"apiGroups": [""], "resources": ["nodes", "namespaces"], "verbs": ["get", "list", "watch"]},
+        {
+            "apiGroups": ["kueue.x-k8s.io"],
+            "resources": ["clusterqueues", "resourceflavors", "workloadpriorityclasses", "topologies"],
+            "verbs": ["get", "list", "watch"],
+        },
+    ]
+    yield {**_named(f"{RBAC}/v1", "ClusterRole", "clusterwright-look"), "rules": look}
+    yield _binding("ClusterRoleBinding", "clusterwright-look", "clusterwright-look", [_subject("Group", "system:authenticated")])
+    if admins := [one.name for one in users if one.admin]:
+        yield _binding("ClusterRoleBinding", "clusterwright-admins", "cluster-admin", [_subject("User", name) for name in admins])
+
+
+def topology(spec: ClusterSpec) -> dict[str, Any]:
+    """Give the levels on which jobs can ask for nodes near each other: those whose labels all nodes have, since others would take no job."""
+    levels = [labels.RACK] if has_racks(spec) else []
+    return {**_named(KUEUE_TOPOLOGY, "Topology", TOPOLOGY), "spec": {"levels": [{"nodeLabel": one} for one in (*levels, labels.HOST)]}}
+
+
+def has_racks(spec: ClusterSpec) -> bool:
+    """Say whether the rack of every node is known."""
+    racks = {one.name: one.rack for one in spec.site.hosts} if spec.site else {}
+    node_sets, _ = _parts(spec)
+    return all(racks.get(name) for node_set in node_sets for name in node_set.hosts.hostnames)
+
+
+def flavors(node_sets: Sequence[NodeSet]) -> Iterator[dict[str, Any]]:
+    """One flavor for each pool: the nodes that have its label, with their taints."""
+    taints: dict[str, list[dict[str, str]]] = {}
+    for one in node_sets:
+        of_set = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in one.taints if taint.effect != "PreferNoSchedule"]
+        taints.setdefault(one.pool, of_set)
+    for pool, found in taints.items():
+        spec: dict[str, Any] = {"nodeLabels": {labels.POOL: pool}, "topologyName": TOPOLOGY}
+        yield {**_named(KUEUE, "ResourceFlavor", labels.object_name(pool)), "spec": {**spec, **({"nodeTaints": found} if found else {})}}
+
+
+def priorities(qos: Sequence[Qos]) -> Iterator[dict[str, Any]]:
+    """One class for each QOS; a job names it in a label."""
+    for one in qos:
+        limit = f"jobs run at most {one.max_time}" if values.seconds(one.max_time) else "jobs run as long as they need"
+        yield {**_named(KUEUE, "WorkloadPriorityClass", labels.object_name(one.name)), "value": one.priority, "description": f"QOS {one.name}: {limit}"}
+
+
+def of_account(account: Account, spec: ClusterSpec, node_sets: Sequence[NodeSet], qos: Sequence[Qos]) -> Iterator[dict[str, Any]]:
+    """Namespace, rights, network policy and queues of one account."""
+    name = labels.object_name(account.name)
+    marks = {labels.ACCOUNT: name, "pod-security.kubernetes.io/enforce": _pod_security(node_sets), "pod-security.kubernetes.io/warn": "restricted"}
+    yield _named("v1", "Namespace", name, own=marks)
+    if members := [_subject("User", user) for user in account.users]:
+        yield _binding("RoleBinding", "members", "edit", members, namespace=name)
+    same = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [{"podSelector": {}}]}]}
+    yield {**_named("networking.k8s.io/v1", "NetworkPolicy", "same-namespace", namespace=name), "spec": same}
+    yield cluster_queue(account, spec, node_sets, qos)
+    yield {**_named(KUEUE, "LocalQueue", labels.LOCAL_QUEUE, namespace=name), "spec": {"clusterQueue": name}}
+
+
+def cluster_queue(account: Account, spec: ClusterSpec, node_sets: Sequence[NodeSet], qos: Sequence[Qos]) -> dict[str, Any]:
+    """The account's quota of every pool; in the cohort of all accounts it borrows what others don't use, and takes back what is its own."""
+    name = labels.object_name(account.name)
+    offered = []
+    for capacity in quotas.capacities(node_sets):
+        found = quotas.of_pool(capacity, spec.accounts)[account.name]
+        amounts = (("cpu", found["cpus"], str), ("memory", found["memory_mib"], _mebibytes), (labels.GPU, found["gpus"], str))
+        offered.append({"name": labels.object_name(capacity.pool), "resources": [_resource(resource, one, write) for resource, one, write in amounts]})
+    preempting = any(one.preempts for one in qos)
+    return {
+        **_named(KUEUE, "ClusterQueue", name),
+        "spec": {
+            "cohort": labels.object_name(spec.name),
+            "namespaceSelector": {"matchLabels": {labels.ACCOUNT: name}},
+            "queueingStrategy": "BestEffortFIFO",
+            "resourceGroups": [{"coveredResources": ["cpu", "memory", labels.GPU], "flavors": offered}],
+            "preemption": {
+                "withinClusterQueue": "LowerPriority" if preempting else "Never",
+                "reclaimWithinCohort": "Any",
+                "borrowWithinCohort": {"policy": "LowerPriority"} if preempting else {"policy": "Never"},
+            },
+        },
+    }
+
+
+def time_limits(qos: Sequence[Qos]) -> Iterator[dict[str, Any]]:
+    """Refuse jobs of a QOS that may run longer than the QOS allows: Kueue ends a job after the seconds in its label, and the API server requires the label here."""
+    for one in qos:
+        limit = values.seconds(one.max_time)
+        if limit is None:
+            continue
+        name = f"clusterwright-qos-{labels.object_name(one.name)}"
+        of_qos = f"has(object.metadata.labels) && '{labels.PRIORITY}' in object.metadata.labels && object.metadata.labels['{labels.PRIORITY}'] == '{labels.object_name(one.name)}'"
+        limited = f"'{labels.MOST_SECONDS}' in object.metadata.labels && int(object.metadata.labels['{labels.MOST_SECONDS}']) <= {limit}"
+        groups = [{"apiGroups": ["batch"], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["jobs"]}]
+        groups += [
+            {"apiGroups": [*group], "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": [resources[0]]} for group, resources in JOB_RULES
+        ]
+        yield {
+            **_named("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", name),
+            "spec": {
+                "failurePolicy": "Fail",
+                "matchConstraints": {"resourceRules": groups},
+                "matchConditions": [
+                    {"name": "of-the-qos", "expression": of_qos},
+                    # What a job makes of itself, and what its controller writes, is within the job's own time.
+                    {"name": "made-by-a-user", "expression": "!request.userInfo.username.startsWith('system:serviceaccount:')"},
+                ],
+                "validations": [
+                    {
+                        "expression": limited,
+                        "message": f"jobs of QOS {one.name} run at most {one.max_time}: set the label {labels.MOST_SECONDS} to {limit} or less",
+                        "reason": "Invalid",
+                    }
+                ],
+            },
+        }
+        in_accounts = {"namespaceSelector": {"matchExpressions": [{"key": labels.ACCOUNT, "operator": "Exists"}]}}
+        yield {
+            **_named("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", name),
+            "spec": {"policyName": name, "validationActions": ["Deny"], "matchResources": in_accounts},
+        }
+
+
+def kubernetes_of(spec: ClusterSpec) -> Kubernetes:
+    """Give Kubernetes' part of the spec.
+
+    Raises:
+        ValueError: it has none.
+    """
+    if spec.kubernetes is None:
+        raise ValueError(f"{spec.name} has no Kubernetes")
+    return spec.kubernetes
+
+
+def _parts(spec: ClusterSpec) -> tuple[Sequence[NodeSet], Sequence[Qos]]:
+    kubernetes = kubernetes_of(spec)
+    return kubernetes.node_sets, kubernetes.qos
+
+
+def _is_queueing(manifest: Mapping[str, Any]) -> bool:
+    return "kueue.x-k8s.io" in manifest["apiVersion"] or manifest["kind"].startswith("ValidatingAdmissionPolicy")
+
+
+def _resource(name: str, quota: quotas.Quota, write: Callable[[int], str]) -> dict[str, Any]:
+    return {"name": name, "nominalQuota": write(quota.owned), "borrowingLimit": write(quota.most - quota.owned)}
+
+
+def _mebibytes(count: int) -> str:
+    """Write an amount of memory as Kubernetes itself writes it, so that an object that comes back is equal to the one that was sent (apimachinery, resource.Quantity)."""
+    units = ["Mi", "Gi", "Ti", "Pi"]
+    while len(units) > 1 and count and count % KIB == 0:
+        count //= KIB
+        units.pop(0)
+    return f"{count}{units[0]}" if count else "0"
+
+
+def _pod_security(node_sets: Sequence[NodeSet]) -> str:
+    """Name the standard that pods of accounts are held to: RDMA needs locked memory, which only privileged namespaces allow."""
+    return "privileged" if any(one.fabric for one in node_sets) else "baseline"
+
+
+def _named(api_version: str, kind: str, name: str, *, namespace: str = "", own: Mapping[str, str] | None = None) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": name, "labels": {**MANAGED, **(own or {})}}
+    return {"apiVersion": api_version, "kind": kind, "metadata": {**metadata, **({"namespace": namespace} if namespace else {})}}
+
+
+def _binding(kind: str, name: str, role: str, subjects: Sequence[Mapping[str, str]], *, namespace: str = "") -> dict[str, Any]:
+    reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": role}
+    return {**_named(f"{RBAC}/v1", kind, name, namespace=namespace), "roleRef": reference, "subjects": [*subjects]}
+
+
+def _subject(kind: str, name: str) -> dict[str, str]:
+    return {"apiGroup": RBAC, "kind": kind, "name": name}

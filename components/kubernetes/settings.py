@@ -1,0 +1,62 @@
+"""How this project sets add-ons up, where that differs from their own manifests. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from . import labels
+
+IN_ACCOUNTS = {"matchExpressions": [{"key": labels.ACCOUNT, "operator": "Exists"}]}
+SMALL = {"requests": {"cpu": "20m", "memory": "64Mi"}}
+"""Controllers of a small cluster idle; limits stay as their projects set them."""
+KUEUE_NAMES = ("pod", "deployment", "statefulset")
+"""Kinds that every part of the cluster uses: Kueue looks at them in accounts' namespaces alone, so that nodes and controllers start without it."""
+
+
+def of_addon(name: str) -> dict[str, Any]:
+    """Give what differs from an add-on's manifests (`manifests.adapt`)."""
+    return dict(_SETTINGS.get(name, {}))
+
+
+def kueue_configuration() -> dict[str, Any]:
+    """Configure Kueue: every job in an account's namespace waits for quota, whether it names a queue or not.
+
+    Source: Kueue v0.12, apis/config/v1beta1.
+    """
+    return {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta1",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": ":8081"},
+        "metrics": {"bindAddress": ":8443", "enableClusterQueueResources": True},
+        "webhook": {"port": 9443},
+        "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
+        "controller": {"groupKindConcurrency": {"Job.batch": 5, "Pod": 5, "Workload.kueue.x-k8s.io": 5}},
+        "clientConnection": {"qps": 100, "burst": 200},
+        "manageJobsWithoutQueueName": True,
+        "managedJobsNamespaceSelector": IN_ACCOUNTS,
+        "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset", "kubeflow.org/mpijob", "kubeflow.org/pytorchjob", "pod"]},
+    }
+
+
+def _kueue() -> dict[str, Any]:
+    def webhooks(prefix: str) -> dict[str, Any]:
+        return {"webhooks": [{"name": f"{prefix}{name}.kb.io", "namespaceSelector": IN_ACCOUNTS} for name in KUEUE_NAMES]}
+
+    arguments = ["--config=/controller_manager_config.yaml", "--zap-log-level=2", "--feature-gates=TopologyAwareScheduling=true"]
+    return {
+        "ConfigMap/kueue-manager-config": {"data": {"controller_manager_config.yaml": yaml.safe_dump(kueue_configuration())}},
+        "Deployment/kueue-controller-manager": _containers({"name": "manager", "args": arguments, "imagePullPolicy": "IfNotPresent", "resources": SMALL}),
+        "MutatingWebhookConfiguration/kueue-mutating-webhook-configuration": webhooks("m"),
+        "ValidatingWebhookConfiguration/kueue-validating-webhook-configuration": webhooks("v"),
+    }
+
+
+def _containers(*changed: Mapping[str, Any]) -> dict[str, Any]:
+    return {"spec": {"template": {"spec": {"containers": [*changed]}}}}
+
+
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "kueue": _kueue(),
+    "jobset": {"Deployment/jobset-controller-manager": _containers({"name": "manager", "imagePullPolicy": "IfNotPresent", "resources": SMALL})},
+}

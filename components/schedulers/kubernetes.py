@@ -1,0 +1,147 @@
+"""Kubernetes on any target: its keys, its hosts, finishing, what runs in it, and acceptance."""
+
+import base64
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pulumi
+
+from blueprints import catalog
+from blueprints import spec as specs
+from blueprints.spec import ClusterSpec, Kubernetes
+
+from .. import contract
+from ..finish import content
+from ..kubernetes import platform
+from ..kubernetes import release as releases
+from ..provider import packed
+from ..provider.resource import OwnResource
+from . import keys
+from .keys import People
+
+FINISH = "kubernetes.yml"
+"""Playbook."""
+ADMINISTRATOR, ADMINISTRATORS = "clusterwright", "kubeadm:cluster-admins"
+"""Who the stack is to the API server, and the group that kubeadm binds to the role cluster-admin. It can be unbound; `system:masters` could not."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Access:
+    """How the API server is reached."""
+
+    server: pulumi.Input[str]
+    version: str
+    kubeconfig: pulumi.Output[str]
+    """The administrator's. Secret."""
+    release: pulumi.Output[str]
+    """Folder of the release in the cache, with its programs."""
+
+
+class Scheduler:
+    """Kubernetes, provisioned by an offering.
+
+    Its resources are children of the cluster.
+
+    Args:
+        kubernetes: Kubernetes' part of the spec.
+        offering: what provisions it on the target.
+        people: keys of those who log in.
+    """
+
+    access: Access
+    inventory: dict[str, pulumi.Output[list[dict[str, Any]]]]
+    """Group → its hosts, as finishing sees them."""
+    checks: pulumi.Output[list[dict[str, Any]]]
+    """The verdicts of acceptance."""
+
+    def __init__(
+        self,
+        spec: ClusterSpec,
+        kubernetes: Kubernetes,
+        *,
+        offering: contract.KubernetesOffering[Any],
+        foundation: contract.Foundation,
+        people: People,
+        opts: pulumi.ResourceOptions,
+    ):
+        self._opts = opts
+        offered = offering.provided(kubernetes)
+        parts = releases.optional_parts([one.name for one in kubernetes.addons], rehearsal=offered["rehearsal"])
+        release = OwnResource(
+            "clusterwright:kubernetes:Release", "kubernetes-release", inputs={"version": kubernetes.version, "parts": parts}, outputs=("folder",), opts=opts
+        )
+        of_cluster = keys.of_kubernetes(people.admin, opts=opts)
+        control = offering.control(kubernetes, foundation=foundation, keys=of_cluster)
+        if not isinstance(control, contract.Hosts):
+            raise TypeError("this version configures control planes that are hosts of the stack, and the offering gave none")
+        view = packed.pack(specs.kubernetes_view(spec))
+        provided = {**offered, "release": release.output("folder").apply(lambda folder: folder.rpartition("/")[2])}
+        shared = {"spec": view, "private_key": people.admin.private}
+        finished = self._finish(control, {**shared, "provided": provided, "secrets": pulumi.Output.secret(_control_secrets(of_cluster))})
+        nodes = offering.nodes(kubernetes.node_sets, foundation=foundation, keys=of_cluster, api=control, after=finished)
+        pools = [one for one in nodes if isinstance(one, contract.Hosts)]
+        of_nodes = pulumi.Output.secret({"authority": of_cluster.authority.public})
+        joined = [
+            self._finish(
+                pool, {**shared, "provided": {**provided, "node_set": pool.group.name}, "secrets": of_nodes, "asked": control.described}, after=[finished]
+            )
+            for pool in pools
+        ]
+        self.inventory = {hosts.group.name: hosts.described for hosts in (control, *pools)}
+        self.checks = pulumi.Output.from_input([])
+        admin = keys.client_certificate("admin-certificate", ADMINISTRATOR, groups=[ADMINISTRATORS], authority=of_cluster.authority, opts=opts)
+        server = f"https://{kubernetes.endpoint}"
+        self.access = Access(
+            server=server,
+            version=kubernetes.version,
+            kubeconfig=pulumi.Output.all(of_cluster.authority.public, admin.public, admin.private).apply(
+                lambda known: kubeconfig(spec.name, server, authority=known[0], user=ADMINISTRATOR, certificate=known[1], key=known[2])
+            ),
+            release=release.output("folder"),
+        )
+        reached = platform.Reached(kubeconfig=pulumi.Output.secret(self.access.kubeconfig), release=self.access.release, control=control.resource)
+        addons = [(one.name, one.version) for one in kubernetes.addons if catalog.addons()[one.name].installed_by is catalog.InstalledBy.API]
+        groups = [finished, *joined]
+        proves = {
+            "boots": pulumi.Output.all(*(hosts.boots for hosts in (control, *pools))),
+            "finished": pulumi.Output.all(*(one.output("finished") for one in groups)),
+        }
+        self.checks = platform.install(spec, addons, reached=reached, after=groups, opts=opts, proves=proves)
+
+    def _finish(self, hosts: contract.Hosts, inputs: Mapping[str, Any], *, after: Sequence[pulumi.Resource] = ()) -> OwnResource:
+        """Configure the hosts of a group."""
+        return OwnResource(
+            "clusterwright:finish:Group",
+            f"finish-{hosts.group.name}",
+            inputs={"group": hosts.group.name, "hosts": hosts.described, "content": content.fingerprint(FINISH), "playbook": FINISH, **inputs},
+            outputs=("finished", "repaired"),
+            opts=pulumi.ResourceOptions.merge(self._opts, pulumi.ResourceOptions(depends_on=[*after])),
+        )
+
+
+def kubeconfig(cluster: str, server: str, *, authority: str, user: str, certificate: str, key: str) -> str:
+    """Write the configuration with which clients reach the API server as a user (JSON, which is YAML too). Pure."""
+
+    def encoded(text: str) -> str:
+        return base64.b64encode(text.encode()).decode()
+
+    context = f"{user}@{cluster}"
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": cluster, "cluster": {"server": server, "certificate-authority-data": encoded(authority)}}],
+            "users": [{"name": user, "user": {"client-certificate-data": encoded(certificate), "client-key-data": encoded(key)}}],
+            "contexts": [{"name": context, "context": {"cluster": cluster, "user": user}}],
+            "current-context": context,
+        },
+        indent=1,
+    )
+
+
+def _control_secrets(known: contract.KubernetesKeys) -> dict[str, Any]:
+    """Gather what hosts of the control plane have from finishing."""
+    pairs = {"cluster": known.authority, "etcd": known.etcd, "front_proxy": known.front_proxy, "service_accounts": known.service_accounts}
+    return {"encryption": known.encryption, **{name: {"public": pair.public, "private": pair.private} for name, pair in pairs.items()}}

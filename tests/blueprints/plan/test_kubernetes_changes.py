@@ -1,0 +1,90 @@
+"""What a changed blueprint does to a running Kubernetes cluster of this machine."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from blueprints import load, spec
+from blueprints.facts import Facts
+from blueprints.plan import changes, kubernetes_upgrades
+from blueprints.spec.cost import Effect
+
+FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
+
+
+def cluster(**more: Any) -> spec.ClusterSpec:
+    return load.load(
+        "starter-kubernetes", target="local", stack="test", facts=FACTS, overrides={name.replace("__", "."): value for name, value in more.items()}
+    )
+
+
+def compared(old: spec.ClusterSpec, new: spec.ClusterSpec) -> dict[str, changes.Change]:
+    return {change.path: change for change in changes.compare(spec.as_record(old), new)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("1.34.4", "1.35.4", ""),
+        ("1.34.4", "1.34.9", ""),
+        ("1.34.4", "1.34.4", ""),
+        ("1.34.4", "1.36.3", "1.35 first"),
+        ("1.32.0", "1.34.4", "1.33 first"),
+        ("1.35.4", "1.34.4", "can't go back"),
+        ("1.34.4", "1.34.1", "can't go back"),
+        ("", "1.34.4", ""),
+    ],
+)
+def test_an_upgrade_takes_one_minor_version_and_none_goes_back(old: str, new: str, words: str) -> None:
+    found = kubernetes_upgrades.refusal(old, new)
+    assert words in found
+    assert bool(words) == bool(found)
+
+
+def test_a_skipped_minor_version_is_refused_against_the_record() -> None:
+    now = cluster()
+    assert now.kubernetes is not None
+    old = dataclasses.replace(now, kubernetes=dataclasses.replace(now.kubernetes, version="1.32.9"))
+    change = compared(old, now)["kubernetes.version"]
+    assert change.is_refused
+    assert "1.33 first" in change.why
+    assert change.key == "kubernetes.version"
+
+
+def test_a_control_plane_keeps_its_number_of_hosts() -> None:
+    now = cluster()
+    assert now.kubernetes is not None
+    old = dataclasses.replace(now, kubernetes=dataclasses.replace(now.kubernetes, control=dataclasses.replace(now.kubernetes.control, count=3)))
+    assert [change.path for change in compared(old, now).values() if change.is_refused] == ["kubernetes.control.count"]
+
+
+@pytest.mark.parametrize(
+    ("more", "path"),
+    [
+        ({"kubernetes__version": "1.35.4"}, "kubernetes.version"),
+        ({"kubernetes__pod_cidr": "10.128.0.0/16"}, "kubernetes.pod_cidr"),
+        ({"kubernetes__service_cidr": "10.130.0.0/16"}, "kubernetes.service_cidr"),
+        ({"network__cidr": "10.70.0.0/20"}, "network.cidr"),
+    ],
+)
+def test_what_the_control_plane_was_made_with_stays(more: dict[str, Any], path: str) -> None:
+    found = compared(cluster(), cluster(**more))
+    assert [change.path for change in found.values() if change.is_refused] == [path]
+
+
+@pytest.mark.parametrize(
+    ("more", "path", "effect"),
+    [
+        ({"kubernetes__addons": {"trainer": True}}, "kubernetes.addons.trainer", Effect.IN_PLACE),
+        ({"kubernetes__addons": {"jobset": False}}, "kubernetes.addons.jobset", Effect.IN_PLACE),
+        ({"pools__train__nodes": 3}, "kubernetes.node_sets.train.hosts.count", Effect.IN_PLACE),
+        ({"pools__train__labels": {"team": "nlp"}}, "kubernetes.node_sets.train.labels", Effect.IN_PLACE),
+        ({"pools__train__taints": [{"key": "gpu"}]}, "kubernetes.node_sets.train.taints", Effect.IN_PLACE),
+        ({"qos__urgent": {"priority": 10}}, "kubernetes.qos.urgent", Effect.IN_PLACE),
+    ],
+)
+def test_what_runs_in_the_cluster_changes_in_place(more: dict[str, Any], path: str, effect: Effect) -> None:
+    change = compared(cluster(), cluster(**more))[path]
+    assert change.effect is effect
+    assert not change.is_refused

@@ -1,0 +1,77 @@
+"""What drift says of a Kubernetes cluster. tests/apiserver has a real one."""
+
+import dataclasses
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from blueprints import spec
+from blueprints.finding.subject import ClusterObject
+from components.inspection import kubernetes
+from components.inspection.codes import Code
+from components.inspection.known import Known
+from components.kubernetes import labels
+from components.kubernetes.api import Key
+from tests.components.kubernetes import test_queues
+from tests.drift import examples
+
+NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+TAINT = spec.Taint("nvidia.com/gpu", "present", "NoSchedule")
+
+
+def known() -> Known:
+    return examples.known(cluster=test_queues.cluster(nodes=1).with_node_sets(lambda one: dataclasses.replace(one, taints=(TAINT,))))
+
+
+def node(name: str = "train-0", *, ready: str = "True", gpus: int = 8, version: str = "v1.34.4", **changes: Any) -> dict[str, Any]:
+    spec_of_node = {"taints": [{"key": TAINT.key, "effect": TAINT.effect}], **changes}
+    status = {
+        "conditions": [{"type": "Ready", "status": ready, "message": "silent"}],
+        "allocatable": {labels.GPU: str(gpus)},
+        "nodeInfo": {"kubeletVersion": version},
+    }
+    return {"kind": "Node", "metadata": {"name": name, "labels": {labels.POOL: "train"}}, "spec": spec_of_node, "status": status}
+
+
+def found(seen: kubernetes.Seen) -> list[tuple[str, str]]:
+    return [(one.code, str(one.subject)) for one in kubernetes.findings(seen, known(), now=NOW)]
+
+
+def test_a_cluster_as_recorded_has_no_findings() -> None:
+    same = kubernetes.Compared(Key("v1", "ConfigMap", "a", "b"), {"data": {"x": "1"}}, {"data": {"x": "1"}})
+    assert found(kubernetes.Seen((same,), nodes=(node(),), certificates={"administrator": NOW + dt.timedelta(days=365)})) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        ((), [(Code.KUBE_NODE_MISSING, "Node train-0")]),
+        ((node(), node("other")), [(Code.KUBE_NODE_ADDED, "Node other")]),
+        ((node(ready="Unknown"),), [(Code.KUBE_NODE_UNREADY, "Node train-0")]),
+        ((node(gpus=7),), [(Code.KUBE_NODE_CHANGED, "Node train-0")]),
+        ((node(version="v1.33.1"),), [(Code.KUBE_NODE_CHANGED, "Node train-0")]),
+        ((node(unschedulable=True),), [(Code.KUBE_NODE_CORDONED, "Node train-0")]),
+        ((node(taints=[]),), [(Code.KUBE_NODE_CHANGED, "Node train-0: taint nvidia.com/gpu")]),
+        (({**node(), "metadata": {"name": "train-0"}},), [(Code.KUBE_NODE_CHANGED, "Node train-0: clusterwright.io/pool")]),
+    ],
+)
+def test_a_node_that_is_not_as_it_should_be_is_found(nodes: tuple[dict[str, Any], ...], expected: list[tuple[str, str]]) -> None:
+    assert found(kubernetes.Seen(nodes=nodes)) == expected
+
+
+def test_a_changed_field_is_found_with_both_values() -> None:
+    key = Key("apps/v1", "Deployment", "system", "manager")
+    compared = kubernetes.Compared(key, {"spec": {"replicas": 3}, "metadata": {}}, {"spec": {"replicas": 1}, "metadata": {}})
+    [one] = kubernetes.findings(kubernetes.Seen((compared,), nodes=(node(),)), known(), now=NOW)
+    assert one.subject == ClusterObject("Deployment", "manager", "system", "spec.replicas")
+    assert one.values is not None
+    assert (one.values.recorded, one.values.actual) == ("1", "3")
+
+
+def test_what_is_gone_added_silent_or_expiring_is_found() -> None:
+    gone = kubernetes.Compared(Key("v1", "ConfigMap", "a", "b"), None, {})
+    queue = Key("kueue.x-k8s.io/v1beta1", "ClusterQueue", "", "mine")
+    seen = kubernetes.Seen((gone,), (queue,), (node(),), {"API server": NOW + dt.timedelta(days=3)})
+    assert found(seen) == [(Code.OBJECT_GONE, "ConfigMap a/b"), (Code.QUEUE_ADDED, "ClusterQueue mine"), (Code.CERTIFICATE, "certificate API server")]
+    assert found(kubernetes.Seen(silent="refused")) == [(Code.API_SILENT, "API server starter")]

@@ -1,0 +1,117 @@
+"""Jobs in every form, and what a submission becomes on a cluster. tests/apiserver has the API server judge the forms that it knows."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from blueprints import spec
+from blueprints.project import project_root
+from components.kubernetes import jobs, labels, submission
+from tests.blueprints import hand_made
+from tests.components.kubernetes import test_queues
+
+TRAIN = jobs.Job("train", "example.org/torch:1", ("torchrun", "train.py"), nodes=2, gpus_per_node=8, account="research", pool="train", one_rack=True)
+
+
+def pods(manifest: Any) -> list[dict[str, Any]]:
+    """Find every pod template in a manifest."""
+    found = []
+    if isinstance(manifest, dict):
+        if "containers" in manifest:
+            found.append(manifest)
+        found += [pod for value in manifest.values() for pod in pods(value)]
+    elif isinstance(manifest, list):
+        found += [pod for value in manifest for pod in pods(value)]
+    return found
+
+
+@pytest.mark.parametrize("form", jobs.FORMS)
+def test_every_form_waits_in_the_queue_of_its_account(form: str) -> None:
+    written = jobs.manifests(TRAIN, form)[-1]
+    assert written["metadata"]["namespace"] == "research"
+    assert written["metadata"]["labels"][labels.QUEUE] == labels.LOCAL_QUEUE
+
+
+@pytest.mark.parametrize("form", [form for form in jobs.FORMS if form != "trainjob"])
+def test_every_form_asks_for_the_gpus_of_its_nodes_in_the_pool(form: str) -> None:
+    found = pods(jobs.manifests(TRAIN, form)[-1])
+    assert all(pod["nodeSelector"] == {labels.POOL: "train"} for pod in found)
+    assert any(pod["containers"][0].get("resources", {}).get("limits", {}).get(labels.GPU) == "8" for pod in found)
+
+
+def test_pods_of_a_job_on_several_nodes_find_the_first_one() -> None:
+    service, job = jobs.manifests(TRAIN, "job")
+    [pod] = pods(job)
+    environment = {one["name"]: one.get("value") for one in pod["containers"][0]["env"]}
+    assert (pod["subdomain"], environment["MASTER_ADDR"]) == (service["metadata"]["name"], "train-0.train")
+    assert job["spec"]["completions"] == job["spec"]["parallelism"] == 2
+    assert [one["kind"] for one in jobs.manifests(dataclasses.replace(TRAIN, nodes=1), "job")] == ["Job"]
+
+
+def test_an_unknown_form_is_refused() -> None:
+    with pytest.raises(jobs.JobInvalid, match="there is no form slurm"):
+        jobs.manifests(TRAIN, "slurm")
+
+
+def test_what_a_user_wrote_stays() -> None:
+    own = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a", "labels": {labels.QUEUE: "mine"}}, "spec": {}}
+    placed = jobs.placed(own, dataclasses.replace(TRAIN, qos="urgent"))
+    assert placed["metadata"] == {"name": "a", "namespace": "research", "labels": {labels.QUEUE: "mine", labels.PRIORITY: "urgent"}}
+
+
+URGENT = spec.Qos("urgent", 100, "01:00:00", None, None, ())
+
+
+def submitted(**asked: Any) -> jobs.Job:
+    wanted = submission.read({"image": "example.org/torch:1", "command": ["hostname"], **asked})
+    return submission.job(wanted, test_queues.cluster(qos=(URGENT,)), user="ada")
+
+
+def test_a_submission_takes_all_gpus_of_the_pool_and_the_users_account() -> None:
+    found = submitted(nodes=2)
+    assert (found.pool, found.gpus_per_node, found.account, found.max_seconds) == ("train", 8, "research", None)
+
+
+def test_a_submission_takes_the_time_of_its_qos() -> None:
+    assert submitted(qos="urgent").max_seconds == 3600
+    assert submitted(qos="urgent", time_limit="00:30:00").max_seconds == 1800
+
+
+EXAMPLES = sorted((project_root() / "blueprints" / "jobs").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=[file.stem for file in EXAMPLES])
+@pytest.mark.parametrize("form", jobs.FORMS)
+def test_the_jobs_ready_to_copy_can_be_written_in_every_form(file: Path, form: str) -> None:
+    job = submission.job(submission.read(yaml.safe_load(file.read_text())), test_queues.cluster(), user="ada")
+    [*_, written] = jobs.manifests(job, form)
+    assert written["metadata"]["name"] == file.stem
+
+
+def test_a_job_has_the_environment_of_its_pools_fabric() -> None:
+    wanted = test_queues.cluster().with_node_sets(lambda one: dataclasses.replace(one, fabric=hand_made.EFA))
+    found = submission.job(submission.read({"image": "a", "command": ["b"], "environment": {"A": "b"}}), wanted, user="ada")
+    assert found.environment == (("FI_PROVIDER", "efa"), ("A", "b"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"pool": "other"}, "the cluster has no pool other; its pools are train"),
+        ({"nodes": 5}, "pool train has 4"),
+        ({"gpus_per_node": 9}, "have 8"),
+        ({"account": "nobody"}, "no account nobody"),
+        ({"qos": "slow"}, "no QOS slow"),
+        ({"qos": "urgent", "time_limit": "02:00:00"}, "longer than QOS urgent allows"),
+        ({"image": ""}, "names no image"),
+        ({"one_rack": True}, "in which rack every host is"),
+        ({"nodes": "many"}, "nodes: "),
+        ({"colour": "red"}, "colour: "),
+    ],
+)
+def test_a_submission_that_can_never_run_is_refused(asked: dict[str, Any], why: str) -> None:
+    with pytest.raises(jobs.JobInvalid, match=why):
+        submitted(**asked)

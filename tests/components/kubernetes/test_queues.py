@@ -1,0 +1,116 @@
+"""What a blueprint's accounts, pools and QOS become in a cluster. tests/apiserver has the API server judge it."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from blueprints import spec
+from components.kubernetes import labels, queues, quotas
+from tests.blueprints import hand_made
+
+GPUS = dataclasses.replace(hand_made.LOCAL_MACHINE, gpus=spec.Gpus("h100", 8, simulated=True))
+TWO = (spec.Account("research", "", ("ada",), share=3), spec.Account("product", "", ("bob",)))
+
+
+def cluster(
+    *, nodes: int = 4, accounts: tuple[spec.Account, ...] = TWO, qos: tuple[spec.Qos, ...] = (), pools: tuple[str, ...] = ("train",)
+) -> spec.ClusterSpec:
+    sets = [spec.NodeSet(name, None, hand_made.hosts(name, nodes, "", GPUS), features=()) for name in pools]
+    kubernetes = spec.Kubernetes("kubernetes_hosts", "hosts", "1.34.4", hand_made.hosts("kubernetes", 1, "", hand_made.LOCAL_MACHINE), tuple(sets), qos=qos)
+    return dataclasses.replace(hand_made.local(), slurm=None, kubernetes=kubernetes, accounts=accounts)
+
+
+def objects(wanted: spec.ClusterSpec) -> list[dict[str, Any]]:
+    return [*queues.shared(wanted), *(one for of_account in queues.by_account(wanted).values() for one in of_account)]
+
+
+def amounts(found: dict[str, quotas.Quota]) -> dict[str, tuple[int, int]]:
+    return {name: (one.owned, one.most) for name, one in found.items()}
+
+
+def test_shares_divide_a_capacity_without_a_rest() -> None:
+    three = (spec.Account("a", "", ("x",)), spec.Account("b", "", ("x",)), spec.Account("c", "", ("x",)))
+    assert amounts(quotas.divide(32, TWO, caps={})) == {"research": (24, 32), "product": (8, 32)}
+    assert sum(one.owned for one in quotas.divide(16, three, caps={}).values()) == 16
+
+
+def test_what_a_limit_leaves_goes_to_the_others() -> None:
+    assert amounts(quotas.divide(32, TWO, caps={"research": 8})) == {"research": (8, 8), "product": (24, 32)}
+
+
+def test_nobody_owns_more_than_its_limit_where_all_are_limited() -> None:
+    assert amounts(quotas.divide(32, TWO, caps={"research": 8, "product": 4})) == {"research": (8, 8), "product": (4, 4)}
+
+
+def test_a_parent_is_divided_among_its_children() -> None:
+    tree = (
+        spec.Account("lab", "", ()),
+        spec.Account("vision", "", ("ada",), parent="lab"),
+        spec.Account("speech", "", ("bob",), parent="lab"),
+        spec.Account("product", "", ("eve",)),
+    )
+    assert amounts(quotas.divide(32, tree, caps={})) == {"vision": (8, 32), "speech": (8, 32), "product": (16, 32)}
+
+
+@pytest.mark.parametrize("capacity", [0, 1, 2, 3, 7, 1000])
+def test_all_of_a_capacity_is_owned(capacity: int) -> None:
+    assert sum(one.owned for one in quotas.divide(capacity, TWO, caps={}).values()) == capacity
+
+
+def test_a_limit_of_nodes_is_one_of_gpus() -> None:
+    limited = (dataclasses.replace(TWO[0], most_nodes=1), TWO[1])
+    [capacity] = quotas.capacities(cluster().kubernetes.node_sets)  # type: ignore[union-attr]
+    assert quotas.of_pool(capacity, limited)["research"]["gpus"] == quotas.Quota(8, 8)
+
+
+def test_objects_grow_with_accounts_and_pools_and_not_with_nodes() -> None:
+    few, many = objects(cluster(nodes=2)), objects(cluster(nodes=5000))
+    assert len(few) == len(many)
+    assert len(objects(cluster(accounts=(*TWO, spec.Account("third", "", ("eve",)))))) - len(few) == 5
+    assert len(objects(cluster(pools=("train", "serve")))) - len(few) == 1
+
+
+def test_queues_share_what_the_others_leave() -> None:
+    found = {one["metadata"]["name"]: one["spec"] for one in objects(cluster()) if one["kind"] == "ClusterQueue"}
+    assert {one["cohort"] for one in found.values()} == {"starter"}
+    [flavor] = found["research"]["resourceGroups"][0]["flavors"]
+    assert {"name": labels.GPU, "nominalQuota": "24", "borrowingLimit": "8"} in flavor["resources"]
+    assert found["research"]["preemption"]["reclaimWithinCohort"] == "Any"
+
+
+def test_an_account_is_a_namespace_that_only_its_members_may_use() -> None:
+    found = [one for one in objects(cluster()) if one["metadata"].get("namespace") == "research"]
+    [binding] = [one for one in found if one["kind"] == "RoleBinding"]
+    assert [subject["name"] for subject in binding["subjects"]] == ["ada"]
+    [policy] = [one for one in found if one["kind"] == "NetworkPolicy"]
+    assert policy["spec"]["podSelector"] == {}
+    assert policy["spec"]["ingress"] == [{"from": [{"podSelector": {}}]}]
+
+
+def test_qos_become_priorities_and_preemption() -> None:
+    urgent = spec.Qos("urgent", 100, "01:00:00", None, None, ("normal",))
+    found = objects(cluster(qos=(urgent, spec.Qos("normal", 10, "UNLIMITED", None, None, ()))))
+    assert {one["metadata"]["name"]: one["value"] for one in found if one["kind"] == "WorkloadPriorityClass"} == {"urgent": 100, "normal": 10}
+    assert all(one["spec"]["preemption"]["withinClusterQueue"] == "LowerPriority" for one in found if one["kind"] == "ClusterQueue")
+    [policy] = [one for one in found if one["kind"] == "ValidatingAdmissionPolicy"]
+    assert "<= 3600" in policy["spec"]["validations"][0]["expression"]
+
+
+def test_only_administrators_administer() -> None:
+    users = (spec.User("ada", 2001, "research", ()), spec.User("root-ada", 2002, "research", (), admin=True))
+    found = objects(dataclasses.replace(cluster(), users=users))
+    [binding] = [one for one in found if one.get("roleRef", {}).get("name") == "cluster-admin"]
+    assert [subject["name"] for subject in binding["subjects"]] == ["root-ada"]
+
+
+def test_without_kueue_there_are_namespaces_and_rights_alone() -> None:
+    assert {one["kind"] for one in queues.shared(cluster(), has_queues=False)} == {"ClusterRole", "ClusterRoleBinding"}
+    assert {one["kind"] for one in queues.by_account(cluster(), has_queues=False)["research"]} == {"Namespace", "RoleBinding", "NetworkPolicy"}
+
+
+@pytest.mark.parametrize(
+    ("mebibytes", "written"), [(0, "0"), (1, "1Mi"), (1536, "1536Mi"), (4096, "4Gi"), (1024**2, "1Ti"), (3 * 1024**3, "3Pi"), (1024**4, "1024Pi")]
+)
+def test_memory_is_written_as_kubernetes_writes_it_so_that_what_comes_back_is_equal(mebibytes: int, written: str) -> None:
+    assert queues._mebibytes(mebibytes) == written

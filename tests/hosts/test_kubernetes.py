@@ -1,0 +1,150 @@
+"""A Kubernetes cluster on hosts of this machine, its whole life: nodes, simulated GPUs, names, packets between pods, a lost node, and nothing left."""
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from components.local.machine import sweep
+from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
+
+pytestmark = pytest.mark.hosts
+
+CONTROL, NODES = "kubernetes-0", ("train-0", "train-1")
+GPUS = 8
+SHELL_IMAGE = "ghcr.io/flannel-io/flannel:v0.28.4"
+"""An image of the release. The programs of its node are mounted over it: a shell, Python."""
+TRY_DEVICES = """
+for number in 0 1 2 3 4 5 6 7; do
+    [ -e /dev/nvidia$number ] || mknod /dev/nvidia$number c 60 $number
+    if (: < /dev/nvidia$number) 2> /tmp/said; then echo $number opened
+    elif grep -q 'No such device' /tmp/said; then echo $number own
+    elif grep -q 'not permitted' /tmp/said; then echo $number refused
+    else echo $number $(cat /tmp/said); fi
+done
+"""
+"""Opening a device file of no driver fails with ENXIO where the pod may, and with EPERM where it may not."""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """The small Kubernetes blueprint, up."""
+    with deployment("test-kubernetes", tmp_path_factory.mktemp("kubernetes"), blueprint="starter-kubernetes") as one:
+        one.up()
+        yield one
+
+
+def kubectl(cluster: Deployment, *words: str, stdin: str = "") -> str:
+    """Run kubectl on the control plane's host as its administrator."""
+    return cluster.inside(CONTROL, "env", "KUBECONFIG=/etc/kubernetes/admin.conf", "/usr/local/bin/kubectl", *words, stdin=stdin)
+
+
+def found(cluster: Deployment, *words: str) -> Any:
+    return json.loads(kubectl(cluster, "get", *words, "--output=json"))
+
+
+def conditions(node: dict[str, Any]) -> dict[str, str]:
+    return {one["type"]: one["status"] for one in node["status"]["conditions"]}
+
+
+def pod(name: str, command: str, *, node: str = "", gpus: int = 0) -> str:
+    container: dict[str, Any] = {
+        "name": "main", "image": SHELL_IMAGE, "command": ["/usr/bin/sh", "-c", command],
+        "volumeMounts": [{"name": "programs", "mountPath": "/usr", "readOnly": True}, {"name": "scratch", "mountPath": "/tmp"}],
+    }  # fmt: skip
+    volumes = [{"name": "programs", "hostPath": {"path": "/usr"}}, {"name": "scratch", "emptyDir": {}}]
+    if gpus:
+        container["resources"] = {"limits": {"nvidia.com/gpu": gpus}}
+    spec = {
+        "containers": [container],
+        "volumes": volumes,
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 0,
+        "tolerations": [{"operator": "Exists"}],
+    }
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {**spec, **({"nodeName": node} if node else {})}})
+
+
+def run(cluster: Deployment, name: str, command: str, *, node: str = "", gpus: int = 0) -> str:
+    """Run a pod to its end and give what it printed."""
+    kubectl(cluster, "apply", "--filename=-", stdin=pod(name, command, node=node, gpus=gpus))
+    try:
+        wait_until(lambda: found(cluster, "pod", name)["status"]["phase"] in ("Succeeded", "Failed"), awaiting=f"pod {name} to end", within_s=SOON_S)
+        printed = kubectl(cluster, "logs", name)
+        assert found(cluster, "pod", name)["status"]["phase"] == "Succeeded", printed
+        return printed
+    finally:
+        kubectl(cluster, "delete", "pod", name, "--now", "--wait=false")
+
+
+def test_all_nodes_are_ready_with_the_gpus_of_the_blueprint(cluster: Deployment) -> None:
+    nodes = {one["metadata"]["name"]: one for one in found(cluster, "nodes")["items"]}
+    assert set(nodes) == {CONTROL, *NODES}
+    assert {conditions(one)["Ready"] for one in nodes.values()} == {"True"}
+    wait_until(
+        lambda: all(found(cluster, "node", name)["status"]["allocatable"].get("nvidia.com/gpu") == str(GPUS) for name in NODES),
+        awaiting="the device plug-in to offer GPUs", within_s=SOON_S,
+    )  # fmt: skip
+    for name in NODES:
+        labels = nodes[name]["metadata"]["labels"]
+        assert labels["clusterwright.io/pool"] == "train"
+        assert labels["clusterwright.io/simulated-gpus"] == "true"
+    assert "nvidia.com/gpu" not in nodes[CONTROL]["status"]["allocatable"]
+
+
+def test_a_pod_opens_its_own_gpus_and_no_others(cluster: Deployment) -> None:
+    verdicts = [line.split()[1] for line in run(cluster, "confined", TRY_DEVICES, gpus=2).splitlines()]
+    assert sorted(verdicts) == ["own"] * 2 + ["refused"] * 6
+
+
+def test_pods_reach_each_other_across_nodes_and_find_names(cluster: Deployment) -> None:
+    address = found(cluster, "service", "kubernetes")["spec"]["clusterIP"]
+    assert address in run(cluster, "names", "getent hosts kubernetes.default.svc.cluster.local", node=NODES[0])
+    kubectl(cluster, "apply", "--filename=-", stdin=pod("server", "cd /tmp && echo hello > greeting && exec python3 -m http.server 8080", node=NODES[0]))
+    try:
+        wait_until(lambda: found(cluster, "pod", "server")["status"]["phase"] == "Running", awaiting="the server to run", within_s=SOON_S)
+        url = f"http://{found(cluster, 'pod', 'server')['status']['podIP']}:8080/greeting"
+        ask = f"import urllib.request as r; print(r.urlopen('{url}', timeout=30).read().decode())"
+        assert "hello" in run(cluster, "client", f'for try in 1 2 3; do python3 -c "{ask}" && exit; sleep 1; done; exit 1', node=NODES[1])
+    finally:
+        kubectl(cluster, "delete", "pod", "server", "--now", "--wait=false")
+
+
+def test_secrets_are_encrypted_at_rest_and_changes_are_audited(cluster: Deployment) -> None:
+    kubectl(cluster, "create", "secret", "generic", "planted", "--from-literal=word=marzipan")
+    try:
+        pki = "/etc/kubernetes/pki/etcd"
+        stored = kubectl(
+            cluster, "--namespace=kube-system", "exec", f"etcd-{CONTROL}", "--", "etcdctl", f"--cacert={pki}/ca.crt", f"--cert={pki}/server.crt",
+            f"--key={pki}/server.key", "get", "/registry/secrets/default/planted", "--write-out=json",
+        )  # fmt: skip
+        value = base64.b64decode(json.loads(stored)["kvs"][0]["value"])
+        assert value.startswith(b"k8s:enc:secretbox:v1:first:")
+        assert b"marzipan" not in value
+        audited = cluster.inside(CONTROL, "cat", "/var/log/kubernetes/audit.log")
+        assert '"name":"planted"' in audited
+        assert "marzipan" not in audited
+    finally:
+        kubectl(cluster, "delete", "secret", "planted")
+
+
+def test_a_second_up_changes_nothing(cluster: Deployment) -> None:
+    assert cluster.preview_changes() == {}
+    joined = cluster.inside(NODES[0], "stat", "--format=%Y", "/var/lib/kubelet/config.yaml")
+    cluster.up()
+    assert cluster.inside(NODES[0], "stat", "--format=%Y", "/var/lib/kubelet/config.yaml") == joined
+
+
+def test_a_node_without_power_comes_back_with_the_next_up(cluster: Deployment) -> None:
+    cluster.cut_power(NODES[1])
+    wait_until(lambda: conditions(found(cluster, "node", NODES[1]))["Ready"] != "True", awaiting="the control plane to miss the node", within_s=SOON_S)
+    cluster.up()
+    wait_until(lambda: conditions(found(cluster, "node", NODES[1]))["Ready"] == "True", awaiting="the node to be ready", within_s=SOON_S)
+
+
+def test_down_leaves_nothing(cluster: Deployment) -> None:
+    cluster.down()
+    assert sweep.left_behind(cluster.names) == ()
