@@ -38,6 +38,8 @@ class Target:
     """The class that knows which stacks `down` can't remove and what the engine leaves (`removal.Removal`)."""
     rebuild: str
     """The class that makes the engine create a host again (`rebuild.Rebuild`)."""
+    kubernetes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Offering (`run_by` of the spec) → the class that provisions Kubernetes with it (`contract.KubernetesOffering`)."""
     package: str = ""
     """The cloud's package of Pulumi. Resources of this package are in an account."""
     live: str = ""
@@ -78,6 +80,7 @@ TARGETS: Mapping[str, Target] = {
     "local": Target(
         foundation="components.local.target:Local",
         slurm={"slurm_hosts": "components.local.offerings.slurm_hosts:SlurmHosts"},
+        kubernetes={"kubernetes_hosts": "components.local.offerings.kubernetes_hosts:KubernetesHosts"},
         discovery="components.local.discovery:Discovery",
         removal="components.local.removal:Removal",
         rebuild="components.local.rebuild:Rebuild",

@@ -85,7 +85,11 @@ def staying(found: repair.Repair | None, outcome: repair.Outcome | None) -> Sequ
     findings = {fingerprint(one): one for one in (report.findings if report else found.drift)}
     tried = {fingerprint(finding) for finding, _ in outcome.stayed} if outcome else set()
     shown = in_order(checked.folded([*findings.values()]))
-    return [(_described(one), repair.command_for(findings[fingerprint(one)], stack=found.stack, plan=plan, tried=fingerprint(one) in tried)) for one in shown]
+
+    def ends(one: Finding) -> str:
+        return repair.command_for(findings[fingerprint(one)], stack=found.stack, plan=plan, tried=fingerprint(one) in tried, known=checked.known)
+
+    return [(_described(one), ends(one)) for one in shown]
 
 
 def _described(finding: Finding) -> str:

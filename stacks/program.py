@@ -28,9 +28,13 @@ def deploy() -> None:
         raise pulumi.RunError(render(invalid.findings).removeprefix("error: ")) from None  # the engine puts its own in front
     cluster = Cluster(spec.name, spec, stack=stack)
     pulumi.export("spec", packed.pack(as_record(spec)))
-    pulumi.export("login", {"address": cluster.endpoint.address, "port": cluster.endpoint.port, "host_key": cluster.endpoint.host_key})
+    if cluster.endpoint is not None:
+        pulumi.export("login", {"address": cluster.endpoint.address, "port": cluster.endpoint.port, "host_key": cluster.endpoint.host_key})
     pulumi.export("inventory", pulumi.Output.from_input(cluster.inventory).apply(packed.pack))
     if cluster.hardware is not None:
         pulumi.export("hardware", cluster.hardware.apply(packed.pack))
+    if cluster.api is not None:
+        pulumi.export("kubeconfig", pulumi.Output.secret(cluster.api.kubeconfig))
+        pulumi.export("kubernetes", {"server": cluster.api.server, "version": cluster.api.version, "release": cluster.api.release})
     pulumi.export("user_keys", pulumi.Output.secret(cluster.user_keys))
     pulumi.export("acceptance", pulumi.Output.from_input(cluster.checks).apply(packed.pack))

@@ -55,6 +55,6 @@ class HostKeys:
     """Keys that the hosts of one group have from the beginning. Secret."""
 
     munge: str
-    """Base64."""
+    """Base64; empty on hosts without Slurm."""
     host: str = ""
     """OpenSSH private key that all hosts of the group answer with; empty: each host makes its own."""

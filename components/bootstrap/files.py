@@ -26,7 +26,7 @@ class File:
 def complete(config: HostConfig, keys: HostKeys) -> tuple[File, ...]:
     """List all files of a host that has no other way to get its keys, for those who write its disk; its file systems are mounted by them, too."""
     found = [
-        File(MUNGE_KEY, base64.b64decode(keys.munge), mode=0o400),
+        *([File(MUNGE_KEY, base64.b64decode(keys.munge), mode=0o400)] if keys.munge else ()),
         settings(config),
         File(AUTHORIZED_KEYS, f"{config.admin_key}\n".encode(), mode=0o600),
         *expected(config),

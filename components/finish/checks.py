@@ -36,6 +36,16 @@ class Code(FindingCode):
     RAIL_ROUTES = "CW918", ERROR, "packets of a rail leave by another interface", "look at `ip rule` on the node; `clusterwright up` restores routes and rules"
     RAIL_PACKETS = "CW919", ERROR, "a packet of a rail's MTU doesn't reach the next node", "compare the MTU of both nodes and of the switch ports between them"
     RAIL_SPEED = "CW920", ERROR, "a rail's link is slower than the catalogue says", "look at cable, transceiver and switch port"
+    COLLECTIVE_RATE = "CW921", (ERROR, WARNING, NOTE), "a collective over a pool, or inside a node, is slower than its fabric should be", "look at what the check names; `clusterwright accept` measures again"
+    COLLECTIVE_VALUES = "CW922", ERROR, "a collective gives wrong values, or ends before it has any", "look at ECC errors and Xids of the GPUs, and for different versions of NCCL on the nodes"
+    TRANSPORT = "CW923", (ERROR, WARNING), "another network than the fabric carries a collective, or not all NICs do", "look at the fabric's plugin and driver on the nodes that the check names"
+    SLOW_PART = "CW924", (ERROR, WARNING), "some nodes, or the path between two groups of nodes, make a pool's collectives slow", "drain the nodes that the check names, and look at their GPUs, NICs and links"
+
+    NODES_OF_KUBERNETES = "CW930", ERROR, "nodes of a pool are missing, not ready, or offer other GPUs than their machine has", "look at `clusterwright kubectl -- describe nodes`, and at the journal of kubelet on the node"
+    GANG = "CW931", ERROR, "a gang of pods within the quota does not run at once on nodes of its pool", "look at `clusterwright kubectl -- get clusterqueues,workloads --all-namespaces`"
+    OVER_QUOTA = "CW932", ERROR, "a job beyond the quota of its queue does not wait with a reason", "look at the log of kueue-controller-manager in namespace kueue-system"
+    PREEMPTION = "CW933", ERROR, "a more important job does not take the place of another", "look at the log of kueue-controller-manager in namespace kueue-system"
+    FREE_QUOTA = "CW934", ERROR, "a waiting job does not run when quota is free again", "look at the log of kueue-controller-manager in namespace kueue-system"
     # fmt: on
 
 
@@ -60,6 +70,15 @@ NAMES = {
     "rail routes": Code.RAIL_ROUTES,
     "rail packets": Code.RAIL_PACKETS,
     "rail speed": Code.RAIL_SPEED,
+    "collective busbw": Code.COLLECTIVE_RATE,
+    "collective values": Code.COLLECTIVE_VALUES,
+    "collective transport": Code.TRANSPORT,
+    "slow part of a pool": Code.SLOW_PART,
+    "nodes of Kubernetes": Code.NODES_OF_KUBERNETES,
+    "gang of pods": Code.GANG,
+    "job over quota": Code.OVER_QUOTA,
+    "preemption": Code.PREEMPTION,
+    "quota that is free again": Code.FREE_QUOTA,
 }
 """What a document of acceptance calls a check."""
 LEVELS = {"fail": ERROR, "error": ERROR, "warn": WARNING}

@@ -7,6 +7,7 @@ hosts rebuilds no images. Images are baked from a copy that holds these files al
 import functools
 import hashlib
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,26 @@ def fingerprint(playbook: str, *, playbooks: Path = PLAYBOOKS) -> str:
     Raises:
         FileNotFoundError: a declared file does not exist, or a task file is not declared.
     """
+    return _hash(files(playbook, playbooks=playbooks), playbooks)
+
+
+@functools.cache
+def installation(role: str, *, playbooks: Path = PLAYBOOKS) -> str:
+    """Return a short hash of what installing the software of a role reads on a server that its owner set up (`playbooks/tasks/in_place_<role>.yml`).
+
+    Args:
+        role: of a group of hosts (`control`, `access`, `compute`).
+    Raises:
+        FileNotFoundError: as `fingerprint`.
+    """
+    reading = _Reading(playbooks)
+    reading.follow("tasks", f"in_place_{role}")
+    return _hash(sorted(reading.found), playbooks)
+
+
+def _hash(found: Sequence[Path], playbooks: Path) -> str:
     total = hashlib.sha256()
-    for file in files(playbook, playbooks=playbooks):
+    for file in found:
         total.update(f"{file.relative_to(playbooks)}\0{file.stat().st_mode & 0o111:o}\0".encode())
         total.update(hashlib.sha256(file.read_bytes()).digest())
     return total.hexdigest()[:12]

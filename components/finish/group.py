@@ -4,10 +4,12 @@ A host is finished when its mark is recorded: a hash of its disk's incarnation a
 So is a host that differs in what the roles own. The output `repaired` says when a host was finished again with the same inputs, so that acceptance knows that it is older.
 """
 
+import contextlib
 import dataclasses
 import datetime as dt
 import hashlib
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -16,15 +18,19 @@ import pydantic
 
 from blueprints import spec
 
-from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
+from ..provider.kind import UNKNOWN, Kind, PartlyMade, Stopped, Values, Work
 from . import handed, playbook
 from .inventory import FinishedHost, inventory, known_hosts
 
-OWN_GROUPS, COMPUTE = ("control", "access"), "compute"
-"""Groups of the inventory: the nodes of all pools are in the last one."""
+OWN_GROUPS, COMPUTE, KUBERNETES = ("control", "access", "kubernetes"), "compute", "kubernetes"
+"""Groups of the inventory: the nodes of all pools are in `COMPUTE`, the hosts of Kubernetes' control plane in `KUBERNETES`."""
 
 SITE = "site.yml"
 """The playbook that configures hosts."""
+RECORD = "record.yml"
+"""The playbook that ends a round of changes on servers that were there already."""
+RECORD_WITHIN_S = 60
+"""What a run that should end spends on it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,6 +45,9 @@ class GroupInputs:
     private_key: str
     provided: dict[str, Any] = dataclasses.field(default_factory=dict)
     """What only the target knows: `fleet` (what nodes are started from), `database` (the address of one outside), `addresses` (of hosts that always stand). Not secret."""
+    playbook: str = SITE
+    asked: tuple[FinishedHost, ...] = ()
+    """Hosts of the control plane that nodes of Kubernetes join: the playbook gets a token from them."""
 
 
 class Group(Kind[GroupInputs]):
@@ -103,13 +112,13 @@ class Group(Kind[GroupInputs]):
         """Do nothing: the configuration is deleted with the host."""
 
 
-def finish_again(recorded: Values, hostnames: Sequence[str], work: Work, *, variables: Mapping[str, Any] | None = None, order: str = SITE) -> playbook.Outcome:
+def finish_again(recorded: Values, hostnames: Sequence[str], work: Work, *, variables: Mapping[str, Any] | None = None, order: str = "") -> playbook.Outcome:
     """Configure hosts again from what is recorded of their group; the record stays as it is.
 
     Args:
         recorded: inputs of the group, as this version or an older one recorded them.
         variables: what the playbook gets beside them.
-        order: the playbook.
+        order: another playbook than the group's own.
     """
     upgraded = Group().upgrade(recorded)
     names = {field.name for field in dataclasses.fields(GroupInputs)}
@@ -118,29 +127,51 @@ def finish_again(recorded: Values, hostnames: Sequence[str], work: Work, *, vari
 
 
 def _run(
-    inputs: GroupInputs, hostnames: Sequence[str], work: Work, variables: Mapping[str, Any] = MappingProxyType({}), *, order: str = SITE
+    inputs: GroupInputs, hostnames: Sequence[str], work: Work, variables: Mapping[str, Any] = MappingProxyType({}), *, order: str = ""
 ) -> playbook.Outcome:
+    groups = {inputs.group if inputs.group in OWN_GROUPS else COMPUTE: inputs.hosts, **({KUBERNETES: inputs.asked} if inputs.asked else {})}
     wanted = playbook.Run(
-        playbook=order,
-        inventory=inventory({inputs.group if inputs.group in OWN_GROUPS else COMPUTE: inputs.hosts}),
+        playbook=order or inputs.playbook,
+        inventory=inventory(groups),
         variables={"spec": inputs.spec, "provided": inputs.provided, **variables},
         secrets=inputs.secrets,
         private_key=inputs.private_key,
-        known_hosts=known_hosts(inputs.hosts),
+        known_hosts=known_hosts((*inputs.hosts, *inputs.asked)),
         limit=",".join(hostnames),
     )
-    return playbook.run(wanted, work)
+    try:
+        outcome = playbook.run(wanted, work)
+    except Stopped:
+        _record(wanted, hostnames, Work(show=lambda _text, _is_kept: None, stopping=threading.Event(), timeout_s=RECORD_WITHIN_S, title=work.title))
+        raise
+    unreachable = {failure.host for failure in outcome.failures if failure.unreachable}
+    if not outcome.ok and (reached := [name for name in hostnames if name not in unreachable]):
+        _record(wanted, reached, work)
+    return outcome
+
+
+def _record(order: playbook.Run, hostnames: Sequence[str], work: Work) -> None:
+    """Close the round of changes on adopted servers that a run left open: what their owner changes from now on is theirs. A server that can't do it keeps the round open."""
+    if "in_place" in (order.variables["provided"] or {}):
+        with contextlib.suppress(Stopped):
+            playbook.run(dataclasses.replace(order, playbook=RECORD, limit=",".join(hostnames)), work)
 
 
 def marks(inputs: GroupInputs) -> dict[str, str]:
     """The mark that each host has once it is finished. Pure."""
     own = {host.name: _own(host.incarnation, host.interfaces) for host in inputs.hosts}
-    return _marks(own, [inputs.content, inputs.spec, inputs.secrets, inputs.provided])
+    return _marks(own, [inputs.content, inputs.spec, inputs.secrets, inputs.provided, *_of_asked({host.name: host.incarnation for host in inputs.asked})])
 
 
 def _recorded_marks(recorded: Values) -> dict[str, str]:
     own = {host["name"]: _own(host["incarnation"], host.get("interfaces")) for host in recorded["hosts"]}
-    return _marks(own, [recorded["content"], recorded["spec"], recorded["secrets"], recorded.get("provided", {})])
+    asked = {host["name"]: host["incarnation"] for host in recorded.get("asked") or ()}
+    return _marks(own, [recorded["content"], recorded["spec"], recorded["secrets"], recorded.get("provided", {}), *_of_asked(asked)])
+
+
+def _of_asked(incarnations: Mapping[str, str]) -> list[Mapping[str, str]]:
+    """Give what of the hosts that are asked belongs to a mark: nodes join again when all of the control plane has new disks."""
+    return [incarnations] if incarnations else []
 
 
 def _own(incarnation: str, interfaces: Sequence[Mapping[str, Any]] | None) -> str:

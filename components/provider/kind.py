@@ -4,12 +4,15 @@ A kind observes and changes one sort of thing in the world. Names of what it mak
 and every method may be called again after any interruption.
 """
 
+import dataclasses
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, TypeVar
+
+import pydantic
 
 from .codec import UNKNOWN
 
@@ -23,6 +26,10 @@ class Stopped(Exception):
 
 class Refused(Exception):
     """The operation cannot or must not be done; the text is the whole page that the user reads."""
+
+
+class Unobserved(Exception):
+    """What a resource is in could not be asked: its record stays as it is, and the text is shown as a warning."""
 
 
 class PartlyMade(Exception):
@@ -124,6 +131,7 @@ class Kind(ABC, Generic[Inputs]):
         """Observe the world and give the outputs as they are now, or None when nothing of it exists. Changes nothing.
 
         Raises:
+            Unobserved: what the resource is in doesn't answer, and a later step of the same run may mend that: the record stays, with a warning.
             Exception: the world could not be observed; a refresh then fails instead of guessing.
         """
 
@@ -151,4 +159,15 @@ def step(what: str) -> Iterator[None]:
         raise RuntimeError(f"{what}: {error}") from error
 
 
-__all__ = ["UNKNOWN", "Inputs", "Kind", "PartlyMade", "Refused", "Stopped", "Values", "Work", "step"]
+__all__ = ["UNKNOWN", "Inputs", "Kind", "PartlyMade", "Refused", "Stopped", "Unobserved", "Values", "Work", "step"]
+
+
+def typed(kind: Kind[Any], values: Mapping[str, Any]) -> Any:
+    """Turn plain values into the kind's inputs, a frozen dataclass; other names (outputs in a state) are left aside."""
+    names = input_names(kind)
+    return pydantic.TypeAdapter(kind.inputs).validate_python({name: value for name, value in values.items() if name in names})
+
+
+def input_names(kind: Kind[Any]) -> list[str]:
+    """Name the inputs of a kind."""
+    return [field.name for field in dataclasses.fields(kind.inputs)]

@@ -7,11 +7,10 @@ Source: Pulumi's `sdk/proto/pulumi/provider.proto`.
 """
 
 import contextlib
-import dataclasses
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import grpc
@@ -21,7 +20,7 @@ from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, plugin_pb2, provid
 
 from .. import disk_space
 from . import changes, codec
-from .kind import Kind, PartlyMade, Refused, Stopped, Values, Work
+from .kind import Kind, PartlyMade, Refused, Stopped, Unobserved, Values, Work, input_names, typed
 
 
 class Servicer(provider_pb2_grpc.ResourceProviderServicer):
@@ -107,7 +106,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         kind, news = self._kind(request.urn), codec.decode(request.news)
         olds = _recorded(kind, request.olds)
         hidden = codec.secret_names(request.news) | codec.secret_names(request.olds)
-        change = changes.describe(olds, news, [name for name in _input_names(kind) if name not in hidden])
+        change = changes.describe(olds, news, [name for name in input_names(kind) if name not in hidden])
         self._work(request, kind).say(change)
         if request.preview:
             return provider_pb2.UpdateResponse(properties=_planned(kind, request.news))
@@ -121,6 +120,9 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         hidden = kind.secret_outputs | codec.secret_names(request.properties)
         try:
             observed = kind.read(typed(kind, _recorded(kind, request.properties)), state)
+        except Unobserved as unobserved:
+            self._warn(request.urn, str(unobserved))
+            return provider_pb2.ReadResponse(id=request.id, properties=request.properties, inputs=request.inputs)
         except Exception as error:
             context.abort(grpc.StatusCode.UNKNOWN, f"cannot be observed: {_reason(error)}")
         if observed is None:
@@ -149,6 +151,10 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         stack, _, _, name = request.urn.removeprefix("urn:pulumi:").split("::", 3)
         return Work(show=show, stopping=self._stopping, timeout_s=request.timeout or kind.timeout_s, title=f"{stack} {name}")
 
+    def _warn(self, urn: str, text: str) -> None:
+        with contextlib.suppress(grpc.RpcError):
+            self._engine.Log(engine_pb2.LogRequest(severity=engine_pb2.WARNING, message=text, urn=urn))
+
     def _attempt(
         self,
         context: grpc.ServicerContext,
@@ -161,7 +167,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     ) -> struct_pb2.Struct:
         """Run one create or update and give the state to record; end the call with what exists when it fails half-way."""
         news, hidden = codec.decode(wanted), kind.secret_outputs | codec.secret_names(wanted)
-        kept = {name: value for name, value in _recorded(kind, recorded).items() if name not in _input_names(kind)}
+        kept = {name: value for name, value in _recorded(kind, recorded).items() if name not in input_names(kind)}
         try:
             return codec.encode({**news, **operation(self._work(request, kind)), "complete": True}, secrets=hidden)
         except Exception as error:
@@ -182,7 +188,7 @@ def difference(kind: Kind[Any], olds: Values, news: Values) -> dict[str, bool]:
 
     Outputs are compared too: on refresh the engine passes what `read` observed as the old state, and without this a dead host would go unseen.
     """
-    changed = {name: True for name in _input_names(kind) if olds.get(name) != news.get(name)}
+    changed = {name: True for name in input_names(kind) if olds.get(name) != news.get(name)}
     if codec.holds_unknown(news):
         return changed
     for name, value in {**dict(kind.expected(typed(kind, news))), "complete": True}.items():
@@ -200,16 +206,6 @@ def _recorded(kind: Kind[Any], state: struct_pb2.Struct) -> dict[str, Any]:
 
 def _as_wire(value: Any) -> Any:
     return codec.decode(codec.encode({"value": value}))["value"]
-
-
-def typed(kind: Kind[Any], values: Mapping[str, Any]) -> Any:
-    """Turn plain values into the kind's inputs, a frozen dataclass; other names (outputs in a state) are left aside."""
-    names = _input_names(kind)
-    return pydantic.TypeAdapter(kind.inputs).validate_python({name: value for name, value in values.items() if name in names})
-
-
-def _input_names(kind: Kind[Any]) -> list[str]:
-    return [field.name for field in dataclasses.fields(kind.inputs)]
 
 
 def _planned(kind: Kind[Any], wanted: struct_pb2.Struct) -> struct_pb2.Struct:

@@ -11,8 +11,7 @@ from components import remote
 from components.bmc import inquiry
 from components.bmc.model import Access, Action, Board, Power, Unanswered
 from components.elastic.model import Node
-from components.finish.inventory import FinishedHost
-from components.inspection.known import Known, KnownHost
+from components.inspection.known import Known
 
 from .. import project
 from ..errors import EXIT_USAGE, Problem
@@ -154,21 +153,16 @@ def _boots(order: Order, names: Sequence[str]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for host in order.known.hosts if order.known else ():
         if host.name in names and order.known:
-            with contextlib.suppress(remote.Unanswered), remote.session(_finished(host), private_key=order.known.private_key) as session:
+            with contextlib.suppress(remote.Unanswered), remote.session(host.as_finished, private_key=order.known.private_key) as session:
                 found[host.name] = session.run(BOOT_MARK).strip()
     return found
 
 
 def _nodes(known: Known) -> Mapping[str, Node]:
     """Ask Slurm for its nodes; nothing where no controller answers."""
-    controllers = [_finished(host) for host in known.hosts if host.role == "control"]
+    controllers = [host.as_finished for host in known.hosts if host.role == "control"]
     try:
         with scheduler.answering(controllers, private_key=known.private_key) as slurm:
             return slurm.nodes()
     except Problem:
         return {}
-
-
-def _finished(host: KnownHost) -> FinishedHost:
-    values = {name: value for name, value in dataclasses.asdict(host).items() if name not in ("group", "role")}
-    return FinishedHost(**values)

@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 from blueprints.finding import Finding
 from components import discovery, registry
-from components.inspection import capability, causes, collect, compare, elastic, hosts, record, versions
+from components.inspection import capability, causes, collect, compare, elastic, hosts, kubernetes, record, servers, versions
 from components.inspection.finding import Unchecked, in_order, layer_of
 from components.inspection.known import Known, KnownHost
 from components.inspection.layer import LAYERS, Layer
 
+from ..acceptance import history
 from ..engine import commands, preview
 from ..errors import EngineFailed
 from . import acceptance as judged_acceptance
@@ -83,7 +84,7 @@ def detect(
     begun, moment = time.monotonic(), dt.datetime.now(dt.UTC).replace(microsecond=0)
     say("reading the stack's record")
     try:
-        known = record.read(commands.record(stack_name, folder=folder, show_secrets=True))
+        known = history.newest(stack_name, record.read(commands.record(stack_name, folder=folder, show_secrets=True)))
     except (EngineFailed, record.NotUp) as error:
         why = error.why if isinstance(error, EngineFailed) else error
         failure = hints.with_advice(f"the record of stack {stack_name} could not be read: {why}")
@@ -172,6 +173,8 @@ def _hosts(stack_name: str, known: Known, layers: Collection[Layer], acceptance:
     if failure := up.failure or after.failure:  # hosts that could not be listed may have drifted
         judged = [one if one.layer is Layer.SCHEDULER else dataclasses.replace(one, failure=_both(one.failure, failure)) for one in judged]
     results = [dataclasses.replace(one, unchecked=(*one.unchecked, *(more for more in coming if more.layer is one.layer))) for one in judged]
+    if known.cluster.site:
+        results = [dataclasses.replace(one, findings=tuple(map(servers.with_own_remedy, one.findings))) for one in results]
     return OnHosts(results, tuple(host for host in everybody.hosts if host not in arriving), seen)
 
 
@@ -196,7 +199,12 @@ def _hosts_layer(known: Known, seen: collect.Seen, of_bmcs: bmcs.Seen) -> Result
 
 
 def _scheduler_layer(known: Known, seen: collect.Seen) -> Result:
-    return Result(Layer.SCHEDULER, *compare.scheduler(known, seen))
+    findings, unchecked = compare.scheduler(known, seen) if known.cluster.slurm else ((), ())
+    if known.cluster.kubernetes:
+        inside = kubernetes.look(known)
+        findings = (*findings, *kubernetes.findings(inside, known, now=dt.datetime.now(dt.UTC)))
+        unchecked = (*unchecked, *inside.unchecked)
+    return Result(Layer.SCHEDULER, findings, unchecked)
 
 
 def _versions_layer(known: Known, seen: collect.Seen) -> Result:

@@ -16,7 +16,8 @@ from components.bmc.model import Action
 from components.finish import group
 from components.inspection.codes import Code
 from components.inspection.finding import layer_of
-from components.inspection.known import Known
+from components.inspection.hosts import ssh_keys
+from components.inspection.known import Known, KnownHost
 from components.inspection.layer import Layer
 from components.provider.kind import Work
 from components.repair import shipping
@@ -124,6 +125,7 @@ def planned(
     known = checked.known
     cluster = cluster_of(
         known,
+        facts=checked.seen.facts if checked.seen else {},
         controller=checked.controller,
         unreachable=_unreachable(checked),
         aside=f"{ASIDE}/{checked.report.moment:%Y%m%dT%H%M%SZ}",
@@ -158,8 +160,14 @@ def _servers(known: Known, checked: detect.Checked) -> Mapping[str, Action]:
     return {host: Action.ON if host in off else Action.CYCLE for host in boarded if host not in silent}
 
 
-def cluster_of(known: Known, *, controller: str, unreachable: Collection[str], aside: str, servers: Mapping[str, Action]) -> Cluster:
-    """Gather what a plan has to know of the cluster."""
+def cluster_of(
+    known: Known, *, facts: Mapping[KnownHost, Mapping[str, Any]], controller: str, unreachable: Collection[str], aside: str, servers: Mapping[str, Action]
+) -> Cluster:
+    """Gather what a plan has to know of the cluster.
+
+    Args:
+        facts: what was seen of its hosts.
+    """
     return Cluster(
         controller=controller,
         name=known.cluster.name,
@@ -167,7 +175,7 @@ def cluster_of(known: Known, *, controller: str, unreachable: Collection[str], a
         finishing=frozenset(recorded_groups(known)),
         control=tuple(host.name for host in known.hosts if host.role == "control"),
         compute=frozenset(host.name for host in known.hosts if host.role == "compute"),
-        root_keys=f"{known.admin_public.strip()}\n" if known.admin_public.strip() else "",
+        root_keys={host.name: ssh_keys.wanted_of_root(of_host, known) for host, of_host in facts.items()},
         unreachable=frozenset(unreachable),
         aside=aside,
         servers=servers,
@@ -312,7 +320,7 @@ def _finish(known: Known, plan: fix.Plan, *, title: str, say: Callable[[str], No
     return said
 
 
-def command_for(finding: Finding, *, stack: str, plan: fix.Plan, tried: bool) -> str:
+def command_for(finding: Finding, *, stack: str, plan: fix.Plan, tried: bool, known: Known | None) -> str:
     """Name what ends a finding that is still there.
 
     Args:
@@ -320,7 +328,10 @@ def command_for(finding: Finding, *, stack: str, plan: fix.Plan, tried: bool) ->
         tried: a repair did not end it.
     """
     if tried:
-        return f"clusterwright rebuild --stack {stack} {finding.subject.host}" if isinstance(finding.subject, HostSubject) else finding.remedy
+        is_servers = known is not None and known.cluster.site is not None
+        if isinstance(finding.subject, HostSubject) and not is_servers:  # a server's owner alone can install it again
+            return f"clusterwright rebuild --stack {stack} {finding.subject.host}"
+        return finding.remedy
     left = next((one for one in plan.left if one.finding == finding), None)
     if left is not None and not left.waits and not left.needs_kind:
         return left.why

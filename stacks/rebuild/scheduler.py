@@ -9,7 +9,7 @@ from components import remote
 from components.elastic import slurm
 from components.elastic.model import OURS, Node
 from components.finish.inventory import FinishedHost
-from components.inspection.known import Known, KnownHost
+from components.inspection.known import Known
 
 from ..errors import Problem
 
@@ -115,12 +115,7 @@ class Scheduler:
 
 def controllers(known: Known) -> tuple[FinishedHost, ...]:
     """Give the recorded controllers of a stack."""
-    return tuple(_finished(host) for host in known.hosts if host.role == "control")
-
-
-def _finished(host: KnownHost) -> FinishedHost:
-    values = {name: value for name, value in dataclasses.asdict(host).items() if name not in ("group", "role")}
-    return FinishedHost(**values)
+    return tuple(host.as_finished for host in known.hosts if host.role == "control")
 
 
 @contextlib.contextmanager

@@ -228,6 +228,26 @@ def _fabric_row(entry: Entry) -> tuple[Shown, ...]:
     return (entry["name"], entry["title"], entry["plugin"] or "NCCL's own transport", users, busbw, f"{entry['source']}, {entry['as_of']}")
 
 
+def _addons(_: Sequence[str]) -> list[dict[str, Any]]:
+    return [dataclasses.asdict(one) for one in catalog.addons().values()]
+
+
+_WHERE = {
+    catalog.When.ALWAYS: "every cluster",
+    catalog.When.DEFAULT: "every cluster, unless left out",
+    catalog.When.ASKED: "where asked for",
+    catalog.When.GPUS: "nodes with GPUs",
+    catalog.When.SIMULATED_GPUS: "nodes with simulated GPUs",
+    catalog.When.POD_NETWORK: "where `pod_network` names it",
+}
+
+
+def _addon_row(entry: Entry) -> tuple[Shown, ...]:
+    built = "yes" if entry["is_built"] else Cell("planned only", "care")
+    source = f"{entry['source']}, {entry['as_of']}"
+    return (entry["name"], entry["version"], entry["title"], _WHERE[entry["when"]], ", ".join(entry["excludes"]), ", ".join(entry["needs"]), built, source)
+
+
 _SOURCE = Column("source")
 SHELVES: Mapping[str, Shelf] = {
     "machines": Shelf(
@@ -271,6 +291,15 @@ SHELVES: Mapping[str, Shelf] = {
         _fabrics,
         (Column("name"), Column("title"), Column("plugin"), Column("machines"), Column("measured busbw"), _SOURCE),
         _fabric_row,
+        by_target=False,
+    ),
+    "addons": Shelf(
+        _addons,
+        (
+            *(Column("add-on"), Column("version"), Column("what"), Column("installed on"), Column("not beside"), Column("needs"), Column("installs")),
+            _SOURCE,
+        ),
+        _addon_row,
         by_target=False,
     ),
 }

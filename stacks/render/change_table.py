@@ -12,6 +12,8 @@ from .tables import Cell, Column, Facts, Section, Shown, Table
 
 LONGEST = 60
 """Characters of a value."""
+VERSIONS = "software.versions"
+"""A field with all parts of a software profile and their versions."""
 STYLES = {Effect.NONE: "soft", Effect.IN_PLACE: "good", Effect.ROLLING: "care", Effect.REPLACES_NODES: "care", Effect.DESTROYS_DATA: "bad"}
 
 
@@ -57,7 +59,10 @@ def _change(change: Change) -> tuple[Shown, ...]:
 
 
 def values(change: Change) -> tuple[str, str]:
-    """Write the old and the new value, each short enough for a table."""
+    """Write the old and the new value, each short enough for a table; of versions those that differ."""
+    if change.path == VERSIONS:
+        old, new = ([" ".join(part) for part in side or ()] for side in (change.old, change.new))
+        return _short([one for one in old if one not in new]), _short([one for one in new if one not in old])
     return _short(_as_written(change, change.old)), _short(_as_written(change, change.new))
 
 

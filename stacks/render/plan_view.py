@@ -11,7 +11,7 @@ from blueprints import catalog, message_text
 from blueprints.plan import estimate, quotas
 from blueprints.plan.estimate import CURRENCY, Estimate, Part
 from blueprints.plan.quotas import QuotaNeed
-from blueprints.spec import Account, ClusterSpec, FileSystem, Late, Software
+from blueprints.spec import Account, ClusterSpec, FileSystem, Kubernetes, Late, Slurm, Software
 
 from . import cost, formatting, plan_nodes, pool_sizes
 from .tables import Cell, Column, Facts, Section, Shown, Table
@@ -30,6 +30,7 @@ VERSION_NAMES = {
     "gib": "gIB",
     "dcgm": "DCGM",
     "doca_ofed": "DOCA-OFED",
+    "rdma_core": "rdma-core",
     "lustre_client": "Lustre client",
     "mountpoint": "Mountpoint for S3",
 }
@@ -146,11 +147,12 @@ def _about(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
     versions = [f"{VERSION_NAMES.get(name, name.replace('_', ' '))} {version}" for name, version in software.versions if name not in ("slurm", "kubernetes")]
     yield "software", ", ".join([" ".join([software.profile, *_beside(software)]), *_schedulers(cluster), *versions])
     yield "", _tested(software.tested_on)
-    yield "control", _control(cluster)
+    if cluster.slurm:
+        yield "control", _control(cluster.slurm)
     if cluster.kubernetes:
-        hosts = cluster.kubernetes.control
-        yield "kubernetes", f"{cluster.kubernetes.product} {cluster.kubernetes.version}".strip() + (f" on {hosts.hostlist}" if hosts else "")
-    yield "access", _access(cluster)
+        yield from _kubernetes(cluster.kubernetes)
+    if cluster.slurm or cluster.access.count:
+        yield "access", _access(cluster)
     if cluster.services:
         yield "services", ", ".join(service.product if service.count == 1 else f"{service.count} × {service.product}" for service in cluster.services)
     if cluster.maintenance:
@@ -172,6 +174,9 @@ def planned_only(cluster: ClusterSpec) -> str:
         return f"planned only: this version provisions {built}"
     if set(cluster.offerings) <= known.built.keys():
         provisioned = known.built_for(cluster.offerings).software
+        members = cluster.kubernetes.control if cluster.kubernetes else None
+        if members and members.count > catalog.CONTROL_HOSTS_BUILT:
+            return f"planned only: this version provisions a Kubernetes control plane of one host, not of {members.count}"
         if cluster.software.profile in provisioned:
             return ""
         profiles = message_text.listed(f"`{name}`" for name in provisioned)
@@ -196,14 +201,30 @@ def _tested(tested_on: str) -> Shown:
 def _schedulers(cluster: ClusterSpec) -> Iterator[str]:
     if cluster.slurm and cluster.software.slurm:
         yield f"Slurm {cluster.software.slurm}"
-    if cluster.kubernetes and cluster.software.kubernetes:
-        yield f"Kubernetes {cluster.software.kubernetes}"
+    if cluster.kubernetes and cluster.kubernetes.version:
+        yield f"Kubernetes {cluster.kubernetes.version}"
 
 
-def _control(cluster: ClusterSpec) -> str:
-    slurm = cluster.slurm
-    if slurm is None:
-        return "no Slurm"
+def _kubernetes(kubernetes: Kubernetes) -> Iterator[tuple[str, Shown]]:
+    """Write the control plane, its addresses, and what is installed in the cluster."""
+    hosts, version = kubernetes.control, catalog.kubernetes_versions().get(kubernetes.version)
+    supported = f", supported until {version.end_of_support}" if version else ""
+    if hosts is None:
+        yield "kubernetes", f"{kubernetes.product} {kubernetes.version}".strip()
+    else:
+        members = "one host" if hosts.count == 1 else f"{hosts.count} hosts with etcd on each"
+        yield "kubernetes", f"Kubernetes {kubernetes.version} on {hosts.hostlist} ({members}){supported}"
+    if kubernetes.endpoint:
+        yield "API server", f"https://{kubernetes.endpoint}"
+    if kubernetes.pod_cidr:
+        yield "pods", f"{kubernetes.pod_cidr} by {kubernetes.pod_network}, services {kubernetes.service_cidr}"
+    if kubernetes.addons:
+        yield "add-ons", ", ".join(f"{one.name} {one.version}" for one in kubernetes.addons)
+    if kubernetes.registry:
+        yield "images", f"from {kubernetes.registry}"
+
+
+def _control(slurm: Slurm) -> str:
     kind = f"{'protected ' if slurm.database.protect else ''}{slurm.database.placement}"
     database = f"accounting in {'an' if kind.startswith('e') else 'a'} {kind} database"
     product = f" ({slurm.database.product})" if slurm.database.product else ""
@@ -328,8 +349,8 @@ def _people(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
         )
     if cluster.users:
         yield "users", formatting.named([f"{user.name}{' (administrator)' if user.admin else ''}" for user in cluster.users])
-    if cluster.slurm and cluster.slurm.qos:
-        yield "qos", formatting.named([f"{qos.name} (priority {qos.priority})" for qos in cluster.slurm.qos])
+    if qualities := next((one.qos for one in (cluster.slurm, cluster.kubernetes) if one), ()):
+        yield "qos", formatting.named([f"{qos.name} (priority {qos.priority})" for qos in qualities])
 
 
 def _accounts(cluster: ClusterSpec) -> Table:

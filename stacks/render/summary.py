@@ -35,6 +35,13 @@ def lines(stack: str, known: Known, *, now: Sequence[State] | str, logins: Seque
         yield "Controllers"
         yield f"  {first} is active, and {second} takes over when it fails; `scontrol ping` shows which of them respond"
         yield ""
+    if cluster.kubernetes:
+        yield "Kubernetes"
+        yield from (f"  {line}" for line in _kubernetes(cluster.kubernetes))
+        yield ""
+        yield "Try"
+        yield from (f"  {command}" for command in _commands(stack, cluster))
+        yield ""
     for title, node_sets in _by_scheduler(cluster).items():
         yield title
         for node_set in node_sets:
@@ -85,8 +92,26 @@ def _now(now: Sequence[State] | str) -> Iterator[str]:
 
 def _schedulers(cluster: spec.ClusterSpec) -> str:
     """Name the schedulers with their versions; where a service runs one, the version can be unknown."""
-    versions = {"slurm": cluster.software.slurm, "kubernetes": cluster.software.kubernetes}
+    versions = {"slurm": cluster.software.slurm, "kubernetes": cluster.kubernetes.version if cluster.kubernetes else ""}
     return " and ".join(f"{name.capitalize()} {versions[name]}".strip() for name in cluster.schedulers)
+
+
+def _kubernetes(kubernetes: spec.Kubernetes) -> Iterator[str]:
+    where = f"https://{kubernetes.endpoint}" if kubernetes.endpoint else kubernetes.product
+    hosts = f", on {kubernetes.control.hostlist}" if kubernetes.control else ""
+    yield f"API server: {where}, version {kubernetes.version}{hosts}"
+    if kubernetes.pod_cidr:
+        yield f"Pods: {kubernetes.pod_cidr} by {kubernetes.pod_network}; services: {kubernetes.service_cidr}"
+    if kubernetes.addons:
+        yield f"Add-ons: {', '.join(f'{one.name} {one.version}' for one in kubernetes.addons)}"
+
+
+def _commands(stack: str, cluster: spec.ClusterSpec) -> Iterator[str]:
+    """Give commands to try, as one types them."""
+    yield f"clusterwright kubectl --stack {stack} -- get nodes"
+    if user := next((one.name for one in cluster.users), ""):
+        yield f"clusterwright kubeconfig --stack {stack} --user {user} --to {user}.kubeconfig"
+    yield f"clusterwright submit --stack {stack} blueprints/jobs/ddp-training.yaml --print"
 
 
 def _by_scheduler(cluster: spec.ClusterSpec) -> dict[str, tuple[spec.NodeSet, ...]]:
@@ -111,10 +136,11 @@ def _checks(checks: Sequence[Mapping[str, Any]], *, are_new: bool) -> Iterator[s
     passed = [check for check in checks if check["verdict"] == PASSED and not are_new]
     if passed:
         yield f"  {counted(len(passed), 'checks')} passed when acceptance last ran; `clusterwright summary` shows them"
-    yield from (f"  {_check(check)}" for check in checks if check not in passed)
+    yield from (f"  {check_line(check)}" for check in checks if check not in passed)
 
 
-def _check(check: Mapping[str, Any]) -> str:
+def check_line(check: Mapping[str, Any]) -> str:
+    """Write one check of acceptance on a line."""
     unit = f" {check['unit']}" if check.get("unit") else ""
     verdict = {PASSED: "ok", "reported": "measured, not judged"}.get(check["verdict"], check["verdict"])
     why = f": {check['detail']}" if check.get("detail") and check["verdict"] != PASSED else ""

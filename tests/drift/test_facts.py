@@ -1,6 +1,8 @@
 """What an inspection reads of a host: places with their attributes, packages, and only differences."""
 
+import datetime as dt
 import importlib
+import json
 import os
 import struct
 import sys
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from blueprints.project import project_root
+from components.metal.guest import places as guest_places
 
 PLAYBOOKS = project_root() / "playbooks"
 
@@ -298,3 +301,29 @@ def test_the_package_database_names_files_below_usr_whatever_name_they_were_pack
 )
 def test_a_process_belongs_to_a_unit_of_the_system_or_to_none(cgroups: list[str], expected: str) -> None:
     assert program("exposure").unit_of(cgroups) == expected
+
+
+def test_what_an_adopted_server_had_before_is_read_from_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    adoption = program("adoption")
+    contents = guest_places.Contents(str(tmp_path / "contents"))
+    digest = contents.keep(b"ssh-rsa AAAAtheirs root@lab\n")
+    keys = {"/root/.ssh/authorized_keys": {"kind": "file", "sha256": digest}}
+    (tmp_path / "record.json").write_text(json.dumps({"mark": {"adopted_at": "2026-11-21T20:00:00+00:00"}, "before": {"places": keys}}))
+    monkeypatch.setattr(adoption, "FOLDER", str(tmp_path))
+    record = adoption.read()
+    assert adoption.root_keys(record) == ["ssh-rsa AAAAtheirs root@lab"]
+    assert adoption.moment_s(record) == dt.datetime(2026, 11, 21, 20, tzinfo=dt.UTC).timestamp()
+    (tmp_path / "record.json").unlink()
+    assert (adoption.read(), adoption.root_keys({}), adoption.moment_s({})) == ({}, [], None)
+
+
+def test_a_file_is_older_than_an_adoption_only_where_nobody_has_changed_it_since(tmp_path: Path) -> None:
+    adoption = program("adoption")
+    file = tmp_path / "helper"
+    file.touch()
+    os.utime(file, (0, 0))
+    changed_s = file.stat().st_ctime
+    assert adoption.is_older(str(file), changed_s + 1)
+    assert not adoption.is_older(str(file), changed_s), "its time of change counts, which nobody can set"
+    assert not adoption.is_older(str(file), None)
+    assert not adoption.is_older(str(tmp_path / "missing"), changed_s)

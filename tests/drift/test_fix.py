@@ -22,7 +22,7 @@ CLUSTER = step.Cluster(
     finishing=frozenset({"control", "access"}),
     control=("control-0",),
     compute=frozenset({"train-0", "train-1"}),
-    root_keys="ssh-ed25519 AAAAOwn\n",
+    root_keys={"train-0": "ssh-ed25519 AAAAOwn\n"},
     unreachable=frozenset({"train-9"}),
     aside=ASIDE,
 )
@@ -86,6 +86,16 @@ COMMANDS: list[tuple[Finding, str, tuple[str, ...]]] = [
 @pytest.mark.parametrize(("found", "host", "argv"), COMMANDS)
 def test_the_command_for_each_kind(found: Finding, host: str, argv: tuple[str, ...]) -> None:
     assert words(found)[0] == (host, argv)
+
+
+def test_a_server_gets_its_mark_again_and_its_interfaces_from_the_roles() -> None:
+    mark = differs(Code.MARK_GONE, HostPart("train-0", "mark"), "this stack's mark", None)
+    rail = differs(Code.INTERFACE_CHANGED, HostPart("control-0", "MTU of rail0"), "9000", "1500")
+    assert words(mark) == [("train-0", ("python3", "-IS", "/var/lib/clusterwright/adoption/release.py", "mark"))]
+    [one] = plan(rail).steps
+    assert (one.host, one.action) == ("control-0", step.Finish("control"))
+    taken = differs(Code.SERVER_TAKEN, HostPart("train-0", "mark"), "this stack's mark", "stack hpc")
+    assert left(taken) == LEFT_WITH_REMEDY, "two stacks would take the server from each other in turn"
 
 
 @pytest.mark.parametrize(

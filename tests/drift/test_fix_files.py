@@ -188,4 +188,4 @@ def test_what_was_not_chosen_and_jobs_would_notice_is_said_to_wait_and_not_asked
     added = differs(Code.FILE_ADDED, "/etc/slurm/slurm.conf", None)
     made = fix.plan([added], kinds=frozenset(fix.Kind) - fix.step.REMOVING, cluster=CLUSTER, busy=frozenset({"train-0"}))
     assert made.waiting == ()
-    assert repair.command_for(added, stack="dev", plan=made, tried=False).endswith("'CW723:train-0: /etc/slurm/slurm.conf', when no job runs there")
+    assert repair.command_for(added, stack="dev", plan=made, tried=False, known=None).endswith("'CW723:train-0: /etc/slurm/slurm.conf', when no job runs there")

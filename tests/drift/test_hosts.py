@@ -127,6 +127,21 @@ def test_a_strangers_key_is_named_without_showing_it() -> None:
     assert texts(one).actual == "ssh-rsa … eve@home"
 
 
+OWNERS_KEY = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQDowners root@lab"
+
+
+def test_keys_that_a_server_had_before_its_adoption_are_its_owners_and_stay() -> None:
+    theirs = f'from="10.0.0.0/8" {OWNERS_KEY}'
+    stranger = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQDstrangers eve@home"
+    lines = ["# admins", theirs, stranger, f"{examples.ADMIN_KEY} clusterwright"]
+    server = {"root_keys": [theirs, "ssh-ed25519 AAAARemoved old@lab"]}
+    seen = facts(root_keys=lines)
+    assert [one.place for one in ssh_keys.of_root("train-0", {**seen, "server": server}, known())] == ["train-0: root's key gQDstrangers"]
+    assert ssh_keys.wanted_of_root({**seen, "server": server}, known()).splitlines() == ["# admins", theirs, f"{examples.ADMIN_KEY} clusterwright"]
+    assert ssh_keys.wanted_of_root({"root_keys": [theirs], "server": server}, known()).splitlines() == [theirs, examples.ADMIN_KEY]
+    assert ssh_keys.wanted_of_root(seen, known()) == f"{examples.ADMIN_KEY}\n", "a host that the stack created has no owner beside it"
+
+
 def test_a_host_without_a_record_is_said_to_be_unchecked() -> None:
     [one] = hosts.unchecked(TRAIN, facts(has_record=False))
     assert one.where == "train-0: files and packages"

@@ -26,6 +26,7 @@ MAY_DIFFER = {
     "running systemd-update-done.service": "it runs at a system's first boot alone",
     "setting fs.*-state": "counters of the kernel",
     "setting fs.*-nr": "counters of the kernel",
+    "setting fs.quota.syncs": "a counter of the kernel",
     "setting kernel.ns_last_pid": "a counter of the kernel",
     "setting kernel.pty.nr": "a counter of the kernel",
     "setting kernel.random.*": "random numbers of the kernel",

@@ -161,9 +161,11 @@ class Deployment:
         """Wait until all nodes are idle: the last job of an acceptance may still be clearing up when `up` has ended."""
         wait_until(lambda: self.ssh("sinfo --noheader --format='%D %t'").split() == [str(nodes), "idle"], awaiting=f"{nodes} idle nodes", within_s=SOON_S)
 
-    def inside(self, hostname: str, *argv: str, stdin: str = "") -> str:
+    def inside(self, hostname: str, *argv: str, stdin: str = "", within_s: float = SOON_S) -> str:
         """Run a command in a host as its root, past SSH and Slurm, and give what it prints."""
-        return command.run("nsenter", f"--target={self.guest(hostname)}", "--mount", "--pid", "--net", "--ipc", "--uts", "--", *argv, stdin=stdin)
+        return command.run(
+            "nsenter", f"--target={self.guest(hostname)}", "--mount", "--pid", "--net", "--ipc", "--uts", "--", *argv, stdin=stdin, within_s=within_s
+        )
 
     def inside_all(self, hostname: str, *argv: str) -> str:
         """Do as `inside`, in the host's control groups and root folder, too: for programs that speak to its systemd."""

@@ -145,9 +145,9 @@ class PlainHosts:
         """Wait until a server greets by SSH."""
         wait_until(lambda: hosts.answers(self[name].address), awaiting=f"SSH on {name} ({self[name].address})", within_s=SOON_S)
 
-    def inside(self, name: str, *argv: str, stdin: str = "") -> str:
+    def inside(self, name: str, *argv: str, stdin: str = "", within_s: float = SOON_S) -> str:
         """Run a command on a server as root, past SSH, and give what it prints."""
-        return self._processes.inside(name, *argv, stdin=stdin)
+        return self._processes.inside(name, *argv, stdin=stdin, within_s=within_s)
 
     def inside_all(self, name: str, *argv: str) -> str:
         """Do as `inside`, in the server's control groups and root folder, too: for programs that speak to its systemd."""
@@ -228,7 +228,7 @@ def plain_hosts(
     stack = StackNames(f"plain-{name}")
     for suite in sorted(set(suites)):
         build(suite)
-    with _guarded(stack):
+    with guarded(stack):
         remove(stack)
         cidr = _network(stack)
         made = PlainHosts(names=stack, cidr=cidr, identity=stack.state / "identity", interfaces=interfaces, servers={}, shared=shared)
@@ -328,8 +328,8 @@ def _add_switch(stack: StackNames, rail: int) -> None:
 
 
 @contextlib.contextmanager
-def _guarded(stack: StackNames) -> Iterator[None]:
-    """Hold the servers' name, and let a guard remove them should this process end without doing so.
+def guarded(stack: StackNames) -> Iterator[None]:
+    """Hold a stack's name, and let a guard remove what carries it should this process end without doing so.
 
     The guard waits for the end of its input, which the kernel closes with this process, and holds the name until it has removed all.
     """

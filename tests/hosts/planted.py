@@ -195,8 +195,30 @@ SERVERS = (
     Plant("a kernel without the modules that DKMS built", "login-1",
           f"{DKMS_BEHIND}; touch /boot/vmlinuz-9.9.9-lab",
           ("hosts CW958 login-1: next start",)),
+    Plant("a package that is no longer held", "gpu-2", "apt-mark unhold slurm-client", ("hosts CW729 gpu-2: package slurm-client",)),
+    Plant("automatic updates on again", "gpu-3",
+          "rm /etc/systemd/system/apt-daily-upgrade.timer /etc/apt/apt.conf.d/99clusterwright",
+          ("hosts CW733 gpu-3: unit apt-daily-upgrade.timer", "hosts CW722 gpu-3: /etc/apt/apt.conf.d/99clusterwright")),
 )  # fmt: skip
 """Of servers that exist already."""
+
+ADOPTED = (
+    Plant("a server's mark removed", "gpu-001", "rm /etc/clusterwright/owner.json", ("hosts CW950 gpu-001: mark",)),
+    Plant("a mode opened", "gpu-001", "chmod 0666 /etc/nsswitch.conf", ("hosts CW724 gpu-001: /etc/nsswitch.conf",)),
+    Plant("a unit masked", "gpu-001", "ln -sf /dev/null /etc/systemd/system/cron.service", ("hosts CW733 gpu-001: unit cron.service",)),
+    Plant("another MTU of a rail", "gpu-001", "ip link set eth1 mtu 1500", ("hosts CW955 gpu-001: MTU of rail1",)),
+    Plant("a stranger's key of root", "gpu-001", f"echo '{KEY}' >> /root/.ssh/authorized_keys", ("hosts CW740 gpu-001: root's key AAAAAAAAAAAA",)),
+    Plant("a hold removed", "gpu-001", "echo slurmd install | dpkg --set-selections", ("hosts CW729 gpu-001: package slurmd",)),
+    Plant("a local user added", "gpu-002", "echo 'eve:x:0:0::/root:/bin/sh' >> /etc/passwd", ("hosts CW721 gpu-002: /etc/passwd",)),
+    Plant("a name added", "gpu-002", "echo '192.0.2.9 mirror' >> /etc/hosts", ("hosts CW721 gpu-002: /etc/hosts",)),
+    Plant("a route of a rail removed", "gpu-002", "ip route del 10.40.0.0/16 dev eth1", ("hosts CW955 gpu-002: route to 10.40.0.0/16 of rail1",)),
+    Plant("a rule of a rail removed", "gpu-002", "ip rule del from $(ip -4 -o address show dev eth1 | awk '{ sub(\"/.*\", \"\", $4); print $4 }')", ("hosts CW955 gpu-002: routing rule of rail1",)),
+    Plant("another key of MUNGE", "gpu-002", "head -c 128 /dev/urandom > /etc/munge/munge.key", ("hosts CW741 gpu-002: MUNGE key",)),
+    Plant("a package removed", "login-1", "dpkg --remove --force-depends pciutils", ("hosts CW726 login-1: package pciutils",)),
+    Plant("a package of another version", "login-1", awk_package("ethtool", "Version: 1:1"), ("hosts CW728 login-1: package ethtool",)),
+    Plant("MUNGE stopped", "login-1", "systemctl stop munge", ("hosts CW731 login-1: unit munge.service",)),
+)  # fmt: skip
+"""Of servers that exist already, with an interface `rail1`: all of it is repaired."""
 
 BATCHES = ((*RECORDED, *UNRECORDED, *FILES), (*PACKAGES, *SCHEDULER), DAEMONS, LAST)
 """What is planted together, before one check."""

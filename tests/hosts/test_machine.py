@@ -13,6 +13,7 @@ from components.local.machine import host as hosts
 from components.local.machine import network
 from components.local.machine.command import CommandFailed, run
 from components.local.machine.names import HostNames, StackNames
+from tests.hosts import plain
 from tests.hosts.deployment import Deployment
 
 pytestmark = pytest.mark.hosts
@@ -103,13 +104,13 @@ NOBODY_LISTENS = 9
 @pytest.fixture
 def cables(running: Deployment) -> Iterator[None]:
     """A stack's network without hosts, whose cables end in namespaces. Another stack runs, so that the machine's settings are what hosts need, and stay so."""
-    try:
-        network.ensure(CABLES, cidr=CIDR, gateway=GATEWAY)
-        yield
-    finally:
-        for address in (ONE, OTHER, THIRD):
-            pull(address)
-        network.remove(CABLES)
+    with plain.guarded(CABLES):
+        plain.remove(CABLES)
+        try:
+            network.ensure(CABLES, cidr=CIDR, gateway=GATEWAY)
+            yield
+        finally:
+            plain.remove(CABLES)
 
 
 def at(address: str) -> HostNames:

@@ -1,6 +1,7 @@
 """Read from playbooks, task files, templates and modules what they name, and compare it with what they declare to read."""
 
 import ast
+import functools
 import pathlib
 from collections.abc import Iterator
 from typing import Any
@@ -29,6 +30,7 @@ _jinja = jinja2.Environment(autoescape=False)
 
 def problems(playbooks: pathlib.Path) -> list[str]:
     """Give a line for each file that is read and not declared, or declared and not read."""
+    _filters.cache_clear()  # the same folder may have changed
     shared = _yaml(playbooks / content.DECLARATION)
     found: list[str] = []
     for name, declared in shared["playbooks"].items():
@@ -159,6 +161,7 @@ def _of_python(file: pathlib.Path, playbooks: pathlib.Path) -> Iterator[Read]:
             yield from (("project", f"{PROJECT}/{alias.name}.py") for alias in node.names)
 
 
+@functools.cache
 def _filters(playbooks: pathlib.Path) -> dict[str, str]:
     """Filters of the playbooks' own → the plugin that has them; a role's own are read with every use of the role."""
     found: dict[str, str] = {}

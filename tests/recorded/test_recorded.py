@@ -18,9 +18,8 @@ from blueprints.project import project_root
 from components import bake
 from components.aws import image, names
 from components.finish import content
-from components.provider.kind import UNKNOWN
+from components.provider.kind import UNKNOWN, typed
 from components.provider.kinds import kinds
-from components.provider.servicer import typed
 from tests.simcloud.aws import client
 
 from . import states
@@ -133,11 +132,15 @@ UNUSED_RULES = {"aws-training": {"update storage-security-group": ["egress", "in
 """FSx for Lustre was ordered with EFA, which needs open rules, and no host has ever mounted it over EFA. The file system itself stays as it is."""
 
 
+JUDGED_SINCE = {"aws-training": {"update acceptance": ["spec"]}}
+"""Stacks with a fabric: acceptance demands since then what it must deliver, and runs again."""
+
+
 def permitted(name: str) -> dict[str, list[str]]:
-    """Name what may change: where the image's playbook was changed, the archive of its files, whose hash the engine alone makes; and rules that no host ever used."""
+    """Name what may change: where the image's playbook was changed, the archive of its files, whose hash the engine alone makes; what acceptance judges; and rules that no host ever used."""
     state = recorded(name)
     image = {} if images_now(name, state) == state.images else {"update image-bundle": ["source"]}
-    return image | UNUSED_RULES.get(name, {})
+    return image | JUDGED_SINCE.get(name, {}) | UNUSED_RULES.get(name, {})
 
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="local hosts need root, in a preview too")

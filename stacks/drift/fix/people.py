@@ -23,10 +23,10 @@ def steps(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
     if owned.is_restored_on_the_controller(finding):
         return tuple(Step(host, finish, Order.FINISH, (finding,)) for host in cluster.control if (finish := cluster.finish(host)))
     match finding.subject:
-        case RootKey(host=host) if cluster.root_keys:
-            command = files.write(
-                ROOT_KEYS, cluster.root_keys, owner="root:root", mode="0600", aside=cluster.aside, shown=f"write {ROOT_KEYS} with the stack's key alone"
-            )
+        case RootKey(host=host) if keys := cluster.root_keys.get(host):
+            others = " and those that the server had before" if len(keys.splitlines()) > 1 else " alone"
+            shown = f"write {ROOT_KEYS} with the stack's key{others}"
+            command = files.write(ROOT_KEYS, keys, owner="root:root", mode="0600", aside=cluster.aside, shown=shown)
             return (Step(host, command, Order.CONTENT, (finding,), is_quiet=True),)
         case HostPart(host=host) if finding.code == Code.MUNGE_KEY:
             return (Step(host, Command(files.script(MUNGE), shown="copy the key of MUNGE again, and restart munge.service"), Order.RUNNING, (finding,)),)

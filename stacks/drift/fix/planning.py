@@ -29,6 +29,11 @@ from components.inspection.codes import Code
 from . import devices, exposure, files, kernel, packages, people, scheduler, units
 from .step import BY_NAME_ONLY, KIND_OF, Cluster, Command, Finish, Kind, Left, Order, Step, Switch
 
+FINISHED = (Code.PENDING, Code.INTERFACE_CHANGED)
+"""What configuring a host again ends: its roles set what differs."""
+WRITE_MARK = ("python3", "-IS", "/var/lib/clusterwright/adoption/release.py", "mark")
+"""The program that adopting leaves on a server (`components/metal/guest/main.py`)."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plan:
@@ -118,7 +123,11 @@ def steps_of(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
             # Its nodes' jobs are the business of the brakes, which know a node that hangs.
             switch = Switch(cluster.servers[host]) if host in cluster.servers else None
             return (Step(host, switch, Order.POWER, (finding,), is_quiet=True),) if switch else ()
-        case HostPart(host=host) if finding.code == Code.PENDING:
+        case HostPart(host=host) if finding.code == Code.MARK_GONE:
+            return (
+                Step(host, Command(WRITE_MARK, shown="write the stack's mark again, as the server's record has it"), Order.CONTENT, (finding,), is_quiet=True),
+            )
+        case HostPart(host=host) if finding.code in FINISHED:
             finish = cluster.finish(host)
             return (Step(host, finish, Order.FINISH, (finding,)),) if finish else ()
         case HostPart() as part if finding.code == Code.HOSTNAME:

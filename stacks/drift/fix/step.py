@@ -102,6 +102,8 @@ KIND_OF: Mapping[str, Kind] = {
     Code.GPU_DEVICE: Kind.DEVICES,
     Code.MOUNT_MISSING: Kind.MOUNTS,
     Code.MOUNT_CHANGED: Kind.MOUNTS,
+    Code.MARK_GONE: Kind.SETTINGS,
+    Code.INTERFACE_CHANGED: Kind.SETTINGS,
 }
 """Codes of which some findings can be repaired; all others are left to a person."""
 
@@ -190,8 +192,8 @@ class Cluster:
     """Hosts of the controllers' group."""
     compute: frozenset[str]
     """Hosts that run jobs."""
-    root_keys: str
-    """What /root/.ssh/authorized_keys should hold; empty: unknown."""
+    root_keys: Mapping[str, str]
+    """Host → what its /root/.ssh/authorized_keys should hold, where that is known."""
     unreachable: frozenset[str]
     """Hosts that do not answer."""
     aside: str

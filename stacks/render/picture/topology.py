@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from blueprints import catalog
-from blueprints.spec import ClusterSpec, FileSystem, HostGroup
+from blueprints.spec import ClusterSpec, FileSystem, HostGroup, Kubernetes
 
 from .. import formatting, pool_sizes
 from . import locations, pools
@@ -47,7 +47,7 @@ def topology(spec: ClusterSpec) -> Topology:
 def summary(spec: ClusterSpec) -> str:
     """Count nodes and GPUs, with every pool at its largest, and name what schedules them."""
     most = "At most " if any(one.is_elastic for one in spec.node_sets) else ""
-    versions = {"slurm": f"Slurm {spec.software.slurm}", "kubernetes": f"Kubernetes {spec.software.kubernetes}"}
+    versions = {"slurm": f"Slurm {spec.software.slurm}", "kubernetes": f"Kubernetes {spec.kubernetes.version if spec.kubernetes else ''}"}
     schedulers = " and ".join(versions[one] for one in spec.schedulers).strip()
     return most + ", ".join([formatting.plural(pool_sizes.nodes(spec), "node"), formatting.plural(pool_sizes.gpus(spec), "GPU"), schedulers])
 
@@ -108,8 +108,15 @@ def _hosts(spec: ClusterSpec) -> tuple[Item, ...]:
         programs = ("slurmctld, slurmdbd", "MariaDB for job accounting" if spec.slurm.database.placement == "embedded" else "")
         found.append(_group("control", Role.CONTROL, "Scheduler", spec.slurm.control, programs))
     if spec.kubernetes and spec.kubernetes.control:
-        found.append(_group("kubernetes", Role.CONTROL, "Scheduler", spec.kubernetes.control, (f"Kubernetes {spec.kubernetes.version}",)))
+        found.append(_group("kubernetes", Role.CONTROL, "Scheduler", spec.kubernetes.control, _of_kubernetes(spec.kubernetes)))
     return tuple(found)
+
+
+def _of_kubernetes(kubernetes: Kubernetes) -> tuple[str, ...]:
+    """Write what a control plane runs, and the add-ons that users work with."""
+    known = catalog.addons()
+    addons = formatting.some([one.name for one in kubernetes.addons if known[one.name].installed_by is catalog.InstalledBy.API], most=MOST_LISTED)
+    return (f"Kubernetes {kubernetes.version}, etcd", f"with {addons}" if addons else "")
 
 
 def _group(key: str, role: Role, kind: str, group: HostGroup, more: Sequence[str]) -> Item:
