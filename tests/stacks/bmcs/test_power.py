@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from components.bmc import inquiry
 from stacks import project
 from stacks.cli import main
 from tests.bmcs import redfish
@@ -194,3 +195,15 @@ def test_the_password_is_nowhere_in_what_is_kept(lab: Lab) -> None:
     kept = [path for path in project.private_folder(STACK).rglob("*") if path.is_file()]
     assert kept
     assert not [path for path in kept if MARKER in path.read_text()]
+
+
+def test_a_bmc_that_is_too_slow_is_asked_a_second_time(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inquiry, "FACTS_WITHIN_S", 1.0)
+    lab.bmcs["gpu-001"].fault.slow_s = 0.6
+
+    status, said = lab.power("status", "gpu-001")
+
+    assert status == 0, said
+    assert "gpu-001" in said
+    assert lab.bmcs["gpu-001"].serial in said
+    assert lab.bmcs["gpu-001"].refused_log_ins == 0
