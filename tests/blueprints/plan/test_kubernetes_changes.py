@@ -55,6 +55,7 @@ def test_a_skipped_minor_version_is_refused_against_the_record() -> None:
 def test_a_control_plane_keeps_its_number_of_hosts() -> None:
     now = cluster()
     assert now.kubernetes is not None
+    assert now.kubernetes.control is not None
     old = dataclasses.replace(now, kubernetes=dataclasses.replace(now.kubernetes, control=dataclasses.replace(now.kubernetes.control, count=3)))
     assert [change.path for change in compared(old, now).values() if change.is_refused] == ["kubernetes.control.count"]
 
