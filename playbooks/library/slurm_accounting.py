@@ -221,13 +221,12 @@ def _account_steps(wanted: dict[str, Any], present: dict[str, dict[str, str]], d
         name, parent = account["name"], account["parent"] or TOP_ACCOUNT
         row = present.get(name, {"parentname": parent})
         recorded = descriptions.get(name)  # sacctmgr keeps text in lower case
+        description = account["description"] or name  # Slurm 22.05 refuses an account without one
         if name not in present:
             made = [f"parent={parent}"] if account["parent"] else []
-            steps.append(
-                ["add", "account", name, f"cluster={cluster}", *made, f"description={account['description']}", f"organization={wanted['organization']}"]
-            )
-        elif recorded is not None and recorded != account["description"].lower():
-            steps.append(["modify", "account", "where", f"name={name}", f"cluster={cluster}", "set", f"description={account['description']}"])
+            steps.append(["add", "account", name, f"cluster={cluster}", *made, f"description={description}", f"organization={wanted['organization']}"])
+        elif recorded is not None and recorded != description.lower():
+            steps.append(["modify", "account", "where", f"name={name}", f"cluster={cluster}", "set", f"description={description}"])
         values = {
             "parent": (parent, row["parentname"]),
             "fairshare": (str(account["share"]), row.get("fairshare", "1")),

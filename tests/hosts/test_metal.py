@@ -148,7 +148,7 @@ def test_an_up_that_was_killed_goes_on(tmp_path: Path) -> None:
         write(file, blueprint(servers))
         with deployment("test-metal-killed", tmp_path, target="metal", blueprint=str(file)) as stack:
             stack.up_until(lambda line: "adopting" in line)
-            stack.up_until(lambda line: "Slurm packages" in line)
+            stack.up_until(lambda line: "Packages of the server's role" in line)
             stack.up_until(lambda line: "site_mounts" in line)  # the boot program has run: what is installed again must not undo it
             stack.up()
             assert stack.ssh("srun hostname").split() == ["gpu-001"]

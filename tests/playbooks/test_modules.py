@@ -104,6 +104,12 @@ def test_another_description_is_set_and_the_same_one_in_lower_case_is_not() -> N
     assert plan(DONE, users=ADA, descriptions={"research": "old"}) == described
 
 
+def test_an_account_without_a_description_has_its_name_as_one() -> None:
+    bare = [account("research", "ada", description="")]
+    assert "add account research cluster=starter description=research organization=clusterwright" in plan([], accounts=bare)
+    assert plan(DONE, users=ADA, accounts=bare, descriptions={"research": "research"}) == []
+
+
 def test_a_cluster_of_another_name_does_not_count() -> None:
     assert plan([associated("research", cluster="other"), associated("research", "ada", cluster="other")])[0] == "add cluster starter"
 

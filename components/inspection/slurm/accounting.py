@@ -60,7 +60,8 @@ def _accounts(rows: list[dict[str, str]], described: Mapping[str, Mapping[str, s
             remedy = f"add it to the blueprint, or `{shlex.join(['sacctmgr', 'delete', 'account', 'where', f'name={name}'])}`"
             yield drift(Code.ACCOUNT_ADDED, _account(name), "the account was added by hand", remedy=remedy, actual=described.get(name, {}).get("description"))
         else:
-            for field, value in (("description", wanted[name].description.lower()), ("organization", organization.lower())):
+            description = wanted[name].description or name  # as `slurm_accounting` writes it
+            for field, value in (("description", description.lower()), ("organization", organization.lower())):
                 actual = described.get(name, {}).get(field)
                 if actual is not None and actual.lower() != value:  # sacctmgr keeps text in lower case
                     what = f"the account has another {field}"
