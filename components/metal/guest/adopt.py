@@ -153,7 +153,7 @@ def _moved(before: Any, left: Any, now: Any, part: str) -> Any:
         return sorted((set(before) & stacks) | (set(now) - stacks))
     moved = {}
     for key in {*before, *now}:
-        is_stacks = left.get(key) != before.get(key)
+        is_stacks = left.get(key) != before.get(key) or key in places.OF_DAEMONS
         chosen = before.get(key) if is_stacks else now.get(key)
         if chosen is not None:
             moved[key] = chosen

@@ -23,6 +23,8 @@ LISTED = ("/opt", "/usr/local", "/usr/lib/clusterwright", "/var/cache/apt/archiv
 """Folders that may be large: their files are described by size and time, and what finishing adds is removed again. One that is too large is skipped."""
 TOPS = ("/root", "/srv", "/var/cache", "/var/lib", "/var/log", "/var/spool")
 """Folders of which the first level alone is described."""
+OF_DAEMONS = ("/var/spool/slurmd",)
+"""Folders that a daemon of the stack creates when it first runs, which may be after finishing was recorded: they are the stack's, unless they were there before."""
 LISTED_AT_MOST = 50_000
 KEPT_AT_MOST_BYTES = 16 << 20
 """A larger file is described, and its content not kept."""

@@ -137,11 +137,11 @@ def decide_places(
     stays: list[tuple[str, str]] = []
     copied: list[str] = []
     skipped = tuple(path for entries in (before, left, now) for path, entry in entries.items() if entry["kind"] == "skipped")
-    for path in sorted({*before, *left}):
+    for path in sorted({*before, *left, *places.OF_DAEMONS}):
         if places.is_in(path, skipped):
             continue
         was, recorded, is_now = (entries.get(path, places.ABSENT) for entries in (before, left, now))
-        if was == recorded or is_now == was or path in staying or _links_to(path, recorded, staying):
+        if (was == recorded and path not in places.OF_DAEMONS) or is_now == was or path in staying or _links_to(path, recorded, staying):
             continue
         if _is_top(path):
             if was["kind"] == "absent" and is_now["kind"] != "absent":

@@ -235,6 +235,27 @@ def test_what_its_owner_changed_between_two_finishings_is_how_the_host_was(host:
     assert not (host / "etc/slurm").exists()
 
 
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_what_a_daemon_creates_after_finishing_was_recorded_leaves_with_the_stack(host: Path, rounds: int) -> None:
+    before = tree(host)
+    adopted(host)
+    (host / "var/spool/slurmd").mkdir()
+    (host / "var/spool/slurmd/cred_state").write_text("jobs\n")
+    for _ in range(1, rounds):
+        assert sent(host, "open", token="aaaa")["ok"]
+        assert sent(host, "record", token="aaaa")["ok"]
+    assert sent(host, "release", token="aaaa")["stays"] == []
+    assert tree(host) == before
+
+
+def test_the_folder_of_a_daemon_that_was_there_before_stays(host: Path) -> None:
+    (host / "var/spool/slurmd").mkdir()
+    before = tree(host)
+    adopted(host)
+    assert sent(host, "release", token="aaaa")["stays"] == []
+    assert tree(host) == before
+
+
 def test_a_record_outside_of_a_round_leaves_to_the_owner_what_they_changed(host: Path) -> None:
     adopted(host)
     (host / "etc/timezone").write_text("Europe/Rome\n")
