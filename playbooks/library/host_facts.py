@@ -51,6 +51,10 @@ munge_key_sha256:
   description: SHA-256 of the installed MUNGE key in base64 (Jinja can hash text only), empty without a key.
   returned: always
   type: str
+munge_key_is_newer:
+  description: Whether the MUNGE key was installed after the daemon started, which read another one or none.
+  returned: always
+  type: bool
 units:
   description: ActiveState of each unit asked for.
   returned: always
@@ -58,7 +62,7 @@ units:
 """
 
 IMAGE_MARKER = "/etc/clusterwright/image.json"
-MUNGE_KEY = "/etc/munge/munge.key"
+MUNGE_KEY, MUNGE_STARTED = "/etc/munge/munge.key", "/run/munge/munged.pid"
 CGROUP_ROOT = "/sys/fs/cgroup"
 
 
@@ -79,6 +83,7 @@ def main() -> None:
         cgroup=_cgroup(),
         clock_ahead_s=None if asked_s is None else round(now_s - asked_s, 1),
         munge_key_sha256=_key_checksum(),
+        munge_key_is_newer=is_newer(MUNGE_KEY, MUNGE_STARTED),
         exist=[path for path in module.params["exist"] if os.path.lexists(path)],
         units=_units(module.params["units"]),
     )
@@ -106,6 +111,14 @@ def _key_checksum() -> str:
             return hashlib.sha256(base64.b64encode(stream.read())).hexdigest()
     except FileNotFoundError:
         return ""
+
+
+def is_newer(path: str, than: str) -> bool:
+    """Say whether a file was written after another one; False where one of them is missing."""
+    try:
+        return os.stat(path).st_mtime_ns > os.stat(than).st_mtime_ns
+    except FileNotFoundError:
+        return False
 
 
 def _units(names: list[str]) -> dict[str, str]:

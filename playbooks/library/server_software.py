@@ -1,5 +1,6 @@
 """Install packages in one transaction, hold some, and enable units."""
 
+import fcntl
 import fnmatch
 import os
 import subprocess
@@ -17,7 +18,7 @@ description:
   - Gets all packages with one run of apt-get, holds them, and enables units. A host that has everything is not asked twice, since apt itself is started only
     where something is missing. Services are not started by their packages.
   - Lists of packages are fetched when they are older than an hour, and again when a package is not where they say.
-  - Packages that an interrupted installation left are completed first.
+  - Packages that an interrupted installation left are completed first. One that goes on although its run was killed is waited for.
 options:
   names:
     description: Packages; a name may be followed by C(=) and a pattern of the version.
@@ -55,6 +56,10 @@ enabled:
 
 LISTS = ("/var/lib/apt/lists", "/var/lib/apt/periodic/update-success-stamp")
 LISTS_COUNT_FOR_S = 3600
+LOCK = "/run/clusterwright-packages.lock"
+LOCKED_WITHIN_S = 900
+DPKG_LOCKED_WITHIN_S = 120
+LOOK_EVERY_S = 0.5
 POLICY = "/usr/sbin/policy-rc.d"
 OWN_POLICY = "#!/bin/sh\n# Written by clusterwright while it installs packages.\nexit 101\n"
 KEPT_POLICY = f"{POLICY}.clusterwright"
@@ -122,10 +127,13 @@ def install(names: list[str], holdable: Iterable[str]) -> None:
     Raises:
         Failed: apt-get failed.
     """
-    with no_service_starts():
+    with alone(LOCK, within_s=LOCKED_WITHIN_S), no_service_starts():
         packages = known()
+        names = missing(names, packages)  # the one before may have installed them
         if any(package["state"] not in WHOLE for package in packages.values()):
-            run("dpkg", "--configure", "--pending")
+            configure_pending()
+        if not names:
+            return
         ours = set(holdable) & {one.partition("=")[0] for one in names}
         if held := sorted(name for name in ours if packages.get(name, {}).get("want") == "hold"):
             run("apt-mark", "unhold", *held)
@@ -139,6 +147,43 @@ def install(names: list[str], holdable: Iterable[str]) -> None:
                 raise
             run(*UPDATE)
             run(*INSTALL, *names)
+
+
+@contextmanager
+def alone(path: str, *, within_s: float) -> Iterator[None]:
+    """Let one process at a time install: a run that was killed leaves one on the host, which goes on, and needs the policy that keeps services from starting to its end.
+
+    Raises:
+        Failed: another process has not ended.
+    """
+    deadline = time.monotonic() + within_s
+    with open(path, "w", encoding="utf-8") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise Failed(f"an earlier run still installs packages after {within_s:g} s: `fuser {path}` on this host shows its process") from None
+                time.sleep(LOOK_EVERY_S)
+        yield
+
+
+def configure_pending() -> None:
+    """Complete packages that an interrupted installation left. Unlike apt-get, dpkg does not wait for its lock.
+
+    Raises:
+        Failed: dpkg failed, or another package manager has not ended.
+    """
+    deadline = time.monotonic() + DPKG_LOCKED_WITHIN_S
+    while True:
+        try:
+            run("dpkg", "--configure", "--pending")
+            return
+        except Failed as failure:
+            if "lock" not in str(failure) or time.monotonic() > deadline:
+                raise
+            time.sleep(LOOK_EVERY_S)
 
 
 def lists_age_s() -> float:

@@ -1,9 +1,14 @@
-"""What the module that installs packages finds missing."""
+"""What the module that installs packages finds missing, and that it installs alone."""
 
 import importlib
+import os
+import stat
+import threading
+from pathlib import Path
 
 import pytest
 
+host_facts = importlib.import_module("host_facts")
 server_software = importlib.import_module("server_software")
 
 HERE = {
@@ -35,3 +40,44 @@ def test_a_package_is_missing_unless_it_is_installed_as_asked_for(wanted: str, i
 
 def test_installed_packages_that_match_are_held_once() -> None:
     assert server_software.loose(["linux-image-*", "slurmd", "nvidia-*"], HERE) == ["linux-image-6.1.0-9-amd64"]
+
+
+def test_an_installation_waits_for_the_one_that_a_killed_run_left(tmp_path: Path) -> None:
+    lock, order = str(tmp_path / "lock"), []
+
+    def second() -> None:
+        with server_software.alone(lock, within_s=30):
+            order.append("second")
+
+    with server_software.alone(lock, within_s=0):
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        with pytest.raises(server_software.Failed, match="an earlier run still installs packages"), server_software.alone(lock, within_s=0):
+            order.append("third")
+        order.append("first")
+    waiting.join()
+    assert order == ["first", "second"]
+
+
+def test_dpkg_is_asked_again_while_another_package_manager_has_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in fails with dpkg's words until it has been asked twice."""
+    dpkg = tmp_path / "dpkg"
+    dpkg.write_text(
+        f"#!/bin/sh\necho asked >>{tmp_path}/asked\n[ $(wc -l <{tmp_path}/asked) -gt 1 ] && exit 0\n"
+        "echo 'dpkg: error: dpkg frontend lock was locked by another process with pid 7' >&2; exit 2\n"
+    )
+    dpkg.chmod(dpkg.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    server_software.configure_pending()
+    assert (tmp_path / "asked").read_text().splitlines() == ["asked", "asked"]
+
+
+def test_a_key_that_was_written_after_the_daemon_started_is_newer(tmp_path: Path) -> None:
+    key, started = tmp_path / "munge.key", tmp_path / "munged.pid"
+    assert not host_facts.is_newer(str(key), str(started)), "neither is there"
+    for path, moment_s in ((key, 100), (started, 200)):
+        path.touch()
+        os.utime(path, (moment_s, moment_s))
+    assert not host_facts.is_newer(str(key), str(started))
+    os.utime(key, (300, 300))
+    assert host_facts.is_newer(str(key), str(started))
