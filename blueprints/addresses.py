@@ -1,7 +1,7 @@
 """The address plan: which host has which IPv4 address, and how large a network the plan needs.
 
 On this machine every host has a planned address. In a network of 512 addresses or more (`10.80.0.0/20`): 10.80.0.1 is the gateway, 10.80.0.2 the balancer,
-10.80.0.10 on the controllers, 10.80.0.14 on the Kubernetes control plane, 10.80.0.20 on the login nodes, and the pools follow each other from 10.80.1.0. In a
+10.80.0.3 the address that several API servers share, 10.80.0.10 on the controllers, 10.80.0.14 on the Kubernetes control plane, 10.80.0.20 on the login nodes, and the pools follow each other from 10.80.1.0. In a
 /24 the pools begin at .64. The network's own address and the broadcast address stay free. In a cloud the network is divided into subnets (`divide`).
 """
 
@@ -10,7 +10,7 @@ import hashlib
 import ipaddress
 from collections.abc import Sequence
 
-GATEWAY, BALANCER, CONTROL, KUBERNETES, ACCESS = 1, 2, 10, 14, 20
+GATEWAY, BALANCER, ENDPOINT, CONTROL, KUBERNETES, ACCESS = 1, 2, 3, 10, 14, 20
 POOLS, POOLS_IN_24 = 256, 64
 LONGEST_PREFIX, DEFAULT_PREFIX, SHORTEST_PREFIX = 24, 20, 16
 
@@ -33,6 +33,11 @@ class Plan:
     @property
     def balancer(self) -> str:
         return self._address(BALANCER)
+
+    @property
+    def endpoint(self) -> str:
+        """Give the address that moves between the hosts of a Kubernetes control plane."""
+        return self._address(ENDPOINT)
 
     @property
     def control(self) -> str:

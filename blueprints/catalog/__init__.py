@@ -6,7 +6,6 @@ from .change_costs import ChangeCost, OtherCost, change_costs
 from .fabrics import Expectation, Fabric, expected_busbw, fabrics, is_known_for_fewer
 from .identifiers import IdentifierForm, identifier_forms, identifier_parts, partition_of, partitions
 from .kubernetes import (
-    CONTROL_HOSTS_BUILT,
     KubernetesVersion,
     Ranges,
     Skew,
@@ -30,7 +29,6 @@ from .storage import Addresses, Rate, Run, StorageClass, Tier, storage_class, st
 from .targets import Built, ControlSize, Managed, Networks, Target, machine_target, target, target_names
 
 __all__ = [
-    "CONTROL_HOSTS_BUILT",
     "Accelerator",
     "Addon",
     "Addresses",

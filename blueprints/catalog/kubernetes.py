@@ -10,9 +10,6 @@ from . import files
 _ETCD_BUILD = "-0"
 """Kubernetes counts the builds of etcd's image for a version of etcd."""
 
-CONTROL_HOSTS_BUILT = 1
-"""The most hosts of a control plane that this version provisions; more can be planned."""
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KubernetesVersion:

@@ -62,6 +62,8 @@ class Built:
     """Keys of which it heeds only these values."""
     ignored: tuple[str, ...]
     """Keys that are about what the target doesn't have."""
+    kubernetes_control_max: int = 1
+    """The most hosts of a Kubernetes control plane that it provisions."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -139,6 +141,7 @@ class Target:
             keys=tuple(dict.fromkeys(key for one in found for key in one.keys)),
             values={key: tuple(dict.fromkeys(value for one in found for value in one.values.get(key, ()))) for entry in found for key in entry.values},
             ignored=_in_all([one.ignored for one in found]),
+            kubernetes_control_max=max((one.kubernetes_control_max for one in found), default=1),
         )
 
     @property
@@ -209,8 +212,8 @@ def target(name: str) -> Target:
     return Target(name=name, **{**entry, **lists, **read})
 
 
-def _built(*, software: list[str], keys: list[str], values: Mapping[str, list[Any]], ignored: list[str]) -> Built:
-    return Built(tuple(software), tuple(keys), {key: tuple(some) for key, some in values.items()}, tuple(ignored))
+def _built(*, software: list[str], keys: list[str], values: Mapping[str, list[Any]], ignored: list[str], kubernetes_control_max: int = 1) -> Built:
+    return Built(tuple(software), tuple(keys), {key: tuple(some) for key, some in values.items()}, tuple(ignored), kubernetes_control_max)
 
 
 def _in_all(lists: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

@@ -42,7 +42,9 @@ class Control(Section):
 
     size: Literal["auto", "small", "medium", "large"] = Field(default="auto", description="Size of the controllers; `auto` follows the number of nodes.")
     machine: Identifier | None = Field(default=None, description="A machine type of the target's catalogue, instead of a size.")
-    highly_available: bool = Field(default=False, description="Add a second host that takes over when the first fails.")
+    highly_available: bool = Field(
+        default=False, description="Go on when one host fails: Slurm gets a second controller that takes over, Kubernetes a control plane of three hosts."
+    )
     hosts: HostList | None = Field(default=None, description="Hosts of the inventory: the controllers, the first of them active.")
     state: StorageName | None = Field(
         default=None,

@@ -105,11 +105,13 @@ def _check_built(context: Context) -> None:
         what = f"this version can't provision managed Slurm on {target.title}: you can plan the cluster but not provision it"
         why = "it installs Slurm on hosts of the cluster"
         context.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=what, why=why, remedy="remove `managed`")
-    if counts.KUBERNETES in built and counts.kubernetes_hosts(context) > catalog.CONTROL_HOSTS_BUILT:
+    offered = target.built.get(counts.kubernetes_offering(context).name)
+    most = offered.kubernetes_control_max if offered else 0
+    if counts.kubernetes_hosts(context) > most > 0:
         what = f"this version can't provision a control plane of {counts.kubernetes_hosts(context)} hosts on {target.title}: you can plan the cluster but not provision it"
-        why = "nothing would answer at the address that the hosts share: it provisions one host for the control plane"
+        why = f"it provisions {'one host' if most == 1 else f'at most {most} hosts'} for the control plane there"
         asked = "hosts" if context.blueprint.control.hosts else "highly_available"
-        remedy = "name one host" if asked == "hosts" else "remove `highly_available`"
+        remedy = "remove `highly_available`" if asked == "highly_available" else "name one host" if most == 1 else f"name {most} hosts"
         context.note(Code.SCHEDULER_NOT_BUILT, "control", asked, what=what, why=why, remedy=remedy)
 
 
@@ -148,7 +150,7 @@ def _addressed(cluster: spec.ClusterSpec, plan: addresses.Plan) -> spec.ClusterS
         slurm = dataclasses.replace(slurm, control=_at(slurm.control, plan.control), node_sets=node_sets)
     if kubernetes:
         node_sets = _pools_at(kubernetes.node_sets, plan, nodes_before)
-        endpoint = kubernetes_parts.placed(kubernetes, first=plan.kubernetes, balancer=plan.balancer)
+        endpoint = kubernetes_parts.placed(kubernetes, first=plan.kubernetes, shared=plan.endpoint)
         kubernetes = dataclasses.replace(kubernetes, control=_at(kubernetes.control, plan.kubernetes), node_sets=node_sets, endpoint=endpoint)
     access = dataclasses.replace(cluster.access, first_address=plan.access)
     return dataclasses.replace(cluster, access=access, slurm=slurm, kubernetes=kubernetes)
@@ -160,7 +162,7 @@ def _answering(context: Context, kubernetes: spec.Kubernetes | None, known: spec
         return kubernetes
     name = kubernetes.control.hostname(0)
     first = known.by_name[name].address if name in known.by_name else ""
-    endpoint = kubernetes_parts.placed(kubernetes, first=first, balancer=context.blueprint.access.address or first)
+    endpoint = kubernetes_parts.placed(kubernetes, first=first, shared=context.blueprint.access.address or first)
     return dataclasses.replace(kubernetes, endpoint=endpoint)
 
 

@@ -47,15 +47,16 @@ def _private(context: Context, key: str, asked: str | None, usual: str) -> str:
     return usual
 
 
-def placed(kubernetes: spec.Kubernetes, *, first: str, balancer: str) -> str:
-    """Give the address of the API server: the only host's, or that of the balancer in front of several; empty where a service of a cloud runs it.
+def placed(kubernetes: spec.Kubernetes, *, first: str, shared: str) -> str:
+    """Give the address of the API server: the only host's, or the one that several share; empty where a service of a cloud runs it.
 
     Args:
         first: address of the first host of the control plane.
+        shared: address that moves between several hosts; empty: unknown.
     """
     if kubernetes.control is None:
         return ""
-    address = first if kubernetes.control.count == 1 else balancer
+    address = first if kubernetes.control.count == 1 else shared
     return f"{address}:{catalog.kubernetes_ranges().port}" if address else ""
 
 

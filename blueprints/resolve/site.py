@@ -45,6 +45,10 @@ def check_counts(context: Context) -> None:
         why = "Slurm has one controller, or two of which the second takes over"
         remedy = "name one host, or two and write `highly_available: true`"
         context.error(Code.HOST_COUNT, *CONTROL, what=what, why=why, remedy=remedy)
+    if blueprint.scheduler == "kubernetes" and controllers and controllers % 2 == 0:
+        what = f"`control.hosts` names {controllers} hosts for the control plane of Kubernetes"
+        why = f"etcd needs more than half of its members: with {controllers} it goes on after as many failures as with {controllers - 1}"
+        context.error(Code.HOST_COUNT, *CONTROL, what=what, why=why, remedy=f"name {controllers - 1} or {controllers + 1} hosts")
 
 
 def _check_repeated(context: Context) -> None:

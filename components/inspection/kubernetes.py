@@ -112,6 +112,11 @@ def _of_nodes(nodes: Sequence[Mapping[str, Any]], known: Known) -> Iterator[Find
     control = kubernetes.control.hostnames if kubernetes.control else ()
     for name in there.keys() - {*control, *(name for one in kubernetes.node_sets for name in one.hosts.hostnames)}:
         yield drift(Code.KUBE_NODE_ADDED, ClusterObject("Node", name), "the blueprint doesn't have it", remedy=Code.KUBE_NODE_ADDED.remedy, actual="there")
+    # While one of several is lost, the others answer.
+    for name in control if len(control) > 1 else ():
+        if name in there and (lack := acceptance.node_lacks(there[name], 0, kubernetes.version)):
+            code = _lacking(there[name])
+            yield drift(code, ClusterObject("Node", name), f"it {lack}", remedy=code.remedy, desired="ready", actual=shown(lack))
     for node_set in kubernetes.node_sets:
         present = [name for name in node_set.hosts.hostnames if name in there]
         for name in node_set.hosts.hostnames:
@@ -132,7 +137,7 @@ def _of_node(node: Mapping[str, Any], node_set: NodeSet, version: str) -> Iterat
     subject = ClusterObject("Node", node["metadata"]["name"])
     gpus = node_set.hosts.machine.gpus.count if node_set.hosts.machine.gpus else 0
     if lack := acceptance.node_lacks(node, gpus, version):
-        code = Code.KUBE_NODE_UNREADY if readiness.condition(node, "Ready") != "True" else Code.KUBE_NODE_CHANGED
+        code = _lacking(node)
         yield drift(code, subject, f"it {lack}", remedy=code.remedy, desired="ready", actual=shown(lack))
     if node["spec"].get("unschedulable"):
         yield drift(Code.KUBE_NODE_CORDONED, subject, "it takes no pods", remedy=Code.KUBE_NODE_CORDONED.remedy, desired="schedulable", actual="cordoned")
@@ -144,6 +149,10 @@ def _of_node(node: Mapping[str, Any], node_set: NodeSet, version: str) -> Iterat
         if (taint.key, taint.effect) not in taints:
             about = dataclasses.replace(subject, field=f"taint {taint.key}")
             yield drift(Code.KUBE_NODE_CHANGED, about, "it has lost a taint", remedy=Code.KUBE_NODE_CHANGED.remedy, desired=taint.effect, actual="none")
+
+
+def _lacking(node: Mapping[str, Any]) -> Code:
+    return Code.KUBE_NODE_UNREADY if readiness.condition(node, "Ready") != "True" else Code.KUBE_NODE_CHANGED
 
 
 def _compared(api: Api, resource: Mapping[str, Any], unchecked: list[Unchecked]) -> Iterator[Compared]:

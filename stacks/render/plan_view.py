@@ -173,10 +173,11 @@ def planned_only(cluster: ClusterSpec) -> str:
         built = message_text.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
         return f"planned only: this version provisions {built}"
     if set(cluster.offerings) <= known.built.keys():
-        provisioned = known.built_for(cluster.offerings).software
+        built_here = known.built_for(cluster.offerings)
+        provisioned, most = built_here.software, built_here.kubernetes_control_max
         members = cluster.kubernetes.control if cluster.kubernetes else None
-        if members and members.count > catalog.CONTROL_HOSTS_BUILT:
-            return f"planned only: this version provisions a Kubernetes control plane of one host, not of {members.count}"
+        if members and members.count > most:
+            return f"planned only: this version provisions a Kubernetes control plane of {'one host' if most == 1 else f'{most} hosts'}, not of {members.count}"
         if cluster.software.profile in provisioned:
             return ""
         profiles = message_text.listed(f"`{name}`" for name in provisioned)

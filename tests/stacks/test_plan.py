@@ -204,8 +204,7 @@ def test_a_plan_says_in_its_head_what_this_version_stands_up_and_in_no_finding()
     assert "CW302" not in err
     assert "planned only" not in run("starter")[1] + run("llm-pretraining", "--target", "aws")[1]
     assert "planned only" not in run("starter-kubernetes")[1]
-    planned = run("starter-kubernetes", "--set", "control.highly_available=true")[1].splitlines()[1].strip()
-    assert planned == "planned only: this version provisions a Kubernetes control plane of one host, not of 3"
+    assert "planned only" not in run("starter-kubernetes", "--set", "control.highly_available=true")[1]
 
 
 def test_one_of_something_is_no_plural() -> None:

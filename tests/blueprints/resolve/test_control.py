@@ -197,7 +197,13 @@ def test_what_is_planned_and_not_built_is_noted(target: str, scheduler: str, cod
     assert attempted.spec.target == target
 
 
-@pytest.mark.parametrize(("scheduler", "codes"), [("slurm", set()), ("kubernetes", {Code.SCHEDULER_NOT_BUILT}), ("both", {Code.SCHEDULER_NOT_BUILT})])
-def test_a_kubernetes_control_plane_of_several_hosts_is_planned_only(scheduler: str, codes: set[str]) -> None:
-    attempted = asked.attempt(target="local", scheduler=scheduler, control={"highly_available": True})
-    assert {one.code for one in attempted.findings} & {Code.SCHEDULER_NOT_BUILT} == codes
+@pytest.mark.parametrize("is_several", [False, True])
+def test_several_hosts_of_a_kubernetes_control_plane_share_an_address_of_their_own(is_several: bool) -> None:
+    attempted = asked.attempt(target="local", scheduler="kubernetes", control={"highly_available": is_several})
+    kubernetes = attempted.spec.kubernetes
+    assert kubernetes is not None
+    assert kubernetes.control is not None
+    assert kubernetes.control.count == (3 if is_several else 1)
+    own = {kubernetes.control.first_address, attempted.spec.network.balancer_address, attempted.spec.network.gateway}
+    assert (kubernetes.endpoint.removesuffix(":6443") not in own) == is_several
+    assert Code.SCHEDULER_NOT_BUILT not in {one.code for one in attempted.findings}

@@ -60,6 +60,19 @@ def test_a_node_that_is_not_as_it_should_be_is_found(nodes: tuple[dict[str, Any]
     assert found(kubernetes.Seen(nodes=nodes)) == expected
 
 
+def test_a_lost_host_of_several_of_a_control_plane_is_found() -> None:
+    recorded = known()
+    assert recorded.cluster.kubernetes is not None
+    assert recorded.cluster.kubernetes.control is not None
+    control = dataclasses.replace(recorded.cluster.kubernetes.control, count=3)
+    of_three = dataclasses.replace(
+        recorded, cluster=dataclasses.replace(recorded.cluster, kubernetes=dataclasses.replace(recorded.cluster.kubernetes, control=control))
+    )
+    nodes = (node(), *(node(name, gpus=0, ready="Unknown" if name.endswith("1") else "True") for name in control.hostnames))
+    seen = kubernetes.findings(kubernetes.Seen(nodes=nodes), of_three, now=NOW)
+    assert [(one.code, str(one.subject)) for one in seen] == [(Code.KUBE_NODE_UNREADY, "Node kubernetes-1")]
+
+
 def test_a_changed_field_is_found_with_both_values() -> None:
     key = Key("apps/v1", "Deployment", "system", "manager")
     compared = kubernetes.Compared(key, {"spec": {"replicas": 3}, "metadata": {}}, {"spec": {"replicas": 1}, "metadata": {}})
