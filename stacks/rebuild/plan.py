@@ -10,8 +10,10 @@ from components.elastic.model import Node
 from ..errors import EXIT_USAGE, Problem
 from .scheduler import REASON, RunningJob
 
-CONTROL, ACCESS, COMPUTE = "control", "access", "compute"
+CONTROL, KUBERNETES, ACCESS, COMPUTE = "control", "kubernetes", "access", "compute"
 """Roles of hosts."""
+_ONE_BY_ONE = (CONTROL, KUBERNETES)
+"""Roles whose other hosts take over meanwhile."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,7 +81,19 @@ def choose(words: Sequence[str], *, cluster: ClusterSpec, recorded: Mapping[str,
             why="it is a node of an elastic pool, which has a new disk whenever it starts",
             remedy="nothing: the next job that wants it starts it",
         )
+    _refuse_only_state(named, cluster)
     return tuple(Host(name, *recorded[name]) if name in recorded else Host(name, running[name], COMPUTE, is_elastic=True) for name in named)
+
+
+def _refuse_only_state(named: Collection[str], cluster: ClusterSpec) -> None:
+    """Refuse to delete the only disk with the state of a Kubernetes cluster."""
+    control = cluster.kubernetes.control if cluster.kubernetes else None
+    if control and control.count == 1 and control.hostname(0) in named:
+        raise Problem(
+            f"{control.hostname(0)} can't be rebuilt",
+            why="its disk has the only copy of the Kubernetes cluster's state",
+            remedy="delete the cluster with `clusterwright down` and create it again; with `control: {highly_available: true}`, hosts can be rebuilt one by one",
+        )
 
 
 def plan(hosts: Sequence[Host], *, nodes: Mapping[str, Node], jobs: Sequence[RunningJob]) -> Plan:
@@ -93,8 +107,8 @@ def plan(hosts: Sequence[Host], *, nodes: Mapping[str, Node], jobs: Sequence[Run
     kept = {name: node.reason for name in names if (node := nodes.get(name)) and node.is_drained and node.reason.partition(" [")[0] != REASON}
     return Plan(
         elastic=tuple(host for host in hosts if host.is_elastic),
-        together=tuple(host for host in hosts if host.role != CONTROL and not host.is_elastic),
-        controllers=tuple(sorted((host for host in hosts if host.role == CONTROL), key=lambda host: _natural(host.name), reverse=True)),
+        together=tuple(host for host in hosts if host.role not in _ONE_BY_ONE and not host.is_elastic),
+        controllers=tuple(sorted((host for host in hosts if host.role in _ONE_BY_ONE), key=lambda host: _natural(host.name), reverse=True)),
         drained=tuple(name for name in names if name not in kept),
         kept=kept,
         jobs=tuple(jobs),
@@ -137,6 +151,8 @@ def _what_happens(host: Host, controllers: int) -> str:
     if host.role == CONTROL:
         meanwhile = "the other controller serves meanwhile" if controllers > 1 else "running jobs go on, and Slurm's commands wait meanwhile"
         return f"controller: its disk is deleted; accounting and Slurm's state are on a volume of their own, and stay; {meanwhile}"
+    if host.role == KUBERNETES:
+        return "host of the control plane: its disk is deleted; the others serve meanwhile, and it joins them again"
     return f"node of {host.group}: its disk is deleted" + ("; Slurm terminates it and starts it again" if host.is_elastic else "")
 
 

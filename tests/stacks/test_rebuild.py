@@ -75,6 +75,20 @@ def test_controllers_are_rebuilt_one_after_the_other_and_after_all_others(cluste
     assert [host.name for host in decided.controllers] == ["control-1", "control-0"]
 
 
+@pytest.mark.parametrize("is_several", [True, False])
+def test_hosts_of_a_kubernetes_control_plane_are_rebuilt_one_by_one_and_the_only_one_never(is_several: bool) -> None:
+    chosen_values = {"control.highly_available": is_several}
+    of_kubernetes = load("starter-kubernetes", target="local", stack="test", facts=this_machine.facts(), overrides=chosen_values)
+    recorded = {f"kubernetes-{number}": ("kubernetes", "kubernetes") for number in range(3 if is_several else 1)}
+    if not is_several:
+        with pytest.raises(Problem, match="kubernetes-0 can't be rebuilt"):
+            chosen("kubernetes-0", cluster=of_kubernetes, recorded=recorded)
+        return
+    decided = plan.plan(chosen("kubernetes-[0-2]", cluster=of_kubernetes, recorded=recorded), nodes={}, jobs=())
+    assert (decided.together, [host.name for host in decided.controllers]) == ((), ["kubernetes-2", "kubernetes-1", "kubernetes-0"])
+    assert all("joins them again" in line for line in plan.lines(decided, requeues=False, controllers=0))
+
+
 def test_only_nodes_that_the_rebuild_drained_return_to_service(cluster: ClusterSpec) -> None:
     decided = plan.plan(chosen("train-[0-1]", cluster=cluster), nodes=nodes(train_0="bad disk", train_1=REASON), jobs=())
     assert decided.drained == ("train-1",), "an interrupted rebuild drained it"
