@@ -46,6 +46,7 @@ COMMANDS = {
     "ssh": "log in to a stack as one of its users",
     "kubectl": "run kubectl on the Kubernetes cluster of a stack",
     "kubeconfig": "write a kubeconfig of a stack, for its administrator or for a user",
+    "restore": "bring the Kubernetes cluster of a stack back to a snapshot of etcd",
     "images": "list the container images that a blueprint's Kubernetes cluster runs, for a registry of your own",
     "submit": "write a job for Kubernetes in the form that you choose, and submit it",
     "completion": "make your shell complete commands, options and names",
