@@ -46,6 +46,8 @@ class Code(FindingCode):
     OVER_QUOTA = "CW932", ERROR, "a job beyond the quota of its queue does not wait with a reason", "look at the log of kueue-controller-manager in namespace kueue-system"
     PREEMPTION = "CW933", ERROR, "a more important job does not take the place of another", "look at the log of kueue-controller-manager in namespace kueue-system"
     FREE_QUOTA = "CW934", ERROR, "a waiting job does not run when quota is free again", "look at the log of kueue-controller-manager in namespace kueue-system"
+    TRAINING = "CW935", ERROR, "a training job over nodes of a pool does not run, or does not learn what one process would", "look at the logs of kubeflow-trainer-controller-manager in namespace kubeflow-system and of jobset-controller-manager in jobset-system"
+    GPUS_OF_POD = "CW936", ERROR, "a pod can open GPUs that it was not given, or can't open its own", "look at the log of the device plugin, and at the journals of kubelet and containerd on the node"
     # fmt: on
 
 
@@ -79,6 +81,8 @@ NAMES = {
     "job over quota": Code.OVER_QUOTA,
     "preemption": Code.PREEMPTION,
     "quota that is free again": Code.FREE_QUOTA,
+    "training job": Code.TRAINING,
+    "GPUs of a pod": Code.GPUS_OF_POD,
 }
 """What a document of acceptance calls a check."""
 LEVELS = {"fail": ERROR, "error": ERROR, "warn": WARNING}

@@ -12,7 +12,7 @@ from blueprints.finding import Finding
 from blueprints.finding.subject import ClusterObject
 from blueprints.spec import NodeSet
 
-from ..kubernetes import acceptance, addon, apply, kubeconfig, labels, manifests, objects, queues, readiness
+from ..kubernetes import acceptance, addon, apply, kubeconfig, labels, manifests, objects, proof, queues, readiness
 from ..kubernetes.api import Api, ApiError, Key, Unreachable, key_of
 from ..provider.kind import Refused, typed
 from .codes import Code
@@ -192,7 +192,7 @@ def _expiries(config: str) -> dict[str, dt.datetime]:
 
 
 def _of_acceptance(key: Key) -> bool:
-    return key.name.startswith(acceptance.NAMESPACE) or key.namespace == acceptance.NAMESPACE
+    return key.name.startswith(proof.NAMESPACE) or key.namespace == proof.NAMESPACE
 
 
 def _text(value: Any) -> str:

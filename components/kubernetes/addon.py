@@ -1,12 +1,15 @@
 """An add-on of a Kubernetes cluster: the manifests of one version, as its own project ships them."""
 
 import dataclasses
+import functools
 import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ..provider.kind import Refused
-from . import group, manifests
+from . import group, manifests, serving
+from .api import Key, Object
 
 IMAGES = "images.json"
 
@@ -59,3 +62,7 @@ class Addon(group.Group[AddonInputs]):
             ) from None
         except KeyError as error:
             raise Refused(f"{inputs.addon} can't be adapted: {error.args[0]}") from None
+
+    def first(self, inputs: AddonInputs, wanted: Sequence[Object]) -> Mapping[Key, Callable[[], Object]]:
+        authority, names = serving.AUTHORITIES.get(inputs.addon), serving.names(wanted)
+        return {key: functools.partial(serving.content, authority, names) for key in serving.secrets(wanted)} if authority and names else {}

@@ -1,7 +1,6 @@
 """Bring a set of objects into a cluster, and out of it again: in order, with progress, and from wherever an earlier run was interrupted."""
 
-import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..provider.kind import Refused, Work
@@ -14,33 +13,32 @@ An earlier version of this project, or another way in which it writes, is no oth
 READY_WITHIN_S = 300
 GONE_WITHIN_S = 120
 EVERY_S = 0.25
-REFRESHED = "clusterwright.io/secret-version"
-"""Annotation of pods: the version of a Secret that the kubelet looked at again."""
 OWN_METADATA = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
 """Metadata that the server writes."""
 
 
-def apply(api: Api, wanted: Sequence[dict[str, Any]], work: Work, *, title: str, force: bool = False) -> None:
+def apply(
+    api: Api, wanted: Sequence[dict[str, Any]], work: Work, *, title: str, force: bool = False, first: Mapping[Key, Callable[[], Object]] | None = None
+) -> None:
     """Apply manifests in order; definitions are established before objects of their kinds follow, controllers ready before what they validate.
 
+    Args:
+        first: what an object gets that holds nothing yet; later its controller writes it.
     Raises:
         Refused: the API server refused one, or another manager owns fields of it.
     """
     steps = sorted({manifests.step_of(one["kind"]) for one in wanted})
     done = 0
-    served: list[Key] = []
     for step in steps:
-        now = [one for one in wanted if manifests.step_of(one["kind"]) == step]
-        for manifest in now:
+        for manifest in (one for one in wanted if manifests.step_of(one["kind"]) == step):
             work.check()
             done += 1
-            work.say(f"{title}: {done} of {len(wanted)}, {key_of(manifest)}")
-            apply_one(api, manifest, work, force=force)
-        keys = [key_of(one) for one in now]
-        # An API of the add-on's own is available when the add-on's pods run, which come next.
-        served += [key for key in keys if key.kind == "APIService"]
-        wait_ready(api, [key for key in keys if key not in served], work, title=title)
-    wait_ready(api, served, work, title=title)
+            key = key_of(manifest)
+            work.say(f"{title}: {done} of {len(wanted)}, {key}")
+            stored = apply_one(api, manifest, work, force=force)
+            if first and key in first and not stored.get("data"):
+                api.merge(key, first[key]())
+        wait_ready(api, awaited(wanted, step), work, title=title)
 
 
 def awaited(wanted: Sequence[Object], step: int) -> list[Key]:
@@ -67,21 +65,16 @@ def apply_one(api: Api, manifest: Object, work: Work, *, force: bool = False) ->
         return result
 
 
-def wait_ready(api: Api, keys: Sequence[Key], work: Work, *, title: str, within_s: float = READY_WITHIN_S, filled: Sequence[Key] = ()) -> None:
+def wait_ready(api: Api, keys: Sequence[Key], work: Work, *, title: str, within_s: float = READY_WITHIN_S) -> None:
     """Wait until objects are ready, and say which are not.
 
-    Args:
-        filled: Secrets that controllers fill: the kubelet gives pods the new content at once instead of a minute or two later (`refresh_mounts`).
     Raises:
         RuntimeError: they were not in time; the text says what the pods say.
     """
     left = dict.fromkeys(key for key in keys if key.kind != "CronJob")
     texts: dict[Key, str] = {}
-    refreshed: set[Key] = set()
 
     def ready() -> bool:
-        for key in filled if left else ():
-            refresh_mounts(api, key, refreshed)
         for key in list(left):
             texts[key] = readiness.waiting_for(api.get(key))
             if not texts[key]:
@@ -97,29 +90,6 @@ def wait_ready(api: Api, keys: Sequence[Key], work: Work, *, title: str, within_
         first = next(iter(left))
         trouble = _trouble(api, first)
         raise RuntimeError(f"{title}: {first} is not ready after {within_s:.0f} s: {texts[first]}{f'; {trouble}' if trouble else ''}") from None
-
-
-def refresh_mounts(api: Api, secret: Key, done: set[Key]) -> None:
-    """Let the kubelet look again at a Secret that pods mounted while it was empty: it does when it sees a change of the pod.
-
-    Args:
-        done: pods that were changed already; this one is added.
-    """
-    found = api.get(secret)
-    if found is None or not _content(found):
-        return
-    version = str(found["metadata"]["resourceVersion"])
-    for pod in api.list("v1", "Pod", namespace=secret.namespace):
-        mounts = any((one.get("secret") or {}).get("secretName") == secret.name for one in pod["spec"].get("volumes") or ())
-        key = key_of(pod)
-        if mounts and key not in done and pod["spec"].get("nodeName") and "deletionTimestamp" not in pod["metadata"]:
-            with contextlib.suppress(ApiError):  # the pod ended meanwhile
-                api.merge(key, {"metadata": {"annotations": {REFRESHED: version}}})
-            done.add(key)
-
-
-def _content(secret: Object) -> bool:
-    return bool(secret.get("data") or secret.get("stringData"))
 
 
 def prune(api: Api, *, group: str, wanted: Iterable[Object], recorded: Iterable[Key], work: Work) -> list[Key]:

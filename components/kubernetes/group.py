@@ -2,12 +2,12 @@
 
 import contextlib
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Refused, Unobserved, Values, Work
 from . import apply, manifests
-from .api import NOT_FOUND, Api, ApiError, Key, Unreachable, key_of
+from .api import NOT_FOUND, Api, ApiError, Key, Object, Unreachable, key_of
 from .kubeconfig import KubeconfigInvalid
 
 CONNECTED_WITHIN_S = 60
@@ -38,6 +38,10 @@ class Group(Kind[Inputs], Generic[Inputs]):
         Raises:
             Refused: they can't be had.
         """
+
+    def first(self, inputs: Inputs, wanted: Sequence[Object]) -> Mapping[Key, Callable[[], Object]]:
+        """Give what makes the first content of objects whose controllers write them later."""
+        return {}
 
     def check(self, inputs: Inputs) -> Iterator[tuple[str, str]]:
         """Let the API server validate every manifest by dry run, as far as it can before the run: what is in namespaces or of kinds that don't exist yet has to wait."""
@@ -93,7 +97,7 @@ class Group(Kind[Inputs], Generic[Inputs]):
         cluster = api.cluster_id()
         recorded = _recorded(outputs) if outputs.get("cluster") == cluster else []
         try:
-            apply.apply(api, wanted, work, title=self.title(inputs))
+            apply.apply(api, wanted, work, title=self.title(inputs), first=self.first(inputs, wanted))
             apply.prune(api, group=self.identity(inputs), wanted=wanted, recorded=recorded, work=work)
         except (Unreachable, ApiError, Refused, RuntimeError) as error:
             # What this version dropped may still be there; the next run finds it by the record.

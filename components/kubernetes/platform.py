@@ -6,12 +6,13 @@ from typing import Any
 
 import pulumi
 
+from blueprints import catalog
 from blueprints.spec import ClusterSpec
 
 from ..provider.resource import OwnResource
 from . import acceptance, queues, settings
 
-KUEUE = "kueue"
+KUEUE, TRAINER = "kueue", "trainer"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,16 +45,15 @@ def install(
     Returns:
         the verdicts of acceptance, which runs when all of it is there.
     """
-    installed = {
-        name: OwnResource(
+    installed: dict[str, OwnResource] = {}
+    for name, version in _after_needs(addons):
+        installed[name] = OwnResource(
             "clusterwright:kubernetes:Addon",
             f"addon-{name}",
             inputs={"addon": name, "version": version, "release": reached.release, "kubeconfig": reached.kubeconfig, "settings": settings.of_addon(name)},
             outputs=("content",),
-            opts=_within(reached, after, opts),
+            opts=_within(reached, [*after, *(installed[one] for one in catalog.addons()[name].needs if one in installed)], opts),
         )
-        for name, version in addons
-    }
     has_queues = KUEUE in installed
     shared = _objects("queues", queues.shared(spec, has_queues=has_queues), reached, [*after, *installed.values()], opts)
     of_accounts = [
@@ -61,7 +61,15 @@ def install(
     ]
     applied = [*installed.values(), shared, *of_accounts]
     contents = pulumi.Output.all(*(one.output("content") for one in applied))
-    return _accept(spec, {"has_queues": has_queues, "proves": {"installed": contents, **(proves or {})}}, reached, [*after, *applied], opts)
+    proven = {"has_queues": has_queues, "proves": {"installed": contents, **(proves or {})}}
+    if TRAINER in installed:
+        proven["trains"] = True
+    return _accept(spec, proven, reached, [*after, *applied], opts)
+
+
+def _after_needs(addons: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Put add-ons after those that they use; these use none themselves. Pure."""
+    return sorted(addons, key=lambda one: len(catalog.addons()[one[0]].needs))
 
 
 def _accept(

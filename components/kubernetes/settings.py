@@ -10,6 +10,8 @@ from . import labels
 IN_ACCOUNTS = {"matchExpressions": [{"key": labels.ACCOUNT, "operator": "Exists"}]}
 SMALL = {"requests": {"cpu": "20m", "memory": "64Mi"}}
 """Controllers of a small cluster idle; limits stay as their projects set them."""
+PROMPT = {"readinessProbe": {"initialDelaySeconds": 0, "periodSeconds": 1}}
+"""A controller takes work as soon as it serves. Its own manifest looks 5 to 10 s after the start, and then every 10 to 15 s."""
 KUEUE_NAMES = ("pod", "deployment", "statefulset")
 """Kinds that every part of the cluster uses: Kueue looks at them in accounts' namespaces alone, so that nodes and controllers start without it."""
 
@@ -22,6 +24,9 @@ def of_addon(name: str) -> dict[str, Any]:
 def kueue_configuration() -> dict[str, Any]:
     """Configure Kueue: every job in an account's namespace waits for quota, whether it names a queue or not.
 
+    A job that names none gets the namespace's queue `default` when it is created, and can't lose it (LocalQueueDefaulting). `manageJobsWithoutQueueName` would do more than that: it suspends the jobs
+    of every JobSet that has no workload, also in namespaces that the selector leaves out, so that the JobSet and Kueue start and stop them in turn (pkg/controller/jobframework/reconciler.go).
+
     Source: Kueue v0.12, apis/config/v1beta1.
     """
     return {
@@ -33,7 +38,7 @@ def kueue_configuration() -> dict[str, Any]:
         "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
         "controller": {"groupKindConcurrency": {"Job.batch": 5, "Pod": 5, "Workload.kueue.x-k8s.io": 5}},
         "clientConnection": {"qps": 100, "burst": 200},
-        "manageJobsWithoutQueueName": True,
+        "manageJobsWithoutQueueName": False,
         "managedJobsNamespaceSelector": IN_ACCOUNTS,
         "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset", "kubeflow.org/mpijob", "kubeflow.org/pytorchjob", "pod"]},
     }
@@ -46,7 +51,9 @@ def _kueue() -> dict[str, Any]:
     arguments = ["--config=/controller_manager_config.yaml", "--zap-log-level=2", "--feature-gates=TopologyAwareScheduling=true"]
     return {
         "ConfigMap/kueue-manager-config": {"data": {"controller_manager_config.yaml": yaml.safe_dump(kueue_configuration())}},
-        "Deployment/kueue-controller-manager": _containers({"name": "manager", "args": arguments, "imagePullPolicy": "IfNotPresent", "resources": SMALL}),
+        "Deployment/kueue-controller-manager": _containers(
+            {"name": "manager", "args": arguments, "imagePullPolicy": "IfNotPresent", "resources": SMALL, **PROMPT}
+        ),
         "MutatingWebhookConfiguration/kueue-mutating-webhook-configuration": webhooks("m"),
         "ValidatingWebhookConfiguration/kueue-validating-webhook-configuration": webhooks("v"),
     }
@@ -58,5 +65,8 @@ def _containers(*changed: Mapping[str, Any]) -> dict[str, Any]:
 
 _SETTINGS: dict[str, dict[str, Any]] = {
     "kueue": _kueue(),
-    "jobset": {"Deployment/jobset-controller-manager": _containers({"name": "manager", "imagePullPolicy": "IfNotPresent", "resources": SMALL})},
+    "jobset": {"Deployment/jobset-controller-manager": _containers({"name": "manager", "imagePullPolicy": "IfNotPresent", "resources": SMALL, **PROMPT})},
+    "trainer": {
+        "Deployment/kubeflow-trainer-controller-manager": _containers({"name": "manager", "imagePullPolicy": "IfNotPresent", "resources": SMALL, **PROMPT})
+    },
 }

@@ -1,14 +1,17 @@
 """Acceptance through the API alone, with Kueue's own controller: what passes on a good cluster, and what a broken one fails by."""
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from components.kubernetes import acceptance, labels, queues
-from components.kubernetes.api import Key
+from components.finish import checks
+from components.kubernetes import acceptance, jobs, labels, manifests, proof, queues
+from components.kubernetes.api import Api, ApiError, Key, key_of
 from components.kubernetes.objects import Objects, ObjectsInputs
 from components.provider.kind import PartlyMade
+from tests import processes
 from tests.apiserver import cluster, kueue, nodes, release, works
 from tests.components.kubernetes import test_queues
 
@@ -20,19 +23,23 @@ NODES = tuple(f"train-{number}" for number in range(4))
 @pytest.fixture(scope="module")
 def scheduled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[cluster.Cluster, nodes.Nodes]]:
     """A cluster with a scheduler, Kueue, the queues of a blueprint, and four nodes with eight GPUs."""
-    with cluster.running(tmp_path_factory.mktemp("scheduled"), scheduler=True) as found, kueue.running(found), nodes.running(found.api()) as simulated:
+    with cluster.running(tmp_path_factory.mktemp("scheduled"), scheduler=True) as found, contextlib.ExitStack() as beside:
+        definitions = [one for one in manifests.read(release.folder() / "manifests" / "jobset") if one["kind"] == manifests.DEFINITION]
+        Objects().create(ObjectsInputs("definitions", found.kubeconfig, tuple(definitions)), works.Notes().work())
+        beside.enter_context(kueue.running(found))
+        simulated = beside.enter_context(nodes.running(found.api()))
         for name in NODES:
             simulated.add(name, pool="train", gpus=8)
         wanted = test_queues.cluster()
-        for group, manifests in {"queues": queues.shared(wanted), **queues.by_account(wanted)}.items():
-            Objects().create(ObjectsInputs(group, found.kubeconfig, tuple(manifests)), works.Notes().work())
+        for group, objects in {"queues": queues.shared(wanted), **queues.by_account(wanted)}.items():
+            Objects().create(ObjectsInputs(group, found.kubeconfig, tuple(objects)), works.Notes().work())
         yield found, simulated
 
 
-def inputs(kubernetes: cluster.Cluster, **changes: Any) -> acceptance.AcceptanceInputs:
-    pool = acceptance.PoolInputs("train", NODES, gpus=8, always=4)
+def inputs(kubernetes: cluster.Cluster, **changes: Any) -> proof.AcceptanceInputs:
+    pool = proof.PoolInputs("train", NODES, gpus=8, always=4)
     known = {"cluster": "starter", "version": "1.34.4", "kubeconfig": kubernetes.kubeconfig, "pools": (pool,), "release": str(release.folder())}
-    return acceptance.AcceptanceInputs(**{**known, "has_queues": True, "proves": {}, **changes})
+    return proof.AcceptanceInputs(**{**known, "has_queues": True, "proves": {}, **changes})
 
 
 def verdicts(checks: list[dict[str, Any]]) -> dict[str, str]:
@@ -43,11 +50,11 @@ def test_a_good_cluster_passes_and_nothing_of_the_checks_stays(scheduled: tuple[
     kubernetes, _ = scheduled
     outputs = acceptance.Acceptance().create(inputs(kubernetes), works.Notes().work())
     assert verdicts(outputs["checks"]) == dict.fromkeys(
-        ("nodes of Kubernetes", "gang of pods", "job over quota", "preemption", "quota that is free again"), "pass"
+        ("nodes of Kubernetes", "GPUs of a pod", "gang of pods", "job over quota", "preemption", "quota that is free again"), "pass"
     )
     api = kubernetes.api()
-    assert api.get(Key(queues.KUEUE, "ClusterQueue", "", acceptance.NAMESPACE)) is None
-    assert api.list("batch/v1", "Job", namespace=acceptance.NAMESPACE) == []
+    assert api.get(Key(queues.KUEUE, "ClusterQueue", "", proof.NAMESPACE)) is None
+    assert api.list("batch/v1", "Job", namespace=proof.NAMESPACE) == []
 
 
 def test_a_node_that_lacks_gpus_fails_by_name(scheduled: tuple[cluster.Cluster, nodes.Nodes], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,3 +79,56 @@ def test_queues_without_quota_fail_the_gang_with_the_queues_reason(scheduled: tu
     failed = next(one for one in raised.value.outputs["checks"] if one["name"] == "gang of pods")
     assert failed["verdict"] == "fail"
     assert labels.GPU in failed["detail"]
+
+
+def test_a_pod_that_opens_all_gpus_of_a_node_fails_with_what_it_said(scheduled: tuple[cluster.Cluster, nodes.Nodes]) -> None:
+    kubernetes, simulated = scheduled
+    simulated.confines = False
+    try:
+        with pytest.raises(PartlyMade) as raised:
+            acceptance.Acceptance().create(inputs(kubernetes), works.Notes().work())
+    finally:
+        simulated.confines = True
+    failed = [one for one in raised.value.outputs["checks"] if one["verdict"] == "fail"]
+    assert [(one["node"], one["name"], one["expected"], one["measured"]) for one in failed] == [
+        (name, "GPUs of a pod", "2 of 8 open, 6 refused", "8 of 8 open, 0 refused") for name in NODES[:2]
+    ]
+    assert "CW936" in {checks.finding(one).code for one in failed}
+    assert "nvidia7: No such device or address" in failed[0]["detail"]
+
+
+def test_without_queues_nodes_and_the_gpus_of_pods_are_checked(scheduled: tuple[cluster.Cluster, nodes.Nodes]) -> None:
+    kubernetes, _ = scheduled
+    outputs = acceptance.Acceptance().create(inputs(kubernetes, has_queues=False), works.Notes().work())
+    assert verdicts(outputs["checks"]) == {"nodes of Kubernetes": "pass", "GPUs of a pod": "pass"}
+
+
+def test_jobs_of_a_jobset_in_a_namespace_without_accounts_are_left_alone(scheduled: tuple[cluster.Cluster, nodes.Nodes]) -> None:
+    api = scheduled[0].api()
+    jobset = {
+        "apiVersion": jobs.JOBSET, "kind": "JobSet", "metadata": {"name": "free", "namespace": "default"},
+        "spec": {"replicatedJobs": [{"name": "node", "template": {"spec": {"template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}}}}]},
+    }  # fmt: skip
+    owner = {"apiVersion": jobs.JOBSET, "kind": "JobSet", "name": "free", "uid": api.apply(jobset)["metadata"]["uid"], "controller": True}
+    pod = {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}
+
+    def job(name: str, namespace: str, **metadata: Any) -> dict[str, Any]:
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "namespace": namespace, **metadata}, "spec": {"template": {"spec": pod}}}
+
+    free, managed = job("free", "default", ownerReferences=[owner]), job("managed", "research")
+    try:
+        api.apply(free)
+        processes.wait_until(lambda: bool(pods(api, "default")), awaiting="the pod of the free job")
+        assert api.apply(managed)["spec"]["suspend"] is True
+        assert labels.QUEUE in (api.get(key_of(managed)) or {})["metadata"]["labels"]
+        processes.wait_until(lambda: bool(api.list(queues.KUEUE, "Workload", namespace="research")), awaiting="Kueue's decision about the managed job")
+        assert (api.get(key_of(free)) or {})["spec"]["suspend"] is False
+        with pytest.raises(ApiError, match="queue-name must not be empty"):
+            api.merge(key_of(managed), {"metadata": {"labels": {labels.QUEUE: None}}})
+    finally:
+        for one in (free, managed, jobset):
+            api.delete(key_of(one))
+
+
+def pods(api: Api, namespace: str) -> list[dict[str, Any]]:
+    return api.list("v1", "Pod", namespace=namespace)
