@@ -1,6 +1,6 @@
 """Measure the bars and print them as JSON; progress goes to standard error.
 
-python -m bench                   # all but those that take long: `from-nothing`, `look`, `adopted`
+python -m bench                   # all but those that take long: `from-nothing`, `look`, `adopted`, `kubernetes`
 python -m bench starter nodes-64  # some
 """
 
@@ -25,6 +25,7 @@ from .bars import bar
 from .drift import drift_cloud
 from .elastic import elastic
 from .fresh import fresh
+from .kubernetes import kubernetes
 from .live_hosts import live_hosts
 from .look import look
 from .offline import offline
@@ -99,8 +100,9 @@ MEASURES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
     "look": look,
     "live-hosts": live_hosts,
     "adopted": adopted,
+    "kubernetes": kubernetes,
 }
-LONG = ("from-nothing", "look", "adopted")
+LONG = ("from-nothing", "look", "adopted", "kubernetes")
 
 
 def _clusterwright(stack: Deployment, command: str, *words: str, **environment: str) -> machine.Measured:

@@ -17,6 +17,7 @@ CONTROL, NODES = "kubernetes-0", ("train-0", "train-1")
 GPUS = 8
 SHELL_IMAGE = "ghcr.io/flannel-io/flannel:v0.28.4"
 """An image of the release. The programs of its node are mounted over it: a shell, Python."""
+PAUSE_IMAGE = "registry.k8s.io/pause:3.10.1"
 TRY_DEVICES = """
 for number in 0 1 2 3 4 5 6 7; do
     [ -e /dev/nvidia$number ] || mknod /dev/nvidia$number c 60 $number
@@ -138,11 +139,32 @@ def test_a_second_up_changes_nothing(cluster: Deployment) -> None:
     assert cluster.inside(NODES[0], "stat", "--format=%Y", "/var/lib/kubelet/config.yaml") == joined
 
 
-def test_a_node_without_power_comes_back_with_the_next_up(cluster: Deployment) -> None:
+def service(name: str, *, preferred: str) -> str:
+    """A Deployment of one pod that waits, on one node rather than on others; it leaves a lost node at once."""
+    weighed = [{"weight": 100, "preference": {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [preferred]}]}}]
+    lost = [{"key": f"node.kubernetes.io/{why}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 1} for why in ("unreachable", "not-ready")]
+    spec = {
+        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": weighed}},
+        "nodeSelector": {"clusterwright.io/pool": "train"}, "tolerations": lost, "containers": [{"name": "waits", "image": PAUSE_IMAGE}],
+    }  # fmt: skip
+    marks = {"app": name}
+    deployment = {"replicas": 1, "selector": {"matchLabels": marks}, "template": {"metadata": {"labels": marks}, "spec": spec}}
+    return yaml.safe_dump({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": deployment})
+
+
+def test_pods_of_a_node_without_power_move_and_the_next_up_brings_it_back(cluster: Deployment) -> None:
+    def runs_on(node: str) -> bool:
+        pods = [one for one in found(cluster, "pods", "--selector=app=moving")["items"] if "deletionTimestamp" not in one["metadata"]]
+        return [(one["spec"].get("nodeName"), one["status"]["phase"]) for one in pods] == [(node, "Running")]
+
+    kubectl(cluster, "apply", "--filename=-", stdin=service("moving", preferred=NODES[1]))
+    wait_until(lambda: runs_on(NODES[1]), awaiting="the service to run", within_s=SOON_S)
     cluster.cut_power(NODES[1])
     wait_until(lambda: conditions(found(cluster, "node", NODES[1]))["Ready"] != "True", awaiting="the control plane to miss the node", within_s=SOON_S)
+    wait_until(lambda: runs_on(NODES[0]), awaiting="the service to run on the other node", within_s=SOON_S)
     cluster.up()
     wait_until(lambda: conditions(found(cluster, "node", NODES[1]))["Ready"] == "True", awaiting="the node to be ready", within_s=SOON_S)
+    kubectl(cluster, "delete", "deployment", "moving")
 
 
 def test_down_leaves_nothing(cluster: Deployment) -> None:

@@ -1,0 +1,64 @@
+"""A Kubernetes cluster of one control plane host and three nodes: up, no-op, a gang of pods, down."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from blueprints.project import project_root
+from components.kubernetes import jobs
+from components.kubernetes.api import Api
+from tests.hosts.deployment import Deployment, deployment, wait_until
+
+from . import machine
+from .bars import bar
+
+NODES, PODS = 3, 16
+ACCOUNT, USER = "research", "ada"
+PAUSE = "registry.k8s.io/pause"
+GANG_WITHIN_S = 120
+
+
+def kubernetes(home: Path) -> Iterator[dict[str, Any]]:
+    """What a user waits for, with warm caches."""
+    with deployment("bench", home, blueprint="starter-kubernetes", set={"pools.train.nodes": NODES}) as stack:
+        up = _clusterwright(stack, "up")
+        what = f"up of Kubernetes with {NODES} nodes, Kueue and JobSet, with acceptance"
+        yield bar(what, up.wall_s, 90, "s", "clusterwright up of starter-kubernetes, set pools.train.nodes")
+        again = _clusterwright(stack, "up")
+        yield bar("up of Kubernetes without changes, refreshing", again.wall_s, 8, "s", "clusterwright up")
+        yield bar(f"a gang of {PODS} pods runs after it is submitted", _gang_s(stack), 3, "s", "a Job of an account, until all its pods run")
+        yield bar("down of Kubernetes", _clusterwright(stack, "down").wall_s, 10, "s", "clusterwright down")
+
+
+def _gang_s(stack: Deployment) -> float:
+    done = stack.clusterwright("kubeconfig", "--user", USER)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    api = Api(done.stdout)
+    job = jobs.Job("gang", _pause(stack), ("/pause",), nodes=PODS, gpus_per_node=1, account=ACCOUNT, pool="train")
+    wanted = jobs.manifests(job, "job")
+    started = time.monotonic()
+    for manifest in wanted:
+        api.apply(manifest)
+
+    def runs() -> bool:
+        pods = api.list("v1", "Pod", namespace=ACCOUNT, labels=f"batch.kubernetes.io/job-name={job.name}")
+        return len([one for one in pods if one["status"].get("phase") == "Running"]) == PODS
+
+    wait_until(runs, awaiting="the gang to run", within_s=GANG_WITHIN_S)
+    return round(time.monotonic() - started, 2)
+
+
+def _pause(stack: Deployment) -> str:
+    """Give the image that waits: of the release that the stack runs."""
+    exported = json.loads(stack.run("pulumi", "stack", "export", "--stack", stack.stack).stdout)
+    resources = exported["deployment"]["resources"]
+    folder = next(Path(one["outputs"]["folder"]) for one in resources if one["type"] == "clusterwright:kubernetes:Release")
+    known = json.loads((folder / "images.json").read_text())
+    return next(f"{name}@{found['digest']}" for name, found in known.items() if name.startswith(f"{PAUSE}:"))
+
+
+def _clusterwright(stack: Deployment, command: str) -> machine.Measured:
+    return machine.measured(["clusterwright", command, "--stack", stack.stack], environment=stack.environment, cwd=project_root())
