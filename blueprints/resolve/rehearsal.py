@@ -130,6 +130,8 @@ def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Bluep
     sentences = [*_simulated_gpu_sentences(cluster), *_storage(cluster)]
     if any(group.members for group in cluster.host_groups):
         sentences.append("The hosts of the inventory are containers of this machine: they have its names, and addresses of the stack's own network.")
+    if cluster.kubernetes and any(one.name == "kwok" for one in cluster.kubernetes.addons):
+        sentences.append("Nodes that you add with kwok are simulated: they exist in the API alone, and nothing runs in their pods.")
     if cluster.controllers and blueprint.accounting.database == "managed":
         sentences.append(_DATABASE if cluster.controllers == 1 else _DATABASE_OF_TWO)
     if cluster.controllers and blueprint.control.managed:

@@ -10,7 +10,7 @@ from cryptography import x509
 
 from blueprints.finding import Finding
 from blueprints.finding.subject import ClusterObject
-from blueprints.spec import NodeSet
+from blueprints.spec import Kubernetes, NodeSet
 
 from ..kubernetes import acceptance, addon, apply, kubeconfig, labels, manifests, objects, proof, queues, readiness
 from ..kubernetes.api import Api, ApiError, Key, Unreachable, key_of
@@ -24,6 +24,8 @@ GROUPS = (addon.Addon(), objects.Objects())
 QUEUEING = ("ClusterQueue", "LocalQueue", "ResourceFlavor", "WorkloadPriorityClass")
 EXPIRES_SOON_DAYS = 30
 TIMEOUT_S = 10
+KWOK_NODE = "kwok.x-k8s.io/node"
+"""Annotation of nodes that kwok simulates."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,11 +106,16 @@ def differences(wanted: Any, found: Any, path: str = "") -> dict[str, tuple[Any,
     return {} if wanted == found else {path: (wanted, found)}
 
 
+def _simulates(kubernetes: Kubernetes) -> bool:
+    """Say whether the blueprint wants nodes that people add with kwok."""
+    return any(one.name == "kwok" for one in kubernetes.addons)
+
+
 def _of_nodes(nodes: Sequence[Mapping[str, Any]], known: Known) -> Iterator[Finding]:
     kubernetes = known.cluster.kubernetes
     if kubernetes is None:
         return
-    there = {one["metadata"]["name"]: one for one in nodes}
+    there = {one["metadata"]["name"]: one for one in nodes if not (_simulates(kubernetes) and KWOK_NODE in (one["metadata"].get("annotations") or {}))}
     control = kubernetes.control.hostnames if kubernetes.control else ()
     for name in there.keys() - {*control, *(name for one in kubernetes.node_sets for name in one.hosts.hostnames)}:
         yield drift(Code.KUBE_NODE_ADDED, ClusterObject("Node", name), "the blueprint doesn't have it", remedy=Code.KUBE_NODE_ADDED.remedy, actual="there")

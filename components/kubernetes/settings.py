@@ -63,9 +63,15 @@ def _containers(*changed: Mapping[str, Any]) -> dict[str, Any]:
     return {"spec": {"template": {"spec": {"containers": [*changed]}}}}
 
 
+def _kwok() -> dict[str, Any]:
+    probes = {"startupProbe": {"initialDelaySeconds": 0, "periodSeconds": 1, "failureThreshold": 120}, **PROMPT}
+    return {"Deployment/kwok-controller": _containers({"name": "kwok-controller", "resources": SMALL, **probes})}
+
+
 _SETTINGS: dict[str, dict[str, Any]] = {
     "kueue": _kueue(),
     "jobset": {"Deployment/jobset-controller-manager": _containers({"name": "manager", "imagePullPolicy": "IfNotPresent", "resources": SMALL, **PROMPT})},
+    "kwok": _kwok(),
     "trainer": {
         "Deployment/kubeflow-trainer-controller-manager": _containers({"name": "manager", "imagePullPolicy": "IfNotPresent", "resources": SMALL, **PROMPT})
     },

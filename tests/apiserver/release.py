@@ -13,14 +13,15 @@ INSTALL = ROOT / "tools" / "kubernetes" / "install"
 
 
 @functools.cache
-def folder() -> Path:
-    """Give the folder of the release; skip the test where it can't be had."""
-    if chosen := os.environ.get("CLUSTERWRIGHT_KUBERNETES_RELEASE"):
+def folder(*parts: str) -> Path:
+    """Give the folder of the release, with some of the optional parts; skip the test where it can't be had."""
+    if not parts and (chosen := os.environ.get("CLUSTERWRIGHT_KUBERNETES_RELEASE")):
         return Path(chosen)
-    answer = subprocess.run([sys.executable, str(INSTALL), "--cached"], capture_output=True, text=True, check=False)
+    optional = [word for part in parts for word in ("--with", part)]
+    answer = subprocess.run([sys.executable, str(INSTALL), "--cached", *optional], capture_output=True, text=True, check=False)
     if answer.returncode:
         assert not os.environ.get("CI"), answer.stderr
-        pytest.skip("the release of Kubernetes is not in the cache (`tools/kubernetes/install` makes it)")
+        pytest.skip(f"the release of Kubernetes is not in the cache (`{' '.join(['tools/kubernetes/install', *optional])}` makes it)")
     return Path(answer.stdout.strip())
 
 

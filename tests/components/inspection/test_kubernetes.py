@@ -88,3 +88,15 @@ def test_what_is_gone_added_silent_or_expiring_is_found() -> None:
     seen = kubernetes.Seen((gone,), (queue,), (node(),), {"API server": NOW + dt.timedelta(days=3)})
     assert found(seen) == [(Code.OBJECT_GONE, "ConfigMap a/b"), (Code.QUEUE_ADDED, "ClusterQueue mine"), (Code.CERTIFICATE, "certificate API server")]
     assert found(kubernetes.Seen(silent="refused")) == [(Code.API_SILENT, "API server starter")]
+
+
+def test_simulated_nodes_are_no_drift_where_the_blueprint_has_kwok() -> None:
+    simulated = node("kwok-0")
+    simulated["metadata"]["annotations"] = {"kwok.x-k8s.io/node": "fake"}
+    seen = kubernetes.Seen(nodes=(node(), simulated))
+    assert found(seen) == [(Code.KUBE_NODE_ADDED, "Node kwok-0")]
+    without = known()
+    assert without.cluster.kubernetes
+    with_kwok = dataclasses.replace(without.cluster.kubernetes, addons=(spec.Addon("kwok", "v0.7.0"),))
+    asked = dataclasses.replace(without, cluster=dataclasses.replace(without.cluster, kubernetes=with_kwok))
+    assert [one.code for one in kubernetes.findings(seen, asked, now=NOW)] == []

@@ -1,0 +1,73 @@
+"""Nodes that exist in the API alone: the add-on's own manifests and configuration, and the node of docs/kubernetes.md."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from components.kubernetes import labels, manifests, readiness
+from components.kubernetes.api import Api, Key
+from components.kubernetes.objects import Objects, ObjectsInputs
+from tests import processes
+from tests.apiserver import cluster, release, works
+
+pytestmark = pytest.mark.engine
+
+PAGE = release.ROOT / "docs/kubernetes.md"
+NODES = 3
+
+
+@pytest.fixture(scope="module")
+def simulating(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster.Cluster]:
+    """A cluster with a scheduler, and kwok as a process of this machine instead of a pod."""
+    found = manifests.read(release.folder("kwok") / "manifests" / "kwok")
+    folder = tmp_path_factory.mktemp("kwok")
+    with cluster.running(folder, scheduler=True) as kubernetes:
+        applied = [one for one in found if one["kind"] not in manifests.WORKLOADS]
+        Objects().create(ObjectsInputs("kwok", kubernetes.kubeconfig, tuple(applied)), works.Notes().work())
+        configured = next(one for one in found if one["kind"] == "ConfigMap")["data"]["kwok.yaml"]
+        (folder / "kwok.yaml").write_text(re.sub(r"nodePort: \d+", f"nodePort: {cluster.free_port()}", configured))
+        kubernetes.commands["kwok"] = [
+            str(release.folder("kwok") / "bin" / "kwok"), f"--config={folder / 'kwok.yaml'}", f"--kubeconfig={folder / 'kubeconfig'}", "--node-ip=127.0.0.1",
+        ]  # fmt: skip
+        kubernetes.start("kwok")
+        yield kubernetes
+
+
+def node(number: int) -> dict[str, Any]:
+    """The node of the documentation, with another number."""
+    block = next(one for one in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL) if "kind: Node" in one)
+    found: dict[str, Any] = yaml.safe_load(block.replace("kwok-0", f"kwok-{number}"))
+    return found
+
+
+def pod(name: str, *, gpus: int, **more: Any) -> dict[str, Any]:
+    limits = {"limits": {labels.GPU: str(gpus)}}
+    spec = {"containers": [{"name": "a", "image": "example.org/a:1", "resources": limits}], **more}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def test_nodes_of_the_documentation_are_ready_with_their_gpus_and_take_only_pods_that_tolerate_them(simulating: cluster.Cluster) -> None:
+    api = simulating.api()
+    for number in range(NODES):
+        api.create(node(number))
+    processes.wait_until(lambda: _ready(api) == NODES, awaiting=f"simulated nodes: {simulating.log('kwok')}", within_s=120)
+    assert [one["status"]["allocatable"][labels.GPU] for one in api.list("v1", "Node")] == ["8"] * NODES
+    tolerating = {"tolerations": [{"key": "kwok.x-k8s.io/node", "operator": "Exists"}]}
+    for number in range(NODES):
+        api.create(pod(f"fits-{number}", gpus=8, **tolerating))
+    processes.wait_until(lambda: _phases(api, "fits-") == ["Running"] * NODES, awaiting="pods on simulated nodes", within_s=120)
+    assert len({one["spec"]["nodeName"] for one in api.list("v1", "Pod", namespace="default")}) == NODES
+    api.create(pod("foreign", gpus=0))
+    key = Key("v1", "Pod", "default", "foreign")
+    processes.wait_until(lambda: "untolerated taint" in readiness.pod_trouble([api.get(key) or {}]), awaiting="the scheduler's refusal", within_s=60)
+
+
+def _ready(api: Api) -> int:
+    return sum(readiness.condition(one, "Ready") == "True" for one in api.list("v1", "Node"))
+
+
+def _phases(api: Api, prefix: str) -> list[str]:
+    return [one["status"]["phase"] for one in api.list("v1", "Pod", namespace="default") if one["metadata"]["name"].startswith(prefix)]
