@@ -161,7 +161,16 @@ def _node_set(node_set: NodeSet) -> dict[str, Any]:
         "minimum": node_set.minimum,
         "pool_most": node_set.pool_most,
         "weight": node_set.weight,
+        **_environment(node_set),
     }
+
+
+def _environment(node_set: NodeSet) -> dict[str, Any]:
+    """Give what the fabric sets for jobs; nothing where it sets nothing, as in records of older versions."""
+    if node_set.fabric is None:
+        return {}
+    variables, script = dict(node_set.fabric.environment), node_set.fabric.environment_script
+    return {**({"environment": variables} if variables else {}), **({"environment_script": script} if script else {})}
 
 
 def _kubernetes_nodes(node_set: NodeSet) -> dict[str, Any]:

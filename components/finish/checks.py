@@ -41,6 +41,7 @@ class Code(FindingCode):
     TRANSPORT = "CW923", (ERROR, WARNING), "another network than the fabric carries a collective, or not all NICs do", "look at the fabric's plugin and driver on the nodes that the check names"
     SLOW_PART = "CW924", (ERROR, WARNING), "some nodes, or the path between two groups of nodes, make a pool's collectives slow", "drain the nodes that the check names, and look at their GPUs, NICs and links"
 
+    ENVIRONMENT = "CW925", (ERROR, NOTE), "a job over several nodes lacks variables of its fabric", "look at TaskProlog in `scontrol show config`; `clusterwright up` writes its files again"
     NODES_OF_KUBERNETES = "CW930", ERROR, "nodes of a pool are missing, not ready, or offer other GPUs than their machine has", "look at `clusterwright kubectl -- describe nodes`, and at the journal of kubelet on the node"
     GANG = "CW931", ERROR, "a gang of pods within the quota does not run at once on nodes of its pool", "look at `clusterwright kubectl -- get clusterqueues,workloads --all-namespaces`"
     OVER_QUOTA = "CW932", ERROR, "a job beyond the quota of its queue does not wait with a reason", "look at the log of kueue-controller-manager in namespace kueue-system"
@@ -76,6 +77,7 @@ NAMES = {
     "collective values": Code.COLLECTIVE_VALUES,
     "collective transport": Code.TRANSPORT,
     "slow part of a pool": Code.SLOW_PART,
+    "environment of jobs": Code.ENVIRONMENT,
     "nodes of Kubernetes": Code.NODES_OF_KUBERNETES,
     "gang of pods": Code.GANG,
     "job over quota": Code.OVER_QUOTA,

@@ -204,7 +204,7 @@ def test_every_check_of_the_program_has_a_code_and_every_code_a_check() -> None:
     program = project_root() / "playbooks" / "roles" / "acceptance" / "files" / "acceptance"
     calls = [
         node
-        for name in ("judge", "judge_rails", "judge_collectives", "__main__")
+        for name in ("judge", "judge_rails", "judge_collectives", "judge_environment", "__main__")
         for node in ast.walk(ast.parse((program / f"{name}.py").read_text()))
         if isinstance(node, ast.Call)
     ]

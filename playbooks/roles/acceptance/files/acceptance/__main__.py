@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from . import allocation, collectives, document, expectation, gate, judge, judge_collectives, judge_rails, slurm
+from . import allocation, collectives, document, expectation, gate, judge, judge_collectives, judge_environment, judge_rails, slurm
 from .document import Check, Verdict
 
 POLL_S = 0.25
@@ -190,6 +190,7 @@ def _node_set(
     checks += judge.device_confinement(node_set, tested, outcomes["share"], configured=configured[0])
     checks += judge.core_confinement(node_set, tested, outcomes["share"], configured=configured[1])
     checks += judge.all_reduce(tested, outcomes["allreduce"])
+    checks += judge_environment.environment(node_set, tested, outcomes["whole"], job=str(outcomes["job"]))
     checks += judge_rails.rails(node_set, tested, outcomes["rails"])
     checks += _collectives(node_set, tested, collectives.from_record(outcomes["collectives"]))
     return [*checks, _accounting(node_set, tested, str(outcomes["job"]))]

@@ -22,6 +22,8 @@ PRINTED_LINES = 4
 ABSENT = 127
 """The shell's status for a program that is not there (POSIX, Shell Command Language, Exit Status for Commands)."""
 SIMULATED = "simulated_nccl_tests.py"
+OPT_OUT = "CLUSTERWRIGHT_FABRIC"
+"""A job that sets it to `none` gets no variables of the fabric (role job_environment)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def run(node_set: NodeSet, nodes: Sequence[str], wanted: Collective) -> Run:
         *("-b", str(wanted.size_bytes), "-e", str(wanted.size_bytes), "-g", "1", "-w", str(WARMUPS), "-n", str(ITERATIONS), "-c", "1"),
     ]
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=LIMIT_S + 5, env=_environment(node_set, nodes))
+        ended = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=LIMIT_S + 5, env=_environment(nodes))
     except subprocess.TimeoutExpired as late:
         printed = late.stdout.decode(errors="replace") if isinstance(late.stdout, bytes) else ""
         return Run(tuple(nodes), wanted, nccl_tests.parse(printed), f"it was not over after {LIMIT_S} s")
@@ -89,22 +91,19 @@ def _program(node_set: NodeSet, collective: str) -> list[str]:
         text = (pathlib.Path(__file__).parent / SIMULATED).read_text(encoding="utf-8")
         return ["python3", "-c", text, name]
     tried = " ".join(f"{folder}/{name}" for folder in PROGRAMS)
-    sources = f". {node_set.fabric.environment_script} && " if node_set.fabric and node_set.fabric.environment_script else ""
     return [
         "/bin/sh",
         "-c",
-        f'{sources}for one in {tried}; do [ -x "$one" ] && exec "$one" "$@"; done; echo "no {name} in {" ".join(PROGRAMS)}" >&2; exit {ABSENT}',
+        f'for one in {tried}; do [ -x "$one" ] && exec "$one" "$@"; done; echo "no {name} in {" ".join(PROGRAMS)}" >&2; exit {ABSENT}',
         name,
     ]
 
 
-def _environment(node_set: NodeSet, nodes: Sequence[str]) -> Mapping[str, str]:
-    """Give what a job has, and NCCL's log. Inside one node the fabric's variables are left out: they would slow NVLink."""
-    of_fabric = dict(node_set.fabric.environment) if node_set.fabric and len(nodes) > 1 else {}
-    job = os.environ.get("SLURM_JOB_ID", "")
+def _environment(nodes: Sequence[str]) -> Mapping[str, str]:
+    """Give what a job has, and NCCL's log. Slurm itself adds the fabric's variables (role job_environment), as to users' jobs; inside one node they would slow NVLink."""
     return {
         **os.environ,
-        **{name: value.replace("{job}", job) for name, value in of_fabric.items()},
+        **({OPT_OUT: "none"} if len(nodes) == 1 else {}),
         "NCCL_DEBUG": "INFO",
         "NCCL_DEBUG_SUBSYS": "INIT,NET,ENV,NVLS",
     }

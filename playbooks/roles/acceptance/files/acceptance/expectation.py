@@ -79,6 +79,8 @@ class NodeSet:
     fabric: Fabric | None = None
     collectives: tuple[Collective, ...] = ()
     """What is known for one node, two, and all of them."""
+    environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Variables of the fabric that a job over several nodes has, unless its user set others."""
 
     @property
     def hostlist(self) -> str:
@@ -171,4 +173,5 @@ def _node_set(node_set: Mapping[str, Any], applicant: Applicant | None, spec: Ma
         rails={name: tuple(Rail(**rail) for rail in rails[name]) for name in names if name in rails},
         fabric=Fabric(**{**fabric["fabric"], "bad_log_lines": tuple(fabric["fabric"]["bad_log_lines"])}) if fabric.get("fabric") else None,
         collectives=tuple(Collective(**one) for one in fabric.get("collectives") or ()),
+        environment=node_set.get("environment") or {},
     )

@@ -8,7 +8,7 @@ from .document import Check, Verdict
 KINDS = {
     "nodes": ("node state",),
     "gpus": ("GPUs known to Slurm", "GPUs in a job", "confinement of GPUs"),
-    "jobs": ("job over all nodes", "rendezvous by node name", "confinement of cores", "users", "job of a user"),
+    "jobs": ("job over all nodes", "rendezvous by node name", "confinement of cores", "users", "job of a user", "environment of jobs"),
     "accounting": ("accounting",),
     "collectives": (
         *("MPI all-reduce", "collective values", "collective transport", "collective busbw", "slow part of a pool"),

@@ -144,7 +144,8 @@ def _own_values(fabric: Fabric, run: Run) -> str:
     """Name variables that come neither from the fabric nor from acceptance, and those with another value than the fabric's: a user's own value wins."""
     seen = {name: value for log in run.output.log.values() for name, value in log.set_by_environment.items()}
     own = {name: value for name, value in seen.items() if name not in OVERRIDES and fabric.environment.get(name) != value}
-    return "set by somebody else: " + ", ".join(f"{name}={value}" for name, value in sorted(own.items())) if own else ""
+    by = f"set by {fabric.environment_script} or by somebody else" if fabric.environment_script else "set by somebody else"
+    return f"{by}: " + ", ".join(f"{name}={value}" for name, value in sorted(own.items())) if own else ""
 
 
 def _rate(run: Run) -> Check:

@@ -25,6 +25,7 @@ def main() -> None:
     become(task.get("user") or "")
     seen: dict[str, Any] = {
         "unknown_users": strangers,
+        "environment": {name: os.environ.get(name) for name in task.get("environment") or ()},
         "writable": writable(task.get("folders") or ()),
         "node": os.environ.get("SLURMD_NODENAME", socket.gethostname()),
         "rank": int(os.environ["SLURM_PROCID"]),

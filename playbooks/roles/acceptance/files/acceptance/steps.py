@@ -39,13 +39,14 @@ def main() -> None:
     }
     outcomes: dict[str, Any] = {"job": job}
     all_gpus = [f"--gpus-per-node={gpus}"] if gpus else []
-    outcomes["whole"] = _step([*per_node, *all_gpus, "--distribution=block"], "probe.py", meeting, deadline_s)
+    node_set = expectation.from_record(given["node_set"])
+    asked = {**meeting, "environment": [*node_set.environment]}
+    outcomes["whole"] = _step([*per_node, *all_gpus, "--distribution=block"], "probe.py", asked, deadline_s)
     share = ["--gpus-per-node=1"] if gpus else []
     outcomes["share"] = _step([*per_node, *share, "--exact", "--cpus-per-task=1"], "probe.py", {"user": view["user"]}, deadline_s)
     reduction = {"bytes": ALL_REDUCE_BYTES, "iterations": ALL_REDUCE_ITERATIONS}
     outcomes["allreduce"] = _step([*per_node, "--mpi=pmix"], "allreduce.py", reduction, deadline_s)
     outcomes["rails"] = _step([*per_node, "--input=all"], "rails.py", {}, deadline_s, given=json.dumps(rails)) if rails else {"lines": [], "error": ""}
-    node_set = expectation.from_record(given["node_set"])
     outcomes["collectives"] = collectives.as_record(collectives.measure(node_set, nodes) if node_set.collectives else collectives.Measured())
     print(json.dumps(outcomes), flush=True)
 

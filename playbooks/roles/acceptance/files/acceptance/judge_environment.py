@@ -1,0 +1,59 @@
+"""Judge whether a job over several nodes has the variables of its fabric (pure)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from blueprints import hostlist
+
+from .document import Check, Verdict, merged
+from .expectation import NodeSet
+
+LIBRARIES = "LD_LIBRARY_PATH"
+JOB = "{job}"
+"""In a value of the catalogue: the number of the job."""
+
+
+def environment(node_set: NodeSet, tested: Sequence[str], whole: Mapping[str, Any], *, job: str) -> list[Check]:
+    """Compare what a job has with what its fabric needs. A value that somebody else set wins, and is named.
+
+    Args:
+        whole: the answers of the step that ran on all tested nodes.
+    """
+    if not node_set.environment or len(tested) < 2:
+        return []
+    wanted = {name: value.replace(JOB, job) for name, value in node_set.environment.items()}
+    seen = {line["node"]: line.get("environment") or {} for line in whole["lines"]}
+    return merged([_of_node(name, wanted, seen[name]) if name in seen else _silent(name, wanted, whole["error"]) for name in tested])
+
+
+def _of_node(node: str, wanted: Mapping[str, str], seen: Mapping[str, str | None]) -> Check:
+    missing = [name for name in wanted if seen.get(name) is None]
+    other = {name: str(seen[name]) for name, value in wanted.items() if name not in missing and not _has(name, value, str(seen[name]))}
+    if missing:
+        look_at = "`scontrol show config | grep TaskProlog`; on {}: `ls -l` of that program, the journal of slurmd"
+        return _check(node, wanted, f"lacks {_few(missing)}", Verdict.FAIL, "", look_at.format(node))
+    if other:
+        said = ", ".join(f"{name}={value}" for name, value in other.items())
+        return _check(node, wanted, f"{len(other)} with another value", Verdict.REPORTED, f"set by somebody else: {said}")
+    return _check(node, wanted, _all(wanted), Verdict.PASS, "")
+
+
+def _silent(node: str, wanted: Mapping[str, str], error: str) -> Check:
+    return _check(node, wanted, f"no answer: {error}", Verdict.FAIL, "", f"on {node}: the journal of slurmd")
+
+
+def _has(name: str, wanted: str, seen: str) -> bool:
+    """Say whether a value is the fabric's; a list of folders may hold others, too."""
+    return set(wanted.split(":")) <= set(seen.split(":")) if name == LIBRARIES else seen == wanted
+
+
+def _all(wanted: Mapping[str, str]) -> str:
+    return f"{len(wanted)} variables of the fabric" if len(wanted) > 1 else f"{next(iter(wanted))} of the fabric"
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _check(node: str, wanted: Mapping[str, str], measured: str, verdict: Verdict, detail: str, look_at: str = "") -> Check:
+    return Check(name="environment of jobs", node=hostlist.compress([node]), expected=_all(wanted), measured=measured, verdict=verdict, detail=detail, look_at=look_at)

@@ -1,0 +1,128 @@
+"""Jobs over several nodes get the variables of their fabric: the program that slurmd runs before each task is run here as slurmd runs it."""
+
+import dataclasses
+import importlib
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprints import spec
+from tests.playbooks import clusters, templates
+from tests.playbooks.test_slurm_config import VERSIONS, slurm_conf
+
+expectation = importlib.import_module("acceptance.expectation")
+judge = importlib.import_module("acceptance.judge_environment")
+
+PROGRAM = templates.PLAYBOOKS / "roles/job_environment/files/task-prolog.sh"
+EFA = {"FI_EFA_USE_HUGE_PAGE": "0", "NCCL_SOCKET_IFNAME": "^docker,lo,veth"}
+TCPX = {"NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX": "/run/tcpx-{job}", "NCCL_TX": "enp6s0:8-21,112-125;enp12s0:8-21", "LD_LIBRARY_PATH": "/var/lib/tcpx/lib64"}
+
+
+def with_fabric(pool: str, variables: dict[str, str], *, script: str = "") -> spec.NodeSet:
+    fabric = spec.Fabric("efa", "Fabric", True, 4, 100, "", tuple(variables.items()), "", None, environment_script=script)
+    return dataclasses.replace(clusters.node_set(pool, default=pool == "train"), fabric=fabric)
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Path:
+    """A folder as nodes have it, of a cluster with two pools with fabrics and one without."""
+    record = clusters.cluster(with_fabric("train", EFA), with_fabric("train-tcpx", TCPX), clusters.node_set("train-2", default=False))
+    (tmp_path / "environment").write_text(templates.value("job_environment_text", role="job_environment", spec=record))
+    shutil.copy(PROGRAM, tmp_path / "task-prolog")
+    (tmp_path / "task-prolog").chmod(0o755)
+    return tmp_path
+
+
+def printed(folder: Path, group: str = "train", **variables: str) -> list[str]:
+    """Run the program on a node of the group; a job over two nodes, unless the variables say otherwise."""
+    (folder / "node.env").write_text(f"CLUSTERWRIGHT_ROLE=compute\nCLUSTERWRIGHT_GROUP={group}\nCLUSTERWRIGHT_CONTROLLERS=a,b\n")
+    environment = {"PATH": "/usr/bin:/bin", "SLURM_JOB_ID": "42", "SLURM_JOB_NUM_NODES": "2", "CLUSTERWRIGHT_NODE_ENV": str(folder / "node.env"), **variables}
+    done = subprocess.run([folder / "task-prolog"], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def test_a_job_over_two_nodes_gets_what_its_own_fabric_needs(nodes: Path) -> None:
+    assert printed(nodes) == ["export FI_EFA_USE_HUGE_PAGE=0", "export NCCL_SOCKET_IFNAME=^docker,lo,veth"]
+    assert printed(nodes, "train-tcpx") == [
+        "export NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX=/run/tcpx-42",
+        "export NCCL_TX=enp6s0:8-21,112-125;enp12s0:8-21",
+        "export LD_LIBRARY_PATH=/var/lib/tcpx/lib64",
+    ]
+    assert printed(nodes, "train-2") == [], "its name begins like that of a pool with a fabric"
+
+
+@pytest.mark.parametrize("own", ["1", "", "$(reboot) `x` 'y'"])
+def test_what_the_user_has_set_stays(nodes: Path, own: str) -> None:
+    assert printed(nodes, FI_EFA_USE_HUGE_PAGE=own) == ["export NCCL_SOCKET_IFNAME=^docker,lo,veth"]
+
+
+@pytest.mark.parametrize(("own", "all_of_them"), [("/my/lib", "/my/lib:/var/lib/tcpx/lib64"), ("", "/var/lib/tcpx/lib64")])
+def test_the_user_s_libraries_come_before_the_fabric_s(nodes: Path, own: str, all_of_them: str) -> None:
+    assert printed(nodes, "train-tcpx", LD_LIBRARY_PATH=own)[-1] == f"export LD_LIBRARY_PATH={all_of_them}"
+    assert not any("LD_LIBRARY_PATH" in line for line in printed(nodes, "train-tcpx", LD_LIBRARY_PATH=all_of_them)), "once is enough"
+
+
+@pytest.mark.parametrize("variables", [{"SLURM_JOB_NUM_NODES": "1"}, {"SLURM_JOB_NUM_NODES": "?"}, {"CLUSTERWRIGHT_FABRIC": "none"}])
+def test_jobs_on_one_node_and_those_that_want_none_get_none(nodes: Path, variables: dict[str, str]) -> None:
+    assert printed(nodes, **variables) == []
+
+
+def test_a_job_of_two_parts_on_one_node_each_is_a_job_over_several_nodes(nodes: Path) -> None:
+    assert printed(nodes, SLURM_JOB_NUM_NODES="1", SLURM_HET_SIZE="2")
+
+
+def test_a_plugin_s_own_script_gives_more_and_the_catalogue_s_values_hold(nodes: Path) -> None:
+    script = nodes / "set_nccl_env.sh"
+    script.write_text('echo noise\nexport NCCL_NET=gIB NCCL_TUNER="a b" NCCL_MINE=script OTHER=1\n')
+    record = clusters.cluster(with_fabric("train", {"NCCL_NET": "catalogue"}, script=str(script)))
+    (nodes / "environment").write_text(templates.value("job_environment_text", role="job_environment", spec=record))
+    assert sorted(printed(nodes, NCCL_MINE="user")) == ["export NCCL_NET=catalogue", "export NCCL_TUNER=a b"]
+    script.write_text("exit 3\n")
+    assert printed(nodes) == ["export NCCL_NET=catalogue"]
+
+
+def test_no_fault_of_the_node_fails_a_job(nodes: Path) -> None:
+    (nodes / "environment").unlink()
+    assert printed(nodes) == []
+
+
+def test_it_takes_no_time(nodes: Path) -> None:
+    begin = time.monotonic()
+    for _ in range(10):
+        printed(nodes, "train-tcpx")
+    assert (time.monotonic() - begin) / 10 < 0.3
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_slurm_runs_it_only_where_a_fabric_sets_something(version: str) -> None:
+    program = slurm_conf(clusters.cluster(with_fabric("train", EFA), slurm=version)).settings["TaskProlog"]
+    folder = templates.value("job_environment_folder", role="job_environment")
+    assert program == f"{folder}/task-prolog"
+    assert "TaskProlog" in slurm_conf(clusters.cluster(with_fabric("train", {}, script="/x.sh"), slurm=version)).settings
+    assert "TaskProlog" not in slurm_conf(clusters.cluster(with_fabric("train", {}), slurm=version)).settings
+
+
+def judged(seen: dict[str, dict[str, Any] | None], **variables: str) -> list[tuple[str, str, str]]:
+    one = expectation.expect(clusters.cluster(with_fabric("train", variables or EFA))).node_sets[0]
+    whole = {"lines": [{"node": node, "environment": values} for node, values in seen.items() if values is not None], "error": "the step ended"}
+    return [(check.node, check.measured, check.verdict.value) for check in judge.environment(one, [*seen], whole, job="42")]
+
+
+def test_acceptance_passes_jobs_that_have_the_variables() -> None:
+    assert judged({"train-0": EFA, "train-1": EFA}) == [("train-[0-1]", "2 variables of the fabric", "pass")]
+    tcpx = {**TCPX, "NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX": "/run/tcpx-42", "LD_LIBRARY_PATH": "/my/lib:/var/lib/tcpx/lib64"}
+    assert judged({"train-0": tcpx, "train-1": tcpx}, **TCPX) == [("train-[0-1]", "3 variables of the fabric", "pass")]
+    assert judged({"train-0": {}}) == [], "one node has no fabric to use"
+
+
+def test_acceptance_names_the_node_whose_jobs_lack_them_and_values_of_somebody_else() -> None:
+    without = dict.fromkeys(EFA)
+    assert judged({"train-0": EFA, "train-1": without})[1] == ("train-1", "lacks FI_EFA_USE_HUGE_PAGE, NCCL_SOCKET_IFNAME", "fail")
+    assert judged({"train-0": EFA, "train-1": {**EFA, "FI_EFA_USE_HUGE_PAGE": "1"}})[1] == ("train-1", "1 with another value", "reported")
+    assert judged({"train-0": EFA, "train-1": None})[1] == ("train-1", "no answer: the step ended", "fail")
+    assert judged({"train-0": EFA, "train-1": {**EFA, "NCCL_SOCKET_IFNAME": None}})[1] == ("train-1", "lacks NCCL_SOCKET_IFNAME", "fail")
