@@ -42,6 +42,8 @@ class Code(FindingCode):
     SLOW_PART = "CW924", (ERROR, WARNING), "some nodes, or the path between two groups of nodes, make a pool's collectives slow", "drain the nodes that the check names, and look at their GPUs, NICs and links"
 
     ENVIRONMENT = "CW925", (ERROR, NOTE), "a job over several nodes lacks variables of its fabric", "look at TaskProlog in `scontrol show config`; `clusterwright up` writes its files again"
+    STORAGE_VALUES = "CW926", (ERROR, WARNING, NOTE), "a shared file system fails, or a node reads other data than another one wrote", "look at the mount and its client on the nodes that the check names"
+    STORAGE_RATE = "CW927", (ERROR, WARNING, NOTE), "a shared file system is slower than its product states, for the number of nodes", "look at the load on it; `clusterwright accept` measures again"
     NODES_OF_KUBERNETES = "CW930", ERROR, "nodes of a pool are missing, not ready, or offer other GPUs than their machine has", "look at `clusterwright kubectl -- describe nodes`, and at the journal of kubelet on the node"
     GANG = "CW931", ERROR, "a gang of pods within the quota does not run at once on nodes of its pool", "look at `clusterwright kubectl -- get clusterqueues,workloads --all-namespaces`"
     OVER_QUOTA = "CW932", ERROR, "a job beyond the quota of its queue does not wait with a reason", "look at the log of kueue-controller-manager in namespace kueue-system"
@@ -78,6 +80,10 @@ NAMES = {
     "collective transport": Code.TRANSPORT,
     "slow part of a pool": Code.SLOW_PART,
     "environment of jobs": Code.ENVIRONMENT,
+    "storage values": Code.STORAGE_VALUES,
+    "storage write": Code.STORAGE_RATE,
+    "storage read": Code.STORAGE_RATE,
+    "storage metadata": Code.STORAGE_RATE,
     "nodes of Kubernetes": Code.NODES_OF_KUBERNETES,
     "gang of pods": Code.GANG,
     "job over quota": Code.OVER_QUOTA,

@@ -204,7 +204,7 @@ def test_every_check_of_the_program_has_a_code_and_every_code_a_check() -> None:
     program = project_root() / "playbooks" / "roles" / "acceptance" / "files" / "acceptance"
     calls = [
         node
-        for name in ("judge", "judge_rails", "judge_collectives", "judge_environment", "__main__")
+        for name in ("judge", "judge_rails", "judge_collectives", "judge_environment", "judge_storage", "__main__")
         for node in ast.walk(ast.parse((program / f"{name}.py").read_text()))
         if isinstance(node, ast.Call)
     ]
@@ -215,7 +215,7 @@ def test_every_check_of_the_program_has_a_code_and_every_code_a_check() -> None:
 
 def _check_name(call: ast.Call) -> str:
     """Give the name of the check that a call makes; empty for all other calls."""
-    if not isinstance(call.func, ast.Name) or call.func.id not in ("Check", "_check", "_per_node", "_per_rail"):
+    if not isinstance(call.func, ast.Name) or call.func.id not in ("Check", "_check", "_per_node", "_per_rail", "_rate"):
         return ""
     first = next((word.value for word in call.keywords if word.arg == "name"), None) or next(iter(call.args), None)
     if isinstance(first, ast.Starred) and isinstance(first.value, ast.Tuple):

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from . import allocation, collectives, document, expectation, gate, judge, judge_collectives, judge_environment, judge_rails, slurm
+from . import allocation, collectives, document, expectation, gate, judge, judge_collectives, judge_environment, judge_rails, judge_storage, slurm
 from .document import Check, Verdict
 
 POLL_S = 0.25
@@ -161,6 +161,7 @@ def _node_set(
         "user": applicant.user if applicant else next(iter(wanted.users), ""),
         "users": dict(wanted.users),
         "folders": [folder.path for folder in wanted.folders],
+        "storage": [one.path for one in wanted.storage if one.tried] if wanted.users else [],
     }
     free = [name for name in node_set.nodes if seen.is_free(name)]
     for _ in range(ATTEMPTS):
@@ -185,6 +186,8 @@ def _node_set(
     checks += judge.part_judged(node_set, tested)
     checks += judge.users(tested, outcomes["whole"], len(wanted.users))
     checks += judge.folders(tested, outcomes["whole"], wanted.folders if wanted.users else ())
+    if wanted.users:
+        checks += judge_storage.storage(tested, *outcomes["storage"], wanted.storage)
     checks += judge.gpus_in_job(node_set, tested, outcomes["whole"])
     checks += judge.rendezvous(tested, outcomes["whole"])
     checks += judge.device_confinement(node_set, tested, outcomes["share"], configured=configured[0])

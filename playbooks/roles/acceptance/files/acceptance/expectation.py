@@ -9,6 +9,7 @@ from blueprints import hostlist
 from .applicant import Applicant, choose
 
 HOMES = "/home"
+OBJECTS = "object"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -97,6 +98,21 @@ class Folder:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Storage:
+    """A shared file system that nodes write to and read from."""
+
+    path: str
+    throughput_mbs: float | None = None
+    """Of all of it, MB/s, as its product states; None: no figure is known."""
+    why_not: str = ""
+    """Why nothing is written there; empty: it is tried."""
+
+    @property
+    def tried(self) -> bool:
+        return not self.why_not
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Expectation:
     cluster: str
     node_sets: tuple[NodeSet, ...]
@@ -106,6 +122,7 @@ class Expectation:
     users: Mapping[str, int] = dataclasses.field(default_factory=dict)
     """User → number, equal on every host."""
     folders: tuple[Folder, ...] = ()
+    storage: tuple[Storage, ...] = ()
     gate: tuple[str, ...] | None = None
     """Kinds of checks whose failure fails `up`; None: all."""
 
@@ -126,8 +143,18 @@ def expect(spec: Mapping[str, Any]) -> Expectation:
         ),
         users={user["name"]: int(user["uid"]) for user in spec["users"]},
         folders=tuple(Folder(one["mount"], one.get("writable_by", "")) for one in spec["storage"] if one["mount"] != HOMES),
+        storage=tuple(_storage(one, (spec.get("file_systems") or {}).get(one["mount"]) or {}) for one in spec["storage"]),
         gate=tuple(spec["gate"]) if "gate" in spec else None,
     )
+
+
+def _storage(one: Mapping[str, Any], known: Mapping[str, Any]) -> Storage:
+    writers = one.get("writable_by") or "users"
+    if known.get("kind") == OBJECTS:
+        why_not = "an object store"
+    else:
+        why_not = "" if one["mount"] == HOMES or writers == "users" else f"{writers} alone may write"
+    return Storage(one["mount"], known.get("throughput_mbs"), why_not)
 
 
 def from_record(record: Mapping[str, Any]) -> NodeSet:

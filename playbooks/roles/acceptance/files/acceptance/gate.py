@@ -14,7 +14,7 @@ KINDS = {
         *("MPI all-reduce", "collective values", "collective transport", "collective busbw", "slow part of a pool"),
         *("rails", "rail routes", "rail packets", "rail speed"),
     ),
-    "storage": ("shared storage",),
+    "storage": ("shared storage", "storage values", "storage write", "storage read", "storage metadata"),
 }
 """Word of `acceptance.gate` → its checks. Checks of no kind always count: without them nothing could be judged."""
 UNGATED = "not in `acceptance.gate`: shown, and not a failure"

@@ -17,6 +17,10 @@ FIRST_PORT = 20000
 PORTS = 20000
 ALL_REDUCE_BYTES = 8 << 20
 ALL_REDUCE_ITERATIONS = 5
+STORAGE_BYTES = 64 << 20
+"""Each node writes so much to each file system, or as much as it can in the time."""
+STORAGE_FILES = 100
+STORAGE_LIMIT_S = 10.0
 
 
 def main() -> None:
@@ -47,8 +51,23 @@ def main() -> None:
     reduction = {"bytes": ALL_REDUCE_BYTES, "iterations": ALL_REDUCE_ITERATIONS}
     outcomes["allreduce"] = _step([*per_node, "--mpi=pmix"], "allreduce.py", reduction, deadline_s)
     outcomes["rails"] = _step([*per_node, "--input=all"], "rails.py", {}, deadline_s, given=json.dumps(rails)) if rails else {"lines": [], "error": ""}
+    outcomes["storage"] = _storage(per_node, {**view, "job": job, "nodes": nodes}, task.get("storage") or [], deadline_s)
     outcomes["collectives"] = collectives.as_record(collectives.measure(node_set, nodes) if node_set.collectives else collectives.Measured())
     print(json.dumps(outcomes), flush=True)
+
+
+def _storage(options: Sequence[str], task: dict[str, Any], places: Sequence[str], deadline_s: float) -> list[dict[str, Any]]:
+    """Let every node write, then read what the next one wrote; give the outcomes of both steps."""
+    if not places:
+        return [{"lines": [], "error": ""}] * 2
+    limits = {"bytes": STORAGE_BYTES, "files": STORAGE_FILES, "limit_s": STORAGE_LIMIT_S, "homes": expectation.HOMES}
+    asked = {**{name: task[name] for name in ("user", "job", "nodes")}, **limits, "places": [*places]}
+    # Each phase of each file system has a limit of its own; a server that hangs is left to the step's.
+    step_s = deadline_s + 2 * STORAGE_LIMIT_S * len(places)
+    try:
+        return [_step(options, "storage_probe.py", {**asked, "phase": phase}, step_s) for phase in ("write", "read")]
+    finally:
+        _step(options, "storage_probe.py", {**asked, "phase": "clear"}, deadline_s)
 
 
 def _step(options: Sequence[str], program: str, task: dict[str, Any], deadline_s: float, *, given: str = "") -> dict[str, Any]:

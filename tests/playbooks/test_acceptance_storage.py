@@ -1,0 +1,168 @@
+"""Shared file systems are written to and read from by every node, and what that gave is judged: values, rates against the product's, small files."""
+
+import dataclasses
+import importlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blueprints import spec
+from tests.playbooks import clusters, templates
+
+steps = importlib.import_module("acceptance.steps")
+judge = importlib.import_module("acceptance.judge_storage")
+expectation = importlib.import_module("acceptance.expectation")
+gate = importlib.import_module("acceptance.gate")
+
+PROBE = templates.PLAYBOOKS / "roles/acceptance/files/acceptance/storage_probe.py"
+NODES = ("train-0", "train-1", "train-2")
+BYTES = 3 << 20
+Outcome = dict[str, Any]
+
+
+def step(place: Path, phase: str, **changed: Any) -> Outcome:
+    """Run a phase on all nodes, one after the other, and give what a job step of acceptance gives."""
+    task = {"user": "", "job": "42", "nodes": NODES, "places": [str(place)], "homes": "/home", "bytes": BYTES, "files": 5, "limit_s": 10, "phase": phase, **changed}
+    said = ""
+    for rank, node in enumerate(NODES):
+        environment = {**os.environ, "SLURMD_NODENAME": node, "SLURM_PROCID": str(rank)}
+        done = subprocess.run([sys.executable, "-c", PROBE.read_text(), json.dumps(task)], env=environment, capture_output=True, text=True, check=True)
+        said += done.stdout
+    return {"lines": steps.json_lines(said), "error": ""}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    """A file system; after the test, nothing of the job is left on it."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    yield folder
+    if folder.is_dir():
+        step(folder, "clear")
+        assert [*folder.iterdir()] == []
+
+
+def judged(place: Path, *, known: float | None = None, between: Callable[[Path], object] = lambda _: None, **changed: Any) -> dict[str, tuple[str, str, str]]:
+    wrote = step(place, "write", **changed)
+    between(place / ".clusterwright-acceptance-42")
+    got = step(place, "read", **changed)
+    found = judge.storage(NODES, wrote, got, [expectation.Storage(str(place), known)])
+    return {f"{check.name} of {check.node}": (check.measured, check.verdict.value, check.detail) for check in found}
+
+
+def test_healthy_nodes_read_what_others_wrote(place: Path) -> None:
+    found = judged(place, known=1.0)
+    assert found.pop("storage values of train-[0-2]")[:2] == ("0 wrong blocks", "pass")
+    assert {name: verdict for name, (_, verdict, _) in found.items()} == {
+        "storage write of train-[0-2]": "pass",
+        "storage read of train-[0-2]": "pass",
+        "storage metadata of train-[0-2]": "reported",
+    }
+
+
+def test_without_a_figure_rates_are_reported(place: Path) -> None:
+    assert {verdict for name, (_, verdict, _) in judged(place).items() if "values" not in name} == {"reported"}
+
+
+def corrupted(folder: Path) -> None:
+    with (folder / "train-1").open("r+b") as file:
+        file.seek(BYTES // 2)
+        file.write(b"\0\1\2")
+
+
+def as_of_another(folder: Path) -> None:
+    (folder / "train-2").write_bytes((folder / "train-0").read_bytes())
+
+
+FAULTS: Mapping[str, tuple[Callable[[Path], object], str, tuple[str, str, str]]] = {
+    # what happens between write and read → the node that finds it, and what is said
+    "a flipped byte": (corrupted, "train-0", ("1 wrong blocks", "fail", "written by train-1")),
+    "the file of another node": (as_of_another, "train-1", ("3 wrong blocks", "fail", "written by train-2")),
+    "a file that one node alone sees": (lambda folder: (folder / "train-2").unlink(), "train-1", ("can't read: No such file or directory", "fail", "")),
+    "an empty file": (lambda folder: os.truncate(folder / "train-0", 0), "train-2", ("an empty file", "fail", "written by train-0")),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found_by_the_node_that_reads(place: Path, fault: str) -> None:
+    between, node, said = FAULTS[fault]
+    found = judged(place, between=between, known=1.0)
+    assert found[f"storage values of {node}"] == said
+    assert not any(name.startswith(("storage write", "storage read")) for name in found), "rates of a broken file system say nothing"
+
+
+def test_a_file_system_that_refuses_to_be_written_fails(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert judged(tmp_path / "file")["storage values of train-[0-2]"] == ("can't write: Not a directory", "fail", "")
+
+
+def test_too_little_room_is_said_and_nothing_is_written(place: Path) -> None:
+    assert judged(place, bytes=1 << 60)["storage values of train-[0-2]"][:2] == ("too little", "reported")
+    assert not any(file for _, _, files in os.walk(place) for file in files)
+
+
+def test_time_ends_a_slow_run(place: Path) -> None:
+    assert judged(place, limit_s=0)["storage values of train-[0-2]"][:2] == ("nothing was written in time", "fail")
+
+
+def answered(rate_mbs: float, nodes: int = 2) -> Outcome:
+    each = {"bytes": int(rate_mbs * 1e6 / nodes), "seconds": 1.0, "files": 100, "files_seconds": 0.5, "wrong": 0, "of": "other"}
+    return {"lines": [{"node": f"train-{number}", "places": {"/data": each}} for number in range(nodes)], "error": ""}
+
+
+@pytest.mark.parametrize(
+    ("known", "nodes", "rate", "verdict"),
+    [
+        (4800, 2, 400, "pass"),  # two nodes are taken to reach 400, not 4,800
+        (4800, 2, 190, "warn"),
+        (4800, 2, 70, "fail"),
+        (4800, 64, 2500, "pass"),
+        (4800, 64, 2300, "warn"),
+        (4800, 64, 900, "fail"),
+        (300, 64, 160, "pass"),  # a small file system is the limit
+        (300, 64, 50, "fail"),
+        (None, 2, 0.5, "reported"),
+    ],
+)
+def test_rates_are_judged_by_the_product_and_the_number_of_nodes(known: float | None, nodes: int, rate: float, verdict: str) -> None:
+    tested = [f"train-{number}" for number in range(nodes)]
+    found = judge.storage(tested, answered(1e6, nodes), answered(rate, nodes), [expectation.Storage("/data", known)])
+    assert [check.verdict.value for check in found if check.name == "storage read"] == [verdict]
+
+
+def test_a_node_that_does_not_answer_fails() -> None:
+    wrote, got = answered(100), answered(100)
+    got["lines"].pop()
+    got["error"] = "the step was not over after 50 s"
+    found = judge.storage(["train-0", "train-1"], wrote, got, [expectation.Storage("/data", 300.0)])
+    assert [(check.node, check.measured, check.verdict.value) for check in found if check.verdict.value == "fail"] == [("train-1", "no answer to read", "fail")]
+
+
+def resolved() -> spec.ClusterSpec:
+    one = spec.FileSystem("data", "lustre", "/data", protect=False, simulated=False, throughput_mbs=4800.0)
+    home = spec.FileSystem("home", "nfs", "/home", protect=False, simulated=False)
+    tools = spec.FileSystem("tools", "nfs", "/tools", protect=False, simulated=False, writable_by="root", throughput_mbs=100.0)
+    return dataclasses.replace(clusters.resolved(), storage=(home, one, tools, dataclasses.replace(home, name="sets", kind="object", mount="/sets")))
+
+
+def test_the_spec_s_throughput_reaches_the_judge_and_what_users_may_not_write_is_left_alone() -> None:
+    expected = expectation.expect(json.loads(json.dumps(spec.acceptance_view(resolved()))))
+    assert {one.path: (one.throughput_mbs, one.why_not) for one in expected.storage} == {
+        "/home": (None, ""),
+        "/data": (4800.0, ""),
+        "/tools": (100.0, "root alone may write"),
+        "/sets": (None, "an object store"),
+    }
+    simulated = dataclasses.replace(resolved(), storage=tuple(dataclasses.replace(one, simulated=True) for one in resolved().storage))
+    assert "file_systems" not in spec.acceptance_view(simulated), "a folder of this machine is not the product"
+
+
+def test_the_gate_has_storage() -> None:
+    (check,) = [one for one in judge.storage(["train-0"], {"lines": [], "error": "x"}, {"lines": [], "error": ""}, [expectation.Storage("/data")])]
+    assert (check.verdict.value, gate.apply([check], ["nodes"])[0].verdict.value) == ("fail", "warn")
