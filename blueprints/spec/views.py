@@ -87,7 +87,11 @@ def acceptance_view(spec: ClusterSpec) -> dict[str, Any]:
     """Give what acceptance judges Slurm by: beside its configuration, the kinds of checks that fail `up`, what fabrics must deliver, and the rails that compute nodes must have."""
     rails, fabrics = _rails(spec), {one.hosts.name: _fabric(one) for one in spec.node_sets if one.scheduler == "slurm" and one.collectives}
     gate = {} if set(spec.acceptance) >= GATED else {"gate": [*spec.acceptance]}
-    stated = {one.mount: {"kind": one.kind, "throughput_mbs": one.throughput_mbs} for one in spec.storage if not one.simulated and (one.throughput_mbs or one.kind == "object")}
+    stated = {
+        one.mount: {"kind": one.kind, "throughput_mbs": one.throughput_mbs}
+        for one in spec.storage
+        if not one.simulated and (one.throughput_mbs or one.kind == "object")
+    }
     others = {"fabrics": fabrics, "rails": rails, "file_systems": stated}
     return {**slurm_view(spec), **gate, **{name: value for name, value in others.items() if value}}
 

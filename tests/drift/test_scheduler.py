@@ -90,6 +90,7 @@ CASES = [
     ({"nodes": nodes().replace("Weight=1", "Weight=9", 1)}, ["CW754 node train-0: Weight"]),
     ({"nodes": nodes("IDLE+DRAIN", "Reason=bad fan [root@2026-11-21T20:00:00]")}, ["CW755 node train-1: drained"]),
     ({"nodes": nodes("DOWN*", "Reason=Not responding [slurm@2026-11-21T20:00:00]")}, ["CW756 node train-1: down"]),
+    ({"nodes": nodes("IDLE+DRAIN", "Reason=clusterwright: health: 7 of 8 GPUs [root@2026-11-21T20:00:00]")}, ["CW755 node train-1: health check"]),
     ({"nodes": nodes("DOWN*", "Reason=clusterwright: start guard: 7 of 8 GPUs [root@2026-11-21T20:00:00]")}, ["CW756 node train-1: start guard"]),
     ({"nodes": nodes("IDLE+NOT_RESPONDING")}, ["CW756 node train-1: down"]),
     ({"nodes": nodes("ALLOCATED")}, []),

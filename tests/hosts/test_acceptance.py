@@ -148,6 +148,20 @@ def test_a_gate_decides_what_fails(running: Deployment) -> None:
     assert ("train-[0-1]", "233.7", "warn") in shown(checks, "collective busbw")
 
 
+def test_every_node_writes_to_shared_storage_and_reads_what_another_one_wrote(running: Deployment) -> None:
+    checks = accepted(running)
+    assert shown(checks, "storage values") == [("train-[0-1]", "0 wrong blocks", "pass")] * 2
+    assert {check["verdict"] for name in ("storage write", "storage read", "storage metadata") for check in checks[name]} == {"reported"}
+    assert running.ssh("ls -A /shared ~ | grep acceptance; true") == "", "nothing is left"
+
+
+def test_a_figure_of_the_product_is_a_floor(running: Deployment) -> None:
+    (check, *_) = [
+        one for one in accepted(running, file_systems={"/shared": {"kind": "lustre", "throughput_mbs": 1e9}})["storage write"] if "/shared" in one["expected"]
+    ]
+    assert (check["expected"], check["verdict"] in ("pass", "warn", "fail")) == ("/shared: 80 MB/s at least", True)
+
+
 LIMITS = (
     "sacctmgr --immediate modify qos normal set MaxJobsPerUser=0 MaxSubmitJobsPerUser=0 && "
     "sacctmgr --immediate modify account research set MaxJobs=0 MaxSubmitJobs=0 && sacctmgr --immediate modify account root set GrpJobs=0"

@@ -28,7 +28,18 @@ Outcome = dict[str, Any]
 
 def step(place: Path, phase: str, **changed: Any) -> Outcome:
     """Run a phase on all nodes, one after the other, and give what a job step of acceptance gives."""
-    task = {"user": "", "job": "42", "nodes": NODES, "places": [str(place)], "homes": "/home", "bytes": BYTES, "files": 5, "limit_s": 10, "phase": phase, **changed}
+    task = {
+        "user": "",
+        "job": "42",
+        "nodes": NODES,
+        "places": [str(place)],
+        "homes": "/home",
+        "bytes": BYTES,
+        "files": 5,
+        "limit_s": 10,
+        "phase": phase,
+        **changed,
+    }
     said = ""
     for rank, node in enumerate(NODES):
         environment = {**os.environ, "SLURMD_NODENAME": node, "SLURM_PROCID": str(rank)}
@@ -164,5 +175,5 @@ def test_the_spec_s_throughput_reaches_the_judge_and_what_users_may_not_write_is
 
 
 def test_the_gate_has_storage() -> None:
-    (check,) = [one for one in judge.storage(["train-0"], {"lines": [], "error": "x"}, {"lines": [], "error": ""}, [expectation.Storage("/data")])]
+    (check,) = judge.storage(["train-0"], {"lines": [], "error": "x"}, {"lines": [], "error": ""}, [expectation.Storage("/data")])
     assert (check.verdict.value, gate.apply([check], ["nodes"])[0].verdict.value) == ("fail", "warn")

@@ -23,6 +23,8 @@ OWN_REASON, NEEDS_SOMEBODY = "clusterwright:", "`clusterwright"
 """How the elastic program begins the reasons of what it does, and how it names the command that a person has to run (docs/elastic.md)."""
 GUARD = "clusterwright: start guard: "
 """How a node's own reason begins that it lacks something and takes no jobs (playbooks/roles/guard)."""
+HEALTH = "clusterwright: health: "
+"""How the reason begins that an idle node gives when it lost something. The node returns itself to service when it has it again."""
 WHO = re.compile(r"(?P<reason>.*?)\s*\[(?P<who>[^@\]]+)@(?P<when>[^\]]+)\]$")
 FIELDS = {"Sockets": "", "CoresPerSocket": "", "ThreadsPerCore": "", "RealMemory": "", "Gres": "", "Feature": "", "Weight": "1"}
 """Fields that are compared, and their values where slurm.conf names none."""
@@ -90,6 +92,10 @@ def _state(name: str, live: Mapping[str, str]) -> Iterator[Finding]:
         code, state = Code.NODE_DOWN, "start guard"
         what = f"the node takes no jobs, since it found less than it should have: {reason.removeprefix(GUARD)}"
         remedy = f"repair or replace the host; `systemctl restart clusterwright-guard slurmd` on {name} checks it again"
+    elif reason.startswith(HEALTH):
+        code, state = Code.NODE_DRAINED, "health check"
+        what = f"the node takes no jobs, since it lost something between jobs: {reason.removeprefix(HEALTH)}"
+        remedy = "repair or replace the host; the node returns to service by itself when its next check finds it complete"
     elif any(one.startswith(OUT_OF_USE) for one in states):
         code, state = Code.NODE_DRAINED, "drained"
         what = f"the node takes no jobs: it was drained{by}{because}"
@@ -106,4 +112,4 @@ def _state(name: str, live: Mapping[str, str]) -> Iterator[Finding]:
 def _is_own(live: Mapping[str, str]) -> bool:
     """Say whether the elastic program keeps a node out for a while, and returns it to use by itself."""
     reason = live.get("Reason", "")
-    return reason.startswith(OWN_REASON) and not reason.startswith(GUARD) and NEEDS_SOMEBODY not in reason
+    return reason.startswith(OWN_REASON) and not reason.startswith((GUARD, HEALTH)) and NEEDS_SOMEBODY not in reason

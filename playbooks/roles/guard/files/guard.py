@@ -3,6 +3,9 @@
 Runs on the host as root, once after each start and before slurmd, with Python's standard library alone. A node that has all of it is left to slurmd, without a word to Slurm. One that comes short is
 set down with a reason that begins with REASON, and its slurmd does not start; so is one where this program itself fails, and the reason says that it did. `--hardware FOLDER` looks for devices below
 another folder, and every message names it.
+
+With `--between-jobs`, slurmd runs it on idle nodes (slurm.conf(5), HealthCheckProgram): a node that lost something is drained with a reason that begins with HEALTH, and returned to service when it has
+it again. A node that anybody else drained stays as it is, and a failure of this program drains nothing.
 """
 
 import argparse
@@ -21,14 +24,20 @@ EXPECTED = "/etc/clusterwright/expected.json"
 SETTINGS = "/etc/clusterwright/node.env"
 REASON = "clusterwright: start guard: "
 """The elastic program (components/elastic/model.py) and drift checks (stacks/drift/scheduler.py) know a node's own word by it."""
+HEALTH = "clusterwright: health: "
+"""Drift checks know it (components/inspection/slurm/nodes.py); the elastic program replaces a node that anything of ours drained."""
 OURS = "clusterwright:"
 MOUNTED = "/usr/lib/clusterwright/mounted"
 """Mounts what a host of a cloud lacks, for as long as it is told."""
 GPU_UNIT = "clusterwright-gpu.service"
 CONFIGURATION = "/run/clusterwright/guard-slurm.conf"
+CLEAR = "/run/clusterwright/health-clear"
+"""There when this node was complete at the last look and Slurm was asked whether it is drained for something else: the next look need not ask."""
 CONSOLE = "/dev/console"
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
+HELD = {"DRAIN", "MAINT", "MAINTENANCE"}
+"""States in which somebody keeps a node."""
 DEVICES_WITHIN_S = 15
 """Devices can come later than this program; AWS's own check of EFA devices looks three times, 5 s apart (awsome-distributed-ai, gpu-cluster-healthcheck)."""
 MOUNTS_WITHIN_S = 300
@@ -36,6 +45,10 @@ LOOK_EVERY_S = 0.5
 TELL_EVERY_S = 2.0
 """A controller can come minutes after its nodes."""
 ANSWER_WITHIN_S = 60
+BETWEEN_JOBS_S, BETWEEN_JOBS_ANSWER_S = 5, 20
+"""slurmd kills its health check after 60 s (slurm.conf(5), HealthCheckProgram)."""
+MOST_SHARE = 0.25
+"""Of the nodes of a partition, no more are drained by their own checks, but always one: what all nodes lack at once is no fault of each (Kubernetes' Cluster API stops at 40 %, NVIDIA's operators at 25 %)."""
 
 NVIDIA, DISPLAYS = "0x10de", ("0x0300", "0x0302")
 """Vendor of GPUs and the beginnings of their PCI classes: VGA-compatible and 3D controllers (pci.ids)."""
@@ -46,7 +59,12 @@ AMAZON, EFA_DEVICES = "0x1d0f", ("0xefa0", "0xefa1", "0xefa2", "0xefa3")
 def main() -> int:
     parser = argparse.ArgumentParser(prog="guard", description="Count what this node has before it takes jobs.")
     parser.add_argument("--hardware", default="/", metavar="FOLDER", help="look for devices below this folder")
-    hardware = parser.parse_args().hardware
+    parser.add_argument("--between-jobs", action="store_true", help="drain a node that lost something, and return it when it has it again")
+    given = parser.parse_args()
+    hardware = given.hardware
+    if given.between_jobs:
+        say(between_jobs(hardware))
+        return 0
     said, devices_s, mounts_s = set(), DEVICES_WITHIN_S, MOUNTS_WITHIN_S
     while True:
         try:
@@ -67,6 +85,57 @@ def main() -> int:
         # While nobody listens, what is missing may come.
         devices_s, mounts_s = 0, 1
         time.sleep(TELL_EVERY_S)
+
+
+def between_jobs(hardware: str) -> list[str]:
+    """Look at an idle node and tell Slurm what changed; give what is to be said."""
+    try:
+        wrong = look(EXPECTED, hardware, devices_s=BETWEEN_JOBS_S, mounts_s=1)
+    except Exception as error:  # a check that fails is not a node that fails
+        return [f"{HEALTH}the check itself failed, and the node stays as it is: {type(error).__name__}: {error}"]
+    if not wrong and os.path.exists(CLEAR):
+        return []
+    try:
+        return settle(socket.gethostname().partition(".")[0], wrong)
+    except (OSError, KeyError, subprocess.SubprocessError) as error:
+        return [f"{HEALTH}{wrong or 'complete'}; Slurm can't be told: {why(error)}"]
+
+
+def settle(node: str, wrong: str) -> list[str]:
+    """Drain this node, or return it to service, unless somebody else has it.
+
+    Raises:
+        OSError, KeyError, subprocess.SubprocessError: Slurm was not told.
+    """
+    configure()
+    shown = scontrol("--oneliner", "show", "node", node, within_s=BETWEEN_JOBS_ANSWER_S)
+    reason, is_out = described(shown)
+    is_ours = is_out and reason.startswith(HEALTH)
+    if not wrong:
+        if is_ours:
+            scontrol("update", f"nodename={node}", "state=RESUME", within_s=BETWEEN_JOBS_ANSWER_S)
+        with open(CLEAR, "w"):
+            pass
+        return [f"{HEALTH}complete again, and back in service"] if is_ours else []
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(CLEAR)
+    if is_ours and reason != HEALTH + wrong:
+        scontrol("update", f"nodename={node}", f"reason={HEALTH}{wrong}", within_s=BETWEEN_JOBS_ANSWER_S)
+    elif not is_out and (others := too_many(shown)):
+        return [f"{HEALTH}{wrong}; not drained: {others}"]
+    elif not is_out:
+        scontrol("update", f"nodename={node}", "state=DRAIN", f"reason={HEALTH}{wrong}", within_s=BETWEEN_JOBS_ANSWER_S)
+    return [HEALTH + wrong] if reason != HEALTH + wrong else []
+
+
+def too_many(shown: str) -> str:
+    """Say why no further node of its partitions may be drained; empty: it may."""
+    partitions = re.search(r" Partitions=(\S+)", shown)
+    alike = [
+        line for line in scontrol("--oneliner", "show", "node", within_s=BETWEEN_JOBS_ANSWER_S).splitlines() if partitions and partitions[0] + " " in line + " "
+    ]
+    drained = sum(is_out and reason.startswith(HEALTH) for reason, is_out in map(described, alike))
+    return f"{drained} of {len(alike)} nodes are drained by their checks already" if drained >= max(1, int(len(alike) * MOST_SHARE)) else ""
 
 
 def look(path: str, hardware: str, *, devices_s: float, mounts_s: int, mountinfo: str = "/proc/self/mountinfo") -> str:
@@ -162,12 +231,7 @@ def tell(wrong: str) -> list[str]:
     Raises:
         OSError, KeyError, subprocess.SubprocessError: Slurm was not told.
     """
-    with open(SETTINGS) as file:
-        settings = dict(line.strip().split("=", 1) for line in file if "=" in line)
-    # The daemon brings its copy of the configuration; for two questions, whom to ask is enough.
-    hosts = [f"SlurmctldHost=controller-{number}({host})" for number, host in enumerate(settings["CLUSTERWRIGHT_CONTROLLERS"].split(","))]
-    with open(CONFIGURATION, "w") as file:
-        file.write("\n".join([f"ClusterName={settings['CLUSTERWRIGHT_CLUSTER']}", "SlurmUser=slurm", "AuthType=auth/munge", *hosts, ""]))
+    configure()
     node = socket.gethostname().partition(".")[0]
     if is_kept(scontrol("--oneliner", "show", "node", node)):
         return [f"{REASON}somebody drained this node or put it under maintenance: their reason stays"]
@@ -175,17 +239,35 @@ def tell(wrong: str) -> list[str]:
     return []
 
 
+def configure() -> None:
+    """Write whom to ask. The daemon brings its copy of the configuration; for a few questions, this is enough."""
+    with open(SETTINGS) as file:
+        settings = dict(line.strip().split("=", 1) for line in file if "=" in line)
+    hosts = [f"SlurmctldHost=controller-{number}({host})" for number, host in enumerate(settings["CLUSTERWRIGHT_CONTROLLERS"].split(","))]
+    with open(CONFIGURATION, "w") as file:
+        file.write("\n".join([f"ClusterName={settings['CLUSTERWRIGHT_CLUSTER']}", "SlurmUser=slurm", "AuthType=auth/munge", *hosts, ""]))
+
+
 def is_kept(shown: str) -> bool:
-    """Say whether a person took the node out of service, by what `scontrol --oneliner show node` says of it: that person's word is not written over."""
-    state = re.search(r" State=(\S+)", shown)
+    """Say whether a person took the node out of service: that person's word is not written over."""
+    reason, _ = described(shown)
+    return bool(HELD & states(shown)) and not reason.startswith(OURS)
+
+
+def described(shown: str) -> tuple[str, bool]:
+    """Give the reason that `scontrol --oneliner show node` says of a node, and whether the node is out of service."""
     reason = re.search(r" Reason=(.*?)(?: \[|$)", shown, re.MULTILINE)
-    is_out = bool(state) and bool({"DRAIN", "MAINT", "MAINTENANCE"} & set(re.split(r"[+*]", state[1])))
-    return is_out and not (reason and reason[1].startswith(OURS))
+    return reason[1] if reason else "", bool((HELD | {"DOWN", "FAIL", "ERROR"}) & states(shown))
 
 
-def scontrol(*words: str) -> str:
+def states(shown: str) -> set[str]:
+    state = re.search(r" State=(\S+)", shown)
+    return set(re.split(r"[+*]", state[1])) if state else set()
+
+
+def scontrol(*words: str, within_s: float = ANSWER_WITHIN_S) -> str:
     environment = {"PATH": PATH, "LC_ALL": "C.UTF-8", "SLURM_CONF": CONFIGURATION}
-    return subprocess.run(["scontrol", *words], env=environment, capture_output=True, text=True, check=True, timeout=ANSWER_WITHIN_S).stdout
+    return subprocess.run(["scontrol", *words], env=environment, capture_output=True, text=True, check=True, timeout=within_s).stdout
 
 
 def say(lines: list[str]) -> None:

@@ -150,10 +150,8 @@ def expect(spec: Mapping[str, Any]) -> Expectation:
 
 def _storage(one: Mapping[str, Any], known: Mapping[str, Any]) -> Storage:
     writers = one.get("writable_by") or "users"
-    if known.get("kind") == OBJECTS:
-        why_not = "an object store"
-    else:
-        why_not = "" if one["mount"] == HOMES or writers == "users" else f"{writers} alone may write"
+    is_free = one["mount"] == HOMES or writers == "users"
+    why_not = "an object store" if known.get("kind") == OBJECTS else "" if is_free else f"{writers} alone may write"
     return Storage(one["mount"], known.get("throughput_mbs"), why_not)
 
 

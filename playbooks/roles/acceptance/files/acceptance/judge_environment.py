@@ -56,4 +56,6 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _check(node: str, wanted: Mapping[str, str], measured: str, verdict: Verdict, detail: str, look_at: str = "") -> Check:
-    return Check(name="environment of jobs", node=hostlist.compress([node]), expected=_all(wanted), measured=measured, verdict=verdict, detail=detail, look_at=look_at)
+    return Check(
+        name="environment of jobs", node=hostlist.compress([node]), expected=_all(wanted), measured=measured, verdict=verdict, detail=detail, look_at=look_at
+    )

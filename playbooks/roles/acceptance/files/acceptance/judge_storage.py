@@ -37,12 +37,12 @@ def _answers(path: str, outcome: Outcome) -> dict[str, Mapping[str, Any]]:
     return {line["node"]: line["places"][path] for line in outcome["lines"] if path in line["places"]}
 
 
-def _of_one(
-    tested: Sequence[str], wrote: Mapping[str, Mapping[str, Any]], got: Mapping[str, Mapping[str, Any]], one: Storage, *, error: str
-) -> list[Check]:
+def _of_one(tested: Sequence[str], wrote: Mapping[str, Mapping[str, Any]], got: Mapping[str, Mapping[str, Any]], one: Storage, *, error: str) -> list[Check]:
     full = [name for name in tested if wrote.get(name, {}).get("full")]
     if full:
-        return [_check("storage values", full, f"{one.path}: room to write", "too little", Verdict.REPORTED, "the test wants four times what it writes to be free")]
+        return [
+            _check("storage values", full, f"{one.path}: room to write", "too little", Verdict.REPORTED, "the test wants four times what it writes to be free")
+        ]
     checks = merged([_values(name, wrote.get(name), got.get(name), one, error) for name in tested])
     if any(check.verdict is Verdict.FAIL for check in checks):
         return checks

@@ -105,7 +105,7 @@ def read(where: str, node: str, task: "Mapping[str, Any]") -> "dict[str, Any]":
     return {"bytes": count * BLOCK, "seconds": time.monotonic() - begin, "wrong": wrong, "size": size, "of": other}
 
 
-def clear(where: str, node: str, task: "Mapping[str, Any]") -> "dict[str, Any]":
+def clear(where: str, node: str, _task: "Mapping[str, Any]") -> "dict[str, Any]":
     """Delete what this node wrote; the last one deletes the folder."""
     with contextlib.suppress(FileNotFoundError):
         for name in os.listdir(where):

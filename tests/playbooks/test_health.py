@@ -1,0 +1,188 @@
+"""Between jobs a node looks at itself: it drains itself when it lost something, comes back by itself, and leaves to others what others did."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.playbooks import clusters
+from tests.playbooks.test_guard import NODE_ENV, PROGRAM, machine, record
+from tests.playbooks.test_slurm_config import VERSIONS, slurm_conf
+
+ME = socket.gethostname().partition(".")[0]
+LOST = "clusterwright: health: 7 of 8 GPUs: 8 on the PCI bus, 8 with the driver, 7 device files"
+CONTROLLER = """
+import json, pathlib, sys
+place = pathlib.Path(__file__).parent.parent
+with open(place / "asked", "a") as file:
+    file.write(" ".join(sys.argv[1:]) + "\\n")
+if (place / "away").exists():
+    sys.exit("scontrol: error: Unable to contact slurm controller (connect failure)")
+nodes = json.loads((place / "nodes").read_text())
+words = [word for word in sys.argv[1:] if not word.startswith("--")]
+if words[0] == "update":
+    given = dict(word.split("=", 1) for word in words[1:])
+    node = nodes[given["nodename"]]
+    if given.get("state") == "RESUME":
+        node.update(state="IDLE", reason="")
+    else:
+        node["state"] = "IDLE+DRAIN" if given.get("state") == "DRAIN" else node["state"]
+        node["reason"] = given["reason"]
+    (place / "nodes").write_text(json.dumps(nodes))
+else:
+    for name, node in nodes.items():
+        if len(words) < 3 or name == words[2]:
+            reason = f"Reason={node['reason']} [root@2026-11-23T16:00:00]" if node["reason"] else ""
+            print(f"NodeName={name} Arch=x86_64 State={node['state']} Partitions={node['partition']} BootTime=x {reason}")
+"""
+"""Takes scontrol's words and answers as it does, for a cluster in a file."""
+
+
+class Node:
+    """A node with eight GPUs among others, and its controller."""
+
+    def __init__(self, folder: Path, others: int = 3):
+        self.folder = folder
+        (folder / "bin").mkdir()
+        (folder / "bin/scontrol").write_text(f"#!{sys.executable}\n{CONTROLLER}")
+        (folder / "bin/scontrol").chmod(0o755)
+        (folder / "node.env").write_text(NODE_ENV)
+        record(folder, mounts=[], efa=0)
+        machine(folder / "root", efa=0)
+        self.set_nodes({name: self.idle() for name in (ME, *(f"other-{number}" for number in range(others)))})
+
+    @staticmethod
+    def idle(state: str = "IDLE", reason: str = "", partition: str = "train") -> dict[str, str]:
+        return {"state": state, "reason": reason, "partition": partition}
+
+    def set_nodes(self, nodes: dict[str, dict[str, str]]) -> None:
+        (self.folder / "nodes").write_text(json.dumps(nodes))
+
+    @property
+    def nodes(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "nodes").read_text())
+        return found
+
+    @property
+    def me(self) -> tuple[str, str]:
+        return self.nodes[ME]["state"], self.nodes[ME]["reason"]
+
+    @property
+    def asked(self) -> int:
+        path = self.folder / "asked"
+        return len(path.read_text().splitlines()) if path.exists() else 0
+
+    def lose(self) -> None:
+        (self.folder / "root/dev/nvidia7").unlink()
+
+    def find(self) -> None:
+        (self.folder / "root/dev/nvidia7").touch()
+
+    def look(self) -> str:
+        """Run the check as slurmd does; give what it said."""
+        places = {"EXPECTED": "expected.json", "SETTINGS": "node.env", "CONFIGURATION": "slurm.conf", "CONSOLE": "console", "CLEAR": "clear"}
+        script = f"import runpy, sys\nown = runpy.run_path({str(PROGRAM)!r})['main'].__globals__\n"
+        script += "".join(f"own[{name!r}] = {str(self.folder / path)!r}\n" for name, path in places.items())
+        script += f"own['PATH'] = {str(self.folder / 'bin') + os.pathsep + os.environ['PATH']!r}\nown['BETWEEN_JOBS_S'] = 0\n"
+        script += f"sys.argv = ['guard', '--between-jobs', '--hardware', {str(self.folder / 'root')!r}]\nsys.exit(own['main']())\n"
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=30)
+        assert done.returncode == 0, done.stderr
+        return done.stderr.replace(f" (hardware below {self.folder / 'root'})", "")
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    return Node(tmp_path)
+
+
+def reason(node: Node) -> str:
+    return node.me[1].partition(" (hardware")[0]
+
+
+def test_a_complete_node_asks_slurm_once_and_then_never(node: Node) -> None:
+    assert [node.look() for _ in range(3)] == ["", "", ""]
+    assert (node.asked, node.me) == (1, ("IDLE", ""))
+
+
+def test_a_node_that_lost_a_gpu_is_drained_with_the_reason_and_comes_back_with_it(node: Node) -> None:
+    node.look()
+    node.lose()
+    assert node.look() == f"{LOST}\n"
+    assert (node.me[0], reason(node)) == ("IDLE+DRAIN", LOST)
+    assert node.look() == "", "the same is said once"
+    node.find()
+    assert "back in service" in node.look()
+    assert node.me == ("IDLE", "")
+
+
+def test_after_a_reboot_a_node_that_it_drained_still_comes_back(node: Node) -> None:
+    node.lose()
+    node.look()
+    (node.folder / "clear").unlink(missing_ok=True)  # /run is new
+    node.find()
+    node.look()
+    assert node.me == ("IDLE", "")
+
+
+def test_a_reason_follows_what_is_missing(node: Node) -> None:
+    node.lose()
+    node.look()
+    (node.folder / "root/dev/nvidia6").unlink()
+    node.look()
+    assert "6 of 8 GPUs" in node.me[1]
+
+
+@pytest.mark.parametrize("theirs", ["ada looks at the fans", "clusterwright: roll: kernel 6.8", "Not responding"])
+def test_what_others_drained_stays_whether_it_is_complete_or_not(node: Node, theirs: str) -> None:
+    node.set_nodes({**node.nodes, ME: node.idle("IDLE+DRAIN", theirs)})
+    node.look()
+    node.lose()
+    node.look()
+    node.find()
+    node.look()
+    assert node.me == ("IDLE+DRAIN", theirs)
+
+
+def test_a_person_who_takes_over_a_drained_node_keeps_it(node: Node) -> None:
+    node.lose()
+    node.look()
+    node.set_nodes({**node.nodes, ME: node.idle("IDLE+DRAIN", "ada: new GPU ordered")})
+    node.find()
+    node.look()
+    assert node.me == ("IDLE+DRAIN", "ada: new GPU ordered")
+
+
+def test_a_check_that_fails_drains_nothing(node: Node) -> None:
+    (node.folder / "expected.json").write_text("{")
+    assert "the check itself failed, and the node stays as it is" in node.look()
+    assert node.me == ("IDLE", "")
+
+
+def test_a_controller_that_is_away_is_told_later(node: Node) -> None:
+    node.lose()
+    (node.folder / "away").touch()
+    assert "Slurm can't be told" in node.look()
+    (node.folder / "away").unlink()
+    node.look()
+    assert reason(node) == LOST
+
+
+@pytest.mark.parametrize(("others", "drained", "stops"), [(1, 0, False), (1, 1, True), (7, 1, False), (7, 2, True), (39, 9, False), (39, 10, True)])
+def test_no_more_than_a_quarter_of_a_partition_is_drained_by_such_checks(node: Node, others: int, drained: int, stops: bool) -> None:
+    alike = {f"other-{number}": node.idle(*(("IDLE+DRAIN", LOST) if number < drained else ())) for number in range(others)}
+    elsewhere = {f"debug-{number}": node.idle("IDLE+DRAIN", LOST, "debug") for number in range(20)}
+    node.set_nodes({ME: node.idle(), **alike, **elsewhere})
+    node.lose()
+    assert ("not drained: " in node.look()) is stops
+    assert node.me[0] == ("IDLE" if stops else "IDLE+DRAIN")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_slurm_runs_it_on_idle_nodes_one_after_the_other(version: str) -> None:
+    settings = slurm_conf(clusters.cluster(slurm=version)).settings
+    assert (settings["HealthCheckProgram"], settings["HealthCheckNodeState"]) == ("/usr/lib/clusterwright/health", "IDLE,CYCLE")
