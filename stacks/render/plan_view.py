@@ -94,7 +94,7 @@ def view(cluster: ClusterSpec) -> PlanView:
         about=Section(_title(cluster), (Facts(tuple(_about(cluster))),)),
         hosts=Section("Hosts", (plan_nodes.hosts(cluster, costs),)),
         pools=Section("Pools", (plan_nodes.pools(cluster), Facts(tuple(plan_nodes.chosen(cluster))))),
-        fabric=Section("Interfaces and fabric", (plan_nodes.fabric(cluster),), lead=_BANDWIDTH if any(one.fabric for one in cluster.node_sets) else ""),
+        fabric=Section("Interfaces and fabric", (plan_nodes.fabric(cluster),), lead=_bandwidth(cluster)),
         network=Section("Network", (Facts(tuple(_network(cluster))), _subnets(cluster))),
         storage=Section("Storage", (_storage(cluster, costs),)),
         people=Section("People", (Facts(tuple(_people(cluster))), _accounts(cluster))),
@@ -111,7 +111,14 @@ def view(cluster: ClusterSpec) -> PlanView:
 
 
 _BANDWIDTH = "Acceptance measures the bus bandwidth of each collective as nccl-tests count it, and fails below the floor."
+_NOT_ON_KUBERNETES = "On Kubernetes, this version does not measure it: the figures are what to expect."
 _QUOTAS = "The account needs these quotas. Ask for them early: an answer can take days."
+
+
+def _bandwidth(cluster: ClusterSpec) -> str:
+    """Say who judges the bandwidth."""
+    schedulers = {one.scheduler for one in cluster.node_sets if one.fabric}
+    return " ".join([*([_BANDWIDTH] if "slurm" in schedulers else []), *([_NOT_ON_KUBERNETES] if "kubernetes" in schedulers else [])])
 
 
 def _figures(cluster: ClusterSpec, costs: Estimate) -> Iterator[Figure]:

@@ -63,7 +63,9 @@ def with_fabric(running: Deployment) -> Iterator[Deployment]:
     ids=["srun", "one node", "a job that wants none", "a user's own values", "a batch script", "a step of a batch script", "mpirun", "salloc"],
 )
 def test_a_job_over_several_nodes_has_what_its_fabric_needs(with_fabric: Deployment, command: str, lines: list[str]) -> None:
-    assert sorted(with_fabric.ssh(command).splitlines()) == sorted(lines)
+    # Open MPI puts its own folder before the others on nodes that it starts its daemon on.
+    found = [line.replace("=/usr/lib:", "=") for line in with_fabric.ssh(command).splitlines()]
+    assert sorted(found) == sorted(lines)
 
 
 def test_acceptance_says_whether_jobs_have_it_and_who_set_another_value(with_fabric: Deployment) -> None:
@@ -75,6 +77,7 @@ def test_acceptance_says_whether_jobs_have_it_and_who_set_another_value(with_fab
     def judged() -> list[tuple[str, str, str]]:
         return [(check["node"], check["measured"], check["verdict"]) for check in accepted(with_fabric, slurm=view)["environment of jobs"]]
 
+    with_fabric.wait_for_idle(2)
     assert judged() == [("train-[0-1]", "3 variables of the fabric", "pass")]
     with changed(with_fabric, "control-0", f"sed -i.kept s/PAGE=0/PAGE=1/ {FILE}", f"mv {FILE}.kept {FILE}"):
         assert judged() == [("train-[0-1]", "1 with another value", "reported")]

@@ -20,7 +20,6 @@ SHOWN = {
     "Hardware.network_gbps": "a fact of the machine, beside the interfaces that are made",
     "Hardware.scratch_gib": "a fact of the machine, beside the mount point that is made",
     "Fabric.gbps_per_gpu": "a fact of the fabric",
-    "FileSystem.throughput_mbs": "a fact of the product, beside the size and rate that are asked for",
 }
 """Facts that somebody chooses by."""
 NOT_JUDGED_YET = {

@@ -187,7 +187,8 @@ def _node_set(
     checks += judge.users(tested, outcomes["whole"], len(wanted.users))
     checks += judge.folders(tested, outcomes["whole"], wanted.folders if wanted.users else ())
     if wanted.users:
-        checks += judge_storage.storage(tested, *outcomes["storage"], wanted.storage)
+        wrote, got = outcomes["storage"]
+        checks += judge_storage.storage(tested, wrote, got, wanted.storage)
     checks += judge.gpus_in_job(node_set, tested, outcomes["whole"])
     checks += judge.rendezvous(tested, outcomes["whole"])
     checks += judge.device_confinement(node_set, tested, outcomes["share"], configured=configured[0])

@@ -19,6 +19,8 @@ ALL_REDUCE_BYTES = 8 << 20
 ALL_REDUCE_ITERATIONS = 5
 STORAGE_BYTES = 64 << 20
 """Each node writes so much to each file system, or as much as it can in the time."""
+STORAGE_TOTAL, STORAGE_LEAST = 16 << 30, 4 << 20
+"""All nodes together write no more, but each node so much at least."""
 STORAGE_FILES = 100
 STORAGE_LIMIT_S = 10.0
 
@@ -60,7 +62,8 @@ def _storage(options: Sequence[str], task: dict[str, Any], places: Sequence[str]
     """Let every node write, then read what the next one wrote; give the outcomes of both steps."""
     if not places:
         return [{"lines": [], "error": ""}] * 2
-    limits = {"bytes": STORAGE_BYTES, "files": STORAGE_FILES, "limit_s": STORAGE_LIMIT_S, "homes": expectation.HOMES}
+    each = max(STORAGE_LEAST, min(STORAGE_BYTES, STORAGE_TOTAL // len(task["nodes"])))
+    limits = {"bytes": each, "files": STORAGE_FILES, "limit_s": STORAGE_LIMIT_S, "homes": expectation.HOMES}
     asked = {**{name: task[name] for name in ("user", "job", "nodes")}, **limits, "places": [*places]}
     # Each phase of each file system has a limit of its own; a server that hangs is left to the step's.
     step_s = deadline_s + 2 * STORAGE_LIMIT_S * len(places)
