@@ -32,9 +32,8 @@ def step(place: Path, phase: str, **changed: Any) -> Outcome:
         "user": "",
         "job": "42",
         "nodes": NODES,
-        "places": [str(place)],
+        "places": {str(place): changed.pop("size", BYTES)},
         "homes": "/home",
-        "bytes": BYTES,
         "files": 5,
         "limit_s": 10,
         "phase": phase,
@@ -113,8 +112,36 @@ def test_a_file_system_that_refuses_to_be_written_fails(tmp_path: Path) -> None:
     assert judged(tmp_path / "file")["storage values of train-[0-2]"] == ("can't write: Not a directory", "fail", "")
 
 
+SRUN = """#!/bin/sh
+# Runs what is after the options once for each node, as srun does for one task on each.
+while [ "$1" != python3 ]; do shift; done
+rank=0
+for node in {nodes}; do
+    SLURMD_NODENAME=$node SLURM_PROCID=$rank "$@" </dev/null || exit 1
+    rank=$((rank + 1))
+done
+"""
+
+
+def test_the_steps_of_a_job_write_read_and_leave_nothing(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/srun").write_text(SRUN.replace("{nodes}", " ".join(NODES)))
+    (tmp_path / "bin/srun").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    other = tmp_path / "other"
+    other.mkdir()
+    task = {"user": "", "job": "7", "nodes": [*NODES]}
+    wrote, got = steps._storage([], task, {str(place): True, str(other): False}, 30.0)
+    sizes = {(path, answer["bytes"]) for line in wrote["lines"] for path, answer in line["places"].items()}
+    assert sizes == {(str(place), 64 << 20), (str(other), 4 << 20)}, "no more is written than it takes to compare where no rate is judged"
+    wanted = [expectation.Storage(str(place), 1.0), expectation.Storage(str(other))]
+    verdicts = {(check.name, check.verdict.value) for check in judge.storage(NODES, wrote, got, wanted)}
+    assert {("storage values", "pass"), ("storage read", "pass"), ("storage read", "reported")} <= verdicts
+    assert [*place.iterdir(), *other.iterdir()] == []
+
+
 def test_too_little_room_is_said_and_nothing_is_written(place: Path) -> None:
-    assert judged(place, bytes=1 << 60)["storage values of train-[0-2]"][:2] == ("too little", "reported")
+    assert judged(place, size=1 << 60)["storage values of train-[0-2]"][:2] == ("too little", "reported")
     assert not any(file for _, _, files in os.walk(place) for file in files)
 
 

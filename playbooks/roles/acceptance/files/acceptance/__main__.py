@@ -161,7 +161,7 @@ def _node_set(
         "user": applicant.user if applicant else next(iter(wanted.users), ""),
         "users": dict(wanted.users),
         "folders": [folder.path for folder in wanted.folders],
-        "storage": [one.path for one in wanted.storage if one.tried] if wanted.users else [],
+        "storage": {one.path: one.throughput_mbs is not None for one in wanted.storage if one.tried} if wanted.users else {},
     }
     free = [name for name in node_set.nodes if seen.is_free(name)]
     for _ in range(ATTEMPTS):

@@ -6,7 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import collectives, expectation
@@ -18,9 +18,9 @@ PORTS = 20000
 ALL_REDUCE_BYTES = 8 << 20
 ALL_REDUCE_ITERATIONS = 5
 STORAGE_BYTES = 64 << 20
-"""Each node writes so much to each file system, or as much as it can in the time."""
+"""Each node writes so much to a file system whose rate is judged, or as much as it can in the time."""
 STORAGE_TOTAL, STORAGE_LEAST = 16 << 30, 4 << 20
-"""All nodes together write no more, but each node so much at least."""
+"""All nodes together write no more, but each node so much at least, which is enough to compare."""
 STORAGE_FILES = 100
 STORAGE_LIMIT_S = 10.0
 
@@ -53,18 +53,26 @@ def main() -> None:
     reduction = {"bytes": ALL_REDUCE_BYTES, "iterations": ALL_REDUCE_ITERATIONS}
     outcomes["allreduce"] = _step([*per_node, "--mpi=pmix"], "allreduce.py", reduction, deadline_s)
     outcomes["rails"] = _step([*per_node, "--input=all"], "rails.py", {}, deadline_s, given=json.dumps(rails)) if rails else {"lines": [], "error": ""}
-    outcomes["storage"] = _storage(per_node, {**view, "job": job, "nodes": nodes}, task.get("storage") or [], deadline_s)
+    outcomes["storage"] = _storage(per_node, {**view, "job": job, "nodes": nodes}, task.get("storage") or {}, deadline_s)
     outcomes["collectives"] = collectives.as_record(collectives.measure(node_set, nodes) if node_set.collectives else collectives.Measured())
     print(json.dumps(outcomes), flush=True)
 
 
-def _storage(options: Sequence[str], task: dict[str, Any], places: Sequence[str], deadline_s: float) -> list[dict[str, Any]]:
-    """Let every node write, then read what the next one wrote; give the outcomes of both steps."""
+def _storage(options: Sequence[str], task: dict[str, Any], places: Mapping[str, bool], deadline_s: float) -> list[dict[str, Any]]:
+    """Let every node write, then read what the next one wrote; give the outcomes of both steps.
+
+    Args:
+        places: mount point → whether its rate is judged.
+    """
     if not places:
         return [{"lines": [], "error": ""}] * 2
-    each = max(STORAGE_LEAST, min(STORAGE_BYTES, STORAGE_TOTAL // len(task["nodes"])))
-    limits = {"bytes": each, "files": STORAGE_FILES, "limit_s": STORAGE_LIMIT_S, "homes": expectation.HOMES}
-    asked = {**{name: task[name] for name in ("user", "job", "nodes")}, **limits, "places": [*places]}
+    judged = max(STORAGE_LEAST, min(STORAGE_BYTES, STORAGE_TOTAL // len(task["nodes"])))
+    limits = {"files": STORAGE_FILES, "limit_s": STORAGE_LIMIT_S, "homes": expectation.HOMES}
+    asked = {
+        **{name: task[name] for name in ("user", "job", "nodes")},
+        **limits,
+        "places": {place: judged if is_judged else STORAGE_LEAST for place, is_judged in places.items()},
+    }
     # Each phase of each file system has a limit of its own; a server that hangs is left to the step's.
     step_s = deadline_s + 2 * STORAGE_LIMIT_S * len(places)
     try:

@@ -27,10 +27,10 @@ def main() -> None:
     become(task["user"])
     phase = {"write": write, "read": read, "clear": clear}[task["phase"]]
     found = {}
-    for place in task["places"]:
+    for place, size in task["places"].items():
         begin = time.monotonic()
         try:
-            found[place] = phase(folder(place, task), node, task)
+            found[place] = phase(folder(place, task), node, {**task, "bytes": size})
         except OSError as error:
             found[place] = {"error": error.strerror or str(error), "seconds": time.monotonic() - begin}
     text = json.dumps({"node": node, "places": found})
