@@ -46,7 +46,7 @@ def install(
         the verdicts of acceptance, which runs when all of it is there.
     """
     installed: dict[str, OwnResource] = {}
-    for name, version in _after_needs(addons):
+    for name, version in after_needs(addons):
         installed[name] = OwnResource(
             "clusterwright:kubernetes:Addon",
             f"addon-{name}",
@@ -67,7 +67,7 @@ def install(
     return _accept(spec, proven, reached, [*after, *applied], opts)
 
 
-def _after_needs(addons: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def after_needs(addons: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Put add-ons after those that they use; these use none themselves. Pure."""
     return sorted(addons, key=lambda one: len(catalog.addons()[one[0]].needs))
 

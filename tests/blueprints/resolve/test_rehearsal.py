@@ -140,3 +140,12 @@ def test_a_stack_of_an_earlier_version_keeps_what_its_number_of_hosts_decided(no
     facts = dataclasses.replace(asked.FACTS, memory_mib=24_105, declares_by_count=True)
     kept = asked.attempt({"cpu": {"nodes": nodes}}, target="local", facts=facts).spec
     assert {node_set.hosts.machine.memory_mib for node_set in kept.node_sets} == {memory_mib}
+
+
+def test_nodes_that_kwok_simulates_are_named_where_the_blueprint_has_it() -> None:
+    def sentences(**addons: bool) -> list[str]:
+        cluster = asked.cluster(target="local", scheduler="kubernetes", kubernetes={"addons": addons})
+        return [one for one in cluster.simulated if "kwok" in one]
+
+    assert sentences() == []
+    assert sentences(kwok=True) == ["Nodes that you add with kwok are simulated: they exist in the API alone, and nothing runs in their pods."]
