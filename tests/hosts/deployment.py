@@ -21,7 +21,7 @@ from components.local.machine.names import HostNames, StackNames
 from components.provider import packed
 from stacks.project import private_folder, stack_file
 
-UP_WITHIN_S = 900
+UP_WITHIN_S = 1800
 SOON_S = 120
 """What takes a moment on an idle machine; tests of other hosts run beside."""
 

@@ -71,6 +71,7 @@ def finished(stack: Deployment) -> dict[str, str]:
     return {name: mark for group in groups for name, mark in group["finished"].items()}
 
 
+@pytest.mark.timeout(LIFE_WITHIN_S)
 def test_servers_become_a_cluster_and_are_released(servers: PlainHosts, stack: Deployment) -> None:
     assert sorted(stack.ssh("srun --nodes=2 hostname").split()) == [*NODES]
     assert {marks(servers, name) for name in servers.servers} == {stack.stack}

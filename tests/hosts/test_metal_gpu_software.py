@@ -16,7 +16,7 @@ from tests.hosts import plain, plays
 from tests.hosts.deployment import Deployment, deployment
 from tests.hosts.plain import PlainHosts
 
-pytestmark = [pytest.mark.hosts, pytest.mark.soak, pytest.mark.timeout(1800)]  # each server downloads a kernel, and one the driver: 0.4 GB
+pytestmark = [pytest.mark.hosts, pytest.mark.soak, pytest.mark.timeout(3600)]  # each server downloads a kernel, and one the driver: 0.4 GB
 
 PROFILE = "ubuntu-24.04-metal"
 SOFTWARE = catalog.software(PROFILE)

@@ -96,7 +96,7 @@ def before(servers: PlainHosts) -> dict[str, Described]:
     return {name: described(servers, name) for name in servers.servers}
 
 
-@pytest.mark.timeout(1800)  # apt installs and purges on three servers
+@pytest.mark.timeout(3600)  # apt installs and purges on three servers
 def test_released_servers_are_as_they_were(servers: PlainHosts, before: dict[str, Described], tmp_path: Path) -> None:
     """A life of a stack: one server is off when the others are released, and its administrator releases it later."""
     suite = servers[CONTROL].suite
