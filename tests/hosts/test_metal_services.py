@@ -1,10 +1,18 @@
-"""Services that the hosts of a site run for their cluster: one address for two login hosts, two controllers with one state, a database that can be restored."""
+"""Services that the hosts of a site run for their cluster: one address for two login hosts, two controllers with one state, a database that can be restored, a REST API, and a way out and names for a node that
+has neither.
+"""
 
+import json
+import socket
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from components import rest
+from components.local.machine import command
 from tests.hosts import plain, test_metal
 from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 from tests.hosts.plain import PlainHosts
@@ -19,15 +27,26 @@ TAKEN_OVER_WITHIN_S = 180
 """SlurmctldTimeout is 60 s (slurm.conf(5)); the second controller asks every 20 s."""
 
 
+MOVES_WITHIN_S = 60
+API = "/slurm/v0.0.42/nodes/"
+CONNECTS = "import socket; socket.create_connection(('{}', {}), timeout=3); print('connected')"
+
+
 def address(servers: PlainHosts) -> str:
     return servers.cidr.rpartition(".")[0] + ".5"
+
+
+def way_out(servers: PlainHosts) -> str:
+    """Give the address that moves between the controllers."""
+    return servers.cidr.rpartition(".")[0] + ".6"
 
 
 def blueprint(servers: PlainHosts) -> dict[str, Any]:
     return test_metal.blueprint(
         servers,
-        control={"hosts": "head-[1-2]", "highly_available": True, "state": "site"},
-        access={"hosts": "login-[1-2]", "address": address(servers)},
+        network={"cidr": servers.cidr, "nat": "control", "dns": "control"},
+        control={"hosts": "head-[1-2]", "highly_available": True, "state": "site", "address": way_out(servers)},
+        access={"hosts": "login-[1-2]", "address": address(servers), "rest_api": True},
         storage={"home": {"kind": "existing", "mount": "/home", "source": f"{SITE}/home"}, "site": {"kind": "existing", "mount": "/site", "source": SITE}},
         pools={"train": {"hosts": NODE}},
     )
@@ -37,7 +56,22 @@ def blueprint(servers: PlainHosts) -> dict[str, Any]:
 def servers() -> Iterator[PlainHosts]:
     with plain.plain_hosts("services-life", 5, names=(*HEADS, *LOGINS, NODE), shared=SITE) as found:
         (found.shared_folder / "home").mkdir()
-        yield found
+        found.inside(NODE, "ip", "route", "del", "default")
+        # This machine would translate frames between its servers, too, where its bridges call iptables.
+        within = ["POSTROUTING", "-s", found.cidr, "-o", found.names.bridge, "-m", "comment", "--comment", found.names.label, "-j", "ACCEPT"]
+        command.run("iptables", "-t", "nat", "-I", *within)
+        try:
+            yield found
+        finally:
+            command.run("iptables", "-t", "nat", "-D", *within)
+
+
+@pytest.fixture(scope="module")
+def outside() -> Iterator[tuple[str, int]]:
+    """A port of this machine that is open, at an address in another network than the servers'."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, socket.create_server(("", 0), backlog=64) as server:
+        probe.connect(("192.0.2.1", 9))
+        yield probe.getsockname()[0], server.getsockname()[1]
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +83,20 @@ def stack(servers: PlainHosts, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield one
 
 
-def has_address(servers: PlainHosts, name: str) -> bool:
-    return f"inet {address(servers)}/32" in servers.inside(name, "ip", "-4", "address")
+def has_address(servers: PlainHosts, name: str, shared: str = "") -> bool:
+    return f"inet {shared or address(servers)}/32" in servers.inside(name, "ip", "-4", "address")
+
+
+def reaches(servers: PlainHosts, outside: tuple[str, int]) -> bool:
+    """Say whether the node can connect to another network."""
+    words = CONNECTS.format(*outside)
+    return servers.inside(NODE, "sh", "-c", f'python3 -c "{words}" 2>/dev/null || true').strip() == "connected"
+
+
+def resolved(servers: PlainHosts, name: str) -> str:
+    """Give the address that the node's name servers have for a name; empty: none."""
+    found = servers.inside(NODE, "sh", "-c", f"timeout 10 getent --service=dns ahostsv4 {name} || true").split()
+    return found[0] if found else ""
 
 
 def serving(servers: PlainHosts, *names: str) -> list[str]:
@@ -63,6 +109,11 @@ def accounted(stack: Deployment, job: str) -> str:
     return stack.ssh(f"sacct --jobs={job} --allocations --noheader --parsable2 --format=State 2>/dev/null || true").strip()
 
 
+def login_host(stack: Deployment) -> str:
+    """Log in at the address, and name the host that took the session; empty: none did."""
+    return stack.clusterwright("ssh", "--user", "ada", "--", "hostname").stdout.strip()
+
+
 def test_users_log_in_at_the_address_with_the_clusters_own_host_key(servers: PlainHosts, stack: Deployment) -> None:
     login = stack.outputs()["login"]
     assert (login["address"], login["port"]) == (address(servers), 22)
@@ -70,12 +121,34 @@ def test_users_log_in_at_the_address_with_the_clusters_own_host_key(servers: Pla
     assert {stack.ssh("hostname").strip() for _ in range(6)} == set(LOGINS)
 
 
+def test_a_node_without_a_way_out_has_one_and_names_through_the_controllers(servers: PlainHosts, stack: Deployment, outside: tuple[str, int]) -> None:
+    assert f"default via {way_out(servers)}" in servers.inside(NODE, "ip", "route", "show", "default")
+    assert len(servers.inside(NODE, "ip", "route", "show", "default").splitlines()) == 1, "it has no other way out"
+    assert [name for name in HEADS if has_address(servers, name, way_out(servers))] == [HEADS[0]]
+    assert reaches(servers, outside)
+    assert resolved(servers, "head-2.lab.internal") == servers["head-2"].address
+
+
+def test_a_token_opens_the_rest_api_at_the_address_and_nothing_else_does(servers: PlainHosts, stack: Deployment) -> None:
+    given = stack.clusterwright("token", "--user", "ada")
+    assert given.returncode == 0, given.stderr
+    asked = urllib.request.Request(f"http://{address(servers)}:{rest.PORT}{API}", headers={"X-SLURM-USER-TOKEN": given.stdout.strip()})
+    with urllib.request.urlopen(asked, timeout=SOON_S) as answer:
+        assert [node["name"] for node in json.load(answer)["nodes"]] == [NODE]
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        urllib.request.urlopen(asked.full_url, timeout=SOON_S)
+
+
+def test_a_second_up_changes_nothing(stack: Deployment) -> None:
+    assert stack.preview_changes() == {}
+
+
 def test_a_lost_login_host_moves_the_address(servers: PlainHosts, stack: Deployment) -> None:
     [lost] = [name for name in LOGINS if has_address(servers, name)]
     [kept] = {*LOGINS} - {lost}
     servers.power_off(lost)
     wait_until(lambda: has_address(servers, kept), awaiting="the address at the other login host", within_s=SOON_S)
-    assert stack.ssh("hostname").strip() == kept
+    wait_until(lambda: login_host(stack) == kept, awaiting="a login at the other host", within_s=SOON_S)
     assert stack.ssh("squeue --noheader").strip() == ""
     servers.power_on(lost)
 
@@ -102,11 +175,13 @@ def test_a_dump_that_is_not_whole_changes_nothing(servers: PlainHosts) -> None:
     assert servers.inside_all(HEADS[0], "systemctl", "is-active", "slurmdbd.service").strip() == "active"
 
 
-def test_a_lost_controller_is_replaced_by_the_other_and_serves_again(servers: PlainHosts, stack: Deployment) -> None:
+def test_a_lost_controller_is_replaced_by_the_other_and_serves_again(servers: PlainHosts, stack: Deployment, outside: tuple[str, int]) -> None:
     assert serving(servers, *HEADS) == [HEADS[0]]
     job = stack.ssh("sbatch --parsable --wrap 'srun sleep 90; srun hostname'").strip()
     wait_until(lambda: stack.ssh(f"squeue --noheader --jobs={job} --format=%T").strip() == "RUNNING", awaiting="the job to run", within_s=SOON_S)
     servers.power_off(HEADS[0])
+    wait_until(lambda: reaches(servers, outside), awaiting="the way out by the second controller", within_s=MOVES_WITHIN_S)
+    assert has_address(servers, HEADS[1], way_out(servers))
     wait_until(lambda: serving(servers, HEADS[1]) == [HEADS[1]], awaiting="the second controller to serve", within_s=TAKEN_OVER_WITHIN_S)
     assert stack.ssh(f"squeue --noheader --jobs={job} --format=%i").strip() == job, "the queue is the same"
     servers.power_on(HEADS[0])
@@ -120,4 +195,6 @@ def test_release_gives_the_address_and_the_mounts_back(servers: PlainHosts, stac
         assert not has_address(servers, name)
         assert servers.ssh(name, "findmnt --noheadings --output=TARGET /site /home || true").strip() == ""
         assert servers.ssh(name, "pgrep -l 'haproxy|keepalived' || true").strip() == ""
+    assert not [name for name in HEADS if has_address(servers, name, way_out(servers))]
+    assert way_out(servers) not in servers.inside(NODE, "sh", "-c", "ip route; cat /etc/resolv.conf"), "the node is as it was, without a way out"
     assert [*(servers.shared_folder / ".clusterwright-lab/dumps").glob("*.sql.gz")], "dumps stay"
