@@ -99,7 +99,9 @@ class Deployment:
                     break
             else:
                 raise AssertionError("the run ended before the point at which it was to be killed:\n" + "".join(said)[-4000:])
-            for pid in self.engines():
+            engines = self.engines()
+            assert engines, "no engine runs at the point at which it was to be killed:\n" + "".join(said)[-4000:]
+            for pid in engines:
                 os.kill(pid, signal.SIGKILL)
             process.stdout.read()
         finally:

@@ -148,7 +148,7 @@ def test_an_up_that_was_killed_goes_on(tmp_path: Path) -> None:
     with plain.plain_hosts("path-killed", 3, names=(CONTROL, LOGIN, "gpu-001"), shared=HOME) as servers:
         write(file, blueprint(servers))
         with deployment("test-metal-killed", tmp_path, target="metal", blueprint=str(file)) as stack:
-            stack.up_until(lambda line: "adopting" in line)
+            stack.up_until(lambda line: "adopting 1 server" in line)
             stack.up_until(lambda line: "Packages of the server's role" in line)
             stack.up_until(lambda line: "site_mounts" in line)  # the boot program has run: what is installed again must not undo it
             stack.up()
