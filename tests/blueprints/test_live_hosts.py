@@ -164,6 +164,7 @@ FAULTS: tuple[tuple[str, Answers, Code, finding.Level, str], ...] = (
     ("no time source", with_facts("gpu-002", clock=answers.Clock("chronyd", is_synchronized=False)), Code.HOST_CLOCK_OFF, WARNING, "gpu-002:"),
     ("no time service", with_facts("gpu-002", clock=answers.Clock()), Code.HOST_CLOCK_OFF, WARNING, "gpu-002:"),
     ("apt in use", with_facts("gpu-002", locked_by="apt-get (process 9)"), Code.HOST_PACKAGES_BUSY, WARNING, "gpu-002:"),
+    ("apt at work", with_facts("gpu-002", locked_by="apt-get (process 9)", incomplete=("galera-4",)), Code.HOST_PACKAGES_BUSY, WARNING, "gpu-002:"),
     ("half installed", with_facts("gpu-002", incomplete=("linux-image-generic",)), Code.HOST_PACKAGES_BROKEN, ERROR, "gpu-002:"),
     ("unattended upgrades", with_facts("gpu-002", upgrades_unattended=True), Code.HOST_UPGRADES, NOTE, "gpu-002:"),
     ("restart pending", with_facts("gpu-002", restart_for=("linux-base",)), Code.HOST_RESTART, WARNING, "gpu-002:"),

@@ -136,7 +136,7 @@ def _packages(subject: Subject) -> Iterator[Fault]:
     if packages.locked_by:
         what, why = "the package manager is in use", "no second program can install packages meanwhile"
         yield Fault(subject.name, Code.HOST_PACKAGES_BUSY, what, why, "wait until it ends, and check again", _WARNING, packages.locked_by)
-    if packages.incomplete:
+    elif packages.incomplete:  # while it is in use, packages that are half installed are what it works on
         what, why = "packages are half installed", "the package manager refuses to install others"
         remedy = "complete them: `{login} sudo dpkg --configure --pending`, then `{login} sudo apt-get --fix-broken install`"
         yield Fault(subject.name, Code.HOST_PACKAGES_BROKEN, what, why, remedy, detail=listed(packages.incomplete))
