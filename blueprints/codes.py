@@ -303,7 +303,7 @@ class Code(FindingCode):
     HOST_KERNEL_HEADERS = "CW839", ERROR, "a host whose running kernel has no headers to build modules with", "boot a kernel of the distribution"
     HOST_SECURE_BOOT = "CW840", WARNING, "a host whose Secure Boot refuses modules that are built on it", "turn Secure Boot off, or enrol the key"
     HOST_OWNED = "CW841", ERROR, "a host of another stack or checkout", "release the host there, or leave it out"
-    HOST_OCCUPIED = "CW842", ERROR, "a host with a Slurm, database or load balancer of somebody else's", "leave the host out, or remove what it runs"
+    HOST_OCCUPIED = "CW842", ERROR, "a host with a scheduler, database, load balancer or container runtime of somebody else's", "leave the host out, or remove what it runs"
     HOST_PORT_TAKEN = "CW843", ERROR, "a host with other programs on the cluster's ports", "stop these programs, or move them to other ports"
     HOST_PATH_BLOCKED = "CW844", ERROR, "hosts that can't reach each other's ports", "open the cluster's ports between its hosts"
     HOST_ARCHIVE_SILENT = "CW845", ERROR, "a host that reaches no archive of packages", "correct its sources, proxy or way to the outside"

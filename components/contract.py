@@ -5,7 +5,7 @@ A cluster is a foundation plus one or two schedulers on it. A target makes the f
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import pulumi
@@ -23,6 +23,11 @@ class Hosts:
     boots: pulumi.Output[dict[str, Any]]
     """Hostname → mark of its latest boot; where hosts come and go, the group's hostlist → mark of what they start from."""
     resource: pulumi.Resource
+
+    def once_there(self, others: Iterable["Hosts"]) -> "Hosts":
+        """Give the same hosts, described only when other groups are."""
+        waiting = pulumi.Output.all(self.described, *(one.described for one in others)).apply(lambda known: list(known[0]))
+        return dataclasses.replace(self, described=waiting)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -169,6 +174,9 @@ class SlurmOffering(Protocol[Shared]):
 class KubernetesOffering(Protocol[Shared]):
     """One way in which a target runs Kubernetes. Between the two calls the scheduler finishes the control plane and installs the network plug-in."""
 
+    in_place: bool
+    """The hosts come from no image of the stack: finishing installs all of it, the release too."""
+
     def control(self, kubernetes: Kubernetes, *, foundation: Shared, keys: KubernetesKeys) -> Hosts | KubernetesApi: ...
 
     def nodes(
@@ -180,5 +188,5 @@ class KubernetesOffering(Protocol[Shared]):
             after: the control plane, finished. Nodes that a service starts join it at once; hosts may start before, and join when they are finished.
         """
 
-    def provided(self, kubernetes: Kubernetes) -> Mapping[str, Any]:
-        """Give what only the target knows and the playbooks need beside the spec. Nothing in it is secret."""
+    def provided(self, kubernetes: Kubernetes, *, foundation: Shared) -> Mapping[str, Any]:
+        """Give what only the target knows and the playbooks need beside the spec: `releases` (the folder of releases on the hosts), `rehearsal`. Nothing in it is secret."""

@@ -71,6 +71,7 @@ TARGETS: Mapping[str, Target] = {
     "metal": Target(
         foundation="components.metal.target:Metal",
         slurm={"slurm_hosts": "components.metal.offerings.slurm_hosts:SlurmHosts"},
+        kubernetes={"kubernetes_hosts": "components.metal.offerings.kubernetes_hosts:KubernetesHosts"},
         discovery="components.metal.discovery:Discovery",
         removal="components.metal.removal:Removal",
         rebuild="components.metal.rebuild:Rebuild",

@@ -48,6 +48,8 @@ class GroupInputs:
     playbook: str = SITE
     asked: tuple[FinishedHost, ...] = ()
     """Hosts of the control plane that nodes of Kubernetes join: the playbook gets a token from them."""
+    release_folder: str = ""
+    """The release of Kubernetes on this machine, where hosts have copies of it. `provided.release` says which one it is."""
 
 
 class Group(Kind[GroupInputs]):
@@ -133,7 +135,7 @@ def _run(
     wanted = playbook.Run(
         playbook=order or inputs.playbook,
         inventory=inventory(groups),
-        variables={"spec": inputs.spec, "provided": inputs.provided, **variables},
+        variables={"spec": inputs.spec, "provided": inputs.provided, "release_folder": inputs.release_folder, **variables},
         secrets=inputs.secrets,
         private_key=inputs.private_key,
         known_hosts=known_hosts((*inputs.hosts, *inputs.asked)),

@@ -91,7 +91,8 @@ def ask(cluster: spec.ClusterSpec, *, known: Mapping[str, spec.SiteHost]) -> dic
 def _program(cluster: spec.ClusterSpec, subject: live.Subject, peers: Sequence[tuple[str, str, int]]) -> bytes:
     return guest_program.probe(
         {
-            "ports": paths.PORTS[subject.group.role],
+            "ports": paths.ports(cluster, subject.group),
+            "role": "kubernetes" if paths.scheduler(cluster, subject.group) == "kubernetes" else "",
             "peers": peers,
             "wants_headers": hardware.builds_modules(cluster, subject),
             "reach_within_s": REACH_WITHIN_S,

@@ -21,8 +21,8 @@ from ..provider.resource import OwnResource
 from . import keys
 from .keys import People
 
-FINISH = "kubernetes.yml"
-"""Playbook."""
+FINISH, IN_PLACE = "kubernetes.yml", "kubernetes"
+"""The playbook, and the role whose software it installs on servers that came with their own system."""
 ADMINISTRATOR, ADMINISTRATORS = "clusterwright", "kubeadm:cluster-admins"
 """Who the stack is to the API server, and the group that kubeadm binds to the role cluster-admin. It can be unbound; `system:masters` could not."""
 
@@ -67,7 +67,7 @@ class Scheduler:
         opts: pulumi.ResourceOptions,
     ):
         self._opts = opts
-        offered = offering.provided(kubernetes)
+        offered = offering.provided(kubernetes, foundation=foundation)
         parts = releases.optional_parts([one.name for one in kubernetes.addons], rehearsal=offered["rehearsal"])
         release = OwnResource(
             "clusterwright:kubernetes:Release", "kubernetes-release", inputs={"version": kubernetes.version, "parts": parts}, outputs=("folder",), opts=opts
@@ -79,6 +79,9 @@ class Scheduler:
         view = packed.pack(specs.kubernetes_view(spec))
         provided = {**offered, "release": release.output("folder").apply(lambda folder: folder.rpartition("/")[2])}
         shared = {"spec": view, "private_key": people.admin.private}
+        if offering.in_place:
+            provided["in_place"] = content.installation(IN_PLACE)
+            shared["release_folder"] = release.output("folder")
         finished = self._finish(control, {**shared, "provided": provided, "secrets": pulumi.Output.secret(_control_secrets(of_cluster))})
         nodes = offering.nodes(kubernetes.node_sets, foundation=foundation, keys=of_cluster, api=control, after=finished)
         pools = [one for one in nodes if isinstance(one, contract.Hosts)]

@@ -329,6 +329,18 @@ def test_paths_grow_with_hosts_and_not_with_their_square() -> None:
     assert reached["gpu-004"] == (("head-1", "10.20.0.1", 6817), ("gpu-001", "10.20.0.11", 6818))
 
 
+def test_hosts_of_kubernetes_reach_the_api_server_the_registry_and_each_others_kubelets() -> None:
+    slurms = ("access:", "storage:", "  home:", "    partition:", "    login-1:")
+    lines = [line.replace("scheduler: slurm", "scheduler: kubernetes") for line in blueprint().splitlines() if not line.startswith(slurms)]
+    cluster = loaded("\n".join(lines)).spec
+    reached = paths.peers(cluster)
+    assert reached["gpu-004"] == (("head-1", "10.20.0.1", 6443), ("head-1", "10.20.0.1", 5000), ("gpu-001", "10.20.0.11", 10250))
+    assert {port for _, _, port in reached["head-1"]} == {10250}
+    listening = {group.name: paths.ports(cluster, group) for group in cluster.host_groups}
+    assert {2379, 6443} < set(listening["kubernetes"])
+    assert listening["train"] == (10250,)
+
+
 def test_findings_point_into_the_blueprint_as_written() -> None:
     pages = [finding.render(findings(case[1])) for case in FAULTS]
     assert all(page.startswith("t.yaml:") for page in pages)

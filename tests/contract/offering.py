@@ -39,6 +39,8 @@ class Offering:
         holding_data: kinds whose content exists nowhere else.
         disposable: names of resources of these kinds whose content the next `up` writes again.
         adopted: kinds of the cloud's SDK that are found again after a kill.
+        control: the group of the scheduler's own hosts.
+        most_nodes: the largest cluster that is tried.
         with_nodes: number of nodes → what to put over the starter's values for as many.
     """
 
@@ -55,6 +57,8 @@ class Offering:
     holding_data: frozenset[str]
     disposable: frozenset[str]
     adopted: frozenset[str]
+    control: str = "control"
+    most_nodes: int = 7500
     with_nodes: Callable[[int], Mapping[str, Any]] = lambda nodes: {"network.cidr": "10.64.0.0/16", "pools.train.nodes": {"min": 0, "max": nodes}}
 
     @property

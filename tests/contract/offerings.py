@@ -1,5 +1,6 @@
 """The offerings that the conformance suite runs: one row each."""
 
+import dataclasses
 import functools
 import json
 import pathlib
@@ -133,10 +134,32 @@ HERE = Offering(
     adopted=frozenset(),
 )
 
+
+def _kubernetes_deletion(program: Program) -> Iterator[tuple[str, ...]]:
+    """What runs in the cluster is deleted while its API server answers, and queues before what carries them out."""
+    for node in ("train", "kubernetes"):
+        yield ("kubernetes-acceptance", "account-research", "queues", "addon-kueue", f"finish-{node}", node, "network", "site")
+    yield from ((one.name, "site") for one in program.resources if one.type.startswith(LOCAL) and one.name != "site")
+
+
+HERE_KUBERNETES = dataclasses.replace(
+    HERE,
+    scheduler="kubernetes",
+    run_by="kubernetes_hosts",
+    blueprints=("starter-kubernetes",),
+    starter="starter-kubernetes",
+    deletion=_kubernetes_deletion,
+    storage={},
+    holding_data=frozenset(),
+    control="kubernetes",
+    most_nodes=5000,
+    with_nodes=lambda nodes: {"network.cidr": "10.64.0.0/16", "pools.train.nodes": nodes},
+)
+
 # Servers that exist already
 
 METAL = "clusterwright:metal:"
-SERVERS_BLUEPRINT = str(pathlib.Path(__file__).with_name("metal.yaml"))
+SERVERS_BLUEPRINT, KUBERNETES_SERVERS_BLUEPRINT = (str(pathlib.Path(__file__).with_name(name)) for name in ("metal.yaml", "metal-kubernetes.yaml"))
 
 
 def _metal_marks(program: Program) -> tuple[Said, list[tuple[str, Said]]]:
@@ -173,4 +196,23 @@ SERVERS = Offering(
     adopted=frozenset(),
     with_nodes=_servers,
 )
-OFFERINGS = (AWS, HERE, SERVERS)
+
+
+def _servers_of_kubernetes(program: Program) -> Iterator[tuple[str, ...]]:
+    """No server is changed before all are adopted, and nodes join a control plane that is there."""
+    yield ("kubernetes-acceptance", "queues", "addon-kueue", "finish-train", "finish-kubernetes", "kubernetes", "site")
+    yield ("finish-kubernetes", "train", "site")
+
+
+SERVERS_KUBERNETES = dataclasses.replace(
+    SERVERS,
+    scheduler="kubernetes",
+    run_by="kubernetes_hosts",
+    blueprints=(KUBERNETES_SERVERS_BLUEPRINT,),
+    starter=KUBERNETES_SERVERS_BLUEPRINT,
+    deletion=_servers_of_kubernetes,
+    control="kubernetes",
+    most_nodes=5000,
+    with_nodes=lambda nodes: {**_servers(nodes), "network.cidr": "10.20.0.0/14"},
+)
+OFFERINGS = (AWS, HERE, HERE_KUBERNETES, SERVERS, SERVERS_KUBERNETES)

@@ -81,6 +81,8 @@ class PlainHosts:
     servers: dict[str, PlainHost]
     shared: str = ""
     """Where every server has one folder of this machine mounted, as a site's file system is; empty: nowhere."""
+    runs_containers: bool = False
+    """The servers can run containers, as real ones can: what a container needs for that, their owner has prepared."""
     user: str = USER
 
     def __getitem__(self, name: str) -> PlainHost:
@@ -133,7 +135,15 @@ class PlainHosts:
         one = self[name]
         prefix = ipaddress.ip_network(self.cidr).prefixlen
         lowers = rootfs.lowers(_base(one.suite), _layer(one.suite))
-        boot = hosts.Boot(address=one.address, prefix=prefix, gateway=self.gateway, bridge=self.names.bridge, lowers=lowers, binds=self._binds)
+        boot = hosts.Boot(
+            address=one.address,
+            prefix=prefix,
+            gateway=self.gateway,
+            bridge=self.names.bridge,
+            lowers=lowers,
+            binds=self._binds,
+            runs_containers=self.runs_containers,
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)  # the power supply runs on by itself, and tests take warnings for errors
             hosts.start(one.names, boot, fingerprint=hosts.fingerprint((), boot))
@@ -188,6 +198,7 @@ class PlainHosts:
             File(f"/home/{USER}/.ssh/authorized_keys", self.identity.with_suffix(".pub").read_bytes(), mode=0o600),
             _network_file(one, self.cidr, self.gateway),
             *([File(f"/{hosts.HOST_KEY}", host_key, mode=0o600)] if host_key else []),
+            *(_container_host() if self.runs_containers else []),
         ]
         hosts.write_seeds(one.names, seeds)
         _give_home(one.names.upper / "home" / USER)
@@ -214,7 +225,14 @@ class PlainHosts:
 
 @contextlib.contextmanager
 def plain_hosts(
-    name: str, count: int, *, suites: Sequence[str] = ("trixie",), interfaces: int = 1, names: Sequence[str] = (), shared: str = ""
+    name: str,
+    count: int,
+    *,
+    suites: Sequence[str] = ("trixie",),
+    interfaces: int = 1,
+    names: Sequence[str] = (),
+    shared: str = "",
+    runs_containers: bool = False,
 ) -> Iterator[PlainHosts]:
     """Give `count` running servers that no stack made.
 
@@ -224,6 +242,7 @@ def plain_hosts(
         interfaces: Ethernet interfaces of each server; those beside the first are rails: up to nobody yet, without address, each with a switch of its own.
         names: of the servers; `node-001` … where none are given.
         shared: where every server has the same folder of this machine mounted.
+        runs_containers: the servers can run containers.
     """
     stack = StackNames(f"plain-{name}")
     for suite in sorted(set(suites)):
@@ -231,7 +250,9 @@ def plain_hosts(
     with guarded(stack):
         remove(stack)
         cidr = _network(stack)
-        made = PlainHosts(names=stack, cidr=cidr, identity=stack.state / "identity", interfaces=interfaces, servers={}, shared=shared)
+        made = PlainHosts(
+            names=stack, cidr=cidr, identity=stack.state / "identity", interfaces=interfaces, servers={}, shared=shared, runs_containers=runs_containers
+        )
         try:
             made.shared_folder.mkdir()
             command.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "owner", "-f", str(made.identity))
@@ -305,6 +326,18 @@ def _network_file(one: PlainHost, cidr: str, gateway: str) -> File:
         "/etc/network/interfaces",
         f"source /etc/network/interfaces.d/*\n\nauto lo\niface lo inet loopback\n\niface host0 inet static\n    address {own}\n    gateway {gateway}\n".encode(),
     )
+
+
+def _container_host() -> list[File]:
+    """Write what a server that is itself a container needs to run containers: its owner's part, done at every start."""
+    folder, role = "/usr/local/lib/container-host", project_root() / "playbooks/roles/container_host/files"
+    unit = (role / "clusterwright-container-host.service").read_text().replace("FOLDER", folder).replace("RequiredBy=containerd.service", "")
+    program = (role / "container-host.sh").read_text().replace("/run/clusterwright/proc", "/run/container-host")
+    return [
+        File(f"{folder}/container-host", program.encode(), mode=0o755),
+        File("/etc/systemd/system/container-host.service", unit.encode()),
+        File("/etc/systemd/system/multi-user.target.wants/container-host.service", unit.encode()),
+    ]
 
 
 def _network(stack: StackNames) -> str:

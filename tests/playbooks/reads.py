@@ -101,10 +101,28 @@ def _of_yaml(file: pathlib.Path, playbooks: pathlib.Path, role: pathlib.Path | N
             yield from (("vars", pathlib.Path(each).stem) for each in value)
         elif short in modules and isinstance(value, dict):
             yield "modules", short
-        elif (short in COPIES and not (isinstance(value, dict) and (value.get("remote_src") is True or "content" in value))) or short.startswith("with_"):
+        elif (short in COPIES and not _is_no_file_of_ours(value, file)) or short.startswith("with_"):
             yield COMPUTED, f"by {short}"
     for text in _texts(_yaml(file)):
         yield from _of_expression(text, playbooks, role)
+
+
+def _is_no_file_of_ours(value: Any, file: pathlib.Path) -> bool:
+    """Say whether what is copied is on the host already, is a text, or was made by the run itself."""
+    if not isinstance(value, dict):
+        return False
+    made = [task["register"] for task in _tasks(_yaml(file)) if "register" in task and any(key.rpartition(".")[2] == "tempfile" for key in task)]
+    return value.get("remote_src") is True or "content" in value or str(value.get("src", "")).startswith(tuple(f"{{{{ {name}.path }}}}/" for name in made))
+
+
+def _tasks(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, list):
+        for item in node:
+            yield from _tasks(item)
+    elif isinstance(node, dict):
+        yield node
+        for key in ("block", "rescue", "always"):
+            yield from _tasks(node.get(key))
 
 
 def _of_expression(text: str, playbooks: pathlib.Path, role: pathlib.Path | None) -> Iterator[Read]:

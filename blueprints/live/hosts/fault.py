@@ -78,7 +78,9 @@ def _where(names: Sequence[str], cluster: spec.ClusterSpec, source: Document) ->
 
 
 def _key(group: spec.HostGroup) -> tuple[str, ...]:
-    return ("pools", group.name, "hosts") if group.role == "compute" else (group.name, "hosts")
+    if group.role == "compute":
+        return ("pools", group.name, "hosts")
+    return ("control" if group.role == "kubernetes" else group.name, "hosts")
 
 
 def listed(words: Sequence[str], most: int = DETAILS_AT_MOST) -> str:

@@ -51,7 +51,7 @@ def _owned(host: str, mark: Mapping[str, Any]) -> Fault:
 
 
 def _occupied(host: str, found: Sequence[str]) -> Fault:
-    what = "a Slurm, database or load balancer of somebody else's is there"
+    what = "a scheduler, database, load balancer or container runtime of somebody else's is there"
     why = "clusterwright changes none that it did not install"
     packages = [name for one in found if one.startswith(PACKAGES) for name in one.removeprefix(PACKAGES).split(", ")]
     purge = f"`{{login}} sudo apt-get purge {' '.join(packages)}`" if packages else "stop the programs and remove the files that are named"

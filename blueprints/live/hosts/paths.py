@@ -1,5 +1,6 @@
 """Ways between hosts, and from hosts to the archives of packages."""
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from ... import finding, hostlist, spec
@@ -10,33 +11,73 @@ from .subject import Subject
 _ERROR, _NOTE = finding.Level.ERROR, finding.Level.NOTE
 SLURMCTLD, SLURMD, SLURMDBD, SLURMRESTD, MARIADB = 6817, 6818, 6819, 6820, 3306
 """slurm.conf(5), SlurmctldPort and SlurmdPort; slurmdbd.conf(5), DbdPort; slurmrestd(8); MariaDB's port."""
-PORTS: Mapping[str, tuple[int, ...]] = {"control": (SLURMCTLD, SLURMDBD, SLURMRESTD, MARIADB), "compute": (SLURMD,), "access": ()}
-"""Ports that the cluster's daemons listen on, by role."""
-DAEMON_PORTS = {"control": SLURMCTLD, "compute": SLURMD}
+API_SERVER, ETCD, KUBELET, MANAGER, SCHEDULER, REGISTRY = 6443, (2379, 2380), 10250, 10257, 10259, 5000
+"""Kubernetes' documentation, "Ports and Protocols"; the registry of the stack is the project's choice (playbooks/roles/kube_registry)."""
+CONTROL, KUBERNETES, COMPUTE, ACCESS = "control", "kubernetes", "compute", "access"
+"""Roles of groups."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Daemons:
+    """What the hosts of one scheduler listen on."""
+
+    control_role: str
+    control: tuple[int, ...]
+    node: tuple[int, ...]
+    to_control: tuple[int, ...]
+    """Ports that every host has to reach on the hosts of the control plane."""
+    to_nodes: int
+    """The port that hosts of the control plane, and the neighbour, have to reach on nodes."""
+    opened: str
+    """The ports, as a sentence names them."""
+
+
+_DAEMONS: Mapping[str, _Daemons] = {
+    "slurm": _Daemons(CONTROL, (SLURMCTLD, SLURMDBD, SLURMRESTD, MARIADB), (SLURMD,), (SLURMCTLD,), SLURMD, "6817 to 6820"),
+    "kubernetes": _Daemons(
+        KUBERNETES,
+        (API_SERVER, *ETCD, KUBELET, MANAGER, SCHEDULER, REGISTRY),
+        (KUBELET,),
+        (API_SERVER, REGISTRY),
+        KUBELET,
+        "2379, 2380, 5000, 6443 and 10250 (TCP) and 8472 (UDP)",
+    ),
+}
+
+
+def ports(cluster: spec.ClusterSpec, group: spec.HostGroup) -> tuple[int, ...]:
+    """Give the ports that the cluster's daemons listen on, on hosts of a group."""
+    daemons = _DAEMONS[scheduler(cluster, group)]
+    return daemons.control if group.role == daemons.control_role else daemons.node if group.role == COMPUTE else ()
 
 
 def peers(cluster: spec.ClusterSpec) -> dict[str, tuple[tuple[str, str, int], ...]]:
     """Give which ports of other hosts each host has to reach: host → name, address and port.
 
-    Controllers reach every node; nodes and login nodes reach the controllers; each node reaches the next one of its pool, so that a switch between nodes is crossed, too.
+    Hosts of the control plane reach every node; nodes and login nodes reach the control plane; each node reaches the next one of its pool, so that a switch between nodes is crossed, too.
     """
     site = cluster.site
     if site is None:
         return {}
-    control = [name for group in cluster.host_groups if group.role == "control" for name in group.hostnames]
-    nodes = [name for group in cluster.host_groups if group.role == "compute" for name in group.hostnames]
     found: dict[str, list[tuple[str, int]]] = {}
     for group in cluster.host_groups:
-        names = group.hostnames
+        works_for, names = scheduler(cluster, group), group.hostnames
+        daemons = _DAEMONS[works_for]
+        of_scheduler = [one for one in cluster.host_groups if scheduler(cluster, one) == works_for]
+        control = [(name, port) for one in of_scheduler if one.role == daemons.control_role for name in one.hostnames for port in daemons.to_control]
+        nodes = [(name, daemons.to_nodes) for one in of_scheduler if one.role == COMPUTE for name in one.hostnames]
         for number, name in enumerate(names):
-            wanted = [(one, SLURMCTLD) for one in control]
-            if group.role == "control":
-                wanted += [(one, SLURMD) for one in nodes]
-            elif group.role == "compute":
-                wanted.append((names[(number + 1) % len(names)], SLURMD))
-            found[name] = [(one, port) for one, port in wanted if one != name]
+            further = nodes if group.role == daemons.control_role else [(names[(number + 1) % len(names)], daemons.to_nodes)] if group.role == COMPUTE else []
+            found[name] = [(one, port) for one, port in (*control, *further) if one != name]
     by_name = site.by_name
     return {name: tuple((one, by_name[one].address, port) for one, port in wanted if one in by_name) for name, wanted in found.items()}
+
+
+def scheduler(cluster: spec.ClusterSpec, group: spec.HostGroup) -> str:
+    """Say which scheduler the hosts of a group work for; login nodes are Slurm's."""
+    if group.role == COMPUTE:
+        return next((one.scheduler for one in cluster.node_sets if one.hosts.name == group.name), "slurm")
+    return "kubernetes" if group.role == KUBERNETES else "slurm"
 
 
 def check(cluster: spec.ClusterSpec, subjects: Sequence[Subject], *, answering: frozenset[str]) -> Iterator[Fault]:
@@ -61,7 +102,7 @@ def check(cluster: spec.ClusterSpec, subjects: Sequence[Subject], *, answering: 
             detail = f"{reason}; packet filters on the host itself: {filters}" if filters else reason
             place = addresses.get(hosts[0], hosts[0])
             attempt = f"timeout 3 bash -c '</dev/tcp/{place}/{port}'"
-            remedy = f'open ports 6817 to 6820 between the hosts, then try `{{login}} "{attempt}"`: `Connection refused` is good'
+            remedy = f'open ports {_DAEMONS[scheduler(cluster, subject.group)].opened} between the hosts, then try `{{login}} "{attempt}"`: `Connection refused` is good'
             yield Fault(subject.name, Code.HOST_PATH_BLOCKED, what, why, remedy, detail=detail)
         has_way_later = cluster.site is not None and cluster.site.nat and subject.node_set is not None
         for uri, why_not in facts.archives.items() if not has_way_later else ():
@@ -70,7 +111,7 @@ def check(cluster: spec.ClusterSpec, subjects: Sequence[Subject], *, answering: 
             yield Fault(subject.name, Code.HOST_ARCHIVE_SILENT, what, why, remedy, detail=why_not)
         if facts.filters and not blocked:
             what, why = "a packet filter is on", "the ports of the cluster can be reached now; rules that change later can block them"
-            remedy = "keep ports 6817 to 6820 open between the hosts of the cluster"
+            remedy = f"keep ports {_DAEMONS[scheduler(cluster, subject.group)].opened} open between the hosts of the cluster"
             yield Fault(subject.name, Code.HOST_FILTERED, what, why, remedy, _NOTE, ", ".join(facts.filters))
 
 

@@ -21,6 +21,8 @@ NOT_IN_IMAGE = ("slurm", "kubernetes", "tested_on")
 class KubernetesHosts:
     """Implements `contract.KubernetesOffering`."""
 
+    in_place = False
+
     def __init__(self) -> None:
         self._image: OwnResource | None = None
 
@@ -43,7 +45,7 @@ class KubernetesHosts:
             raise TypeError("nodes on hosts join a control plane on hosts")
         return [_hosts(one.hosts, NODE, foundation, keys, image=self._image, control=api.group, mounts=foundation.mounts) for one in node_sets]
 
-    def provided(self, kubernetes: Kubernetes) -> Mapping[str, Any]:
+    def provided(self, kubernetes: Kubernetes, *, foundation: Foundation) -> Mapping[str, Any]:
         return {"releases": RELEASES, "rehearsal": True}
 
 

@@ -24,8 +24,12 @@ MACHINE = {"serial": "product_serial", "product": "product_name", "vendor": "sys
 """Fact → its file below /sys/class/dmi/id."""
 
 
-def look(system: System) -> dict[str, Any]:
-    """Describe the host."""
+def look(system: System, role: str = "") -> dict[str, Any]:
+    """Describe the host.
+
+    Args:
+        role: what it will be (`occupied.found`).
+    """
     release = dict(line.split("=", 1) for line in system.read("/etc/os-release").splitlines() if "=" in line)
     root = _root(system)
     machine_id = system.read("/etc/machine-id").strip()
@@ -36,7 +40,7 @@ def look(system: System) -> dict[str, Any]:
         "mark_problem": problem,
         "is_recorded": os.path.exists(system.path(f"{adoption.FOLDER}/record.json")),
         "incarnation": incarnation(machine_id, str(root["uuid"]), mark),
-        "occupied": occupied.found(system) if mark is None else [],
+        "occupied": occupied.found(system, role) if mark is None else [],
         "hostname": system.read("/proc/sys/kernel/hostname").strip(),
         "machine_id": machine_id,
         "os": {

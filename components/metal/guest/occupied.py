@@ -1,4 +1,4 @@
-"""What a host runs already that a stack would take over: a Slurm, a database, a load balancer."""
+"""What a host runs already that a stack would take over: a Slurm, a database, a load balancer, a Kubernetes or what runs its containers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ if TYPE_CHECKING:
 
 DAEMONS = ("slurmctld", "slurmd", "slurmdbd", "slurmrestd", "munged")
 PACKAGES = ("slurm", "slurmctld", "slurmd", "slurmdbd", "slurmrestd", "slurm-client", "slurm-wlm", "slurm-smd", "munge")
+_CONTAINERS = (
+    ("containerd", "crio", "dockerd", "etcd", "k3s-server", "k3s-agent", "kube-apiserver", "kubelet", "rke2"),
+    ("containerd", "containerd.io", "cri-o", "docker-ce", "docker-registry", "docker.io", "etcd-server", "kubelet"),
+)
 OF_ROLES = {
     "control": (("mariadbd", "mysqld"), ("mariadb-server", "mysql-server")),
     "access": (("haproxy", "keepalived"), ("haproxy", "keepalived")),
+    "kubernetes": _CONTAINERS,
+    "kubernetes-node": _CONTAINERS,
 }
 """Role of a host → daemons and packages that the stack takes over there. A version may follow a package's name (`mysql-server-8.0`)."""
 PROGRAMS = (
@@ -26,6 +32,7 @@ PROGRAMS = (
     "/usr/sbin/slurmd",
     "/usr/sbin/slurmctld",
 )
+KUBERNETES = ("/etc/kubernetes/kubelet.conf", "/etc/kubernetes/admin.conf", "/etc/rancher/k3s", "/etc/rancher/rke2")
 CONFIGURATIONS = ("/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/usr/local/etc/slurm.conf", "/opt/slurm/etc/slurm.conf", "/etc/munge/munge.key")
 
 
@@ -33,9 +40,9 @@ def found(system: System, role: str = "") -> list[str]:
     """Name what is there, each as a phrase.
 
     Args:
-        role: `control`, `access` or `compute`; empty: whatever the host will be.
+        role: of the host in the cluster; empty: whatever it will be of Slurm's.
     """
-    of_role = [OF_ROLES.get(role, ((), ()))] if role else [*OF_ROLES.values()]
+    of_role = [OF_ROLES.get(role, ((), ()))] if role else [OF_ROLES["control"], OF_ROLES["access"]]
     daemons = (*DAEMONS, *(name for names, _ in of_role for name in names))
     names = (*PACKAGES, *(name for _, names in of_role for name in names))
     installed = [
@@ -46,7 +53,7 @@ def found(system: System, role: str = "") -> list[str]:
         *(f"{name} runs (process {pid})" for name, pid in _running(system, daemons)),
         *([f"installed packages: {', '.join(installed)}"] if installed else []),
         *([] if installed else [f"{path} is there" for path in PROGRAMS if os.path.exists(system.path(path))]),
-        *(f"{path} is there" for path in CONFIGURATIONS if os.path.exists(system.path(path))),
+        *(f"{path} is there" for path in (*CONFIGURATIONS, *(KUBERNETES if role.startswith("kubernetes") else ())) if os.path.exists(system.path(path))),
     ]
 
 
@@ -58,9 +65,9 @@ def require_free(system: System, role: str) -> None:
     """
     if there := found(system, role):
         raise Refused(
-            "this host runs a Slurm or a service that is not the stack's",
+            "this host runs a scheduler or a service that is not the stack's",
             why="; ".join(there),
-            remedy="take the host out of the inventory, or remove what it runs first; clusterwright changes no Slurm, database or load balancer that it did not install",
+            remedy="take the host out of the inventory, or remove what it runs first; clusterwright changes no scheduler, database, load balancer or container runtime that it did not install",
         )
 
 

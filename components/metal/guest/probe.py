@@ -45,7 +45,7 @@ def probe(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     modules = {line.split()[0] for line in system.read("/proc/modules").splitlines()}
     within_s = float(order["reach_within_s"])
     return {
-        "look": look.look(system),
+        "look": look.look(system, str(order.get("role", ""))),
         "sudo": sys.argv[1] if len(sys.argv) > 1 else "",
         "is_root": os.geteuid() == 0,
         "arch": os.uname().machine,

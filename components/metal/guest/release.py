@@ -35,11 +35,15 @@ OWN = (
 COPIES = ("/etc/passwd-", "/etc/group-", "/etc/shadow-", "/etc/gshadow-", "/etc/subuid-", "/etc/subgid-", "/etc/.pwd.lock")
 """What tools for users and groups leave. They are as before, whatever is in them now."""
 REMAINS = (
-    ".ansible", "apt-cacher-ng", "chrony", "clusterwright", "extrausers", "haproxy", "keepalived", "mariadb*", "munge*", "mysql*", "slurm*",
+    ".ansible", ".kube", "apt-cacher-ng", "chrony", "cni", "clusterwright", "containerd", "containers", "docker-registry", "etcd", "extrausers", "haproxy",
+    "keepalived", "kubelet", "kubernetes", "mariadb*", "munge*", "mysql*", "pods", "slurm*",
 )  # fmt: skip
 """Names of folders that daemons of the stack fill and their packages leave behind."""
 RAILS = "/usr/lib/clusterwright/rails/__main__.py"
 """Takes addresses, MTU, routes and rules of the rails back, in files and in the kernel (playbooks/roles/rails)."""
+LEAVE = "/usr/lib/clusterwright/leave.d"
+"""Programs that end what the stack runs on a server beside units and files, such as pods (playbooks/roles/kube_leave)."""
+LEAVES_WITHIN_S = 300
 CLUSTER_USERS = "/var/lib/extrausers/passwd"
 SPARE_BYTES = 16 << 20
 
@@ -197,6 +201,7 @@ def _merged(
 
 def _carry_out(system: System, kept: Mapping[str, Any], contents: places.Contents, report: Report, keep: Sequence[str]) -> None:
     plan, before, mark = kept["plan"], kept["before"], kept["mark"]
+    _leave(system, report)
     units.stop(system, plan["stop"])
     _end_sessions(system)
     _take_rails_back(system, report)
@@ -281,6 +286,15 @@ def _settings(
         if was is not None and name in now and kernel.same(now[name], value) and not kernel.same(was, value):
             found[name] = was
     return found
+
+
+def _leave(system: System, report: Report) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        for name in sorted(os.listdir(system.path(LEAVE))):
+            try:
+                system.run(system.path(f"{LEAVE}/{name}"), within_s=LEAVES_WITHIN_S)
+            except CommandFailed as failure:
+                report.stays.append((f"what {name} runs", str(failure)))
 
 
 def _take_rails_back(system: System, report: Report) -> None:

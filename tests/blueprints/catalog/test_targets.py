@@ -47,7 +47,11 @@ def test_every_target_is_complete(name: str) -> None:
 
 def test_what_is_built() -> None:
     built = {name: catalog.target(name) for name in catalog.target_names() if catalog.target(name).is_built}
-    assert {name: target.built_schedulers for name, target in built.items()} == {"aws": ("slurm",), "metal": ("slurm",), "local": ("slurm", "kubernetes")}
+    assert {name: target.built_schedulers for name, target in built.items()} == {
+        "aws": ("slurm",),
+        "metal": ("slurm", "kubernetes"),
+        "local": ("slurm", "kubernetes"),
+    }
     for name, target in built.items():
         assert target.built.keys() <= {one.name for ways in target.offerings.values() for one in ways}
         for heeded in target.built.values():

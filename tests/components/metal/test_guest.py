@@ -204,6 +204,33 @@ def test_a_database_is_in_the_way_of_a_controller_alone(host: Path) -> None:
     assert sent(host, "adopt", **OURS, role="compute")["ok"]
 
 
+@pytest.mark.parametrize("package", ["containerd", "docker-ce", "kubelet"])
+def test_a_container_runtime_is_in_the_way_of_kubernetes_alone(host: Path, package: str) -> None:
+    (host / "var/lib/dpkg/status").write_text(f"Package: {package}\nStatus: install ok installed\nVersion: 1\n")
+    for role in ("kubernetes", "kubernetes-node"):
+        assert sent(host, "adopt", **OURS, role=role)["refused"]["why"] == f"installed packages: {package}"
+    assert sent(host, "adopt", **OURS, role="compute")["ok"]
+
+
+def test_a_node_of_another_kubernetes_is_refused(host: Path) -> None:
+    (host / "etc/kubernetes").mkdir()
+    (host / "etc/kubernetes/kubelet.conf").write_text("")
+    assert sent(host, "adopt", **OURS, role="kubernetes-node")["refused"]["why"] == "/etc/kubernetes/kubelet.conf is there"
+
+
+@pytest.mark.parametrize(("status", "stays"), [(0, []), (1, ["what kubernetes runs"])])
+def test_what_runs_beside_units_is_ended_before_files_leave(host: Path, status: int, stays: list[str]) -> None:
+    adopted(host)
+    program = host / "usr/lib/clusterwright/leave.d/kubernetes"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nls "$CLUSTERWRIGHT_ROOT/usr/lib/clusterwright" >"$CLUSTERWRIGHT_ROOT/run/there"\nexit {status}\n')
+    program.chmod(0o700)
+    answer = sent(host, "release", token="aaaa")
+    assert [one["what"] for one in answer["stays"]] == stays
+    assert "boot" in (host / "run/there").read_text().split()
+    assert not (host / "usr/lib/clusterwright").exists()
+
+
 def test_what_others_changed_since_stays_and_is_said(host: Path) -> None:
     adopted(host)
     (host / "etc/hosts").write_text("127.0.0.1 localhost\n10.0.0.1 head\n10.9.9.9 printer\n")
