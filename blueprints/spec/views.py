@@ -79,6 +79,7 @@ def kubernetes_view(spec: ClusterSpec) -> dict[str, Any]:
             **own,
             "control": _hosts(kubernetes.control) if kubernetes.control else None,
             "node_sets": [_kubernetes_nodes(one) for one in kubernetes.node_sets],
+            **({"racks": racks} if (racks := _racks(spec)) else {}),
         },
     }
 
@@ -177,6 +178,11 @@ def _environment(node_set: NodeSet) -> dict[str, Any]:
         return {}
     variables, script = dict(node_set.fabric.environment), node_set.fabric.environment_script
     return {**({"environment": variables} if variables else {}), **({"environment_script": script} if script else {})}
+
+
+def _racks(spec: ClusterSpec) -> dict[str, str]:
+    """Give the rack of each host whose rack the inventory names."""
+    return {host.name: host.rack for host in spec.site.hosts if host.rack} if spec.site else {}
 
 
 def _kubernetes_nodes(node_set: NodeSet) -> dict[str, Any]:

@@ -336,7 +336,7 @@ def _container_host() -> list[File]:
     return [
         File(f"{folder}/container-host", program.encode(), mode=0o755),
         File("/etc/systemd/system/container-host.service", unit.encode()),
-        File("/etc/systemd/system/multi-user.target.wants/container-host.service", unit.encode()),
+        File("/etc/systemd/system/multi-user.target.d/container-host.conf", b"[Unit]\nWants=container-host.service\n"),
     ]
 
 

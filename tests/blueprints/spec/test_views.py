@@ -108,9 +108,16 @@ def test_a_changed_field_configures_the_hosts_that_it_concerns(path: str) -> Non
     assert configures == (path in CONFIGURES, path in (*CONFIGURES, *GREETS))
 
 
-@pytest.mark.parametrize("path", sorted(leaves(FULL)))
+@pytest.mark.parametrize("path", sorted({*leaves(FULL)} - {"site"}))
 def test_a_changed_field_configures_the_hosts_of_kubernetes_that_it_concerns(path: str) -> None:
     assert (spec.kubernetes_view(another(path)) != spec.kubernetes_view(FULL)) == (path in CONFIGURES_KUBERNETES)
+
+
+def test_the_racks_of_an_inventory_configure_the_hosts_of_kubernetes() -> None:
+    hosts = tuple(spec.SiteHost(name=name, address="10.20.0.1", host_key="", rack=rack) for name, rack in (("gpu-1", "r1"), ("gpu-2", "")))
+    site = spec.Site(user="ubuntu", port=22, hosts=hosts)
+    assert spec.kubernetes_view(dataclasses.replace(FULL, site=site))["kubernetes"]["racks"] == {"gpu-1": "r1"}
+    assert "racks" not in spec.kubernetes_view(FULL)["kubernetes"]
 
 
 def test_every_field_that_configures_hosts_is_one_of_the_spec() -> None:
