@@ -45,7 +45,20 @@ if command -v nft >/dev/null; then
     for family in iptables ip6tables; do
         command -v $family-save >/dev/null && $family-save 2>/dev/null | grep -v -e FLANNEL -e KUBE- -e CNI- | $family-restore 2>/dev/null
     done
+    # A table without rules that accepts everything does nothing, whoever made it.
+    for family in ip ip6; do
+        for table in filter mangle nat raw security; do
+            if nft list table $family $table >/run/clusterwright/table 2>/dev/null \
+                && ! grep -qvE '^(#.*|table .*|[[:space:]]*(chain .*|type .* policy accept;|\}|))$' /run/clusterwright/table; then
+                nft delete table $family $table
+            fi
+        done
+    done
+    rm -f /run/clusterwright/table
 fi
+
+# The network's own pods put it there, again after each start.
+rm -f /opt/cni/bin/flannel /etc/cni/net.d/10-flannel.conflist
 
 for folder in /var/lib/kubelet /var/lib/etcd /var/lib/containerd /var/lib/cni /var/log/pods /var/log/containers /var/log/kubernetes /run/flannel /run/containerd; do
     [ ! -d "$folder" ] || find "$folder" -xdev -mindepth 1 -delete
