@@ -155,8 +155,8 @@ def test_an_up_that_was_killed_goes_on(tmp_path: Path) -> None:
             assert stack.ssh("srun hostname").split() == ["gpu-001"]
             with deployment("test-metal-other", tmp_path / "other", target="metal", blueprint=str(file)) as other:
                 refused = other.clusterwright("up")
-                assert refused.returncode == 1
-                assert f"owned by stack {stack.stack}" in refused.stdout + refused.stderr
+                assert refused.returncode == 2
+                assert f"the stack {stack.stack} of" in refused.stdout + refused.stderr
                 assert other.clusterwright("down").returncode == 0
             assert stack.ssh("srun hostname").split() == ["gpu-001"]
             stack.down()
