@@ -20,9 +20,13 @@ from components.inspection.known import Known
 
 from ..engine import account, commands, operations, recovery, state
 from ..errors import EngineFailed, Problem
-from . import plan, scheduler
-from .plan import Host, Plan
-from .scheduler import RunningJob, Scheduler
+from . import plan, pods, scheduler
+from .plan import Host, Plan, Running
+from .scheduler import Scheduler
+
+SLURM, KUBERNETES = "slurm", "kubernetes"
+Service = Scheduler | pods.Pods
+"""What takes nodes of a scheduler out of service and back."""
 
 DAEMONS = ("slurmctld.service", "slurmdbd.service", "mariadb.service")
 """Of a controller, in the order in which each needs the next."""
@@ -48,6 +52,21 @@ class Order:
     def controllers(self) -> tuple[FinishedHost, ...]:
         return scheduler.controllers(self.known)
 
+    @property
+    def sides(self) -> dict[str, list[str]]:
+        """Scheduler → its nodes that are rebuilt."""
+        return _by_scheduler(self.known, self.plan.hosts)
+
+    def service(self, side: str) -> contextlib.AbstractContextManager[Service]:
+        """Reach a scheduler.
+
+        Raises:
+            Problem: it does not answer.
+        """
+        if side == KUBERNETES:
+            return pods.answering(self.stack)
+        return scheduler.answering(self.controllers, private_key=self.known.private_key)
+
 
 def prepare(stack: str, words: Sequence[str], loaded: Loaded) -> Order:
     """Decide what a rebuild of the named hosts does; nothing is changed.
@@ -70,13 +89,14 @@ def prepare(stack: str, words: Sequence[str], loaded: Loaded) -> Order:
     hosts = plan.choose(words, cluster=known.cluster, recorded={host.name: (host.group, host.role) for host in known.hosts}, running=running)
     if target := registry.rebuild(known.cluster.target):
         target.check(stack, [host.name for host in hosts if not host.is_elastic], resources)
-    nodes = [host.name for host in hosts if host.role == plan.COMPUTE]
     order = Order(stack, known, tuple(resources), plan.plan(hosts, nodes={}, jobs=()), plan.whole_pools(hosts, known.cluster))
-    if not nodes:
-        return order
-    with scheduler.answering(order.controllers, private_key=known.private_key) as slurm:
-        decided = plan.plan(hosts, nodes=slurm.nodes(), jobs=slurm.jobs(nodes))
-    return dataclasses.replace(order, plan=decided)
+    nodes: dict[str, plan.Node] = {}
+    jobs: list[Running] = []
+    for side, names in order.sides.items():
+        with order.service(side) as service:
+            nodes |= service.nodes()
+            jobs += service.jobs(names)
+    return dataclasses.replace(order, plan=plan.plan(hosts, nodes=nodes, jobs=jobs))
 
 
 def carry_out(order: Order, *, requeues: bool, wait_s: float | None, say: Callable[[str], None]) -> None:
@@ -88,16 +108,20 @@ def carry_out(order: Order, *, requeues: bool, wait_s: float | None, say: Callab
     Raises:
         Problem: jobs did not end in time (their nodes are back in service), or the engine failed.
     """
-    requeued: list[RunningJob] = []
-    if order.plan.nodes:
-        with scheduler.answering(order.controllers, private_key=order.known.private_key) as slurm:
-            requeued = empty(order.plan, slurm, requeues=requeues, wait_s=wait_s, say=say)
-            _restart(order.plan, slurm, say=say)
+    requeued: dict[str, list[Any]] = {}
+    for side, names in order.sides.items():
+        part = plan.only(order.plan, names)
+        with order.service(side) as service:
+            requeued[side] = empty(part, service, requeues=requeues, wait_s=wait_s, say=say)
+            service.leave(part.nodes)
+            if isinstance(service, Scheduler):
+                _restart(part, service, say=say)
     if order.plan.together:
         _create(order, order.plan.together, say=say)
-    if requeued:
-        with scheduler.answering(order.controllers, private_key=order.known.private_key) as slurm:
-            slurm.start_now(requeued)
+    for side, jobs in requeued.items():
+        if jobs:
+            with order.service(side) as service:
+                service.start_now(jobs)
     for controller in order.plan.controllers:
         _create(order, [controller], say=say)
 
@@ -126,17 +150,27 @@ def _refuse_changes(stack: str, loaded: Loaded) -> None:
         )
 
 
-def empty(decided: Plan, slurm: Scheduler, *, requeues: bool, wait_s: float | None, say: Callable[[str], None]) -> list[RunningJob]:
+def _by_scheduler(known: Known, hosts: Sequence[Host]) -> dict[str, list[str]]:
+    of_kubernetes = {one.hosts.name for one in known.cluster.node_sets if one.scheduler == KUBERNETES}
+    found: dict[str, list[str]] = {}
+    for host in hosts:
+        if host.role == plan.COMPUTE:
+            found.setdefault(KUBERNETES if host.group in of_kubernetes else SLURM, []).append(host.name)
+    return found
+
+
+def empty(decided: Plan, service: Service, *, requeues: bool, wait_s: float | None, say: Callable[[str], None]) -> list[Any]:
     """Drain the nodes, wait until no job has any of them, and give the jobs that were put back into the queue."""
+    slurm: Any = service  # each side knows its own jobs alone
     slurm.drain(decided.drained)
     begun, said, said_at = time.monotonic(), "", 0.0
-    requeued: dict[int, RunningJob] = {}
+    requeued: dict[int | str, Any] = {}
     try:
         while jobs := slurm.jobs(decided.nodes):
             if going := [job for job in jobs if requeues and job.requeues and job.id not in requeued]:
                 requeued |= {job.id: job for job in going}  # each is asked once; its processes take a while to end
                 for complaint in slurm.requeue(going):
-                    say(f"Slurm did not requeue a job: {complaint}")
+                    say(f"a job was not put back into the queue: {complaint}")
             text = plan.waiting(jobs)
             if text.partition(" (")[0] != said or time.monotonic() - said_at > SAY_AGAIN_S:
                 say(text)
@@ -200,14 +234,20 @@ def _create(order: Order, hosts: Sequence[Host], *, say: Callable[[str], None]) 
             _stop_daemons(host, order.known.private_key)
     urns = target.replaced(names, order.resources)
     target.discard(order.stack, names)
-    nodes = [host.name for host in hosts if host.name in order.plan.drained]
-    if nodes:
-        with scheduler.answering(order.controllers, private_key=order.known.private_key) as slurm:
-            slurm.await_boot(nodes)
+    for side, nodes in _by_scheduler(order.known, hosts).items():
+        # Slurm lets a node that somebody else drained be; Kubernetes forgets every node whose host is gone.
+        gone = [name for name in nodes if side == KUBERNETES or name in order.plan.drained]
+        if gone:
+            with order.service(side) as service:
+                service.await_boot(gone)
     replace = [word for urn in urns for word in ("--replace", urn)]
     status = operations.operate("up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs", *replace, stack=order.stack).status
     if status:
         raise _failed(order, names, status)
+    kept = _by_scheduler(order.known, [host for host in hosts if host.name in order.plan.kept])
+    if KUBERNETES in kept:  # a node that joins anew takes pods
+        with pods.answering(order.stack) as joined:
+            joined.keep_out(kept[KUBERNETES])
 
 
 def _failed(order: Order, names: Sequence[str], status: int) -> EngineFailed:

@@ -2,18 +2,39 @@
 
 import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from blueprints import hostlist, message_text
 from blueprints.spec import ClusterSpec
-from components.elastic.model import Node
 
 from ..errors import EXIT_USAGE, Problem
-from .scheduler import REASON, RunningJob
+from .scheduler import REASON
 
 CONTROL, KUBERNETES, ACCESS, COMPUTE = "control", "kubernetes", "access", "compute"
 """Roles of hosts."""
 _ONE_BY_ONE = (CONTROL, KUBERNETES)
 """Roles whose other hosts take over meanwhile."""
+
+
+class Node(Protocol):
+    """A node, as its scheduler sees it."""
+
+    @property
+    def is_drained(self) -> bool: ...
+
+    @property
+    def reason(self) -> str: ...
+
+
+class Running(Protocol):
+    """A job on nodes. Its text names it for people."""
+
+    @property
+    def nodes(self) -> tuple[str, ...]: ...
+
+    @property
+    def requeues(self) -> bool:
+        """It goes back to the queue when it is asked to."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,7 +62,7 @@ class Plan:
     """Nodes that the rebuild drains, and returns to service."""
     kept: Mapping[str, str]
     """Nodes that somebody else took out of service → the reason; they stay so."""
-    jobs: tuple[RunningJob, ...]
+    jobs: tuple[Running, ...]
 
     @property
     def hosts(self) -> tuple[Host, ...]:
@@ -96,11 +117,11 @@ def _refuse_only_state(named: Collection[str], cluster: ClusterSpec) -> None:
         )
 
 
-def plan(hosts: Sequence[Host], *, nodes: Mapping[str, Node], jobs: Sequence[RunningJob]) -> Plan:
+def plan(hosts: Sequence[Host], *, nodes: Mapping[str, Node], jobs: Sequence[Running]) -> Plan:
     """Decide what is done.
 
     Args:
-        nodes: all nodes as Slurm sees them; empty when no node is rebuilt.
+        nodes: all nodes as their schedulers see them; empty when no node is rebuilt.
         jobs: those that run on the nodes that are rebuilt.
     """
     names = [host.name for host in hosts if host.role == COMPUTE]
@@ -112,6 +133,19 @@ def plan(hosts: Sequence[Host], *, nodes: Mapping[str, Node], jobs: Sequence[Run
         drained=tuple(name for name in names if name not in kept),
         kept=kept,
         jobs=tuple(jobs),
+    )
+
+
+def only(decided: Plan, names: Collection[str]) -> Plan:
+    """Give the part of a plan that concerns some nodes."""
+    return dataclasses.replace(
+        decided,
+        elastic=tuple(host for host in decided.elastic if host.name in names),
+        together=tuple(host for host in decided.together if host.name in names),
+        controllers=(),
+        drained=tuple(name for name in decided.drained if name in names),
+        kept={name: reason for name, reason in decided.kept.items() if name in names},
+        jobs=tuple(job for job in decided.jobs if not set(names).isdisjoint(job.nodes)),
     )
 
 
@@ -156,7 +190,7 @@ def _what_happens(host: Host, controllers: int) -> str:
     return f"node of {host.group}: its disk is deleted" + ("; Slurm terminates it and starts it again" if host.is_elastic else "")
 
 
-def waiting(jobs: Sequence[RunningJob]) -> str:
+def waiting(jobs: Sequence[Running]) -> str:
     """Say what a rebuild waits for."""
     nodes = hostlist.compress(dict.fromkeys(node for job in jobs for node in job.nodes))
     some = ", ".join(map(str, jobs[:5])) + (f" and {len(jobs) - 5} more" if len(jobs) > 5 else "")

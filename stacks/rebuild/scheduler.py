@@ -86,6 +86,9 @@ class Scheduler:
         """Put jobs back into the queue, and give what Slurm said of those that it refused."""
         return self._commands.requeue(job.id for job in jobs)
 
+    def leave(self, nodes: Sequence[str]) -> None:
+        """Do nothing: what Slurm runs on nodes are jobs, and those have ended."""
+
     def start_now(self, jobs: Sequence[RunningJob]) -> None:
         """Let jobs start that were put back into the queue; Slurm would wait two minutes. One that was cancelled meanwhile has nothing to start."""
         self._commands.start_now(job.id for job in jobs)

@@ -167,6 +167,18 @@ def test_pods_of_a_node_without_power_move_and_the_next_up_brings_it_back(cluste
     kubectl(cluster, "delete", "deployment", "moving")
 
 
+@pytest.mark.soak
+def test_a_node_that_is_rebuilt_is_emptied_and_joins_again(cluster: Deployment) -> None:
+    before = found(cluster, "node", NODES[1])["metadata"]["uid"]
+    done = cluster.clusterwright("rebuild", NODES[1], "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    node = found(cluster, "node", NODES[1])
+    assert node["metadata"]["uid"] != before
+    assert conditions(node)["Ready"] == "True"
+    assert "unschedulable" not in node["spec"]
+    assert cluster.preview_changes() == {}
+
+
 def test_down_leaves_nothing(cluster: Deployment) -> None:
     cluster.down()
     assert sweep.left_behind(cluster.names) == ()
