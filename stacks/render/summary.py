@@ -10,8 +10,8 @@ from components.inspection.known import Known
 
 from .formatting import counted, moment
 
-PASSED = "pass"
-"""The verdict of a check that found what the spec expects."""
+PASSED, REPORTED = "pass", "reported"
+"""The verdicts of a check that found what the spec expects, and of a figure that nothing judges."""
 
 
 def lines(stack: str, known: Known, *, now: Sequence[State] | str, logins: Sequence[str], has_new_checks: bool = True) -> Iterator[str]:
@@ -133,15 +133,17 @@ def _node_set(node_set: spec.NodeSet) -> str:
 
 
 def _checks(checks: Sequence[Mapping[str, Any]], *, are_new: bool) -> Iterator[str]:
-    passed = [check for check in checks if check["verdict"] == PASSED and not are_new]
-    if passed:
-        yield f"  {counted(len(passed), 'checks')} passed when acceptance last ran; `clusterwright summary` shows them"
-    yield from (f"  {check_line(check)}" for check in checks if check not in passed)
+    known = [] if are_new else [check for check in checks if check["verdict"] in (PASSED, REPORTED)]
+    if known:
+        figures = sum(check["verdict"] == REPORTED for check in known)
+        measured = f", and {counted(figures, 'figures')} {'was' if figures == 1 else 'were'} measured" if figures else ""
+        yield f"  {counted(len(known) - figures, 'checks')} passed when acceptance last ran{measured}; `clusterwright summary` shows them"
+    yield from (f"  {check_line(check)}" for check in checks if check not in known)
 
 
 def check_line(check: Mapping[str, Any]) -> str:
     """Write one check of acceptance on a line."""
     unit = f" {check['unit']}" if check.get("unit") else ""
-    verdict = {PASSED: "ok", "reported": "measured, not judged"}.get(check["verdict"], check["verdict"])
+    verdict = {PASSED: "ok", REPORTED: "measured, not judged"}.get(check["verdict"], check["verdict"])
     why = f": {check['detail']}" if check.get("detail") and check["verdict"] != PASSED else ""
     return f"{check['name']} ({check['node']}): {check['measured']}{unit}, {verdict}{why}"

@@ -69,11 +69,11 @@ def test_a_summary_has_one_login_a_user_and_one_line_a_partition() -> None:
     assert section(lines, "Simulated") == list(resolved.simulated)
 
 
-def test_passed_checks_of_an_earlier_run_are_counted_and_others_shown() -> None:
+def test_passed_checks_and_figures_of_an_earlier_run_are_counted_and_others_shown() -> None:
     found = outputs(spec())
     (counted, *others) = section(summarized(found, has_new_checks=False), "Checked")
-    assert counted.startswith("1 check passed")
-    assert [line.partition(" (")[0] for line in others] == ["all-reduce", "gpus"]
+    assert counted.startswith("1 check passed when acceptance last ran, and 1 figure was measured;")
+    assert [line.partition(" (")[0] for line in others] == ["gpus"]
     assert len(section(summarized(found), "Checked")) == len(CHECKS)
 
 
