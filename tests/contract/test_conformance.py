@@ -201,7 +201,9 @@ def file_systems(offering: Offering, program: Program) -> list[str]:
 
 
 def test_every_offering_has_its_row() -> None:
-    assert {(one.target, one.run_by) for one in OFFERINGS} == {(name, run_by) for name, target in registry.TARGETS.items() for run_by in target.slurm}
+    assert {(one.target, one.run_by) for one in OFFERINGS} == {
+        (name, run_by) for name, target in registry.TARGETS.items() for run_by in (*target.slurm, *target.kubernetes)
+    }
 
 
 def altered(program: Program, name: str, **values: Any) -> Program:

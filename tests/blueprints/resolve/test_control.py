@@ -184,7 +184,7 @@ def test_who_may_log_in() -> None:
         ("local", "slurm", set()),
         ("local", "kubernetes", set()),
         ("local", "both", set()),
-        ("metal", "kubernetes", {(NOTE, Code.SCHEDULER_NOT_BUILT), (NOTE, Code.HOSTS_UNNAMED)}),
+        ("metal", "kubernetes", {(NOTE, Code.HOSTS_UNNAMED)}),
         ("aws", "slurm", set()),
         ("aws", "kubernetes", {(NOTE, Code.SCHEDULER_NOT_BUILT)}),
         ("gcp", "slurm", {(NOTE, Code.TARGET_NOT_BUILT)}),

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import collectives, expectation
 
-STEP_BASE_S = 30.0
+STEP_BASE_S = 60.0
 STEP_PER_NODE_S = 1.0
 FIRST_PORT = 20000
 PORTS = 20000
