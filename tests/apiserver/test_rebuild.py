@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from components.kubernetes.api import Api, Key
+from stacks.errors import Problem
 from stacks.rebuild import pods
 from stacks.rebuild.scheduler import REASON
 from tests import processes
@@ -88,6 +89,6 @@ def test_pods_that_a_budget_protects_stop_the_rebuild_by_name(api: Api, monkeypa
     wait(lambda: len(running(api, "app=kept")) == 1, "the pod to run")
     wait(lambda: "status" in (api.get(Key("policy/v1", "PodDisruptionBudget", "default", "kept")) or {}), "the budget to be counted")
     [node] = running(api, "app=kept").values()
-    with pytest.raises(pods.Problem, match="default/kept-") as stays:
+    with pytest.raises(Problem, match="default/kept-") as stays:
         pods.Pods(api).leave([node])
     assert "disruption budget" in stays.value.why
