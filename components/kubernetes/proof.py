@@ -1,4 +1,4 @@
-"""What the checks of acceptance share: what they are told, the namespace, queue and jobs that they use, and the form of their results."""
+"""What the checks of acceptance share: their inputs, the namespace, queue and jobs that they use, and the form of their results."""
 
 import contextlib
 import dataclasses

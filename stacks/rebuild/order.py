@@ -245,7 +245,7 @@ def _create(order: Order, hosts: Sequence[Host], *, say: Callable[[str], None]) 
     if status:
         raise _failed(order, names, status)
     kept = _by_scheduler(order.known, [host for host in hosts if host.name in order.plan.kept])
-    if KUBERNETES in kept:  # a node that joins anew takes pods
+    if KUBERNETES in kept:  # a new node takes pods
         with pods.answering(order.stack) as joined:
             joined.keep_out(kept[KUBERNETES])
 

@@ -150,7 +150,7 @@ def test_a_gate_decides_what_fails(running: Deployment) -> None:
 
 def test_every_node_writes_to_shared_storage_and_reads_what_another_one_wrote(running: Deployment) -> None:
     checks = accepted(running)
-    assert shown(checks, "storage values") == [("train-[0-1]", "0 wrong blocks", "pass")] * 2
+    assert shown(checks, "storage values") == [("train-[0-1]", f"0 wrong blocks on {mount}", "pass") for mount in ("/home", "/shared")]
     assert {check["verdict"] for name in ("storage write", "storage read", "storage metadata") for check in checks[name]} == {"reported"}
     assert running.ssh("ls -A /shared ~ | grep acceptance; true") == "", "nothing is left"
 

@@ -87,3 +87,5 @@ def test_servers_become_a_kubernetes_cluster_and_are_released(servers: PlainHost
     )  # fmt: skip
     stack.down()
     assert {name: left(servers, name) for name in servers.servers} == dict.fromkeys(servers.servers, before)
+    kept = servers.inside(CONTROL, "find", "/var/lib/clusterwright/kept", "-name", "etcd-*.db").split()
+    assert kept, "the last state of the cluster stays on its server"

@@ -68,7 +68,7 @@ def judged(place: Path, *, known: float | None = None, between: Callable[[Path],
 
 def test_healthy_nodes_read_what_others_wrote(place: Path) -> None:
     found = judged(place, known=1.0)
-    assert found.pop("storage values of train-[0-2]")[:2] == ("0 wrong blocks", "pass")
+    assert found.pop("storage values of train-[0-2]")[:2] == (f"0 wrong blocks on {place}", "pass")
     assert {name: verdict for name, (_, verdict, _) in found.items()} == {
         "storage write of train-[0-2]": "pass",
         "storage read of train-[0-2]": "pass",

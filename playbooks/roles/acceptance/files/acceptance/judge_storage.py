@@ -67,7 +67,7 @@ def _values(node: str, wrote: Mapping[str, Any] | None, got: Mapping[str, Any] |
     if got and (got["wrong"] or not got["bytes"]):
         said = f"{got['wrong']} wrong blocks" if got["wrong"] else "an empty file"
         return _check("storage values", [node], expected, said, Verdict.FAIL, f"written by {got['of']}", look_at)
-    return _check("storage values", [node], expected, "0 wrong blocks", Verdict.PASS, "")
+    return _check("storage values", [node], expected, f"0 wrong blocks on {one.path}", Verdict.PASS, "")
 
 
 def _rate(name: str, tested: Sequence[str], answers: Sequence[Mapping[str, Any]], one: Storage) -> Check:
