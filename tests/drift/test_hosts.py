@@ -7,6 +7,8 @@ import pytest
 
 from blueprints import spec
 from blueprints.finding import Level
+from blueprints.load import load
+from components import this_machine
 from components.inspection import capability, hosts, versions
 from components.inspection.codes import Code
 from components.inspection.hosts import ssh_keys
@@ -56,6 +58,14 @@ PLACES = [
 @pytest.mark.parametrize(("path", "recorded", "actual", "expected"), PLACES)
 def test_what_became_of_a_place(path: str, recorded: dict[str, Any] | None, actual: dict[str, Any] | None, expected: str) -> None:
     assert [" ".join(one) for one in found(places=place(path, recorded, actual))] == [expected]
+
+
+def test_a_host_of_kubernetes_beside_slurm_needs_no_key_of_munge() -> None:
+    """`scheduler: both`: the stack has a key of MUNGE, and this host has nothing of Slurm."""
+    kubernetes = load("starter-kubernetes", target="local", stack="dev", facts=this_machine.facts(), overrides={}).kubernetes
+    both = dataclasses.replace(known(), cluster=dataclasses.replace(known().cluster, slurm=None, kubernetes=kubernetes))
+    assert both.munge_key_sha256
+    assert Code.MUNGE_KEY not in {one.code for one in hosts.findings(TRAIN, facts(munge_key_sha256=""), both, moment_s=examples.NOW_S)}
 
 
 def test_lines_of_a_changed_text_are_shown_and_the_rest_is_not() -> None:

@@ -58,7 +58,8 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
         yield from users.administrators(name, facts["groups"], known)
     yield from ssh_keys.of_root(name, facts, known)
     yield from ssh_keys.of_users(facts.get("user_keys", {}), known)
-    yield from _munge_key(name, facts["munge_key_sha256"], known)
+    if not is_of_kubernetes:
+        yield from _munge_key(name, facts["munge_key_sha256"], known)
     yield from exposure.private_files(name, facts["private_files"])
     yield from exposure.hostname(name, facts["hostname"])
     if "exposure" in facts:
