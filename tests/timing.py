@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import datetime as dt
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -32,8 +33,13 @@ class Part:
     """One run of pytest."""
 
     name: str
+    started: dt.datetime
     elapsed_s: float
     tests: tuple[Case, ...]
+
+    @property
+    def ended(self) -> dt.datetime:
+        return self.started + dt.timedelta(seconds=self.elapsed_s)
 
 
 def read(report: Path) -> Part:
@@ -45,7 +51,8 @@ def read(report: Path) -> Part:
     root = ET.parse(report).getroot()
     suites = list(root.iter("testsuite"))
     tests = tuple(_test(case) for suite in suites for case in suite.iter("testcase"))
-    return Part(report.stem, sum(float(suite.get("time", 0)) for suite in suites), tests)
+    started = min(dt.datetime.fromisoformat(suite.attrib["timestamp"]) for suite in suites)
+    return Part(report.stem, started, sum(float(suite.get("time", 0)) for suite in suites), tests)
 
 
 def summary(parts: Sequence[Part]) -> str:
@@ -65,7 +72,9 @@ def summary(parts: Sequence[Part]) -> str:
     lines += ["", "Left out"]
     lines += [f"{count:11d}  {reason}" for reason, count in reasons.most_common()]
     lines += [f"{'all':>11}  long repetitions: make soak"]
-    lines += ["", f"Total {_minutes(sum(part.elapsed_s for part in parts))}: " + ", ".join(f"{part.name} {_minutes(part.elapsed_s)}" for part in parts)]
+    total = max(part.ended for part in parts) - min(part.started for part in parts)
+    each = ", ".join(f"{part.name} {_minutes(part.elapsed_s)}" for part in parts)
+    lines += ["", f"Total {_minutes(total.total_seconds())}, parts side by side: {each}"]
     return "\n".join(lines)
 
 

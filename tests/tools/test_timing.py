@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from tests import timing
 from tests.timing import Case, Part
 
+BEGIN = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 TESTS = """
 import pytest
 
@@ -45,21 +47,27 @@ def test_a_report_of_pytest_is_read(report: Path) -> None:
     written = ET.parse(report).getroot()
     assert {test.seconds for test in part.tests} == {float(case.get("time", "")) for case in written.iter("testcase")}
     assert part.elapsed_s == float(written[0].get("time", "")) > 0
+    assert dt.timedelta(0) < dt.datetime.now(dt.UTC) - part.started < dt.timedelta(hours=1)
 
 
 def test_parts_are_summed_by_folder_and_the_slowest_come_first() -> None:
     parts = [
-        Part("without-hosts", 61, (Case("tests/a/test_x", "test_one", 2.0), Case("tests/b/test_y", "test_two", 5.0))),
-        Part("hosts", 59, (Case("tests/a/test_z", "test_three", 4.0), Case("tests/hosts/test_h", "test_four", 0.0, "real hosts need Linux"))),
+        Part("without-hosts", BEGIN, 61, (Case("tests/a/test_x", "test_one", 2.0), Case("tests/b/test_y", "test_two", 5.0))),
+        Part(
+            "hosts",
+            BEGIN + dt.timedelta(seconds=1),
+            119,
+            (Case("tests/a/test_z", "test_three", 4.0), Case("tests/hosts/test_h", "test_four", 0.0, "real hosts need Linux")),
+        ),
     ]
     said = timing.summary(parts).splitlines()
     assert [line.split() for line in said[1:3]] == [["6.0", "s", "2", "tests", "tests/a"], ["5.0", "s", "1", "tests", "tests/b"]]
     assert [line.rpartition("::")[2] for line in said if "::" in line] == ["test_two", "test_three", "test_one"]
     assert ["1", "real", "hosts", "need", "Linux"] in [line.split() for line in said]
-    assert said[-1] == "Total 2 min 00 s: without-hosts 1 min 01 s, hosts 0 min 59 s"
+    assert said[-1] == "Total 2 min 00 s, parts side by side: without-hosts 1 min 01 s, hosts 1 min 59 s"
 
 
 def test_no_more_than_the_slowest_are_shown() -> None:
     many = tuple(Case("tests/a/test_x", f"test_{number}", number + 1.0) for number in range(timing.SLOWEST_SHOWN + 5))
-    shown = [line.rpartition("::")[2] for line in timing.summary([Part("all", 1, many)]).splitlines() if "::" in line]
+    shown = [line.rpartition("::")[2] for line in timing.summary([Part("all", BEGIN, 1, many)]).splitlines() if "::" in line]
     assert shown == [f"test_{number}" for number in range(timing.SLOWEST_SHOWN + 4, 4, -1)]
