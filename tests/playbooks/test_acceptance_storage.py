@@ -1,6 +1,7 @@
 """Shared file systems are written to and read from by every node, and what that gave is judged: values, rates against the product's, small files."""
 
 import dataclasses
+import errno
 import importlib
 import json
 import os
@@ -110,6 +111,27 @@ def test_a_fault_is_found_by_the_node_that_reads(place: Path, fault: str) -> Non
 def test_a_file_system_that_refuses_to_be_written_fails(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert judged(tmp_path / "file")["storage values of train-[0-2]"] == ("can't write: Not a directory", "fail", "")
+
+
+@pytest.mark.parametrize(
+    ("writable_by", "refused", "said"),
+    [
+        ("", NODES, {"storage values of train-[0-2]": ("not tried", "reported")}),
+        ("users", NODES, {"storage values of train-[0-2]": ("can't write: Permission denied", "fail")}),
+        ("", NODES[:1], {"storage values of train-0": ("can't write: Permission denied", "fail")}),
+    ],
+)
+def test_a_folder_of_the_site_may_refuse_users_unless_the_blueprint_says_that_they_write(
+    place: Path, writable_by: str, refused: tuple[str, ...], said: dict[str, tuple[str, str]]
+) -> None:
+    wrote = step(place, "write")
+    for line in wrote["lines"]:
+        if line["node"] in refused:
+            line["places"][str(place)] = {"error": os.strerror(errno.EACCES), "seconds": 0.0}
+    one = {"name": "site", "mount": str(place), **({"writable_by": writable_by} if writable_by else {})}
+    checks = judge.storage(NODES, wrote, step(place, "read"), [expectation._storage(one, {})])
+    found = {f"{check.name} of {check.node}": (check.measured, check.verdict.value) for check in checks}
+    assert found.items() >= said.items()
 
 
 SRUN = """#!/bin/sh

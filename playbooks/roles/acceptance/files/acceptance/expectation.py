@@ -106,6 +106,8 @@ class Storage:
     """Of all of it, MB/s, as its product states; None: no figure is known."""
     why_not: str = ""
     """Why nothing is written there; empty: it is tried."""
+    is_demanded: bool = False
+    """Whether users must be able to write there. A file system of the site, of which the blueprint does not say that, may be for some folders of its own."""
 
     @property
     def tried(self) -> bool:
@@ -152,7 +154,7 @@ def _storage(one: Mapping[str, Any], known: Mapping[str, Any]) -> Storage:
     writers = one.get("writable_by") or "users"
     is_free = one["mount"] == HOMES or writers == "users"
     why_not = "an object store" if known.get("kind") == OBJECTS else "" if is_free else f"{writers} alone may write"
-    return Storage(one["mount"], known.get("throughput_mbs"), why_not)
+    return Storage(one["mount"], known.get("throughput_mbs"), why_not, is_demanded=one["mount"] == HOMES or "writable_by" in one)
 
 
 def from_record(record: Mapping[str, Any]) -> NodeSet:

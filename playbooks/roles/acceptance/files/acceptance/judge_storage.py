@@ -1,5 +1,7 @@
 """Judge what the shared file systems delivered to all nodes of a pool together: values, rates, small files (pure)."""
 
+import errno
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +15,7 @@ NODE_MBS = 200.0
 WARN_SHARE, FLOOR_SHARE = 0.5, 0.2
 """Of the smaller one of what the product states and what the nodes can take. A short run is served by caches and credits: below, something else than the product limits it."""
 MB = 1e6
+REFUSED = os.strerror(errno.EACCES)
 
 Outcome = Mapping[str, Any]
 
@@ -43,6 +46,9 @@ def _of_one(tested: Sequence[str], wrote: Mapping[str, Mapping[str, Any]], got: 
         return [
             _check("storage values", full, f"{one.path}: room to write", "too little", Verdict.REPORTED, "the test wants four times what it writes to be free")
         ]
+    if not one.is_demanded and all(wrote.get(name, {}).get("error") == REFUSED for name in tested):
+        detail = "users may not write there, and the blueprint has no `writable_by` for it: nothing was written there"
+        return [_check("storage values", tested, f"{one.path}: what one node writes, another one reads", "not tried", Verdict.REPORTED, detail)]
     checks = merged([_values(name, wrote.get(name), got.get(name), one, error) for name in tested])
     if any(check.verdict is Verdict.FAIL for check in checks):
         return checks
