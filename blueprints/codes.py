@@ -78,6 +78,7 @@ class Code(FindingCode):
     MAC_FORM = "CW234", ERROR, "not a hardware address", "write it as `ip link` shows it, such as `b8:3f:d2:00:11:22`"
     ROLLING_FORM = "CW235", ERROR, "not a number of nodes, or a share of them", "write a number such as `2`, or a share such as `10%`"
     FINGERPRINT_FORM = "CW236", ERROR, "not the fingerprint of a certificate", "write the SHA-256 fingerprint that `clusterwright lookup bmcs` shows"
+    PARTITION_KEY_FORM = "CW238", ERROR, "not the key of an InfiniBand partition, with the bit of full membership", "write the key that the subnet manager has, such as `0x8001`"
     REGISTRY_FORM = "CW237", ERROR, "not the address of a registry of images", "write the host and its port, such as `registry.example.org:5000`"
 
     # Resolving: target, catalogue, addresses.
@@ -140,6 +141,7 @@ class Code(FindingCode):
     RAIL_NEXT_HOP = "CW371", ERROR, "a next hop of a rail that is not in the rail's network", "write the address of the switch or router in the rail's own network"
     RAIL_ROUTE_CUTS = "CW372", ERROR, "a route of a rail that leads to the hosts' own network", "write the networks of the fabric only"
     RAIL_MTU = "CW373", WARNING, "an MTU of a rail that switches don't carry, or that differs between hosts", "write the same MTU for all hosts, at most 9216 on Ethernet"
+    PARTITION_KEY_ON_ETHERNET = "CW374", ERROR, "the key of an InfiniBand partition on an Ethernet interface", "remove the key, or write the 20 bytes of the InfiniBand interface as `mac`"
     KUBERNETES_VERSION_UNKNOWN = "CW380", ERROR, "a version of Kubernetes that clusterwright can't install", "choose a version that the page lists"
     ADDON_UNKNOWN = "CW381", ERROR, "no add-on of this name in the catalogue", "choose one that `clusterwright catalog addons` lists"
     ADDON_FIXED = "CW382", ERROR, "an add-on that a blueprint can't switch on or off", "remove the add-on, as the page says"

@@ -68,7 +68,13 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         do_overlap = _do_overlap(networks)
         for interface in host.interfaces:
             network = networks.get(interface.name)
-            faults = [*_in_own(host, interface, network, own), *_next_hops(interface, network), *_routes(interface, own), *_mtu(interface, usual)]
+            faults = [
+                *_in_own(host, interface, network, own),
+                *_next_hops(interface, network),
+                *_routes(interface, own),
+                *_mtu(interface, usual),
+                *_partition(interface, cluster.site),
+            ]
             for fault in (*faults, *(_overlaps(interface, networks) if do_overlap else ())):
                 found.setdefault((interface.name, fault), []).append(host.name)
     places = Places(blueprint, source)
@@ -142,6 +148,17 @@ def _mtu(interface: spec.SiteInterface, usual: Mapping[str, int]) -> Iterator[_F
     if interface.mtu and interface.mtu != most:
         why = f"the rail of most hosts has {most}: packets of that size would not reach these"
         yield Code.RAIL_MTU, _WARNING, "mtu", f"{{}} has the MTU {interface.mtu}", why, f"write {most} here, or the same everywhere"
+
+
+def _partition(interface: spec.SiteInterface, site: spec.Site) -> Iterator[_Fault]:
+    if interface.partition_key and (site.roce or len(interface.mac) == ETHERNET_LETTERS):
+        why = "`inventory.roce` says that the fabric is Ethernet" if site.roce else f"{interface.mac} is the hardware address of an Ethernet interface"
+        remedy = (
+            "remove `partition_key`; on an InfiniBand fabric, remove `inventory.roce`"
+            if site.roce
+            else "remove it, or write the 20 bytes of the InfiniBand interface"
+        )
+        yield Code.PARTITION_KEY_ON_ETHERNET, _ERROR, "partition_key", f"{{}} has the partition key {interface.partition_key}", why, remedy
 
 
 def _usual_mtu(hosts: tuple[spec.SiteHost, ...]) -> Mapping[str, int]:

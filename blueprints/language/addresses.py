@@ -17,7 +17,10 @@ WITH_PREFIX = re.compile(rf"{values.ADDRESS.pattern}/([0-9]|[12][0-9]|3[0-2])")
 RANGE = re.compile(rf"({values.ADDRESS.pattern})\+(/([0-9]|[12][0-9]|3[0-2]))?")
 MAC = re.compile(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}|[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){19}")
 """6 bytes of Ethernet, or the 20 of an InfiniBand interface (RFC 4391, section 9.1.1)."""
-
+PARTITION_KEY = re.compile(r"0x(?!8000|[Ff]{4})[89A-Fa-f][0-9A-Fa-f]{3}")
+FULL_MEMBER = 0x8000
+"""Of a partition key's 16 bits: the highest one. The other 15 bits are the partition (InfiniBand Architecture Specification, volume 1, section 10.9.1.1)."""
+DEFAULT_PARTITION = 0x7FFF
 FINGERPRINT = re.compile(r"(SHA256:)?[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){31}")
 
 
@@ -98,6 +101,31 @@ def mac(text: str) -> str:
     raise Unfit(
         Code.MAC_FORM, f"{message_text.quoted(text)} is not a hardware address", why=why, remedy="write it as `ip link` shows it, like `b8:3f:d2:00:11:22`"
     )
+
+
+def partition_key(text: str) -> str:
+    """Check the key of an InfiniBand partition; give it in lower case."""
+    key = int(text, 16) if re.fullmatch("0x[0-9A-Fa-f]{1,4}", text) else -1
+    partition = key & ~FULL_MEMBER
+    if key < 0:
+        what, why, meant = "is not the key of a partition", "a key has 16 bits, written as `0x` and four hexadecimal digits", None
+    elif partition == 0:
+        what, why, meant = "is the key of no partition", "the number of a partition is not 0", None
+    elif partition == DEFAULT_PARTITION:
+        what, why, meant = "is the key of the default partition", "each port has the default partition, and its interface uses that without a key", None
+    elif not key & FULL_MEMBER:
+        why = "nodes that are limited members (without the highest bit) can't reach each other"
+        what, meant = "lacks the bit of full membership", f"0x{key | FULL_MEMBER:04x}"
+    else:
+        return text.lower()
+    remedy = (
+        "leave `partition_key` out"
+        if partition == DEFAULT_PARTITION
+        else f"write `{meant}`"
+        if meant
+        else "write the key that the subnet manager has, like `0x8001`"
+    )
+    raise Unfit(Code.PARTITION_KEY_FORM, f"{message_text.quoted(text)} {what}", why=why, remedy=remedy, meant=meant)
 
 
 def fingerprint(text: str) -> str:

@@ -18,11 +18,13 @@ from .section import (
     Ipv4,
     LinuxUser,
     Mac,
+    PartitionKey,
     Section,
     Text,
 )
 
 MOST_HOSTS = 50_000
+PARTITION = "The key of an InfiniBand partition (`0x8001`): the settings are those of the partition's own interface. Default: the port's own partition."
 
 
 class Route(Section):
@@ -40,6 +42,7 @@ class Interface(Section):
     mtu: int | None = Field(default=None, ge=1_280, le=65_520, description="Its MTU in bytes. Default: unchanged.")
     gateway: Ipv4 | None = Field(default=None, description="The next hop for packets from its address to other networks.")
     routes: tuple[Route, ...] = Field(default=(), strict=False, max_length=100, description="Static routes through it.")
+    partition_key: PartitionKey | None = Field(default=None, description=PARTITION)
 
 
 class Host(Section):
@@ -67,6 +70,7 @@ class InterfaceRange(Section):
     mtu: int | None = Field(default=None, ge=1_280, le=65_520, description="The MTU in bytes. Default: unchanged.")
     gateway: Ipv4 | None = Field(default=None, description="The next hop for packets from these addresses to other networks.")
     routes: tuple[Route, ...] = Field(default=(), strict=False, max_length=100, description="Static routes through it.")
+    partition_key: PartitionKey | None = Field(default=None, description=PARTITION)
 
 
 class HostRange(Section):

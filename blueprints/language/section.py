@@ -81,6 +81,7 @@ InterfaceAddress = Annotated[str, pydantic.AfterValidator(addresses.interface), 
 AddressRange = Annotated[str, _checked(addresses.first_of_range), schema_patterns.ADDRESS_RANGE]
 Fingerprint = Annotated[str, pydantic.AfterValidator(addresses.fingerprint), schema_patterns.FINGERPRINT]
 Mac = Annotated[str, pydantic.AfterValidator(addresses.mac), schema_patterns.MAC]
+PartitionKey = Annotated[str, pydantic.AfterValidator(addresses.partition_key), schema_patterns.PARTITION_KEY]
 HostName = Annotated[str, pydantic.AfterValidator(names.host), schema_patterns.HOST_NAME]
 InterfaceName = Annotated[str, pydantic.AfterValidator(names.interface), schema_patterns.INTERFACE_NAME]
 LinuxUser = Annotated[str, pydantic.AfterValidator(names.linux_user), schema_patterns.LINUX_USER]

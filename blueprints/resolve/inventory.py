@@ -75,7 +75,14 @@ class _Ranges:
         self._addresses = addresses.first_of_range(given.addresses)
         self._bmcs = addresses.first_of_range(given.bmc) if given.bmc else None
         self._interfaces = tuple(
-            (name, addresses.first_of_range(one.addresses) if one.addresses else None, one.mtu or 0, one.gateway or "", _routes(one.routes))
+            (
+                name,
+                addresses.first_of_range(one.addresses) if one.addresses else None,
+                one.mtu or 0,
+                one.gateway or "",
+                _routes(one.routes),
+                one.partition_key or "",
+            )
             for name, one in given.interfaces.items()
         )
 
@@ -87,7 +94,8 @@ class _Ranges:
 
     def interfaces(self, number: int) -> tuple[spec.SiteInterface, ...]:
         return tuple(
-            spec.SiteInterface(name, "", first.address(number) if first else "", mtu, gateway, routes) for name, first, mtu, gateway, routes in self._interfaces
+            spec.SiteInterface(name, "", first.address(number) if first else "", mtu, gateway, routes, partition_key)
+            for name, first, mtu, gateway, routes, partition_key in self._interfaces
         )
 
 
@@ -108,6 +116,7 @@ def _host(entry: Entry, single: language.Host | None, several: _Ranges | None, k
             own.mtu or base.mtu,
             own.gateway or base.gateway,
             _routes(own.routes) or base.routes,
+            own.partition_key or base.partition_key,
         )
     return spec.SiteHost(
         entry.name,

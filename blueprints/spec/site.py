@@ -39,6 +39,8 @@ class SiteInterface:
     gateway: str = ""
     """Next hop out of the interface's own network, for packets from its address."""
     routes: tuple[SiteRoute, ...] = ()
+    partition_key: str = ""
+    """Key of an InfiniBand partition with the bit of full membership (`0x8001`): the other settings are those of the partition's own interface. Empty: the port's own partition."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from .cluster import ClusterSpec
 from .codec import from_record
 from .hosts import HostGroup
 from .nodes import NodeSet
+from .site import SiteInterface
 from .storage import HOMES, FileSystem
 
 REWORDED = {
@@ -119,8 +120,13 @@ def _rails(spec: ClusterSpec) -> dict[str, list[dict[str, Any]]]:
             interfaces = [one for one in known[name].interfaces if one.address or one.mtu] if name in known else []
             gbps = machine.network_gbps / fabric if machine.network_gbps and fabric and fabric == len(interfaces) else 0
             if interfaces:
-                found[name] = [{"name": one.name, "mac": one.mac, "address": one.address, "mtu": one.mtu, "gbps": gbps} for one in interfaces]
+                found[name] = [_rail(one, gbps) for one in interfaces]
     return found
+
+
+def _rail(one: SiteInterface, gbps: float) -> dict[str, Any]:
+    of_partition = {"partition_key": one.partition_key} if one.partition_key else {}
+    return {"name": one.name, "mac": one.mac, "address": one.address, "mtu": one.mtu, "gbps": gbps, **of_partition}
 
 
 def upgrade_view(record: Mapping[str, Any], *, group: str = "") -> Mapping[str, Any]:

@@ -86,6 +86,14 @@ def _interfaces(entry: SiteHost, server: Mapping[str, Any]) -> Iterator[Finding]
     for wanted in entry.interfaces:
         name = device(wanted, server["interfaces"])
         subject = HostPart(entry.name, f"interface {wanted.name}")
+        port = port_of(wanted, server["interfaces"])
+        if port and wanted.partition_key:
+            yield from _membership(subject, wanted.partition_key, server["interfaces"][port].get("partition_keys"))
+        if name is None and port:
+            desired = f"{port}.{int(wanted.partition_key, 16):04x}"
+            what, remedy = "the interface of the InfiniBand partition is missing", "run `clusterwright up`, which creates it"
+            yield drift(Code.INTERFACE_MISSING, subject, what, remedy=remedy, desired=desired, recorded=desired)
+            continue
         if name is None:
             what = "no interface has the hardware address of the inventory" if wanted.mac else "the interface is missing"
             remedy = "look for a failed or exchanged network adapter (`ip -brief link`); after an exchange, correct the inventory's `mac`"
@@ -95,6 +103,15 @@ def _interfaces(entry: SiteHost, server: Mapping[str, Any]) -> Iterator[Finding]
             )
             continue
         yield from _settings(entry.name, wanted, name, server)
+
+
+def _membership(subject: HostPart, key: str, given: Sequence[str] | None) -> Iterator[Finding]:
+    """Compare the partitions that the subnet manager gives a port; None: the host doesn't tell."""
+    if given is not None and key not in given:
+        subject = dataclasses.replace(subject, part=f"partition of {subject.part.removeprefix('interface ')}")
+        what = "the subnet manager has not made the port a full member of the partition"
+        remedy = "add the port's GUID to the partition on the subnet manager (opensm's partitions.conf, UFM), and look for a change there"
+        yield drift(Code.INTERFACE_CHANGED, subject, what, remedy=remedy, desired=key, recorded=key, actual=", ".join(given) or "none")
 
 
 def _settings(host: str, wanted: SiteInterface, name: str, server: Mapping[str, Any]) -> Iterator[Finding]:
@@ -151,6 +168,15 @@ def with_own_remedy(finding: Finding) -> Finding:
 
 def device(wanted: SiteInterface, present: Mapping[str, Mapping[str, Any]]) -> str | None:
     """Give the name that an interface of the inventory has on its host; None: it is not there."""
+    port = port_of(wanted, present)
+    if port is None or not wanted.partition_key:
+        return port
+    name = f"{port}.{int(wanted.partition_key, 16):04x}"
+    return name if name in present else None
+
+
+def port_of(wanted: SiteInterface, present: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """Give the name of the interface of hardware; with a partition, that one's own interface belongs to it."""
     if wanted.mac:
         return next((name for name, seen in present.items() if seen["mac"] == wanted.mac), None)
     return wanted.name if wanted.name in present else None

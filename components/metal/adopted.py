@@ -71,7 +71,9 @@ def _member(shared: Foundation, name: str) -> dict[str, str]:
 def _interfaces(host: SiteHost, roce: SiteRoce | None) -> list[dict[str, Any]]:
     """List the interfaces of which the inventory says more than what they are, each with how RoCE marks its packets."""
     marking = {"roce": {"dscp": roce.dscp, "priority": roce.priority, "cnp_dscp": roce.cnp_dscp, "cnp_priority": roce.cnp_priority}} if roce else {}
-    return [{**dataclasses.asdict(one), **marking} for one in host.interfaces if one.address or one.mtu or one.routes]
+    described = (dataclasses.asdict(one) for one in host.interfaces if one.address or one.mtu or one.routes or one.partition_key)
+    # A host is configured again when what is said of it changes: without a key, it is what earlier versions said.
+    return [{**{name: value for name, value in one.items() if name != "partition_key" or value}, **marking} for one in described]
 
 
 def addresses(shared: Foundation, groups: Sequence[HostGroup]) -> dict[str, str]:

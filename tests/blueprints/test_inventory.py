@@ -218,6 +218,16 @@ def test_the_own_form_is_read_from_everywhere(source: str, tmp_path: pathlib.Pat
     assert [(host.name, host.address, host.host_key) for host in hosts(tmp_path, given)] == [(name, ADDRESSES[name], KEYS[name]) for name in ADDRESSES]
 
 
+def test_a_partition_of_a_range_holds_for_its_hosts_unless_one_has_another(tmp_path: pathlib.Path) -> None:
+    ranged = {"names": "gpu-[1-2]", "addresses": "10.20.0.11+", "interfaces": {"ib0": {"addresses": "10.40.0.11+/24", "partition_key": "0x8001"}}}
+    hosts = {name: {"address": ADDRESSES[name], "host_key": KEYS[name]} for name in ("head", "login")}
+    gpus = {"gpu-1": {"host_key": KEYS["gpu-1"]}, "gpu-2": {"host_key": KEYS["gpu-2"], "interfaces": {"ib0": {"partition_key": "0x80AB"}}}}
+    site = examined(tmp_path, {"hosts": {**hosts, **gpus}, "ranges": [ranged]}).spec.site
+    assert site is not None
+    found = {host.name: [(one.address, one.partition_key) for one in host.interfaces] for host in site.hosts if host.interfaces}
+    assert found == {"gpu-1": [("10.40.0.11/24", "0x8001")], "gpu-2": [("10.40.0.12/24", "0x80ab")]}
+
+
 def test_ranges_of_file_and_blueprint_both_count(tmp_path: pathlib.Path) -> None:
     """A fault in the second list is found in the file that has it."""
     inventory = own()

@@ -98,6 +98,21 @@ def test_a_link_is_compared_with_the_speed_of_the_machine_in_the_catalogue() -> 
     assert speed == [("rail speed", "train-0", "rail0 (eth0) has 100 Gb/s, not 200", "fail"), ("rail speed", "train-1", "2 rails as in the catalogue", "pass")]
 
 
+def test_a_rail_in_a_partition_is_the_interface_below_that_of_its_port() -> None:
+    links = [{"ifname": "ib0", "address": "00:01"}, {"ifname": "ib0.8001", "address": "80:01"}]
+    wanted = {"name": "rail0", "mac": "00:01", "partition_key": "0x8001"}
+    assert probe.interface(wanted, links) == links[1]
+    assert probe.interface({**wanted, "mac": "", "name": "ib0"}, links) == links[1]
+    assert probe.interface(wanted, links[:1]) is None
+    assert probe.interface({**wanted, "partition_key": ""}, links) == links[0]
+
+
+def test_the_view_names_partitions_only_where_there_are_some() -> None:
+    hosts = (spec.SiteHost("train-0", "10.20.0.11", "", interfaces=(interface(0, 0, partition_key="0x8001"), interface(1, 0))),)
+    view = spec.acceptance_view(dataclasses.replace(resolved(), site=spec.Site("root", 22, hosts)))
+    assert [rail.get("partition_key") for rail in view["rails"]["train-0"]] == ["0x8001", None]
+
+
 def test_nodes_without_rails_are_not_asked() -> None:
     plain = expectation.expect(clusters.cluster()).node_sets[0]
     assert judge_rails.rails(plain, NODES, {"lines": [], "error": ""}) == []

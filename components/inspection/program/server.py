@@ -17,6 +17,9 @@ DMI = "/sys/class/dmi/id"
 GRUB = ("/etc/default/grub", "/etc/default/grub.d/*.cfg")
 GRUB_CHOICE = "/boot/grub/grubenv"
 IMAGES = "/boot/vmlinuz-"
+INFINIBAND = "32"
+"""Type of an interface, ARPHRD_INFINIBAND (if_arp.h)."""
+NO_PARTITION = "0x0000"
 BESIDE_THE_KERNEL = ("updates", "extra", "kernel/nvidia*")
 """Folders below a kernel's modules with those that others than the kernel's package bring: DKMS, out-of-tree builds, the driver that Ubuntu builds."""
 
@@ -66,7 +69,16 @@ def interfaces() -> dict[str, dict[str, Any]]:
         name, mtu = os.path.basename(path), asking.first(f"{path}/mtu")
         if name != "lo" and os.path.isdir(path):
             found[name] = {"mac": asking.first(f"{path}/address").lower(), "mtu": int(mtu or 0), "addresses": addresses.get(name, [])}
+            if asking.first(f"{path}/type") == INFINIBAND:
+                found[name]["partition_keys"] = partition_keys(path)
     return found
+
+
+def partition_keys(path: str) -> list[str]:
+    """Give the keys of partitions that the subnet manager gives the port of an InfiniBand interface."""
+    port = int(asking.first(f"{path}/dev_port") or 0) + 1  # counted from 0, unlike the ports of the device
+    given = {asking.first(one).lower() for one in glob.glob(f"{path}/device/infiniband/*/ports/{port}/pkeys/*")}
+    return sorted(given - {"", NO_PARTITION})
 
 
 def next_start() -> dict[str, Any]:

@@ -25,6 +25,8 @@ class Rail:
     """0: any."""
     gbps: float = 0
     """0: the catalogue doesn't tell."""
+    partition_key: str = ""
+    """Of an InfiniBand partition, `0x8001`; empty: the rail is the port's own interface."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

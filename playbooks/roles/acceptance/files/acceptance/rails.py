@@ -58,7 +58,15 @@ def look(node: str, everyone: "Mapping[str, Any]") -> "dict[str, Any]":
 
 
 def interface(rail: "Mapping[str, Any]", links: "list[dict[str, Any]]") -> "dict[str, Any] | None":
-    """Find the interface of a rail; one of hardware before a bond or bridge with its address."""
+    """Find the interface of a rail; one of hardware before a bond or bridge with its address, and of an InfiniBand port that of the rail's partition."""
+    found = port(rail, links)
+    if found is None or not rail.get("partition_key"):
+        return found
+    name = f"{found['ifname']}.{int(rail['partition_key'], 16):04x}"
+    return next((link for link in links if link["ifname"] == name), None)
+
+
+def port(rail: "Mapping[str, Any]", links: "list[dict[str, Any]]") -> "dict[str, Any] | None":
     if not rail["mac"]:
         return next((link for link in links if link["ifname"] == rail["name"]), None)
     same = [link for link in links if str(link.get("address", "")).lower() == rail["mac"]]

@@ -116,8 +116,19 @@ def find(rails: "Sequence[Rail]", now: State) -> "dict[str, Interface]":
             raise Failed(f"{rail.name}: no interface of this host has {wanted}. It has: {there}. Correct the inventory, or the cabling.")
         if len(chosen) > 1:
             raise Failed(f"{rail.name}: {' and '.join(one.name for one in chosen)} both have {wanted}. Name the interface in the inventory without its `mac`.")
-        found[rail.name] = chosen[0]
+        found[rail.name] = _of_partition(rail, chosen[0], now) if rail.partition else chosen[0]
     return found
+
+
+def _of_partition(rail: Rail, port: Interface, now: State) -> Interface:
+    name = f"{port.name}.{rail.partition}"
+    found = now.interface(name)
+    if found is None:
+        raise Failed(
+            f"{rail.name}: {name}, the interface of the InfiniBand partition 0x{rail.partition}, is missing. `clusterwright-ib-partitions.service` creates it."
+        )
+    # It is found by its name: the kernel gives it another hardware address at each boot.
+    return dataclasses.replace(found, is_physical=False)
 
 
 def lacking(rail: Rail, interface: Interface, now: State) -> "list[str]":

@@ -36,6 +36,8 @@ class Rail:
     routes: "tuple[tuple[str, str], ...]"
     number: int
     """Its place among the host's rails."""
+    partition: str = ""
+    """Four hexadecimal digits, the key of an InfiniBand partition: the rail is the partition's interface below that of its port. Empty: it is the port's."""
 
     @property
     def table(self) -> int:
@@ -79,6 +81,7 @@ def _rail(one: Mapping[str, Any], number: int) -> Rail:
         gateway=gateway,
         routes=tuple((str(route["to"]), str(route.get("via") or gateway)) for route in one.get("routes") or ()),
         number=number,
+        partition=f"{int(key, 16):04x}" if (key := str(one.get("partition_key") or "")) else "",
     )
 
 
