@@ -25,6 +25,8 @@ TOPS = ("/root", "/srv", "/var/cache", "/var/lib", "/var/log", "/var/spool")
 """Folders of which the first level alone is described."""
 OF_DAEMONS = ("/var/spool/slurmd",)
 """Folders that a daemon of the stack creates when it first runs, which may be after finishing was recorded: they are the stack's, unless they were there before."""
+CACHE_OF_ROOT, LEFT_BY_LOGINS = "/root/.cache", frozenset({"motd.legal-displayed"})
+"""Ubuntu's pam_motd(8) notes there that a user saw the legal notice. The stack logs in as root."""
 LISTED_AT_MOST = 50_000
 KEPT_AT_MOST_BYTES = 16 << 20
 """A larger file is described, and its content not kept."""
@@ -185,6 +187,14 @@ def replace(path: str, content: bytes, *, mode: int, owner: int = 0, group: int 
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def is_of_logins(system: System, inside: str) -> bool:
+    """Say whether a folder has nothing but what logging in leaves."""
+    try:
+        return inside == CACHE_OF_ROOT and LEFT_BY_LOGINS.issuperset(os.listdir(system.path(inside)))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def is_left_out(inside: str) -> bool:

@@ -149,7 +149,7 @@ def decide_places(
             continue
         if _is_top(path):
             if was["kind"] == "absent" and is_now["kind"] != "absent":
-                if path in leaving or any(fnmatch.fnmatchcase(os.path.basename(path), name) for name in REMAINS):
+                if path in leaving or places.is_of_logins(system, path) or any(fnmatch.fnmatchcase(os.path.basename(path), name) for name in REMAINS):
                     targets[path] = places.ABSENT
                 else:
                     stays.append((path, "it was created while the stack was configured, and no part of the stack is known to own it"))

@@ -275,6 +275,20 @@ def test_what_a_daemon_creates_after_finishing_was_recorded_leaves_with_the_stac
     assert tree(host) == before
 
 
+@pytest.mark.parametrize(("also", "stays"), [((), []), (("pip",), ["/root/.cache"])])
+def test_what_logging_in_as_root_leaves_goes_unless_more_is_there(host: Path, also: tuple[str, ...], stays: list[str]) -> None:
+    before = tree(host)
+    assert sent(host, "adopt", **OURS, admin_key=KEY)["ok"]
+    assert sent(host, "open", token="aaaa")["ok"]
+    finish(host)
+    for name in ("motd.legal-displayed", *also):
+        (host / "root/.cache").mkdir(exist_ok=True)
+        (host / "root/.cache" / name).write_text("")
+    assert sent(host, "record", token="aaaa")["ok"]
+    assert [one["what"] for one in sent(host, "release", token="aaaa")["stays"]] == stays
+    assert (tree(host) == before) is (not stays)
+
+
 def test_the_folder_of_a_daemon_that_was_there_before_stays(host: Path) -> None:
     (host / "var/spool/slurmd").mkdir()
     before = tree(host)
