@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from .. import finding, language, spec
+from .. import durations, finding, language, spec
 from ..capacity_kind import CapacityKind
 from ..codes import Code
 from ..document import Document
-from ..language import values
 from . import identifiers, lookup
 
 _ERROR = finding.Level.ERROR
@@ -68,7 +67,7 @@ def _zone(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Doc
 def _endless(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
     """Find partitions without a time limit on a block: Slurm never starts a job that may run past the end of the block."""
     limits = [partition.max_time for node_set, partition in cluster.slurm_node_sets if node_set.pool == name]
-    if pool.bought.kind is not CapacityKind.BLOCK or not limits or values.seconds(limits[0]) is not None:
+    if pool.bought.kind is not CapacityKind.BLOCK or not limits or durations.seconds(limits[0]) is not None:
         return
     what = f"jobs of the pool {name} have no time limit, and its capacity block ends"
     why = f"Slurm assumes `max_time: {limits[0]}` for a job without its own limit, and never starts a job that may run past the end of the block"
@@ -89,7 +88,7 @@ def _time(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Doc
     target = lookup.target_of(cluster)
     limits = target.limits if target else {}
     least, most = limits.get("flex_seconds_min"), limits.get("flex_seconds_max")
-    seconds = values.seconds(bought.max_run) if bought.max_run else None
+    seconds = durations.seconds(bought.max_run) if bought.max_run else None
     if bought.max_run is None:
         what = f"the capacity of the pool {name} is `flex`, and `max_run` is missing"
         why = "the cloud provisions flex nodes for the requested time, and terminates them after it"

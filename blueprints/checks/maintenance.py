@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator, Sequence
 
-from .. import finding, language, spec
+from .. import durations, finding, language, spec
 from ..codes import Code
 from ..document import Document
 from ..language import values
@@ -48,7 +48,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 
 def _long_jobs(cluster: spec.ClusterSpec, longest: int, source: Document) -> Iterator[finding.Finding]:
     for partition in dict.fromkeys(partition for _, partition in cluster.slurm_node_sets):
-        seconds = values.seconds(partition.max_time)
+        seconds = durations.seconds(partition.max_time)
         if seconds is not None and seconds <= longest * 60:
             continue
         limit = values.time_limit(str(longest))

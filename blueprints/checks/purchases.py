@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from .. import catalog, finding, language, message_text, spec
+from .. import catalog, durations, finding, language, message_text, spec
 from ..capacity_kind import CapacityKind
 from ..codes import Code
 from ..document import Document
@@ -95,7 +95,7 @@ def _times(name: str, pool: language.Pool, node_sets: tuple[spec.NodeSet, ...], 
     longest = _longest_run_s(pool, target)
     if partition is None or longest is None:
         return
-    seconds = values.seconds(partition.max_time)
+    seconds = durations.seconds(partition.max_time)
     if seconds is None and pool.bought.kind is CapacityKind.BLOCK:  # BLOCK_WITHOUT_LIMIT reports it
         return
     if seconds is None or seconds > longest:
@@ -110,7 +110,7 @@ def _longest_run_s(pool: language.Pool, target: catalog.Target) -> int | None:
     if pool.bought.kind not in target.capacity:
         return None
     if pool.bought.kind is CapacityKind.FLEX:
-        seconds = values.seconds(pool.bought.max_run) if pool.bought.max_run else None
+        seconds = durations.seconds(pool.bought.max_run) if pool.bought.max_run else None
         least, most = target.limits.get("flex_seconds_min", 0), target.limits.get("flex_seconds_max", 0)
         return seconds if seconds is not None and least <= seconds <= most else None
     days = catalog.limit(target.name, "block_days") if pool.bought.kind is CapacityKind.BLOCK else None

@@ -13,7 +13,8 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     address, site = blueprint.access.address, cluster.site
     if address is None or site is None:
         return
-    named = [name for name in cluster.access.hostnames if name in site.by_name and not _is_ipv4(site.by_name[name].address)]
+    hosts = site.by_name
+    named = [name for name in cluster.access.hostnames if name in hosts and not _is_ipv4(hosts[name].address)]
     if not _is_ipv4(address):
         what = f"`{address}` is a name, and login hosts share an IPv4 address"
         why = "keepalived gives the address to one login host, and to another one when that host is lost"

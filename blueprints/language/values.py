@@ -7,7 +7,7 @@ import ipaddress
 import re
 from collections.abc import Sequence
 
-from .. import dotted, message_text
+from .. import dotted, durations, message_text
 from ..codes import Code
 from ..finding import Unfit
 from . import value_suggestions
@@ -202,7 +202,7 @@ def time_limit(text: str) -> str:
     is_form = TIME_LIMIT.fullmatch(text) is not None
     if is_form and text[0].isalpha():
         return "UNLIMITED"
-    seconds = _time_s(text) if is_form else 0
+    seconds = durations.clock_s(text) if is_form else 0
     if not 60 <= seconds <= LONGEST_TIME_S:
         what = f"{message_text.quoted(text)} is not a time limit"
         why = "Slurm reads minutes, `hours:minutes:seconds` or `days-hours:minutes:seconds`, from a minute to a year, or `unlimited`"
@@ -217,23 +217,6 @@ def _clock(seconds: int) -> str:
     days, rest = divmod(seconds, 24 * 3600)
     clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
     return f"{days}-{clock}" if days else clock
-
-
-def seconds(limit: str) -> int | None:
-    """Read a time limit as `time_limit` writes it; None for `UNLIMITED`."""
-    return None if limit == "UNLIMITED" else _time_s(limit)
-
-
-def _time_s(text: str) -> int:
-    days, _, clock = text.rpartition("-")
-    parts = [int(part) for part in clock.split(":")]
-    if days:
-        hours, minutes, seconds = [*parts, 0, 0][:3]
-    elif len(parts) == 3:
-        hours, minutes, seconds = parts
-    else:
-        hours, (minutes, seconds) = 0, [*parts, 0][:2]
-    return ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def mount_point(text: str) -> str:

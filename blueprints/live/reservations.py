@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator
 
-from .. import catalog, finding, message_text, spec
+from .. import catalog, durations, finding, message_text, spec
 from ..capacity_kind import CapacityKind
 from ..codes import Code
 from ..document import Document
@@ -76,7 +76,7 @@ def _long_jobs(cluster: spec.ClusterSpec, source: Document, answers: Answers) ->
     """Compare the time limit of a partition with the remaining time of its reservation."""
     for node_set, partition in cluster.slurm_node_sets:
         found = answers.reservations.get(node_set.capacity.id or "")
-        limit_s = values.seconds(partition.max_time)
+        limit_s = durations.seconds(partition.max_time)
         if found is None or not found.ends or found.state not in _WORKING or limit_s is None:
             continue
         begins = max(dt.datetime.fromisoformat(one) for one in (answers.asked, found.starts or answers.asked))

@@ -161,7 +161,8 @@ def _answering(context: Context, kubernetes: spec.Kubernetes | None, known: spec
     if kubernetes is None or kubernetes.control is None or known is None:
         return kubernetes
     name = kubernetes.control.hostname(0)
-    first = known.by_name[name].address if name in known.by_name else ""
+    host = known.by_name.get(name)
+    first = host.address if host else ""
     endpoint = kubernetes_parts.placed(kubernetes, first=first, shared=context.blueprint.access.address or first)
     return dataclasses.replace(kubernetes, endpoint=endpoint)
 

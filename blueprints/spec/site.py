@@ -1,7 +1,6 @@
 """Hosts that exist already: how to reach each of them, and what is known about it."""
 
 import dataclasses
-import functools
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -118,10 +117,5 @@ class Site:
 
     @property
     def by_name(self) -> Mapping[str, SiteHost]:
-        """Give each host by its name."""
-        return _by_name(self.hosts)
-
-
-@functools.lru_cache(maxsize=8)
-def _by_name(hosts: tuple[SiteHost, ...]) -> Mapping[str, SiteHost]:
-    return {host.name: host for host in hosts}
+        """Give each host by its name. It is made at each call: a loop over thousands of hosts asks once."""
+        return {host.name: host for host in self.hosts}

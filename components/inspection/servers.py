@@ -38,8 +38,9 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
     token = next((str(one["outputs"].get("token", "")) for one in known.resources if one["type"].endswith(SITE)), "")
     adopted = {name: one for resource in known.resources for name, one in (resource["outputs"].get(IDENTITY) or {}).items()}
     wanted = dict(known.cluster.software.versions).get("kernel", "")
+    entries = site.by_name
     for host, server in servers.items():
-        entry = site.by_name.get(host.name)
+        entry = entries.get(host.name)
         changed = [*_identity(host.name, server, adopted.get(host.name, {}), entry.serial if entry else "")]
         yield from changed
         if not any(one.code is Code.SERVER_REINSTALLED for one in changed):  # that is why the mark is gone
@@ -216,7 +217,8 @@ def without_own(cluster: ClusterSpec, facts: Mapping[KnownHost, Mapping[str, Any
     site = cluster.site
     if site is None:
         return facts
-    return {host: {**of_host, "alike": _shared(site.by_name.get(host.name), of_host)} if "alike" in of_host else of_host for host, of_host in facts.items()}
+    entries = site.by_name
+    return {host: {**of_host, "alike": _shared(entries.get(host.name), of_host)} if "alike" in of_host else of_host for host, of_host in facts.items()}
 
 
 def _shared(entry: SiteHost | None, of_host: Mapping[str, Any]) -> Mapping[str, str]:

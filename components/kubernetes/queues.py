@@ -7,7 +7,7 @@ Source: Kueue v0.12 API (kueue.x-k8s.io/v1beta1), Kubernetes' pod security stand
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from blueprints.language import values
+from blueprints import durations
 from blueprints.spec import Account, ClusterSpec, Kubernetes, NodeSet, Qos, User
 
 from . import labels, quotas
@@ -90,7 +90,7 @@ def flavors(node_sets: Sequence[NodeSet]) -> Iterator[dict[str, Any]]:
 def priorities(qos: Sequence[Qos]) -> Iterator[dict[str, Any]]:
     """One class for each QOS; a job names it in a label."""
     for one in qos:
-        limit = f"jobs run at most {one.max_time}" if values.seconds(one.max_time) else "jobs run as long as they need"
+        limit = f"jobs run at most {one.max_time}" if durations.seconds(one.max_time) else "jobs run as long as they need"
         yield {**_named(KUEUE, "WorkloadPriorityClass", labels.object_name(one.name)), "value": one.priority, "description": f"QOS {one.name}: {limit}"}
 
 
@@ -135,7 +135,7 @@ def cluster_queue(account: Account, spec: ClusterSpec, node_sets: Sequence[NodeS
 def time_limits(qos: Sequence[Qos]) -> Iterator[dict[str, Any]]:
     """Refuse jobs of a QOS that may run longer than the QOS allows: Kueue ends a job after the seconds in its label, and the API server requires the label here."""
     for one in qos:
-        limit = values.seconds(one.max_time)
+        limit = durations.seconds(one.max_time)
         if limit is None:
             continue
         name = f"clusterwright-qos-{labels.object_name(one.name)}"

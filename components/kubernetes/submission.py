@@ -5,6 +5,7 @@ from typing import Any
 
 import pydantic
 
+from blueprints import durations
 from blueprints.language import values
 from blueprints.spec import ClusterSpec, NodeSet
 
@@ -111,11 +112,11 @@ def _limit(asked: JobFile, spec: ClusterSpec) -> int | None:
     qos = {one.name: one for one in spec.kubernetes.qos} if spec.kubernetes else {}
     if asked.qos and asked.qos not in qos:
         raise jobs.JobInvalid(f"the cluster has no QOS {asked.qos}; it has {', '.join(qos) or 'none'}")
-    allowed = values.seconds(qos[asked.qos].max_time) if asked.qos else None
+    allowed = durations.seconds(qos[asked.qos].max_time) if asked.qos else None
     if not asked.time_limit:
         return allowed
     try:
-        own = values.seconds(values.time_limit(asked.time_limit))
+        own = durations.seconds(values.time_limit(asked.time_limit))
     except ValueError as unfit:
         raise jobs.JobInvalid(str(unfit)) from None
     if allowed is not None and (own is None or own > allowed):

@@ -32,7 +32,9 @@ class Groups:
     """
 
     def __init__(self, shared: Foundation, *, admin: contract.SshKey, controllers: HostGroup, munge: pulumi.Input[str] = ""):
-        self._shared, self._admin, self._controllers, self._munge = shared, admin, controllers, munge
+        self._shared, self._admin, self._munge = shared, admin, munge
+        self._known = shared.inventory.by_name
+        self._controllers = [self._known[name].address for name in controllers.hostnames]
 
     def adopt(self, group: HostGroup, *, role: str = "", least: int | None = None, must_have: str = "") -> Adopted:
         """Adopt the servers of a group.
@@ -51,20 +53,19 @@ class Groups:
             "role": role or group.role,
             "cluster": shared.cluster.name,
             "login": {"user": inventory.user, "port": inventory.port, "identity": inventory.identity},
-            "members": [_member(shared, name) for name in group.hostnames],
+            "members": [_member(self._known[name]) for name in group.hostnames],
             "least": group.count if least is None else least,
-            "controllers": [inventory.by_name[name].address for name in self._controllers.hostnames],
+            "controllers": self._controllers,
             "admin_public_key": self._admin.public,
             "admin_private_key": self._admin.private,
             "munge_key": self._munge,
             "expected": must_have,
         }
         resource = OwnResource("clusterwright:metal:Hosts", group.name, inputs=inputs, outputs=("up", "hosts", "boots", "hardware"), opts=shared.after())
-        return Adopted(group, resource, {name: _interfaces(inventory.by_name[name], inventory.roce) for name in group.hostnames})
+        return Adopted(group, resource, {name: _interfaces(self._known[name], inventory.roce) for name in group.hostnames})
 
 
-def _member(shared: Foundation, name: str) -> dict[str, str]:
-    host = shared.inventory.by_name[name]
+def _member(host: SiteHost) -> dict[str, str]:
     return {"name": host.name, "address": host.address, "host_key": host.host_key}
 
 
@@ -78,4 +79,5 @@ def _interfaces(host: SiteHost, roce: SiteRoce | None) -> list[dict[str, Any]]:
 
 def addresses(shared: Foundation, groups: Sequence[HostGroup]) -> dict[str, str]:
     """Give the address of each host of groups, by its name."""
-    return {name: shared.inventory.by_name[name].address for group in groups for name in group.hostnames}
+    known = shared.inventory.by_name
+    return {name: known[name].address for group in groups for name in group.hostnames}

@@ -74,7 +74,8 @@ def named(words: Sequence[str], cluster: spec.ClusterSpec) -> tuple[str, ...]:
         why = f"the cluster has {hostlist.compress(sorted(known))}"
         raise Problem(f"there is no host {hostlist.compress(unknown)}", why=why, remedy="name hosts of the cluster", status=EXIT_USAGE)
     site = cluster.site
-    without = [name for name in names if site is None or site.bmc is None or not site.by_name[name].bmc]
+    has_bmc = {host.name for host in site.hosts if host.bmc} if site and site.bmc else set()
+    without = [name for name in names if name not in has_bmc]
     if without:
         raise Problem(
             f"there is no BMC for {hostlist.compress(without)}",

@@ -56,3 +56,10 @@ def test_imports_against_the_table_fail_the_check_one_contract_each(tmp_path: Pa
     assert answer.returncode == 1, answer.stdout + answer.stderr
     assert "Contracts: 0 kept, 7 broken." in answer.stdout
     assert all(module.removesuffix(".py").replace("/", ".") in answer.stdout for module in hasty)
+
+
+def test_the_provider_loads_no_language() -> None:
+    """The engine starts it several times a run, and the models of the language take as long as all else that it loads."""
+    script = "import sys, components.provider.__main__; print([name for name in sys.modules if name.startswith('blueprints.language')])"
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=PROJECT, check=True)
+    assert answer.stdout.strip() == "[]"

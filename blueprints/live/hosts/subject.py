@@ -42,8 +42,9 @@ def subjects(cluster: spec.ClusterSpec, answers: Mapping[str, Answer]) -> Iterat
     site = cluster.site
     if site is None:
         return
+    hosts = site.by_name
     node_sets = {node_set.hosts.name: node_set for node_set in cluster.node_sets}
     for group in cluster.host_groups:
         for name in group.hostnames:
-            if name in answers and name in site.by_name:
-                yield Subject(site.by_name[name], group, node_sets.get(group.name), answers[name])
+            if name in answers and name in hosts:
+                yield Subject(hosts[name], group, node_sets.get(group.name), answers[name])
