@@ -202,6 +202,7 @@ class Code(FindingCode):
     BLOCK_TOO_LARGE = "CW527", ERROR, "more nodes than one capacity block can have", "use several blocks, each in its own pool"
     FABRIC_PARTIAL_NODE = "CW530", WARNING, "machines that are a fraction of a node, with a slower fabric", "choose the machine with all GPUs of a node"
     FABRIC_ONE_NODE = "CW531", NOTE, "a fabric in a pool with one node", "nothing, or remove `fabric`"
+    GATE_UNPROVEN = "CW533", WARNING, "acceptance gates collectives that no pool can prove", "add what can prove them, or remove `collectives` from `acceptance.gate`"
     FABRIC_MIXED = "CW532", WARNING, "machines with different fabrics in one pool", "write one pool for each machine"
     LOGIN_ARCHITECTURE = "CW535", WARNING, "login nodes and compute nodes with different architectures", "choose login nodes with the architecture of the compute nodes"
     SOFTWARE_CONFLICT = "CW536", ERROR, "incompatible versions", "change one of the versions that the page names"

@@ -87,7 +87,8 @@ def _chosen(context: Context, name: str, pool: language.Pool, base: spec.NodeSet
         base,
         hosts=_with(base.hosts, machine),
         fabric=carried,
-        collectives=fabric.collectives(context, choice.machine, pool.range.max, uses_fabric=carried is not None),
+        # A collective needs whole GPUs.
+        collectives=() if pool.mig else fabric.collectives(context, choice.machine, pool.range.max, uses_fabric=carried is not None),
         placement=capacity.placement(context, name, pool, capacity=base.capacity, uses_fabric=True) if carried else base.placement,
         image=base.image or _late_image(context),
         chosen=choice.chosen,
