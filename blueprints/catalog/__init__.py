@@ -23,12 +23,13 @@ from .matrix import Condition, Fault, Rule, SlurmFeature, faults, rules, slurm_f
 from .offerings import Offering, offering, offering_names
 from .prices import Price, StoragePrice, price, prices, service_price, storage_price
 from .quotas import Quota, quotas, quotas_for, storage_quota_for
-from .software import Profile, profile, profile_names, software, software_names
+from .software import VENDOR_ARCHIVES, Profile, profile, profile_names, software, software_names
 from .sources import Source, source, sources
 from .storage import Addresses, Rate, Run, StorageClass, Tier, storage_class, storage_classes
 from .targets import Built, ControlSize, Managed, Networks, Target, machine_target, target, target_names
 
 __all__ = [
+    "VENDOR_ARCHIVES",
     "Accelerator",
     "Addon",
     "Addresses",

@@ -9,9 +9,11 @@ from . import files
 _NOT_PROFILES = ("matrix",)
 _PARTS = (
     *("kernel", "driver", "cuda", "nccl", "ofi_nccl", "nvlsm", "efa_installer", "gib", "tcpx", "tcpxo", "rxdm", "doca_ofed", "rdma_core"),
-    *("lustre_client", "mountpoint", "container_toolkit", "enroot", "pyxis", "dcgm"),
+    *("lustre_client", "mountpoint", "container_toolkit", "enroot", "pyxis", "dcgm", "nccl_tests"),
 )
 """Parts of a profile whose versions the spec lists."""
+VENDOR_ARCHIVES = {"cuda": "nvidia", "nccl": "nvidia", "dcgm": "nvidia", "nccl_tests": "nvidia", "container_toolkit": "nvidia_container"}
+"""Parts that come from an archive of their vendor, where the profile names the archive's key (playbooks/roles/gpu_software)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Profile:
     enroot: str = ""
     pyxis: str = ""
     dcgm: str = ""
+    nccl_tests: str = ""
+    """The programs that acceptance measures collectives with."""
     origins: tuple[tuple[str, str], ...] = ()
     """What proves parts that are in no archive of the distribution, and where they are, by name: see `spec.Software`."""
     note: str = ""

@@ -13,6 +13,8 @@ _LUSTRE, _LUSTRE_NETWORK = "lustre", "@tcp:/"
 """Part of the source of a Lustre file system: `10.0.0.5@tcp:/scratch`."""
 _WITH_DRIVERS = "ubuntu"
 """Begins the names of distributions whose archive has NVIDIA's driver as modules of a kernel."""
+_ARCHIVE_KEY = "_archive_key"
+"""Ends the names of origins that are fingerprints of archives' keys."""
 _ANY = "any"
 """Architecture of a profile that supports every processor."""
 
@@ -24,6 +26,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         yield from _matrix(cluster, _profile(cluster, blueprint), source)
         yield from _clients(catalog.profile(cluster.software.profile), blueprint, source)
         yield from _own_driver(cluster, blueprint, source)
+        yield from _archives(cluster, blueprint, source)
     if cluster.slurm_node_sets:
         yield from _slurm(cluster, blueprint, source)
 
@@ -50,6 +53,23 @@ def _own_driver(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source
         why = "Ubuntu's archive has the modules of a driver for some kernels, each in a package of its own"
         remedy = "add `versions.kernel`; `apt-cache search linux-modules-nvidia` on a host lists kernels with their drivers"
         yield finding.Finding(error, Code.SOFTWARE_CONFLICT, where, what, why, remedy)
+
+
+def _archives(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
+    """Find versions and mirrors of GPU software on hosts whose profile installs none of it."""
+    if cluster.site is None:
+        return
+    used = {name.removesuffix(_ARCHIVE_KEY) for name, _ in cluster.software.origins if name.endswith(_ARCHIVE_KEY)}
+    parts = [("versions", str(part)) for part in blueprint.versions if part in catalog.VENDOR_ARCHIVES and catalog.VENDOR_ARCHIVES[part] not in used]
+    mirrors = [("archives", str(name)) for name in blueprint.archives if name not in used]
+    for section, name in (*parts, *mirrors):
+        what = (
+            f"the software profile `{cluster.software.profile}` installs nothing from {'an archive for ' if section == 'versions' else 'the archive '}`{name}`"
+        )
+        why = "only profiles with NVIDIA's driver name the keys of NVIDIA's archives; with others, jobs or the hosts' owner bring CUDA and NCCL"
+        fitting = [one for one in catalog.software_names(cluster.target) if any(origin.endswith(_ARCHIVE_KEY) for origin, _ in catalog.profile(one).origins)]
+        remedy = f"choose {message_text.listed(f'`{one}`' for one in fitting)}, or remove this line"
+        yield finding.Finding(finding.Level.ERROR, Code.SOFTWARE_CONFLICT, source.where_key(section, name), what, why, remedy)
 
 
 def _login(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:

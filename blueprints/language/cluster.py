@@ -9,6 +9,7 @@ from .people import Account, Qos, User
 from .pools import Pool
 from .section import (
     AccountName,
+    ArchiveAddress,
     CatalogName,
     Cidr,
     ClockTime,
@@ -20,6 +21,7 @@ from .section import (
     HostList,
     Identifier,
     Ipv4,
+    KeyFingerprint,
     PoolName,
     QosName,
     Reason,
@@ -33,8 +35,20 @@ from .section import (
 from .storage import Storage
 
 TargetName = Literal["aws", "gcp", "metal", "local"]
-SoftwarePart = Literal["kernel", "driver", "lustre_client"]
+SoftwarePart = Literal["kernel", "driver", "cuda", "nccl", "dcgm", "container_toolkit", "lustre_client"]
 """Parts of a software profile that a running host restarts for."""
+
+
+ArchiveName = Literal["nvidia", "nvidia_container"]
+"""Archives of vendors that hosts install packages from."""
+
+
+class Archive(Section):
+    """Your mirror of a vendor's archive of packages."""
+
+    address: ArchiveAddress = Field(description="Folder with the mirror's `InRelease` and its key, `key.asc` (`https://mirror.example.org/cuda/ubuntu2404`).")
+    key: KeyFingerprint | None = Field(default=None, description="Fingerprint of the mirror's own key, 40 digits. Default: the vendor's, as a plain copy has.")
+    simulated: bool = Field(default=False, description="For tests: the packages have the vendor's names and versions, and are empty. Every report says so.")
 
 
 class Control(Section):
@@ -191,6 +205,11 @@ class Blueprint(Section):
         default={},
         max_length=10,
         description="Versions that your hosts have instead of the profile's, of parts that are installed in place: `{kernel: 6.8.0-90-generic, driver: 580.178.04}`.",
+    )
+    archives: dict[ArchiveName, Archive] = Field(
+        default={},
+        max_length=10,
+        description="Mirrors that your hosts install packages from instead of the vendors' archives: `nvidia` (CUDA, NCCL, DCGM), `nvidia_container` (container toolkit).",
     )
     inventory: Inventory = Field(default=Inventory())
     control: Control = Field(default=Control())

@@ -26,6 +26,9 @@ CODE = re.compile(r"CW[0-9]{3}")
 DOTTED = dotted.FORM
 REGISTRY = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:[1-9][0-9]{0,4})?(/[a-z0-9]+([._-][a-z0-9]+)*)*")
 """The host of a registry with its port and a prefix, as image names begin (reference of the OCI distribution specification)."""
+ARCHIVE = re.compile(r"https?://[A-Za-z0-9][A-Za-z0-9.-]{0,252}(:[1-9][0-9]{0,4})?(/[A-Za-z0-9._~+-]+)*")
+"""Without a name or password, which would be on every host."""
+KEY_FINGERPRINT = re.compile(r"[0-9A-F]{40}")
 NETWORK = re.compile(r"([0-9]{1,3}\.){3}[0-9]{1,3}/([0-9]{1,2}|([0-9]{1,3}\.){3}[0-9]{1,3})")
 ADDRESS = re.compile(r"(0|[1-9][0-9]{0,2})(\.(0|[1-9][0-9]{0,2})){3}")
 MOUNT = re.compile(r"(/[A-Za-z0-9._-]+)+")
@@ -169,6 +172,24 @@ def registry(text: str) -> str:
     is_plain = meant != text and REGISTRY.fullmatch(meant) is not None
     remedy = f"write `{meant}`" if is_plain else "write it like `registry.example.org:5000`"
     return _matched(REGISTRY, text, Code.REGISTRY_FORM, "a registry", why=why, remedy=remedy, meant=meant if is_plain else None)
+
+
+def archive_address(text: str) -> str:
+    """Check the address of an archive of packages (`https://mirror.example.org/cuda/ubuntu2404`)."""
+    why = "it begins with `https://` or `http://`, has a host and plain folders, and neither a password nor a slash at its end"
+    meant = text.rstrip("/")
+    is_plain = meant != text and ARCHIVE.fullmatch(meant) is not None
+    remedy = f"write `{meant}`" if is_plain else "write it like `https://mirror.example.org/cuda/ubuntu2404`"
+    return _matched(ARCHIVE, text, Code.IDENTIFIER_FORM, "an address of an archive", why=why, remedy=remedy, meant=meant if is_plain else None)
+
+
+def key_fingerprint(text: str) -> str:
+    """Check the fingerprint of an archive's key."""
+    meant = re.sub(r"[\s:]", "", text).upper()
+    is_plain = meant != text and KEY_FINGERPRINT.fullmatch(meant) is not None
+    why = "it has 40 hexadecimal digits in upper case, as `gpg --show-keys` prints it"
+    remedy = f"write `{meant}`" if is_plain else "copy it from `gpg --show-keys key.asc`"
+    return _matched(KEY_FINGERPRINT, text, Code.IDENTIFIER_FORM, "a fingerprint of a key", why=why, remedy=remedy, meant=meant if is_plain else None)
 
 
 def finding_code(text: str) -> str:

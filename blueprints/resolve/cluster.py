@@ -73,7 +73,7 @@ def _unplaced(context: Context) -> spec.ClusterSpec:
         storage=storage.over_fabric(storage.resolve(context), node_sets, target=context.target.name, profile=chosen.profile),
         accounts=people.accounts(blueprint),
         users=people.users(blueprint),
-        simulated=(),
+        simulated=software.simulated(chosen),
         slurm=slurm,
         kubernetes=control.kubernetes(context, node_sets, chosen),
         login=_login(blueprint.access),

@@ -21,9 +21,30 @@ def resolve(context: Context, node_sets: Sequence[spec.NodeSet]) -> spec.Softwar
 def _changed(context: Context, software: spec.Software) -> spec.Software:
     """Put the blueprint's versions over the profile's. The set that they make is not the one that was tested. A rehearsal's hosts have the kernel of this machine."""
     own = {str(part): version for part, version in context.blueprint.versions.items()}
-    if not own or context.is_rehearsal:
+    if context.is_rehearsal:
         return software
-    return dataclasses.replace(software, versions=tuple({**dict(software.versions), **own}.items()), tested_on="")
+    if own:
+        software = dataclasses.replace(software, versions=tuple({**dict(software.versions), **own}.items()), tested_on="")
+    return dataclasses.replace(software, origins=tuple({**dict(software.origins), **_mirrors(context, software)}.items()))
+
+
+def _mirrors(context: Context, software: spec.Software) -> dict[str, str]:
+    """Give the blueprint's mirrors of archives that the profile uses, by the names of the profile's own origins."""
+    found: dict[str, str] = {}
+    for name, archive in context.blueprint.archives.items():
+        if f"{name}_archive_key" in dict(software.origins):
+            given = {"address": archive.address, "key": archive.key or "", "simulated": "yes" if archive.simulated else ""}
+            found |= {f"{name}_archive_{what}": value for what, value in given.items() if value}
+    return found
+
+
+def simulated(software: spec.Software) -> tuple[str, ...]:
+    """List archives whose packages are simulated, one sentence each."""
+    origins = dict(software.origins)
+    return tuple(
+        f"Package content simulated: packages of {origins[f'{name}_archive_address']} have NVIDIA's names and versions, and none of its programs."
+        for name in (one.removesuffix("_archive_simulated") for one in origins if one.endswith("_archive_simulated"))
+    )
 
 
 def _usual(context: Context, architecture: str) -> str:

@@ -26,4 +26,4 @@ class Software:
     versions: Annotated[tuple[tuple[str, str], ...], OTHER_IMAGE] = ()
     """Kernel, driver, CUDA, NCCL and so on, by name; what no source tells is left out."""
     origins: Annotated[tuple[tuple[str, str], ...], OTHER_IMAGE] = ()
-    """What proves parts that come from outside of the distribution's archive (checksums, a key's fingerprint), and where they are, by the names of the roles' variables."""
+    """What proves parts that come from outside of the distribution's archive (checksums, keys' fingerprints), and where they are, by the names of the roles' variables."""

@@ -11,8 +11,6 @@ from blueprints.spec import ClusterSpec
 
 from . import versions
 
-OF_GPUS = frozenset({"driver"})
-"""Parts that a host without GPUs has no use for."""
 RESTART = "restart"
 """The mark of a host that has installed a part and not restarted since (playbooks/roles/kernel_and_drivers)."""
 
@@ -30,16 +28,6 @@ class Lack:
         return f"{self.part} {self.wanted} (now {self.actual or 'none'})" if self.wanted else "a restart for what is installed"
 
 
-def wanted(cluster: ClusterSpec, group: str) -> dict[str, str]:
-    """Give the parts that hosts of a group should have: part → version. Hosts that a target creates have them from their image."""
-    if cluster.site is None:
-        return {}
-    machine = next((one.machine for one in cluster.host_groups if one.name == group), None)
-    gpus = machine.gpus if machine else None
-    named = dict(cluster.software.versions)
-    return {part: named[part] for part in versions.IN_PLACE if part in named and (part not in OF_GPUS or (gpus is not None and not gpus.simulated))}
-
-
 def lacks(cluster: ClusterSpec, group: str, facts: Mapping[str, Any]) -> tuple[Lack, ...]:
     """Give the parts that a host lacks.
 
@@ -50,6 +38,8 @@ def lacks(cluster: ClusterSpec, group: str, facts: Mapping[str, Any]) -> tuple[L
         return ()
     present: Mapping[str, str] = facts["versions"]
     missing = tuple(
-        Lack(part, version, present.get(part, "")) for part, version in wanted(cluster, group).items() if not versions.matches(present.get(part, ""), version)
+        Lack(part, version, present.get(part, ""))
+        for part, version in versions.in_place(cluster, group).items()
+        if not versions.matches(present.get(part, ""), version)
     )
     return missing or ((Lack(RESTART, ""),) if RESTART in facts["pending"] else ())

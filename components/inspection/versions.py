@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from blueprints import spec
+from blueprints import catalog, spec
 from blueprints.finding import Finding
 from blueprints.finding.subject import SoftwareVersion
 
@@ -14,13 +14,36 @@ from .known import Known, KnownHost
 from .layer import Layer
 
 HARDWARE_ONLY = frozenset(
-    {"driver", "cuda", "nccl", "fabric_manager", "nvlsm", "efa_installer", "ofi_nccl", "gib", "dcgm", "doca_ofed", "rdma_core", "gdrcopy"}
+    {
+        "driver",
+        "cuda",
+        "nccl",
+        "fabric_manager",
+        "nvlsm",
+        "efa_installer",
+        "ofi_nccl",
+        "gib",
+        "dcgm",
+        "container_toolkit",
+        "nccl_tests",
+        "doca_ofed",
+        "rdma_core",
+        "gdrcopy",
+    }
 )
 """Versions that a host without the hardware has no use for."""
-IN_PLACE = ("kernel", "driver", "lustre_client")
+IN_PLACE = ("kernel", "driver", "cuda", "nccl", "dcgm", "container_toolkit", "nccl_tests", "lustre_client")
 """Versions that a server which exists already gets in place, and restarts for; in the order in which they are installed."""
+OF_GPUS = frozenset({"driver", "cuda", "nccl", "dcgm", "container_toolkit", "nccl_tests"})
+"""Versions in place that a host without GPUs has no use for."""
 JOBS_BRING = frozenset({"cuda", "nccl"})
-"""Versions that the roles install nowhere: they come in containers and environments."""
+"""Versions that come in containers and environments where the profile names no archive for them."""
+KEY = "_archive_key"
+"""Ends the names of origins that are fingerprints of archives' keys."""
+SIMULATED = "nvidia_archive_simulated"
+"""Among the origins: NVIDIA's packages are stand-ins, and so is their compiler."""
+BUILT = frozenset({"nccl_tests"})
+"""Versions that are built on the host with CUDA's compiler."""
 ANY = "any"
 
 
@@ -34,23 +57,37 @@ def wanted(cluster: spec.ClusterSpec) -> dict[str, str]:
     return {**named, **{name: version for name, version in own.items() if version and version != ANY}}
 
 
+def in_place(cluster: spec.ClusterSpec, group: str) -> dict[str, str]:
+    """Give what hosts of a group get in place: name → version. Hosts that a target creates have it from their image."""
+    if cluster.site is None:
+        return {}
+    machine = next((one.machine for one in cluster.host_groups if one.name == group), None)
+    gpus = machine.gpus if machine else None
+    named, has_gpus = dict(cluster.software.versions), gpus is not None and not gpus.simulated
+    archives = {name.removesuffix(KEY) for name, _ in cluster.software.origins if name.endswith(KEY)}
+    reachable = [name for name in IN_PLACE if name in named and catalog.VENDOR_ARCHIVES.get(name) in (None, *archives)]
+    if SIMULATED in dict(cluster.software.origins):
+        reachable = [name for name in reachable if name not in BUILT]
+    return {name: named[name] for name in reachable if has_gpus or name not in OF_GPUS}
+
+
 def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
     """Compare each host with the profile; what the profile doesn't name is compared among the hosts of a group."""
     asked = wanted(known.cluster)
     reported: set[tuple[str, str]] = set()
     for host, of_host in facts.items():
         for name, version in sorted(asked.items()):
-            actual = of_host["versions"].get(name)
+            actual = of_host["versions"].get(name, "" if name in in_place(known.cluster, host.group) else None)
             if actual is not None and not matches(actual, version):
                 reported.add((host.group, name))
                 yield drift(
                     Code.VERSION,
                     SoftwareVersion(host.name, name),
-                    f"{name} is not the software profile's",
+                    f"{name} is not the software profile's" if actual else f"{name} is missing",
                     remedy=_remedy(known.cluster, host.name, name),
                     desired=version,
                     recorded=version,
-                    actual=actual,
+                    actual=actual or None,
                 )
     for group in dict.fromkeys(host.group for host in facts):
         members = {host: of_host["versions"] for host, of_host in facts.items() if host.group == group}
@@ -70,15 +107,22 @@ def _remedy(cluster: spec.ClusterSpec, host: str, name: str) -> str:
 
 def unchecked(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Unchecked]:
     """Name the versions that the profile asks for and no host reports."""
-    simulated = bool(known.cluster.simulated)
+    simulated = known.cluster.site is None and bool(known.cluster.simulated)
     for name in sorted(wanted(known.cluster)):
-        silent = [host for host, of_host in facts.items() if name not in of_host["versions"]]
+        silent = [host for host, of_host in facts.items() if name not in of_host["versions"] and _may_have(known.cluster, host.group, name)]
         if silent:
             why = "jobs bring it" if name in JOBS_BRING else "the host doesn't report it"
             if simulated and name in HARDWARE_ONLY:
                 why = "simulated hosts don't have it"
             where = "all hosts" if len(silent) == len(facts) else ", ".join(host.name for host in silent)
             yield Unchecked(Layer.VERSIONS, f"{where}: {name}", why)
+
+
+def _may_have(cluster: spec.ClusterSpec, group: str, name: str) -> bool:
+    """Say whether a group's hosts may have a version that they don't report: `findings` names what they lack, and GPU software needs GPUs."""
+    if cluster.site is None:
+        return True
+    return name not in OF_GPUS and name not in in_place(cluster, group)
 
 
 def matches(actual: str, asked: str) -> bool:

@@ -2,6 +2,7 @@
 
 import fcntl
 import fnmatch
+import itertools
 import os
 import subprocess
 import time
@@ -69,6 +70,7 @@ UPDATE = (*APT, "--option=Acquire::Languages=none", "--option=APT::Get::List-Cle
 INSTALL = (*APT, "--no-install-recommends", "--option=Dpkg::Options::=--force-confdef", "--option=Dpkg::Options::=--force-confold", "install")
 ENVIRONMENT = {"DEBIAN_FRONTEND": "noninteractive", "DEBIAN_PRIORITY": "critical", "LC_ALL": "C.UTF-8"}
 LAST_LINES = 12
+DOWNGRADES = "The following packages will be DOWNGRADED:"
 WHOLE = ("installed", "config-files", "not-installed")
 """States that no interrupted installation leaves."""
 
@@ -137,16 +139,30 @@ def install(names: list[str], holdable: Iterable[str]) -> None:
         ours = set(holdable) & {one.partition("=")[0] for one in names}
         if held := sorted(name for name in ours if packages.get(name, {}).get("want") == "hold"):
             run("apt-mark", "unhold", *held)
-        is_fresh = lists_age_s() < LISTS_COUNT_FOR_S
-        if not is_fresh:
-            run(*UPDATE)
         try:
-            run(*INSTALL, *names)
+            fetch(names)
         except Failed:
-            if not is_fresh:
-                raise
-            run(*UPDATE)
-            run(*INSTALL, *names)
+            if held:
+                run("apt-mark", "hold", *held)
+            raise
+
+
+def fetch(names: list[str]) -> None:
+    """Let apt-get install packages, with fresh lists where they are old or lack a package.
+
+    Raises:
+        Failed: apt-get failed.
+    """
+    is_fresh = lists_age_s() < LISTS_COUNT_FOR_S
+    if not is_fresh:
+        run(*UPDATE)
+    try:
+        run(*INSTALL, *names)
+    except Failed:
+        if not is_fresh:
+            raise
+        run(*UPDATE)
+        run(*INSTALL, *names)
 
 
 @contextmanager
@@ -240,9 +256,17 @@ def run(*argv: str) -> str:
     done = subprocess.run(argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         said = (done.stdout + done.stderr).splitlines()
-        reasons = [line for line in said if line.startswith(("E:", "dpkg:", "Failed"))] or said
+        reasons = [*downgraded(said), *(line for line in said if line.startswith(("E:", "dpkg:", "Failed")))] or said
         raise Failed("\n".join([f"{argv[0]} failed:", *reasons[-LAST_LINES:]]))
     return done.stdout
+
+
+def downgraded(said: list[str]) -> list[str]:
+    """Give what apt-get would replace by older versions, with its heading: names on lines of their own, which begin with a blank. Pure."""
+    if DOWNGRADES not in said:
+        return []
+    after = said[said.index(DOWNGRADES) + 1 :]
+    return [DOWNGRADES, *itertools.takewhile(lambda line: line.startswith(" "), after)]
 
 
 if __name__ == "__main__":

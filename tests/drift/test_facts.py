@@ -222,6 +222,18 @@ def test_a_lustre_client_counts_for_the_kernel_that_it_was_built_for() -> None:
     assert lustre_client({}, "6.8.0-1063-aws") == ""
 
 
+def test_cuda_is_told_by_its_libraries() -> None:
+    cuda_libraries = program("versions").cuda_libraries
+    packages = {
+        "cuda-libraries-13-0": {"version": "13.0.2-1"},
+        "cuda-libraries-dev-13-0": {"version": "13.0.2-1"},
+        "libnccl2": {"version": "2.30.4-1+cuda13.2"},
+    }
+    assert cuda_libraries(packages) == "13.0.2"
+    assert cuda_libraries({**packages, "cuda-libraries-12-9": {"version": "12.9.1-1"}}) == "12.9.1, 13.0.2", "two of them are no version of a profile"
+    assert cuda_libraries({}) == ""
+
+
 def test_a_container_tells_of_the_kernel_that_it_would_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel_set = module("ansible.module_utils.kernel_set")
     marker = tmp_path / "container"

@@ -108,14 +108,14 @@ class Mirror:
 
 
 @contextlib.contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """Serve a folder on this machine alone, and give its address."""
+def serving(folder: Path, *, address: str = "127.0.0.1") -> Iterator[str]:
+    """Serve a folder on one address of this machine, and give its URL."""
     handler = functools.partial(_Quiet, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with http.server.ThreadingHTTPServer((address, 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
-            yield f"http://127.0.0.1:{server.server_port}"
+            yield f"http://{address}:{server.server_port}"
         finally:
             server.shutdown()
             thread.join()

@@ -81,3 +81,19 @@ def test_a_key_that_was_written_after_the_daemon_started_is_newer(tmp_path: Path
     assert not host_facts.is_newer(str(key), str(started))
     os.utime(key, (300, 300))
     assert host_facts.is_newer(str(key), str(started))
+
+
+APT_REFUSES = """\
+Reading package lists...
+The following packages will be upgraded:
+  sudo
+The following packages will be DOWNGRADED:
+  libnccl-dev libnccl2
+1 upgraded, 0 newly installed, 2 downgraded, 0 to remove and 0 not upgraded.
+E: Packages were downgraded and -y was used without --allow-downgrades.
+"""
+
+
+def test_packages_that_would_become_older_are_named() -> None:
+    assert server_software.downgraded(APT_REFUSES.splitlines()) == ["The following packages will be DOWNGRADED:", "  libnccl-dev libnccl2"]
+    assert server_software.downgraded(["E: Unable to locate package libnccl2"]) == []

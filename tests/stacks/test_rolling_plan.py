@@ -10,7 +10,7 @@ from blueprints.load import load
 from blueprints.spec import ClusterSpec, Site
 from components import this_machine
 from components.elastic.model import Node
-from components.inspection import in_place
+from components.inspection import in_place, versions
 from components.inspection.collect import Seen
 from components.inspection.in_place import Lack
 from components.inspection.known import Known, KnownHost
@@ -127,6 +127,22 @@ def test_a_driver_is_wanted_where_there_are_gpus(cluster: ClusterSpec) -> None:
 
         return cluster.with_node_sets(real)
 
-    assert in_place.wanted(with_gpus(False), "train") == {"kernel": NEW["kernel"], "driver": "580.1"}
-    assert in_place.wanted(with_gpus(True), "train") == NEW
-    assert in_place.wanted(with_gpus(False), "control") == NEW
+    assert versions.in_place(with_gpus(False), "train") == {"kernel": NEW["kernel"], "driver": "580.1"}
+    assert versions.in_place(with_gpus(True), "train") == NEW
+    assert versions.in_place(with_gpus(False), "control") == NEW
+
+
+def test_libraries_of_gpus_are_wanted_where_the_profile_names_the_key_of_their_archive(cluster: ClusterSpec) -> None:
+    named = (("nccl", "2.30.4"), ("container_toolkit", "1.18.2"))
+    machine = cluster.node_sets[0].hosts.machine
+    real = dataclasses.replace(machine, gpus=dataclasses.replace(machine.gpus, simulated=False))  # type: ignore[type-var]
+
+    def of(*origins: str) -> ClusterSpec:
+        software = dataclasses.replace(cluster.software, versions=named, origins=tuple((name, "A" * 40) for name in origins))
+        servers = dataclasses.replace(cluster, software=software)
+        return servers.with_node_sets(lambda one: dataclasses.replace(one, hosts=dataclasses.replace(one.hosts, machine=real)))
+
+    assert versions.in_place(of(), "train") == {}, "jobs bring them"
+    assert versions.in_place(of("nvidia_archive_key"), "train") == {"nccl": "2.30.4"}
+    assert versions.in_place(of("nvidia_archive_key", "nvidia_container_archive_key"), "train") == dict(named)
+    assert in_place.lacks(of("nvidia_archive_key"), "train", {"versions": {"nccl": "2.29.7"}, "pending": []}) == (Lack("nccl", "2.30.4", "2.29.7"),)

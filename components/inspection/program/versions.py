@@ -10,11 +10,16 @@ from . import asking
 
 OF_NVIDIA = "mlnx"
 """In the versions of libraries that DOCA-OFED brings instead of the distribution's."""
+CUDA_LIBRARIES = "cuda-libraries-"
+"""Begin the names of the packages with CUDA's libraries, which end with its release."""
+NCCL_TESTS = "/usr/lib/clusterwright/nccl-tests/version"
+"""Begins with the version, and says which CUDA and NCCL it was built for (playbooks/roles/nccl_tests)."""
 LUSTRE_MODULES = "lustre-client-modules-"
 """Begin the names of the packages with FSx' client, which end with the kernel's release."""
 PACKAGE_OF = {
     "slurm": ("slurmd", "slurm-wlm", "slurm-smd-slurmd"),
     "nccl": ("libnccl2",),
+    "container_toolkit": ("nvidia-container-toolkit",),
     "fabric_manager": ("nvidia-fabricmanager", *(f"nvidia-fabricmanager-{branch}" for branch in (535, 550, 570, 580, 590, 595))),
     "dcgm": ("datacenter-gpu-manager-4-core", "datacenter-gpu-manager"),
     "containerd": ("containerd.io", "containerd"),
@@ -38,9 +43,10 @@ def versions(packages: dict[str, Any]) -> dict[str, str]:
     outside = {
         # What is loaded counts; a host without GPUs has it on its disk alone.
         "driver": driver.group(1) if driver else installed["version"] if installed else "",
-        "cuda": cuda.group(1) if cuda else "",
+        "cuda": cuda.group(1) if cuda else cuda_libraries(packages),
         "efa_installer": kernel_set.efa_installer(),
         "mountpoint": kernel_set.mountpoint(),
+        "nccl_tests": asking.first(NCCL_TESTS).partition(" ")[0],
         "lustre_client": lustre_client(packages, kernel),
     }
     found |= {name: version for name, version in outside.items() if version}
@@ -49,6 +55,15 @@ def versions(packages: dict[str, Any]) -> dict[str, str]:
         if version and OF_NVIDIA not in version:
             found[name] = version.split(":", 1)[-1].split("-")[0].split("+")[0]
     return found
+
+
+def cuda_libraries(packages: dict[str, Any]) -> str:
+    """Give the version of CUDA's libraries; several are given with a comma. Pure."""
+    return ", ".join(
+        sorted(
+            package["version"].split("-")[0] for name, package in packages.items() if name.startswith(CUDA_LIBRARIES) and name[len(CUDA_LIBRARIES)].isdigit()
+        )
+    )
 
 
 def lustre_client(packages: dict[str, Any], kernel: str) -> str:

@@ -176,6 +176,7 @@ BAD = [
         "container-toolkit",
         "has NVIDIA container toolkit 1.17.7 where NVIDIA container toolkit other than 1.17.7",
     ),
+    (dataclasses.replace(catalog.profile("ubuntu-24.04-metal"), nccl=""), "hopper", "ib-ndr", "infiniband-nccl", "has no NCCL"),
     (dataclasses.replace(catalog.profile("ubuntu-24.04-metal"), rdma_core=""), "hopper", "ib-ndr", "infiniband-driver", "has no DOCA-OFED or rdma-core"),
 ]
 

@@ -45,3 +45,19 @@ def test_a_profile_of_another_target_is_answered_with_those_of_this_one() -> Non
     assert "`targets.aws.software`" in only.remedy
     assert "`ubuntu-24.04-aws`" in only.remedy
     assert "`debian-13`" not in only.remedy
+
+
+def test_a_mirror_takes_the_place_of_nvidia_s_archive_and_stand_ins_are_said() -> None:
+    usual = asked.attempt(None, target="metal").spec
+    mirror = {"address": "https://mirror.example.org/cuda", "key": "A" * 40, "simulated": True}
+    spec = asked.attempt(None, target="metal", archives={"nvidia": mirror, "nvidia_container": {"address": "https://mirror.example.org/toolkit"}}).spec
+    origins = dict(usual.software.origins)
+    changed = {
+        "nvidia_archive_address": "https://mirror.example.org/cuda",
+        "nvidia_archive_key": "A" * 40,
+        "nvidia_archive_simulated": "yes",
+        "nvidia_container_archive_address": "https://mirror.example.org/toolkit",
+    }
+    assert dict(spec.software.origins) == {**origins, **changed}, "a plain copy has the vendor's key"
+    assert usual.simulated == ()
+    assert [sentence.partition(":")[0] for sentence in spec.simulated] == ["Package content simulated"]
