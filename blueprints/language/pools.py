@@ -143,7 +143,7 @@ class Pool(Section):
     health: Health = Field(default=Health())
     rolling: Rolling | None = Field(
         default=None,
-        description="How many nodes may be out of service at once while kernel or drivers are installed in place: a number, or a share of the pool (`10%`, the default), "
+        description="How many nodes may be out of service at once while kernel or drivers are installed in place, or Kubernetes is upgraded: a number, or a share of the pool (`10%`, the default), "
         "rounded down, one at least.",
     )
     labels: dict[LabelKey, LabelValue] = Field(

@@ -5,7 +5,7 @@ machine's processors from its name) stand with it as one change.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import catalog, spec
@@ -139,6 +139,12 @@ def version_note(old: Mapping[str, Any]) -> str | None:
 def as_record(change: Change) -> dict[str, Any]:
     """Turn a change into plain JSON values."""
     return {**dataclasses.asdict(change), "effect": str(change.effect), "refused": change.is_refused}
+
+
+def kubernetes_upgrade(found: Sequence[Change], new: spec.ClusterSpec) -> tuple[str, ...]:
+    """Say in order what an upgrade of Kubernetes among the changes does; empty: there is none, or it is refused."""
+    versions = [change for change in found if change.path == _KUBERNETES_VERSION and not change.is_refused]
+    return tuple(line for change in versions if new.kubernetes for line in kubernetes_upgrades.steps(str(change.old), new.kubernetes))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

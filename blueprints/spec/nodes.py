@@ -112,7 +112,7 @@ class NodeSet:
     """`packed`, `spread`, `none`, or `given` where the capacity brings its own."""
     scratch_mount: Annotated[str | None, cost.rolling("nodes mount their own disks when they boot")] = None
     health_check: Annotated[str, cost.in_place("nodes that start from now on")] = "basic"
-    rolling: Annotated[str, cost.none("how many nodes the next installation of kernel or drivers takes out of service at once")] = ""
+    rolling: Annotated[str, cost.none("how many nodes the next upgrade of Kubernetes, kernel or drivers takes out of service at once")] = ""
     """A number of nodes, or a share of them (`10%`); empty: the default."""
     on_failure: Annotated[str, cost.in_place("nodes that fail from now on")] = "drain"
     labels: Annotated[tuple[tuple[str, str], ...], cost.SCHEDULER_SETTING] = ()

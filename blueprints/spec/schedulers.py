@@ -75,7 +75,7 @@ class Kubernetes:
     """The offering (`eks`, `gke`, `kubernetes_hosts`, …)."""
     product: Annotated[str, cost.FOLLOWS]
     """What the cloud calls the service (`EKS`, `GKE`), or `hosts`."""
-    version: Annotated[str, cost.rolling("the control plane is updated, then the nodes, a few at a time")]
+    version: Annotated[str, cost.rolling("the control plane is upgraded, then the nodes, a few at a time: pods leave a node before it is upgraded")]
     control: Annotated[
         HostGroup | None,
         OTHER_CONTROL_PLANE,

@@ -50,6 +50,8 @@ class GroupInputs:
     """Hosts of the control plane that nodes of Kubernetes join: the playbook gets a token from them."""
     release_folder: str = ""
     """The release of Kubernetes on this machine, where hosts have copies of it. `provided.release` says which one it is."""
+    at_once: int = 1
+    """How many nodes of Kubernetes an upgrade takes out of service at once. It configures no host, and is no part of a mark."""
 
 
 class Group(Kind[GroupInputs]):
@@ -135,7 +137,7 @@ def _run(
     wanted = playbook.Run(
         playbook=order or inputs.playbook,
         inventory=inventory(groups),
-        variables={"spec": inputs.spec, "provided": inputs.provided, "release_folder": inputs.release_folder, **variables},
+        variables={"spec": inputs.spec, "provided": inputs.provided, "release_folder": inputs.release_folder, "at_once": inputs.at_once, **variables},
         secrets=inputs.secrets,
         private_key=inputs.private_key,
         known_hosts=known_hosts((*inputs.hosts, *inputs.asked)),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pulumi
 
-from blueprints import catalog
+from blueprints import catalog, rolling
 from blueprints import spec as specs
 from blueprints.spec import ClusterSpec, Kubernetes
 
@@ -86,12 +86,12 @@ class Scheduler:
         nodes = offering.nodes(kubernetes.node_sets, foundation=foundation, keys=of_cluster, api=control, after=finished)
         pools = [one for one in nodes if isinstance(one, contract.Hosts)]
         of_nodes = pulumi.Output.secret({"authority": of_cluster.authority.public})
-        joined = [
-            self._finish(
-                pool, {**shared, "provided": {**provided, "node_set": pool.group.name}, "secrets": of_nodes, "asked": control.described}, after=[finished]
-            )
-            for pool in pools
-        ]
+        at_once = {one.hosts.name: rolling.at_once(one.rolling, one.hosts.count) for one in kubernetes.node_sets}
+        joined = []
+        for pool in pools:
+            name = pool.group.name
+            of_pool = {"provided": {**provided, "node_set": name}, "secrets": of_nodes, "asked": control.described, "at_once": at_once[name]}
+            joined.append(self._finish(pool, {**shared, **of_pool}, after=[finished]))
         self.inventory = {hosts.group.name: hosts.described for hosts in (control, *pools)}
         self.checks = pulumi.Output.from_input([])
         admin = keys.client_certificate("admin-certificate", ADMINISTRATOR, groups=[ADMINISTRATORS], authority=of_cluster.authority, opts=opts)

@@ -79,10 +79,13 @@ def document(loaded: Loaded, compared: Compared | None = None) -> dict[str, Any]
 
 
 def _changes(cluster: ClusterSpec, compared: Compared) -> list[tables.Section]:
+    from blueprints.plan import changes
+
     from ..render import change_table
 
     costs = cost.difference(compared.costs, estimate.estimate(cluster)) if compared.costs else ""
     more = [words for words in (plan_view.planned_only(cluster), costs) if words]
+    more += changes.kubernetes_upgrade(compared.changes, cluster)
     return [*change_table.sections(compared.changes, title=_title(cluster, compared), note=compared.note, more=more)]
 
 

@@ -67,6 +67,8 @@ def refuse_changes(stack: str, cluster: ClusterSpec) -> None:
     refused = [change for change in found if change.is_refused]
     if refused:
         raise Problem(_refusal(stack, refused), why=_lines(refused), remedy=_remedy(stack, refused))
+    for line in changes.kubernetes_upgrade(found, cluster):
+        print(line, flush=True)
     if lost := [change for change in found if change.effect is Effect.DESTROYS_DATA]:
         print(f"this change deletes unprotected data of stack {stack}:\n{textwrap.indent(_lines(lost), '  ')}", flush=True)
 

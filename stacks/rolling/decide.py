@@ -6,11 +6,7 @@ killed goes on where it was.
 
 import dataclasses
 import enum
-import math
 from collections.abc import Iterator, Mapping, Sequence
-
-DEFAULT_LIMIT = "10%"
-"""Of a pool that doesn't say how many of its nodes may be out of service at once."""
 
 
 class Phase(enum.Enum):
@@ -56,17 +52,6 @@ class Step:
     blocked: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     """Scope → the hosts out of service that leave no room for the roll."""
     is_over: bool = False
-
-
-def at_once(limit: str, hosts: int) -> int:
-    """Give how many hosts may be out of service at once: a number, or a share of all, rounded down, but one at least.
-
-    Args:
-        limit: `3`, `10%` or `10 %`; empty: the default.
-    """
-    text = (limit or DEFAULT_LIMIT).replace(" ", "")
-    number = math.floor(hosts * int(text.removesuffix("%")) / 100) if text.endswith("%") else int(text)
-    return max(1, min(number, hosts))
 
 
 def decide(hosts: Sequence[Host], limits: Mapping[str, int], *, order: Sequence[Sequence[str]]) -> Step:

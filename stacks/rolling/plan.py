@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
-from blueprints import hostlist
+from blueprints import hostlist, rolling
 from blueprints.spec import ClusterSpec
 from components.elastic import slurm
 from components.elastic.model import GUARD, OURS, Node
@@ -12,7 +12,6 @@ from components.inspection.collect import Seen
 from components.inspection.in_place import Lack
 from components.inspection.known import Known, KnownHost
 
-from . import decide
 from .decide import Host, Phase
 
 REASON = f"{OURS}roll"
@@ -64,7 +63,7 @@ def plan(cluster: ClusterSpec, known: Known, seen: Seen, states: Mapping[str, No
     members = {group: tuple(host.name for host in _in_order(known, group)) for group in dict.fromkeys(host.group for host in known.hosts)}
     written = {node_set.hosts.name: node_set.rolling for node_set in cluster.node_sets}
     # Sessions end with a login node, and commands wait for a controller: one after the other.
-    limits = {scope: decide.at_once(written.get(scope, ""), len(hosts)) if roles[hosts[0]] == COMPUTE else 1 for scope, hosts in members.items()}
+    limits = {scope: rolling.at_once(written.get(scope, ""), len(hosts)) if roles[hosts[0]] == COMPUTE else 1 for scope, hosts in members.items()}
     left = tuple(name for name, node in states.items() if node.is_drained and node.reason == REASON and name in roles and name not in due)
     silent = frozenset(host.name for host in (*seen.unreachable, *seen.failed))
     return Plan(due, left, silent, members, roles, limits, {scope: text for scope, text in written.items() if text})
@@ -142,5 +141,5 @@ def _how(decided: Plan, scope: str) -> str:
         case "access":
             return "login nodes restart one after the other; sessions on them end"
     most, count = decided.limits[scope], len(decided.members[scope])
-    written = f"rolling: {decided.written.get(scope, decide.DEFAULT_LIMIT)}"
+    written = f"rolling: {decided.written.get(scope, rolling.DEFAULT_LIMIT)}"
     return f"at most {most} of {count} nodes out of service at once ({written}); each is drained, installed and restarted, the first one alone"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from blueprints import rolling
 from stacks.rolling import decide
 from stacks.rolling.decide import Host, Phase, Step
 
@@ -34,7 +35,7 @@ def decided(states: str, limit: int) -> Step:
     ],
 )  # fmt: skip
 def test_a_share_is_rounded_down_and_is_one_host_at_least(limit: str, count: int, expected: int) -> None:
-    assert decide.at_once(limit, count) == expected
+    assert rolling.at_once(limit, count) == expected
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def test_pools_roll_together_and_login_nodes_and_controllers_after_them() -> Non
 @pytest.mark.parametrize("limit", ["1", "2", "10%", "50%", "100%"])
 def test_a_roll_ends_and_never_takes_more_than_its_limit(count: int, limit: str) -> None:
     """Play it: each host drains for as many steps as its number has digits in binary, then it is installed."""
-    most, phases, waits = decide.at_once(limit, count), ["d"] * count, [number.bit_count() for number in range(count)]
+    most, phases, waits = rolling.at_once(limit, count), ["d"] * count, [number.bit_count() for number in range(count)]
     for _ in range(20 * count):
         step = decided("".join(phases), most)
         if step.is_over:

@@ -52,6 +52,38 @@ def test_a_skipped_minor_version_is_refused_against_the_record() -> None:
     assert change.key == "kubernetes.version"
 
 
+def test_the_next_minor_version_is_rolled_out() -> None:
+    change = compared(cluster(), cluster(kubernetes__version="1.35.4"))["kubernetes.version"]
+    assert change.effect is Effect.ROLLING
+    assert not change.is_refused
+
+
+def test_an_upgrade_says_its_order_and_what_users_notice() -> None:
+    new = cluster(kubernetes__version="1.35.4", pools__train__nodes=20, pools__train__rolling="3")
+    lines = changes.kubernetes_upgrade(changes.compare(spec.as_record(cluster(pools__train__nodes=20)), new), new)
+    order = [
+        next(number for number, line in enumerate(lines) if words in line) for words in ("1.34.4 to 1.35.4", "etcd is saved", "kubernetes-0", "train-[0-19]")
+    ]
+    assert order == sorted(order)
+    assert any("the API server is away" in line for line in lines)
+    assert any("the first alone, then 3 at once (rolling: 3)" in line for line in lines)
+    assert any("PodDisruptionBudgets" in line for line in lines)
+
+
+def test_hosts_of_a_control_plane_are_upgraded_one_after_the_other() -> None:
+    new = cluster(kubernetes__version="1.35.4", control__highly_available=True)
+    old = spec.as_record(cluster(control__highly_available=True))
+    assert any("kubernetes-[0-2], one host after the other" in line for line in changes.kubernetes_upgrade(changes.compare(old, new), new))
+
+
+def test_no_steps_are_said_of_an_upgrade_that_is_refused_or_of_none() -> None:
+    now = cluster()
+    assert now.kubernetes is not None
+    later = cluster(kubernetes__version="1.35.4")
+    assert changes.kubernetes_upgrade(changes.compare(spec.as_record(later), now), now) == ()
+    assert changes.kubernetes_upgrade(changes.compare(spec.as_record(now), now), now) == ()
+
+
 def test_a_control_plane_keeps_its_number_of_hosts() -> None:
     now = cluster()
     assert now.kubernetes is not None
@@ -63,7 +95,6 @@ def test_a_control_plane_keeps_its_number_of_hosts() -> None:
 @pytest.mark.parametrize(
     ("more", "path"),
     [
-        ({"kubernetes__version": "1.35.4"}, "kubernetes.version"),
         ({"kubernetes__pod_cidr": "10.128.0.0/16"}, "kubernetes.pod_cidr"),
         ({"kubernetes__service_cidr": "10.130.0.0/16"}, "kubernetes.service_cidr"),
         ({"network__cidr": "10.70.0.0/20"}, "network.cidr"),
