@@ -61,14 +61,18 @@ def in_place(cluster: spec.ClusterSpec, group: str) -> dict[str, str]:
     """Give what hosts of a group get in place: name → version. Hosts that a target creates have it from their image."""
     if cluster.site is None:
         return {}
-    machine = next((one.machine for one in cluster.host_groups if one.name == group), None)
-    gpus = machine.gpus if machine else None
-    named, has_gpus = dict(cluster.software.versions), gpus is not None and not gpus.simulated
+    named = dict(cluster.software.versions)
     archives = {name.removesuffix(KEY) for name, _ in cluster.software.origins if name.endswith(KEY)}
     reachable = [name for name in IN_PLACE if name in named and catalog.VENDOR_ARCHIVES.get(name) in (None, *archives)]
     if SIMULATED in dict(cluster.software.origins):
         reachable = [name for name in reachable if name not in BUILT]
-    return {name: named[name] for name in reachable if has_gpus or name not in OF_GPUS}
+    return {name: named[name] for name in reachable if name not in OF_GPUS or _has_gpus(cluster, group)}
+
+
+def _has_gpus(cluster: spec.ClusterSpec, group: str) -> bool:
+    machine = next((one.machine for one in cluster.host_groups if one.name == group), None)
+    gpus = machine.gpus if machine else None
+    return gpus is not None and not gpus.simulated
 
 
 def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
@@ -122,7 +126,7 @@ def _may_have(cluster: spec.ClusterSpec, group: str, name: str) -> bool:
     """Say whether a group's hosts may have a version that they don't report: `findings` names what they lack, and GPU software needs GPUs."""
     if cluster.site is None:
         return True
-    return name not in OF_GPUS and name not in in_place(cluster, group)
+    return name not in in_place(cluster, group) and (name not in OF_GPUS or _has_gpus(cluster, group))
 
 
 def matches(actual: str, asked: str) -> bool:

@@ -166,7 +166,7 @@ def plug_in(servers: PlainHosts) -> None:
 
 def test_up_rolls_a_node_whose_nccl_somebody_changed(servers: PlainHosts, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("gpus")
-    pool = {"hosts": NODE, "accelerator": "h100", "gpus_per_node": 1, "fabric": "none", "health": {"check": "none"}}
+    pool = {"hosts": NODE, "accelerator": "h100", "gpus_per_node": 1, "cpus_per_node": 2, "memory": "1 GiB", "health": {"check": "none"}}
     plug_in(servers)
     with nvidia(servers, folder / "archives") as origins:
         archives = {

@@ -7,6 +7,7 @@ import io
 import shutil
 import subprocess
 import tarfile
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -101,16 +102,18 @@ class Archive:
             f"SHA256:\n {hashlib.sha256(index.encode()).hexdigest()} {len(index.encode())} Packages\n"
         )
         (self._work / "Release").write_text(release)
-        home = self._work / "gnupg"
-        shutil.rmtree(home, ignore_errors=True)
-        home.mkdir(mode=0o700, parents=True)
-        gpg = ["gpg", "--homedir", str(home), "--batch", "--quiet", "--yes", "--pinentry-mode", "loopback", "--passphrase", ""]
+        # The agent's socket lies there, and its path may have 107 bytes.
+        with tempfile.TemporaryDirectory(prefix="cw-gpg-") as home:
+            return self._sign(home)
+
+    def _sign(self, home: str) -> str:
+        gpg = ["gpg", "--homedir", home, "--batch", "--quiet", "--yes", "--pinentry-mode", "loopback", "--passphrase", ""]
         _run([*gpg, "--quick-generate-key", "stand-in for the key of an archive of NVIDIA", "ed25519", "sign", "never"])
         if not (self.folder / "key.asc").exists():
             _run([*gpg, "--armor", "--output", str(self.folder / "key.asc"), "--export"])
         _run([*gpg, "--clearsign", "--output", str(self.folder / "InRelease"), str(self._work / "Release")])
         shown = _run([*gpg, "--with-colons", "--list-keys"])
-        _run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"])
+        _run(["gpgconf", "--homedir", home, "--kill", "gpg-agent"])
         return next(line.split(":")[9] for line in shown.splitlines() if line.startswith("fpr:"))
 
     def put_source(self, version: str) -> str:
