@@ -78,9 +78,7 @@ class Hosts(Kind[HostsInputs]):
     def update(self, inputs: HostsInputs, outputs: Values, work: Work) -> Values:
         work.say(f"looking at {_servers(len(inputs.members))}")
         seen = _ask(inputs, inputs.members, "look", within_s=LOOK_WITHIN_S, adopted=bool(outputs))
-        silent = [server for server, answer in seen.items() if answer.is_silent]
-        if len(inputs.members) - len(silent) < inputs.least:
-            raise Refused(_too_few(inputs, {server: seen[server] for server in silent}))
+        silent = _left_out(inputs, seen)
         work.check()
         answering = [server for server in inputs.members if server not in silent]
         work.say(f"adopting {_servers(len(answering))}")
@@ -226,6 +224,18 @@ def _complaint(inputs: HostsInputs, server: Server, answer: Answer) -> str:
         return connection.explain(server, answer, inputs.login)
     refused = answer.value["refused"]
     return f"{server.name}: {refused['what']}\n  why: {refused['why']}\n  do:  {refused['remedy']}"
+
+
+def _left_out(inputs: HostsInputs, seen: Mapping[Server, Answer]) -> list[Server]:
+    """Give the servers that do not answer, and are left out of the work for now.
+
+    Raises:
+        Refused: too few are left.
+    """
+    silent = [server for server, answer in seen.items() if answer.is_silent]
+    if len(inputs.members) - len(silent) < inputs.least:
+        raise Refused(_too_few(inputs, {server: seen[server] for server in silent}))
+    return silent
 
 
 def _too_few(inputs: HostsInputs, silent: Mapping[Server, Answer]) -> str:

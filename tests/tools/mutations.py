@@ -155,6 +155,71 @@ MUTATIONS = (
         'if one["type"] == CONTROLLER]',
         ("tests/components/aws/test_removal.py",),
     ),
+    # Kubernetes
+    Mutation(
+        "components/kubernetes/quotas.py",
+        "min(limits[name] - owned[name], int(left * parts[name] / whole))",
+        "int(left * parts[name] / whole)",
+        ("tests/components/kubernetes/test_queues.py",),
+    ),
+    Mutation("components/kubernetes/queues.py", 'if taint.effect != "PreferNoSchedule"]', "]", ("tests/components/kubernetes/test_queues.py",)),
+    Mutation(
+        "components/kubernetes/queues.py",
+        '"privileged" if any(one.fabric for one in node_sets) else "baseline"',
+        '"privileged"',
+        ("tests/components/kubernetes/test_queues.py",),
+    ),
+    Mutation("components/kubernetes/queues.py", "write(quota.most - quota.owned)", "write(quota.most)", ("tests/components/kubernetes/test_queues.py",)),
+    Mutation(
+        "components/kubernetes/submission.py",
+        "(own is None or own > allowed)",
+        "(own is not None and own > allowed)",
+        ("tests/components/kubernetes/test_jobs.py",),
+    ),
+    # Servers that exist already
+    Mutation(
+        "components/metal/hosts.py",
+        "if len(inputs.members) - len(silent) < inputs.least:",
+        "if len(inputs.members) - len(silent) <= inputs.least:",
+        ("tests/components/metal/test_hosts.py",),
+    ),
+    Mutation("components/metal/hosts.py", "if name in released or (seen is None", "if (seen is None", ("tests/components/metal/test_hosts.py",)),
+    Mutation(
+        "components/metal/connection.py",
+        "return self.trouble in (Trouble.UNREACHABLE, Trouble.HANGS)",
+        "return self.trouble is Trouble.UNREACHABLE",
+        ("tests/components/metal/test_connection.py",),
+    ),
+    Mutation(
+        "components/metal/connection.py",
+        '"-o", "StrictHostKeyChecking=yes"',
+        '"-o", "StrictHostKeyChecking=no"',
+        ("tests/components/metal/test_connection.py",),
+    ),
+    Mutation("components/metal/services.py", "or address in hosts.values():", "or False:", ("tests/components/metal/test_services.py",)),
+    # Rebuilds and snapshots
+    Mutation(
+        "stacks/rebuild/plan.py",
+        "if host.role in _ONE_BY_ONE), key=lambda host: _natural(host.name), reverse=True))",
+        "if host.role in _ONE_BY_ONE), key=lambda host: _natural(host.name)))",
+        ("tests/stacks/test_rebuild.py",),
+    ),
+    Mutation("stacks/rebuild/plan.py", "control.count == 1 and", "control.count == 3 and", ("tests/stacks/test_rebuild.py",)),
+    Mutation(
+        "stacks/rebuild/order.py",
+        "if requeues and job.requeues and job.id not in requeued]",
+        "if requeues and job.requeues]",
+        ("tests/stacks/test_rebuild.py",),
+    ),
+    Mutation(
+        "stacks/rebuild/pods.py", 'if owner is None or owner["kind"] == "Job":', 'if owner and owner["kind"] == "Job":', ("tests/apiserver/test_rebuild.py",)
+    ),
+    Mutation(
+        "stacks/snapshots/restore.py",
+        "key=lambda one: (one.file, one.host), reverse=True",
+        "key=lambda one: (one.host, one.file), reverse=True",
+        ("tests/stacks/test_restore.py",),
+    ),
     # Stacks
     Mutation(
         "stacks/engine/locks.py", 'if lock["hostname"] != socket.gethostname() or _is_alive(lock):', "if _is_alive(lock):", ("tests/stacks/test_lock.py",)

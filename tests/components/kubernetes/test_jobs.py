@@ -106,6 +106,7 @@ def test_a_job_has_the_environment_of_its_pools_fabric() -> None:
         ({"account": "nobody"}, "no account nobody"),
         ({"qos": "slow"}, "no QOS slow"),
         ({"qos": "urgent", "time_limit": "02:00:00"}, "longer than QOS urgent allows"),
+        ({"qos": "urgent", "time_limit": "unlimited"}, "longer than QOS urgent allows"),
         ({"image": ""}, "names no image"),
         ({"one_rack": True}, "in which rack every host is"),
         ({"nodes": "many"}, "nodes: "),

@@ -88,6 +88,23 @@ def test_an_account_is_a_namespace_that_only_its_members_may_use() -> None:
     assert policy["spec"]["ingress"] == [{"from": [{"podSelector": {}}]}]
 
 
+def test_a_flavor_has_the_taints_that_keep_pods_away() -> None:
+    """Kueue offers nodes with such a taint to jobs that tolerate it; nodes that are only avoided are offered to all."""
+    taints = (spec.Taint("for", "training", "NoSchedule"), spec.Taint("rather", "not", "PreferNoSchedule"))
+    [flavor] = queues.flavors([dataclasses.replace(one, taints=taints) for one in queues.kubernetes_of(cluster()).node_sets])
+    assert flavor["spec"]["nodeTaints"] == [{"key": "for", "value": "training", "effect": "NoSchedule"}]
+
+
+def test_only_namespaces_whose_pods_lock_memory_for_a_fabric_are_privileged() -> None:
+    wanted = cluster()
+    sets = queues.kubernetes_of(wanted).node_sets
+    levels = []
+    for found in (sets, [dataclasses.replace(one, fabric=hand_made.EFA) for one in sets]):
+        namespace = next(one for one in queues.of_account(TWO[0], wanted, found, ()) if one["kind"] == "Namespace")
+        levels.append(namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"])
+    assert levels == ["baseline", "privileged"]
+
+
 def test_qos_become_priorities_and_preemption() -> None:
     urgent = spec.Qos("urgent", 100, "01:00:00", None, None, ("normal",))
     found = objects(cluster(qos=(urgent, spec.Qos("normal", 10, "UNLIMITED", None, None, ()))))

@@ -1,5 +1,7 @@
 """What becomes of a connection is told from what ssh(1) printed, and each cause has its own remedy."""
 
+import subprocess
+
 import pytest
 
 from components.metal import connection
@@ -42,3 +44,13 @@ def test_the_remedy_names_the_port_where_it_is_not_the_usual_one() -> None:
     page = connection.explain(SERVER, Answer(trouble=Trouble.NO_SUDO, said="sudo: a password is required"), login)
     assert "`ssh -p 2222 ubuntu@10.20.0.11 sudo -n true` must work" in page
     assert connection._place(SERVER, login) == "[10.20.0.11]:2222"
+
+
+@pytest.mark.parametrize(
+    "way", [connection._operators(Login("ubuntu"), as_user_too=False), connection._stacks(Login("ubuntu"), "/run/key")], ids=["operator", "stack"]
+)
+def test_only_a_server_with_the_host_key_of_the_inventory_is_logged_in_to(way: connection._Way) -> None:
+    """ssh(1) itself says what its options come to."""
+    ssh, *options = way.argv(SERVER, "/run/known")
+    said = subprocess.run([ssh, "-G", *options], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert {"stricthostkeychecking true", "userknownhostsfile /run/known", "globalknownhostsfile /dev/null", "batchmode yes"} <= {*said}

@@ -7,6 +7,7 @@ import pytest
 from components.metal import hosts
 from components.metal.connection import Answer, Login, Server, Trouble
 from components.metal.hosts import HostsInputs
+from components.provider.kind import Refused
 
 ONE, TWO = Server("gpu-001", "10.20.0.11", "ssh-ed25519 AAAA"), Server("gpu-002", "10.20.0.12", "ssh-ed25519 BBBB")
 HARDWARE = {"sockets": 1, "cores_per_socket": 8, "threads_per_core": 2, "memory_mib": 64_000}
@@ -80,9 +81,20 @@ def test_hardware_is_what_was_found_first_as_long_as_the_system_is_the_same(inca
     assert now["hardware"]["gpu-001"]["memory_mib"] == memory_mib
 
 
+@pytest.mark.parametrize("trouble", [Trouble.UNREACHABLE, Trouble.HANGS])
+def test_servers_that_do_not_answer_are_left_out_while_enough_others_do(trouble: Trouble) -> None:
+    seen = {ONE: facts(), TWO: Answer(trouble=trouble, said="Connection timed out")}
+    assert hosts._left_out(inputs(ONE, TWO, least=1), seen) == [TWO]
+
+
+def test_a_server_that_refuses_the_login_is_not_left_out() -> None:
+    assert hosts._left_out(inputs(ONE, TWO), {ONE: facts(), TWO: Answer(trouble=Trouble.NO_LOGIN, said="Permission denied")}) == []
+
+
 def test_too_few_servers_are_named_with_their_trouble() -> None:
-    page = hosts._too_few(inputs(ONE, TWO), {TWO: Answer(trouble=Trouble.UNREACHABLE, said="Connection timed out")})
-    assert page.splitlines() == [
+    with pytest.raises(Refused) as refused:
+        hosts._left_out(inputs(ONE, TWO), {ONE: facts(), TWO: Answer(trouble=Trouble.UNREACHABLE, said="Connection timed out")})
+    assert str(refused.value).splitlines() == [
         "1 of 2 servers of train answer, and at least 2 must; nothing was changed",
         "gpu-002 (10.20.0.12) does not answer: Connection timed out",
     ]
