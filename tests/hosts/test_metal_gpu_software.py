@@ -161,7 +161,9 @@ def plug_in(servers: PlainHosts) -> None:
     bus = "/tmp/pci/0000:18:00.0"
     made = f"mkdir -p {bus}; cd {bus}; echo 0x10de >vendor; echo 0x030200 >class; echo 0x2330 >device; mount --bind /tmp/pci /sys/bus/pci/devices"
     servers.inside(NODE, "sh", "-c", f"mountpoint -q /sys/bus/pci/devices || {{ {made}; }}")
-    servers.inside(NODE, "sh", "-c", "echo 'L+ /dev/nvidia0 - - - - /dev/full' >/etc/tmpfiles.d/gpu.conf; systemd-tmpfiles --create /etc/tmpfiles.d/gpu.conf")
+    unit = "[Unit]\\nBefore=slurmd.service\\n[Service]\\nType=oneshot\\nExecStart=ln -sf /dev/full /dev/nvidia0\\n[Install]\\nWantedBy=multi-user.target\\n"
+    servers.inside(NODE, "sh", "-c", f"ln -sf /dev/full /dev/nvidia0; printf '{unit}' >/etc/systemd/system/gpu-file.service")
+    servers.inside_all(NODE, "systemctl", "enable", "gpu-file.service")
 
 
 def test_up_rolls_a_node_whose_nccl_somebody_changed(servers: PlainHosts, tmp_path_factory: pytest.TempPathFactory) -> None:
