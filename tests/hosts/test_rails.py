@@ -90,6 +90,29 @@ def test_rails_are_set_up_and_a_second_run_changes_nothing_and_removal_restores_
     assert {name: state(clean, name) for name in clean.servers} == before
 
 
+def test_a_rail_in_a_partition_is_the_interface_below_that_of_its_port(clean: plain.PlainHosts, tmp_path: Path) -> None:
+    """These servers have no InfiniBand: an interface of another kind has the name of the partition's."""
+    wanted = {name: [rails.rail(clean[name], 1, mtu=1400, partition_key="0x8001")] for name in clean.servers}
+    for name in clean.servers:
+        clean.inside(name, "ip", "link", "add", "link", "eth1", "name", "eth1.8001", "type", "macvlan")
+    try:
+        before = {name: state(clean, name) for name in clean.servers}
+        first = rails.set_up(clean, wanted, tmp_path)
+        assert first.ok, first
+        for name in clean.servers:
+            links = {link["ifname"]: link for link in json.loads(clean.inside(name, "ip", "-json", "-4", "address", "show"))}
+            assert wanted[name][0]["address"] in {f"{one['local']}/{one['prefixlen']}" for one in links["eth1.8001"]["addr_info"]}
+            assert links["eth1.8001"]["mtu"] == 1400
+            assert "eth1" not in links or links["eth1"]["addr_info"] == []
+        assert rails.set_up(clean, wanted, tmp_path).changed == 0
+        for name in clean.servers:
+            program(clean, name, "remove")
+        assert {name: state(clean, name) for name in clean.servers} == before
+    finally:
+        for name in clean.servers:
+            clean.inside(name, "ip", "link", "delete", "eth1.8001")
+
+
 def test_the_interface_of_ssh_is_left_alone_when_its_file_was_written_again(clean: plain.PlainHosts, tmp_path: Path) -> None:
     clean.inside_all(NETPLAN, "systemctl", "daemon-reload")  # has netplan write the files of all interfaces
     before = state(clean, NETPLAN)
