@@ -94,6 +94,7 @@ def test_a_rail_in_a_partition_is_the_interface_below_that_of_its_port(clean: pl
     """These servers have no InfiniBand: an interface of another kind has the name of the partition's."""
     wanted = {name: [rails.rail(clean[name], 1, mtu=1400, partition_key="0x8001")] for name in clean.servers}
     for name in clean.servers:
+        clean.inside(name, "ip", "link", "set", "eth1", "up")  # it has its carrier from there
         clean.inside(name, "ip", "link", "add", "link", "eth1", "name", "eth1.8001", "type", "macvlan")
     try:
         before = {name: state(clean, name) for name in clean.servers}
