@@ -54,8 +54,8 @@ def test_whatever_the_playbook_reads_changes_every_mark(change: dict[str, Any]) 
 
 @pytest.mark.parametrize(
     "change",
-    [{"private_key": "other"}, {"hosts": (dataclasses.replace(ONE, address="127.0.0.9"), TWO)}, {"spec": {"name": "starter"}}],
-    ids=["the key to get in", "an address", "nothing"],
+    [{"private_key": "other"}, {"hosts": (dataclasses.replace(ONE, address="127.0.0.9"), TWO)}, {"spec": {"name": "starter"}}, {"at_once": 3}],
+    ids=["the key to get in", "an address", "nothing", "how many are upgraded at once"],
 )
 def test_the_way_to_a_host_is_no_part_of_its_mark(change: dict[str, Any]) -> None:
     assert marks(dataclasses.replace(GROUP, **change)) == marks(GROUP)
