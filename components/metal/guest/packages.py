@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
+import glob
+import os
 import re
 import struct
 import time
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 STATUS = "/var/lib/dpkg/status"
 AUTO = "/var/lib/apt/extended_states"
 LOCK = "/var/lib/dpkg/lock-frontend"
+LINKS, LINKS_PACKAGE = "/usr/lib/*/pmix2/lib/libpmix.so", "libpmix-dev"
+"""A link that Slurm's plugin for PMIx needs in some versions (playbooks/roles/mpi), and the package that has it, too."""
 WHOLE_STATES = ("installed", "config-files", "not-installed", "triggers-pending", "triggers-awaited")
 """States in which apt works with a package; a package in any other is half-installed (dpkg(1), "Package states")."""
 APT_WITHIN_S = 1200
@@ -205,6 +209,7 @@ def carry_out(system: System, decided: Plan) -> list[tuple[str, str]]:
     """
     stays: list[tuple[str, str]] = []
     now = installed(system)
+    _remove_links(system)
     purge = [name for name in decided.purge if name in now]
     install = [name for name in decided.install if not _is_here(now, name)]
     if purge or install:
@@ -221,6 +226,13 @@ def carry_out(system: System, decided: Plan) -> list[tuple[str, str]]:
         if chosen := [name for name in names if _is_here(installed(system), name)]:
             system.run("apt-mark", verb, *chosen)
     return stays
+
+
+def _remove_links(system: System) -> None:
+    """Remove the stack's links in folders of packages, unless a package has brought them: the packages would leave these folders behind."""
+    for path in glob.glob(system.path(LINKS)):
+        if os.path.islink(path) and system.inside(path) not in files_of(system, LINKS_PACKAGE):
+            os.unlink(path)
 
 
 def _safe(system: System, purge: list[str]) -> tuple[list[str], list[tuple[str, str]]]:

@@ -113,6 +113,20 @@ def test_dpkgs_own_files_are_read(tmp_path: Any) -> None:
     assert packages.broken(found) == []
 
 
+@pytest.mark.parametrize("brought", [False, True])
+def test_a_link_of_the_stack_in_a_folder_of_packages_goes_before_them_unless_a_package_brought_it(tmp_path: Any, brought: bool) -> None:
+    link = tmp_path / packages.LINKS.replace("*", "x86_64-linux-gnu").lstrip("/")
+    link.parent.mkdir(parents=True)
+    link.symlink_to("libpmix.so.2")
+    (tmp_path / "var/lib/dpkg/info").mkdir(parents=True)
+    (tmp_path / "var/lib/dpkg/status").write_text(STATUS)
+    if brought:
+        (tmp_path / f"var/lib/dpkg/info/{packages.LINKS_PACKAGE}.list").write_text(f"/{link.relative_to(tmp_path)}\n")
+    nothing = packages.plan(before={}, left={}, now={})
+    assert packages.carry_out(System(str(tmp_path)), nothing) == []
+    assert link.is_symlink() is brought
+
+
 @pytest.mark.parametrize(("before", "left"), [({"slurmd": {"state": "installed"}}, None), ({}, {})])
 def test_a_half_installed_package_of_somebody_else_is_refused_before_anything_changes(
     tmp_path: Any, before: dict[str, Any], left: dict[str, Any] | None
