@@ -221,7 +221,9 @@ def carry_out(system: System, decided: Plan) -> list[tuple[str, str]]:
         if _taken_along(said, purge):
             purge, others = _safe(system, purge)
             stays += others
+        purged = {path for name in purge for path in files_of(system, name)}
         _transact(system, purge, install, is_simulated=False)
+        _remove_dangling(system, purged)
     for verb, names in (("hold", decided.hold), ("unhold", decided.unhold), ("auto", decided.auto), ("manual", decided.manual)):
         if chosen := [name for name in names if _is_here(installed(system), name)]:
             system.run("apt-mark", verb, *chosen)
@@ -233,6 +235,14 @@ def _remove_links(system: System) -> None:
     for path in glob.glob(system.path(LINKS)):
         if os.path.islink(path) and system.inside(path) not in files_of(system, LINKS_PACKAGE):
             os.unlink(path)
+
+
+def _remove_dangling(system: System, purged: set[str]) -> None:
+    """Remove links that ldconfig(8) made to libraries that are gone. It removes those with usual names itself."""
+    for folder in {os.path.dirname(path) for path in purged if ".so" in os.path.basename(path)}:
+        for path in glob.glob(f"{glob.escape(system.path(folder))}/lib*"):
+            if os.path.islink(path) and not os.path.exists(path) and os.path.join(folder, os.readlink(path)) in purged:
+                os.unlink(path)
 
 
 def _safe(system: System, purge: list[str]) -> tuple[list[str], list[tuple[str, str]]]:

@@ -44,8 +44,8 @@ RELOADED = (
 
 
 def active(system: System) -> list[str]:
-    """Name the units that run, or ran and count as active."""
-    said = system.answer("systemctl", "list-units", f"--type={KINDS}", "--state=active", "--plain", "--no-legend", "--full", "--no-pager")
+    """Name the units that run, or ran and count as active. One that is only starting, as after a boot, runs soon."""
+    said = system.answer("systemctl", "list-units", f"--type={KINDS}", "--state=active,activating,reloading", "--plain", "--no-legend", "--full", "--no-pager")
     names = (line.split()[0] for line in said.splitlines() if line.split())
     return sorted(name for name in names if not any(fnmatch.fnmatchcase(name, pattern) for pattern in PASSING))
 

@@ -113,6 +113,17 @@ def test_dpkgs_own_files_are_read(tmp_path: Any) -> None:
     assert packages.broken(found) == []
 
 
+def test_links_that_ldconfig_made_to_purged_libraries_go(tmp_path: Any) -> None:
+    folder = tmp_path / "usr/lib/x86_64-linux-gnu"
+    folder.mkdir(parents=True)
+    for name, target in (("libgone-xso.40", "libgone.so.40.1"), ("libtheirs-xso.1", "libtheirs.so.1.1"), ("libkept.so.2", "libkept.so.2.0")):
+        (folder / name).symlink_to(target)
+    (folder / "libkept.so.2.0").touch()
+    listed = {f"/usr/lib/x86_64-linux-gnu/{name}" for name in ("libgone.so.40.1", "libkept.so.2.0")}
+    packages._remove_dangling(System(str(tmp_path)), listed)
+    assert sorted(path.name for path in folder.iterdir()) == ["libkept.so.2", "libkept.so.2.0", "libtheirs-xso.1"]
+
+
 @pytest.mark.parametrize("brought", [False, True])
 def test_a_link_of_the_stack_in_a_folder_of_packages_goes_before_them_unless_a_package_brought_it(tmp_path: Any, brought: bool) -> None:
     link = tmp_path / packages.LINKS.replace("*", "x86_64-linux-gnu").lstrip("/")

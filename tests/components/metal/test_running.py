@@ -1,8 +1,19 @@
 """What a release stops, starts and sets again."""
 
+from pathlib import Path
+
 import pytest
 
 from components.metal.guest import adopt, kernel, units
+from components.metal.guest.system import System
+
+SYSTEMCTL = """#!/bin/sh
+# A strict stand-in: units in three states, of which it lists those that are asked for.
+case " $* " in *" list-units "*) ;; *) exit 1 ;; esac
+for state in active:cron.service activating:clusterwright-mounts.service failed:owners.service; do
+    case " $* " in *"=${state%%:*} "* | *"=${state%%:*},"* | *",${state%%:*},"*) echo "${state#*:} loaded ${state%%:*} x" ;; esac
+done
+"""
 
 
 def test_units_of_the_stack_stop_and_those_that_it_stopped_start() -> None:
@@ -10,6 +21,15 @@ def test_units_of_the_stack_stop_and_those_that_it_stopped_start() -> None:
     now = ["cron.service", "munge.service", "slurmstepd.scope", "ssh.service", "owners.service"]
     assert units.to_stop(before=before, left=left, now=now) == ["munge.service", "slurmstepd.scope", "ssh.service"]
     assert units.to_start(before=before, left=left, now=now) == ["apt-daily.timer", "ssh.socket"]
+
+
+def test_units_that_only_start_are_stopped_too(tmp_path: Path) -> None:
+    """A release soon after a boot: what was starting would run when all else is gone."""
+    program = tmp_path / "usr/bin/systemctl"
+    program.parent.mkdir(parents=True)
+    program.write_text(SYSTEMCTL)
+    program.chmod(0o755)
+    assert units.active(System(str(tmp_path))) == ["clusterwright-mounts.service", "cron.service"]
 
 
 def test_a_unit_that_its_owner_stopped_since_stays_stopped() -> None:
