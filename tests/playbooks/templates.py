@@ -32,6 +32,11 @@ def value(name: str, *, role: str, **variables: Any) -> Any:
     return _templar(role, variables).template(trust_as_template("{{ " + name + " }}"))
 
 
+def evaluate(expression: str, **variables: Any) -> Any:
+    """Give the value of a text of a task (`{{ … }}`), with these variables."""
+    return _templar(None, variables).template(trust_as_template(expression))
+
+
 def _templar(role: str | None, variables: dict[str, Any]) -> Templar:
     loader = DataLoader()
     loader.set_basedir(str(PLAYBOOKS))
