@@ -166,11 +166,6 @@ class Api:
         """Say whether the server serves a kind."""
         return self._resource(api_version, kind) is not None
 
-    def is_namespaced(self, api_version: str, kind: str) -> bool:
-        """Say whether objects of a kind are in namespaces; those of unknown kinds are taken to be."""
-        found = self._resource(api_version, kind)
-        return found is None or found.namespaced
-
     def cluster_id(self) -> str:
         """Give what tells this cluster from all others: the identity of a namespace that each has and none can lose."""
         return str(self.request("GET", "/api/v1/namespaces/kube-system")["metadata"]["uid"])

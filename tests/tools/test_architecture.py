@@ -31,3 +31,7 @@ def test_links_of_the_documents_lead_somewhere(page: str) -> None:
     path = project_root() / "docs" / page
     links = re.findall(r"\]\(([^)#\s]+?)(?:#[^)]*)?\)", re.sub(r"`[^`]*`", "", path.read_text()))
     assert [link for link in links if "://" not in link and not (path.parent / link).exists()] == []
+
+
+def test_the_first_page_is_short() -> None:
+    assert len((project_root() / "README.md").read_text().split()) <= 900, "details belong in docs/"
