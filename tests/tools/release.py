@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -73,7 +74,11 @@ class Release:
         return subprocess.run(self.command(*words), env=self.environment(**settings), capture_output=True, text=True, check=False, timeout=120)
 
     def start(self, *words: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(self.command(*words), env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # A shell that starts the tests in its background has them ignore interrupts, and so would everything that they start.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        process = subprocess.Popen(self.command(*words), env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        signal.signal(signal.SIGINT, before)
+        return process
 
     def builds(self) -> int:
         counted = self.state / "builds"

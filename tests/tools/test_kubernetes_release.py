@@ -93,7 +93,7 @@ def test_a_run_that_is_killed_leaves_finished_parts_and_no_process(small: releas
     process = small.start()
     processes.wait_until(lambda: small.builds() == 2, awaiting="the second build")
     process.send_signal(by)
-    process.communicate()  # ends when all that has its output has ended
+    process.communicate(timeout=processes.WITHIN_S)  # ends when all that has its output has ended
     assert process.returncode != 0
     (small.state / "hold-beta").unlink()
     answer = small.run()
