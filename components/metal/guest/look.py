@@ -20,6 +20,8 @@ DISPLAY_CLASSES = ("0x0300", "0x0302")
 """PCI classes of GPUs: VGA controller and 3D controller (pci.ids)."""
 NETWORK_CLASSES = ("0x0200", "0x0207")
 """PCI classes of Ethernet and InfiniBand controllers (pci.ids)."""
+RESTARTED = "/var/lib/clusterwright/restarted"
+"""Written by finishing where it restarts the host (playbooks/roles/kernel_and_drivers)."""
 MACHINE = {"serial": "product_serial", "product": "product_name", "vendor": "sys_vendor", "board_serial": "board_serial", "firmware": "bios_version"}
 """Fact → its file below /sys/class/dmi/id."""
 
@@ -49,7 +51,7 @@ def look(system: System, role: str = "") -> dict[str, Any]:
         },
         "kernel": system.read("/proc/sys/kernel/osrelease").strip(),
         "has_kernel_headers": os.path.isdir(system.path(f"/lib/modules/{system.read('/proc/sys/kernel/osrelease').strip()}/build")),
-        "boot_id": system.read("/proc/sys/kernel/random/boot_id").strip(),
+        "boot_id": boot(system.read("/proc/sys/kernel/random/boot_id").strip(), system.read(RESTARTED)),
         "uptime_s": float((system.read("/proc/uptime").split() or ["0"])[0]),
         "epoch_s": time.time(),
         "root": root,
@@ -62,6 +64,16 @@ def look(system: System, role: str = "") -> dict[str, Any]:
         "routes": _routes(system),
         "rules": _json(system, "ip", "-json", "rule"),
     }
+
+
+def boot(now: str, restarted: str) -> str:
+    """Give the boot that the host counts as: a restart that finishing itself asked for is none that the stack has to hear of. Pure.
+
+    Args:
+        restarted: the boot after finishing's restart, and the one that it began with; empty where it restarted nothing.
+    """
+    after, _, before = restarted.strip().partition("\n")
+    return before if before and after == now else now
 
 
 def incarnation(machine_id: str, root: str, mark: Mapping[str, Any] | None) -> str:

@@ -129,6 +129,18 @@ def test_adopting_again_is_no_new_adoption(host: Path) -> None:
     assert sent(host, "look")["incarnation"] == first["incarnation"] != ""
 
 
+@pytest.mark.parametrize(
+    ("restarted", "counts_as"),
+    [("", "b2"), ("b2\nb1\n", "b1"), ("b1\nb0\n", "b2"), ("\nb1\n", "b2"), ("b2\n", "b2")],
+    ids=["nothing", "by finishing", "since", "half-way", "cut off"],
+)
+def test_a_restart_of_finishing_itself_is_no_other_boot(host: Path, restarted: str, counts_as: str) -> None:
+    for place, text in (("proc/sys/kernel/random/boot_id", "b2\n"), ("var/lib/clusterwright/restarted", restarted)):
+        (host / place).parent.mkdir(parents=True, exist_ok=True)
+        (host / place).write_text(text)
+    assert sent(host, "look")["boot_id"] == counts_as
+
+
 def test_a_reinstalled_host_has_another_incarnation(host: Path) -> None:
     first = adopted(host)["incarnation"]
     (host / "etc/machine-id").write_text("fedcba9876543210fedcba9876543210\n")
