@@ -16,6 +16,8 @@ from blueprints.project import project_root
 from .finish import content
 
 PLAYBOOK = "image.yml"
+OLDER = "older"
+"""Output of a group of hosts: those that were created from an earlier image, and keep it."""
 FOLDER = "/opt/clusterwright"
 """Where a builder unpacks the archive; gone when the image is done."""
 ARCHIVE = f"{FOLDER}/bundle.zip"

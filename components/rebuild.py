@@ -7,6 +7,9 @@ from typing import Any, Protocol
 class Rebuild(Protocol):
     """What a target implements."""
 
+    keeps_state: bool
+    """The state of Kubernetes can stay when the disk of a control plane's host is deleted."""
+
     def check(self, stack: str, hosts: Collection[str], recorded: Sequence[Mapping[str, Any]]) -> None:
         """Refuse hosts that can't be rebuilt from here.
 
@@ -19,9 +22,11 @@ class Rebuild(Protocol):
     def replaced(self, hosts: Collection[str], recorded: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         """Give the URNs of resources that the engine must replace, so that the hosts are new; none where `discard` is enough."""
 
-    def discard(self, stack: str, hosts: Collection[str]) -> None:
+    def discard(self, stack: str, hosts: Collection[str], *, keeping_state: Collection[str] = ()) -> None:
         """Stop hosts and delete their disks, where the engine then creates the missing ones by itself.
 
+        Args:
+            keeping_state: hosts whose next disk gets the state of Kubernetes from this one.
         Raises:
             RebuildRefused: a host does not stop, or its disk can't be deleted.
         """

@@ -12,6 +12,8 @@ INSTANCE = "aws:ec2/instance:Instance"
 class Rebuild:
     """Implements `rebuild.Rebuild`."""
 
+    keeps_state = False
+
     def check(self, stack: str, hosts: Collection[str], recorded: Sequence[Mapping[str, Any]]) -> None:
         """Refuse a host without a recorded instance."""
         missing = sorted(set(hosts) - {_node(one) for one in recorded if one["type"] == INSTANCE})
@@ -25,7 +27,7 @@ class Rebuild:
     def replaced(self, hosts: Collection[str], recorded: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         return tuple(str(one["urn"]) for one in recorded if one["type"] == INSTANCE and _node(one) in hosts and not one.get("delete"))
 
-    def discard(self, stack: str, hosts: Collection[str]) -> None:
+    def discard(self, stack: str, hosts: Collection[str], *, keeping_state: Collection[str] = ()) -> None:
         """Do nothing: the engine terminates what it replaces."""
 
 

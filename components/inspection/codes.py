@@ -103,6 +103,7 @@ class Code(FindingCode):
 
     VERSION = "CW770", ERROR, "a version is not the software profile's", "`clusterwright rebuild` the host, or change the software profile"
     SKEW = "CW771", WARNING, "hosts of one group have different versions", "`clusterwright rebuild` the hosts that differ"
+    OLDER_IMAGE = "CW772", NOTE, "a host keeps the image that it was created from, and new hosts start from another one", "`clusterwright rebuild` the host"
 
     GPU_MISSING = "CW780", ERROR, "a node has fewer GPUs than it should", "read the kernel's log; `clusterwright rebuild` the host"
     GPU_ADDED = "CW781", NOTE, "a node has more GPUs than it should", "correct the pool's accelerator in the blueprint"

@@ -8,6 +8,7 @@ from blueprints import catalog, spec
 from blueprints.finding import Finding
 from blueprints.finding.subject import SoftwareVersion
 
+from .. import bake
 from .codes import Code
 from .finding import Unchecked, drift
 from .known import Known, KnownHost
@@ -93,6 +94,15 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
                     recorded=version,
                     actual=actual or None,
                 )
+    older = {name for resource in known.resources for name in resource["outputs"].get(bake.OLDER) or ()}
+    for host in facts:
+        if host.name in older:
+            yield drift(
+                Code.OLDER_IMAGE,
+                SoftwareVersion(host.name, "image"),
+                "the host was created from an earlier image than new hosts",
+                remedy=f"`clusterwright rebuild {host.name}`",
+            )
     for group in dict.fromkeys(host.group for host in facts):
         members = {host: of_host["versions"] for host, of_host in facts.items() if host.group == group}
         for name in sorted({name for versions in members.values() for name in versions}):

@@ -8,11 +8,15 @@ import dataclasses
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
+from pathlib import Path
 from typing import ClassVar
 
+from blueprints import hostlist
+
+from .. import bake
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Stopped, Values, Work
 from . import recipe
-from .machine import claim
+from .machine import claim, disk, rootfs
 from .machine import host as hosts
 from .machine.names import HostNames, StackNames, cache_root
 from .recipe import HostPoolInputs
@@ -50,7 +54,7 @@ class Action(Enum):
     RESTART = "restart"
 
 
-def plan(desired: Mapping[str, str], actual: Mapping[str, Actual], *, image: str) -> list[tuple[Action, str]]:
+def plan(desired: Mapping[str, str], actual: Mapping[str, Actual], *, image: str, keeps_disks: bool = False) -> list[tuple[Action, str]]:
     """Say what to do, in order, as (action, hostname). Pure.
 
     Surplus hosts go first. A host with another image gets a new disk; one that booted with something else keeps its disk and boots again; one that does not run is started; a running one that is as
@@ -59,13 +63,14 @@ def plan(desired: Mapping[str, str], actual: Mapping[str, Actual], *, image: str
     Args:
         desired: hostname → fingerprint of what it boots with.
         actual: what is seen of each host that exists in any form.
+        keeps_disks: another image is for hosts that are created later.
     """
     steps = [(Action.REMOVE, hostname) for hostname in sorted(set(actual) - set(desired))]
     for hostname, boot in desired.items():
         seen = actual.get(hostname, Actual(Condition.ABSENT))
         if seen.condition is Condition.ABSENT:
             steps.append((Action.MAKE, hostname))
-        elif seen.image != image:
+        elif seen.image != image and not keeps_disks:
             steps.append((Action.REBUILD, hostname))
         elif seen.condition is Condition.STOPPED:
             steps.append((Action.START, hostname))
@@ -104,9 +109,9 @@ class HostPool(Kind[HostPoolInputs]):
 
 
 def _converge(inputs: HostPoolInputs, work: Work) -> Values:
-    boots = {hostname: hosts.fingerprint(recipe.seeds(inputs), recipe.boot(inputs, number)) for hostname, number in inputs.numbers.items()}
+    boots = {hostname: hosts.fingerprint(recipe.seeds(inputs), _boot(inputs, hostname)) for hostname in inputs.numbers}
     actual = {hostname: _actual(inputs, hostname) for hostname in {*boots, *_present(inputs)}}
-    steps = plan(boots, actual, image=inputs.image)
+    steps = plan(boots, actual, image=inputs.image, keeps_disks=inputs.runs_containers)
     failures: list[str] = []
     done = 0
 
@@ -125,7 +130,10 @@ def _converge(inputs: HostPoolInputs, work: Work) -> Values:
         list(several.map(carry_out, steps))
     if failures:
         raise PartlyMade(*_few(failures), outputs=_outputs(inputs))
-    return _outputs(inputs)
+    outputs = _outputs(inputs)
+    if older := outputs.get(bake.OLDER):
+        work.tell(f"{hostlist.compress(older)} keep the image that they were created from; `clusterwright rebuild` creates them from the new one")
+    return outputs
 
 
 def _few(failures: list[str]) -> list[str]:
@@ -145,10 +153,15 @@ def _apply(inputs: HostPoolInputs, action: Action, hostname: str, work: Work) ->
     if action is Action.REBUILD:
         hosts.remove(host)
     seeds = recipe.seeds(inputs)
-    hosts.make_disk(host, image=inputs.image, group=inputs.group if inputs.members else "")
+    hosts.make_disk(host, image=inputs.image, lowers=inputs.lowers, group=inputs.group if inputs.members else "")
+    boot = _boot(inputs, hostname)
+    if lost := [lower for lower in boot.lowers if not Path(lower).is_dir()]:
+        raise RuntimeError(
+            f"the image that it was created from is gone from the cache ({', '.join(lost)}): `clusterwright rebuild {hostname}` creates it from today's"
+        )
     hosts.write_seeds(host, seeds)
     hosts.make_host_key(host)
-    hosts.start(host, recipe.boot(inputs, number), fingerprint=hosts.fingerprint(seeds, recipe.boot(inputs, number)))
+    hosts.start(host, boot, fingerprint=hosts.fingerprint(seeds, boot))
     address = inputs.address(number)
     try:
         work.wait_until(lambda: hosts.answers(address), awaiting=f"SSH on {hostname} ({address})", within_s=ANSWER_WITHIN_S)
@@ -156,9 +169,18 @@ def _apply(inputs: HostPoolInputs, action: Action, hostname: str, work: Work) ->
         raise TimeoutError(f"{error}. The end of its console ({host.console}):\n{hosts.console_tail(host)}") from error
 
 
+def _boot(inputs: HostPoolInputs, hostname: str) -> hosts.Boot:
+    """Give what a host boots with: a host that keeps its disk has the image under it that it was created from."""
+    boot, record = recipe.boot(inputs, inputs.numbers[hostname]), hosts.recorded(StackNames(inputs.stack).host(hostname))
+    if record is None or not inputs.runs_containers:
+        return boot
+    return dataclasses.replace(boot, lowers=tuple(record["lowers"].split(":")) if record.get("lowers") else rootfs.lowers_of(record["image"]))
+
+
 def _remove(host: HostNames, work: Work) -> None:
     work.wait_until(lambda: hosts.is_gone(host), awaiting=f"the processes of {host.hostname} to end", within_s=STOP_WITHIN_S)
     hosts.remove(host)
+    disk.remove_tree(host.kept)
 
 
 def _present(inputs: HostPoolInputs) -> list[str]:
@@ -192,14 +214,18 @@ def _outputs(inputs: HostPoolInputs) -> Values:
     up: list[str] = []
     described: list[dict[str, str]] = []
     boots: dict[str, int] = {}
+    older: list[str] = []
     for hostname, number in inputs.numbers.items():
         host = StackNames(inputs.stack).host(hostname)
         record = hosts.recorded(host)
         if record is None:
             continue
         described.append({"name": hostname, "address": inputs.address(number), "incarnation": record["incarnation"], "host_key": hosts.host_key(host)})
-        if hosts.is_running(host) and record["image"] == inputs.image:
+        is_older = record["image"] != inputs.image
+        if is_older and inputs.runs_containers:
+            older.append(hostname)
+        if hosts.is_running(host) and (inputs.runs_containers or not is_older):
             up.append(hostname)
             boots[hostname] = hosts.boot_mark(host)
     surplus = [hostname for hostname in _present(inputs) if hostname not in inputs.numbers]
-    return {"up": up + surplus, "hosts": described, "boots": boots}
+    return {"up": up + surplus, "hosts": described, "boots": boots, **({bake.OLDER: older} if older else {})}

@@ -17,6 +17,8 @@ STOP_WITHIN_S = 20
 class Rebuild:
     """Implements `rebuild.Rebuild`."""
 
+    keeps_state = True
+
     def check(self, stack: str, hosts: Collection[str], recorded: Sequence[Mapping[str, Any]]) -> None:
         """Refuse hosts that belong to another state."""
         names = StackNames(stack)
@@ -34,7 +36,7 @@ class Rebuild:
         """Give none: a pool creates the hosts that it misses."""
         return ()
 
-    def discard(self, stack: str, hostnames: Collection[str]) -> None:
+    def discard(self, stack: str, hostnames: Collection[str], *, keeping_state: Collection[str] = ()) -> None:
         """Kill hosts and delete their disks."""
         work = Work(show=lambda _text, _kept: None, stopping=threading.Event(), timeout_s=0)
         try:
@@ -43,6 +45,8 @@ class Rebuild:
             for hostname in hostnames:
                 host = StackNames(stack).host(hostname)
                 work.wait_until(lambda here=host: hosts.is_gone(here), awaiting=f"the processes of {hostname} to end", within_s=STOP_WITHIN_S)  # type: ignore[misc]
+                if hostname in keeping_state:
+                    hosts.set_state_aside(host)
                 hosts.remove(host)
         except (command.CommandFailed, OSError, TimeoutError) as error:
             raise errors.RebuildRefused(

@@ -11,6 +11,8 @@ from .. import errors
 class Rebuild:
     """Implements `rebuild.Rebuild`."""
 
+    keeps_state = False
+
     def check(self, stack: str, hosts: Collection[str], recorded: Sequence[Mapping[str, Any]]) -> None:
         """Refuse all: no disk of a server is the stack's to empty."""
         named = hostlist.compress(sorted(hosts))
@@ -24,5 +26,5 @@ class Rebuild:
         """Give none: a group adopts reinstalled servers by itself."""
         return ()
 
-    def discard(self, stack: str, hosts: Collection[str]) -> None:
+    def discard(self, stack: str, hosts: Collection[str], *, keeping_state: Collection[str] = ()) -> None:
         """Do nothing: `check` refuses before."""

@@ -30,7 +30,7 @@ def run(given: argparse.Namespace) -> int:
         order = orders.prepare(given.stack, given.hosts, loaded)
         controllers = len(order.controllers)
         print(f"rebuild of {_counted(len(order.plan.hosts))} of stack {given.stack}:")
-        for line in plan.lines(order.plan, requeues=given.requeue, controllers=controllers):
+        for line in plan.lines(order.plan, requeues=given.requeue, controllers=controllers, only_state=plan.only_state(order.known.cluster)):
             print(message_text.printable(line))
         if order.whole_pools and not given.yes:
             raise Problem(

@@ -86,8 +86,10 @@ def prepare(stack: str, words: Sequence[str], loaded: Loaded) -> Order:
     _refuse_changes(stack, loaded)
     listing = elastic.look(stack, known)
     running = {host.name: host.group for host in listing.hosts}
-    hosts = plan.choose(words, cluster=known.cluster, recorded={host.name: (host.group, host.role) for host in known.hosts}, running=running)
-    if target := registry.rebuild(known.cluster.target):
+    target = registry.rebuild(known.cluster.target)
+    recorded = {host.name: (host.group, host.role) for host in known.hosts}
+    hosts = plan.choose(words, cluster=known.cluster, recorded=recorded, running=running, keeps_state=target is not None and target.keeps_state)
+    if target:
         target.check(stack, [host.name for host in hosts if not host.is_elastic], resources)
     order = Order(stack, known, tuple(resources), plan.plan(hosts, nodes={}, jobs=()), plan.whole_pools(hosts, known.cluster))
     nodes: dict[str, plan.Node] = {}
@@ -233,7 +235,8 @@ def _create(order: Order, hosts: Sequence[Host], *, say: Callable[[str], None]) 
         if host.name in names:
             _stop_daemons(host, order.known.private_key)
     urns = target.replaced(names, order.resources)
-    target.discard(order.stack, names)
+    only = plan.only_state(order.known.cluster)
+    target.discard(order.stack, names, keeping_state=[name for name in names if name == only])
     for side, nodes in _by_scheduler(order.known, hosts).items():
         # Slurm lets a node that somebody else drained be; Kubernetes forgets every node whose host is gone.
         gone = [name for name in nodes if side == KUBERNETES or name in order.plan.drained]

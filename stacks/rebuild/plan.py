@@ -73,11 +73,14 @@ class Plan:
         return tuple(host.name for host in self.hosts if host.role == COMPUTE)
 
 
-def choose(words: Sequence[str], *, cluster: ClusterSpec, recorded: Mapping[str, tuple[str, str]], running: Mapping[str, str]) -> tuple[Host, ...]:
+def choose(
+    words: Sequence[str], *, cluster: ClusterSpec, recorded: Mapping[str, tuple[str, str]], running: Mapping[str, str], keeps_state: bool
+) -> tuple[Host, ...]:
     """Find the hosts that the command line names.
 
     Args:
         words: hosts and host lists.
+        keeps_state: the state of Kubernetes can stay when a disk is deleted.
         recorded: host → its group and role.
         running: elastic host that is up → its group.
     Raises:
@@ -102,19 +105,19 @@ def choose(words: Sequence[str], *, cluster: ClusterSpec, recorded: Mapping[str,
             why="it is a node of an elastic pool, which has a new disk whenever it starts",
             remedy="nothing: the next job that wants it starts it",
         )
-    _refuse_only_state(named, cluster)
-    return tuple(Host(name, *recorded[name]) if name in recorded else Host(name, running[name], COMPUTE, is_elastic=True) for name in named)
-
-
-def _refuse_only_state(named: Collection[str], cluster: ClusterSpec) -> None:
-    """Refuse to delete the only disk with the state of a Kubernetes cluster."""
-    control = cluster.kubernetes.control if cluster.kubernetes else None
-    if control and control.count == 1 and control.hostname(0) in named:
+    if not keeps_state and (only := only_state(cluster)) in named:
         raise Problem(
-            f"{control.hostname(0)} can't be rebuilt",
+            f"{only} can't be rebuilt",
             why="its disk has the only copy of the Kubernetes cluster's state",
             remedy="delete the cluster with `clusterwright down` and create it again; with `control: {highly_available: true}`, hosts can be rebuilt one by one",
         )
+    return tuple(Host(name, *recorded[name]) if name in recorded else Host(name, running[name], COMPUTE, is_elastic=True) for name in named)
+
+
+def only_state(cluster: ClusterSpec) -> str | None:
+    """Name the host whose disk has the only copy of a Kubernetes cluster's state."""
+    control = cluster.kubernetes.control if cluster.kubernetes else None
+    return control.hostname(0) if control and control.count == 1 else None
 
 
 def plan(hosts: Sequence[Host], *, nodes: Mapping[str, Node], jobs: Sequence[Running]) -> Plan:
@@ -161,16 +164,17 @@ def whole_pools(hosts: Collection[Host], cluster: ClusterSpec) -> tuple[str, ...
     return tuple(one.hosts.name for one in cluster.node_sets if one.hosts.count > 1 and names >= set(one.hosts.hostnames))
 
 
-def lines(decided: Plan, *, requeues: bool, controllers: int) -> Iterator[str]:
+def lines(decided: Plan, *, requeues: bool, controllers: int, only_state: str | None = None) -> Iterator[str]:
     """Say of each host what happens to it.
 
     Args:
         requeues: jobs are put back into the queue.
         controllers: how many the cluster has.
+        only_state: the only host of the control plane of Kubernetes.
     """
     width = max(len(host.name) for host in decided.hosts)
     for host in decided.hosts:
-        yield f"  {host.name:{width}}  {_what_happens(host, controllers)}"
+        yield f"  {host.name:{width}}  {_what_happens(host, controllers, only_state)}"
         for job in decided.jobs:
             if host.name in job.nodes:
                 does = "it is put back into the queue" if requeues and job.requeues else "the rebuild waits until it ends"
@@ -179,12 +183,14 @@ def lines(decided: Plan, *, requeues: bool, controllers: int) -> Iterator[str]:
             yield f"  {'':{width}}  it is out of service ({decided.kept[host.name] or 'no reason given'}), and stays so"
 
 
-def _what_happens(host: Host, controllers: int) -> str:
+def _what_happens(host: Host, controllers: int, only_state: str | None) -> str:
     if host.role == ACCESS:
         return "login node: its disk is deleted, and open sessions end; its host key stays"
     if host.role == CONTROL:
         meanwhile = "the other controller serves meanwhile" if controllers > 1 else "running jobs go on, and Slurm's commands wait meanwhile"
         return f"controller: its disk is deleted; accounting and Slurm's state are on a volume of their own, and stay; {meanwhile}"
+    if host.role == KUBERNETES and host.name == only_state:
+        return "the control plane: its disk is deleted, but for the cluster's state; pods go on, and the API server does not answer meanwhile"
     if host.role == KUBERNETES:
         return "host of the control plane: its disk is deleted; the others serve meanwhile, and it joins them again"
     return f"node of {host.group}: its disk is deleted" + ("; Slurm terminates it and starts it again" if host.is_elastic else "")

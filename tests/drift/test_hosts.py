@@ -8,7 +8,7 @@ import pytest
 from blueprints import spec
 from blueprints.finding import Level
 from blueprints.load import load
-from components import this_machine
+from components import bake, this_machine
 from components.inspection import capability, hosts, versions
 from components.inspection.codes import Code
 from components.inspection.hosts import ssh_keys
@@ -177,6 +177,12 @@ def test_another_version_is_one_finding_and_no_skew_beside_it() -> None:
 def test_what_the_profile_does_not_name_is_compared_among_hosts_of_a_group() -> None:
     seen = examples.all_facts(train_0={"versions": {**facts()["versions"], "cuda": "12.4"}}, login_0={"versions": {**facts()["versions"], "kernel": "6.1"}})
     assert told(versions.findings(known(), seen)) == [("CW771", "train-0: cuda")], "the only host of its group has nothing to differ from"
+
+
+def test_a_host_that_keeps_an_earlier_image_is_named_with_the_command_that_rebuilds_it() -> None:
+    pool = {"type": "clusterwright:local:HostPool", "name": "train", "id": "", "outputs": {"hosts": [], bake.OLDER: ["train-1"]}}
+    [one] = versions.findings(known(resources=(pool,)), examples.all_facts())
+    assert (one.code, str(one.subject), one.remedy) == ("CW772", "train-1: image", "`clusterwright rebuild train-1`")
 
 
 def with_versions(versions: dict[str, str]) -> spec.ClusterSpec:

@@ -34,8 +34,14 @@ def cluster() -> ClusterSpec:
     return load("starter", target="local", stack="test", facts=this_machine.facts(), overrides={})
 
 
-def chosen(*words: str, cluster: ClusterSpec, running: dict[str, str] | None = None, recorded: dict[str, tuple[str, str]] | None = None) -> tuple[Host, ...]:
-    return plan.choose(words, cluster=cluster, recorded=RECORDED if recorded is None else recorded, running=running or {})
+def chosen(
+    *words: str,
+    cluster: ClusterSpec,
+    running: dict[str, str] | None = None,
+    recorded: dict[str, tuple[str, str]] | None = None,
+    keeps_state: bool = False,
+) -> tuple[Host, ...]:
+    return plan.choose(words, cluster=cluster, recorded=RECORDED if recorded is None else recorded, running=running or {}, keeps_state=keeps_state)
 
 
 def nodes(**states: str) -> dict[str, Node]:
@@ -76,15 +82,20 @@ def test_controllers_are_rebuilt_one_after_the_other_and_after_all_others(cluste
 
 
 @pytest.mark.parametrize("is_several", [True, False])
-def test_hosts_of_a_kubernetes_control_plane_are_rebuilt_one_by_one_and_the_only_one_never(is_several: bool) -> None:
+def test_hosts_of_a_kubernetes_control_plane_are_rebuilt_one_by_one_and_the_only_one_where_its_state_stays(is_several: bool) -> None:
     chosen_values = {"control.highly_available": is_several}
     of_kubernetes = load("starter-kubernetes", target="local", stack="test", facts=this_machine.facts(), overrides=chosen_values)
     recorded = {f"kubernetes-{number}": ("kubernetes", "kubernetes") for number in range(3 if is_several else 1)}
     if not is_several:
         with pytest.raises(Problem, match="kubernetes-0 can't be rebuilt"):
             chosen("kubernetes-0", cluster=of_kubernetes, recorded=recorded)
+        only = plan.only_state(of_kubernetes)
+        decided = plan.plan(chosen("kubernetes-0", cluster=of_kubernetes, recorded=recorded, keeps_state=True), nodes={}, jobs=())
+        [line] = plan.lines(decided, requeues=False, controllers=0, only_state=only)
+        assert (only, "but for the cluster's state" in line) == ("kubernetes-0", True)
         return
     decided = plan.plan(chosen("kubernetes-[0-2]", cluster=of_kubernetes, recorded=recorded), nodes={}, jobs=())
+    assert plan.only_state(of_kubernetes) is None
     assert (decided.together, [host.name for host in decided.controllers]) == ((), ["kubernetes-2", "kubernetes-1", "kubernetes-0"])
     assert all("joins them again" in line for line in plan.lines(decided, requeues=False, controllers=0))
 

@@ -25,7 +25,9 @@ LOOK_EVERY_S = 0.002
 CAPABILITIES = "CAP_NET_ADMIN,CAP_IPC_LOCK,CAP_SYS_NICE"
 CONTAINER_SYSTEM_CALLS = "bpf add_key keyctl request_key @mount @module perf_event_open"
 """What runc, the kubelet and network plug-ins call beside what systemd-nspawn allows."""
-CONTAINER_FOLDERS = ("/var/lib/containerd", "/var/lib/kubelet", "/var/lib/etcd", "/var/log/pods")
+STATE_FOLDERS = ("/var/lib/etcd", "/var/lib/clusterwright/etcd-snapshots")
+"""The state of a Kubernetes cluster, on a host of its control plane."""
+CONTAINER_FOLDERS = ("/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods", *STATE_FOLDERS)
 """Folders of a host that runs containers which are not on its overlay: containers have overlays of their own, and none can be made over another."""
 GUEST_CLUSTER_FOLDER = "/var/lib/clusterwright/cluster"
 GUEST_DOOR = "/var/lib/clusterwright/elastic"
@@ -73,10 +75,11 @@ def fingerprint(seeds: Sequence[File], boot: Boot) -> str:
     return total.hexdigest()[:16]
 
 
-def make_disk(host: HostNames, *, image: str, group: str = "") -> str:
+def make_disk(host: HostNames, *, image: str, lowers: Sequence[str] = (), group: str = "") -> str:
     """Make the host's disk when it has none, and give its incarnation, which is new whenever the disk is.
 
     Args:
+        lowers: the image's folders, topmost first, for a host that keeps its image.
         group: the group of a host whose name doesn't say it.
     """
     existing = record.read(host.record)
@@ -85,7 +88,7 @@ def make_disk(host: HostNames, *, image: str, group: str = "") -> str:
     disk.remove_tree(host.state)  # an interrupted attempt left a disk without a record
     host.upper.mkdir(parents=True)
     incarnation = uuid.uuid4().hex
-    record.write(host.record, {"incarnation": incarnation, "image": image, **({"group": group} if group else {})})
+    record.write(host.record, {"incarnation": incarnation, "image": image, "lowers": ":".join(lowers), **({"group": group} if group else {})})
     return incarnation
 
 
@@ -128,12 +131,13 @@ def start(host: HostNames, boot: Boot, *, fingerprint: str, boots_after_power_of
         CommandFailed: no container process was started.
     """
     host.run.mkdir(parents=True, exist_ok=True)
+    binds = (*boot.binds, *_container_binds(host, boot))
     disk.mount(host.root, lowers=[Path(lower) for lower in boot.lowers], upper=host.upper, work=host.work)
     _plug_in(host, boot)
     argv = ["systemd-nspawn", "--quiet", f"--directory={host.root}", "--register=no", "--keep-unit"]
     argv += [f"--machine={power.container(host)}", f"--hostname={host.hostname}"]
     argv += [f"--network-namespace-path=/run/netns/{host.namespace}", "--resolv-conf=copy-host", "--timezone=off", "--link-journal=no", "--console=pipe"]
-    argv += [f"--capability={'all' if boot.runs_containers else CAPABILITIES}", *_bind_options((*boot.binds, *_container_binds(host, boot)))]
+    argv += [f"--capability={'all' if boot.runs_containers else CAPABILITIES}", *_bind_options(binds)]
     argv += ["--as-pid2", *boot.program] if boot.program else _boot_options(runs_containers=boot.runs_containers)
     host.leader.unlink(missing_ok=True)  # of an earlier start
     power.on(host, argv, interface=host.interface(boot.address), fingerprint=fingerprint, boots_after_power_off=boots_after_power_off)
@@ -156,11 +160,32 @@ def _boot_options(*, runs_containers: bool) -> list[str]:
 
 
 def _container_binds(host: HostNames, boot: Boot) -> tuple[Bind, ...]:
-    """Give the folders of a host that runs containers, each made when it is missing."""
-    binds = tuple(Bind(str(host.volumes / target.strip("/").replace("/", "-")), target) for target in CONTAINER_FOLDERS if boot.runs_containers)
+    """Give the folders of a host that runs containers. A missing one is what was set aside, or what earlier versions had on the overlay; else it is created."""
+    binds = tuple(Bind(str(host.volumes / _volume(target)), target) for target in CONTAINER_FOLDERS if boot.runs_containers)
     for bind in binds:
-        Path(bind.source).mkdir(parents=True, exist_ok=True)
+        source = Path(bind.source)
+        source.parent.mkdir(parents=True, exist_ok=True)
+        for before in (host.kept / _volume(bind.target), host.upper / bind.target.lstrip("/")):
+            if before.is_dir() and not source.exists():
+                before.rename(source)
+        source.mkdir(exist_ok=True)
     return binds
+
+
+def _volume(target: str) -> str:
+    return target.strip("/").replace("/", "-")
+
+
+def set_state_aside(host: HostNames) -> None:
+    """Let the next disk of a killed host have the state of Kubernetes that is on this one. Without a next disk, this one gets it back when it starts."""
+    for target in STATE_FOLDERS:
+        kept = host.kept / _volume(target)
+        # On the overlay where an earlier version started the host.
+        source = next((one for one in (host.volumes / _volume(target), host.upper / target.lstrip("/")) if one.is_dir()), None)
+        if source is not None:
+            disk.remove_tree(kept)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            source.rename(kept)
 
 
 def _bind_options(binds: Sequence[Bind]) -> list[str]:
@@ -263,6 +288,7 @@ def is_gone(host: HostNames) -> bool:
 
 def remove(host: HostNames) -> None:
     """Delete a killed host's disk and records."""
+    host.record.unlink(missing_ok=True)  # first: a disk that is half deleted is no host to start
     disk.remove_tree(host.run)
     disk.remove_tree(host.state)
 
@@ -285,6 +311,6 @@ def start_time(pid: int) -> int | None:
 
 
 def recorded(host: HostNames) -> dict[str, str] | None:
-    """What was recorded when the disk was made: incarnation and image."""
+    """What was recorded when the disk was made: incarnation, image, and the image's folders as the mount option has them."""
     found = record.read(host.record)
     return None if found is None else {str(name): str(value) for name, value in found.items()}

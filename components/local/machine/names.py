@@ -127,6 +127,11 @@ class StackNames:
         return HostNames(self, hostname)
 
     @property
+    def kept(self) -> Path:
+        """What hosts keep from one disk to the next."""
+        return self.state / "kept"
+
+    @property
     def cgroup(self) -> str:
         """Path below every cgroup hierarchy's root."""
         return f"clusterwright/{self.stack}"
@@ -170,6 +175,11 @@ class HostNames:
     def volumes(self) -> Path:
         """Folders of the host's disk that are no part of its overlay."""
         return self.state / "volumes"
+
+    @property
+    def kept(self) -> Path:
+        """Folders of the disk before, for the next disk."""
+        return self.names.kept / self.hostname
 
     @property
     def console(self) -> Path:

@@ -118,7 +118,19 @@ def building_layer(key: str, *, base: Path) -> Iterator[Path | None]:
 
 def lowers(base: Base, layer: str) -> tuple[str, ...]:
     """Folders of an image, topmost first."""
-    return (str(layer_path(layer) / "upper"), str(base.path))
+    return (lower(layer), str(base.path))
+
+
+def lowers_of(layer: str) -> tuple[str, ...]:
+    """Find the folders of an image of which only the name is known: the name of a layer has the first digits of its base's. A folder that is gone is in the answer, too."""
+    digits = layer.rpartition("-")[2][:6]
+    bases = sorted(str(path) for path in (cache_root() / "rootfs").glob(f"*-{digits}*") if path.is_dir() and not path.suffix)
+    return (lower(layer), bases[0] if bases else str(cache_root() / "rootfs" / digits))
+
+
+def lower(layer: str) -> str:
+    """Folder of a layer in an image."""
+    return str(layer_path(layer) / "upper")
 
 
 def is_whole(path: Path) -> bool:

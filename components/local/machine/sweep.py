@@ -81,7 +81,7 @@ def _unprotected(names: StackNames) -> tuple[Path, ...]:
     if not kept:
         return (names.state,)
     unprotected = (path for path in names.folders.iterdir() if path.is_dir() and path not in kept)
-    return (names.hosts, names.cluster_folder, names.elastic, *unprotected)
+    return (names.hosts, names.kept, names.cluster_folder, names.elastic, *unprotected)
 
 
 def _leave_machine() -> None:

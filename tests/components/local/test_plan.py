@@ -41,6 +41,12 @@ def test_steps(desired: list[str], actual: Mapping[str, Actual], wanted: list[tu
     assert steps(desired, actual) == wanted
 
 
+def test_hosts_that_keep_their_disks_get_no_other_image() -> None:
+    kept = {"n-0": OUTDATED, "n-1": Actual(Condition.STOPPED, "image-1"), "n-2": Actual(Condition.RUNNING, "image-1", "boot-1"), "n-3": ABSENT}
+    wanted = [(Action.START, "n-1"), (Action.RESTART, "n-2"), (Action.MAKE, "n-3")]
+    assert plan(dict.fromkeys(kept, "boot-2"), kept, image="image-2", keeps_disks=True) == wanted
+
+
 def test_a_large_group_in_which_one_host_is_ill_has_one_step() -> None:
     names = [f"n-{number}" for number in range(2000)]
     assert steps(names, dict.fromkeys(names, MADE) | {"n-1234": STOPPED}) == [(Action.START, "n-1234")]
