@@ -41,6 +41,7 @@ if command -v nft >/dev/null; then
     for family in ip ip6; do
         nft delete table "$family" kube-proxy 2>/dev/null
     done
+    nft delete table inet clusterwright_services 2>/dev/null
     # flannel's rules, and those of port mappings, are in tables that it shares with others.
     for family in iptables ip6tables; do
         command -v $family-save >/dev/null && $family-save 2>/dev/null | grep -v -e FLANNEL -e KUBE- -e CNI- | $family-restore 2>/dev/null
