@@ -28,7 +28,7 @@ CONFLICT, NOT_FOUND, BUSY = 409, 404, 429
 BUSY_PAUSE_S = 0.5
 """Before a request is sent again that the server was too busy for; it is so while it makes the storage of a new definition, too."""
 
-WEBHOOK_AWAY = (b"connection refused", b"no endpoints available", b"no route to host")
+WEBHOOK_AWAY = (b"connection refused", b"no endpoints available", b"no route to host", b"context deadline exceeded")
 """What the server says of a webhook whose pod does not run."""
 
 Object = Mapping[str, Any]

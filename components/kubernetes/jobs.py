@@ -23,6 +23,15 @@ class JobInvalid(ValueError):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Mount:
+    """A file system in the job's pods."""
+
+    claim: str
+    """Of the account's namespace; also the name of the volume."""
+    path: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Job:
     """What somebody wants to run: the same command on every node."""
 
@@ -45,6 +54,10 @@ class Job:
     """Of the pool's taints."""
     one_rack: bool = False
     """Start only where all nodes are in one rack."""
+    mounts: tuple[Mount, ...] = ()
+    """File systems of the cluster, for a job that runs as one of its users."""
+    uid: int = 0
+    """The user's number, and that of the user's own group; counts with `mounts`."""
 
 
 def manifests(job: Job, form: str) -> list[dict[str, Any]]:
@@ -90,6 +103,8 @@ def _pytorchjob(job: Job) -> list[dict[str, Any]]:
 
 
 def _mpijob(job: Job) -> list[dict[str, Any]]:
+    if job.mounts:
+        raise JobInvalid("an MPIJob starts its processes by SSH servers that run as root, and file systems are for pods of users: choose `--as jobset`")
     slots = max(1, job.gpus_per_node)
     launcher = _pod(dataclasses.replace(job, gpus_per_node=0, cpus_per_node=0, memory_per_node=""), container="launcher")
     launcher["spec"]["containers"][0]["command"] = ["mpirun", "-np", str(job.nodes * slots), *job.command]
@@ -104,6 +119,8 @@ def _mpijob(job: Job) -> list[dict[str, Any]]:
 
 
 def _trainjob(job: Job) -> list[dict[str, Any]]:
+    if job.mounts:
+        raise JobInvalid("Trainer 2.1 can't say as whom a TrainJob runs, and file systems are for pods of users: choose `--as jobset`")
     trainer: dict[str, Any] = {"image": job.image, "command": [*job.command], "numNodes": job.nodes, "numProcPerNode": max(1, job.gpus_per_node)}
     if requested := _requests(job):
         trainer["resourcesPerNode"] = {"requests": requested, "limits": _limits(requested)}
@@ -124,6 +141,16 @@ FORMS: Mapping[str, Callable[[Job], list[dict[str, Any]]]] = {
     "mpijob": _mpijob,
     "trainjob": _trainjob,
 }
+
+
+def claims(manifest: Any) -> set[str]:
+    """Name the claims that a job's pods mount."""
+    if isinstance(manifest, list):
+        return {name for part in manifest for name in claims(part)}
+    if not isinstance(manifest, Mapping):
+        return set()
+    own = {manifest["persistentVolumeClaim"]["claimName"]} if "persistentVolumeClaim" in manifest else set()
+    return own | {name for part in manifest.values() for name in claims(part)}
 
 
 def placed(manifest: dict[str, Any], job: Job) -> dict[str, Any]:
@@ -172,6 +199,12 @@ def _pod(job: Job, *, container: str) -> dict[str, Any]:
         spec["nodeSelector"] = selector
     if job.tolerations:
         spec["tolerations"] = [dict(one) for one in job.tolerations]
+    if job.mounts:
+        # Files belong to numbers of users, and the API server refuses other numbers (pod_rules.py).
+        spec["securityContext"] = {"runAsUser": job.uid, "runAsGroup": job.uid, "runAsNonRoot": True}
+        spec["volumes"] = [{"name": one.claim, "persistentVolumeClaim": {"claimName": one.claim}} for one in job.mounts]
+        runs["volumeMounts"] = [{"name": one.claim, "mountPath": one.path} for one in job.mounts]
+        runs["securityContext"] = {"allowPrivilegeEscalation": False}
     topology = _topology(job)
     return {**({"metadata": {"annotations": topology}} if topology else {}), "spec": spec}
 

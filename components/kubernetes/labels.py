@@ -14,6 +14,8 @@ MOST_SECONDS = "kueue.x-k8s.io/max-exec-time-seconds"
 REQUIRED_TOPOLOGY = "kueue.x-k8s.io/podset-required-topology"
 GPU = "nvidia.com/gpu"
 """The resource of GPUs, as NVIDIA's device plugin names it; the plugin for simulated ones takes the same name, so that manifests fit both."""
+ACCEPTANCE = "clusterwright-acceptance"
+"""The namespace of acceptance, which is an account of its own while it runs."""
 LOCAL_QUEUE = "default"
 """Kueue gives a job without a queue to the one of this name in its namespace."""
 

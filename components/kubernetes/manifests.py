@@ -17,7 +17,7 @@ DEFINITION = "CustomResourceDefinition"
 ORDER = (
     ("Namespace",),
     (DEFINITION,),
-    ("PriorityClass", "RuntimeClass", "StorageClass", "CSIDriver"),
+    ("PriorityClass", "RuntimeClass", "StorageClass", "CSIDriver", "PersistentVolume"),
     ("ServiceAccount", "ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"),
     ("ConfigMap", "Secret", "Service", "NetworkPolicy", "PersistentVolumeClaim", "FlowSchema", "PriorityLevelConfiguration"),
     ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "APIService"),

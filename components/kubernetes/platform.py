@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 
 from blueprints import catalog
-from blueprints.spec import ClusterSpec
+from blueprints.spec import ClusterSpec, FileSystem
 
 from ..provider.resource import OwnResource
 from . import acceptance, queues, settings
@@ -34,6 +34,7 @@ def install(
     reached: Reached,
     after: Sequence[pulumi.Resource],
     opts: pulumi.ResourceOptions,
+    file_systems: Sequence[FileSystem] = (),
     proves: Mapping[str, Any] | None = None,
 ) -> pulumi.Output[Any]:
     """Install add-ons and apply the blueprint's own objects.
@@ -41,6 +42,7 @@ def install(
     Args:
         addons: name and version of those that are installed through the API server.
         after: what must be there first.
+        file_systems: those that nodes mount.
         proves: what acceptance stands for beside what is installed: boots and configurations of hosts.
     Returns:
         the verdicts of acceptance, which runs when all of it is there.
@@ -56,9 +58,8 @@ def install(
         )
     has_queues = KUEUE in installed
     shared = _objects("queues", queues.shared(spec, has_queues=has_queues), reached, [*after, *installed.values()], opts)
-    of_accounts = [
-        _objects(f"account-{name}", manifests, reached, [shared], opts) for name, manifests in queues.by_account(spec, has_queues=has_queues).items()
-    ]
+    accounts = queues.by_account(spec, has_queues=has_queues, file_systems=file_systems)
+    of_accounts = [_objects(f"account-{name}", manifests, reached, [shared], opts) for name, manifests in accounts.items()]
     applied = [*installed.values(), shared, *of_accounts]
     contents = pulumi.Output.all(*(one.output("content") for one in applied))
     proven = {"has_queues": has_queues, "proves": {"installed": contents, **(proves or {})}}

@@ -11,7 +11,7 @@ from ..provider.kind import Work
 from . import addon, apply, jobs, labels, manifests, queues
 from .api import Api, ApiError, key_of
 
-NAMESPACE = "clusterwright-acceptance"
+NAMESPACE = labels.ACCEPTANCE
 GANG_NODES = 2
 """Nodes that a check uses; one where a pool has no more."""
 GONE_WITHIN_S = 120

@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from blueprints import durations
-from blueprints.spec import Account, ClusterSpec, Kubernetes, NodeSet, Qos, User
+from blueprints.spec import Account, ClusterSpec, FileSystem, Kubernetes, NodeSet, Qos, User
 
-from . import labels, quotas
+from . import file_systems as mounted
+from . import labels, pod_rules, quotas
 
 KUEUE, KUEUE_TOPOLOGY = "kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1alpha1"
 RBAC = "rbac.authorization.k8s.io"
 MANAGED = {"app.kubernetes.io/managed-by": "clusterwright"}
 TOPOLOGY = "cluster"
 KIB = 1024
+PRIVILEGED = "privileged"
 JOB_RULES = (
     (("jobset.x-k8s.io",), ("jobsets",)),
     (("kubeflow.org",), ("pytorchjobs", "mpijobs")),
@@ -33,14 +35,33 @@ def shared(spec: ClusterSpec, *, has_queues: bool = True) -> list[dict[str, Any]
     """
     node_sets, qos = _parts(spec)
     found = [*roles(spec.users), topology(spec), *flavors(node_sets), *priorities(qos), *time_limits(qos)]
-    return [one for one in found if has_queues or not _is_queueing(one)]
+    return [*(one for one in found if has_queues or not _is_queueing(one)), *of_pods(spec)]
 
 
-def by_account(spec: ClusterSpec, *, has_queues: bool = True) -> dict[str, list[dict[str, Any]]]:
-    """Give the objects of each account that jobs run in, by the name that it has in the cluster."""
+def by_account(spec: ClusterSpec, *, has_queues: bool = True, file_systems: Sequence[FileSystem] = ()) -> dict[str, list[dict[str, Any]]]:
+    """Give the objects of each account that jobs run in, by the name that it has in the cluster.
+
+    Args:
+        file_systems: those that nodes mount.
+    """
     node_sets, qos = _parts(spec)
-    found = {labels.object_name(one.name): [*of_account(one, spec, node_sets, qos)] for one in quotas.leaves(spec.accounts)}
-    return {name: [one for one in manifests if has_queues or not _is_queueing(one)] for name, manifests in found.items()}
+    accounts = {labels.object_name(one.name): one for one in quotas.leaves(spec.accounts)}
+    return {
+        name: [
+            *(one for one in of_account(account, spec, node_sets, qos) if has_queues or not _is_queueing(one)),
+            *mounted.claims(name, file_systems, marks=MANAGED),
+        ]
+        for name, account in accounts.items()
+    }
+
+
+def of_pods(spec: ClusterSpec) -> Iterator[dict[str, Any]]:
+    """Give what pods of accounts may not do."""
+    node_sets, _ = _parts(spec)
+    accounts = {labels.object_name(one.name): {user.uid for user in spec.users if user.name in one.users} for one in quotas.leaves(spec.accounts)}
+    yield from pod_rules.shared(accounts, marks=MANAGED)
+    if _pod_security(node_sets) == PRIVILEGED:
+        yield from pod_rules.of_fabrics(marks=MANAGED)
 
 
 def roles(users: Sequence[User]) -> Iterator[dict[str, Any]]:
@@ -205,8 +226,8 @@ def _mebibytes(count: int) -> str:
 
 
 def _pod_security(node_sets: Sequence[NodeSet]) -> str:
-    """Name the standard that pods of accounts are held to: RDMA needs locked memory, which only privileged namespaces allow."""
-    return "privileged" if any(one.fabric for one in node_sets) else "baseline"
+    """Name the standard that pods of accounts are held to: RDMA needs locked memory, which only privileged namespaces allow; `pod_rules` forbids the rest there."""
+    return PRIVILEGED if any(one.fabric for one in node_sets) else "baseline"
 
 
 def _named(api_version: str, kind: str, name: str, *, namespace: str = "", own: Mapping[str, str] | None = None) -> dict[str, Any]:

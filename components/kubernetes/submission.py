@@ -9,7 +9,7 @@ from blueprints import durations
 from blueprints.language import values
 from blueprints.spec import ClusterSpec, NodeSet
 
-from . import jobs, labels, queues, quotas
+from . import file_systems, jobs, labels, queues, quotas
 
 
 class JobFile(pydantic.BaseModel):
@@ -29,6 +29,7 @@ class JobFile(pydantic.BaseModel):
     qos: str = ""
     time_limit: str = ""
     environment: dict[str, str] = {}
+    storage: list[str] = []
     one_rack: bool = False
 
 
@@ -67,6 +68,7 @@ def job(asked: JobFile, spec: ClusterSpec, *, user: str) -> jobs.Job:
         raise jobs.JobInvalid("the job names no image: give one with --image, or as `image` in the job file")
     if asked.one_rack and not queues.has_racks(spec):
         raise jobs.JobInvalid("the job asks for one rack, and the blueprint does not say in which rack every host is")
+    account = _account(asked.account, spec, user)
     return jobs.Job(
         name=labels.object_name(asked.name) or "job",
         image=asked.image,
@@ -75,14 +77,33 @@ def job(asked: JobFile, spec: ClusterSpec, *, user: str) -> jobs.Job:
         gpus_per_node=gpus,
         cpus_per_node=asked.cpus_per_node,
         memory_per_node=asked.memory_per_node,
-        account=_account(asked.account, spec, user),
+        account=account,
         pool=node_sets[0].pool,
         qos=asked.qos,
         max_seconds=_limit(asked, spec),
         environment=tuple({**_of_fabric(node_sets[0]), **asked.environment}.items()),
         tolerations=tuple({"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect} for taint in node_sets[0].taints),
         one_rack=asked.one_rack,
+        **_files(asked.storage, spec, user, account),
     )
+
+
+def _files(names: Sequence[str], spec: ClusterSpec, user: str, account: str) -> dict[str, Any]:
+    """Give the file systems that a job asks for, and as whom it runs.
+
+    Args:
+        account: its name in the cluster.
+    """
+    if not names:
+        return {}
+    known = {one.name: one for one in spec.storage}
+    if missing := [name for name in names if name not in known]:
+        raise jobs.JobInvalid(f"the cluster has no storage {', '.join(missing)}; it has {', '.join(known) or 'none'}")
+    members = next(one.users for one in quotas.leaves(spec.accounts) if labels.object_name(one.name) == account)
+    uid = next((one.uid for one in spec.users if one.name == user and user in members), None)
+    if uid is None:
+        raise jobs.JobInvalid(f"a job with storage runs as a user of its account {account}, and {user or 'nobody'} is none of them: name one with --user")
+    return {"mounts": tuple(jobs.Mount(file_systems.claim_name(known[name]), known[name].mount) for name in names), "uid": uid}
 
 
 def _of_fabric(node_set: NodeSet) -> dict[str, str]:

@@ -111,7 +111,8 @@ class Scheduler:
             "boots": pulumi.Output.all(*(hosts.boots for hosts in (control, *pools))),
             "finished": pulumi.Output.all(*(one.output("finished") for one in groups)),
         }
-        self.checks = platform.install(spec, addons, reached=reached, after=groups, opts=opts, proves=proves)
+        mounted = spec.storage if foundation.mounts else ()
+        self.checks = platform.install(spec, addons, reached=reached, after=groups, opts=opts, file_systems=mounted, proves=proves)
 
     def _finish(self, hosts: contract.Hosts, inputs: Mapping[str, Any], *, after: Sequence[pulumi.Resource] = ()) -> OwnResource:
         """Configure the hosts of a group."""

@@ -18,13 +18,17 @@ from . import options
 
 FILES = (".yaml", ".yml", ".json")
 """What a first word ends with that names a file; other words are a command."""
+OF_COMMANDS = ("name", "image", "nodes", "gpus_per_node", "storage", "one_rack")
+"""Options that change no manifest."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.stack(parser, applies=True)
     parser.add_argument("--as", dest="form", choices=[*jobs.FORMS], help="the form to write (default: jobset for several nodes, else job)")
     parser.add_argument("--print", dest="is_printed", action="store_true", help="print the manifests and submit nothing")
-    parser.add_argument("--user", help="whose account is used where the job names none (default: the blueprint's first user)")
+    parser.add_argument(
+        "--user", help="whose account is used where the job names none, and who it runs as with --storage (default: the blueprint's first user)"
+    )
     parser.add_argument("--name", help="the job's name (default: the command's, with a few letters that make it unique)")
     parser.add_argument("--image", help="the container image")
     parser.add_argument("--nodes", type=int, help="nodes that run the command at the same time (default: 1)")
@@ -33,6 +37,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--account", help="the account that pays (default: the user's)")
     parser.add_argument("--qos", help="the QOS, which says priority and longest time")
     parser.add_argument("--time-limit", help="the longest that the job may run, as Slurm writes it (01:30:00)")
+    parser.add_argument(
+        "--storage", type=_names, metavar="NAME,…", help="file systems of the cluster that the job needs, at their usual place; it runs as the user then"
+    )
     parser.add_argument("--one-rack", action="store_true", default=None, help="start only where all nodes are in one rack")
     parser.add_argument("words", nargs="*", metavar="FILE.yaml | -- COMMAND", help="a job file, a Kubernetes manifest, or the command to run")
 
@@ -64,6 +71,7 @@ def submit(manifests: list[dict[str, Any]], config: str, stack: str) -> None:
     """
     try:
         api = apis.Api(config)
+        _require_claims(api, manifests)
         for manifest in manifests:
             created = apis.key_of({**manifest, **api.create(manifest)})
             print(f"submitted {created}")
@@ -77,6 +85,17 @@ def submit(manifests: list[dict[str, Any]], config: str, stack: str) -> None:
     print(f"  its place in the queue: clusterwright kubectl --stack {stack} -- get workloads -n {created.namespace}")
 
 
+def _require_claims(api: apis.Api, manifests: list[dict[str, Any]]) -> None:
+    """Refuse jobs with storage that the cluster's nodes don't mount: their pods would wait for ever."""
+    for claim, namespace in sorted({(one, manifest["metadata"].get("namespace", "")) for manifest in manifests for one in jobs.claims(manifest)}):
+        if api.get(apis.Key("v1", "PersistentVolumeClaim", namespace, claim)) is None:
+            raise Problem(
+                f"the job's file system {claim} is not there",
+                why=f"namespace {namespace} has no such claim: nodes of this target mount no file systems for pods, or somebody deleted it",
+                remedy="submit the job without --storage, or run `clusterwright up`, which creates claims that are gone",
+            )
+
+
 def _manifests(given: argparse.Namespace, spec: specs.ClusterSpec) -> list[dict[str, Any]]:
     words = [*given.words]
     asked, written = submission.JobFile(), []
@@ -88,8 +107,12 @@ def _manifests(given: argparse.Namespace, spec: specs.ClusterSpec) -> list[dict[
         written = _read(Path(words[0]))
         if len(written) == 1 and "apiVersion" not in written[0]:
             asked, written = submission.read(written[0]), []
-    changes = {name: getattr(given, name) for name in ("name", "image", "nodes", "gpus_per_node", "pool", "account", "qos", "time_limit", "one_rack")}
+    changes = {
+        name: getattr(given, name) for name in ("name", "image", "nodes", "gpus_per_node", "pool", "account", "qos", "time_limit", "storage", "one_rack")
+    }
     if written:
+        if ignored := [name for name in OF_COMMANDS if changes[name] is not None]:
+            raise jobs.JobInvalid(f"--{ignored[0].replace('_', '-')} is for commands and job files; a manifest says it itself")
         return [jobs.placed(one, _placement(changes, spec, given)) for one in written]
     asked = submission.with_options(asked, changes)
     if not asked.name and asked.command:
@@ -101,6 +124,10 @@ def _manifests(given: argparse.Namespace, spec: specs.ClusterSpec) -> list[dict[
 def _placement(changes: dict[str, Any], spec: specs.ClusterSpec, given: argparse.Namespace) -> jobs.Job:
     asked = submission.with_options(submission.JobFile(image="-", command=["-"]), {name: changes[name] for name in ("pool", "account", "qos", "time_limit")})
     return submission.job(asked, spec, user=_user(given, spec))
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _user(given: argparse.Namespace, spec: specs.ClusterSpec) -> str:

@@ -34,6 +34,10 @@ class Cluster:
     commands: dict[str, list[str]]
     running: dict[str, "subprocess.Popen[bytes]"] = dataclasses.field(default_factory=dict)
 
+    def member(self) -> Api:
+        """Speak as the user ada, who has the rights that the cluster's objects give."""
+        return Api((self.folder / "member").read_text())
+
     def api(self, *, timeout_s: float = 30) -> Api:
         return Api(self.kubeconfig, timeout_s=timeout_s)
 
@@ -73,12 +77,13 @@ def running(folder: Path, *, scheduler: bool = False) -> Iterator[Cluster]:
     folder.mkdir(parents=True, exist_ok=True)
     etcd, peer, server = (free_port() for _ in range(3))
     token = base64.b32encode(folder.name.encode().ljust(20, b"x")).decode().lower()
-    (folder / "tokens.csv").write_text(f"{token},admin,admin,system:masters\n")
+    (folder / "tokens.csv").write_text(f"{token},admin,admin,system:masters\n{token}-of-ada,ada,ada\n")
     _make_authority(folder, names=("localhost",))
     _openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", str(folder / "accounts.key"))
     _openssl("ec", "-in", str(folder / "accounts.key"), "-pubout", "-out", str(folder / "accounts.pub"))
     kubeconfig = _kubeconfig(server, (folder / "ca.crt").read_bytes(), token)
     (folder / "kubeconfig").write_text(kubeconfig)
+    (folder / "member").write_text(_kubeconfig(server, (folder / "ca.crt").read_bytes(), f"{token}-of-ada"))
     found = Cluster(folder, kubeconfig, _commands(folder, etcd=etcd, peer=peer, server=server))
     try:
         found.start("etcd")

@@ -51,6 +51,38 @@ def test_pods_of_a_job_on_several_nodes_find_the_first_one() -> None:
     assert [one["kind"] for one in jobs.manifests(dataclasses.replace(TRAIN, nodes=1), "job")] == ["Job"]
 
 
+MOUNTED = dataclasses.replace(TRAIN, mounts=(jobs.Mount("home", "/home"), jobs.Mount("shared", "/shared")), uid=2001)
+
+
+@pytest.mark.parametrize("form", ["job", "jobset", "pytorchjob"])
+def test_a_job_with_storage_has_it_at_its_place_and_runs_as_the_user(form: str) -> None:
+    for pod in pods(jobs.manifests(MOUNTED, form)[-1]):
+        [container] = pod["containers"]
+        claims = {one["name"]: one["persistentVolumeClaim"]["claimName"] for one in pod["volumes"]}
+        assert {claims[one["name"]]: one["mountPath"] for one in container["volumeMounts"]} == {"home": "/home", "shared": "/shared"}
+        assert (pod["securityContext"]["runAsUser"], pod["securityContext"]["runAsGroup"]) == (2001, 2001)
+        assert container["securityContext"] == {"allowPrivilegeEscalation": False}
+
+
+@pytest.mark.parametrize("form", ["mpijob", "trainjob"])
+def test_forms_that_can_not_run_as_a_user_are_refused_with_storage(form: str) -> None:
+    with pytest.raises(jobs.JobInvalid, match="--as jobset"):
+        jobs.manifests(MOUNTED, form)
+
+
+def test_a_submission_with_storage_runs_as_a_member_of_its_account() -> None:
+    cluster = test_queues.cluster()
+    users = (spec.User("ada", 2001, "research", ()), spec.User("bob", 2002, "product", ()))
+    cluster = dataclasses.replace(cluster, users=users, storage=(spec.FileSystem("home", "nfs", "/home", protect=False, simulated=True),))
+    asked = submission.JobFile(image="a", command=["true"], account="research", storage=["home"])
+    job = submission.job(asked, cluster, user="ada")
+    assert (job.mounts, job.uid) == ((jobs.Mount("files-home", "/home"),), 2001)
+    with pytest.raises(jobs.JobInvalid, match="runs as a user of its account research, and bob is none"):
+        submission.job(asked, cluster, user="bob")
+    with pytest.raises(jobs.JobInvalid, match="no storage scratch; it has home"):
+        submission.job(asked.model_copy(update={"storage": ["scratch"]}), cluster, user="ada")
+
+
 def test_an_unknown_form_is_refused() -> None:
     with pytest.raises(jobs.JobInvalid, match="there is no form slurm"):
         jobs.manifests(TRAIN, "slurm")

@@ -110,7 +110,7 @@ def test_qos_become_priorities_and_preemption() -> None:
     found = objects(cluster(qos=(urgent, spec.Qos("normal", 10, "UNLIMITED", None, None, ()))))
     assert {one["metadata"]["name"]: one["value"] for one in found if one["kind"] == "WorkloadPriorityClass"} == {"urgent": 100, "normal": 10}
     assert all(one["spec"]["preemption"]["withinClusterQueue"] == "LowerPriority" for one in found if one["kind"] == "ClusterQueue")
-    [policy] = [one for one in found if one["kind"] == "ValidatingAdmissionPolicy"]
+    [policy] = [one for one in found if one["kind"] == "ValidatingAdmissionPolicy" and one["metadata"]["name"].startswith("clusterwright-qos")]
     assert "<= 3600" in policy["spec"]["validations"][0]["expression"]
 
 
@@ -122,8 +122,29 @@ def test_only_administrators_administer() -> None:
 
 
 def test_without_kueue_there_are_namespaces_and_rights_alone() -> None:
-    assert {one["kind"] for one in queues.shared(cluster(), has_queues=False)} == {"ClusterRole", "ClusterRoleBinding"}
+    rules = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+    assert {one["kind"] for one in queues.shared(cluster(), has_queues=False)} == {"ClusterRole", "ClusterRoleBinding", *rules}
     assert {one["kind"] for one in queues.by_account(cluster(), has_queues=False)["research"]} == {"Namespace", "RoleBinding", "NetworkPolicy"}
+
+
+def test_each_account_has_a_claim_for_each_file_system_that_nodes_mount() -> None:
+    home = spec.FileSystem("home", "nfs", "/home", protect=True, simulated=False)
+    found = queues.by_account(cluster(), has_queues=False, file_systems=[home])
+    for account, manifests in found.items():
+        [volume] = [one for one in manifests if one["kind"] == "PersistentVolume"]
+        [claim] = [one for one in manifests if one["kind"] == "PersistentVolumeClaim"]
+        assert volume["spec"]["claimRef"]["namespace"] == claim["metadata"]["namespace"] == account
+        assert (volume["spec"]["hostPath"]["path"], claim["spec"]["volumeName"]) == ("/home", volume["metadata"]["name"])
+    assert len({one["metadata"]["name"] for manifests in found.values() for one in manifests if one["kind"] == "PersistentVolume"}) == len(found)
+
+
+def test_pods_of_accounts_with_a_fabric_are_held_to_rules_where_the_standard_is_not() -> None:
+    plain = cluster()
+    fast = plain.with_node_sets(lambda one: dataclasses.replace(one, fabric=hand_made.EFA))
+    for wanted, expected in ((plain, {"baseline": False}), (fast, {"privileged": True})):
+        [namespace] = [one for one in queues.by_account(wanted)["research"] if one["kind"] == "Namespace"]
+        has_rules = any(one["metadata"]["name"] == "clusterwright-fabrics" for one in queues.shared(wanted, has_queues=False))
+        assert {namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"]: has_rules} == expected
 
 
 @pytest.mark.parametrize(
