@@ -20,9 +20,9 @@ from blueprints import spec
 
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Stopped, Values, Work
 from . import handed, playbook
-from .inventory import FinishedHost, inventory, known_hosts
+from .inventory import COMPUTE, FinishedHost, inventory, known_hosts
 
-OWN_GROUPS, COMPUTE, KUBERNETES = ("control", "access", "kubernetes"), "compute", "kubernetes"
+OWN_GROUPS, KUBERNETES = ("control", "access", "kubernetes"), "kubernetes"
 """Groups of the inventory: the nodes of all pools are in `COMPUTE`, the hosts of Kubernetes' control plane in `KUBERNETES`."""
 
 SITE = "site.yml"
@@ -136,7 +136,7 @@ def _run(
     groups = {inputs.group if inputs.group in OWN_GROUPS else COMPUTE: inputs.hosts, **({KUBERNETES: inputs.asked} if inputs.asked else {})}
     wanted = playbook.Run(
         playbook=order or inputs.playbook,
-        inventory=inventory(groups),
+        inventory=inventory(groups, pool=inputs.group),
         variables={"spec": inputs.spec, "provided": inputs.provided, "release_folder": inputs.release_folder, "at_once": inputs.at_once, **variables},
         secrets=inputs.secrets,
         private_key=inputs.private_key,

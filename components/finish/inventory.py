@@ -4,6 +4,9 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+COMPUTE = "compute"
+"""Ansible's group of the hosts of a pool."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FinishedHost:
@@ -30,9 +33,15 @@ _THROUGH = (
 )
 
 
-def inventory(groups: Mapping[str, Iterable[FinishedHost]]) -> dict[str, Any]:
-    """Give the inventory in the form of Ansible's YAML plugin."""
-    return {group: {"hosts": {host.name: _variables(host, group) for host in hosts}} for group, hosts in groups.items()}
+def inventory(groups: Mapping[str, Iterable[FinishedHost]], *, pool: str = "") -> dict[str, Any]:
+    """Give the inventory in the form of Ansible's YAML plugin.
+
+    Args:
+        groups: Ansible's group → its hosts.
+        pool: name by which the spec knows the hosts of `compute`, for Ansible's variable `node_group`; empty: its own.
+    """
+    named = {COMPUTE: pool or COMPUTE}
+    return {group: {"hosts": {host.name: _variables(host, named.get(group, group)) for host in hosts}} for group, hosts in groups.items()}
 
 
 def known_hosts(hosts: Iterable[FinishedHost]) -> tuple[str, ...]:

@@ -166,6 +166,14 @@ def test_the_inventory_says_how_to_reach_a_host_and_which_group_it_is_in() -> No
     }
 
 
+def test_hosts_of_a_pool_know_the_name_by_which_the_spec_has_them() -> None:
+    told = inventory({"compute": [ONE], "kubernetes": [TWO]}, pool="train")
+    assert {group: [host["node_group"] for host in of_group["hosts"].values()] for group, of_group in told.items()} == {
+        "compute": ["train"],
+        "kubernetes": ["kubernetes"],
+    }
+
+
 def test_every_host_s_key_is_known_by_address_and_by_name() -> None:
     assert known_hosts([ONE, TWO]) == ("127.0.0.1,login-0 ssh-ed25519 AAAAone", "127.0.0.2,login-1 ssh-ed25519 AAAAtwo")
 

@@ -16,7 +16,7 @@ MARK = "Clusterwright-Content: simulated"
 DCGM_UNIT = "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
 
 
-NVCC = '#!/bin/sh\nexec g++ -x c++ "$@"\n'
+NVCC = '#!/bin/sh\nexec g++ -x c++ $NVCC_APPEND_FLAGS "$@"\n'
 MAKEFILE = """\
 $(BUILDDIR)/all_reduce_perf: all_reduce.cu
 \ttest "$(MPI)" = 1
