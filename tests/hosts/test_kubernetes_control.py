@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.hosts, pytest.mark.soak, pytest.mark.timeout(5400)]
 
 CONTROL, NODE = ("kubernetes-0", "kubernetes-1", "kubernetes-2"), "train-0"
 PKI = "/etc/kubernetes/pki/etcd"
+NEW = "1.35.4"
 MOVES_WITHIN_S = 60
 """The address moves within 4 s and a balancer leaves an API server out within 4 s; other tests run beside."""
 
@@ -155,6 +156,20 @@ def test_a_restore_brings_deleted_objects_back_on_all_hosts(cluster: Deployment)
     kubectl(cluster, "get", "configmap", "deleted")
     assert not answers(cluster, "get", "configmap", "later")
     cluster.up()
+    assert cluster.preview_changes() == {}
+
+
+def test_the_hosts_are_upgraded_one_after_the_other(cluster: Deployment) -> None:
+    plant(cluster, "older")
+    cluster.choose("kubernetes.version", NEW)
+    cluster.up()
+    wait_until_whole(cluster)
+    nodes = json.loads(kubectl(cluster, "get", "nodes", "--output=json"))["items"]
+    assert {one["status"]["nodeInfo"]["kubeletVersion"] for one in nodes} == {f"v{NEW}"}
+    assert not any(one["spec"].get("unschedulable") for one in nodes)
+    proxies = json.loads(kubectl(cluster, "--namespace=kube-system", "get", "daemonset", "kube-proxy", "--output=json"))
+    assert f":v{NEW}" in proxies["spec"]["template"]["spec"]["containers"][0]["image"]  # kubeadm upgrades it with the last host
+    kubectl(cluster, "get", "configmap", "older")
     assert cluster.preview_changes() == {}
 
 
