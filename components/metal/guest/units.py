@@ -44,9 +44,11 @@ RELOADED = (
 
 
 def active(system: System) -> list[str]:
-    """Name the units that run, or ran and count as active. One that is only starting, as after a boot, runs soon."""
+    """Name the units that run, or ran and count as active. One that is only starting or waits for others to start, as after a boot, runs soon."""
     said = system.answer("systemctl", "list-units", f"--type={KINDS}", "--state=active,activating,reloading", "--plain", "--no-legend", "--full", "--no-pager")
-    names = (line.split()[0] for line in said.splitlines() if line.split())
+    names = {line.split()[0] for line in said.splitlines() if line.split()}
+    jobs = [line.split() for line in system.answer("systemctl", "list-jobs", "--plain", "--no-legend", "--full", "--no-pager").splitlines()]
+    names |= {job[1] for job in jobs if job[2:3] == ["start"] and job[1].rpartition(".")[2] in KINDS.split(",")}
     return sorted(name for name in names if not any(fnmatch.fnmatchcase(name, pattern) for pattern in PASSING))
 
 

@@ -8,7 +8,13 @@ from components.metal.guest import adopt, kernel, units
 from components.metal.guest.system import System
 
 SYSTEMCTL = """#!/bin/sh
-# A strict stand-in: units in three states, of which it lists those that are asked for.
+# A strict stand-in: units in three states, of which it lists those that are asked for, and jobs that wait.
+case " $* " in *" list-jobs "*"--no-legend"*)
+    echo "  17 clusterwright-guard.service start waiting"
+    echo "  18 network-online.target       start waiting"
+    echo "  19 owners.timer                stop  running"
+    exit ;;
+esac
 case " $* " in *" list-units "*) ;; *) exit 1 ;; esac
 for state in active:cron.service activating:clusterwright-mounts.service failed:owners.service; do
     case " $* " in *"=${state%%:*} "* | *"=${state%%:*},"* | *",${state%%:*},"*) echo "${state#*:} loaded ${state%%:*} x" ;; esac
@@ -29,7 +35,7 @@ def test_units_that_only_start_are_stopped_too(tmp_path: Path) -> None:
     program.parent.mkdir(parents=True)
     program.write_text(SYSTEMCTL)
     program.chmod(0o755)
-    assert units.active(System(str(tmp_path))) == ["clusterwright-mounts.service", "cron.service"]
+    assert units.active(System(str(tmp_path))) == ["clusterwright-guard.service", "clusterwright-mounts.service", "cron.service"]
 
 
 def test_a_unit_that_its_owner_stopped_since_stays_stopped() -> None:
