@@ -2,7 +2,7 @@
 
 import argparse
 
-from blueprints import message_text
+from blueprints import hostlist, message_text
 from blueprints.spec import ClusterSpec
 from components.inspection import record
 
@@ -23,6 +23,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="wait at most so long for the jobs of a host that restarts (90s, 30m, 1h; default: until they have ended)",
     )
     parser.add_argument("--restart-within", type=options.duration, default=1800.0, metavar="TIME", help="how long a host may take to restart (default: 30m)")
+
+
+def return_left(given: argparse.Namespace, cluster: ClusterSpec, checked: Checked | None) -> None:
+    """Return the nodes to service that a roll left drained and that lack nothing any more: to acceptance they would be faults.
+
+    Args:
+        cluster: as it should become.
+        checked: what was seen of the hosts.
+    """
+    if checked is None or checked.known is None or checked.seen is None:
+        return
+    decided = plan.plan(cluster, checked.known, checked.seen, plan.nodes(checked.answers))
+    if decided.left:
+        print(f"{hostlist.compress(decided.left)}: back in service after a roll that stopped")
+        Roll(given.stack, checked.known, cluster, decided, Wishes(), say=print).return_left()
 
 
 def roll(given: argparse.Namespace, cluster: ClusterSpec, checked: Checked | None) -> bool:

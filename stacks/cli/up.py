@@ -48,6 +48,7 @@ def run(given: argparse.Namespace) -> int:
 def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
     look = convergence.Look(None) if given.as_recorded else _look(given)
     outcome = _repair(look, given)
+    rolling.return_left(given, loaded.spec, look.checked)
     try:
         with variables.set_for({**convergence.environment(outcome), **release_choices.environment(abandon=given.abandon)}):
             values = options.values_to_record(given)

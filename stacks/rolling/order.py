@@ -76,8 +76,7 @@ class Roll:
         Raises:
             Problem: a host did not come back, jobs did not end in time, or there is no room for the roll.
         """
-        with self._slurm() as slurm:
-            slurm.resume(self._plan.left)
+        self.return_left()
         try:
             while not (step := self._step()).is_over:
                 pass
@@ -88,6 +87,12 @@ class Roll:
             raise self._stopped()
         if step.blocked or self._kept():
             raise self._incomplete(step.blocked)
+
+    def return_left(self) -> None:
+        """Return the nodes to service that an earlier roll drained and that lack nothing any more."""
+        if self._plan.left:
+            with self._slurm() as slurm:
+                slurm.resume(self._plan.left)
 
     def _step(self) -> decide.Step:
         """Look, decide, act."""
