@@ -165,8 +165,8 @@ MUTATIONS = (
     Mutation("components/kubernetes/queues.py", 'if taint.effect != "PreferNoSchedule"]', "]", ("tests/components/kubernetes/test_queues.py",)),
     Mutation(
         "components/kubernetes/queues.py",
-        '"privileged" if any(one.fabric for one in node_sets) else "baseline"',
-        '"privileged"',
+        'PRIVILEGED if any(one.fabric for one in node_sets) else "baseline"',
+        "PRIVILEGED",
         ("tests/components/kubernetes/test_queues.py",),
     ),
     Mutation("components/kubernetes/queues.py", "write(quota.most - quota.owned)", "write(quota.most)", ("tests/components/kubernetes/test_queues.py",)),
@@ -204,7 +204,8 @@ MUTATIONS = (
         "if host.role in _ONE_BY_ONE), key=lambda host: _natural(host.name)))",
         ("tests/stacks/test_rebuild.py",),
     ),
-    Mutation("stacks/rebuild/plan.py", "control.count == 1 and", "control.count == 3 and", ("tests/stacks/test_rebuild.py",)),
+    Mutation("stacks/rebuild/plan.py", "control.count == 1 else None", "control.count == 3 else None", ("tests/stacks/test_rebuild.py",)),
+    Mutation("components/local/pool.py", "seen.image != image and not keeps_disks", "seen.image != image", ("tests/components/local/test_plan.py",)),
     Mutation(
         "stacks/rebuild/order.py",
         "if requeues and job.requeues and job.id not in requeued]",
