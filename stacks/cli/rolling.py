@@ -1,6 +1,7 @@
 """What `clusterwright up` says and asks before it restarts hosts for kernel and drivers."""
 
 import argparse
+from collections.abc import Collection
 
 from blueprints import hostlist, message_text
 from blueprints.spec import ClusterSpec
@@ -25,33 +26,36 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--restart-within", type=options.duration, default=1800.0, metavar="TIME", help="how long a host may take to restart (default: 30m)")
 
 
-def return_left(given: argparse.Namespace, cluster: ClusterSpec, checked: Checked | None) -> None:
-    """Return the nodes to service that a roll left drained and that lack nothing any more: to acceptance they would be faults.
+def return_left(given: argparse.Namespace, cluster: ClusterSpec, checked: Checked | None) -> tuple[str, ...]:
+    """Return the nodes to service that a roll left drained and that lack nothing any more, and name them: to acceptance they would be faults.
 
     Args:
         cluster: as it should become.
         checked: what was seen of the hosts.
     """
     if checked is None or checked.known is None or checked.seen is None:
-        return
+        return ()
     decided = plan.plan(cluster, checked.known, checked.seen, plan.nodes(checked.answers))
     if decided.left:
         print(f"{hostlist.compress(decided.left)}: back in service after a roll that stopped")
         Roll(given.stack, checked.known, cluster, decided, Wishes(), say=print).return_left()
+    return decided.left
 
 
-def roll(given: argparse.Namespace, cluster: ClusterSpec, checked: Checked | None) -> bool:
+def roll(given: argparse.Namespace, cluster: ClusterSpec, checked: Checked | None, *, returned: Collection[str] = ()) -> bool:
     """Restart hosts for what they lack, if somebody agrees; say whether any was restarted.
 
     Args:
         cluster: as it was just brought up.
         checked: what was seen of the hosts before.
+        returned: nodes that were returned to service since.
     Raises:
         Problem: the roll stopped.
     """
     if checked is None or checked.known is None or checked.seen is None:
         return False
     states = plan.nodes(checked.answers)
+    states = {name: node for name, node in states.items() if name not in returned}
     if plan.plan(cluster, checked.known, checked.seen, states).is_empty:
         return False
     known = record.read(commands.record(given.stack, show_secrets=True))  # hosts may have joined and left since

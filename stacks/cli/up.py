@@ -48,7 +48,7 @@ def run(given: argparse.Namespace) -> int:
 def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
     look = convergence.Look(None) if given.as_recorded else _look(given)
     outcome = _repair(look, given)
-    rolling.return_left(given, loaded.spec, look.checked)
+    returned = rolling.return_left(given, loaded.spec, look.checked)
     try:
         with variables.set_for({**convergence.environment(outcome), **release_choices.environment(abandon=given.abandon)}):
             values = options.values_to_record(given)
@@ -59,7 +59,7 @@ def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
     if look.has_dark_hosts:
         look = _look(given)
         outcome = _repair(look, given)
-    has_rolled = rolling.roll(given, loaded.spec, look.checked)
+    has_rolled = rolling.roll(given, loaded.spec, look.checked, returned=returned)
     if has_rolled:
         done = up(loaded, given.stack, ask_live=False, is_verbose=given.verbose)
     summary.show(given.stack, has_new_checks=done.has_changed(ACCEPTANCE) or has_rolled)

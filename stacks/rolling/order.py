@@ -92,7 +92,8 @@ class Roll:
         """Return the nodes to service that an earlier roll drained and that lack nothing any more."""
         if self._plan.left:
             with self._slurm() as slurm:
-                slurm.resume(self._plan.left)
+                nodes = slurm.nodes()  # Slurm refuses to resume a node that is in service
+                slurm.resume([name for name in self._plan.left if name in nodes and nodes[name].is_drained])
 
     def _step(self) -> decide.Step:
         """Look, decide, act."""
