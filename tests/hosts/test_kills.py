@@ -27,8 +27,9 @@ def assert_nothing_runs(stack: Deployment) -> None:
 
 def test_up_goes_on_after_each_kill_and_down_leaves_nothing(tmp_path: Path) -> None:
     with deployment("test-kills", tmp_path) as stack:
-        for point in POINTS:
-            stack.up_until(lambda line, point=point: point in line)  # type: ignore[misc]
+        for number in range(len(POINTS)):
+            # On a loaded machine, a killed run may have got further than the line at which it was killed: a later point will do.
+            stack.up_until(lambda line, left=POINTS[number:]: any(point in line for point in left))  # type: ignore[misc]
             assert_nothing_runs(stack)
         stack.up()
         assert stack.preview_changes() == {}
