@@ -10,7 +10,7 @@ import yaml
 
 from blueprints import spec as specs
 from components.kubernetes import api as apis
-from components.kubernetes import apply, jobs, kubeconfig, labels, submission
+from components.kubernetes import apply, file_systems, jobs, kubeconfig, labels, submission
 
 from ..engine import commands, state
 from ..errors import EXIT_USAGE, Problem
@@ -86,8 +86,9 @@ def submit(manifests: list[dict[str, Any]], config: str, stack: str) -> None:
 
 
 def _require_claims(api: apis.Api, manifests: list[dict[str, Any]]) -> None:
-    """Refuse jobs with storage that the cluster's nodes don't mount: their pods would wait for ever."""
-    for claim, namespace in sorted({(one, manifest["metadata"].get("namespace", "")) for manifest in manifests for one in jobs.claims(manifest)}):
+    """Refuse jobs with storage that the cluster's nodes don't mount: their pods would wait for ever. Other claims are the user's own, and may come later."""
+    asked = {(one, manifest["metadata"].get("namespace", "")) for manifest in manifests for one in jobs.claims(manifest)}
+    for claim, namespace in sorted(one for one in asked if one[0].startswith(file_systems.CLAIMS)):
         if api.get(apis.Key("v1", "PersistentVolumeClaim", namespace, claim)) is None:
             raise Problem(
                 f"the job's file system {claim} is not there",

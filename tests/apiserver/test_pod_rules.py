@@ -11,6 +11,8 @@ from components.kubernetes import api as apis
 from components.kubernetes import jobs, queues
 from components.kubernetes.api import Api
 from components.kubernetes.objects import Objects, ObjectsInputs
+from stacks.cli import submit
+from stacks.errors import Problem
 from tests import processes
 from tests.apiserver import cluster, works
 from tests.blueprints import hand_made
@@ -171,3 +173,12 @@ def test_members_leave_the_claims_of_the_cluster_alone(account: ObjectsInputs, a
         member.apply({**claim, "metadata": {"name": "files-later", "namespace": "research"}}, dry_run=True)
     member.apply({**claim, "metadata": {"name": "own", "namespace": "research"}}, dry_run=True)
     api.apply({**claim, "metadata": {"name": "files-later", "namespace": "research"}}, dry_run=True)
+
+
+def test_a_job_with_storage_that_is_not_mounted_is_refused_before_it_waits_for_ever(account: ObjectsInputs, api: Api) -> None:
+    def job(claim: str) -> list[dict[str, Any]]:
+        return jobs.manifests(jobs.Job("a", "a", ("true",), account="research", mounts=(jobs.Mount(claim, "/home"),), uid=ADA), "job")
+
+    submit._require_claims(api, [*job("files-home"), *job("own")])
+    with pytest.raises(Problem, match="files-scratch is not there"):
+        submit._require_claims(api, job("files-scratch"))
