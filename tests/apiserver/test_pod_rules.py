@@ -1,6 +1,7 @@
 """File systems in pods, and what pods of accounts may not do, judged by the API server."""
 
 import dataclasses
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from components.kubernetes import api as apis
 from components.kubernetes import jobs, queues
 from components.kubernetes.api import Api
 from components.kubernetes.objects import Objects, ObjectsInputs
+from components.provider.kind import PartlyMade
 from stacks.cli import submit
 from stacks.errors import Problem
 from tests import processes
@@ -182,3 +184,18 @@ def test_a_job_with_storage_that_is_not_mounted_is_refused_before_it_waits_for_e
     submit._require_claims(api, [*job("files-home"), *job("own")])
     with pytest.raises(Problem, match="files-scratch is not there"):
         submit._require_claims(api, job("files-scratch"))
+
+
+def test_a_file_system_at_another_place_needs_its_claim_and_volume_deleted_first(account: ObjectsInputs, api: Api) -> None:
+    """What docs/kubernetes.md says of a changed mount."""
+    kind, notes = Objects(), works.Notes()
+    text = json.dumps(account.manifests).replace('"path": "/home"', '"path": "/homes"')
+    moved = dataclasses.replace(account, manifests=tuple(json.loads(text)))
+    with pytest.raises(PartlyMade, match="immutable"):
+        kind.update(moved, {}, notes.work())
+    volume = apis.Key("v1", "PersistentVolume", "", "research.files-home")
+    for key in (apis.Key("v1", "PersistentVolumeClaim", "research", "files-home"), volume):
+        api.delete(key)
+        processes.wait_until(lambda key=key: api.get(key) is None, awaiting=f"{key} to be gone", within_s=30)  # type: ignore[misc]
+    kind.update(moved, {}, notes.work())
+    assert (api.get(volume) or {})["spec"]["hostPath"]["path"] == "/homes"
