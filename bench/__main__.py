@@ -1,6 +1,6 @@
 """Measure the bars and print them as JSON; progress goes to standard error.
 
-python -m bench                   # all but those that take long: `from-nothing`, `look`, `adopted`, `kubernetes`
+python -m bench                   # all but those that take long: `from-nothing`, `instance-listing`, `adopted`, `kubernetes`
 python -m bench starter nodes-64  # some
 """
 
@@ -24,10 +24,10 @@ from .aws import aws
 from .bars import bar
 from .drift import drift_cloud
 from .elastic import elastic
-from .fresh import fresh
+from .fresh_clone import fresh_clone
+from .instance_listing import instance_listing
 from .kubernetes import kubernetes
 from .live_hosts import live_hosts
-from .look import look
 from .offline import offline
 
 MANY_NODES = 64
@@ -95,14 +95,14 @@ MEASURES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
     "drift": drift,
     "drift-cloud": drift_cloud,
     "elastic": elastic,
-    "fresh": fresh,
+    "fresh-clone": fresh_clone,
     "from-nothing": from_nothing,
-    "look": look,
+    "instance-listing": instance_listing,
     "live-hosts": live_hosts,
     "adopted": adopted,
     "kubernetes": kubernetes,
 }
-LONG = ("from-nothing", "look", "adopted", "kubernetes")
+LONG = ("from-nothing", "instance-listing", "adopted", "kubernetes")
 
 
 def _clusterwright(stack: Deployment, command: str, *words: str, **environment: str) -> machine.Measured:

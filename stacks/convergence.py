@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from blueprints.finding import Finding
-from components.finish import handed
+from components.finish import inspection_results
 from components.inspection.finding import in_order
 from components.inspection.layer import Layer
 
@@ -74,7 +74,7 @@ def carry_out(found: repair.Repair, *, say: Callable[[str], None]) -> repair.Out
 
 def environment(outcome: repair.Outcome | None) -> dict[str, str]:
     """Give the environment in which the engine takes hosts as they are now: they were looked at."""
-    return handed.environment(outcome.finished if outcome else {})
+    return inspection_results.environment(outcome.finished if outcome else {})
 
 
 def staying(found: repair.Repair | None, outcome: repair.Outcome | None) -> Sequence[tuple[str, str]]:

@@ -12,13 +12,13 @@ from . import (
     capacity,
     control,
     data_protection,
+    duplicates,
     fabric,
     features,
     hosts,
     identifiers,
     inventory,
     kubernetes,
-    lists,
     maintenance,
     mig,
     mounts,
@@ -46,7 +46,7 @@ from . import (
 Check: TypeAlias = Callable[[spec.ClusterSpec, language.Blueprint, document.Document], Iterator[finding.Finding]]
 
 _CHECKS: tuple[Check, ...] = (
-    *(hosts.check, inventory.check, rails.check, names.check, lists.check, bmcs.check),
+    *(hosts.check, inventory.check, rails.check, names.check, duplicates.check, bmcs.check),
     *(references.check, users.check, accounts.check, qos.check, partitions.check, usability.check, schedulers.check, kubernetes.check, maintenance.check),
     *(pools.check, capacity.check, purchases.check, placement.check, fabric.check, software.check, mig.check, acceptance.check),
     *(identifiers.check, network.check, access.check, shared_address.check, site_network.check, mounts.check, storage.check, data_protection.check),

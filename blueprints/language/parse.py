@@ -6,7 +6,7 @@ from typing import Any
 import pydantic
 
 from .. import document, finding
-from . import error_recovery, foreign, refusals
+from . import error_recovery, other_tools, refusals
 from .cluster import Blueprint
 from .error_recovery import NAMED, Refused
 
@@ -45,7 +45,7 @@ def parse_most(source: document.Document) -> Parsed:
         return Parsed(Blueprint.model_validate(source.values), source)
     except pydantic.ValidationError as error:
         faults = error.errors(include_url=False)
-    strange = foreign.recognised(source)
+    strange = other_tools.recognised(source)
     if strange is not None:
         return Parsed(None, source, (strange,))
     return _mended(source, faults)

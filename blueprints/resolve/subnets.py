@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .. import addresses, catalog, spec
 from ..codes import Code
-from . import network, place, taken
+from . import network, place, used_addresses
 from .context import Context
 
 _SHORTEST_PREFIX = 10
@@ -52,14 +52,14 @@ def _parts(context: Context, cluster: spec.ClusterSpec, *, own_hosts: int) -> tu
     networks = context.target.networks
     if networks is None:
         return ()
-    carried = Counter({(network.CLUSTER, 0): own_hosts + taken.in_first_zone(context, networks, cluster)})
+    carried = Counter({(network.CLUSTER, 0): own_hosts + used_addresses.in_first_zone(context, networks, cluster)})
     for node_set in cluster.node_sets:
         carried.update({key: count * node_set.hosts.count for key, count in _by_subnet(node_set.hosts.machine.nics, networks).items()})
     services = _services(context, cluster)
     nodes = Part("cluster", network.CLUSTER, 0, carried.pop((network.CLUSTER, 0)), grows=True)
     zones = max([1, *(networks.zones.get(service, 1) for service in services)])
     further = [
-        Part(f"cluster-{number + 1}", network.CLUSTER, number, len(services) + taken.in_further_zone(context, cluster), grows=False)
+        Part(f"cluster-{number + 1}", network.CLUSTER, number, len(services) + used_addresses.in_further_zone(context, cluster), grows=False)
         for number in range(1, zones)
     ]
     is_way_out = context.blueprint.network.existing is None

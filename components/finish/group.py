@@ -19,7 +19,7 @@ import pydantic
 from blueprints import spec
 
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Stopped, Values, Work
-from . import handed, playbook
+from . import inspection_results, playbook
 from .inventory import COMPUTE, FinishedHost, inventory, known_hosts
 
 OWN_GROUPS, KUBERNETES = ("control", "access", "kubernetes"), "kubernetes"
@@ -82,11 +82,11 @@ class Group(Kind[GroupInputs]):
         A host that doesn't answer stays as it is recorded: whether it differs is unknown.
         """
         finished: Mapping[str, str] = outputs.get("finished") or {}
-        received = handed.received()
+        received = inspection_results.received()
         if received is None:
-            from . import differing  # what inspects hosts takes its time to load
+            from . import changed_hosts  # what inspects hosts takes its time to load
 
-            differ = differing.look(inputs.hosts, inputs.spec, private_key=inputs.private_key)
+            differ = changed_hosts.look(inputs.hosts, inputs.spec, private_key=inputs.private_key)
             return {"finished": {hostname: mark for hostname, mark in finished.items() if hostname not in differ}}
         repaired = received.get(inputs.group)
         return {"finished": finished, **({"repaired": {**(outputs.get("repaired") or {}), **repaired}} if repaired else {})}

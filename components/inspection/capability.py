@@ -12,8 +12,8 @@ from blueprints.finding.subject import FileSystem, Gpu, HostPart, Mount, Port
 from .. import host_folders, registry
 from .codes import Code
 from .finding import Unchecked, drift
-from .known import Known, KnownHost
 from .layer import Layer
+from .recorded_cluster import Known, KnownHost
 
 LEAST_FREE = 0.05
 """Share of a file system, in space and in numbers of files, below which it counts as nearly full."""

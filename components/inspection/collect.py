@@ -8,7 +8,7 @@ from typing import Any
 
 from . import capability, payload, ssh
 from .hosts import ssh_keys
-from .known import Known, KnownHost
+from .recorded_cluster import Known, KnownHost
 
 HOST_WITHIN_S = 120
 """How long a host may take to answer, in which it may have to read all of its files."""

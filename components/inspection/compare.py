@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from blueprints.finding import Finding
 from blueprints.finding.subject import Daemon, HostSubject
 
-from . import alike, causes, collect, hosts, servers, slurm
+from . import causes, collect, common_settings, hosts, servers, slurm
 from .codes import Code
 from .finding import Unchecked, drift, in_order
 from .hosts import exposure
-from .known import Known, KnownHost
 from .layer import Layer
+from .recorded_cluster import Known, KnownHost
 from .slurm import daemons
 
 
@@ -23,7 +23,7 @@ def of_hosts(seen: collect.Seen, known: Known) -> dict[KnownHost, tuple[Finding,
     """Compare the hosts that answered, each with the record and with the others."""
     shared = exposure.common(seen.facts)
     unlike: dict[str, list[Finding]] = {}
-    for one in (*alike.findings(servers.without_own(known.cluster, seen.facts)), *servers.findings(known, seen.facts)):
+    for one in (*common_settings.findings(servers.without_own(known.cluster, seen.facts)), *servers.findings(known, seen.facts)):
         if isinstance(one.subject, HostSubject):
             unlike.setdefault(one.subject.host, []).append(one)
     return {

@@ -7,8 +7,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 
 from components.inspection.finding import Unchecked
-from components.inspection.known import Known, KnownHost
 from components.inspection.layer import Layer
+from components.inspection.recorded_cluster import Known, KnownHost
 
 from .. import registry
 from ..discovery import RunningNodes, Stack

@@ -12,13 +12,13 @@ from blueprints.finding import Finding
 from blueprints.finding.subject import ClusterObject
 from blueprints.spec import Kubernetes, NodeSet
 
-from ..kubernetes import acceptance, addon, apply, kubeconfig, labels, manifests, objects, proof, queues, readiness
+from ..kubernetes import acceptance, acceptance_jobs, addon, apply, kubeconfig, labels, manifests, objects, queues, readiness
 from ..kubernetes.api import Api, ApiError, Key, Unreachable, key_of
 from ..provider.kind import Refused, typed
 from .codes import Code
 from .finding import Unchecked, drift, shown
-from .known import Known
 from .layer import Layer
+from .recorded_cluster import Known
 
 GROUPS = (addon.Addon(), objects.Objects())
 QUEUEING = ("ClusterQueue", "LocalQueue", "ResourceFlavor", "WorkloadPriorityClass")
@@ -199,7 +199,7 @@ def _expiries(config: str) -> dict[str, dt.datetime]:
 
 
 def _of_acceptance(key: Key) -> bool:
-    return key.name.startswith(proof.NAMESPACE) or key.namespace == proof.NAMESPACE
+    return key.name.startswith(acceptance_jobs.NAMESPACE) or key.namespace == acceptance_jobs.NAMESPACE
 
 
 def _text(value: Any) -> str:

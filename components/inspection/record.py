@@ -10,7 +10,7 @@ from blueprints import spec
 
 from ..provider import packed
 from ..schedulers import hardware
-from .known import Known, KnownHost
+from .recorded_cluster import Known, KnownHost
 
 SECRET_SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key of Pulumi's form of a secret; with `--show-secrets` it holds the value as JSON text under `plaintext`."""

@@ -13,7 +13,7 @@ from blueprints.spec import ClusterSpec, SiteHost, SiteInterface
 
 from .codes import Code
 from .finding import drift
-from .known import Known, KnownHost
+from .recorded_cluster import Known, KnownHost
 
 MARK = "/etc/clusterwright/owner.json"
 SITE = ":Site"

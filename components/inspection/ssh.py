@@ -11,7 +11,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from .known import KnownHost
+from .recorded_cluster import KnownHost
 
 AT_ONCE = 32
 PASSED_ON = ("PATH", "HOME", "LANG", "TZ")

@@ -11,8 +11,8 @@ from blueprints.finding.subject import SoftwareVersion
 from .. import bake
 from .codes import Code
 from .finding import Unchecked, drift
-from .known import Known, KnownHost
 from .layer import Layer
+from .recorded_cluster import Known, KnownHost
 
 HARDWARE_ONLY = frozenset(
     {

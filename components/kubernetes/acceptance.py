@@ -12,9 +12,9 @@ from blueprints.spec import NodeSet
 
 from ..finish import checks
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
-from . import apply, confinement, group, labels, proof, queues, readiness, training
+from . import acceptance_jobs, apply, confinement, group, labels, queues, readiness, training
+from .acceptance_jobs import AcceptanceInputs, PoolInputs
 from .api import Api, Key
-from .proof import AcceptanceInputs, PoolInputs
 
 NODES_WITHIN_S, RUNS_WITHIN_S, DECIDES_WITHIN_S = 120, 120, 60
 PAUSE = "registry.k8s.io/pause"
@@ -66,9 +66,9 @@ def run(api: Api, inputs: AcceptanceInputs, work: Work) -> list[dict[str, Any]]:
     pool = next((one for one in inputs.pools if one.gpus and one.always), None)
     if pool is None or _has_failed(found):
         return found
-    proof.clear(api, work)  # of a run that was killed
+    acceptance_jobs.clear(api, work)  # of a run that was killed
     try:
-        proof.prepare(api, inputs, pool, work)
+        acceptance_jobs.prepare(api, inputs, pool, work)
         if inputs.has_queues:
             found += _queueing(api, inputs, pool, work)
         if not _has_failed(found):
@@ -76,12 +76,12 @@ def run(api: Api, inputs: AcceptanceInputs, work: Work) -> list[dict[str, Any]]:
         if inputs.trains and not _has_failed(found):
             found += training.checks(api, inputs, pool, work)
     finally:
-        proof.clear(api, work)
+        acceptance_jobs.clear(api, work)
     return found
 
 
 def _has_failed(found: Sequence[Mapping[str, Any]]) -> bool:
-    return any(one["verdict"] == proof.FAIL for one in found)
+    return any(one["verdict"] == acceptance_jobs.FAIL for one in found)
 
 
 def _nodes(api: Api, inputs: AcceptanceInputs, work: Work) -> Iterator[dict[str, Any]]:
@@ -104,7 +104,7 @@ def _nodes(api: Api, inputs: AcceptanceInputs, work: Work) -> Iterator[dict[str,
             work.wait_until(ready, awaiting="nodes", within_s=NODES_WITHIN_S, every_s=0.5)
         wanted = f"{len(pool.nodes)} ready{f' with {pool.gpus} GPUs each' if pool.gpus else ''}"
         lacking = "; ".join(f"{name} {lack}" for name, lack in problems.items())
-        yield proof.check(pool.name, "nodes of Kubernetes", wanted, f"{len(pool.nodes) - len(problems)}", lacking, ok=not problems)
+        yield acceptance_jobs.check(pool.name, "nodes of Kubernetes", wanted, f"{len(pool.nodes) - len(problems)}", lacking, ok=not problems)
 
 
 def node_lacks(node: Mapping[str, Any] | None, gpus: int, version: str) -> str:
@@ -129,19 +129,23 @@ def _queueing(api: Api, inputs: AcceptanceInputs, pool: PoolInputs, work: Work) 
     placed = processes.nodes_of("first")
     right = ran and placed <= set(pool.nodes) and len(placed) == nodes
     measured = f"{nodes if ran else 0} pods on {', '.join(sorted(placed)) or 'no node'}"
-    yield proof.check(pool.name, "gang of pods", f"{nodes} pods with {pool.gpus} GPUs on {nodes} nodes", measured, processes.why("first"), ok=right)
+    yield acceptance_jobs.check(pool.name, "gang of pods", f"{nodes} pods with {pool.gpus} GPUs on {nodes} nodes", measured, processes.why("first"), ok=right)
     if not right:
         return
     processes.submit("second")
     waits = processes.waits("second")
-    yield proof.check(pool.name, "job over quota", "waits, with a reason", "waits" if waits else "runs", processes.why("second"), ok=bool(waits))
+    yield acceptance_jobs.check(pool.name, "job over quota", "waits, with a reason", "waits" if waits else "runs", processes.why("second"), ok=bool(waits))
     processes.submit("urgent", priority=True)
     preempted = processes.runs("urgent") and not processes.is_admitted("first")
-    yield proof.check(pool.name, "preemption", "the more important job runs", "it runs" if preempted else "it waits", processes.why("urgent"), ok=preempted)
+    yield acceptance_jobs.check(
+        pool.name, "preemption", "the more important job runs", "it runs" if preempted else "it waits", processes.why("urgent"), ok=preempted
+    )
     processes.delete("urgent")
     processes.delete("first")
     freed = processes.runs("second")
-    yield proof.check(pool.name, "quota that is free again", "the waiting job runs", "it runs" if freed else "it waits", processes.why("second"), ok=freed)
+    yield acceptance_jobs.check(
+        pool.name, "quota that is free again", "the waiting job runs", "it runs" if freed else "it waits", processes.why("second"), ok=freed
+    )
     processes.delete("second")
 
 
@@ -179,23 +183,25 @@ class _Gangs:
         return self._reason(name) or readiness.pod_trouble(self._pods(name))
 
     def delete(self, name: str) -> None:
-        key = Key("batch/v1", "Job", proof.NAMESPACE, name)
+        key = Key("batch/v1", "Job", acceptance_jobs.NAMESPACE, name)
         self._api.delete(key)
         self._within(
-            lambda: self._api.get(key) is None and not self._pods(name) and self._workload(name) is None, proof.GONE_WITHIN_S, f"gang {name} to be gone"
+            lambda: self._api.get(key) is None and not self._pods(name) and self._workload(name) is None,
+            acceptance_jobs.GONE_WITHIN_S,
+            f"gang {name} to be gone",
         )
 
     def _within(self, done: Callable[[], bool], within_s: float, awaiting: str) -> bool:
-        return proof.within(self._work, done, within_s=within_s, awaiting=awaiting)
+        return acceptance_jobs.within(self._work, done, within_s=within_s, awaiting=awaiting)
 
     def _pods(self, name: str) -> list[dict[str, Any]]:
-        return proof.pods(self._api, name)
+        return acceptance_jobs.pods(self._api, name)
 
     def _running(self, name: str) -> list[dict[str, Any]]:
         return [one for one in self._pods(name) if one["status"].get("phase") == "Running" and "deletionTimestamp" not in one["metadata"]]
 
     def _workload(self, name: str) -> dict[str, Any] | None:
-        found = self._api.list(queues.KUEUE, "Workload", namespace=proof.NAMESPACE)
+        found = self._api.list(queues.KUEUE, "Workload", namespace=acceptance_jobs.NAMESPACE)
         return next((one for one in found if any(owner["name"] == name for owner in one["metadata"].get("ownerReferences", ()))), None)
 
     def _reason(self, name: str) -> str:
@@ -207,9 +213,9 @@ class _Gangs:
 def _gang(name: str, inputs: AcceptanceInputs, pool: PoolInputs, *, priority: bool) -> dict[str, Any]:
     container = {
         "name": "pause",
-        "image": proof.image(inputs, PAUSE),
+        "image": acceptance_jobs.image(inputs, PAUSE),
         "securityContext": {
             "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "runAsNonRoot": True, "runAsUser": 65535, "seccompProfile": {"type": "RuntimeDefault"},
         },
     }  # fmt: skip
-    return proof.job(name, inputs, pool, container, gpus=pool.gpus, nodes=pool.used, priority=priority)
+    return acceptance_jobs.job(name, inputs, pool, container, gpus=pool.gpus, nodes=pool.used, priority=priority)

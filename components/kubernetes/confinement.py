@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..provider.kind import Work
-from . import apply, proof, readiness
+from . import acceptance_jobs, apply, readiness
 from .api import Api, Key
 
 IMAGE = "registry.k8s.io/kube-proxy"
@@ -19,7 +19,7 @@ LACKS = "No such file or directory"
 _COMPLAINT = re.compile(rf"^cat: {DEVICES}/nvidia(\d+): (.*)$", re.MULTILINE)
 
 
-def checks(api: Api, inputs: proof.AcceptanceInputs, pool: proof.PoolInputs, work: Work) -> Iterator[dict[str, Any]]:
+def checks(api: Api, inputs: acceptance_jobs.AcceptanceInputs, pool: acceptance_jobs.PoolInputs, work: Work) -> Iterator[dict[str, Any]]:
     """On some nodes, a pod with a quarter of the GPUs tries to open all of them."""
     given = pool.gpus // 4
     wanted = verdict(given, pool.gpus)
@@ -27,26 +27,28 @@ def checks(api: Api, inputs: proof.AcceptanceInputs, pool: proof.PoolInputs, wor
     for name, node in names.items():
         container = {
             "name": "devices",
-            "image": proof.image(inputs, IMAGE),
+            "image": acceptance_jobs.image(inputs, IMAGE),
             "command": ["/usr/bin/cat", *(f"{DEVICES}/nvidia{number}" for number in range(pool.gpus))],
             "terminationMessagePolicy": "FallbackToLogsOnError",
             "volumeMounts": [{"name": "devices", "mountPath": DEVICES, "readOnly": True}],
             "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "runAsUser": 0},
         }
         volume = {"name": "devices", "hostPath": {"path": "/dev", "type": "Directory"}}
-        apply.apply_one(api, proof.job(name, inputs, pool, container, gpus=given, node=node, volumes=(volume,)), work)
+        apply.apply_one(api, acceptance_jobs.job(name, inputs, pool, container, gpus=given, node=node, volumes=(volume,)), work)
     for name, node in names.items():
-        has_ended = proof.within(work, functools.partial(_has_ended, api, name), within_s=ANSWERS_WITHIN_S, awaiting=f"a pod to open the GPUs of {node}")
-        pods = proof.pods(api, name)
-        message = str(next((proof.ended(one).get("message", "") for one in pods), ""))
+        has_ended = acceptance_jobs.within(
+            work, functools.partial(_has_ended, api, name), within_s=ANSWERS_WITHIN_S, awaiting=f"a pod to open the GPUs of {node}"
+        )
+        pods = acceptance_jobs.pods(api, name)
+        message = str(next((acceptance_jobs.ended(one).get("message", "") for one in pods), ""))
         found = read(message, pool.gpus)
         why = f"it says: {message.strip()}" if has_ended else readiness.pod_trouble(pods) or f"its pod did not end within {ANSWERS_WITHIN_S} s"
-        yield proof.check(node, "GPUs of a pod", wanted, found if has_ended else "no answer", why, ok=has_ended and found == wanted)
-        api.delete(Key("batch/v1", "Job", proof.NAMESPACE, name), foreground=True)
+        yield acceptance_jobs.check(node, "GPUs of a pod", wanted, found if has_ended else "no answer", why, ok=has_ended and found == wanted)
+        api.delete(Key("batch/v1", "Job", acceptance_jobs.NAMESPACE, name), foreground=True)
 
 
 def _has_ended(api: Api, name: str) -> bool:
-    return any(map(proof.ended, proof.pods(api, name)))
+    return any(map(acceptance_jobs.ended, acceptance_jobs.pods(api, name)))
 
 
 def read(message: str, gpus: int) -> str:

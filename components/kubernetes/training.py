@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..provider.kind import Work
-from . import apply, jobs, manifests, proof, readiness
+from . import acceptance_jobs, apply, jobs, manifests, readiness
 from .api import Api, Key
 
 IMAGE = "clusterwright.invalid/torch"
@@ -14,37 +14,37 @@ IMAGE = "clusterwright.invalid/torch"
 NAME = "training"
 ENDS_WITHIN_S = 600
 """With the image's way to the nodes: 1 GB."""
-_KEY = Key(jobs.TRAINER, "TrainJob", proof.NAMESPACE, NAME)
+_KEY = Key(jobs.TRAINER, "TrainJob", acceptance_jobs.NAMESPACE, NAME)
 
 
-def checks(api: Api, inputs: proof.AcceptanceInputs, pool: proof.PoolInputs, work: Work) -> Iterator[dict[str, Any]]:
+def checks(api: Api, inputs: acceptance_jobs.AcceptanceInputs, pool: acceptance_jobs.PoolInputs, work: Work) -> Iterator[dict[str, Any]]:
     """PyTorch's data parallelism over all GPUs of some nodes gives the values that one process gives."""
-    image = proof.image(inputs, IMAGE)
+    image = acceptance_jobs.image(inputs, IMAGE)
     if not image:
         return
     job = jobs.Job(
-        NAME, image, ("python3", "-c", Path(__file__).with_name("ddp.py").read_text()), nodes=pool.used, gpus_per_node=pool.gpus, account=proof.NAMESPACE,
-        pool=pool.name, qos=proof.priority_class(is_high=False) if inputs.has_queues else "", tolerations=pool.tolerations,
+        NAME, image, ("python3", "-c", Path(__file__).with_name("ddp.py").read_text()), nodes=pool.used, gpus_per_node=pool.gpus, account=acceptance_jobs.NAMESPACE,
+        pool=pool.name, qos=acceptance_jobs.priority_class(is_high=False) if inputs.has_queues else "", tolerations=pool.tolerations,
     )  # fmt: skip
     for manifest in jobs.manifests(job, "trainjob"):
-        manifest["metadata"]["labels"][manifests.PART_OF] = proof.NAMESPACE
+        manifest["metadata"]["labels"][manifests.PART_OF] = acceptance_jobs.NAMESPACE
         apply.apply_one(api, manifest, work)
     states: list[str] = []
 
     def is_over() -> bool:
         states[:] = [kind for kind in ("Complete", "Failed") if readiness.condition(api.get(_KEY) or {}, kind) == "True"]
-        states.extend("Failed" for one in _pods(api) if proof.ended(one).get("exitCode", 0))
+        states.extend("Failed" for one in _pods(api) if acceptance_jobs.ended(one).get("exitCode", 0))
         return bool(states)
 
-    proof.within(work, is_over, within_s=ENDS_WITHIN_S, awaiting="the training job to end")
+    acceptance_jobs.within(work, is_over, within_s=ENDS_WITHIN_S, awaiting="the training job to end")
     pods = _pods(api)
-    messages = [str(proof.ended(one).get("message", "")) for one in pods]
+    messages = [str(acceptance_jobs.ended(one).get("message", "")) for one in pods]
     found = [read(one) for one in messages]
     wanted = _words(pool.used * pool.gpus, pool.used)
     is_right = states[:1] == ["Complete"] and len(found) == pool.used and all(is_as_it_should_be(one, pool.used * pool.gpus, pool.gpus) for one in found)
     measured = wanted if is_right else f"{states[0].lower() if states else 'not ended'}, {len(pods)} pods"
     why = "; ".join(filter(None, messages)) or readiness.pod_trouble(pods) or _trouble(api)
-    yield proof.check(pool.name, "training job", wanted, measured, why, ok=is_right)
+    yield acceptance_jobs.check(pool.name, "training job", wanted, measured, why, ok=is_right)
 
 
 def read(message: str) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _words(processes: int, nodes: int) -> str:
 
 
 def _pods(api: Api) -> list[dict[str, Any]]:
-    return api.list("v1", "Pod", namespace=proof.NAMESPACE, labels=f"jobset.sigs.k8s.io/jobset-name={NAME}")
+    return api.list("v1", "Pod", namespace=acceptance_jobs.NAMESPACE, labels=f"jobset.sigs.k8s.io/jobset-name={NAME}")
 
 
 def _trouble(api: Api) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..inspection import ssh
-from ..inspection.known import KnownHost
+from ..inspection.recorded_cluster import KnownHost
 
 MARK = "clusterwright-outcomes "
 """Begins the line that a host prints; its login shell's own files may print others."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from components import atomic_files
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 
 from .. import project
 

@@ -10,7 +10,7 @@ from blueprints import message_text, spec
 from blueprints.spec import ClusterSpec
 from components.finish.acceptance import Acceptance, AcceptanceInputs
 from components.finish.inventory import FinishedHost
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 from components.provider.kind import PartlyMade, Work
 from components.schedulers import hardware
 

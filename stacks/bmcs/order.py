@@ -11,12 +11,12 @@ from components import remote
 from components.bmc import inquiry
 from components.bmc.model import Access, Action, Board, Power, Unanswered
 from components.elastic.model import Node
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 
 from .. import project
 from ..errors import EXIT_USAGE, Problem
 from ..rebuild import scheduler
-from . import brakes, history
+from . import history, safeguards
 from .asking import Bmcs
 
 AT_ONCE = 8
@@ -32,12 +32,12 @@ class Order:
 
     stack: str
     action: Action
-    hosts: tuple[brakes.Host, ...]
+    hosts: tuple[safeguards.Host, ...]
     known: Known | None
     """None: no `up` of the stack has finished."""
 
 
-def prepare(stack: str, words: Sequence[str], action: Action, *, cluster: spec.ClusterSpec, known: Known | None, allowed: brakes.Allowed) -> Order:
+def prepare(stack: str, words: Sequence[str], action: Action, *, cluster: spec.ClusterSpec, known: Known | None, allowed: safeguards.Allowed) -> Order:
     """Decide whether hosts may be switched; nothing is changed.
 
     Args:
@@ -48,11 +48,11 @@ def prepare(stack: str, words: Sequence[str], action: Action, *, cluster: spec.C
     names = named(words, cluster)
     roles = {name: (group.role, group.name) for group in cluster.host_groups for name in group.hostnames}
     nodes = _nodes(known) if known and action is not Action.ON else {}
-    hosts = tuple(brakes.Host(name, *roles[name], node=nodes.get(name)) for name in names)
+    hosts = tuple(safeguards.Host(name, *roles[name], node=nodes.get(name)) for name in names)
     decided = dataclasses.replace(allowed, unused=known is None)
     pools = {one.hosts.name: one.hosts.count for one in cluster.node_sets}
     now = dt.datetime.now(dt.UTC)
-    if found := brakes.objections(hosts, action, pools=pools, cycles=history.cycles(project.private_folder(stack)), now=now, allowed=decided):
+    if found := safeguards.objections(hosts, action, pools=pools, cycles=history.cycles(project.private_folder(stack)), now=now, allowed=decided):
         forced = "" if allowed.force else "; --force switches hosts with jobs, too, which ends these jobs"
         remedy = f"correct that, then run the command again{forced}"
         raise Problem(f"{hostlist.compress(names)} may not be switched", why="\n".join(found), remedy=remedy)
@@ -122,7 +122,7 @@ def carry_out(order: Order, bmcs: Bmcs, *, wait_s: float, say: Callable[[str], N
 def _await(order: Order, names: Sequence[str], before: Mapping[str, str], *, wait_s: float, say: Callable[[str], None]) -> dict[str, str]:
     """Wait until hosts have booted and, where they are nodes, Slurm has heard from them."""
     say(f"waiting for {hostlist.compress(names)} to serve again")
-    compute = {host.name for host in order.hosts if host.role == brakes.COMPUTE}
+    compute = {host.name for host in order.hosts if host.role == safeguards.COMPUTE}
     deadline, left = time.monotonic() + wait_s, dict.fromkeys(names, "it did not boot")
     while left and time.monotonic() < deadline:
         booted = {name for name, boot in _boots(order, list(left)).items() if boot != before.get(name, "")}

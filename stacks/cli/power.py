@@ -10,10 +10,10 @@ from components import atomic_files
 from components.bmc import recorded
 from components.bmc.model import Action, Facts, Unanswered
 from components.inspection import record
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 
 from .. import project
-from ..bmcs import asking, brakes, order
+from ..bmcs import asking, order, safeguards
 from ..engine import commands, locks, state
 from ..errors import EXIT_USAGE, Problem
 from ..render import bmcs as rendered
@@ -53,7 +53,7 @@ def run(given: argparse.Namespace) -> int:
         return _show(given, cluster)
     if not given.hosts:
         raise Problem("no host is named", why=f"`power {given.action}` switches only the hosts that you name", remedy="name hosts", status=EXIT_USAGE)
-    allowed = brakes.Allowed(given.force, given.at_most)
+    allowed = safeguards.Allowed(given.force, given.at_most)
     with locks.held(given.stack, "power"):
         bmcs = asking.Bmcs(given.stack, cluster.site, try_again=given.try_again)
         wanted = order.prepare(given.stack, given.hosts, Action(given.action), cluster=cluster, known=known, allowed=allowed)

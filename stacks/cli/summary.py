@@ -8,7 +8,7 @@ from typing import Any
 from blueprints.project import project_root
 from components.finish import node_states
 from components.inspection import record
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 
 from ..acceptance import history
 from ..engine import commands, login, state

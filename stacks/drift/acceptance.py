@@ -6,7 +6,7 @@ from blueprints.finding import Finding, Level
 from components.finish import checks
 from components.inspection.codes import Code
 from components.inspection.finding import drift
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 
 from ..render.formatting import moment
 

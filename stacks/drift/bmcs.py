@@ -7,7 +7,7 @@ from blueprints.finding import Finding
 from components.bmc import recorded
 from components.inspection import bmcs
 from components.inspection.finding import Unchecked
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 
 from .. import project
 from ..bmcs import asking

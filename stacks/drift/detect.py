@@ -12,8 +12,8 @@ from blueprints.finding import Finding
 from components import discovery, registry
 from components.inspection import capability, causes, collect, compare, elastic, hosts, kubernetes, record, servers, versions
 from components.inspection.finding import Unchecked, in_order, layer_of
-from components.inspection.known import Known, KnownHost
 from components.inspection.layer import LAYERS, Layer
+from components.inspection.recorded_cluster import Known, KnownHost
 
 from ..acceptance import history
 from ..engine import commands, preview

@@ -17,12 +17,12 @@ from components.finish import group
 from components.inspection.codes import Code
 from components.inspection.finding import layer_of
 from components.inspection.hosts import ssh_keys
-from components.inspection.known import Known, KnownHost
 from components.inspection.layer import Layer
+from components.inspection.recorded_cluster import Known, KnownHost
 from components.provider.kind import Work
 from components.repair import shipping
 
-from ..bmcs import asking, brakes, order
+from ..bmcs import asking, order, safeguards
 from ..errors import BadIgnoreFile, Problem
 from . import detect, filters, fix, ignore
 from .fix.step import Cluster, Switch
@@ -155,7 +155,7 @@ def _servers(known: Known, checked: detect.Checked) -> Mapping[str, Action]:
         if isinstance(one.subject, HostSubject):
             of_codes.setdefault(one.code, set()).add(one.subject.host)
     off, silent = of_codes.get(Code.POWER_OFF, set()), of_codes.get(Code.BMC_SILENT, set())
-    nodes = {host.name for host in known.hosts if host.role == brakes.COMPUTE}
+    nodes = {host.name for host in known.hosts if host.role == safeguards.COMPUTE}
     boarded = [board.host for board in boards.boards(known.cluster.site, nodes)]
     return {host: Action.ON if host in off else Action.CYCLE for host in boarded if host not in silent}
 
@@ -234,7 +234,7 @@ def _switch(repair: Repair, *, say: Callable[[str], None]) -> dict[str, str]:
             continue
         cluster, known = repair.known.cluster, repair.known
         try:
-            wanted = order.prepare(repair.stack, [*alike], action, cluster=cluster, known=known, allowed=brakes.Allowed())
+            wanted = order.prepare(repair.stack, [*alike], action, cluster=cluster, known=known, allowed=safeguards.Allowed())
             failed = order.carry_out(wanted, bmcs, wait_s=SERVES_WITHIN_S, say=say)
         except Problem as refused:
             failed = dict.fromkeys(alike, refused.why)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprints.project import project_root
-from components.finish import handed
+from components.finish import inspection_results
 from components.provider import packed
 
 from .. import errors, project
@@ -71,7 +71,7 @@ def require() -> None:
 def environment() -> dict[str, str]:
     """Give the engine's environment. Its parts talk to each other through this machine's own address, also where a proxy leads to all others."""
     direct = [os.environ.get("no_grpc_proxy") or os.environ.get("no_proxy") or os.environ.get("NO_PROXY", ""), "127.0.0.1", "localhost"]  # noqa: SIM112 - gRPC reads this case alone
-    return {**handed.AS_RECORDED, **os.environ, **QUIET, "no_grpc_proxy": ",".join(filter(None, direct))}
+    return {**inspection_results.AS_RECORDED, **os.environ, **QUIET, "no_grpc_proxy": ",".join(filter(None, direct))}
 
 
 def run(*words: str, folder: Path | None = None, variables: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:

@@ -16,7 +16,7 @@ from blueprints.plan import changes
 from components import registry, remote
 from components.finish.inventory import FinishedHost
 from components.inspection import elastic, record
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 
 from ..engine import account, commands, operations, recovery, state
 from ..errors import EngineFailed, Problem

@@ -9,7 +9,7 @@ from components import remote
 from components.elastic import slurm
 from components.elastic.model import OURS, Node
 from components.finish.inventory import FinishedHost
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 
 from ..errors import Problem
 

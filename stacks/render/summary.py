@@ -6,7 +6,7 @@ from typing import Any
 from blueprints import spec
 from components.finish import node_states
 from components.finish.node_states import State
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 
 from .formatting import counted, moment
 

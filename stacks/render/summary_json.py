@@ -5,7 +5,7 @@ from typing import Any
 
 from blueprints.spec import as_record
 from components.finish.node_states import State
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 
 from . import summary
 

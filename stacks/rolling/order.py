@@ -14,7 +14,7 @@ from blueprints.spec import ClusterSpec
 from components.elastic.model import GUARD, Node
 from components.finish import group
 from components.inspection import collect, in_place
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 from components.provider.kind import Work
 from components.repair import shipping
 

@@ -10,7 +10,7 @@ from components.elastic.model import GUARD, OURS, Node
 from components.inspection import in_place
 from components.inspection.collect import Seen
 from components.inspection.in_place import Lack
-from components.inspection.known import Known, KnownHost
+from components.inspection.recorded_cluster import Known, KnownHost
 
 from .decide import Host, Phase
 

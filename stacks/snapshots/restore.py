@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from blueprints import message_text
 from components.finish import group
 from components.inspection import record, role_defaults
-from components.inspection.known import Known, KnownHost
+from components.inspection.recorded_cluster import Known, KnownHost
 from components.provider.kind import Work
 from components.repair import shipping
 

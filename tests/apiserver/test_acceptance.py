@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from components.finish import checks
-from components.kubernetes import acceptance, jobs, labels, manifests, proof, queues
+from components.kubernetes import acceptance, acceptance_jobs, jobs, labels, manifests, queues
 from components.kubernetes.api import Api, ApiError, Key, key_of
 from components.kubernetes.objects import Objects, ObjectsInputs
 from components.provider.kind import PartlyMade
@@ -36,10 +36,10 @@ def scheduled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[cluste
         yield found, simulated
 
 
-def inputs(kubernetes: cluster.Cluster, **changes: Any) -> proof.AcceptanceInputs:
-    pool = proof.PoolInputs("train", NODES, gpus=8, always=4)
+def inputs(kubernetes: cluster.Cluster, **changes: Any) -> acceptance_jobs.AcceptanceInputs:
+    pool = acceptance_jobs.PoolInputs("train", NODES, gpus=8, always=4)
     known = {"cluster": "starter", "version": "1.34.4", "kubeconfig": kubernetes.kubeconfig, "pools": (pool,), "release": str(release.folder())}
-    return proof.AcceptanceInputs(**{**known, "has_queues": True, "proves": {}, **changes})
+    return acceptance_jobs.AcceptanceInputs(**{**known, "has_queues": True, "proves": {}, **changes})
 
 
 def verdicts(checks: list[dict[str, Any]]) -> dict[str, str]:
@@ -53,8 +53,8 @@ def test_a_good_cluster_passes_and_nothing_of_the_checks_stays(scheduled: tuple[
         ("nodes of Kubernetes", "GPUs of a pod", "gang of pods", "job over quota", "preemption", "quota that is free again"), "pass"
     )
     api = kubernetes.api()
-    assert api.get(Key(queues.KUEUE, "ClusterQueue", "", proof.NAMESPACE)) is None
-    assert api.list("batch/v1", "Job", namespace=proof.NAMESPACE) == []
+    assert api.get(Key(queues.KUEUE, "ClusterQueue", "", acceptance_jobs.NAMESPACE)) is None
+    assert api.list("batch/v1", "Job", namespace=acceptance_jobs.NAMESPACE) == []
 
 
 def test_a_node_that_lacks_gpus_fails_by_name(scheduled: tuple[cluster.Cluster, nodes.Nodes], monkeypatch: pytest.MonkeyPatch) -> None:

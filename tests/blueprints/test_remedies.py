@@ -5,7 +5,7 @@ import pytest
 from blueprints import finding, load, message_text, read
 from blueprints.codes import Code
 from blueprints.facts import Facts
-from blueprints.language import Blueprint, examples, foreign, outline, synonyms
+from blueprints.language import Blueprint, examples, other_tools, outline, synonyms
 
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 POOL = "name: tiny\npools: {train: {nodes: 1, %s}}\n"
@@ -129,7 +129,7 @@ def test_a_file_of_another_tool_is_one_finding_that_says_what_becomes_of_its_par
 
 @pytest.mark.parametrize("text", ["name: tiny\nHeadNode: {}\npools: {a: {nodes: 1}}\n", "extends: starter\nHeadNode: {}\n", "kind: x\nname: tiny\n"])
 def test_a_blueprint_with_a_foreign_key_stays_a_blueprint(text: str) -> None:
-    assert foreign.recognised(read.from_bytes(text.encode(), file="t.yaml")) is None
+    assert other_tools.recognised(read.from_bytes(text.encode(), file="t.yaml")) is None
 
 
 def test_every_synonym_leads_to_what_the_language_has_and_is_none_of_its_own_words() -> None:

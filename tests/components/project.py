@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprints.project import project_root
-from components.finish import handed
+from components.finish import inspection_results
 
 STACK = "dev"
 ENDS_WITHIN_S = 120
@@ -55,7 +55,7 @@ class Project:
             "PULUMI_BACKEND_URL": self.state_folder.as_uri(),
             "PULUMI_CONFIG_PASSPHRASE": "correct horse battery staple",
             "PULUMI_SKIP_UPDATE_CHECK": "true",
-            **handed.AS_RECORDED,  # its hosts answer nobody
+            **inspection_results.AS_RECORDED,  # its hosts answer nobody
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         }
 

@@ -14,7 +14,7 @@ from blueprints.finding import Level
 from blueprints.finding.subject import AcceptanceCheck
 from blueprints.finding.values import Measurement
 from blueprints.project import project_root
-from components.finish import acceptance, checks, differing, handed, node_states
+from components.finish import acceptance, changed_hosts, checks, inspection_results, node_states
 from components.finish.acceptance import Acceptance, AcceptanceInputs
 from components.finish.group import Group, GroupInputs, marks
 from components.finish.inventory import FinishedHost, inventory, known_hosts
@@ -108,11 +108,15 @@ def test_hosts_finished_earlier_stay_finished_when_a_later_run_fails() -> None:
 def test_what_was_repaired_before_the_engine_ran_is_recorded_and_nothing_else_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = {**values(GROUP), "finished": marks(GROUP), "complete": True}
     as_recorded = {"finished": marks(GROUP)}
-    monkeypatch.setenv(handed.VARIABLE, handed.AS_RECORDED[handed.VARIABLE])
+    monkeypatch.setenv(inspection_results.VARIABLE, inspection_results.AS_RECORDED[inspection_results.VARIABLE])
     assert Group().read(GROUP, recorded) == as_recorded
-    monkeypatch.setenv(handed.VARIABLE, handed.environment({"control": {"control-0": "2026-11-22T20:00:00+00:00"}})[handed.VARIABLE])
+    monkeypatch.setenv(
+        inspection_results.VARIABLE, inspection_results.environment({"control": {"control-0": "2026-11-22T20:00:00+00:00"}})[inspection_results.VARIABLE]
+    )
     assert Group().read(GROUP, recorded) == as_recorded, "another group was repaired"
-    monkeypatch.setenv(handed.VARIABLE, handed.environment({GROUP.group: {"login-0": "2026-11-22T20:00:00+00:00"}})[handed.VARIABLE])
+    monkeypatch.setenv(
+        inspection_results.VARIABLE, inspection_results.environment({GROUP.group: {"login-0": "2026-11-22T20:00:00+00:00"}})[inspection_results.VARIABLE]
+    )
     earlier = {"login-0": "2026-11-20T20:00:00+00:00", "login-1": "2026-11-21T20:00:00+00:00"}
     seen = Group().read(GROUP, {**recorded, "repaired": earlier})
     assert seen == {"finished": marks(GROUP), "repaired": {**earlier, "login-0": "2026-11-22T20:00:00+00:00"}}
@@ -143,11 +147,11 @@ def place(path: str) -> dict[str, Any]:
 )
 def test_a_bare_refresh_finds_what_finishing_would_change(host: str, facts: dict[str, Any], differs: bool) -> None:
     spec = {"users": [{"name": "ada"}], "slurm": {"control": {"prefix": "control"}}}
-    assert differing.differs(host, facts, spec) is differs
+    assert changed_hosts.differs(host, facts, spec) is differs
 
 
 def test_a_host_that_does_not_answer_stays_as_it_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(handed.VARIABLE, raising=False)
+    monkeypatch.delenv(inspection_results.VARIABLE, raising=False)
     assert Group().read(GROUP, {"finished": marks(GROUP)}) == {"finished": marks(GROUP)}
 
 

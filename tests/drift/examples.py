@@ -10,8 +10,8 @@ from blueprints.finding.subject import Subject
 from blueprints.finding.values import Value
 from components.inspection.codes import Code
 from components.inspection.finding import Unchecked, drift, layer_of
-from components.inspection.known import Known, KnownHost
 from components.inspection.layer import Layer
+from components.inspection.recorded_cluster import Known, KnownHost
 from stacks.drift.report import Report, Result, texts
 from tests.playbooks import clusters
 

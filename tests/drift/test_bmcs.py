@@ -15,7 +15,7 @@ from blueprints.load import examine
 from components.inspection import causes
 from components.inspection.codes import Code
 from components.inspection.finding import drift
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 from stacks import project
 from stacks.drift import bmcs
 from tests.bmcs import redfish

@@ -9,7 +9,7 @@ from components.aws import discovery
 from components.discovery import RunningNode, RunningNodes
 from components.inspection import elastic
 from components.inspection.elastic import Listing
-from components.inspection.known import Known, KnownHost
+from components.inspection.recorded_cluster import Known, KnownHost
 from tests.drift.examples import hosts, known
 
 BEGUN_S = 1_800_000_000.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 from stacks import project
 from stacks.acceptance import history
 from tests.drift import examples

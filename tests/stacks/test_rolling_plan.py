@@ -13,7 +13,7 @@ from components.elastic.model import Node
 from components.inspection import in_place, versions
 from components.inspection.collect import Seen
 from components.inspection.in_place import Lack
-from components.inspection.known import Known, KnownHost
+from components.inspection.recorded_cluster import Known, KnownHost
 from stacks.rolling import plan
 from stacks.rolling.decide import Phase
 

@@ -10,8 +10,8 @@ from blueprints.finding.subject import HostPart
 from .. import role_defaults, servers
 from ..codes import Code
 from ..finding import Unchecked, drift
-from ..known import Known, KnownHost
 from ..layer import Layer
+from ..recorded_cluster import Known, KnownHost
 from . import exposure, files, kernel, packages, ssh_keys, units, users
 
 NOT_COMPARED = (

@@ -10,7 +10,7 @@ from blueprints.finding.subject import RootKey, UserKey
 from .. import role_defaults
 from ..codes import Code
 from ..finding import drift
-from ..known import Known, KnownHost
+from ..recorded_cluster import Known, KnownHost
 
 KEY_END_LENGTH = 12
 """Characters of a key that a report shows."""

@@ -8,7 +8,7 @@ from blueprints.finding.subject import HostAdministrator, HostUser
 from .. import role_defaults
 from ..codes import Code
 from ..finding import drift
-from ..known import Known
+from ..recorded_cluster import Known
 
 RESTORED = "`clusterwright up` writes the cluster's {table} again when it configures the controller; all hosts mount the folder with the table"
 

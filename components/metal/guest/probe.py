@@ -11,7 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import archives, clock, listeners, look, packages, reach
+from . import archives, clock, listeners, look, packages, reachability
 from .system import System
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def probe(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
         "archives": archives.unreached(places, through, within_s=within_s),
         "listeners": listeners.taken(system, set(order["ports"])),
         "filters": listeners.filters(system, running),
-        "unreached": reach.unreached([tuple(one) for one in order["peers"]], within_s=within_s),
+        "unreached": reachability.unreached([tuple(one) for one in order["peers"]], within_s=within_s),
         "epoch_s": epoch_s,
         "took_s": time.monotonic() - begun_s,
     }

@@ -5,7 +5,7 @@ import fnmatch
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostFile
 from blueprints.finding.values import FileContent, FileState, LinkTarget, Values
-from components.finish import owned
+from components.finish import restorable_findings
 from components.inspection.codes import Code
 
 from . import names
@@ -75,7 +75,7 @@ def steps(finding: Finding, subject: HostFile, values: Values, cluster: Cluster)
     host, path = subject.host, subject.path
     if not names.is_path(path):
         return ()
-    if finding.code in owned.FILE_CODES and owned.is_file_of_roles(path) and (finish := cluster.finish(host)):
+    if finding.code in restorable_findings.FILE_CODES and restorable_findings.is_file_of_roles(path) and (finish := cluster.finish(host)):
         return (Step(host, finish, Order.FINISH, (finding,)),)
     command = _command(finding, path, values, cluster)
     if command is None:

@@ -2,7 +2,7 @@
 
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostPart, RootKey
-from components.finish import owned
+from components.finish import restorable_findings
 from components.inspection.codes import Code
 
 from . import files
@@ -20,7 +20,7 @@ systemctl restart munge.service
 
 def steps(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
     """Give the steps that end a finding about users or keys."""
-    if owned.is_restored_on_the_controller(finding):
+    if restorable_findings.is_restored_on_the_controller(finding):
         return tuple(Step(host, finish, Order.FINISH, (finding,)) for host in cluster.control if (finish := cluster.finish(host)))
     match finding.subject:
         case RootKey(host=host) if keys := cluster.root_keys.get(host):

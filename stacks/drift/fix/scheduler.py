@@ -3,7 +3,7 @@
 from blueprints.finding import Finding
 from blueprints.finding.subject import Daemon, Membership, ObjectKind, Parameter, SchedulerObject
 from blueprints.finding.values import Setting, Values
-from components.finish import owned
+from components.finish import restorable_findings
 from components.inspection.codes import Code
 from components.inspection.slurm import accounting
 
@@ -19,7 +19,7 @@ READ_AGAIN = frozenset({Code.TOPOLOGY, Code.CONFIG_VALUE, Code.NODE_MISSING, Cod
 
 def steps(finding: Finding, subject: SchedulerObject | Membership | Parameter | Daemon, values: Values, cluster: Cluster) -> tuple[Step, ...]:
     """Give the steps that end a finding about the scheduler; none where a person decides."""
-    if owned.is_restored_on_the_controller(finding) or isinstance(subject, Daemon):
+    if restorable_findings.is_restored_on_the_controller(finding) or isinstance(subject, Daemon):
         return tuple(Step(host, finish, Order.FINISH, (finding,)) for host in cluster.control if (finish := cluster.finish(host)))
     argv = _argv(finding, subject, values, cluster)
     return (Step(cluster.controller, Command(argv), Order.SCHEDULER, (finding,), is_quiet=True),) if argv and cluster.controller else ()

@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 
-from . import cards
+from . import card_layout
 from .parts import Item, Topology
 from .shapes import Card, Frame, Kind, Line, Sample, Text
 from .text_metrics import Metrics, Style
@@ -115,7 +115,7 @@ class Sheet:
 
     def write(self, entries: Sequence[tuple[str, Style]], x: float, *, width: float, metrics: Metrics) -> None:
         """Write lines of text, and go on below them."""
-        texts = cards.stacked(entries, x, self.y, width=width, metrics=metrics)
+        texts = card_layout.stacked(entries, x, self.y, width=width, metrics=metrics)
         self.texts += texts
         self.y = texts[-1].box.bottom if texts else self.y
 
@@ -128,7 +128,9 @@ class Sheet:
         metrics = places.metrics
         self.y += metrics.gap_y if joined else 0
         width = places.card_width
-        placed = [cards.card(item, places.x + number * (width + metrics.gap_x), self.y, width=width, metrics=metrics) for number, item in enumerate(items)]
+        placed = [
+            card_layout.card(item, places.x + number * (width + metrics.gap_x), self.y, width=width, metrics=metrics) for number, item in enumerate(items)
+        ]
         height = max(card.box.height for card in placed)
         placed = [dataclasses.replace(card, box=dataclasses.replace(card.box, height=height)) for card in placed]
         self.cards.update({card.key: card for card in placed})

@@ -6,7 +6,7 @@ run below the pools that they join.
 
 from collections.abc import Sequence
 
-from . import cards, rails
+from . import card_layout, rails
 from .grid import Grid, Sheet, grid
 from .parts import Item, Place, Topology
 from .shapes import Box, Drawing, Frame, Kind, Line, Sample, Text
@@ -88,7 +88,7 @@ def _label(sheet: Sheet, entry: Place, places: Grid) -> tuple[Text, ...]:
     """Write the name of a place, right of where arrows come in."""
     metrics = places.metrics
     x = places.x + metrics.label
-    texts = cards.stacked([(entry.title, Style.PLACE), (entry.line, Style.NOTE)], x, sheet.y + metrics.pad_y, width=places.right - x, metrics=metrics)
+    texts = card_layout.stacked([(entry.title, Style.PLACE), (entry.line, Style.NOTE)], x, sheet.y + metrics.pad_y, width=places.right - x, metrics=metrics)
     sheet.y = texts[-1].box.bottom
     return texts
 

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Sequence
 
-from . import cards
+from . import card_layout
 from .grid import Grid, Sheet
 from .parts import Rails, Topology
 from .shapes import Card, Kind, Line
@@ -50,6 +50,6 @@ def _rails(sheet: Sheet, entry: Rails, placed: Sequence[Card], places: Grid, *, 
     if first:
         entries = [(entry.title, Style.PLACE), ("; ".join(entry.lines), Style.NOTE)]
         x = places.x + metrics.pad_x
-        texts = cards.stacked(entries, x, sheet.y + metrics.cell_gap, width=places.right - x, metrics=metrics)
+        texts = card_layout.stacked(entries, x, sheet.y + metrics.cell_gap, width=places.right - x, metrics=metrics)
         sheet.texts += texts
         sheet.y = texts[-1].box.bottom

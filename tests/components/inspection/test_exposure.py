@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from blueprints.finding import Level
-from components.inspection import alike, compare
+from components.inspection import common_settings, compare
 from components.inspection.collect import Seen
 from components.inspection.hosts import exposure
-from components.inspection.known import KnownHost
+from components.inspection.recorded_cluster import KnownHost
 from tests.drift import examples
 from tests.drift.examples import told
 
@@ -101,7 +101,7 @@ def test_every_look_compares_private_files_and_the_hostname(changes: dict[str, A
 def compared(name: str, *values: tuple[str, str]) -> list[str]:
     """Compare hosts that have these values, each a group and a value, and give the findings' places."""
     facts = {KnownHost(f"host-{number}", group, "compute", "", "", ""): examples.facts(alike={name: value}) for number, (group, value) in enumerate(values)}
-    return [" ".join(one) for one in told(alike.findings(facts))]
+    return [" ".join(one) for one in told(common_settings.findings(facts))]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from blueprints import spec
 from blueprints.finding.subject import ClusterObject
 from components.inspection import kubernetes
 from components.inspection.codes import Code
-from components.inspection.known import Known
+from components.inspection.recorded_cluster import Known
 from components.kubernetes import labels
 from components.kubernetes.api import Key
 from tests.components.kubernetes import test_queues

@@ -14,7 +14,7 @@ from components import this_machine
 from components.inspection import hosts, servers
 from components.inspection.codes import Code
 from components.inspection.finding import drift
-from components.inspection.known import Known, KnownHost
+from components.inspection.recorded_cluster import Known, KnownHost
 
 RAIL = SiteInterface("rail0", "aa:00:00:00:00:01", "10.40.0.11/24", 9000, "10.40.0.1", (SiteRoute("10.41.0.0/16", "10.40.0.1"),))
 PORT = "00:00:10:28:fe:80:00:00:00:00:00:00:b8:3f:d2:03:00:aa:bb:cc"

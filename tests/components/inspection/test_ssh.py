@@ -14,7 +14,7 @@ import pytest
 
 from blueprints.project import project_root
 from components.inspection import collect, ssh
-from components.inspection.known import KnownHost
+from components.inspection.recorded_cluster import KnownHost
 
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\nmarker\n-----END OPENSSH PRIVATE KEY-----"
 DIRECT = KnownHost("a", "train", "compute", "192.0.2.1", "1", "ssh-ed25519 AAAA")
@@ -101,7 +101,7 @@ def test_ssh_and_the_key_end_with_the_process_that_looks_also_when_it_is_killed(
     stand_in(f"open({str(told)!r}, 'w').write(f'{{os.getpid()}} ' + argv[argv.index('-i') + 1]); time.sleep(3600)")
     program = f"""
         from components.inspection import ssh
-        from components.inspection.known import KnownHost
+        from components.inspection.recorded_cluster import KnownHost
         ssh.run({{{DIRECT!r}: b""}}, private_key={KEY!r}, within_s=3600)
     """
     looking = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], cwd=project_root())

@@ -15,7 +15,7 @@ import pytest
 from blueprints.live import hosts
 from blueprints.live.hosts import ownership
 from components.metal import guest_program
-from components.metal.guest import archives, clock, probe, reach
+from components.metal.guest import archives, clock, probe, reachability
 from components.metal.guest.system import System
 
 ORDER: Mapping[str, Any] = {"ports": [6817, 6818], "peers": [], "wants_headers": True, "reach_within_s": 1, "within_s": 60}
@@ -273,7 +273,7 @@ def test_a_host_that_refuses_is_reached_and_one_that_is_silent_is_not() -> None:
         place = silent.getsockname()
         with socket.create_connection(place):  # the queue of connections is full: the kernel answers no further one
             peers = [("a", "127.0.0.1", refusing), ("b", "127.0.0.1", listening.getsockname()[1]), ("c", *place), ("d", "no-such.invalid", 6817)]
-            found = reach.unreached(peers, within_s=0.2)
+            found = reachability.unreached(peers, within_s=0.2)
     assert set(found) == {f"c:{place[1]}", "d:6817"}
     assert found[f"c:{place[1]}"] == "no answer within 0.2 s"
 

@@ -1,4 +1,4 @@
-"""Files of other tools: one finding that says what they are, instead of one for each of their keys. They are described in `foreign.yaml`."""
+"""Files of other tools: one finding that says what they are, instead of one for each of their keys. They are described in `other_tools.yaml`."""
 
 import functools
 import pathlib
@@ -9,7 +9,7 @@ from .. import finding, read
 from ..codes import Code
 from ..document import Document
 
-_TABLE = pathlib.Path(__file__).with_name("foreign.yaml")
+_TABLE = pathlib.Path(__file__).with_name("other_tools.yaml")
 _OURS = ("pools", "extends")
 """A file with one of these is meant to be a blueprint, whatever else is in it."""
 

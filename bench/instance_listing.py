@@ -20,7 +20,7 @@ MACHINE, CARDS = "p5.48xlarge", 32
 SETS, NODES = 15, 500
 
 
-def look(home: Path) -> Iterator[dict[str, Any]]:
+def instance_listing(home: Path) -> Iterator[dict[str, Any]]:
     """The first look, which reads every instance, and those after it."""
     with client.started(home) as cloud:
         os.environ.update(cloud.environment)

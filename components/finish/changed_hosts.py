@@ -8,8 +8,8 @@ from blueprints import hostlist
 from ..inspection import collect, payload, ssh
 from ..inspection import hosts as of_hosts
 from ..inspection.hosts import files
-from ..inspection.known import KnownHost
-from . import owned
+from ..inspection.recorded_cluster import KnownHost
+from . import restorable_findings
 from .inventory import FinishedHost
 
 WITHIN_S = 60
@@ -39,7 +39,7 @@ def differs(host: str, facts: Mapping[str, Any], spec: Mapping[str, Any]) -> boo
         facts: what the inspection gave.
     """
     found = [*files.findings(host, facts["places"]), *of_hosts.pending(host, facts["pending"])]
-    if any(owned.is_restored_on_its_host(finding) for finding in found):
+    if any(restorable_findings.is_restored_on_its_host(finding) for finding in found):
         return True
     users = spec.get("users") or ()
     return bool(users) and _is_controller(host, (spec.get("slurm") or {}).get("control") or {}) and {str(user["name"]) for user in users} != set(facts["users"])

@@ -9,7 +9,7 @@ from blueprints.finding.subject import HostPart
 
 from .codes import Code
 from .finding import drift, shown
-from .known import KnownHost
+from .recorded_cluster import KnownHost
 
 FIREWALL = ("packet filter", "rules of the packet filter")
 ROUTING = ("routes", "routing rules")

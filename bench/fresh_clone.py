@@ -17,7 +17,7 @@ OURS = ("PULUMI_", "CLUSTERWRIGHT_", "VIRTUAL_ENV", "EXTRAS")
 """Variables of this checkout, which a new user doesn't have."""
 
 
-def fresh(home: Path) -> Iterator[dict[str, Any]]:
+def fresh_clone(home: Path) -> Iterator[dict[str, Any]]:
     """Clone this checkout's commit, and bring the starter up with one command."""
     clone = home / "clone"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}

@@ -6,7 +6,7 @@ import pytest
 
 from components.bmc.model import Action
 from components.elastic.model import Node
-from stacks.bmcs import brakes
+from stacks.bmcs import safeguards
 
 NOW = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 POOLS = {"train": 40, "debug": 2}
@@ -20,13 +20,15 @@ DRAINED, BUSY, DRAINING, DOWN, HUNG, HUNG_WITH_JOBS = (
 )
 
 
-def node(name: str, state: Node | None, pool: str = "train") -> brakes.Host:
-    return brakes.Host(name, brakes.COMPUTE, pool, state)
+def node(name: str, state: Node | None, pool: str = "train") -> safeguards.Host:
+    return safeguards.Host(name, safeguards.COMPUTE, pool, state)
 
 
-def objections(*hosts: brakes.Host, action: Action = Action.CYCLE, cycles: tuple[dt.timedelta, ...] = (), allowed: brakes.Allowed | None = None) -> list[str]:
+def objections(
+    *hosts: safeguards.Host, action: Action = Action.CYCLE, cycles: tuple[dt.timedelta, ...] = (), allowed: safeguards.Allowed | None = None
+) -> list[str]:
     earlier = {host.name: [NOW - ago for ago in cycles] for host in hosts}
-    return brakes.objections(hosts, action, pools=POOLS, cycles=earlier, now=NOW, allowed=allowed or brakes.Allowed())
+    return safeguards.objections(hosts, action, pools=POOLS, cycles=earlier, now=NOW, allowed=allowed or safeguards.Allowed())
 
 
 @pytest.mark.parametrize("state", [DRAINED, DOWN, HUNG])
@@ -48,13 +50,13 @@ def test_a_node_with_jobs_is_switched_only_by_force(state: Node | None, why: str
     assert objections(node("gpu-1", state)) == [why]
     assert objections(node("gpu-1", state), action=Action.HARD_OFF) == [why]
     assert objections(node("gpu-1", state), action=Action.ON) == []
-    assert objections(node("gpu-1", state), allowed=brakes.Allowed(force=True)) == []
-    assert objections(node("gpu-1", None), allowed=brakes.Allowed(unused=True)) == []
+    assert objections(node("gpu-1", state), allowed=safeguards.Allowed(force=True)) == []
+    assert objections(node("gpu-1", None), allowed=safeguards.Allowed(unused=True)) == []
 
 
 @pytest.mark.parametrize(("size", "most"), [(1, 1), (2, 1), (19, 1), (20, 2), (40, 4)])
 def test_one_command_switches_a_tenth_of_a_pool(size: int, most: int) -> None:
-    assert brakes.most(size) == most
+    assert safeguards.most(size) == most
 
 
 def test_more_of_a_pool_needs_a_number_and_force_is_none() -> None:
@@ -63,8 +65,8 @@ def test_more_of_a_pool_needs_a_number_and_force_is_none() -> None:
 
     assert objections(*five[:4]) == []
     assert objections(*five) == why
-    assert objections(*five, allowed=brakes.Allowed(force=True)) == why
-    assert objections(*five, allowed=brakes.Allowed(at_most=5)) == []
+    assert objections(*five, allowed=safeguards.Allowed(force=True)) == why
+    assert objections(*five, allowed=safeguards.Allowed(at_most=5)) == []
     assert objections(*five, action=Action.ON) == []
 
 
@@ -75,10 +77,10 @@ def test_each_pool_has_its_own_limit() -> None:
 
 @pytest.mark.parametrize("role", ["control", "access"])
 def test_a_controller_or_login_host_is_named_alone(role: str) -> None:
-    shared = brakes.Host("head-1", role, role)
+    shared = safeguards.Host("head-1", role, role)
 
     assert objections(shared) == []
-    assert objections(shared, node("gpu-1", DRAINED), allowed=brakes.Allowed(force=True)) == ["head-1 serves others: name a controller or login host alone"]
+    assert objections(shared, node("gpu-1", DRAINED), allowed=safeguards.Allowed(force=True)) == ["head-1 serves others: name a controller or login host alone"]
 
 
 def test_a_host_that_needs_many_power_cycles_is_broken() -> None:
@@ -87,6 +89,6 @@ def test_a_host_that_needs_many_power_cycles_is_broken() -> None:
     assert objections(node("gpu-1", DOWN), cycles=(hour, day)) == []
     assert objections(node("gpu-1", DOWN), cycles=(hour, hour)) == ["gpu-1 was cycled 2 times within 24 hours: look for what is broken"]
     assert objections(node("gpu-1", DOWN), action=Action.HARD_OFF, cycles=(hour, hour)) == []
-    assert objections(node("gpu-1", DOWN), cycles=(hour, hour), allowed=brakes.Allowed(force=True)) == []
+    assert objections(node("gpu-1", DOWN), cycles=(hour, hour), allowed=safeguards.Allowed(force=True)) == []
     # Before the first `up` the limit counts all the same.
-    assert len(objections(node("gpu-1", None), cycles=(hour, hour), allowed=brakes.Allowed(unused=True))) == 1
+    assert len(objections(node("gpu-1", None), cycles=(hour, hour), allowed=safeguards.Allowed(unused=True))) == 1
