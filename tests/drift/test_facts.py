@@ -263,6 +263,21 @@ def test_private_files_that_others_could_read_are_given_with_what_they_should_ha
     assert (found["owner"], found["needed_owner"]) == (owner, "somebody")
 
 
+@pytest.mark.parametrize(
+    ("name", "mode", "expected"),
+    [
+        ("tool", 0o755, ["executable"]), ("pam_extra.so", 0o755, ["executable"]), ("pam_extra.so", 0o644, ["loaded"]), ("libnss_extra.so.2", 0o600, ["loaded"]),
+        ("extra.pth", 0o644, ["loaded"]), ("notes.txt", 0o644, []), ("notes.txt", 0o666, []), ("a.sound", 0o644, []),
+    ],
+)  # fmt: skip
+def test_files_that_programs_load_are_read_whatever_their_mode(tmp_path: Path, name: str, mode: int, expected: list[str]) -> None:
+    file = tmp_path / name
+    file.touch()
+    file.chmod(mode)
+    executables, loaded, *_ = program("exposure")._inodes((str(tmp_path),))
+    assert [kind for kind, paths in (("executable", executables), ("loaded", loaded)) if str(file) in paths] == expected
+
+
 def test_names_in_messages_of_the_packet_filter_are_read() -> None:
     """Two rules as the kernel sends them: header of netlink, of netfilter, and attributes padded to four bytes."""
     network = program("network")

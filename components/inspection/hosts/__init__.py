@@ -18,7 +18,8 @@ NOT_COMPARED = (
     ("content of shared file systems", "it belongs to its users"),
     ("state of the accounting database", "its tables change with every job; the scheduler's layer compares accounting"),
     ("keys in users' homes beside the stack's", "users may add their own"),
-    ("programs and sockets of users, UDP sockets", "users may run their own; programs open sockets for answers all the time"),
+    ("programs, sockets and lingering sessions of users, UDP sockets", "users may run their own; programs open sockets for answers all the time"),
+    ("compiled Python, profiles loaded in AppArmor", "Python writes the first itself; files below /etc/apparmor.d are compared with their record"),
     (
         "file systems beside the root's, /tmp, /var/tmp and /dev/shm; container images",
         "setuid files, capabilities and open modes are looked for on the root's file system",

@@ -28,7 +28,9 @@ STARTS = ("/", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - only read
 OPEN = ("/tmp/", "/var/tmp/", "/dev/shm/", "/var/crash/")  # noqa: S108 - only read
 """Folders that everybody may write to by design."""
 READ_WITHIN_S = 60
-PROGRAM_FOLDERS = ("/usr/bin/", "/usr/sbin/", "/usr/libexec/", "/usr/lib/")
+PROGRAM_FOLDERS = ("/usr/bin/", "/usr/sbin/", "/usr/libexec/", "/usr/lib/", "/usr/lib32/", "/usr/lib64/", "/usr/libx32/")
+LOADED = r".*\.(so(\.[^/]*)?|pth)|/usr/lib/python3.*\.py"
+"""What programs load without the right to execute: modules of PAM, plug-ins of Slurm, libraries, modules of Python. For find(1), too."""
 CRITICAL = re.compile(r"/usr/(s?bin|lib/(systemd|openssh|sudo|udev|[a-z0-9_]+-linux-gnu/security))/")
 """Packages' files here are compared with their packages, whether the package is held or not."""
 CONFIGURATION = (
@@ -72,9 +74,9 @@ def facts(digests: Digests, held: set[str], written: Collection[str], *, adopted
         adopted_s: when the stack adopted the host, seconds since 1970: files unchanged since are the owner's. None: the stack created the host.
     """
     inodes = _inodes()
-    executables, privileged, writable = inodes or ([], [], [])
+    executables, loaded, privileged, writable = inodes or ([], [], [], [])
     owned = _owned() | {MERGED.sub(r"/usr/\1/", path) for path in written}
-    candidates = [path for path in executables if path.startswith(PROGRAM_FOLDERS)]
+    candidates = [path for path in (*executables, *loaded) if path.startswith(PROGRAM_FOLDERS)]
     configuration = [path for folder in CONFIGURATION for path in _files(folder)]
     unowned = (path for path in {*candidates, *configuration} if not _is_owned(path, owned) and not path.startswith(host_places.ROOTS))
 
@@ -102,16 +104,17 @@ def settings() -> dict[str, str]:
     return {f"sysctl {name}": " ".join(asking.first(f"/proc/sys/{name.replace('.', '/')}").split()) for name in KERNEL_SETTINGS}
 
 
-def _inodes() -> tuple[list[str], list[dict[str, str]], list[dict[str, str]]] | None:
-    """Give executable files, those with setuid or setgid, and what everybody may write to; None where it takes too long."""
+def _inodes(starts: tuple[str, ...] = STARTS) -> tuple[list[str], list[str], list[dict[str, str]], list[dict[str, str]]] | None:
+    """Give executable files, other files that programs load, those with setuid or setgid, and what everybody may write to; None where it takes too long."""
     prune = [word for path in PRUNED for word in ("-path", path, "-prune", "-o")]
-    chosen = ["(", "-type", "f", "-perm", "/6111", "-o", "!", "-type", "l", "!", "-type", "s", "-perm", "-0002", "!", "-perm", "-1000", ")"]
-    argv = ["find", *filter(os.path.isdir, STARTS), "-xdev", *prune, *chosen, "-printf", "%y %m %u:%g %p\\0"]
+    of_files = ["-type", "f", "(", "-perm", "/6111", "-o", "-regex", LOADED, ")"]
+    chosen = ["(", *of_files, "-o", "!", "-type", "l", "!", "-type", "s", "-perm", "-0002", "!", "-perm", "-1000", ")"]
+    argv = ["find", *filter(os.path.isdir, starts), "-regextype", "posix-extended", "-xdev", *prune, *chosen, "-printf", "%y %m %u:%g %p\\0"]
     try:
         found = subprocess.run(argv, capture_output=True, check=False, timeout=READ_WITHIN_S).stdout.decode(errors="surrogateescape")
     except (OSError, subprocess.TimeoutExpired):
         return None
-    executables, privileged, writable = [], [], []
+    executables, loaded, privileged, writable = [], [], [], []
     for entry in dict.fromkeys(found.split("\0")):
         kind, _, rest = entry.partition(" ")
         mode, _, rest = rest.partition(" ")
@@ -121,11 +124,13 @@ def _inodes() -> tuple[list[str], list[dict[str, str]], list[dict[str, str]]] | 
         bits = int(mode, 8)
         if kind == "f" and bits & 0o111:
             executables.append(path)
+        elif kind == "f" and re.fullmatch(LOADED, path):
+            loaded.append(path)
         if kind == "f" and bits & (stat.S_ISUID | stat.S_ISGID):
             privileged.append({"path": path, "right": f"{bits:04o} {owner}"})
         if bits & stat.S_IWOTH and not bits & stat.S_ISVTX and not path.startswith(OPEN):
             writable.append({"path": path, "mode": f"{bits:04o}", "owner": owner})
-    return executables, privileged, writable
+    return executables, loaded, privileged, writable
 
 
 def _capabilities(executables: list[str]) -> list[dict[str, str]]:
