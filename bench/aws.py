@@ -24,7 +24,7 @@ def aws(home: Path) -> Iterator[dict[str, Any]]:
 
         timed("preview")  # compiles what Python has not compiled yet
         for what, limit_s, words in (
-            ("preview of 16 pools on AWS", 10, ("preview",)),
+            ("preview of 16 pools on AWS", 6, ("preview",)),
             ("simulated up of 16 pools on AWS", 30, ("up", *QUIET)),
             ("up without changes of 16 pools on AWS, refreshing", 20, ("up", "--refresh", "--expect-no-changes", *QUIET)),
             ("destroy of 16 pools on AWS", 30, ("destroy", *QUIET)),
