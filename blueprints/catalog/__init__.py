@@ -20,7 +20,7 @@ from .layouts import Interface, Layout, expand, interface_titles, layout, layout
 from .limits import Limit, PolicySize, can_be_packed, limit, packing_source, policy_size
 from .machines import Machine, machine, machines
 from .matrix import Condition, Fault, Rule, SlurmFeature, faults, rules, slurm_features, slurm_has
-from .offerings import Offering, offering, offering_names
+from .offerings import Offering, asks_for_service, offering, offering_names
 from .prices import Price, StoragePrice, price, prices, service_price, storage_price
 from .quotas import Quota, quotas, quotas_for, storage_quota_for
 from .software import VENDOR_ARCHIVES, Profile, profile, profile_names, software, software_names
@@ -70,6 +70,7 @@ __all__ = [
     "When",
     "accelerators",
     "addons",
+    "asks_for_service",
     "can_be_packed",
     "change_costs",
     "containerd",

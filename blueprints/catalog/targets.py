@@ -96,8 +96,6 @@ class Target:
     """The kinds of purchase; none where nothing is bought."""
     control_sizes: tuple[ControlSize, ...]
     control_source: str
-    managed_slurm_nodes: Mapping[str, int]
-    """Size of the managed Slurm controller → the most compute nodes."""
     login_machines: Mapping[str, str]
     """Processor architecture → machine; empty: the target leaves it to the site."""
     addresses_reserved_per_subnet: int
@@ -197,7 +195,6 @@ def target(name: str) -> Target:
         "managed": Managed(**entry["managed"]),
         "offerings": {scheduler: tuple(offering(one) for one in names) for scheduler, names in entry["offerings"].items()},
         "control_sizes": tuple(ControlSize(size["size"], size.get("nodes_max"), size["machines"]) for size in entry["control_sizes"]),
-        "managed_slurm_nodes": entry.get("managed_slurm_nodes", {}),
         "subnet_prefix_widest": prefix["widest"],
         "subnet_prefix_narrowest": prefix["narrowest"],
         "built": {name: _built(**one) for name, one in entry["built"].items()},

@@ -26,13 +26,14 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         why = "a size selects a machine; the named machine overrides it"
         where = source.where("control", "size")
         yield finding.Finding(_WARNING, Code.CONTROL_IGNORED, where, what, why, "remove one of the two")
-    controllers = cluster.slurm.control if cluster.slurm else None
-    architecture = (controllers or cluster.access).machine.arch
-    if target is not None and blueprint.scheduler != _KUBERNETES:
-        yield from _sizes(target, control, blueprint.nodes_of(_SLURM), architecture, source)
+    if target is not None and cluster.slurm is not None:
+        yield from _service_size(catalog.offering(cluster.slurm.run_by), blueprint.nodes_of(_SLURM), source)
+        if cluster.slurm.control is not None:
+            yield from _size(target, control, blueprint.nodes_of(_SLURM), cluster.slurm.control.machine.arch, source)
     if target is not None and lookup.is_bought(cluster):
         yield from _machines(cluster, blueprint, target, source)
-    if control.highly_available and not control.managed and blueprint.accounting.database == "embedded" and blueprint.scheduler != _KUBERNETES:
+    is_service = catalog.asks_for_service(control.managed, _SLURM)
+    if control.highly_available and not is_service and blueprint.accounting.database == "embedded" and blueprint.scheduler != _KUBERNETES:
         what = "there are two controllers, and the accounting database runs on the first one only"
         why = (
             "while the first controller is down, the second one uses the last known accounts and limits and queues job records; "
@@ -58,7 +59,7 @@ def _unread(blueprint: language.Blueprint, target: catalog.Target | None) -> str
     control = blueprint.control
     is_service = target is not None and target.offerings[_KUBERNETES][0].is_managed
     is_kubernetes = blueprint.scheduler == _KUBERNETES
-    if not (is_service if is_kubernetes else control.managed):
+    if not (is_service if is_kubernetes else catalog.asks_for_service(control.managed, _SLURM)):
         return None
     said = {
         "machine": control.machine is not None,
@@ -69,17 +70,20 @@ def _unread(blueprint: language.Blueprint, target: catalog.Target | None) -> str
     return next((key for key, is_said in said.items() if is_said), None)
 
 
-def _sizes(target: catalog.Target, control: language.Control, nodes: int, architecture: str, source: Document) -> Iterator[finding.Finding]:
-    """Compare the number of Slurm's nodes with the size of what runs it."""
-    where = source.where("control", "size")
-    if control.managed and target.managed_slurm_nodes and nodes > max(target.managed_slurm_nodes.values()):
-        most = max(target.managed_slurm_nodes.values())
-        what = f"{nodes} nodes exceed the limit of the managed scheduler"
-        why = f"its largest size supports {most} nodes"
+def _service_size(offering: catalog.Offering, nodes: int, source: Document) -> Iterator[finding.Finding]:
+    """Compare the number of Slurm's nodes with the largest size of the service that runs it."""
+    if offering.nodes_max and nodes > max(offering.nodes_max.values()):
+        what = f"{nodes} nodes exceed the limit of {offering.label}"
+        why = f"its largest size supports {max(offering.nodes_max.values())} nodes"
         remedy = "remove `managed` to run your own controllers, or write fewer nodes"
         yield finding.Finding(finding.Level.ERROR, Code.MANAGED_TOO_LARGE, source.where("control", "managed"), what, why, remedy)
+
+
+def _size(target: catalog.Target, control: language.Control, nodes: int, architecture: str, source: Document) -> Iterator[finding.Finding]:
+    """Compare the number of Slurm's nodes with the named size of its controllers."""
+    where = source.where("control", "size")
     size = next((one for one in target.control_sizes if one.size == control.size), None)
-    if size is not None and not control.managed and size.nodes_max is not None and nodes > size.nodes_max:
+    if size is not None and size.nodes_max is not None and nodes > size.nodes_max:
         fitting = target.control_size(nodes)
         what = f"controllers of the size `{size.size}` support {size.nodes_max} nodes, and the cluster can have {nodes}"
         why = "slurmctld keeps every node and job in memory and answers every node; a host that is too small answers late, and Slurm marks nodes DOWN"

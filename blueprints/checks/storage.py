@@ -66,7 +66,7 @@ def _keys(name: str, entry: language.Storage, source: Document) -> Iterator[find
 
 def _block(name: str, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     where = source.where("storage", name, "kind")
-    if blueprint.control.managed or blueprint.scheduler == "kubernetes":
+    if catalog.asks_for_service(blueprint.control.managed, "slurm") or blueprint.scheduler == "kubernetes":
         what = f"the disk {name} requires a controller, and this cluster has no controller of its own"
         why = "the controller serves the disk to all other hosts"
         yield finding.Finding(_ERROR, Code.BLOCK_HOST, where, what, why, "write `kind: nfs`")

@@ -1,6 +1,6 @@
 """The blueprint itself, and its sections beside pools, storage and people."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -31,10 +31,13 @@ from .section import (
     TagKey,
     Text,
     UserName,
+    number_as_text,
 )
 from .storage import Storage
 
 TargetName = Literal["aws", "gcp", "metal", "local"]
+Managed = Annotated[Literal[False, True, "pcs", "hyperpod", "cluster_director", "eks", "gke"], number_as_text]
+"""Whether a service of the cloud runs the scheduler, and which: the offerings of blueprints/catalog/offerings.yaml that have a title."""
 SoftwarePart = Literal["kernel", "driver", "cuda", "nccl", "dcgm", "container_toolkit", "lustre_client"]
 """Parts of a software profile that a running host restarts for."""
 
@@ -68,7 +71,10 @@ class Control(Section):
         default=None,
         description="With hosts of the inventory: a free address of their network that moves between two controllers, for `network.nat` and `network.dns`. Default: the only controller's own.",
     )
-    managed: bool = Field(default=False, description="Use the cloud's scheduler service, where the target has one, instead of hosts.")
+    managed: Managed = Field(
+        default=False,
+        description="Use the cloud's scheduler service instead of hosts: `true` is the target's usual one, a name a certain one (`pcs`: AWS PCS, `hyperpod`: SageMaker HyperPod).",
+    )
 
 
 class Ldap(Section):

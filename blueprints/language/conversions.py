@@ -40,9 +40,9 @@ def convert(path: Path, given: Any, wanted: str, language: Model) -> Conversion:
     """Say how a value would be written as what is wanted, if it is one written in another way. What may be secret is not repeated."""
     if not path or message_text.is_private(str(given)):
         return Conversion(f"write {wanted}")
-    if wanted == _TRUTH and isinstance(given, str) and given.lower() in (*_TRUE, *_FALSE):
-        meant = given.lower() in _TRUE
-        return Conversion(f"write `{'true' if meant else 'false'}`; yes, no, on and off are text", meant)
+    truth_meant = truth(given) if wanted == _TRUTH else None
+    if truth_meant is not None:
+        return truth_meant
     if wanted == _NUMBER:
         return _as_number(path, given, language)
     if wanted == _TEXT and isinstance(given, int | float):
@@ -52,6 +52,14 @@ def convert(path: Path, given: Any, wanted: str, language: Model) -> Conversion:
     if wanted == _MAPPING:
         return _as_mapping(path, given, language)
     return Conversion(f"write {wanted}")
+
+
+def truth(given: Any) -> Conversion | None:
+    """Say how a word for true or false is written; None for other values."""
+    if not isinstance(given, str) or given.lower() not in (*_TRUE, *_FALSE):
+        return None
+    meant = given.lower() in _TRUE
+    return Conversion(f"write `{'true' if meant else 'false'}`; yes, no, on and off are text", meant)
 
 
 def _as_number(path: Path, given: Any, language: Model) -> Conversion:

@@ -58,7 +58,12 @@ def choices(path: Path, language: Model, *, of_key: bool = False) -> list[str]:
         found = typing.get_args(mapping)[0]
     else:
         found = _plain(written(path, language))
-    return [str(word) for word in typing.get_args(found)] if typing.get_origin(found) is typing.Literal else []
+    return [_word(value) for value in typing.get_args(found)] if typing.get_origin(found) is typing.Literal else []
+
+
+def _word(value: str | bool) -> str:
+    """Write a choice as YAML does."""
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def bounds(path: Path, language: Model) -> dict[str, Any]:

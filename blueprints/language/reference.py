@@ -169,7 +169,7 @@ def _plain_type(form: Schema, path: str) -> str:
     if "title" in form:
         return f"[{form['title']}](#{_anchor(form['title'])})"
     if "enum" in form:
-        return " / ".join(f"`{word}`" for word in form["enum"] if word is not None)
+        return " / ".join(f"`{examples.on_one_line(word)}`" for word in form["enum"] if word is not None)
     kind = form["type"] if isinstance(form["type"], str) else form["type"][0]
     if kind == "integer":
         return f"number, {form['minimum']} to {form['maximum']}"

@@ -136,6 +136,9 @@ def _variable(code: Code | str, path: Path, given: str) -> _Words:
 def _unknown_choice(path: Path, given: Any, language: Model, *, is_key: bool) -> _Words:
     choices = outline.choices(path, language, of_key=is_key)
     what = f"{outline.dotted(path[:-1])} has no key {message_text.quoted(given)}" if is_key else f"{outline.dotted(path)} can't be {message_text.quoted(given)}"
+    truth = conversions.truth(given) if {"true", "false"} <= {*choices} else None
+    if truth is not None:
+        return _Words(Code.CHOICE_UNKNOWN, what, outline.meaning(path, language), truth.remedy, meant=truth.meant)
     known = synonyms.of_value(path[:-1] if is_key else path, given)
     if known in choices:
         return _Words(Code.CHOICE_UNKNOWN, what, outline.meaning(path, language), _suggested(known, choices), meant=known)

@@ -40,6 +40,9 @@ def _number_as_text(given: Any) -> Any:
     return str(given) if isinstance(given, int | float) and not isinstance(given, bool) else given
 
 
+number_as_text = pydantic.BeforeValidator(_number_as_text)
+
+
 def _checked(check: Any) -> pydantic.AfterValidator:
     """Refuse what a parsing function refuses, and keep the text as it is written."""
 
@@ -56,11 +59,11 @@ def _joined(given: Any) -> Any:
 
 Text = Annotated[str, pydantic.AfterValidator(values.plain_text), schema_patterns.TEXT]
 Reason = Annotated[str, pydantic.AfterValidator(values.reason), schema_patterns.REASON]
-TimeLimit = Annotated[str, pydantic.BeforeValidator(_number_as_text), pydantic.AfterValidator(values.time_limit), schema_patterns.TIME_LIMIT]
-Memory = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.memory_mib), schema_patterns.MEMORY]
-Size = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.size_gib), schema_patterns.SIZE]
-Rolling = Annotated[str, pydantic.BeforeValidator(_number_as_text), pydantic.AfterValidator(values.rolling), schema_patterns.ROLLING]
-Throughput = Annotated[str, pydantic.BeforeValidator(_number_as_text), _checked(values.throughput), schema_patterns.THROUGHPUT]
+TimeLimit = Annotated[str, number_as_text, pydantic.AfterValidator(values.time_limit), schema_patterns.TIME_LIMIT]
+Memory = Annotated[str, number_as_text, _checked(values.memory_mib), schema_patterns.MEMORY]
+Size = Annotated[str, number_as_text, _checked(values.size_gib), schema_patterns.SIZE]
+Rolling = Annotated[str, number_as_text, pydantic.AfterValidator(values.rolling), schema_patterns.ROLLING]
+Throughput = Annotated[str, number_as_text, _checked(values.throughput), schema_patterns.THROUGHPUT]
 Date = Annotated[str, _checked(values.date), schema_patterns.DATE]
 ClockTime = Annotated[str, _checked(values.clock_time), schema_patterns.CLOCK_TIME]
 MountPoint = Annotated[str, pydantic.AfterValidator(values.mount_point), schema_patterns.MOUNT_POINT]
@@ -72,7 +75,7 @@ MountSource = Annotated[str, pydantic.AfterValidator(values.mount_source), schem
 CatalogName = Annotated[str, pydantic.AfterValidator(values.identifier), schema_patterns.IDENTIFIER]
 MigProfile = Annotated[str, pydantic.AfterValidator(values.mig_profile), schema_patterns.MIG_PROFILE]
 ArchiveAddress = Annotated[str, pydantic.AfterValidator(values.archive_address), schema_patterns.ARCHIVE_ADDRESS]
-KeyFingerprint = Annotated[str, pydantic.BeforeValidator(_number_as_text), pydantic.AfterValidator(values.key_fingerprint), schema_patterns.KEY_FINGERPRINT]
+KeyFingerprint = Annotated[str, number_as_text, pydantic.AfterValidator(values.key_fingerprint), schema_patterns.KEY_FINGERPRINT]
 RegistryName = Annotated[str, pydantic.AfterValidator(values.registry), schema_patterns.REGISTRY]
 FindingCode = Annotated[str, pydantic.AfterValidator(values.finding_code), schema_patterns.FINDING_CODE]
 DottedPath = Annotated[str, pydantic.AfterValidator(values.dotted_path), schema_patterns.DOTTED_PATH]

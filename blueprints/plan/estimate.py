@@ -146,9 +146,22 @@ def _part_record(part: Part) -> dict[str, Any]:
 def _computing(cluster: spec.ClusterSpec) -> Iterator[Part]:
     for node_set in cluster.node_sets:
         part = _machines(cluster, node_set.hosts, "compute", capacity=node_set.capacity.kind, least=node_set.always)
+        if service := selling_service(cluster, node_set.hosts.name):
+            note = f"{service.title} sells `{service.machine_prefix}` machines at prices of its own, and none is known"
+            what = f"{service.machine_prefix}{part.what}"
+            part = _part(part.name, "compute", what, least=part.count_min, most=part.count_max, price=None, note=note)
         if node_set.capacity.kind is CapacityKind.RESERVED and node_set.always < node_set.hosts.count:
             part = _whole(part, alone=node_set.pool_most is None)
         yield part if node_set.pool_most is None else dataclasses.replace(part, pool=node_set.pool, pool_most=node_set.pool_most)
+
+
+def selling_service(cluster: spec.ClusterSpec, group: str) -> catalog.Offering | None:
+    """Find the service that sells the machines of a group of nodes at prices and quotas of its own; None for others."""
+    for scheduler in (cluster.slurm, cluster.kubernetes):
+        if scheduler is not None and any(node_set.hosts.name == group for node_set in scheduler.node_sets):
+            offering = catalog.offering(scheduler.run_by)
+            return offering if offering.machine_prefix else None
+    return None
 
 
 def _whole(part: Part, *, alone: bool) -> Part:

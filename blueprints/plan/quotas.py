@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import catalog, message_text, spec
 from ..capacity_kind import CapacityKind
+from . import estimate
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,8 +55,9 @@ def unknown(cluster: spec.ClusterSpec) -> tuple[str, ...]:
     """Name the machines, with how they are bought, that no known quota counts; none where nothing is bought."""
     if not catalog.target(cluster.target).capacity:
         return ()
-    uncounted = [(group, kind) for group, kind in _groups(cluster) if not catalog.quotas_for(cluster.target, group.machine.name, kind)]
-    return tuple(dict.fromkeys(f"{group.machine.name} ({kind})" for group, kind in uncounted))
+    groups = _groups(cluster)
+    uncounted = [(machine, kind) for group, kind in groups if not catalog.quotas_for(cluster.target, machine := _machine(cluster, group), kind)]
+    return tuple(dict.fromkeys(f"{machine} ({kind})" for machine, kind in uncounted))
 
 
 def as_record(needs: tuple[QuotaNeed, ...], without: tuple[str, ...]) -> dict[str, Any]:
@@ -70,6 +72,12 @@ def _groups(cluster: spec.ClusterSpec) -> Iterator[tuple[spec.HostGroup, Capacit
         yield group, bought.get(group.name, CapacityKind.ON_DEMAND) if group.role == "compute" else CapacityKind.ON_DEMAND
 
 
+def _machine(cluster: spec.ClusterSpec, group: spec.HostGroup) -> str:
+    """Name a group's machine as whoever sells it does: a service counts `ml.p5.48xlarge` in a quota of its own."""
+    service = estimate.selling_service(cluster, group.name)
+    return f"{service.machine_prefix if service else ''}{group.machine.name}"
+
+
 def _bought(cluster: spec.ClusterSpec) -> dict[str, CapacityKind]:
     return {node_set.hosts.name: node_set.capacity.kind for node_set in cluster.node_sets}
 
@@ -79,7 +87,7 @@ def _of_machines(cluster: spec.ClusterSpec) -> Iterator[_Take]:
     for group, kind in _groups(cluster):
         machine = group.machine
         gpus = machine.gpus.count if machine.gpus else 0
-        for quota in catalog.quotas_for(cluster.target, machine.name, kind):
+        for quota in catalog.quotas_for(cluster.target, _machine(cluster, group), kind):
             yield _Take(
                 quota, quota.amount(nodes=group.count, vcpus=machine.cpus, gpus=gpus), f"{group.name} {group.count} × {machine.name}", pools.get(group.name, "")
             )

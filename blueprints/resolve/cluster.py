@@ -102,7 +102,7 @@ def _check_built(context: Context) -> None:
         why = f"it can provision {there} there"
         context.note(Code.SCHEDULER_NOT_BUILT, "scheduler", what=what, why=why, remedy=f"write `scheduler: {built[0]}` to provision the cluster")
     if context.is_cloud and context.blueprint.scheduler != counts.KUBERNETES and counts.slurm_offering(context).name not in target.built:
-        what = f"this version can't provision managed Slurm on {target.title}: you can plan the cluster but not provision it"
+        what = f"this version can't provision {counts.slurm_offering(context).title} on {target.title}: you can plan the cluster but not provision it"
         why = "it installs Slurm on hosts of the cluster"
         context.note(Code.SCHEDULER_NOT_BUILT, "control", "managed", what=what, why=why, remedy="remove `managed`")
     offered = target.built.get(counts.kubernetes_offering(context).name)

@@ -113,20 +113,24 @@ def services(context: Context, cluster: spec.ClusterSpec, network: spec.Network)
 
 
 def _check_managed(context: Context) -> None:
-    asked = context.blueprint.control.managed and not context.is_rehearsal
-    scheduler = counts.KUBERNETES if context.blueprint.scheduler == counts.KUBERNETES else counts.SLURM
-    has_service = any(one.is_managed for one in context.target.offerings[scheduler])
-    if asked and not has_service:
-        what = f"{context.target.title} has no managed scheduler"
-        why = "the scheduler runs on your own hosts there"
-        context.error(
-            Code.MANAGED_MISSING,
-            "control",
-            "managed",
-            what=what,
-            why=why,
-            remedy="remove `managed`, or write it under `targets` for a cloud with a managed scheduler",
-        )
+    """Find a service that the target doesn't have, or that runs another scheduler than the blueprint's."""
+    asked, title, scheduler = context.blueprint.control.managed, context.target.title, context.blueprint.scheduler
+    if not asked or context.is_rehearsal:
+        return
+    wanted = (counts.SLURM, counts.KUBERNETES) if scheduler == counts.BOTH else (scheduler,)
+    services = [one for name in wanted for one in context.target.offerings[name] if one.is_managed]
+    if any(asked in (True, one.name) for one in services):
+        return
+    what, why = f"{title} has no managed scheduler", "the scheduler runs on your own hosts there"
+    if isinstance(asked, str):
+        named = catalog.offering(asked)
+        is_here = named in context.target.offerings[named.scheduler]
+        what = f"{named.title} does not run {scheduler.capitalize()}" if is_here else f"{title} has no {named.title}"
+        why = f"it is a service for {named.scheduler.capitalize()}" if is_here else f"{named.title} is a service of another cloud" if services else why
+    remedy = "remove `managed`, or write it under `targets` for a cloud with a managed scheduler"
+    if services:
+        remedy = f"write {' or '.join(f'`managed: {one.name}`' for one in services)}, or remove `managed`"
+    context.error(Code.MANAGED_MISSING, "control", "managed", what=what, why=why, remedy=remedy)
 
 
 def _control_machine(context: Context, scheduler: str) -> spec.Machine:

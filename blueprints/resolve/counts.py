@@ -26,15 +26,20 @@ def login_nodes(context: Context) -> int:
 
 
 def slurm_offering(context: Context) -> catalog.Offering:
-    """Choose Slurm's offering: the managed one if the blueprint requests it and the target has one, else hosts of the stack."""
-    offered = context.target.offerings[SLURM]
-    services = [one for one in offered if one.is_managed] if context.blueprint.control.managed else []
-    return (*services, *offered)[0]
+    """Choose Slurm's offering."""
+    return _offering(context, SLURM)
 
 
 def kubernetes_offering(context: Context) -> catalog.Offering:
-    """Choose Kubernetes' offering: the target's default."""
-    return context.target.offerings[KUBERNETES][0]
+    """Choose Kubernetes' offering."""
+    return _offering(context, KUBERNETES)
+
+
+def _offering(context: Context, scheduler: str) -> catalog.Offering:
+    """Choose the service that the blueprint names or, where it asks for any, the target's first one; else the target's default."""
+    asked, offered = context.blueprint.control.managed, context.target.offerings[scheduler]
+    services = [one for one in offered if one.is_managed and asked in (True, one.name)]
+    return (*services, *offered)[0]
 
 
 def kubernetes_hosts(context: Context) -> int:

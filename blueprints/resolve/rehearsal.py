@@ -134,7 +134,7 @@ def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Bluep
         sentences.append("Nodes that you add with kwok are simulated: they exist in the API alone, and nothing runs in their pods.")
     if cluster.controllers and blueprint.accounting.database == "managed":
         sentences.append(_DATABASE if cluster.controllers == 1 else _DATABASE_OF_TWO)
-    if cluster.controllers and blueprint.control.managed:
+    if cluster.controllers and catalog.asks_for_service(blueprint.control.managed, counts.SLURM):
         sentences.append("The managed scheduler is Slurm on a controller of this machine.")
     if cluster.controllers > 1:
         sentences.append("Both controllers run on this machine, and their shared state is a folder of it: neither survives the machine.")

@@ -196,7 +196,7 @@ def test_names_of_google_are_as_long_as_its_interfaces_allow() -> None:
 
 
 def test_the_managed_slurm_controller_of_aws_comes_in_the_sizes_of_its_model() -> None:
-    sizes = catalog.target("aws").managed_slurm_nodes
+    sizes = catalog.offering("pcs").nodes_max
     text = clouds.aws_text("pcs", "CreateClusterRequest", "size")
     assert dict(sizes) == {size: number(rf"{size} ?: ([0-9]+) compute nodes", text) for size in clouds.aws("pcs")["shapes"]["Size"]["enum"]}
 

@@ -238,10 +238,18 @@ FREE = hand_made.aws(storage=tuple(dataclasses.replace(one, protect=False) for o
         ("storage.0.protect", True, "in-place"),
         ("storage", AWS.storage[:1], "rolling"),
         ("slurm.database.placement", "managed", "destroys-data"),
+        ("slurm.run_by", "pcs", "destroys-data"),
     ],
 )
 def test_on_a_cloud(path: str, value: Any, effect: str) -> None:
     assert dearest(compared(FREE, changed(FREE, path, value))) == effect
+
+
+def test_another_service_for_slurm_is_a_change_of_its_key() -> None:
+    of_pcs = changed(changed(FREE, "slurm.run_by", "pcs"), "slurm.product", "AWS PCS")
+    (change,) = compared(of_pcs, changed(changed(FREE, "slurm.run_by", "hyperpod"), "slurm.product", "SageMaker HyperPod")).values()
+    assert (change.path, change.effect) == ("slurm.run_by", Effect.DESTROYS_DATA)
+    assert blueprint_keys.KEYS[change.path] == "control.managed"
 
 
 def test_without_file_systems_a_new_network_replaces_only_nodes() -> None:

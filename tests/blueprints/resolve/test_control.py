@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from blueprints import spec
+from blueprints import catalog, language, spec
 from blueprints.codes import Code
+from blueprints.language import outline
+from blueprints.plan import estimate, quotas
 from tests.blueprints import hand_made
 from tests.blueprints.resolve import asked
 
@@ -109,20 +111,45 @@ def test_a_machine_that_is_not_there_is_an_error_with_its_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "scheduler", "managed", "codes"),
+    ("target", "scheduler", "managed", "run_by", "codes"),
     [
-        ("aws", "slurm", "AWS PCS", set()),
-        ("gcp", "slurm", "Cluster Director", set()),
-        ("metal", "slurm", "", {(ERROR, Code.MANAGED_MISSING)}),
-        ("metal", "kubernetes", None, {(ERROR, Code.MANAGED_MISSING)}),
-        ("aws", "kubernetes", None, set()),
-        ("local", "slurm", "", set()),
+        ("aws", "slurm", True, ("pcs",), set()),
+        ("aws", "slurm", "pcs", ("pcs",), set()),
+        ("aws", "slurm", "hyperpod", ("hyperpod",), set()),
+        ("gcp", "slurm", True, ("cluster_director",), set()),
+        ("gcp", "slurm", "cluster_director", ("cluster_director",), set()),
+        ("aws", "slurm", "cluster_director", ("slurm_hosts",), {(ERROR, Code.MANAGED_MISSING)}),
+        ("aws", "slurm", "eks", ("slurm_hosts",), {(ERROR, Code.MANAGED_MISSING)}),
+        ("metal", "slurm", True, ("slurm_hosts",), {(ERROR, Code.MANAGED_MISSING)}),
+        ("metal", "slurm", "pcs", ("slurm_hosts",), {(ERROR, Code.MANAGED_MISSING)}),
+        ("metal", "kubernetes", True, ("kubernetes_hosts",), {(ERROR, Code.MANAGED_MISSING)}),
+        ("aws", "kubernetes", True, ("eks",), set()),
+        ("aws", "kubernetes", "eks", ("eks",), set()),
+        ("gcp", "kubernetes", "eks", ("gke",), {(ERROR, Code.MANAGED_MISSING)}),
+        ("aws", "both", "hyperpod", ("hyperpod", "eks"), set()),
+        ("aws", "both", "eks", ("slurm_hosts", "eks"), set()),
+        ("local", "slurm", True, ("slurm_hosts",), set()),
+        ("local", "slurm", "hyperpod", ("slurm_hosts",), set()),
     ],
 )
-def test_schedulers_that_the_cloud_runs(target: str, scheduler: str, managed: str | None, codes: set[tuple[str, str]]) -> None:
-    attempted = asked.attempt(target=target, scheduler=scheduler, control={"managed": True})
-    assert (attempted.spec.slurm.product if attempted.spec.slurm else None) == managed
+def test_schedulers_that_the_cloud_runs(target: str, scheduler: str, managed: bool | str, run_by: tuple[str, ...], codes: set[tuple[str, str]]) -> None:
+    attempted = asked.attempt(target=target, scheduler=scheduler, control={"managed": managed})
+    assert attempted.spec.offerings == run_by
     assert asked.found(attempted) == codes
+
+
+def test_every_service_of_the_catalogue_can_be_named_and_nothing_else() -> None:
+    named = set(outline.choices(("control", "managed"), language.Blueprint))
+    assert named == {"true", "false"} | {name for name in catalog.offering_names() if catalog.offering(name).is_managed}
+
+
+def test_a_service_with_machines_of_its_own_has_its_own_prices_and_quotas() -> None:
+    pools = {"train": {"machine": "p5.48xlarge", "nodes": 16}}
+    (hosts, service) = (asked.cluster(pools, control={"managed": managed}) for managed in (False, "hyperpod"))
+    nodes = [next(part for part in estimate.estimate(cluster).parts if part.kind == "compute") for cluster in (hosts, service)]
+    assert [(part.what, part.unit_usd_per_hour is None) for part in nodes] == [("p5.48xlarge", False), ("ml.p5.48xlarge", True)]
+    assert ["train" in {taker.split()[0] for need in quotas.needed(cluster) for taker in need.takers} for cluster in (hosts, service)] == [True, False]
+    assert [quotas.unknown(cluster) for cluster in (hosts, service)] == [(), ("ml.p5.48xlarge (on-demand)",)]
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ BLUEPRINTS = st.fixed_dictionaries(
             size=st.sampled_from(["auto", "small", "large"]),
             machine=st.sampled_from([*MACHINES, "p5"]),
             highly_available=st.booleans(),
-            managed=st.booleans(),
+            managed=st.sampled_from([False, True, "pcs", "hyperpod", "cluster_director", "eks", "gke"]),
         ),
         "access": some(login_nodes=st.sampled_from([0, 1, 32]), machine=st.sampled_from([*MACHINES, "p5"]), load_balancer=st.booleans()),
         "accounting": some(database=st.sampled_from(["embedded", "managed"])),
