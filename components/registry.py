@@ -7,11 +7,12 @@ import dataclasses
 import importlib
 import importlib.util
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from . import errors
 
 if TYPE_CHECKING:  # commands that only plan don't import what works on a cluster
+    from . import account as of_account
     from .adoption import Account
     from .discovery import Discovery
     from .live import Live
@@ -45,7 +46,7 @@ class Target:
     live: str = ""
     """The function that asks the place of a cluster whether it has what the cluster needs (`live.Live`); empty: nobody can be asked."""
     account: str = ""
-    """The package that answers questions about an account, with the modules `session`, `ask`, `lookup` and `pipeline`."""
+    """The package that answers questions about an account, with the modules of `account.MODULES`."""
     adopt: str = ""
     """The class that finds resources that an interrupted run left unrecorded (`adoption.Account`)."""
 
@@ -177,6 +178,14 @@ def live_targets() -> tuple[str, ...]:
     return tuple(name for name, target in TARGETS.items() if target.live)
 
 
+@overload
+def account(target: str, module: Literal["session"]) -> "of_account.Sessions": ...
+@overload
+def account(target: str, module: Literal["lookup"]) -> "of_account.Lookup": ...
+@overload
+def account(target: str, module: Literal["caller"]) -> "of_account.Caller": ...
+@overload
+def account(target: str, module: Literal["pipeline"]) -> "of_account.Pipeline": ...
 def account(target: str, module: str) -> Any:
     """Give a module of what answers questions about a target's account."""
     return load(f"{TARGETS[target].account}.{module}")

@@ -6,8 +6,7 @@ from typing import Any
 
 from .. import errors
 from ..provider.kind import Work
-from .machine import claim, command
-from .machine import host as hosts
+from .machine import claim, command, host
 from .machine.names import StackNames
 
 SITE = "clusterwright:local:Site"
@@ -36,18 +35,18 @@ class Rebuild:
         """Give none: a pool creates the hosts that it misses."""
         return ()
 
-    def discard(self, stack: str, hostnames: Collection[str], *, keeping_state: Collection[str] = ()) -> None:
+    def discard(self, stack: str, hosts: Collection[str], *, keeping_state: Collection[str] = ()) -> None:
         """Kill hosts and delete their disks."""
         work = Work(show=lambda _text, _kept: None, stopping=threading.Event(), timeout_s=0)
         try:
-            for hostname in hostnames:
-                hosts.kill(StackNames(stack).host(hostname))
-            for hostname in hostnames:
-                host = StackNames(stack).host(hostname)
-                work.wait_until(lambda here=host: hosts.is_gone(here), awaiting=f"the processes of {hostname} to end", within_s=STOP_WITHIN_S)  # type: ignore[misc]
-                if hostname in keeping_state:
-                    hosts.set_state_aside(host)
-                hosts.remove(host)
+            for name in hosts:
+                host.kill(StackNames(stack).host(name))
+            for name in hosts:
+                here = StackNames(stack).host(name)
+                work.wait_until(lambda here=here: host.is_gone(here), awaiting=f"the processes of {name} to end", within_s=STOP_WITHIN_S)  # type: ignore[misc]
+                if name in keeping_state:
+                    host.set_state_aside(here)
+                host.remove(here)
         except (command.CommandFailed, OSError, TimeoutError) as error:
             raise errors.RebuildRefused(
                 "a host can't be deleted", why=str(error), remedy="run the command as root, and again once what it names is gone"

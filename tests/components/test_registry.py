@@ -2,13 +2,16 @@
 
 import dataclasses
 import inspect
+import types
+from collections.abc import Callable
+from typing import Literal
 
 import pulumi
 import pytest
 
 from blueprints import catalog, load
 from blueprints.facts import Facts
-from components import adoption, contract, discovery, live, registry, removal
+from components import account, adoption, contract, discovery, live, rebuild, registry, removal
 from components.cluster import Cluster
 from components.provider.kind import Kind
 from tests.components import registered
@@ -17,10 +20,27 @@ MACHINE = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24
 CONTRACTS = [
     *((name, target.foundation, contract.Target) for name, target in registry.TARGETS.items()),
     *((name, place, contract.SlurmOffering) for name, target in registry.TARGETS.items() for place in target.slurm.values()),
+    *((name, place, contract.KubernetesOffering) for name, target in registry.TARGETS.items() for place in target.kubernetes.values()),
+    *((name, target.rebuild, rebuild.Rebuild) for name, target in registry.TARGETS.items()),
     *((name, target.discovery, discovery.Discovery) for name, target in registry.TARGETS.items()),
     *((name, target.removal, removal.Removal) for name, target in registry.TARGETS.items()),
     *((name, target.adopt, adoption.Account) for name, target in registry.TARGETS.items() if target.adopt),
 ]
+ACCOUNTS = [(target, module) for target in registry.TARGETS if registry.has_account(target) for module in account.MODULES]
+
+
+def lacking(found: object, asked: type) -> list[str]:
+    """Name the members of a contract that an object lacks, or that take other parameters; further ones must have defaults."""
+    functions = {name: inspect.signature(one) for name, one in inspect.getmembers(asked, inspect.isfunction) if not name.startswith("_")}
+    absent = [name for name in (*inspect.get_annotations(asked), *functions) if not hasattr(found, name)]
+    return absent + [name for name, wanted in functions.items() if name not in absent and not _takes(getattr(found, name), wanted, found)]
+
+
+def _takes(given: Callable[..., object], wanted: inspect.Signature, holder: object) -> bool:
+    names = [*wanted.parameters][0 if inspect.isclass(holder) else 1 :]
+    parameters = inspect.signature(given).parameters
+    more = [one for name, one in parameters.items() if name not in names]
+    return [name for name in parameters if name in names] == names and all(one.default is not inspect.Parameter.empty for one in more)
 
 
 # The SDK warns of its own deprecated resources when it is first imported.
@@ -29,10 +49,13 @@ CONTRACTS = [
 def test_what_the_registry_names_takes_what_the_contract_gives(target: str, place: str, asked: type) -> None:
     found = registry.load(place)
     assert found.__module__.startswith(f"components.{target}.")
-    for name, wanted in inspect.getmembers(asked, inspect.isfunction):
-        if not name.startswith("_"):
-            given = inspect.signature(getattr(found, name)).parameters
-            assert [*given] == [*inspect.signature(wanted).parameters], f"{place}.{name}"
+    assert lacking(found, asked) == []
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(("target", "module"), ACCOUNTS)
+def test_an_account_is_asked_by_modules_that_offer_what_commands_use(target: str, module: Literal["session", "lookup", "caller", "pipeline"]) -> None:
+    assert lacking(registry.account(target, module), account.MODULES[module]) == []
 
 
 @pytest.mark.parametrize("target", registry.live_targets())
@@ -43,14 +66,13 @@ def test_what_asks_the_place_of_a_cluster_takes_what_the_contract_gives(target: 
     assert [*inspect.signature(found).parameters] == [*inspect.signature(live.Live.__call__).parameters][1:]
 
 
-def test_a_class_without_a_method_of_the_contract_is_noticed() -> None:
+def test_what_lacks_a_part_of_the_contract_is_noticed() -> None:
     class Half:
-        def sweep(self, stack: str) -> bool:
-            return False
+        def check(self, stack: str, hosts: object) -> None: ...
+        def replaced(self, hosts: object, recorded: object, more: object) -> None: ...
 
-    wanted = inspect.signature(removal.Removal.sweep).parameters
-    assert [*inspect.signature(Half.sweep).parameters] != [*wanted]
-    assert not hasattr(Half, "check")
+    assert lacking(Half, rebuild.Rebuild) == ["keeps_state", "discard", "check", "replaced"]
+    assert lacking(types.SimpleNamespace(public_address=lambda service: service), account.Caller) == ["public_address"]
 
 
 def test_kinds_of_resources_carry_the_name_of_their_target() -> None:
