@@ -108,7 +108,10 @@ def _of_interfaces(hosts: Sequence[spec.SiteHost], places: Places) -> Iterator[f
     taken: dict[str, tuple[str, str]] = {}
     for host in hosts:
         for interface in host.interfaces:
-            for title, key, written in (("hardware address", "mac", interface.mac), ("address", "address", interface.address.partition("/")[0])):
+            for title, key, written in (
+                ("hardware address", "mac", spec.port_address(interface.mac)),
+                ("address", "address", interface.address.partition("/")[0]),
+            ):
                 here = (host.name, interface.name)
                 if written and (first := taken.setdefault(written, here)) != here:
                     names = (f"{first[0]} ({first[1]})", f"{host.name} ({interface.name})")

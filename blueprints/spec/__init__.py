@@ -12,7 +12,7 @@ from .network import Network, Subnet
 from .nodes import Capacity, Expectation, Fabric, NodeSet, Partition, Taint
 from .people import Account, Login, User
 from .schedulers import Addon, Database, Kubernetes, Qos, Slurm
-from .site import Site, SiteBmc, SiteHost, SiteInterface, SiteRoce, SiteRoute
+from .site import Site, SiteBmc, SiteHost, SiteInterface, SiteRoce, SiteRoute, port_address
 from .software import Software
 from .storage import HOMES, Exchange, FileSystem
 from .upgrade import SPEC_VERSION, upgrade
@@ -65,6 +65,7 @@ __all__ = [
     "from_record",
     "kubernetes_view",
     "login_view",
+    "port_address",
     "slurm_view",
     "upgrade",
     "upgrade_view",

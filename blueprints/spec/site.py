@@ -11,6 +11,8 @@ NAME_SERVER = cost.in_place("nodes ask other name servers; hosts of the cluster 
 OTHER_INTERFACES = cost.in_place("the interface gets its new settings; traffic on it pauses")
 KNOWN = cost.none("what is known about the host; drift checks compare with it")
 
+PORT_LETTERS = 47
+"""Of 16 bytes with colons between them."""
 ASKED = cost.none("how management controllers are asked; nothing running changes")
 
 
@@ -40,6 +42,14 @@ class SiteInterface:
     routes: tuple[SiteRoute, ...] = ()
     partition_key: str = ""
     """Key of an InfiniBand partition with the bit of full membership (`0x8001`): the other settings are those of the partition's own interface. Empty: the port's own partition."""
+
+
+def port_address(mac: str) -> str:
+    """Give the part of a hardware address that names the port: all of an Ethernet one, the last 16 bytes of an InfiniBand one.
+
+    The first four bytes of the latter are flags and the number of a queue pair, which the kernel gives anew whenever the driver starts. Source: RFC 4391, section 9.1.1.
+    """
+    return mac.lower()[-PORT_LETTERS:]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostPart
-from blueprints.spec import ClusterSpec, SiteHost, SiteInterface
+from blueprints.spec import ClusterSpec, SiteHost, SiteInterface, port_address
 
 from .codes import Code
 from .finding import drift
@@ -179,7 +179,8 @@ def device(wanted: SiteInterface, present: Mapping[str, Mapping[str, Any]]) -> s
 def port_of(wanted: SiteInterface, present: Mapping[str, Mapping[str, Any]]) -> str | None:
     """Give the name of the interface of hardware; with a partition, that one's own interface belongs to it."""
     if wanted.mac:
-        return next((name for name, seen in present.items() if seen["mac"] == wanted.mac), None)
+        address = port_address(wanted.mac)
+        return next((name for name, seen in present.items() if port_address(seen["mac"]) == address and not seen.get("is_partition")), None)
     return wanted.name if wanted.name in present else None
 
 

@@ -227,6 +227,14 @@ def test_a_driver_that_is_built_on_the_host_needs_headers_and_an_enrolled_key(gi
     assert findings(given) == (), "the modules of the profile's kernel are signed by the distribution"
 
 
+def test_an_infiniband_port_is_found_after_its_driver_gave_it_another_queue_pair() -> None:
+    address = ":fe:80:00:00:00:00:00:00:b8:3f:d2:03:00:aa:bb:cc"
+    lab = loaded(blueprint().replace("02:00:00:00:01:01", "00:00:10:28" + address))
+    assert findings(with_facts("gpu-001", interfaces={"ib0": "00:00:11:04" + address}), lab) == ()
+    other = only(with_facts("gpu-001", interfaces={"ib0": "00:00:11:04" + address.replace("aa", "ab")}), lab)
+    assert other.code is Code.HOST_INTERFACE_MISSING
+
+
 def test_one_machine_under_two_names_is_one_finding() -> None:
     first = GOOD["gpu-003"].facts
     assert first is not None

@@ -99,12 +99,15 @@ def test_a_link_is_compared_with_the_speed_of_the_machine_in_the_catalogue() -> 
 
 
 def test_a_rail_in_a_partition_is_the_interface_below_that_of_its_port() -> None:
-    links = [{"ifname": "ib0", "address": "00:01"}, {"ifname": "ib0.8001", "address": "80:01"}]
-    wanted = {"name": "rail0", "mac": "00:01", "partition_key": "0x8001"}
-    assert probe.interface(wanted, links) == links[1]
-    assert probe.interface({**wanted, "mac": "", "name": "ib0"}, links) == links[1]
-    assert probe.interface(wanted, links[:1]) is None
-    assert probe.interface({**wanted, "partition_key": ""}, links) == links[0]
+    address = ":fe:80:00:00:00:00:00:00:b8:3f:d2:03:00:aa:bb:cc"
+    links = [{"ifname": "ib0.8001", "address": f"80:00:00:48{address}", "link": "ib0"}, {"ifname": "ib0", "address": f"00:00:11:04{address}"}]
+    wanted = {"name": "rail0", "mac": "00:00:10:28" + address, "partition_key": "0x8001"}
+    assert probe.interface(wanted, links) == links[0]
+    assert probe.interface({**wanted, "mac": "", "name": "ib0"}, links) == links[0]
+    assert probe.interface(wanted, links[1:]) is None
+    assert probe.interface({**wanted, "partition_key": ""}, links) == links[1], (
+        "the kernel gave the port another queue pair than when its address was written down"
+    )
 
 
 def test_the_view_names_partitions_only_where_there_are_some() -> None:

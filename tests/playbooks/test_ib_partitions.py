@@ -26,6 +26,8 @@ assert name == f"{port}.{int(key, 16):04x}", words
 if (net / name).exists():
     sys.exit("RTNETLINK answers: File exists")
 (net / name).mkdir()
+(net / name / "ifindex").write_text("9\\n")
+(net / name / "iflink").write_text("2\\n")
 for file, text in (("type", "32"), ("pkey", key), ("address", "80:00:00:48" + (net / port / "address").read_text().strip()[11:])):
     (net / name / file).write_text(text + "\\n")
 """
@@ -37,7 +39,7 @@ def host(tmp_path: Path) -> Path:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/ip").write_text(IP)
     (tmp_path / "bin/ip").chmod(0o755)
-    interface(tmp_path, "ibp24s0", kind="32", mac=MAC)
+    interface(tmp_path, "ibp24s0", kind="32", mac="00:00:11:04" + MAC[11:])  # another queue pair than when its address was written down
     interface(tmp_path, "eth0", kind="1", mac="02:00:00:00:00:01")
     for number, key in enumerate(("0xffff", "0x8001", "0x0002", "0x0000")):
         place = tmp_path / "sys/class/net/ibp24s0/device/infiniband/mlx5_0/ports/1/pkeys"

@@ -13,8 +13,9 @@ sys.path.insert(0, str(project_root() / "playbooks/roles/rails/files"))
 files, live, wanted = (importlib.import_module(f"rails.{name}") for name in ("files", "live", "wanted"))
 
 MAC = "00:00:10:28:fe:80:00:00:00:00:00:00:b8:3f:d2:03:00:aa:bb:cc"
-PORT = live.Interface("ib0", MAC, is_physical=True, mtu=2044, is_up=True, addresses=())
-OWN = dataclasses.replace(PORT, name="ib0.8001", mac="80" + MAC[2:])
+PORT = live.Interface("ib0", "00:00:11:04" + MAC[11:], is_physical=True, mtu=2044, is_up=True, addresses=())
+"""The kernel gave the port another queue pair than when its address was written down."""
+OWN = dataclasses.replace(PORT, name="ib0.8001", mac="80:00:00:48" + MAC[11:], is_physical=False)
 RAIL = {"name": "rail0", "mac": MAC, "address": "10.40.0.11/24", "mtu": 2044, "partition_key": "0x8001"}
 
 

@@ -25,7 +25,7 @@ def builds_modules(cluster: spec.ClusterSpec, subject: Subject) -> bool:
 
 def check(cluster: spec.ClusterSpec, subjects: Sequence[Subject]) -> Iterator[Fault]:
     """Find hosts that are not what the blueprint declares."""
-    owners = {one: subject.name for subject in subjects for one in subject.facts.interfaces.values() if one}
+    owners = {spec.port_address(one): subject.name for subject in subjects for one in subject.facts.interfaces.values() if one}
     usual = _usual_memory(subjects)
     for subject in subjects:
         yield from _gpus(subject)
@@ -97,9 +97,10 @@ def _size(subject: Subject, usual_mib: int) -> Iterator[Fault]:
 def _interfaces(subject: Subject, owners: Mapping[str, str]) -> Iterator[Fault]:
     there = subject.facts.interfaces
     macs = set(there.values())
+    ports = set(map(spec.port_address, macs))
     for wanted in subject.host.interfaces:
-        if wanted.mac and wanted.mac.lower() not in macs:
-            owner = owners.get(wanted.mac.lower())
+        if wanted.mac and spec.port_address(wanted.mac) not in ports:
+            owner = owners.get(spec.port_address(wanted.mac))
             detail = f"{wanted.mac} is an interface of {owner}" if owner else f"it has {listed(sorted(macs - {''}), most=8) if macs - {''} else 'none'}"
             what = f"no interface with the hardware address of `{wanted.name}`"
             why = "the address and routes of the inventory would go to no interface"

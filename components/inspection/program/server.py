@@ -71,6 +71,7 @@ def interfaces() -> dict[str, dict[str, Any]]:
             found[name] = {"mac": asking.first(f"{path}/address").lower(), "mtu": int(mtu or 0), "addresses": addresses.get(name, [])}
             if asking.first(f"{path}/type") == INFINIBAND:
                 found[name]["partition_keys"] = partition_keys(path)
+                found[name]["is_partition"] = asking.first(f"{path}/iflink") != asking.first(f"{path}/ifindex")
     return found
 
 

@@ -18,6 +18,8 @@ from components.inspection.recorded_cluster import Known, KnownHost
 
 RAIL = SiteInterface("rail0", "aa:00:00:00:00:01", "10.40.0.11/24", 9000, "10.40.0.1", (SiteRoute("10.41.0.0/16", "10.40.0.1"),))
 PORT = "00:00:10:28:fe:80:00:00:00:00:00:00:b8:3f:d2:03:00:aa:bb:cc"
+SEEN = "00:00:11:04" + PORT[11:]
+"""The same port with another queue pair, as after a restart of its driver."""
 SITE = Site("ubuntu", 22, (SiteHost("train-0", "10.0.0.1", "", serial="S0", interfaces=(RAIL,)), SiteHost("train-1", "10.0.0.2", "")))
 HOSTS = tuple(KnownHost(f"train-{number}", "train", "compute", f"10.0.0.{number + 1}", "", "") for number in range(3))
 RESOURCES = (
@@ -117,7 +119,7 @@ def partition(**port: Any) -> list[str]:
     """Give what is found of a rail that is a partition's interface, of which the host has what is given."""
     rail = dataclasses.replace(RAIL, mac=PORT, partition_key="0x8001", gateway="", routes=())
     site = dataclasses.replace(SITE, hosts=(SiteHost("train-0", "10.0.0.1", "", interfaces=(rail,)),))
-    seen = {"ib0": {"mac": PORT, "mtu": 2044, "addresses": [], "partition_keys": ["0x8001", "0xffff"]}, **port}
+    seen = {"ib0": {"mac": SEEN, "mtu": 2044, "addresses": [], "partition_keys": ["0x8001", "0xffff"]}, **port}
     server = {**SERVER, "interfaces": seen, "rules": [{"src": "10.40.0.11"}]}
     return [
         f"{one.code} {one.place}"
@@ -126,15 +128,16 @@ def partition(**port: Any) -> list[str]:
 
 
 def test_the_interface_of_a_partition_is_compared_and_not_that_of_its_port() -> None:
-    child = {"mac": "80" + PORT[2:], "mtu": 9000, "addresses": ["10.40.0.11/24"], "partition_keys": []}
+    child = {"mac": "80:00:00:48" + PORT[11:], "mtu": 9000, "addresses": ["10.40.0.11/24"], "partition_keys": [], "is_partition": True}
     assert partition(**{"ib0.8001": child}) == []
     assert partition() == ["CW954 train-0: interface rail0"]
+    assert partition(a0=child) == ["CW954 train-0: interface rail0"], "a partition's interface is not the port, whatever its name"
     assert partition(**{"ib0.8001": {**child, "addresses": []}}) == ["CW955 train-0: address of rail0"]
 
 
 def test_a_partition_that_the_subnet_manager_took_away_is_found() -> None:
-    child = {"mac": "80" + PORT[2:], "mtu": 9000, "addresses": ["10.40.0.11/24"]}
-    port = {"mac": PORT, "mtu": 2044, "addresses": [], "partition_keys": ["0x0001", "0xffff"]}
+    child = {"mac": "80:00:00:48" + PORT[11:], "mtu": 9000, "addresses": ["10.40.0.11/24"], "is_partition": True}
+    port = {"mac": SEEN, "mtu": 2044, "addresses": [], "partition_keys": ["0x0001", "0xffff"]}
     assert partition(**{"ib0": port, "ib0.8001": child}) == ["CW955 train-0: partition of rail0"]
     assert partition(**{"ib0": {**port, "partition_keys": ["0x8001"]}, "ib0.8001": child}) == []
 

@@ -18,6 +18,8 @@ ANSWER_WITHIN_S = 20
 INFINIBAND = "32"
 """ARPHRD_INFINIBAND (if_arp.h)."""
 NO_PARTITION = "0x0000"
+PORT_LETTERS = 47
+"""Of a hardware address, the last 16 bytes name the port. The first four are flags and the number of a queue pair, which the kernel gives anew whenever the driver starts (RFC 4391, section 9.1.1)."""
 CREATED = "/var/lib/clusterwright/ib-partitions.json"
 """Names of the interfaces that this program created: others stay."""
 
@@ -112,7 +114,12 @@ def keys(port: str, root: str) -> "list[str]":
 def find(interface: "Mapping[str, Any]", root: str) -> str:
     """Find the interface of a port by its hardware address, or by its name; empty: it is not there."""
     for name in names(root):
-        same = text(f"{root}/sys/class/net/{name}/address").lower() == interface["mac"] if interface.get("mac") else name == interface["name"]
+        place = f"{root}/sys/class/net/{name}"
+        if not interface.get("mac"):
+            same = name == interface["name"]
+        else:
+            is_own = text(f"{place}/iflink") == text(f"{place}/ifindex")  # a partition's interface has the port's address, too
+            same = is_own and text(f"{place}/address").lower()[-PORT_LETTERS:] == interface["mac"][-PORT_LETTERS:]
         if same:
             return name
     return ""

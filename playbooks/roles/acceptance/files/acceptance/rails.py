@@ -17,6 +17,8 @@ ANSWER_WITHIN_S = 1.0
 ATTEMPTS = 3
 IP_HEADER, ICMP_HEADER = 20, 8
 USUAL_MTU = 1500
+PORT_LETTERS = 47
+"""Of the hardware address of an InfiniBand interface, the last 16 bytes name the port; the first four change when its driver starts (RFC 4391, section 9.1.1)."""
 IP_MTU_DISCOVER, IP_PMTUDISC_DO = 10, 2  # ip(7): packets are not fragmented; Python has no names for them
 ECHO_REQUEST, ECHO_REPLY = 8, 0  # RFC 792
 PIECE_LETTERS = 800
@@ -69,8 +71,8 @@ def interface(rail: "Mapping[str, Any]", links: "list[dict[str, Any]]") -> "dict
 def port(rail: "Mapping[str, Any]", links: "list[dict[str, Any]]") -> "dict[str, Any] | None":
     if not rail["mac"]:
         return next((link for link in links if link["ifname"] == rail["name"]), None)
-    same = [link for link in links if str(link.get("address", "")).lower() == rail["mac"]]
-    return next((link for link in same if os.path.exists(f"/sys/class/net/{link['ifname']}/device")), next(iter(same), None))
+    same = [link for link in links if str(link.get("address", "")).lower()[-PORT_LETTERS:] == rail["mac"][-PORT_LETTERS:]]
+    return min(same, key=lambda link: ("link" in link, not os.path.exists(f"/sys/class/net/{link['ifname']}/device")), default=None)
 
 
 def speed_gbps(name: str) -> float:

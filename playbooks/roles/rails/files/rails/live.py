@@ -13,6 +13,9 @@ from .wanted import FIRST_TABLE, MOST_RAILS, Rail, Route
 
 ANSWER_WITHIN_S = 20
 ETHERNET_LETTERS = 17
+PORT_LETTERS = 47
+"""Of the hardware address of an InfiniBand interface, the last 16 bytes name the port. The first four are flags and the number of a queue pair, which the kernel gives anew whenever the driver starts
+(RFC 4391, section 9.1.1). An Ethernet address is shorter, and is compared as a whole."""
 SETTINGS = {"rp_filter": 2, "arp_ignore": 1, "arp_announce": 2}
 """Of each rail, net.ipv4.conf.<interface>.*. rp_filter=2: a reply that the main table would send elsewhere is no reason to drop a packet. arp_ignore=1, arp_announce=2: a rail answers and asks
 for its own address alone, so that neighbours learn the right hardware address where two rails share a segment (Linux kernel, Documentation/networking/ip-sysctl.rst)."""
@@ -71,7 +74,7 @@ def state() -> State:
 
 
 def _interface(name: str, link: "Mapping[str, Any]", addresses: "tuple[str, ...]") -> Interface:
-    is_physical = Path(f"/sys/class/net/{name}/device").exists()
+    is_physical = Path(f"/sys/class/net/{name}/device").exists() and "link" not in link
     return Interface(name, str(link.get("address", "")).lower(), is_physical, int(link["mtu"]), "UP" in link.get("flags", ()), addresses)
 
 
@@ -105,8 +108,8 @@ def find(rails: "Sequence[Rail]", now: State) -> "dict[str, Interface]":
     found = {}
     for rail in rails:
         if rail.mac:
-            same = [one for one in now.interfaces if one.mac == rail.mac]
-            # A bond, bridge or VLAN has the hardware address of an interface below it.
+            same = [one for one in now.interfaces if one.mac[-PORT_LETTERS:] == rail.mac[-PORT_LETTERS:]]
+            # A bond, bridge, VLAN or InfiniBand partition has the hardware address of an interface below it.
             chosen = [one for one in same if one.is_physical] or same
         else:
             chosen = [one for one in now.interfaces if one.name == rail.name]
