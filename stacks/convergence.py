@@ -7,11 +7,13 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from blueprints import hostlist
 from blueprints.finding import Finding
 from components.finish import inspection_results
 from components.inspection.finding import in_order
 from components.inspection.layer import Layer
 
+from .acceptance import repaired_hosts
 from .drift import detect, fix, ignore, repair
 from .drift.fix import step
 from .drift.report import fingerprint
@@ -32,11 +34,6 @@ class Look:
     why_not: str = ""
     checked: detect.Checked | None = None
     """What was seen; None: nothing is recorded yet."""
-
-    @property
-    def has_dark_hosts(self) -> bool:
-        """Whether a host doesn't answer. The engine may start it, and it is inspected only after that."""
-        return self.repair is not None and bool(self.repair.unreachable)
 
 
 def look(stack: str, ignore_file: Path) -> Look:
@@ -72,9 +69,22 @@ def carry_out(found: repair.Repair, *, say: Callable[[str], None]) -> repair.Out
     return repair.carry_out(found, is_open=True, say=say)
 
 
-def environment(outcome: repair.Outcome | None) -> dict[str, str]:
-    """Give the environment in which the engine takes hosts as they are now: they were looked at."""
-    return inspection_results.environment(outcome.finished if outcome else {})
+def has_dark_hosts(found: Look, outcome: repair.Outcome | None) -> bool:
+    """Say whether a host doesn't answer, or stopped to answer while hosts were repaired. The engine may start it, and it is inspected only after that."""
+    return found.repair is not None and bool(found.repair.unreachable or (outcome and repair.unreachable(outcome.checked)))
+
+
+def repairs(plan: fix.Plan) -> Sequence[str]:
+    """Say what is repaired: one line for each action, with the hosts on which it runs."""
+    hosts: dict[str, list[str]] = {}
+    for one in plan.steps:
+        hosts.setdefault(str(one.action), []).append(one.host)
+    return [f"{hostlist.compress(dict.fromkeys(names))}: {action}" for action, names in hosts.items()]
+
+
+def environment(stack: str) -> dict[str, str]:
+    """Give the environment in which the engine takes hosts as they are now: they were looked at, and acceptance is older than what was repaired since."""
+    return inspection_results.environment(repaired_hosts.read(stack))
 
 
 def staying(found: repair.Repair | None, outcome: repair.Outcome | None) -> Sequence[tuple[str, str]]:

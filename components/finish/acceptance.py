@@ -10,7 +10,7 @@ from blueprints import spec
 from blueprints.finding import Level
 
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
-from . import checks, node_states, playbook
+from . import checks, inspection_results, node_states, playbook
 from .inventory import FinishedHost, inventory, known_hosts
 
 PRINTED_LETTERS = 200
@@ -50,16 +50,17 @@ class Acceptance(Kind[AcceptanceInputs]):
         return recorded if view is recorded["spec"] and not known else {**recorded, "spec": view, **known}
 
     def read(self, inputs: AcceptanceInputs, outputs: Values) -> Values | None:
-        """Return the recorded measurements, and why they no longer hold: nodes that passed then and take no jobs now."""
+        """Return the recorded measurements, and why they no longer hold: hosts that were repaired since, and nodes that passed then and take no jobs now."""
         known = {name: outputs[name] for name in ("seconds", "began") if name in outputs}
         found = {"ok": outputs.get("ok", False), "checks": outputs.get("checks", []), "outdated": "", **known}
         if not found["ok"] or not inputs.hosts:
             return found  # it runs again in any case, or there is no host to ask
+        repaired = inspection_results.repaired_after(str(outputs.get("began", "")), inspection_results.received() or {})
         try:
             now = node_states.ask(inputs.hosts, private_key=inputs.private_key)
         except node_states.Unanswered as silence:
             return {**found, "outdated": f"Slurm does not answer: {silence}"}
-        return {**found, "outdated": "; ".join(node_states.contradictions(found["checks"] or (), now))}
+        return {**found, "outdated": "; ".join(filter(None, (repaired, *node_states.contradictions(found["checks"] or (), now))))}
 
     def create(self, inputs: AcceptanceInputs, work: Work) -> Values:
         began = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")

@@ -1,7 +1,7 @@
 """Finishing: the resource that turns the hosts of one group into nodes by running the site playbook on them.
 
 A host is finished when its mark is recorded: a hash of its disk's incarnation and of everything the playbook reads. A replaced host has another mark, and only this host is finished again.
-So is a host that differs in what the roles own. The output `repaired` says when a host was finished again with the same inputs, so that acceptance knows that it is older.
+So is a host that differs in what the roles own. The output `repaired` says when the engine finished a host again with the same inputs, so that acceptance knows that it is older.
 """
 
 import contextlib
@@ -82,14 +82,12 @@ class Group(Kind[GroupInputs]):
         A host that doesn't answer stays as it is recorded: whether it differs is unknown.
         """
         finished: Mapping[str, str] = outputs.get("finished") or {}
-        received = inspection_results.received()
-        if received is None:
+        if inspection_results.received() is None:
             from . import changed_hosts  # what inspects hosts takes its time to load
 
             differ = changed_hosts.look(inputs.hosts, inputs.spec, private_key=inputs.private_key)
             return {"finished": {hostname: mark for hostname, mark in finished.items() if hostname not in differ}}
-        repaired = received.get(inputs.group)
-        return {"finished": finished, **({"repaired": {**(outputs.get("repaired") or {}), **repaired}} if repaired else {})}
+        return {"finished": finished}
 
     def create(self, inputs: GroupInputs, work: Work) -> Values:
         return self.update(inputs, {}, work)

@@ -62,3 +62,5 @@ class Known:
     """How long it took."""
     outdated: str = ""
     """Why its result no longer holds, as the last refresh saw it; empty: it holds."""
+    repaired: str = ""
+    """Which hosts were repaired since, for people; empty: none."""

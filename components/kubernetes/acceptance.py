@@ -10,7 +10,7 @@ from typing import Any
 from blueprints.finding import Level
 from blueprints.spec import NodeSet
 
-from ..finish import checks
+from ..finish import checks, inspection_results
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
 from . import acceptance_jobs, apply, confinement, group, labels, queues, readiness, training
 from .acceptance_jobs import AcceptanceInputs, PoolInputs
@@ -30,17 +30,22 @@ class Acceptance(Kind[AcceptanceInputs]):
         return inputs.cluster
 
     def expected(self, inputs: AcceptanceInputs) -> Values:
-        return {"ok": True, "checks": UNKNOWN, "seconds": UNKNOWN, "began": UNKNOWN}
+        return {"ok": True, "outdated": "", "checks": UNKNOWN, "seconds": UNKNOWN, "began": UNKNOWN}
+
+    def upgrade(self, recorded: Values) -> Values:
+        """Read a result of a version that did not say whether it is out of date as one that still holds."""
+        return recorded if "outdated" in recorded or "ok" not in recorded else {**recorded, "outdated": ""}
 
     def read(self, inputs: AcceptanceInputs, outputs: Values) -> Values | None:
-        """Return the recorded results: nodes that fail later are drift."""
-        return {name: outputs.get(name, otherwise) for name, otherwise in (("ok", False), ("checks", []), ("seconds", 0), ("began", ""))}
+        """Return the recorded results, and why they no longer hold: hosts that were repaired since. Nodes that fail later are drift."""
+        found = {name: outputs.get(name, otherwise) for name, otherwise in (("ok", False), ("checks", []), ("seconds", 0), ("began", ""))}
+        return {**found, "outdated": inspection_results.repaired_after(str(found["began"]), inspection_results.received() or {})}
 
     def create(self, inputs: AcceptanceInputs, work: Work) -> Values:
         began, started = dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), time.monotonic()
         found = run(group.connected(inputs.kubeconfig, work), inputs, work)
         failed = [one for one in map(checks.finding, found) if one.level is Level.ERROR]
-        outputs = {"ok": not failed, "checks": found, "seconds": round(time.monotonic() - started, 1), "began": began}
+        outputs = {"ok": not failed, "checks": found, "seconds": round(time.monotonic() - started, 1), "began": began, "outdated": ""}
         if failed:
             raise PartlyMade(*map(checks.line, failed), outputs=outputs)
         return outputs

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from components import atomic_files
+from components.finish import inspection_results
 from components.inspection.recorded_cluster import Known
 
 from .. import project
+from . import repaired_hosts
 
 FILE = "acceptance.jsonl"
 KEPT = 500
@@ -56,12 +58,13 @@ def add(stack: str, run: Run) -> None:
 
 
 def newest(stack: str, known: Known) -> Known:
-    """Give what is known of a stack with the newest result of acceptance over all of its pools, recorded by `up` or kept here."""
+    """Give what is known of a stack with the newest result of acceptance over all of its pools, recorded by `up` or kept here, and what was repaired since."""
     later = [run for run in read(stack) if not run.pools and (known.accepted_at is None or run.began > known.accepted_at)]
-    if not later:
-        return known
-    last = later[-1]
-    return dataclasses.replace(known, acceptance=last.checks, accepted_at=last.began, acceptance_s=last.seconds, outdated="")
+    if later:
+        last = later[-1]
+        known = dataclasses.replace(known, acceptance=last.checks, accepted_at=last.began, acceptance_s=last.seconds, outdated="")
+    began = known.accepted_at.isoformat() if known.accepted_at else ""
+    return dataclasses.replace(known, repaired=inspection_results.repaired_after(began, repaired_hosts.read(stack)))
 
 
 def _run(record: Mapping[str, Any]) -> Run:

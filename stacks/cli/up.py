@@ -1,6 +1,7 @@
 """`clusterwright up`: check the blueprint, repair what differs from the record, run the engine with a refresh, and print the summary."""
 
 import argparse
+from collections.abc import Sequence
 
 from blueprints import message_text
 from blueprints.load import Loaded
@@ -16,8 +17,7 @@ from . import access, agreement, options, rolling, summary, variables
 
 ACCEPTANCE = "Acceptance"
 """The kind of resource that tests a cluster, for any scheduler."""
-SHOWN = 8
-"""Lines about repairs, and about findings that stay; `clusterwright drift` shows all."""
+BEYOND_RECORDS = "Files that no record names, as setuid programs and open folders, are not looked at here; `clusterwright drift` finds them."
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,20 +50,23 @@ def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
     outcome = _repair(look, given)
     returned = rolling.return_left(given, loaded.spec, look.checked)
     try:
-        with variables.set_for({**convergence.environment(outcome), **release_choices.environment(abandon=given.abandon)}):
+        with variables.set_for({**convergence.environment(given.stack), **release_choices.environment(abandon=given.abandon)}):
             values = options.values_to_record(given)
             done = up(loaded, given.stack, blueprint=given.blueprint, values=values, ask_live=not given.unasked, is_verbose=given.verbose)
     except EngineFailed:
-        _show_staying(look, outcome, given.stack)  # perhaps the cause
+        _show_staying(look, outcome)  # perhaps the cause
         raise
-    if look.has_dark_hosts:
+    was_repaired = False
+    if convergence.has_dark_hosts(look, outcome):
         look = _look(given)
         outcome = _repair(look, given)
+        was_repaired = bool(outcome and outcome.repaired)
     has_rolled = rolling.roll(given, loaded.spec, look.checked, returned=returned)
-    if has_rolled:
-        done = up(loaded, given.stack, ask_live=False, is_verbose=given.verbose)
-    summary.show(given.stack, has_new_checks=done.has_changed(ACCEPTANCE) or has_rolled)
-    _show_staying(look, outcome, given.stack)
+    if has_rolled or was_repaired:
+        with variables.set_for(convergence.environment(given.stack)):
+            done = up(loaded, given.stack, ask_live=False, is_verbose=given.verbose)
+    summary.show(given.stack, has_new_checks=done.has_changed(ACCEPTANCE) or has_rolled or was_repaired)
+    _show_staying(look, outcome)
 
 
 def _look(given: argparse.Namespace) -> convergence.Look:
@@ -84,26 +87,26 @@ def _repair(look: convergence.Look, given: argparse.Namespace) -> repair.Outcome
     if not found.plan.steps:
         return None
     print("Repairs")
-    _show([f"{step.host}: {step.action}" for step in found.plan.steps], given.stack)
+    _show(convergence.repairs(found.plan))
     return convergence.carry_out(found, say=lambda text: print(f"  {text} …", flush=True))
 
 
 def _agreed(found: repair.Repair) -> bool:
     if not agreement.is_possible():
         return False
-    _show([f"{one.finding.place}: {one.finding.what}, and {one.why}" for one in found.plan.waiting], found.stack)
+    _show([f"{one.finding.place}: {one.finding.what}, and {one.why}" for one in found.plan.waiting])
     return agreement.asked("Running jobs may notice these repairs. Do them now?")
 
 
-def _show_staying(look: convergence.Look, outcome: repair.Outcome | None, stack: str) -> None:
+def _show_staying(look: convergence.Look, outcome: repair.Outcome | None) -> None:
     staying = convergence.staying(look.repair, outcome)
     if staying:
         print("\nStill different from the record")
-        _show([f"{what}\n  do: {command}" for what, command in staying], stack)
+        _show([f"{what}\n  do: {command}" for what, command in staying])
+    if staying or outcome is not None:
+        print(f"\n{BEYOND_RECORDS}")
 
 
-def _show(lines: list[str], stack: str) -> None:
-    for line in lines[:SHOWN]:
+def _show(lines: Sequence[str]) -> None:
+    for line in lines:
         print("\n".join(f"  {message_text.printable(part)}" for part in line.split("\n")))
-    if len(lines) > SHOWN:
-        print(f"  and {len(lines) - SHOWN} more; `clusterwright drift fix --stack {stack}` shows all that stay")

@@ -1,7 +1,6 @@
 """Carry out what `fix` planned about drift: run the steps on the hosts, finish hosts again, and check what became of each finding."""
 
 import dataclasses
-import datetime as dt
 import fnmatch
 import shlex
 import threading
@@ -22,6 +21,7 @@ from components.inspection.recorded_cluster import Known, KnownHost
 from components.provider.kind import Work
 from components.repair import shipping
 
+from ..acceptance import repaired_hosts
 from ..bmcs import asking, order, safeguards
 from ..errors import BadIgnoreFile, Problem
 from . import detect, filters, fix, ignore
@@ -70,7 +70,7 @@ class Repair:
 
     @property
     def unreachable(self) -> frozenset[str]:
-        return _unreachable(self.checked)
+        return unreachable(self.checked)
 
     @property
     def guarded(self) -> set[str]:
@@ -90,8 +90,8 @@ class Outcome:
     """What could be repaired of the rest, and what could not."""
     checked: detect.Checked
     """The last check, of all layers that it needed."""
-    finished: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
-    """Group → host → when it was configured again."""
+    repaired: frozenset[str] = frozenset()
+    """Hosts on which something was done that a job could notice: what acceptance found there is older."""
 
 
 def prepare(stack: str, *, layers: tuple[Layer, ...], selection: Selection, ignore_file: Path) -> Repair:
@@ -127,7 +127,7 @@ def planned(
         known,
         facts=checked.seen.facts if checked.seen else {},
         controller=checked.controller,
-        unreachable=_unreachable(checked),
+        unreachable=unreachable(checked),
         aside=f"{ASIDE}/{checked.report.moment:%Y%m%dT%H%M%SZ}",
         servers=_servers(known, checked),
     )
@@ -144,7 +144,8 @@ def replanned(found: Repair, *, despite_jobs: bool) -> Repair:
     return planned(found.stack, found.checked, layers=found.layers, selection=found.selection, entries=found.entries, despite_jobs=despite_jobs)
 
 
-def _unreachable(checked: detect.Checked) -> frozenset[str]:
+def unreachable(checked: detect.Checked) -> frozenset[str]:
+    """Give the hosts that don't answer."""
     return frozenset(one.subject.host for one in checked.report.findings if one.code == Code.UNREACHABLE and isinstance(one.subject, HostSubject))
 
 
@@ -198,14 +199,14 @@ def carry_out(repair: Repair, *, is_open: bool = False, say: Callable[[str], Non
     agreed = {fingerprint(finding) for step in repair.plan.steps for finding in step.findings}
     agreed |= {fingerprint(one.finding) for one in repair.plan.waiting}
     said: dict[str, str] = {}
-    finished: dict[str, dict[str, str]] = {}
+    touched: frozenset[str] = frozenset()
     current, repaired = repair, [finding for step in repair.plan.steps for finding in step.findings]
     said |= _switch(repair, say=say)
     for _ in range(ROUNDS):
+        touched |= current.plan.noticed
+        repaired_hosts.add(repair.stack, current.plan.noticed)  # before the steps: a run that is killed has repaired, too
         said |= _steps(current.known, current.plan.commands(last=False), repair.guarded, say=say)
         said |= _finish(current.known, current.plan, title=repair.stack, say=say)
-        moment = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-        finished |= {name: {**finished.get(name, {}), **dict.fromkeys(hosts, moment)} for name, hosts in current.plan.finishes.items()}
         said |= _steps(current.known, current.plan.commands(last=True), repair.guarded, say=say)
         say("checking again")
         checked = detect.detect(repair.stack, layers={*repair.layers, Layer.SCHEDULER}, is_deep=not is_open)
@@ -220,7 +221,7 @@ def carry_out(repair: Repair, *, is_open: bool = False, say: Callable[[str], Non
     report = filters.choose(checked.report, filters.Choice(repair.entries), None).report
     of_layers = dataclasses.replace(report, results=tuple(result for result in report.results if result.layer in repair.layers))
     stayed = tuple((finding, said[fingerprint(finding)]) for finding in of_layers.findings if fingerprint(finding) in said)
-    return Outcome(of_layers, stayed, again.plan if not checked.report.failures else fix.Plan((), ()), checked, finished)
+    return Outcome(of_layers, stayed, again.plan if not checked.report.failures else fix.Plan((), ()), checked, touched)
 
 
 def _switch(repair: Repair, *, say: Callable[[str], None]) -> dict[str, str]:

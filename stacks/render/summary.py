@@ -79,7 +79,8 @@ def _checked(known: Known) -> str:
 
 def outdated(known: Known, now: Sequence[State] | str) -> str:
     """Say why the result of the last acceptance no longer holds."""
-    return known.outdated if isinstance(now, str) else "; ".join(node_states.contradictions(known.acceptance, now)) if now else ""
+    of_nodes = (known.outdated,) if isinstance(now, str) else node_states.contradictions(known.acceptance, now) if now else ()
+    return "; ".join(dict.fromkeys(filter(None, (known.repaired, *of_nodes))))
 
 
 def _now(now: Sequence[State] | str) -> Iterator[str]:

@@ -3,8 +3,10 @@
 import ast
 import dataclasses
 import json
+import os
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,22 +107,13 @@ def test_hosts_finished_earlier_stay_finished_when_a_later_run_fails() -> None:
     assert failed.value.outputs == {"finished": {"login-0": recorded["login-0"]}, "repaired": {}}
 
 
-def test_what_was_repaired_before_the_engine_ran_is_recorded_and_nothing_else_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hosts_that_were_looked_at_before_the_engine_ran_stay_as_they_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = {**values(GROUP), "finished": marks(GROUP), "complete": True}
-    as_recorded = {"finished": marks(GROUP)}
-    monkeypatch.setenv(inspection_results.VARIABLE, inspection_results.AS_RECORDED[inspection_results.VARIABLE])
-    assert Group().read(GROUP, recorded) == as_recorded
-    monkeypatch.setenv(
-        inspection_results.VARIABLE, inspection_results.environment({"control": {"control-0": "2026-11-22T20:00:00+00:00"}})[inspection_results.VARIABLE]
-    )
-    assert Group().read(GROUP, recorded) == as_recorded, "another group was repaired"
-    monkeypatch.setenv(
-        inspection_results.VARIABLE, inspection_results.environment({GROUP.group: {"login-0": "2026-11-22T20:00:00+00:00"}})[inspection_results.VARIABLE]
-    )
-    earlier = {"login-0": "2026-11-20T20:00:00+00:00", "login-1": "2026-11-21T20:00:00+00:00"}
-    seen = Group().read(GROUP, {**recorded, "repaired": earlier})
-    assert seen == {"finished": marks(GROUP), "repaired": {**earlier, "login-0": "2026-11-22T20:00:00+00:00"}}
-    assert difference(Group(), _wire({**recorded, **(seen or {})}), _wire(values(GROUP))) == {}, "no host has to be finished again"
+    for repaired in ({}, {"login-0": "2026-11-22T20:00:00+00:00"}):
+        monkeypatch.setenv(inspection_results.VARIABLE, inspection_results.environment(repaired)[inspection_results.VARIABLE])
+        found = Group().read(GROUP, recorded)
+        assert found == {"finished": marks(GROUP)}
+        assert difference(Group(), _wire({**recorded, **(found or {})}), _wire(values(GROUP))) == {}, "no host has to be finished again"
 
 
 def seen(**changes: Any) -> dict[str, Any]:
@@ -276,6 +269,48 @@ def test_a_login_node_that_does_not_answer_makes_the_result_outdated_and_the_mea
     assert found is not None
     assert (found["checks"], found["began"]) == (STATE_CHECKS, "then")
     assert found["outdated"].startswith("Slurm does not answer: login-0: ")
+
+
+@pytest.mark.parametrize(
+    ("repaired", "said"),
+    [
+        ({}, ""),
+        ({"train-0": "2026-11-22T19:59:59+00:00"}, ""),
+        ({"train-0": "2026-11-22T20:00:00+00:00"}, ""),
+        ({"train-0": "2026-11-22T20:00:01+00:00"}, "train-0 was repaired since"),
+        (
+            {"train-1": "2026-11-22T22:00:01+00:00", "train-0": "2026-11-22T21:00:30+01:00", "login-0": "2026-11-22T20:30:00+01:00"},
+            "train-[0-1] were repaired since",
+        ),
+    ],
+    ids=["nothing repaired", "before", "in the second in which it began", "after", "some of them"],
+)
+def test_what_was_repaired_after_acceptance_began_makes_its_result_outdated(repaired: dict[str, str], said: str) -> None:
+    assert inspection_results.repaired_after("2026-11-22T20:00:00+00:00", repaired) == said
+    assert inspection_results.repaired_after("", repaired) == "", "an older version recorded no time"
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, folder: Path, said: str) -> None:
+    """Let every host answer over SSH with the same text."""
+    (folder / "said").write_text(said)
+    (folder / "ssh").write_text(f"#!/bin/sh\ncat > /dev/null\ncat {folder / 'said'}\n")
+    (folder / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_acceptance_runs_again_after_repairs_also_where_no_resource_configured_the_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    answers(monkeypatch, tmp_path, "idle|Unknown|Unknown|train-[0-1]|none\n")
+    inputs = AcceptanceInputs((ONE,), (), {"name": "starter"}, "c", {}, "key", {})
+    recorded = {**RECORDED, "checks": STATE_CHECKS, "began": "2026-11-22T20:00:00+00:00"}
+
+    def outdated() -> str:
+        return str((Acceptance().read(inputs, recorded) or {})["outdated"])
+
+    for moment, why in (("2026-11-22T19:00:00+00:00", ""), ("2026-11-22T21:00:00+00:00", "train-0 was repaired since")):
+        monkeypatch.setenv(inspection_results.VARIABLE, inspection_results.environment({"train-0": moment})[inspection_results.VARIABLE])
+        assert outdated() == why
+    monkeypatch.delenv(inspection_results.VARIABLE)
+    assert outdated() == "", "a bare refresh knows of no repairs"
 
 
 def test_a_failed_result_is_read_without_asking() -> None:

@@ -219,3 +219,12 @@ def test_a_host_without_a_bmc_that_answers_is_left_to_a_person() -> None:
     left = plan(differs(Code.UNREACHABLE, HostPart("train-9", "SSH"))).left
 
     assert [(one.why, one.needs_kind) for one in left] == [("put it back", False)]
+
+
+def test_a_plan_says_on_which_hosts_jobs_could_notice_it() -> None:
+    quiet, loud = of_file("/etc/motd"), of_unit("munge.service", host="train-1")
+    assert plan(quiet).noticed == frozenset()
+    assert plan(quiet, loud).noticed == {"train-1"}
+    off = differs(Code.POWER_OFF, HostPart("train-0", "power"))
+    switched = fix.plan([off], kinds={fix.Kind.POWER}, cluster=dataclasses.replace(CLUSTER, servers={"train-0": Action.ON}), busy=frozenset())
+    assert switched.noticed == {"train-0"}, "acceptance found nothing on a server that was off"

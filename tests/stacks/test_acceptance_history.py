@@ -9,7 +9,7 @@ import pytest
 
 from components.inspection.recorded_cluster import Known
 from stacks import project
-from stacks.acceptance import history
+from stacks.acceptance import history, repaired_hosts
 from tests.drift import examples
 
 NOON = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
@@ -65,3 +65,21 @@ def test_the_newest_result_over_all_pools_is_shown(place: Path, kept: list[histo
         history.add("lab", one)
     found = history.newest("lab", known())
     assert (found.accepted_at, found.outdated) == (shown, "a node takes no jobs" if shown == NOON else "")
+
+
+def test_what_was_repaired_after_the_newest_result_is_known_until_acceptance_runs_again(place: Path) -> None:
+    assert history.newest("lab", known()).repaired == ""
+    repaired_hosts.add("lab", ["train-1", "train-0"])
+    assert history.newest("lab", known()).repaired == "train-[0-1] were repaired since"
+    tomorrow = dataclasses.replace(run(0), began=dt.datetime.now(dt.UTC) + dt.timedelta(days=1))
+    history.add("lab", tomorrow)
+    assert history.newest("lab", known()).repaired == ""
+    assert (place.parent / repaired_hosts.FILE).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"train-0": "yesterday"}', '{"train-0": 3}'])
+def test_a_damaged_file_of_repairs_says_nothing(place: Path, content: str) -> None:
+    repaired_hosts.add("lab", ["train-0"])
+    (place.parent / repaired_hosts.FILE).write_text(content)
+    assert repaired_hosts.read("lab") == {}
+    assert history.newest("lab", known()).repaired == ""

@@ -1,16 +1,18 @@
-"""What `up` says of the findings that stay."""
+"""What `up` decides before and after its engine, and what it says of that."""
 
 import datetime as dt
 
+import pytest
+
 from blueprints.finding import Finding
-from blueprints.finding.subject import ObjectKind, SchedulerObject, Unit
+from blueprints.finding.subject import HostFile, HostPart, ObjectKind, SchedulerObject, Unit
 from blueprints.finding.values import UnitLink, UnitState
 from components.inspection import collect
 from components.inspection.codes import Code
 from components.inspection.finding import drift
 from components.inspection.layer import Layer
 from stacks import convergence
-from stacks.drift import detect, repair
+from stacks.drift import detect, fix, repair
 from stacks.drift.report import Report, Result
 from tests.drift import examples
 
@@ -23,14 +25,15 @@ MASKED = drift(
 )
 STOPPED = drift(Code.UNIT_STOPPED, Unit("train-0", "slurmd.service"), "the unit does not run", remedy="start it", actual="inactive (dead)")
 DOWN = drift(Code.NODE_DOWN, SchedulerObject(ObjectKind.NODE, "train-0", "down"), "the node is down", remedy="read its reason")
+DARK = drift(Code.UNREACHABLE, HostPart("train-0", "SSH"), "the host does not answer", remedy="start it")
 NEEDS_MUNGE = examples.unit(Id="slurmd.service", Requires="munge.service")
 
 
-def found(*findings: Finding) -> repair.Repair:
+def found(*findings: Finding, jobs: str | None = None) -> repair.Repair:
     layers = (Layer.HOSTS, Layer.SCHEDULER)
     report = Report("dev", "starter", "local", dt.datetime(2026, 1, 1, tzinfo=dt.UTC), 1.0, (Result(Layer.HOSTS, findings=findings), Result(Layer.SCHEDULER)))
     seen = collect.Seen(examples.all_facts(train_0={"units": {"slurmd.service": NEEDS_MUNGE}}), None, {}, {}, examples.NOW_S)
-    checked = detect.Checked(report, examples.known(), {}, "control-0", seen)
+    checked = detect.Checked(report, examples.known(), {} if jobs is None else {"jobs": {"text": jobs}}, "control-0", seen)
     return repair.planned("dev", checked, layers=layers, selection=convergence.RESTORED, entries=())
 
 
@@ -43,3 +46,75 @@ def test_what_follows_from_another_finding_is_named_in_it() -> None:
 
 def test_findings_with_a_cause_of_their_own_stay_apart() -> None:
     assert len(convergence.staying(found(STOPPED), None)) == 1
+
+
+def stopped(host: str, unit: str = "munge.service") -> Finding:
+    return drift(Code.UNIT_STOPPED, Unit(host, unit), "the unit does not run", remedy="start it", actual="inactive (dead)")
+
+
+def test_every_repair_is_said_and_one_that_many_hosts_need_is_said_once() -> None:
+    units = [f"many-{number}.service" for number in range(12)]
+    plan = found(*(stopped("login-0", unit) for unit in units), stopped("train-0"), stopped("train-1"), jobs="").plan
+    said = convergence.repairs(plan)
+    assert said == [*(f"login-0: systemctl start -- {unit}" for unit in units), "train-[0-1]: systemctl start -- munge.service"]
+
+
+def test_every_finding_that_stays_is_said() -> None:
+    waiting = found(*(stopped("train-0", f"many-{number}.service") for number in range(12)), jobs="train-0\n")
+    assert waiting.plan.steps == ()
+    assert [command.endswith("when no job runs there") for _, command in convergence.staying(waiting, None)] == [True] * 12
+
+
+def test_what_jobs_may_notice_is_repaired_only_when_somebody_agrees() -> None:
+    waiting = found(stopped("train-0"), stopped("login-0"), jobs="train-0\n")
+    assert [step.host for step in waiting.plan.steps] == ["login-0"]
+    assert [one.finding.place for one in waiting.plan.waiting] == [stopped("train-0").place]
+    agreed = convergence.despite_jobs(waiting)
+    assert sorted(step.host for step in agreed.plan.steps) == ["login-0", "train-0"]
+    assert (waiting.guarded, agreed.guarded) == ({"train-0", "train-1"}, set()), "a job that comes meanwhile makes no step wait any more"
+
+
+def test_what_was_added_or_drained_on_purpose_stays() -> None:
+    added = drift(Code.FILE_ADDED, HostFile("login-0", "/etc/cron.d/extra"), "a file was added", remedy="remove it")
+    drained = drift(Code.NODE_DRAINED, SchedulerObject(ObjectKind.NODE, "train-0", "drained"), "the node is drained", remedy="resume it")
+    assert found(added, drained, jobs="").plan.steps == ()
+
+
+@pytest.mark.parametrize(("before", "after", "is_dark"), [((), (), False), ((DARK,), None, True), ((STOPPED,), (DARK,), True), ((STOPPED,), (), False)])
+def test_a_host_that_stops_to_answer_while_it_is_repaired_is_looked_at_again(
+    before: tuple[Finding, ...], after: tuple[Finding, ...] | None, is_dark: bool
+) -> None:
+    looked = convergence.Look(found(*before))
+    outcome = None if after is None else repair.Outcome(found(*after).checked.report, (), fix.Plan((), ()), found(*after).checked)
+    assert convergence.has_dark_hosts(looked, outcome) is is_dark
+
+
+@pytest.mark.parametrize(
+    ("only", "covered"),
+    [
+        ((), {"login-0", "train-0", "train-1"}),
+        ((("CW731", "*"),), {"login-0", "train-0"}),
+        ((("CW731", "train-*"),), {"train-0"}),
+        ((("CW7*", "train-?: unit *"),), {"train-0", "train-1"}),
+        ((("CW731", "login-0: unit munge.service"), ("CW733", "*")), {"login-0", "train-1"}),
+        ((("cw731", "*"),), set()),
+        ((("CW731", "train"),), set()),
+    ],
+)
+def test_single_findings_are_chosen_by_patterns_of_code_and_place(only: tuple[tuple[str, str], ...], covered: set[str]) -> None:
+    masked = drift(Code.UNIT_ENABLEMENT, Unit("train-1", "munge.service"), "the unit was masked", remedy="unmask it")
+    selection = repair.Selection(only=only)
+    assert {one.place.partition(":")[0] for one in (stopped("login-0"), stopped("train-0"), masked) if selection.covers(one)} == covered
+
+
+def test_who_names_a_finding_allows_also_what_has_to_be_named() -> None:
+    drained = drift(Code.NODE_DRAINED, SchedulerObject(ObjectKind.NODE, "train-0", "drained"), "the node is drained", remedy="resume it")
+    planned = found(drained, STOPPED, jobs="")
+
+    def steps(selection: repair.Selection) -> list[str]:
+        again = repair.planned("dev", planned.checked, layers=planned.layers, selection=selection, entries=())
+        return [str(step.action) for step in again.plan.steps]
+
+    assert [action.split()[0] for action in steps(repair.Selection())] == ["systemctl"]
+    assert [action.split()[0] for action in steps(repair.Selection(only=((drained.code, "*"),)))] == ["scontrol"]
+    assert steps(repair.Selection(frozenset({fix.Kind.UNITS}), ((drained.code, "*"),))) == [], "a kind narrows it"

@@ -1,5 +1,6 @@
 """What a person reads when a stack is up: the summary, and how to log in."""
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -153,6 +154,12 @@ def test_a_failed_acceptance_is_shown_instead_of_the_one_that_passed_before() ->
     """The outputs of a stack stay those of the last run that succeeded."""
     lines = summarized(outputs(spec()), checks=[{**STATES[0], "verdict": "fail", "measured": "down"}])
     assert section(lines, "Checked") == ["node state (train-[0-1]): down, fail"]
+
+
+@pytest.mark.parametrize("now", ["connection refused", node_states.parse("idle|Unknown|Unknown|train-[0-1]|none")])
+def test_a_result_is_out_of_date_once_hosts_were_repaired(now: tuple[node_states.State, ...] | str) -> None:
+    known = dataclasses.replace(record.read(exported(outputs(spec()))), repaired="train-0 was repaired since")
+    assert "  out of date: train-0 was repaired since; `clusterwright up` checks again" in summary.lines("dev", known, now=now, logins=())
 
 
 def test_a_result_of_a_version_that_recorded_no_time_says_that() -> None:

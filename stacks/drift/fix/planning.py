@@ -55,6 +55,11 @@ class Plan:
         return {group: tuple(sorted(hosts)) for group, hosts in found.items()}
 
     @property
+    def noticed(self) -> frozenset[str]:
+        """Give the hosts on which a step runs that a job could notice."""
+        return frozenset(step.host for step in self.steps if not step.is_quiet or isinstance(step.action, Switch))
+
+    @property
     def switches(self) -> tuple[Step, ...]:
         """Give the steps that switch servers."""
         return tuple(step for step in self.steps if isinstance(step.action, Switch))
