@@ -12,7 +12,9 @@ SIZE_LIMIT_BYTES = 1024 * 1024
 
 LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 """Where lines end, as the YAML parser counts them."""
-_NOT_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
+_NOT_ASCII_TEXT = re.compile("[^\t\n\r\x20-\x7e]")
+_NOT_TEXT = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]"
+"""Compiled only for the few files that need it: that takes longer than all checks of a usual blueprint."""
 
 
 def read(path: pathlib.Path, file: str) -> bytes:
@@ -68,7 +70,7 @@ def decode(content: bytes, file: str) -> tuple[str, list[finding.Finding]]:
         what = f"byte 0x{content[error.start]:02x} is not UTF-8"
         why = "blueprints are text in UTF-8; this is another encoding, or no text at all"
         raise _refusal(Code.ENCODING, where, what, why, "save the file as UTF-8") from None
-    if odd := _NOT_TEXT.search(text):
+    if odd := _NOT_ASCII_TEXT.search(text) if text.isascii() else re.search(_NOT_TEXT, text):
         what = f"the file holds the character U+{ord(odd[0]):04X}"
         why = "text has no control characters; this may be a binary file"
         raise _refusal(Code.CONTROL_CHARACTER, _place_after(text[: odd.start()], file), what, why, "take the character out, or name the right file")

@@ -1,7 +1,6 @@
 """Text for people: safe for any terminal, short enough for one line, with words that come near a mistyped one."""
 
 import dataclasses
-import difflib
 import json
 import unicodedata
 from collections.abc import Iterable
@@ -55,6 +54,8 @@ def near(word: str, candidates: Iterable[str], *, likeness: float = LIKE_ENOUGH)
     Args:
         likeness: how alike they must be, from 0 to 1; from `LIKE_ENOUGH` upwards only words that are alike as wholes count.
     """
+    import difflib
+
     if len(word) > _LONGEST_NAME:
         return None
     folded = _folded(word)

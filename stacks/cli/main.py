@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from blueprints.finding import Invalid, as_record, render
-from components import disk_space, errors
+from components import errors
 
 from ..errors import EXIT_FAILED, Problem
 
@@ -58,6 +58,7 @@ OF_TWO_WORDS = ("values",)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give the exit status."""
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # none are wanted, and looking for them reads a file of every installed package
     is_completing = argv is None and "_ARGCOMPLETE" in os.environ  # set by the script of `clusterwright completion`
     words = _module("completion").typed() if is_completing else list(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(prog="clusterwright", description="GPU clusters from one blueprint")
@@ -110,6 +111,8 @@ def _speak_any_encoding() -> None:
 
 
 def _unforeseen(error: OSError) -> Problem:
+    from components import disk_space
+
     place = f" ({error.filename})" if error.filename else ""
     full = disk_space.full_here() if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
     match error.errno:
