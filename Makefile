@@ -16,7 +16,7 @@ pytest = $(activated) exec python -m pytest $(ARGS)
 # Tests that share nothing of the machine: as many at a time as it has processors; one after another with ARGS=-n0, which a debugger needs.
 together = $(activated) exec python -m pytest --numprocesses=auto --maxprocesses=8 --dist=worksteal $(ARGS)
 # Tests of hosts wait more than they compute: groups of them run side by side (tests/hosts/groups.py).
-beside = $(activated) exec python -m pytest --numprocesses=3 --dist=loadscope --no-loadscope-reorder --timeout=1200 $(ARGS)
+beside = $(activated) exec python -m pytest --numprocesses=4 --dist=loadscope --no-loadscope-reorder --timeout=1200 $(ARGS)
 
 .PHONY: help
 help: ## list the targets

@@ -26,7 +26,7 @@ LESS_URGENT = ("nice", "-n", "5")
 
 WITHOUT_HOSTS = ("--numprocesses=auto", "--maxprocesses=8", "--dist=worksteal", "-m", "not hosts and not soak")
 """These tests share nothing of the machine: as many run at a time as it has processors."""
-HOSTS = ("--numprocesses=3", "--dist=loadscope", "--no-loadscope-reorder", "--timeout=1200", "-m", "hosts and not soak")
+HOSTS = ("--numprocesses=4", "--dist=loadscope", "--no-loadscope-reorder", "--timeout=1200", "-m", "hosts and not soak")
 """These tests wait more than they compute: their groups (tests/hosts/groups.py) run side by side, and each test may take longer than alone."""
 
 

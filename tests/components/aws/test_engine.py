@@ -21,11 +21,11 @@ UNKNOWN_LAYOUT = "no record is at hand"
 OTHER_COUNTS = {"gb200-nvl72": 54}
 """Numbers of nodes for which the controller is of the same machine; of most blueprints 18. A block has whole racks."""
 OTHER_IMAGE = str(list(images.public(REGION))[1]["ImageId"])
-LATER = ("gb200-nvl72", "llm-pretraining", "research-shared", "scale-7500", "single-gpu")
+LATER = ("gb200-nvl72", "llm-pretraining", "research-shared", "scale-7500", "single-gpu", "spot-sweep")
 """Blueprints whose lives are for `make soak`."""
 
 
-@pytest.mark.parametrize("blueprint", [*("starter", "spot-sweep"), *(pytest.param(name, marks=pytest.mark.soak) for name in LATER)])
+@pytest.mark.parametrize("blueprint", ["starter", *(pytest.param(name, marks=pytest.mark.soak) for name in LATER)])
 def test_a_blueprint_lives_from_up_to_destroy(tmp_path: Path, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch, blueprint: str) -> None:
     with Standing.of(tmp_path / "stack", cloud, blueprint) as stack:
         stack.up()
