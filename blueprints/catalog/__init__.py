@@ -3,7 +3,7 @@
 from .accelerators import Accelerator, MigProfile, accelerators, is_other_gpu
 from .addons import Addon, InstalledBy, When, addons
 from .change_costs import ChangeCost, OtherCost, change_costs
-from .fabrics import Expectation, Fabric, expected_busbw, fabrics, is_known_for_fewer
+from .fabrics import Expectation, Extrapolation, Fabric, expected_busbw, extrapolation, fabrics, is_known_for_fewer
 from .identifiers import IdentifierForm, identifier_forms, identifier_parts, partition_of, partitions
 from .kubernetes import (
     KubernetesVersion,
@@ -38,6 +38,7 @@ __all__ = [
     "Condition",
     "ControlSize",
     "Expectation",
+    "Extrapolation",
     "Fabric",
     "Fault",
     "IdentifierForm",
@@ -76,6 +77,7 @@ __all__ = [
     "containerd",
     "expand",
     "expected_busbw",
+    "extrapolation",
     "fabrics",
     "faults",
     "identifier_forms",

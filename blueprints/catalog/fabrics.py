@@ -72,6 +72,31 @@ class Fabric:
         return {**self.environment, **self.machine_environment.get(machine_name, {})}
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Extrapolation:
+    """How a figure is carried over to more nodes than it was measured on."""
+
+    step_us: float
+    """Of a ring, beside the time that a part of the message takes."""
+    least_share: float
+    """Of the measured figure: where the model leaves less, the rate is unknown."""
+    source: str
+    as_of: str
+
+    def share(self, gbs: float, size_bytes: int, *, measured_gpus: int, gpus: int) -> float:
+        """Say how much of a figure measured over some GPUs is left over more of them.
+
+        The model is that of a ring: (n - 1) steps, each of a fixed time and the time of an n-th of the message.
+        """
+        step = self.step_us * _US * gbs * _BYTES_PER_GB / size_bytes
+        return (1 + measured_gpus * step) / (1 + gpus * step)
+
+
+@functools.cache
+def extrapolation() -> Extrapolation:
+    return Extrapolation(**files.mapping("fabrics")["extrapolation"])
+
+
 @functools.cache
 def fabrics() -> Mapping[str, Fabric]:
     """Give every fabric by name, NVLink included."""
@@ -104,19 +129,13 @@ def is_known_for_fewer(target: str, machine_name: str, nodes: int) -> bool:
 
 
 def _extrapolated(entry: Expectation, gpus: int, nodes: int) -> Expectation | None:
-    """Give what a figure comes to over more nodes than it is of; None where the model leaves too little of it to be near.
-
-    The model is that of a ring: (n - 1) steps, each of a fixed time and the time of an n-th of the message.
-    Source: fabrics.yaml, `extrapolation`.
-    """
-    rule = files.mapping("fabrics")["extrapolation"]
+    """Give what a figure comes to over more nodes than it is of; None where the model leaves too little of it to be near."""
+    rule = extrapolation()
     base = entry.measured_nodes or entry.nodes_min
     if nodes <= base:
         return entry
-    rate = (entry.typical_gbs or entry.floor_gbs) * _BYTES_PER_GB
-    step = rule["step_us"] * _US * rate / entry.size_bytes
-    share = (1 + base * gpus * step) / (1 + nodes * gpus * step)
-    if share < rule["least_share"]:
+    share = rule.share(entry.typical_gbs or entry.floor_gbs, entry.size_bytes, measured_gpus=base * gpus, gpus=nodes * gpus)
+    if share < rule.least_share:
         return None
     scaled = {name: round(value * share, 1) for name in ("typical_gbs", "warn_gbs", "floor_gbs") if (value := getattr(entry, name)) is not None}
     return dataclasses.replace(entry, **scaled)

@@ -54,6 +54,11 @@ class Expectation:
     measured_nodes: Annotated[int | None, cost.JUDGED] = None
     """How many nodes the typical rate was measured on, which can be fewer than `nodes`; None: no measurement is published."""
 
+    @property
+    def extrapolated_from(self) -> int | None:
+        """Give the nodes of the measurement if the figures are for more nodes than that."""
+        return self.measured_nodes if self.measured_nodes is not None and self.measured_nodes < self.nodes else None
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fabric:

@@ -102,7 +102,11 @@ def _fabric(node_set: NodeSet) -> dict[str, Any]:
     """Give what carries the traffic between nodes of a set, and the figures that acceptance demands."""
     fabric, note = node_set.fabric, node_set.fabric.note if node_set.fabric else ""
     judged = ("collective", "size_bytes", "nodes", "typical_gbs", "warn_gbs", "floor_gbs", "provisional", "source")
-    collectives = [{**{name: getattr(one, name) for name in judged}, "note": note if one.nodes > 1 else ""} for one in node_set.collectives]
+    collectives = [
+        {**{name: getattr(one, name) for name in judged}, "note": note if one.nodes > 1 else "", **({"measured_nodes": base} if base else {})}
+        for one in node_set.collectives
+        for base in [one.extrapolated_from]
+    ]
     if fabric is None:
         return {"collectives": collectives}
     shown = {name: getattr(fabric, name) for name in ("title", "nics", "log_line", "direct", "environment_script")}

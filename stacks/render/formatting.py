@@ -181,7 +181,7 @@ def measurement(expected: Expectation) -> str:
     nodes = expected.measured_nodes
     if nodes is None or nodes == expected.nodes:
         return ""
-    return f"extrapolated from {plural(nodes, 'node')}" if nodes < expected.nodes else f"measured on {plural(nodes, 'node')}"
+    return f"extrapolated from {plural(nodes, 'node')}" if expected.extrapolated_from else f"measured on {plural(nodes, 'node')}"
 
 
 def known(value: str | Late) -> str:

@@ -110,6 +110,22 @@ def fabric(cluster: ClusterSpec) -> Table:
     return Table(_FABRIC_COLUMNS, tuple((node_set.hosts.name, *_fabric_row(node_set, cluster.target)) for node_set in shown), merges=True)
 
 
+def extrapolations(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
+    """Say which measurements figures for more nodes come from, and by which formula."""
+    found: dict[tuple[int, str], list[str]] = {}
+    for node_set in cluster.node_sets:
+        expected = node_set.fabric.expected if node_set.fabric else None
+        if expected and (base := expected.extrapolated_from):
+            found.setdefault((base, expected.source), []).append(node_set.hosts.name)
+    for (base, source), groups in found.items():
+        title = known.title if (known := catalog.sources().get(source)) else source  # a record can name a source that the catalogue has dropped
+        yield formatting.named(groups), Cell(f"extrapolated from a measurement on {formatting.plural(base, 'node')}: {title}", "soft")
+    if found:
+        rule = catalog.extrapolation()
+        formula = f"(1 + m·s) / (1 + n·s) of itself over n, s = {rule.step_us:g} µs × rate / message size"
+        yield "formula", Cell(f"a rate measured over m GPUs comes to {formula} ({catalog.source(rule.source).title})", "soft")
+
+
 def _unknown(node_set: NodeSet, target: str) -> str:
     is_too_large = catalog.is_known_for_fewer(target, node_set.hosts.machine.name, node_set.hosts.count)
     return "unknown at this size" if is_too_large else "no figure is known"

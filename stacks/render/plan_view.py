@@ -94,7 +94,7 @@ def view(cluster: ClusterSpec) -> PlanView:
         about=Section(_title(cluster), (Facts(tuple(_about(cluster))),)),
         hosts=Section("Hosts", (plan_nodes.hosts(cluster, costs),)),
         pools=Section("Pools", (plan_nodes.pools(cluster), Facts(tuple(plan_nodes.chosen(cluster))))),
-        fabric=Section("Interfaces and fabric", (plan_nodes.fabric(cluster),), lead=_bandwidth(cluster)),
+        fabric=Section("Interfaces and fabric", (plan_nodes.fabric(cluster), Facts(tuple(plan_nodes.extrapolations(cluster)))), lead=_bandwidth(cluster)),
         network=Section("Network", (Facts(tuple(_network(cluster))), _subnets(cluster))),
         storage=Section("Storage", (_storage(cluster, costs),)),
         people=Section("People", (Facts(tuple(_people(cluster))), _accounts(cluster))),

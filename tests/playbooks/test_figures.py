@@ -74,6 +74,7 @@ JUDGED: Mapping[str, Callable[[], tuple[object, object]]] = {
     # field → the same measurement, judged by two figures
     "Expectation.floor_gbs": lambda: (busbw(90, floor_gbs=80)[0], busbw(90, floor_gbs=100)[0]),
     "Expectation.warn_gbs": lambda: (busbw(120, warn_gbs=110)[0], busbw(120, warn_gbs=150)[0]),
+    "Expectation.measured_nodes": lambda: (busbw(90, measured_nodes=1)[1], busbw(90, measured_nodes=2)[1]),
     "Expectation.typical_gbs": lambda: (busbw(90, typical_gbs=200)[1], busbw(90, typical_gbs=900)[1]),
     "FileSystem.throughput_mbs": lambda: (storage_read(60, throughput_mbs=100.0), storage_read(60, throughput_mbs=400.0)),
     "Machine.network_gbps": lambda: (rail_speed(100, 100), rail_speed(100, 400)),
@@ -81,7 +82,7 @@ JUDGED: Mapping[str, Callable[[], tuple[object, object]]] = {
 
 
 def test_every_rate_of_the_spec_is_judged_or_is_no_floor() -> None:
-    assert rates() == {*JUDGED, *FACTS}
+    assert rates() | {"Expectation.measured_nodes"} == {*JUDGED, *FACTS}
 
 
 @pytest.mark.parametrize("field", JUDGED)
@@ -89,6 +90,15 @@ def test_another_figure_is_another_verdict(field: str) -> None:
     one, other = JUDGED[field]()
     assert one
     assert one != other
+
+
+@pytest.mark.parametrize("measured_gbs", [90, 120, 180])
+def test_a_verdict_says_that_its_figure_is_extrapolated(measured_gbs: float) -> None:
+    assert "the figure for 2 nodes is extrapolated from 1" in busbw(measured_gbs, measured_nodes=1)[1]
+    for as_measured in (2, 4, None):
+        assert "extrapolated" not in busbw(measured_gbs, measured_nodes=as_measured)[1]
+        (figure,) = with_pool(measured_nodes=as_measured)["fabrics"]["train"]["collectives"]
+        assert "measured_nodes" not in figure, "what stacks recorded before stays the same"
 
 
 def test_the_floors_that_plans_show_are_those_that_acceptance_judges() -> None:

@@ -70,7 +70,7 @@ def test_a_plan_says_how_nodes_are_bought_placed_and_chosen() -> None:
 
 
 def test_a_plan_shows_interfaces_fabric_and_what_it_must_deliver() -> None:
-    (line,) = [line for line in section(AWS, "Interfaces and fabric") if line.startswith("train")]
+    line, origin, formula = [line for line in section(AWS, "Interfaces and fabric") if line.startswith(("train", "formula"))]
     for part in (
         "1 × ena + 32 × efa-only",
         "EFA, required",
@@ -80,6 +80,10 @@ def test_a_plan_shows_interfaces_fabric_and_what_it_must_deliver() -> None:
         "380 GB/s",
     ):
         assert part in line
+    assert "extrapolated from a measurement on 2 nodes" in origin
+    assert "(1 + m·s) / (1 + n·s)" in formula
+    measured = changed(AWS, "slurm.node_sets.0.fabric.expected.measured_nodes", 16)
+    assert "extrapolated" not in text(measured)
     certain = changed(AWS, "slurm.node_sets.0.fabric.expected.provisional", False)
     assert "provisional" not in text(certain)
     assert "Interfaces" not in text(LOCAL), "there is none on this machine"

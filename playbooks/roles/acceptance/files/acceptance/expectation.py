@@ -45,6 +45,8 @@ class Collective:
     source: str
     note: str = ""
     """What known shortfalls look like on this fabric."""
+    measured_nodes: int | None = None
+    """How many nodes the figures are extrapolated from; None: they are for `nodes` as they were measured, or nobody measured them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
