@@ -127,7 +127,7 @@ class Code(FindingCode):
     SERVER_REINSTALLED = "CW952", ERROR, "the system of a server was installed again", "run `clusterwright up`, which configures the server again"
     SERVER_OTHER = "CW953", WARNING, "a server is another machine, or has another board, than before", "find out who exchanged it; `clusterwright up` records the machine as it is now"
     INTERFACE_MISSING = "CW954", ERROR, "a network interface of the inventory is missing", "look for a failed or exchanged network adapter, or correct the inventory"
-    INTERFACE_CHANGED = "CW955", ERROR, "a network interface has another address, MTU, route or rule than the inventory says", "run `clusterwright up`, which sets it; or correct the inventory"
+    INTERFACE_CHANGED = "CW955", ERROR, "a network interface has another address, MTU, route, rule or RoCE setting than the inventory says", "run `clusterwright up`, which sets it; or correct the inventory"
     FIRMWARE = "CW956", WARNING, "servers of one group have different firmware", "bring the servers to one version"
     NEXT_KERNEL = "CW957", WARNING, "the next start of a server takes another kernel", "run `clusterwright up`, which installs the profile's kernel; or remove the other kernel"
     NEXT_MODULES = "CW958", ERROR, "the next start of a server takes a kernel without modules that it needs", "run `clusterwright up`, which installs the profile's kernel; or install the modules"

@@ -9,7 +9,7 @@ from typing import Any
 
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostPart
-from blueprints.spec import ClusterSpec, SiteHost, SiteInterface, port_address
+from blueprints.spec import ClusterSpec, SiteHost, SiteInterface, SiteRoce, port_address
 
 from .codes import Code
 from .finding import drift
@@ -47,6 +47,8 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
             yield from _mark(host.name, server["mark"], token)
         if entry:
             yield from _interfaces(entry, server)
+        if site.roce and server.get("roce"):
+            yield from _roce(host.name, site.roce, server["roce"])
         yield from _next_start(host.name, server["next_start"], wanted)
     for group in dict.fromkeys(host.group for host in servers):
         yield from _firmware({host.name: server["firmware"] for host, server in servers.items() if host.group == group})
@@ -113,6 +115,23 @@ def _membership(subject: HostPart, key: str, given: Sequence[str] | None) -> Ite
         what = "the subnet manager has not made the port a full member of the partition"
         remedy = "add the port's GUID to the partition on the subnet manager (opensm's partitions.conf, UFM), and look for a change there"
         yield drift(Code.INTERFACE_CHANGED, subject, what, remedy=remedy, desired=key, recorded=key, actual=", ".join(given) or "none")
+
+
+def _roce(host: str, wanted: SiteRoce, found: Mapping[str, Sequence[Mapping[str, str]]]) -> Iterator[Finding]:
+    """Report NICs that lost their RoCE settings, as when their driver was loaded again."""
+    desired = f"DSCP {wanted.dscp} with priority {wanted.priority}; of notifications DSCP {wanted.cnp_dscp} with priority {wanted.cnp_priority}"
+    for name in dict.fromkeys(one["interface"] for kind in ("failed", "changes") for one in found[kind]):
+        failed = [one["what"] for one in found["failed"] if one["interface"] == name]
+        lost = ", ".join(one["what"] for one in found["changes"] if one["interface"] == name)
+        yield drift(
+            Code.INTERFACE_CHANGED,
+            HostPart(host, f"RoCE of {name}"),
+            "the NIC can't have the RoCE settings of the inventory" if failed else "the NIC has lost RoCE settings of the inventory",
+            remedy="correct what the value says, then run `clusterwright up`" if failed else "run `clusterwright up`, which sets them",
+            desired=desired,
+            recorded=desired,
+            actual=failed[0] if failed else f"not set: {lost}",
+        )
 
 
 def _settings(host: str, wanted: SiteInterface, name: str, server: Mapping[str, Any]) -> Iterator[Finding]:

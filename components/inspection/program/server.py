@@ -19,6 +19,8 @@ GRUB_CHOICE = "/boot/grub/grubenv"
 IMAGES = "/boot/vmlinuz-"
 INFINIBAND = "32"
 """Type of an interface, ARPHRD_INFINIBAND (if_arp.h)."""
+ROCE, ROCE_ORDER = "/usr/lib/clusterwright/roce/roce.py", "/etc/clusterwright/roce.json"
+"""The program that sets up NICs for RoCE, and what it is given (role roce)."""
 NO_PARTITION = "0x0000"
 BESIDE_THE_KERNEL = ("updates", "extra", "kernel/nvidia*")
 """Folders below a kernel's modules with those that others than the kernel's package bring: DKMS, out-of-tree builds, the driver that Ubuntu builds."""
@@ -34,6 +36,7 @@ def facts() -> dict[str, Any]:
         "interfaces": interfaces(),
         "routes": _json("ip", "-json", "-4", "route", "show", "table", "all"),
         "rules": _json("ip", "-json", "-4", "rule", "show"),
+        "roce": roce(),
         "next_start": next_start(),
     }
 
@@ -80,6 +83,17 @@ def partition_keys(path: str) -> list[str]:
     port = int(asking.first(f"{path}/dev_port") or 0) + 1  # counted from 0, unlike the ports of the device
     given = {asking.first(one).lower() for one in glob.glob(f"{path}/device/infiniband/*/ports/{port}/pkeys/*")}
     return sorted(given - {"", NO_PARTITION})
+
+
+def roce() -> dict[str, list[dict[str, str]]] | None:
+    """Give what NICs lack of their RoCE settings: `changes` that are necessary and what `failed`, each with its interface; None: nobody can say."""
+    if not os.path.exists(ROCE):
+        return None
+    try:
+        answer = json.loads(asking.program(["sh", "-c", f"exec /usr/bin/python3 -B {ROCE} check <{ROCE_ORDER}"]))
+        return {kind: [{"interface": one["interface"], "what": one["what"]} for one in answer[kind]] for kind in ("changes", "failed")}
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def next_start() -> dict[str, Any]:

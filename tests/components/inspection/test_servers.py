@@ -9,7 +9,7 @@ import pytest
 
 from blueprints.finding.subject import HostPart
 from blueprints.load import load
-from blueprints.spec import Site, SiteHost, SiteInterface, SiteRoute
+from blueprints.spec import Site, SiteHost, SiteInterface, SiteRoce, SiteRoute
 from components import this_machine
 from components.inspection import hosts, servers
 from components.inspection.codes import Code
@@ -20,7 +20,12 @@ RAIL = SiteInterface("rail0", "aa:00:00:00:00:01", "10.40.0.11/24", 9000, "10.40
 PORT = "00:00:10:28:fe:80:00:00:00:00:00:00:b8:3f:d2:03:00:aa:bb:cc"
 SEEN = "00:00:11:04" + PORT[11:]
 """The same port with another queue pair, as after a restart of its driver."""
-SITE = Site("ubuntu", 22, (SiteHost("train-0", "10.0.0.1", "", serial="S0", interfaces=(RAIL,)), SiteHost("train-1", "10.0.0.2", "")))
+SITE = Site(
+    "ubuntu",
+    22,
+    (SiteHost("train-0", "10.0.0.1", "", serial="S0", interfaces=(RAIL,)), SiteHost("train-1", "10.0.0.2", "")),
+    roce=SiteRoce(26, 3, 48, 6),
+)
 HOSTS = tuple(KnownHost(f"train-{number}", "train", "compute", f"10.0.0.{number + 1}", "", "") for number in range(3))
 RESOURCES = (
     {"type": "clusterwright:metal:Site", "name": "site", "id": "", "outputs": {"token": "ours"}},
@@ -41,6 +46,7 @@ SERVER: dict[str, Any] = {
         {"dst": "10.41.0.0/16", "gateway": "10.40.0.1", "dev": "eth1", "table": "101"},
         {"dst": "10.41.0.0/16", "gateway": "10.40.0.1", "dev": "eth1", "metric": 4100},
     ],
+    "roce": {"changes": [], "failed": []},
     "rules": [{"priority": 0, "src": "all", "table": "local"}, {"priority": 4100, "src": "10.40.0.11", "table": "101"}],
     "next_start": {"running": "6.8.0-60-generic", "kernel": "6.8.0-60-generic", "missing": []},
 }
@@ -95,6 +101,18 @@ PLANTED: list[tuple[str, int, Callable[[dict[str, Any]], object], list[str]]] = 
     ("route gone from the main table", 0, lambda server: server["routes"].pop(3), ["CW955 train-0: route to 10.41.0.0/16 of rail0"]),
     ("gateway gone", 0, lambda server: server["routes"].pop(1), ["CW955 train-0: route to default of rail0"]),
     ("rule gone", 0, lambda server: server["rules"].pop(), ["CW955 train-0: routing rule of rail0"]),
+    (
+        "RoCE settings lost",
+        0,
+        lambda server: server.update(roce={"changes": [{"interface": "rail0", "what": what} for what in ("DSCP", "flow control")], "failed": []}),
+        ["CW955 train-0: RoCE of rail0"],
+    ),
+    (
+        "no RDMA device",
+        0,
+        lambda server: server.update(roce={"changes": [], "failed": [{"interface": "rail0", "what": "eth1 has no RDMA device."}]}),
+        ["CW955 train-0: RoCE of rail0"],
+    ),
     ("firmware", 1, lambda server: server["firmware"].update({"firmware of mlx5_0 (MT_0838)": "28.40"}), ["CW956 train-1: firmware of mlx5_0 (MT_0838)"]),
     ("another adapter", 1, lambda server: server["firmware"].update({"firmware of mlx5_1 (MT_0999)": "1"}), []),
     ("kernel installed by somebody", 1, lambda server: server["next_start"].update(kernel="6.8.0-90-generic"), ["CW957 train-1: next start"]),

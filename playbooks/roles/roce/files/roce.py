@@ -1,10 +1,12 @@
 """`python3 roce.py set|check|undo <order.json`: have the NICs of a host mark RoCE packets as the blueprint says, by the steps of the catalogue. Standard library only, Python 3.9 or later.
 
-The settings live in the NIC until the next boot; `clusterwright-roce.service` sets them again.
+The settings live in the NIC until the next boot; `clusterwright-roce.service` sets them again. What a NIC had before the first change is recorded, and `undo` gives it back.
 """
 
+import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,6 +15,8 @@ from typing import Any
 ANSWER_WITHIN_S = 20
 ECT_0 = 2
 """Of the two lowest bits of the traffic class: the sender understands congestion notifications (RFC 3168)."""
+BEFORE = "/var/lib/clusterwright/roce.json"
+"""The settings that were made, each with what the NIC had before."""
 
 
 class Failed(Exception):
@@ -21,58 +25,161 @@ class Failed(Exception):
 
 def main() -> None:
     verb, order = sys.argv[1], json.load(sys.stdin)
-    root = os.environ.get("CLUSTERWRIGHT_ROOT", "")
     try:
-        changes = [change for interface in order["interfaces"] for change in each(verb, interface, order, root)]
+        answer = {"set": set_all, "check": check, "undo": undo}[verb](order, os.environ.get("CLUSTERWRIGHT_ROOT", ""))
     except Failed as failed:
         print(failed, file=sys.stderr)
         raise SystemExit(1) from None
-    print(json.dumps({"changes": changes}))
+    print(json.dumps(answer))
+    raise SystemExit(1 if verb == "undo" and answer["failed"] else 0)
 
 
-def each(verb: str, interface: "Mapping[str, Any]", order: "Mapping[str, Any]", root: str) -> "Iterator[str]":
-    """Compare the settings of one interface, and set or undo those that differ; give what differed."""
+def set_all(order: "Mapping[str, Any]", root: str) -> "dict[str, Any]":
+    """Make the settings that differ, and give back those that the order has no longer."""
+    wanted = [setting for interface in order["interfaces"] for setting in settings(interface, order, root)]
+    recorded = read_record(root)
+    changes = [change for setting in stale(recorded, wanted) if is_same_nic(setting, root) for change in give_back(setting, root)]
+    before = {key(setting): setting["before"] for setting in recorded}
+    present = [(setting, read(setting["step"], root)) for setting in wanted]
+    write_record([{**setting, "before": before.get(key(setting), has)} for setting, has in present if key(setting) in before or has is not None], root)
+    for setting, has in present:
+        if has is not None and has != setting["words"]:
+            write(setting["step"], setting["words"], has, root)
+            if not setting["step"].get("optional") and read(setting["step"], root) != setting["words"]:
+                raise Failed(f"{setting['device']}: the driver does not keep the setting «{setting['step']['what']}» ({' '.join(setting['words'])})")
+            changes.append(told(setting))
+    return {"changes": changes, "failed": []}
+
+
+def check(order: "Mapping[str, Any]", root: str) -> "dict[str, Any]":
+    """Tell what `set` would change, and which interfaces it refuses."""
+    wanted, failed = [], []
+    for interface in order["interfaces"]:
+        try:
+            wanted += settings(interface, order, root)
+        except Failed as refused:
+            failed.append({"interface": interface["name"], "what": str(refused)})
+    changes = []
+    for setting in wanted:
+        try:
+            has = read(setting["step"], root)
+        except Failed as refused:
+            failed.append({"interface": setting["interface"], "what": str(refused)})
+            continue
+        if has is not None and has != setting["words"]:
+            changes.append(told(setting))
+    changes += [told(setting) for setting in stale(read_record(root), wanted)] if not failed else []
+    return {"changes": changes, "failed": failed}
+
+
+def undo(_order: "Mapping[str, Any]", root: str) -> "dict[str, Any]":
+    """Give back what each NIC had before the first change, unless somebody changed it since. The record stays: a unit that starts again adds nothing to it."""
+    changes, failed = [], []
+    for setting in reversed(read_record(root)):
+        try:
+            if is_same_nic(setting, root):
+                changes += give_back(setting, root)
+        except Failed as refused:
+            print(refused, file=sys.stderr)
+            failed.append({"interface": setting["interface"], "what": str(refused)})
+    return {"changes": changes, "failed": failed}
+
+
+def settings(interface: "Mapping[str, Any]", order: "Mapping[str, Any]", root: str) -> "list[dict[str, Any]]":
+    """List the settings of one interface."""
     name = find(interface, root)
     nic = catalogue_entry(name, order["catalog"], root)
-    device = rdma_device(name, root)
-    words = {**order["roce"], "interface": name, "device": device, "tos": order["roce"]["dscp"] * 4 + ECT_0}
-    for step in (*order["catalog"]["common"], *nic["steps"]):
-        filled = {key: fill(value, words) for key, value in step.items()}
-        if "path" in filled:
-            yield from of_file(verb, filled, root, name)
-        else:
-            yield from of_command(verb, filled, name)
+    words = {**order["roce"], "interface": name, "device": rdma_device(name, root), "tos": order["roce"]["dscp"] * 4 + ECT_0}
+    steps = [{key: fill(value, words) for key, value in step.items()} for step in (*order["catalog"]["common"], *nic["steps"])]
+    mac = text(f"{root}/sys/class/net/{name}/address")
+    return [{"interface": interface["name"], "device": name, "mac": mac, "step": step, "words": [step["value"]]} for step in steps]
 
 
-def of_command(verb: str, step: "Mapping[str, Any]", interface: str) -> "Iterator[str]":
-    is_set = step["has"] in run(step["show"]).split()
-    if is_set == (verb == "undo"):
-        if verb != "check":
-            run(step["undo" if verb == "undo" else "set"])
-        yield f"{interface}: {step['what']}"
-    if verb == "set" and step["has"] not in run(step["show"]).split():
-        raise Failed(f"{interface}: the driver does not keep the setting «{step['what']}» (`{' '.join(step['set'])}`)")
+def key(setting: "Mapping[str, Any]") -> "tuple[str, ...]":
+    """Tell settings apart, whatever their values."""
+    step = setting["step"]
+    return (setting["mac"], *([step["path"]] if "path" in step else [*step["show"], step["words"]]))
 
 
-def of_file(verb: str, step: "Mapping[str, Any]", root: str, interface: str) -> "Iterator[str]":
-    """Settings by file end with the boot; undoing leaves them, since what the driver had before was not recorded."""
-    path = root + step["path"]
-    if verb == "undo":
-        return
-    if "folder" in step and os.path.isdir(os.path.dirname(root + step["folder"])):
-        os.makedirs(root + step["folder"], exist_ok=True)  # configfs makes the files of a new folder
-    if not os.path.exists(path):
+def stale(recorded: "list[dict[str, Any]]", wanted: "list[dict[str, Any]]") -> "list[dict[str, Any]]":
+    """List recorded settings that are not wanted any more, the last one first."""
+    keys = {key(setting) for setting in wanted}
+    return [setting for setting in reversed(recorded) if key(setting) not in keys]
+
+
+def is_same_nic(setting: "Mapping[str, Any]", root: str) -> bool:
+    """Whether the interface is still that NIC's; one that was taken out or renamed has lost its settings."""
+    return text(f"{root}/sys/class/net/{setting['device']}/address") == setting["mac"]
+
+
+def give_back(setting: "Mapping[str, Any]", root: str) -> "Iterator[dict[str, str]]":
+    has = read(setting["step"], root)
+    if has == setting["words"] and has != setting["before"]:
+        write(setting["step"], setting["before"], has, root)
+        yield told(setting)
+
+
+def told(setting: "Mapping[str, Any]") -> "dict[str, str]":
+    return {"interface": setting["interface"], "device": setting["device"], "what": setting["step"]["what"]}
+
+
+def read(step: "Mapping[str, Any]", root: str) -> "list[str] | None":
+    """Give the words that a setting has now; None: there is no such setting here, and it is optional."""
+    if "show" in step:
+        return [word for word in run(step["show"]).split() if re.fullmatch(step["words"], word)]
+    with folder(step, root):
+        path = root + step["path"]
+        if os.path.exists(path):
+            value = text(path).partition("\n")[0].strip()
+            value = value[len(step["shown"]) :] if value.startswith(step.get("shown", " ")) else value
+            return [number(value) or step.get("unset", value)]
         if step.get("optional"):
-            return
-        raise Failed(f"{interface}: {path} does not exist: {step['what']} can't be set. Install the NIC maker's driver package.")
-    with open(path, encoding="ascii") as file:
-        found = file.read().strip()
-    if found in (step["value"], step.get("shown")):
+            return None
+        raise Failed(f"{path} does not exist: «{step['what']}» can't be set. Install the NIC maker's driver package.")
+
+
+def write(step: "Mapping[str, Any]", words: "list[str]", present: "list[str]", root: str) -> None:
+    if "show" in step:
+        run([*step["clear"], *present] if "clear" in step and not words else [*step["set"], *words])
         return
-    if verb == "set":
-        with open(path, "w", encoding="ascii") as file:
-            file.write(step["value"])
-    yield f"{interface}: {step['what']}"
+    with folder(step, root):
+        for path, value in ((step["path"], words[0]), *([(step["apply"], "1")] if "apply" in step else [])):
+            with open(root + path, "w", encoding="ascii") as file:
+                file.write(value)
+
+
+@contextlib.contextmanager
+def folder(step: "Mapping[str, Any]", root: str) -> "Iterator[None]":
+    """Have a folder of configfs, which shows a device's settings as files, for as long as it takes."""
+    path = root + step.get("folder", "")
+    is_new = "folder" in step and os.path.isdir(os.path.dirname(path)) and not os.path.isdir(path)
+    if is_new:
+        os.mkdir(path)
+    try:
+        yield
+    finally:
+        if is_new:
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+
+
+def number(value: str) -> str:
+    """Write a number as the catalogue does (`0x1` is 1); empty: it is none."""
+    try:
+        return str(int(value, 0))
+    except ValueError:
+        return ""
+
+
+def read_record(root: str) -> "list[dict[str, Any]]":
+    return list(json.loads(text(root + BEFORE) or "[]"))
+
+
+def write_record(made: "list[dict[str, Any]]", root: str) -> None:
+    os.makedirs(os.path.dirname(root + BEFORE), exist_ok=True)
+    with open(f"{root}{BEFORE}.new", "w", encoding="ascii") as file:
+        json.dump(made, file)
+    os.replace(f"{root}{BEFORE}.new", root + BEFORE)
 
 
 def find(interface: "Mapping[str, Any]", root: str) -> str:
