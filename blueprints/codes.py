@@ -109,6 +109,7 @@ class Code(FindingCode):
     POOL_SCHEDULER = "CW330", ERROR, "a pool for a scheduler that the cluster doesn't have", "add the scheduler to the cluster, or change the pool's scheduler"
     ARCHITECTURES_MIXED = "CW331", ERROR, "nodes whose architecture the software profile doesn't support", "choose machines of the profile's architecture, or another software profile"
     SOFTWARE_TARGET = "CW332", ERROR, "a software profile that can't be used on the target", "choose a software profile for this target"
+    SOFTWARE_REHEARSED = "CW333", NOTE, "a software profile of another target: the rehearsal takes the same distribution's", "nothing: kernel and drivers are those of this machine"
     MANAGED_MISSING = "CW334", ERROR, "a managed service that the target doesn't have", "remove `managed`, or choose a target that has the service"
     STORAGE_KIND_MISSING = "CW335", ERROR, "a kind of storage that the target doesn't have", "choose a kind of storage that the target has"
     STORAGE_ROUNDED = "CW336", NOTE, "a storage size that isn't sold, rounded up", "nothing, or write the rounded size"

@@ -29,7 +29,8 @@ _INVENTORY = """\
 On `metal`, clusterwright adopts hosts that exist already. The blueprint names them as they are called, in
 `control.hosts`, `access.hosts` and `pools.<name>.hosts`, as Slurm host lists (`gpu-[001-016]`). `inventory` says how each
 is reached. On `local` the same blueprint is rehearsed: hosts of this machine get the same names, and addresses of the
-stack's own network. On clouds these keys have no effect.
+stack's own network, and a software profile for servers becomes that of the same distribution. On clouds these keys have
+no effect.
 
 ```yaml
 inventory:

@@ -53,13 +53,19 @@ def _usual(context: Context, architecture: str) -> str:
 
 
 def _usable(context: Context, name: str) -> str:
-    """Return the profile's name, or the default's if the profile doesn't exist or is for another target."""
+    """Return the profile's name, or the default's if the profile doesn't exist or is for another target. A rehearsal takes the profile of the same distribution."""
     if name not in catalog.profile_names():
         what = f"the software profile {message_text.quoted(name)} does not exist"
         why = "a profile is one tested set of versions (blueprints/catalog/software)"
         known = catalog.software_names(context.target.name)
         context.error(Code.SOFTWARE_UNKNOWN, "software", what=what, why=why, remedy=message_text.did_you_mean(name, known, allowed="profiles"))
-    elif context.target.name not in (places := catalog.profile(name).targets):
+    elif context.target.name not in (places := catalog.profile(name).targets) and (rehearsed := _rehearsed(context, name)):
+        what = f"the rehearsal takes the software profile `{rehearsed}` instead of {message_text.quoted(name)}"
+        why = f"that one has the kernel and drivers of {message_text.listed(f'`{place}`' for place in places)}; hosts on {context.target.title} have its kernel"
+        remedy = f"nothing; `targets.{context.target.name}.software` chooses another profile"
+        context.note(Code.SOFTWARE_REHEARSED, "software", what=what, why=why, remedy=remedy)
+        return rehearsed
+    elif context.target.name not in places:
         what = f"the software profile {message_text.quoted(name)} is not for {context.target.title}"
         why = f"its image and versions are those of {message_text.listed(f'`{place}`' for place in places)}"
         usual = message_text.listed(f"`{known}`" for known in catalog.software_names(context.target.name))
@@ -68,6 +74,13 @@ def _usable(context: Context, name: str) -> str:
     else:
         return name
     return _usual(context, context.architecture)
+
+
+def _rehearsed(context: Context, name: str) -> str:
+    """Give the profile of the same distribution that a rehearsal takes; empty: there is none, or it is no rehearsal."""
+    if not context.is_rehearsal:
+        return ""
+    return next((own for own in catalog.software_names(context.target.name) if catalog.profile(own).os == catalog.profile(name).os), "")
 
 
 def _check_architecture(context: Context, node_set: spec.NodeSet, software: spec.Software) -> None:
