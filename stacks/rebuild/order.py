@@ -6,6 +6,7 @@ nodes of new hosts to service by itself when they register.
 
 import contextlib
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,7 +21,7 @@ from components.inspection.recorded_cluster import Known
 
 from ..engine import account, commands, operations, recovery, state
 from ..errors import EngineFailed, Problem
-from . import plan, pods, scheduler
+from . import plan, pods, restart, scheduler
 from .plan import Host, Plan, Running
 from .scheduler import Scheduler
 
@@ -32,8 +33,6 @@ DAEMONS = ("slurmctld.service", "slurmdbd.service", "mariadb.service")
 """Of a controller, in the order in which each needs the next."""
 LOOK_EVERY_S = 2.0
 SAY_AGAIN_S = 60.0
-POWERED_WITHIN_S = 1800.0
-"""Machines with eight GPUs take minutes to stop and to boot."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,6 +46,8 @@ class Order:
     plan: Plan
     whole_pools: tuple[str, ...]
     """Pools of which every host is rebuilt."""
+    instances: Mapping[str, str]
+    """Elastic node that runs → its instance."""
 
     @property
     def controllers(self) -> tuple[FinishedHost, ...]:
@@ -91,7 +92,8 @@ def prepare(stack: str, words: Sequence[str], loaded: Loaded) -> Order:
     hosts = plan.choose(words, cluster=known.cluster, recorded=recorded, running=running, keeps_state=target is not None and target.keeps_state)
     if target:
         target.check(stack, [host.name for host in hosts if not host.is_elastic], resources)
-    order = Order(stack, known, tuple(resources), plan.plan(hosts, nodes={}, jobs=()), plan.whole_pools(hosts, known.cluster))
+    whole_pools = plan.whole_pools(hosts, known.cluster)
+    order = Order(stack, known, tuple(resources), plan.plan(hosts, nodes={}, jobs=()), whole_pools, {host.name: host.incarnation for host in listing.hosts})
     nodes: dict[str, plan.Node] = {}
     jobs: list[Running] = []
     for side, names in order.sides.items():
@@ -110,14 +112,16 @@ def carry_out(order: Order, *, requeues: bool, wait_s: float | None, say: Callab
     Raises:
         Problem: jobs did not end in time (their nodes are back in service), or the engine failed.
     """
+    instances = restart.Instances(order.instances, lambda: _instances(order.stack, order.known))
     requeued: dict[str, list[Any]] = {}
     for side, names in order.sides.items():
         part = plan.only(order.plan, names)
         with order.service(side) as service:
-            requeued[side] = empty(part, service, requeues=requeues, wait_s=wait_s, say=say)
+            awaited = functools.partial(restart.awaited, part, service, instances) if isinstance(service, Scheduler) else None
+            requeued[side] = empty(part, service, awaited=awaited, requeues=requeues, wait_s=wait_s, say=say)
             service.leave(part.nodes)
             if isinstance(service, Scheduler):
-                _restart(part, service, say=say)
+                restart.restart(part, service, instances, say=say)
     if order.plan.together:
         _create(order, order.plan.together, say=say)
     for side, jobs in requeued.items():
@@ -126,6 +130,11 @@ def carry_out(order: Order, *, requeues: bool, wait_s: float | None, say: Callab
                 service.start_now(jobs)
     for controller in order.plan.controllers:
         _create(order, [controller], say=say)
+
+
+def _instances(stack: str, known: Known) -> Mapping[str, str] | None:
+    listing = elastic.look(stack, known)
+    return None if listing.why or listing.failure else {host.name: host.incarnation for host in listing.hosts}
 
 
 def _recorded(stack: str) -> tuple[Known, list[dict[str, Any]]]:
@@ -161,14 +170,26 @@ def _by_scheduler(known: Known, hosts: Sequence[Host]) -> dict[str, list[str]]:
     return found
 
 
-def empty(decided: Plan, service: Service, *, requeues: bool, wait_s: float | None, say: Callable[[str], None]) -> list[Any]:
-    """Drain the nodes, wait until no job has any of them, and give the jobs that were put back into the queue."""
+def empty(
+    decided: Plan,
+    service: Service,
+    *,
+    awaited: Callable[[], Sequence[str]] | None = None,
+    requeues: bool,
+    wait_s: float | None,
+    say: Callable[[str], None],
+) -> list[Any]:
+    """Drain the nodes, wait until no job has any of them, and give the jobs that were put back into the queue.
+
+    Args:
+        awaited: give the nodes whose jobs are still waited for; by default all.
+    """
     slurm: Any = service  # each side knows its own jobs alone
     slurm.drain(decided.drained)
     begun, said, said_at = time.monotonic(), "", 0.0
     requeued: dict[int | str, Any] = {}
     try:
-        while jobs := slurm.jobs(decided.nodes):
+        while jobs := slurm.jobs(awaited() if awaited else decided.nodes):
             if going := [job for job in jobs if requeues and job.requeues and job.id not in requeued]:
                 requeued |= {job.id: job for job in going}  # each is asked once; its processes take a while to end
                 for complaint in slurm.requeue(going):
@@ -185,42 +206,11 @@ def empty(decided: Plan, service: Service, *, requeues: bool, wait_s: float | No
                 )
             time.sleep(LOOK_EVERY_S)
     except (Problem, KeyboardInterrupt):
-        slurm.resume(decided.drained)
+        nodes = slurm.nodes()  # Slurm refuses to resume a node that is in service
+        slurm.resume([name for name in decided.drained if name in nodes and nodes[name].is_drained])
         slurm.start_now([*requeued.values()])
         raise
     return [*requeued.values()]
-
-
-def _restart(decided: Plan, slurm: Scheduler, *, say: Callable[[str], None]) -> None:
-    """Let the scheduler terminate elastic nodes and start them again."""
-    nodes = [host.name for host in decided.elastic]
-    if not nodes:
-        return
-    say(f"Slurm terminates {hostlist.compress(nodes)}")
-    slurm.power_down(nodes)
-    _wait(lambda: all(slurm.nodes()[name].is_off for name in nodes), f"Slurm to terminate {hostlist.compress(nodes)}")
-    ours = [name for name in nodes if name in decided.drained]
-    if ours:
-        say(f"Slurm starts {hostlist.compress(ours)}")
-        slurm.power_up(ours)
-        _wait(lambda: all(_serves(slurm, name) for name in ours), f"{hostlist.compress(ours)} to register with Slurm")
-
-
-def _serves(slurm: Scheduler, name: str) -> bool:
-    node = slurm.nodes()[name]
-    return node.is_up and node.is_answering and not node.is_drained
-
-
-def _wait(done: Callable[[], bool], awaiting: str) -> None:
-    deadline = time.monotonic() + POWERED_WITHIN_S
-    while not done():
-        if time.monotonic() > deadline:
-            raise Problem(
-                f"waited {POWERED_WITHIN_S / 60:.0f} minutes for {awaiting}",
-                why="the journal of clusterwright-elastic on the controller says what it did",
-                remedy="run `clusterwright-elastic status` on the controller, and the same command again",
-            )
-        time.sleep(LOOK_EVERY_S)
 
 
 def _create(order: Order, hosts: Sequence[Host], *, say: Callable[[str], None]) -> None:

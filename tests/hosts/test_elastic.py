@@ -75,11 +75,28 @@ def test_nothing_stands_before_a_job_wants_it(stack: Deployment) -> None:
     assert {check["name"]: check["verdict"] for check in stack.outputs()["acceptance"]} == {"nodes on demand": "reported"}
 
 
-def test_a_job_of_two_nodes_starts_two_hosts_which_go_when_idle(stack: Deployment) -> None:
+def test_a_job_of_two_nodes_starts_two_hosts(stack: Deployment) -> None:
     job = stack.ssh("sbatch --parsable --wait --nodes=2 --gpus-per-node=8 --wrap 'srun hostname'").strip()
     assert stack.ssh(f"sort slurm-{job}.out").split() == ["train-0", "train-1"]
     assert standing(stack) == {"train-0", "train-1"}
     assert "launch train-[0-1] for job" in log(stack)
+
+
+def test_a_node_is_rebuilt_and_its_job_runs_again(stack: Deployment) -> None:
+    job = stack.ssh("sbatch --parsable --requeue --nodes=1 --wrap 'sleep 8; srun hostname'").strip()
+    wait_until(lambda: state(stack, job) == "RUNNING", awaiting="the job to run", within_s=120)
+    node = slurm(stack, "squeue", "--noheader", f"--jobs={job}", "--format=%N")
+    first = record.read(stack.host(node).launch)
+    done = stack.clusterwright("rebuild", node, "--requeue", "--yes")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert f"job {job} of ada" in done.stdout
+    assert "it is put back into the queue" in done.stdout
+    assert record.read(stack.host(node).launch) != first, "another host of the name runs"
+    wait_until(lambda: state(stack, job) == "COMPLETED", awaiting="the job to be over", within_s=REPLACED_WITHIN_S)
+    assert slurm(stack, "sinfo", "--noheader", "--list-reasons") == "", "the node is in service"
+
+
+def test_idle_hosts_go(stack: Deployment) -> None:
     with idle_time(stack, IDLE_S):
         wait_until(lambda: not standing(stack), awaiting="idle hosts to go", within_s=IDLE_WITHIN_S)
     assert stack.preview_changes() == {}, "hosts that come and go are no drift"

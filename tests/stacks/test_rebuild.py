@@ -1,7 +1,7 @@
 """What a rebuild decides: which hosts, in which order, what happens to jobs and to nodes that somebody else drained, and what it refuses."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from components.elastic import slurm
 from components.elastic.model import Node
 from stacks.cli import main
 from stacks.errors import Problem
-from stacks.rebuild import order, plan
+from stacks.rebuild import order, plan, restart
 from stacks.rebuild.plan import Host
 from stacks.rebuild.scheduler import REASON, RunningJob, Scheduler
 
@@ -132,6 +132,8 @@ class Controller:
         words = [word for word in argv if word != "env" and not word.isupper() and "=%s" not in word and "LC_ALL" not in word]
         if words[0] == "squeue":
             return self._jobs(words)
+        if words[:4] == ["scontrol", "--oneliner", "show", "nodes"]:
+            return f"NodeName=train-0 State={'MIXED+DRAIN' if self.asked[-1:] and 'DRAIN' in self.asked[-1] else 'MIXED'} Reason={REASON} [root@1]\n"
         if words[:2] == ["scontrol", "update"] or words[1] == "requeue":
             self.asked.append(" ".join(words[1:]))
             self.looks = min(self.looks, 1) if words[1] == "requeue" else self.looks
@@ -181,6 +183,18 @@ def test_nodes_are_back_in_service_when_jobs_last_too_long(cluster: ClusterSpec)
     assert controller.asked == [f"update nodename=train-0 state=DRAIN reason={REASON}", "update nodename=train-0 state=RESUME"]
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_node_that_was_returned_to_service_meanwhile_is_not_resumed(cluster: ClusterSpec) -> None:
+    class Returned(Controller):
+        def run(self, argv: Sequence[str]) -> str:
+            return "NodeName=train-0 State=MIXED\n" if "nodes" in argv else super().run(argv)
+
+    controller: Any = Returned(looks=9)
+    with pytest.raises(Problem, match="jobs still run on train-0"):
+        order.empty(decided(cluster), Scheduler(controller), requeues=False, wait_s=0.0, say=lambda _: None)
+    assert controller.asked == [f"update nodename=train-0 state=DRAIN reason={REASON}"], "Slurm refuses to resume a node that is in service"
+
+
 def test_a_refusal_of_slurm_is_a_page(cluster: ClusterSpec) -> None:
     class Refusing(Controller):
         def run(self, argv: Sequence[str]) -> str:
@@ -198,6 +212,115 @@ def test_a_wait_without_unit_is_refused(word: str, capsys: pytest.CaptureFixture
         main.main(["rebuild", "train-0", "--wait", word])
     assert ended.value.code == 2
     assert "such as 90s, 30m or 1h" in capsys.readouterr().err
+
+
+# Elastic nodes: Slurm terminates and starts them, and the elastic program works beside the rebuild
+
+
+class Pool:
+    """Slurm and the instances of an elastic pool. `then` is what happens before each look, one after the other."""
+
+    def __init__(self, **states: str):
+        self.states = {name.replace("_", "-"): state for name, state in states.items()}
+        self.instances: dict[str, str] | None = {name: f"i-{name}" for name in self.states}
+        self.asked: list[str] = []
+        self.then: list[Callable[[], object]] = []
+
+    def run(self, argv: Sequence[str]) -> str:
+        words = [word for word in argv if word != "env" and "=%s" not in word and "LC_ALL" not in word]
+        if words[:3] == ["scontrol", "--oneliner", "show"]:
+            if self.then:
+                self.then.pop(0)()
+            return "".join(f"NodeName={name} State={state} Reason={REASON} [root@1]\n" for name, state in self.states.items())
+        assert words[:2] == ["scontrol", "update"], words
+        self.asked.append(" ".join(word.partition("=")[2] for word in words[2:]))
+        return ""
+
+    def becomes(self, name: str, state: str, *, instance: str | None = None) -> None:
+        self.states[name] = state
+        self.instances = (
+            {**(self.instances or {}), name: instance} if instance else {one: known for one, known in (self.instances or {}).items() if one != name}
+        )
+
+    @property
+    def rebuilt(self) -> restart.Instances:
+        return restart.Instances({name: f"i-{name}" for name in self.states}, lambda: self.instances)
+
+
+def elastic_plan(cluster: ClusterSpec, *names: str, drained: Sequence[str] | None = None) -> plan.Plan:
+    hosts = [Host(name, "train", "compute", is_elastic=True) for name in names]
+    kept = {name: "bad disk" for name in names if drained is not None and name not in drained}
+    return plan.plan(hosts, nodes=nodes(**{name.replace("-", "_"): kept.get(name, "") for name in names}), jobs=())
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restart, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(restart, "POWERED_WITHIN_S", 2.0)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_slurm_terminates_an_elastic_node_and_starts_it_again(cluster: ClusterSpec) -> None:
+    pool: Any = Pool(train_0="IDLE+CLOUD+DRAIN")
+    pool.then = [
+        lambda: None,
+        lambda: pool.becomes("train-0", "IDLE+CLOUD+DRAIN+POWERING_DOWN"),
+        lambda: pool.becomes("train-0", "IDLE+CLOUD+DRAIN+POWERED_DOWN"),
+        lambda: pool.becomes("train-0", "IDLE+CLOUD+POWERED_DOWN"),
+        lambda: pool.becomes("train-0", "IDLE+CLOUD+POWERING_UP", instance="i-new"),
+        lambda: pool.becomes("train-0", "IDLE+CLOUD+NOT_RESPONDING", instance="i-new"),
+        lambda: pool.becomes("train-0", "IDLE+CLOUD", instance="i-new"),
+    ]
+    said: list[str] = []
+    looked = iter([{"train-0": "i-train-0"}, {"train-0": "i-train-0"}, {}])
+    restart.restart(elastic_plan(cluster, "train-0"), Scheduler(pool), restart.Instances({"train-0": "i-train-0"}, lambda: next(looked)), say=said.append)
+    assert pool.asked == ["train-0 POWER_DOWN", "train-0 IDLE", "train-0 POWER_UP"], "once each, however often it looks"
+    assert said == ["Slurm terminates train-0", "Slurm starts train-0"]
+    assert pool.then == [], "it has waited until the node answered"
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_node_that_the_elastic_program_has_restarted_meanwhile_is_not_terminated_again(cluster: ClusterSpec) -> None:
+    pool: Any = Pool(train_0="IDLE+CLOUD+DRAIN", train_1="ALLOCATED+CLOUD")
+    pool.becomes("train-1", "ALLOCATED+CLOUD", instance="i-new")
+    pool.then = [
+        lambda: pool.becomes("train-0", "IDLE+CLOUD+DRAIN", instance="i-train-0"),
+        lambda: pool.becomes("train-0", "ALLOCATED+CLOUD", instance="i-newer"),
+    ]
+    looked = iter([pool.instances, {"train-0": "i-newer", "train-1": "i-new"}])
+    instances = restart.Instances({"train-0": "i-train-0", "train-1": "i-train-1"}, lambda: next(looked))
+    restart.restart(elastic_plan(cluster, "train-0", "train-1"), Scheduler(pool), instances, say=lambda _: None)
+    assert pool.asked == ["train-0 POWER_DOWN"], "it was never seen to be off, and is another instance"
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_node_that_somebody_else_drained_is_terminated_and_not_started(cluster: ClusterSpec) -> None:
+    pool: Any = Pool(train_0="IDLE+CLOUD+DRAIN")
+    looked = iter([{"train-0": "i-train-0"}, None, {}])
+    instances = restart.Instances({"train-0": "i-train-0"}, lambda: next(looked))
+    restart.restart(elastic_plan(cluster, "train-0", drained=()), Scheduler(pool), instances, say=lambda _: None)
+    assert pool.asked == ["train-0 POWER_DOWN"]
+    assert [*looked] == [], "while the cloud does not answer, the instance counts as there"
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize(("is_ended", "awaiting"), [(False, "for Slurm to terminate train-0"), (True, "for train-0 to register with Slurm")])
+def test_a_node_that_does_not_end_or_start_is_said(is_ended: bool, awaiting: str, cluster: ClusterSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restart, "POWERED_WITHIN_S", 0.0)
+    pool: Any = Pool(train_0="IDLE+CLOUD+DRAIN+POWERING_DOWN")
+    if is_ended:
+        pool.instances = {}
+    with pytest.raises(Problem, match=awaiting):
+        restart.restart(elastic_plan(cluster, "train-0"), Scheduler(pool), pool.rebuilt, say=lambda _: None)
+    assert pool.asked == [], "it is on its way down already"
+
+
+def test_jobs_of_a_node_that_was_rebuilt_meanwhile_are_not_waited_for(cluster: ClusterSpec) -> None:
+    pool: Any = Pool(train_0="ALLOCATED+CLOUD", train_1="ALLOCATED+CLOUD+DRAIN")
+    decided = elastic_plan(cluster, "train-0", "train-1")
+    assert restart.awaited(decided, Scheduler(pool), pool.rebuilt) == ("train-0", "train-1"), "somebody returned train-0 to service as it was"
+    pool.becomes("train-0", "ALLOCATED+CLOUD", instance="i-new")
+    assert restart.awaited(decided, Scheduler(pool), pool.rebuilt) == ("train-1",)
 
 
 def instance(node: str, **more: Any) -> dict[str, Any]:

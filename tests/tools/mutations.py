@@ -220,6 +220,12 @@ MUTATIONS = (
         ("tests/stacks/test_rebuild.py",),
     ),
     Mutation(
+        "stacks/rebuild/restart.py",
+        "now is None or now.get(name) == self.before[name]",
+        "now is None or name in now",
+        ("tests/stacks/test_rebuild.py",),
+    ),
+    Mutation(
         "stacks/rebuild/pods.py", 'if owner is None or owner["kind"] == "Job":', 'if owner and owner["kind"] == "Job":', ("tests/apiserver/test_rebuild.py",)
     ),
     Mutation(
