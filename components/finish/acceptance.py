@@ -68,7 +68,7 @@ class Acceptance(Kind[AcceptanceInputs]):
             playbook.Run(
                 playbook="accept.yml",
                 inventory=inventory({"access": inputs.hosts, "control": inputs.control}),
-                variables={"spec": inputs.spec},
+                variables={"spec": inputs.spec, "acceptance_left_to_roll": inspection_results.left_to_roll()},
                 secrets=inputs.secrets,
                 private_key=inputs.private_key,
                 known_hosts=known_hosts((*inputs.hosts, *inputs.control)),

@@ -57,6 +57,7 @@ class Code(FindingCode):
 NAMES = {
     "Slurm answers": Code.SLURM_SILENT,
     "node state": Code.NODE_STATE,
+    "node left to the roll": Code.NODE_STATE,
     "nodes on demand": Code.NODES_ON_DEMAND,
     "GPUs known to Slurm": Code.GPUS_KNOWN,
     "GPUs in a job": Code.GPUS_IN_JOB,

@@ -3,11 +3,12 @@
 import datetime as dt
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from blueprints import hostlist
 
 VARIABLE = "CLUSTERWRIGHT_LOOKED"
+LEFT_TO_ROLL = "CLUSTERWRIGHT_LEFT_TO_ROLL"
 
 Repaired = Mapping[str, str]
 """Host → when it was last repaired (ISO 8601)."""
@@ -38,3 +39,13 @@ def repaired_after(moment: str, repaired: Repaired) -> str:
     """
     later = [host for host, then in sorted(repaired.items()) if moment and dt.datetime.fromisoformat(then) > dt.datetime.fromisoformat(moment)]
     return f"{hostlist.compress(later)} {'was' if len(later) == 1 else 'were'} repaired since" if later else ""
+
+
+def left_to_roll_environment(nodes: Collection[str]) -> dict[str, str]:
+    """Give the environment that names the nodes out of service with which a roll deals after acceptance."""
+    return {LEFT_TO_ROLL: json.dumps([*nodes])}
+
+
+def left_to_roll() -> list[str]:
+    """Give the nodes that were handed over as left to a roll."""
+    return list(json.loads(os.environ.get(LEFT_TO_ROLL, "[]")))

@@ -20,6 +20,8 @@ SERVING = frozenset({"idle", "mixed", "allocated", "completing", "planned", "res
 POWER_MARKS = "~#!%@^$+-"
 """What sinfo appends to the state of a node that starts, stops, reboots or is reserved."""
 NOT_RESPONDING, POWERED_DOWN = "*", "~"
+LEFT_TO_ROLL = "node left to the roll"
+"""What a document of acceptance calls a node that was out of service before a roll."""
 
 
 class Unanswered(Exception):
@@ -122,13 +124,17 @@ def run(command: Sequence[str]) -> str:
 
 
 def contradictions(checks: Iterable[Mapping[str, Any]], now: Iterable[State]) -> tuple[str, ...]:
-    """Name the nodes that acceptance found in service and that are out of service now, each with its state."""
+    """Name the nodes that acceptance found in service and that are out of service now, each with its state, and those that it did not test and that serve now."""
+    checks = tuple(checks)
     proven = {name for check in checks if check["name"] == "node state" and check["verdict"] in ("pass", "reported") for name in hostlist.expand(check["node"])}
+    left_out = {name for check in checks if check["name"] == LEFT_TO_ROLL for name in hostlist.expand(check["node"])}
     states = {name: state for state in now for name in state.names}
     found: dict[str, list[str]] = {}
     for name in sorted(proven & states.keys()):
         if not states[name].serves:
             found.setdefault(states[name].described, []).append(name)
+    if returned := [name for name in sorted(left_out & states.keys()) if states[name].serves]:
+        found["back in service and was not tested"] = returned
     if missing := sorted(proven - states.keys() - {"none"}):
         found["unknown to Slurm"] = missing
     return tuple(

@@ -26,6 +26,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--restart-within", type=options.duration, default=1800.0, metavar="TIME", help="how long a host may take to restart (default: 30m)")
 
 
+def left_to_roll(cluster: ClusterSpec, checked: Checked | None) -> tuple[str, ...]:
+    """Name the nodes out of service that acceptance leaves to the roll.
+
+    Args:
+        cluster: as it should become.
+        checked: what was seen of the hosts.
+    """
+    if checked is None or checked.known is None or checked.seen is None:
+        return ()
+    states = plan.nodes(checked.answers)
+    return plan.left_to_roll(plan.plan(cluster, checked.known, checked.seen, states), states)
+
+
 def return_left(given: argparse.Namespace, cluster: ClusterSpec, checked: Checked | None) -> tuple[str, ...]:
     """Return the nodes to service that a roll left drained and that lack nothing any more, and name them: to acceptance they would be faults.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from blueprints import message_text
 from blueprints.load import Loaded
 from components import release_choices
+from components.finish import inspection_results
 
 from .. import convergence
 from ..drift import repair
@@ -49,8 +50,9 @@ def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
     look = convergence.Look(None) if given.as_recorded else _look(given)
     outcome = _repair(look, given)
     returned = rolling.return_left(given, loaded.spec, look.checked)
+    set_aside = inspection_results.left_to_roll_environment(rolling.left_to_roll(loaded.spec, look.checked))
     try:
-        with variables.set_for({**convergence.environment(given.stack), **release_choices.environment(abandon=given.abandon)}):
+        with variables.set_for({**convergence.environment(given.stack), **release_choices.environment(abandon=given.abandon), **set_aside}):
             values = options.values_to_record(given)
             done = up(loaded, given.stack, blueprint=given.blueprint, values=values, ask_live=not given.unasked, is_verbose=given.verbose)
     except EngineFailed:

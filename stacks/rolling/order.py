@@ -34,8 +34,8 @@ INSTALL_WITHIN_S = 2 * 3600
 """Packages of a driver, and the restart of a machine with eight GPUs, which takes minutes."""
 SERVES_WITHIN_S = 600
 """After the restart: until the start guard has passed and Slurm hears of the node."""
-UNITS = ("clusterwright-guard.service", "slurmd.service")
-"""Of a compute node: both run on a node that may take jobs."""
+GUARD_UNIT, DAEMON_UNIT = "clusterwright-guard.service", "slurmd.service"
+"""Of a compute node: both are active on a node that may take jobs. The guard runs once after each start, so that its state is that of this start."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -166,20 +166,24 @@ class Roll:
         reasons: dict[str, str] = {}
         waiting, deadline = set(nodes), time.monotonic() + SERVES_WITHIN_S
         while waiting and time.monotonic() < deadline:
-            up = self._units_run(waiting)
+            units = self._units(waiting)
             with self._slurm() as slurm:
                 now = slurm.nodes()
-                ready = [name for name in waiting if name in up and now[name].is_answering]
-                reasons |= {name: now[name].reason for name in waiting if now[name].reason.startswith(GUARD)}
+                ready = [name for name in waiting if units[name] == {GUARD_UNIT: "active", DAEMON_UNIT: "active"} and now[name].is_answering]
+                # Slurm keeps what an earlier start's guard said of a drained node: the reason alone says nothing.
+                reasons |= {name: _guard_said(now[name]) for name in waiting if units[name].get(GUARD_UNIT) == "failed"}
                 slurm.resume(ready)
             waiting -= {*ready, *reasons}
             if waiting:
                 time.sleep(LOOK_EVERY_S)
         return reasons | dict.fromkeys(waiting, f"neither the start guard nor slurmd ended its start within {SERVES_WITHIN_S / 60:.0f} minutes")
 
-    def _units_run(self, names: Iterable[str]) -> set[str]:
-        hosts = {host: [shipping.Order(("systemctl", "is-active", "--quiet", *UNITS))] for host in self._known.hosts if host.name in names}
-        return {host.name for host, outcomes in shipping.run(hosts, private_key=self._known.private_key).items() if outcomes[0].is_done}
+    def _units(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Give the states of the units on each host, in systemd's words; none where a host doesn't answer."""
+        asked = (GUARD_UNIT, DAEMON_UNIT)
+        hosts = {host: [shipping.Order(("systemctl", "show", "--property=ActiveState", "--value", *asked))] for host in self._known.hosts if host.name in names}
+        answers = shipping.run(hosts, private_key=self._known.private_key)
+        return {host.name: dict(zip(asked, said.said.split(), strict=False)) if said.is_done else {} for host, (said,) in answers.items()}
 
     def _requeue(self, slurm: Scheduler, jobs: Sequence[RunningJob]) -> None:
         """Put the jobs of drained nodes back into the queue, and let them start elsewhere as soon as their processes have ended."""
@@ -255,3 +259,7 @@ class Roll:
 
     def _slurm(self) -> contextlib.AbstractContextManager[Scheduler]:
         return scheduler.answering(scheduler.controllers(self._known), private_key=self._known.private_key, reason=plan.REASON)
+
+
+def _guard_said(node: Node) -> str:
+    return node.reason if node.reason.startswith(GUARD) else f"the start guard failed: `journalctl -u {GUARD_UNIT}` on {node.name} says why"

@@ -80,6 +80,13 @@ def _in_order(known: Known, group: str) -> Sequence[KnownHost]:
     return hosts[::-1] if hosts[0].role == CONTROL else hosts
 
 
+def left_to_roll(decided: Plan, states: Mapping[str, Node]) -> tuple[str, ...]:
+    """Name the nodes that are out of service and lack something, or that somebody keeps from the roll: acceptance runs before the roll, and would fail on them."""
+    if not decided.due:
+        return ()
+    return tuple(name for name, node in states.items() if name in decided.roles and (node.is_drained or node.is_down) and (name in decided.due or node.is_kept))
+
+
 def is_rolls(node: Node) -> bool:
     """Say whether a roll drained a node. The start guard of a node that lacks something puts its own reason in the place of the roll's."""
     return node.is_drained and (node.reason == REASON or node.reason.startswith(GUARD))

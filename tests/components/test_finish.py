@@ -263,6 +263,22 @@ def test_nodes_that_passed_and_are_out_of_service_now_contradict_the_result(said
     assert node_states.contradictions(STATE_CHECKS, node_states.parse(said)) == contradictions
 
 
+@pytest.mark.parametrize(
+    ("said", "contradictions"),
+    [("drained|root|now|train-3|clusterwright: roll\n", ()), ("idle|Unknown|Unknown|train-3|none\n", ("train-3 is back in service and was not tested",))],
+)
+def test_a_node_that_was_left_to_a_roll_and_serves_now_contradicts_the_result(said: str, contradictions: tuple[str, ...]) -> None:
+    left = [{"name": "node left to the roll", "node": "train-3", "verdict": "reported"}]
+    assert node_states.contradictions(left, node_states.parse(said)) == contradictions
+
+
+def test_nodes_that_are_left_to_a_roll_reach_the_acceptance_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert inspection_results.left_to_roll() == []
+    for name, value in inspection_results.left_to_roll_environment(("train-3",)).items():
+        monkeypatch.setenv(name, value)
+    assert inspection_results.left_to_roll() == ["train-3"]
+
+
 def test_a_login_node_that_does_not_answer_makes_the_result_outdated_and_the_measurements_stay() -> None:
     nobody = dataclasses.replace(ONE, address="127.0.0.1", host_key="ssh-ed25519 AAAA")
     found = Acceptance().read(AcceptanceInputs((nobody,), (), {"name": "starter"}, "c", {}, "key", {}), {"ok": True, "checks": STATE_CHECKS, "began": "then"})

@@ -1,5 +1,6 @@
 """Acceptance judges what it measured: each kind of shortfall gives a check that names node, expected and measured."""
 
+import dataclasses
 import importlib
 from typing import Any
 
@@ -71,6 +72,20 @@ def rows(checks: Any) -> list[tuple[str, str, str]]:
 def test_only_serving_nodes_pass_and_busy_ones_are_reported(state: str, verdict: str) -> None:
     checks = judge.node_states(node_set(), seen(node("train-0", state), node("train-1"), holders={"train-0": "7 (ada)"}))
     assert {check.node: check.verdict.value for check in checks if "train-0" in check.node or check.node == "train-[0-1]"}.popitem()[1] == verdict
+
+
+@pytest.mark.parametrize("state", ["idle+drain", "down", "down+drain+not_responding"])
+def test_a_node_that_is_left_to_a_roll_is_reported_with_its_reason(state: str) -> None:
+    found = dataclasses.replace(seen(node("train-0", state, reason="clusterwright: roll"), node("train-1")), left_to_roll=frozenset({"train-0", "train-1"}))
+    (left, passed) = judge.node_states(node_set(), found)
+    assert (left.name, left.node, left.measured, left.verdict, left.detail) == (
+        "node left to the roll",
+        "train-0",
+        state,
+        Verdict.REPORTED,
+        "clusterwright: roll",
+    )
+    assert (passed.name, passed.node, passed.verdict) == ("node state", "train-1", Verdict.PASS), "it serves"
 
 
 def test_a_failed_node_says_reason_and_where_to_look() -> None:

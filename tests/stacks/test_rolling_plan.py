@@ -119,6 +119,22 @@ def test_a_node_that_a_killed_roll_had_completed_returns_to_service(cluster: Clu
     assert [*plan.lines(decided)][-1] == "  train-1: drained by a roll that was interrupted, and complete; it returns to service"
 
 
+def test_nodes_out_of_service_are_left_to_the_roll_that_is_due(cluster: ClusterSpec) -> None:
+    drain = frozenset({"drain"})
+    states = {
+        "train-0": Node("train-0", "idle", drain, plan.REASON),  # an earlier roll stopped at it
+        "train-2": Node("train-2", "down", drain, "clusterwright: start guard: 7 of 8 GPUs"),
+        "train-3": Node("train-3", "idle", drain, "bad fan", reason_by="ada"),  # and lacks something
+        "train-4": Node("train-4", "idle"),
+        "train-10": Node("train-10", "idle", drain, "bad fan", reason_by="ada"),
+        "train-11": Node("train-11", "down", frozenset(), "clusterwright: start guard: 7 of 8 GPUs"),
+    }
+    due = planned(cluster, current="train-1", states=states)
+    assert plan.left_to_roll(due, states) == ("train-0", "train-2", "train-3", "train-10"), "train-11 lacks nothing that a roll installs"
+    nothing_due = planned(dataclasses.replace(cluster, site=None), states=states)
+    assert plan.left_to_roll(nothing_due, states) == (), "a drained node fails acceptance"
+
+
 def test_a_driver_is_wanted_where_there_are_gpus(cluster: ClusterSpec) -> None:
     def with_gpus(simulated: bool) -> ClusterSpec:
         def real(one: Any) -> Any:

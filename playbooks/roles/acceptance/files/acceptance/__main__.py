@@ -1,6 +1,7 @@
 """`python3 -m acceptance <spec.json`: check the cluster, print the document. The exit status says nothing about the cluster."""
 
 import concurrent.futures
+import dataclasses
 import json
 import signal
 import socket
@@ -76,8 +77,8 @@ def accept(wanted: expectation.Expectation) -> list[Check]:
     if not wanted.node_sets:
         return on_demand or [Check(name="node state", node="none", expected="0 nodes", measured=_no_nodes(), verdict=Verdict.PASS, detail="no pool has nodes")]
     names = [name for node_set in wanted.node_sets for name in node_set.nodes]
-    nodes, silent, waited_s = _settled_nodes(names)
-    seen = _seen(names, nodes, silent, waited_s)
+    nodes, silent, waited_s = _settled_nodes([name for name in names if name not in wanted.left_to_roll])
+    seen = dataclasses.replace(_seen(names, nodes, silent, waited_s), left_to_roll=wanted.left_to_roll)
     configured = _confinement(slurm.configuration())
     states = slurm.partition_states()
     with concurrent.futures.ThreadPoolExecutor(MANY_NODE_SETS) as pool:

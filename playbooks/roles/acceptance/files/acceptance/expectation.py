@@ -131,6 +131,8 @@ class Expectation:
     storage: tuple[Storage, ...] = ()
     gate: tuple[str, ...] | None = None
     """Kinds of checks whose failure fails `up`; None: all."""
+    left_to_roll: frozenset[str] = frozenset()
+    """Nodes that were out of service before, and with which the roll deals that follows."""
 
     @property
     def node_count(self) -> int:
@@ -151,6 +153,7 @@ def expect(spec: Mapping[str, Any]) -> Expectation:
         folders=tuple(Folder(one["mount"], one.get("writable_by", "")) for one in spec["storage"] if one["mount"] != HOMES),
         storage=tuple(_storage(one, (spec.get("file_systems") or {}).get(one["mount"]) or {}) for one in spec["storage"]),
         gate=tuple(spec["gate"]) if "gate" in spec else None,
+        left_to_roll=frozenset(spec.get("left_to_roll") or ()),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from .document import Check, Verdict
 
 KINDS = {
-    "nodes": ("node state",),
+    "nodes": ("node state", "node left to the roll"),
     "gpus": ("GPUs known to Slurm", "GPUs in a job", "confinement of GPUs"),
     "jobs": ("job over all nodes", "rendezvous by node name", "confinement of cores", "users", "job of a user", "environment of jobs"),
     "accounting": ("accounting",),

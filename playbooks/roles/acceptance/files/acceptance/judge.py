@@ -46,6 +46,8 @@ class Seen:
     """The job on each busy node."""
     waited_s: float
     reservations: Sequence[Reservation] = ()
+    left_to_roll: frozenset[str] = frozenset()
+    """Nodes that were out of service before, and with which the roll deals that follows."""
 
     def is_free(self, name: str) -> bool:
         node = self.nodes.get(name)
@@ -61,7 +63,7 @@ class Seen:
 
 
 def node_states(node_set: NodeSet, seen: Seen) -> list[Check]:
-    """Every node serves. One that a user's job holds is as good as an idle one, but what follows can't be measured there."""
+    """Every node serves, but for those that wait for a roll. One that a user's job holds is as good as an idle one, but what follows can't be measured there."""
     checks = []
     for name in node_set.nodes:
         node = seen.nodes.get(name)
@@ -69,6 +71,9 @@ def node_states(node_set: NodeSet, seen: Seen) -> list[Check]:
             continue
         if node is not None and is_fit(node) and name not in seen.silent:
             checks.append(_check("node state", name, "idle", node.state, Verdict.REPORTED, seen.holder(name)))
+            continue
+        if node is not None and name in seen.left_to_roll:
+            checks.append(_check("node left to the roll", name, "not tested", node.state, Verdict.REPORTED, node.reason))
             continue
         state = "unknown to the controller" if node is None else node.state
         measured = f"{state}, but its daemon does not answer" if name in seen.silent else state
