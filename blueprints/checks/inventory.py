@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from .. import finding, hostlist, language, message_text, spec
 from ..codes import Code
 from ..document import Document, Path
+from ..language import addresses
 
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
 REPORTED_AT_MOST = 100
@@ -25,6 +26,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         return
     places = Places(blueprint, source)
     yield from _missing(cluster.site.hosts, places)
+    yield from _named(cluster, places)
     yield from _duplicates(cluster.site.hosts, places)
     yield from _outside(cluster, places, source)
     yield from _balancer(cluster, blueprint, source)
@@ -77,6 +79,15 @@ def _missing(hosts: Sequence[spec.SiteHost], places: Places) -> Iterator[finding
         why = "with it a host proves that it is the one that you mean; clusterwright never trusts a key that it sees for the first time"
         remedy = f"run `clusterwright lookup hosts {places.file}`: it reads the keys, and shows their fingerprints for you to confirm"
         yield finding.Finding(_WARNING, Code.HOST_KEY_MISSING, places.of(without[0]), what, why, remedy)
+
+
+def _named(cluster: spec.ClusterSpec, places: Places) -> Iterator[finding.Finding]:
+    """Find hosts with a DNS name in the place of an address that Kubernetes takes."""
+    hosts = cluster.site.hosts if cluster.site and cluster.kubernetes else ()
+    if named := [host.name for host in hosts if host.address and not addresses.is_ipv4(host.address)]:
+        what = f"the inventory has no IPv4 address of {hostlist.compress(named)}, only a DNS name"
+        why = "kubelet, etcd and the API server know their hosts by addresses"
+        yield finding.Finding(_ERROR, Code.HOST_ADDRESS_MISSING, places.of(named[0], "address"), what, why, "write its IPv4 address")
 
 
 def _duplicates(hosts: Sequence[spec.SiteHost], places: Places) -> Iterator[finding.Finding]:

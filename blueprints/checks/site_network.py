@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from .. import finding, language, spec
 from ..codes import Code
 from ..document import Document
+from ..language import addresses
 
 _WHERE = ("control", "address")
 _FREE = "write a free address of the hosts' network into `control.address`"
@@ -28,11 +29,24 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         why = "nodes have one way out and one name server: with the address of one controller, both are lost with it"
         yield finding.Finding(finding.Level.ERROR, Code.CONTROL_ADDRESS, source.where(*key), what, why, _FREE)
         return
-    unknown = [host.name for host in site.hosts if host.name in _controllers(cluster) and not _is_ipv4(host.address)]
-    if unknown:
-        what = f"the inventory has no IPv4 address of {unknown[0]}, through which nodes reach other networks"
-        why = "routes and name servers are addresses, not names"
-        yield finding.Finding(finding.Level.ERROR, Code.CONTROL_ADDRESS, source.where(*key), what, why, f"write the address of {unknown[0]} into the inventory")
+    named = [host.name for host in site.hosts if not addresses.is_ipv4(host.address)]
+    ways = [name for name in named if name in _controllers(cluster)]
+    if ways or (named and (site.dns or not cluster.network.cidr)):
+        if ways:
+            what, why = (
+                f"the inventory has no IPv4 address of {ways[0]}, through which nodes reach other networks",
+                "routes and name servers are addresses, not names",
+            )
+        elif site.dns:
+            what, why = f"the inventory has no IPv4 address of {named[0]}", "the controllers answer nodes with the addresses of the cluster's hosts"
+        else:
+            what, why = (
+                f"the inventory has no IPv4 address of {named[0]}",
+                "without `network.cidr`, controllers translate the addresses of the cluster's hosts alone",
+            )
+        yield finding.Finding(
+            finding.Level.ERROR, Code.CONTROL_ADDRESS, source.where(*key), what, why, f"write the address of {[*ways, *named][0]} into the inventory"
+        )
     if site.address:
         yield from _address(cluster, site, source)
 
@@ -60,11 +74,3 @@ def _finding(what: str, why: str, remedy: str, source: Document, level: finding.
 
 def _controllers(cluster: spec.ClusterSpec) -> tuple[str, ...]:
     return cluster.slurm.control.hostnames if cluster.slurm and cluster.slurm.control else ()
-
-
-def _is_ipv4(text: str) -> bool:
-    try:
-        ipaddress.IPv4Address(text)
-    except ValueError:
-        return False
-    return True

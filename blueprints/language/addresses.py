@@ -55,16 +55,16 @@ def host_key(text: str) -> str:
 
 def ipv4(text: str) -> str:
     """Check an IPv4 address."""
-    if _is_ipv4(text):
+    if is_ipv4(text):
         return text
     raise _no_address(text, why="an IPv4 address has four numbers from 0 to 255 with dots between them", remedy="write it like `10.20.0.11`")
 
 
 def host(text: str) -> str:
     """Check an IPv4 address or DNS name."""
-    if _is_ipv4(text) or (DNS_NAME.fullmatch(text) and not text.replace(".", "").isdigit()):
+    if is_ipv4(text) or (DNS_NAME.fullmatch(text) and not text.replace(".", "").isdigit()):
         return text
-    if "/" in text and _is_ipv4(text.partition("/")[0]):
+    if "/" in text and is_ipv4(text.partition("/")[0]):
         raise _no_address(
             text, why="one host has an address without the length of a prefix", remedy=f"write `{text.partition('/')[0]}`", meant=text.partition("/")[0]
         )
@@ -85,9 +85,9 @@ def interface(text: str) -> str:
 def first_of_range(text: str) -> Range:
     """Read the first address of a range (`10.20.0.11+`, `10.40.0.11+/24`)."""
     found = RANGE.fullmatch(text)
-    if not found or not _is_ipv4(found[1]):
+    if not found or not is_ipv4(found[1]):
         why = "a range begins with its first host's IPv4 address, and the plus says that each following host has the next one"
-        meant = f"{text}+" if _is_ipv4(text) else None
+        meant = f"{text}+" if is_ipv4(text) else None
         raise _no_address(text, why=why, remedy=f"write `{meant}`" if meant else "write it like `10.20.0.11+`", meant=meant)
     address, _, prefix = text.partition("+")
     return Range(int(ipaddress.IPv4Address(address)), prefix)
@@ -137,7 +137,7 @@ def fingerprint(text: str) -> str:
     raise Unfit(Code.FINGERPRINT_FORM, f"{message_text.quoted(text)} is not the fingerprint of a certificate", why=why, remedy=remedy)
 
 
-def _is_ipv4(text: str) -> bool:
+def is_ipv4(text: str) -> bool:
     return values.ADDRESS.fullmatch(text) is not None and all(int(number) <= 255 for number in text.split("."))
 
 

@@ -48,7 +48,10 @@ class Interface(Section):
 class Host(Section):
     """A host that exists already."""
 
-    address: HostAddress | None = Field(default=None, description="The address or DNS name where SSH reaches it. Required, here or by `ranges`.")
+    address: HostAddress | None = Field(
+        default=None,
+        description="The address or DNS name where SSH reaches it. With a DNS name, name servers of the hosts must know its name in the blueprint, too. Required, here or by `ranges`.",
+    )
     host_key: HostKey | None = Field(
         default=None,
         description="Its public SSH host key, as `/etc/ssh/ssh_host_ed25519_key.pub` on the host has it. Required; `clusterwright lookup hosts` reads and shows them.",

@@ -337,6 +337,14 @@ def test_paths_grow_with_hosts_and_not_with_their_square() -> None:
     assert reached["gpu-004"] == (("head-1", "10.20.0.1", 6817), ("gpu-001", "10.20.0.11", 6818))
 
 
+def test_a_host_without_an_address_is_asked_for_by_the_name_that_daemons_use() -> None:
+    lab = loaded(blueprint().replace("gpu-003: {address: 10.20.0.13", "gpu-003: {address: n3.example.org"))
+    assert paths.peers(lab.spec)["gpu-002"] == (("head-1", "10.20.0.1", 6817), ("gpu-003", "gpu-003", 6818))
+    found = only(with_facts("gpu-002", unreached={"gpu-003:6818": "gpu-003 does not resolve: Name or service not known"}), lab)
+    assert (found.code, found.what) == (Code.HOST_PATH_BLOCKED, "gpu-002: no address is known of gpu-003")
+    assert "write IPv4 addresses" in found.remedy
+
+
 def test_hosts_of_kubernetes_reach_the_api_server_the_registry_and_each_others_kubelets() -> None:
     slurms = ("access:", "storage:", "  home:", "    partition:", "    login-1:")
     lines = [line.replace("scheduler: slurm", "scheduler: kubernetes") for line in blueprint().splitlines() if not line.startswith(slurms)]

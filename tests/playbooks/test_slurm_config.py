@@ -304,6 +304,12 @@ def test_the_table_of_hosts_names_what_always_stands() -> None:
     assert text.splitlines()[0] == "127.0.0.1 localhost"
 
 
+def test_name_servers_know_a_server_that_the_inventory_has_by_a_dns_name() -> None:
+    named = {"gpu-001": "10.20.0.11", "gpu-002": "gpu-002.example.org"}
+    text = templates.render("hosts.j2", role="in_place", spec={"network": {"domain": "lab.internal"}}, provided={"addresses": named})
+    assert text.splitlines() == ["10.20.0.11 gpu-001.lab.internal gpu-001"]
+
+
 @pytest.mark.parametrize(
     ("suite", "provided", "server", "authorities"),
     [

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ... import finding, hostlist, spec
 from ...codes import Code
+from ...language import addresses
 from .fault import Fault
 from .subject import Subject
 
@@ -13,6 +14,8 @@ SLURMCTLD, SLURMD, SLURMDBD, SLURMRESTD, MARIADB = 6817, 6818, 6819, 6820, 3306
 """slurm.conf(5), SlurmctldPort and SlurmdPort; slurmdbd.conf(5), DbdPort; slurmrestd(8); MariaDB's port."""
 API_SERVER, ETCD, KUBELET, MANAGER, SCHEDULER, REGISTRY = 6443, (2379, 2380), 10250, 10257, 10259, 5000
 """Kubernetes' documentation, "Ports and Protocols"; the registry of the stack is the project's choice (playbooks/roles/kube_registry)."""
+NOT_RESOLVED = "does not resolve"
+"""What a host says of a name that its name servers don't know (`components/metal/guest/reach.py`)."""
 CONTROL, KUBERNETES, COMPUTE, ACCESS = "control", "kubernetes", "compute", "access"
 """Roles of groups."""
 
@@ -70,7 +73,9 @@ def peers(cluster: spec.ClusterSpec) -> dict[str, tuple[tuple[str, str, int], ..
             further = nodes if group.role == daemons.control_role else [(names[(number + 1) % len(names)], daemons.to_nodes)] if group.role == COMPUTE else []
             found[name] = [(one, port) for one, port in (*control, *further) if one != name]
     by_name = site.by_name
-    return {name: tuple((one, by_name[one].address, port) for one, port in wanted if one in by_name) for name, wanted in found.items()}
+    # A host without an address is not written into /etc/hosts: the daemons ask the name servers for it, by its name.
+    places = {name: host.address if addresses.is_ipv4(host.address) else name for name, host in by_name.items()}
+    return {name: tuple((one, places[one], port) for one, port in wanted if one in places) for name, wanted in found.items()}
 
 
 def scheduler(cluster: spec.ClusterSpec, group: spec.HostGroup) -> str:
@@ -86,21 +91,29 @@ def check(cluster: spec.ClusterSpec, subjects: Sequence[Subject], *, answering: 
     Args:
         answering: hosts that answered; that others don't reach one that is off says nothing.
     """
-    addresses = {subject.name: subject.host.address for subject in subjects}
+    known = {subject.name: subject.host.address for subject in subjects}
     for subject in subjects:
         facts = subject.facts
         blocked = {key: why for key, why in facts.unreached.items() if key.rpartition(":")[0] in answering}
         by_port: dict[str, list[str]] = {}
-        for key in blocked:
+        unknown: list[str] = []
+        for key, why_not in blocked.items():
             host, _, port = key.rpartition(":")
-            by_port.setdefault(port, []).append(host)
+            (unknown if NOT_RESOLVED in why_not else by_port.setdefault(port, [])).append(host)
+        if unknown:
+            what, why = (
+                f"no address is known of {hostlist.compress(sorted(set(unknown)))}",
+                "the inventory has a DNS name, so that the daemons ask name servers",
+            )
+            remedy = f"write IPv4 addresses into the inventory, or let name servers know the hosts: `{{login}} getent hosts {unknown[0]}` must answer"
+            yield Fault(subject.name, Code.HOST_PATH_BLOCKED, what, why, remedy, detail=f"{unknown[0]} {NOT_RESOLVED}")
         for port, hosts in by_port.items():
             what = f"port {port} of {hostlist.compress(hosts)} can't be reached"
             why = "the cluster's daemons talk to each other, and something between the hosts drops their packets"
             reason = _reason(blocked[f"{hosts[0]}:{port}"])
             filters = ", ".join(facts.filters)
             detail = f"{reason}; packet filters on the host itself: {filters}" if filters else reason
-            place = addresses.get(hosts[0], hosts[0])
+            place = known.get(hosts[0], hosts[0])
             attempt = f"timeout 3 bash -c '</dev/tcp/{place}/{port}'"
             remedy = f'open ports {_DAEMONS[scheduler(cluster, subject.group)].opened} between the hosts, then try `{{login}} "{attempt}"`: `Connection refused` is good'
             yield Fault(subject.name, Code.HOST_PATH_BLOCKED, what, why, remedy, detail=detail)
