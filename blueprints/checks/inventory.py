@@ -15,6 +15,7 @@ REPORTED_AT_MOST = 100
 ADDRESS_IN = {
     "clusterwright": "write `address`, or a range with addresses",
     "netbox": "set the device's primary IPv4 address in NetBox, or write `address` in `inventory.hosts`",
+    "maas": "deploy the machine, so that MAAS gives it an IPv4 address, or write `address` in `inventory.hosts`",
     "ansible": "set `ansible_host` in the inventory of Ansible, or write `address` in `inventory.hosts`",
 }
 """Format of the inventory → what gives a host its address."""

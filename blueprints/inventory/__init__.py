@@ -13,10 +13,10 @@ from .. import document, finding, hostlist
 from ..codes import Code
 from ..document import Document, Path
 from ..language import merge
-from . import ansible, known_hosts, netbox, own, source
+from . import ansible, known_hosts, maas, netbox, own, source
 from .source import Text
 
-FORMATS: Mapping[str, Callable[[Text, str], "Hosts"]] = {"netbox": netbox.hosts, "ansible": ansible.hosts}
+FORMATS: Mapping[str, Callable[[Text, str], "Hosts"]] = {"netbox": netbox.hosts, "maas": maas.hosts, "ansible": ansible.hosts}
 """Format of another tool → what reads it; the second argument is `inventory.group`."""
 Hosts: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Name → what the language says of a host."""

@@ -144,10 +144,11 @@ class Inventory(Section):
         max_length=100,
         description="A command that prints more hosts: the program and its arguments. It runs in the blueprint's folder.",
     )
-    format: Literal["clusterwright", "netbox", "ansible"] = Field(
+    format: Literal["clusterwright", "netbox", "maas", "ansible"] = Field(
         default="clusterwright",
-        description="The format of `file` or of what `command` prints: `hosts` and `ranges` as here, devices of NetBox, or an inventory of Ansible.",
+        description="The format of `file` or of what `command` prints: `hosts` and `ranges` as here, devices of NetBox, machines of MAAS, or an inventory of Ansible.",
     )
     group: Identifier | None = Field(
-        default=None, description="The group of Ansible, or the slug of the device role of NetBox, whose hosts are read. Default: all hosts."
+        default=None,
+        description="The group of Ansible, the slug of the device role of NetBox, or the resource pool or tag of MAAS, whose hosts are read. Default: all hosts.",
     )

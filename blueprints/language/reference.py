@@ -67,6 +67,7 @@ for such a target: a blueprint from somewhere else can run a program on your mac
 |---|---|
 | `clusterwright` | `hosts`, `ranges`, `user` and so on, as in `inventory` |
 | `netbox` | devices as NetBox's API answers (`/api/dcim/devices/?limit=0`), or an object with `devices`, `interfaces` and `ip_addresses`, or a GraphQL answer with `device_list`. Address: `primary_ip4`; BMC: `oob_ip`; host key: the custom field `ssh_host_key` |
+| `maas` | what `maas PROFILE machines read` prints, or an object with `machines` and `power_parameters` (`maas PROFILE machines power-parameters`). Address: of the interface that the machine starts from; BMC: `power_address`; host key: the workload annotation `ssh_host_key`. Physical interfaces with an address of another network become rails |
 | `ansible` | what `ansible-inventory --list` prints (JSON or YAML), or an inventory in YAML. Address: `ansible_host`; host key: `ssh_host_key` or the fact `ansible_ssh_host_key_ed25519_public`; further variables: `bmc`, `rack`, `serial`, `interfaces` |
 
 Of these only the hosts count that the blueprint names, by their names without a domain. `hosts` and `ranges` of the
