@@ -61,22 +61,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # none are wanted, and looking for them reads a file of every installed package
     is_completing = argv is None and "_ARGCOMPLETE" in os.environ  # set by the script of `clusterwright completion`
     words = _module("completion").typed() if is_completing else list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="clusterwright", description="GPU clusters from one blueprint")
-    parser.add_argument("--version", action=_Version, help="print the version and exit")
-    parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for command, purpose in COMMANDS.items():
-        child = parsers.add_parser(command, help=purpose, description=purpose)
-        if words and words[0] == command:
-            _module(command).arguments(child)
+    parser, parsers = _parsers(words)
     if is_completing:
         _module("completion").answer(parser)
     _speak_any_encoding()
     options = argparse.Namespace()
     try:
-        if words and words[0] in OF_TWO_WORDS:
-            options = parsers.choices[words[0]].parse_intermixed_args(words[1:], argparse.Namespace(command=words[0]))
-        else:
-            options = parser.parse_args(words)
+        options = _read(words, parser, parsers)
         status: int = _module(options.command).run(options)
         sys.stdout.flush()
     except Invalid as invalid:
@@ -98,6 +89,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         _forget_what_is_unwritten()
         return EXIT_FAILED
     return status
+
+
+def parsed(words: Sequence[str]) -> argparse.Namespace:
+    """Read the words of one command line.
+
+    Raises:
+        SystemExit: the command has no such words; they are explained on standard error.
+    """
+    return _read(words, *_parsers(words))
+
+
+def _parsers(words: Sequence[str]) -> tuple[argparse.ArgumentParser, Any]:
+    """Make the parser of all commands, with the arguments of the one that the words name, and the parsers of the commands."""
+    parser = argparse.ArgumentParser(prog="clusterwright", description="GPU clusters from one blueprint")
+    parser.add_argument("--version", action=_Version, help="print the version and exit")
+    parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command, purpose in COMMANDS.items():
+        child = parsers.add_parser(command, help=purpose, description=purpose)
+        if words and words[0] == command:
+            _module(command).arguments(child)
+    return parser, parsers
+
+
+def _read(words: Sequence[str], parser: argparse.ArgumentParser, parsers: Any) -> argparse.Namespace:
+    if words and words[0] in OF_TWO_WORDS:
+        return parsers.choices[words[0]].parse_intermixed_args(words[1:], argparse.Namespace(command=words[0]))  # type: ignore[no-any-return]
+    return parser.parse_args(words)
 
 
 def _speak_any_encoding() -> None:
