@@ -109,14 +109,6 @@ class SlurmSite:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class NodeGroup:
-    """The nodes of one node set that a service of the target runs; they accept no logins."""
-
-    node_set: NodeSet
-    resource: pulumi.Resource
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class KeyPair:
     """A private key, and what of it everyone may know: its certificate or its public key. Both PEM."""
 
@@ -140,16 +132,6 @@ class KubernetesKeys:
     """Base64: what the API server encrypts secrets at rest with."""
     admin: SshKey
     """Finishing logs in with it."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class KubernetesApi:
-    """An API server that a service of the target runs."""
-
-    server: pulumi.Output[str]
-    authority: pulumi.Output[str]
-    kubeconfig: pulumi.Output[str]
-    resource: pulumi.Resource
 
 
 Shared = TypeVar("Shared", bound=Foundation, contravariant=True)
@@ -177,15 +159,13 @@ class KubernetesOffering(Protocol[Shared]):
     in_place: bool
     """The hosts come from no image of the stack: finishing installs all of it, the release too."""
 
-    def control(self, kubernetes: Kubernetes, *, foundation: Shared, keys: KubernetesKeys) -> Hosts | KubernetesApi: ...
+    def control(self, kubernetes: Kubernetes, *, foundation: Shared, keys: KubernetesKeys) -> Hosts: ...
 
-    def nodes(
-        self, node_sets: Sequence[NodeSet], *, foundation: Shared, keys: KubernetesKeys, api: Hosts | KubernetesApi, after: pulumi.Resource
-    ) -> Sequence[Hosts | NodeGroup]:
+    def nodes(self, node_sets: Sequence[NodeSet], *, foundation: Shared, keys: KubernetesKeys, control: Hosts, after: pulumi.Resource) -> Sequence[Hosts]:
         """Create the nodes.
 
         Args:
-            after: the control plane, finished. Nodes that a service starts join it at once; hosts may start before, and join when they are finished.
+            after: the control plane, finished. Hosts may start before, and join when they are finished.
         """
 
     def provided(self, kubernetes: Kubernetes, *, foundation: Shared) -> Mapping[str, Any]:

@@ -74,8 +74,6 @@ class Scheduler:
         )
         of_cluster = keys.of_kubernetes(people.admin, opts=opts)
         control = offering.control(kubernetes, foundation=foundation, keys=of_cluster)
-        if not isinstance(control, contract.Hosts):
-            raise TypeError("this version configures control planes that are hosts of the stack, and the offering gave none")
         view = packed.pack(specs.kubernetes_view(spec))
         provided = {**offered, "release": release.output("folder").apply(lambda folder: folder.rpartition("/")[2])}
         shared = {"spec": view, "private_key": people.admin.private}
@@ -83,8 +81,7 @@ class Scheduler:
             provided["in_place"] = content.installation(IN_PLACE)
             shared["release_folder"] = release.output("folder")
         finished = self._finish(control, {**shared, "provided": provided, "secrets": pulumi.Output.secret(_control_secrets(of_cluster))})
-        nodes = offering.nodes(kubernetes.node_sets, foundation=foundation, keys=of_cluster, api=control, after=finished)
-        pools = [one for one in nodes if isinstance(one, contract.Hosts)]
+        pools = offering.nodes(kubernetes.node_sets, foundation=foundation, keys=of_cluster, control=control, after=finished)
         of_nodes = pulumi.Output.secret({"authority": of_cluster.authority.public})
         at_once = {one.hosts.name: rolling.at_once(one.rolling, one.hosts.count) for one in kubernetes.node_sets}
         joined = []

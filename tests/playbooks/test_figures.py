@@ -49,7 +49,7 @@ def busbw(measured_gbs: float, **changed: Any) -> tuple[str, str]:
     """Give the verdict on a measured rate, and all that the check says."""
     one = expectation.expect(with_pool(**changed)).node_sets[0]
     wanted = judge_collectives.wanted(one, 2)
-    output = nccl_tests.Output((), (nccl_tests.Row(1 << 30, measured_gbs, measured_gbs, 0),), 0, {}, False)
+    output = nccl_tests.Output((), (nccl_tests.Row(1 << 30, measured_gbs, 0),), 0, {}, False)
     (check,) = [found for found in judge_collectives.judge(one, judge_collectives.Run(one.nodes, wanted, output, "")) if found.name == "collective busbw"]
     return check.verdict.value, f"{check.expected}; {check.detail}"
 

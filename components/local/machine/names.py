@@ -13,8 +13,7 @@ STATE_VOLUME = "_state"
 """The controllers' data volume; no file system of a blueprint can have this name."""
 SERVICE_SOCKET = "socket"
 """In the stack's `door`: of the service that starts hosts of elastic pools."""
-INTERFACE_NAME_LIMIT = 15  # IFNAMSIZ - 1, <linux/if.h>
-PLAIN_TAG_LIMIT = 8  # "cw" + tag + "." + 4 hexadecimal digits fill an interface name
+PLAIN_TAG_LIMIT = 8  # "cw" + tag + "." + 4 hexadecimal digits fill an interface name (IFNAMSIZ - 1, <linux/if.h>)
 
 
 def machine_lock() -> Path:

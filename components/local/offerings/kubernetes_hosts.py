@@ -38,12 +38,12 @@ class KubernetesHosts:
         *,
         foundation: Foundation,
         keys: contract.KubernetesKeys,
-        api: contract.Hosts | contract.KubernetesApi,
+        control: contract.Hosts,
         after: pulumi.Resource,
     ) -> Sequence[contract.Hosts]:
-        if self._image is None or not isinstance(api, contract.Hosts):
-            raise TypeError("nodes on hosts join a control plane on hosts")
-        return [_hosts(one.hosts, NODE, foundation, keys, image=self._image, control=api.group, mounts=foundation.mounts) for one in node_sets]
+        if self._image is None:
+            raise TypeError("the control plane comes first")
+        return [_hosts(one.hosts, NODE, foundation, keys, image=self._image, control=control.group, mounts=foundation.mounts) for one in node_sets]
 
     def provided(self, kubernetes: Kubernetes, *, foundation: Foundation) -> Mapping[str, Any]:
         return {"releases": RELEASES, "rehearsal": True}

@@ -40,7 +40,7 @@ class KubernetesHosts:
         *,
         foundation: Foundation,
         keys: contract.KubernetesKeys,
-        api: contract.Hosts | contract.KubernetesApi,
+        control: contract.Hosts,
         after: pulumi.Resource,
     ) -> Sequence[contract.Hosts]:
         return [one.hosts for one in self._pools]

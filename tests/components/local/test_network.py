@@ -5,10 +5,11 @@ import itertools
 
 import pytest
 
-from components.local.machine.names import INTERFACE_NAME_LIMIT, StackNames
+from components.local.machine.names import StackNames
 from components.local.machine.network import Rule, rules
 
 CIDR = "10.80.0.0/20"
+INTERFACE_NAME_LIMIT = 15  # IFNAMSIZ - 1, <linux/if.h>
 
 
 def test_the_bridge_may_forward_both_ways_before_anything_else_is_asked() -> None:

@@ -38,7 +38,6 @@ class Row:
     size_bytes: int
     busbw_gbs: float
     """Out of place, which published figures are."""
-    in_place_gbs: float
     wrong: int | None
     """Wrong values of both runs; None: the program was told not to check any."""
 
@@ -133,7 +132,7 @@ def _row(words: Sequence[str]) -> Row | None:
         return None
     try:
         wrong = [int(float(one)) for one in (words[8], words[12]) if one != "N/A"]
-        return Row(int(words[0]), float(words[7]), float(words[11]), sum(wrong) if wrong else None)
+        return Row(int(words[0]), float(words[7]), sum(wrong) if wrong else None)
     except ValueError:
         return None
 
