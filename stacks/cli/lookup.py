@@ -14,7 +14,7 @@ from components.account import Listing, Wanted
 from ..engine import account
 from ..errors import EXIT_USAGE, Problem
 from ..render import listing, tables
-from . import lookup_bmcs, lookup_hosts
+from . import lookup_bmcs, lookup_hosts, options
 
 FORMAT = 1
 """Of the JSON document (docs/json.md)."""
@@ -32,6 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "blueprint", nargs="?", help="for hosts and bmcs: the blueprint whose hosts to ask for their SSH host keys, or whose BMCs for their certificates"
     )
+    options.stack(parser)
     parser.add_argument("--target", choices=TARGETS, default=TARGETS[0], help="whose account (default: %(default)s)")
     regions = ", ".join(f"{' or '.join(one.REGION_VARIABLES)}, else {catalog.target(target).default_region}" for target, one in answers.items())
     parser.add_argument("--region", help=f"where (default: {regions})")

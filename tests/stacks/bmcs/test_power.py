@@ -178,6 +178,32 @@ def test_looks_certificates_up_without_any_request(lab: Lab, capsys: pytest.Capt
     assert [bmc.requests for bmc in lab.bmcs.values()] == [[], []]
 
 
+def test_looks_up_what_bmcs_with_a_pinned_certificate_say_and_sends_the_password_to_no_other(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    lab.bmcs["gpu-001"].serial = "SN-0007"
+    lab.blueprint.write_text(lab.blueprint.read_text().replace(lab.bmcs["gpu-002"].certificate, "ab" * 32))
+
+    words = ["lookup", "bmcs", str(lab.blueprint), "--stack", STACK]
+    assert main.main([*words, "--json"]) == 1  # head-1 does not answer
+    servers = {one["host"]: one.get("server") for one in json.loads(capsys.readouterr().out)["bmcs"]}
+    assert main.main(words) == 1
+    said = capsys.readouterr().out
+
+    assert (servers["gpu-001"]["serial"], servers["gpu-001"]["power"], servers["gpu-001"]["firmware"]["NIC_1"]) == ("SN-0007", "on", "28.39.1002")
+    assert (servers["gpu-002"], lab.bmcs["gpu-002"].requests) == (None, [])
+    assert "SN-0007" in said
+    assert MARKER not in said
+
+
+def test_looks_certificates_up_where_there_is_no_password_yet(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    lab.password.unlink()
+
+    assert main.main(["lookup", "bmcs", str(lab.blueprint), "--stack", STACK]) == 1
+    shown = capsys.readouterr()
+
+    assert shown.out.count("as in the inventory") == 2
+    assert "power, serial numbers and firmware were not read: the password of the BMCs can't be read" in shown.err
+
+
 def test_lookup_of_bmcs_needs_a_blueprint_that_names_some(lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lab.blueprint.write_text(lab.blueprint.read_text().replace("  bmc: {user: operator", "  bmc: {protocol: ipmi, user: operator"))
 
