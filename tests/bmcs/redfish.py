@@ -63,6 +63,8 @@ class Fault:
 class Bmc:
     """One BMC. `switch` is called with a value of ResetType once the reset is due."""
 
+    reset_path = RESET
+
     def __init__(self, folder: Path, *, user: str = "operator", password: str = "correct horse", lockout: int = 3, switch: Callable[[str], None] | None = None):
         self.user, self.password, self.lockout = user, password, lockout
         self.switch = switch or (lambda _: None)
@@ -394,7 +396,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         bmc = self.bmc
         if method == "POST" and path in (SESSIONS, f"{SESSIONS}/Members"):
             return bmc.log_in(body)
-        if path == RESET:
+        if path == bmc.reset_path:
             return bmc.reset(body) if method == "POST" else Answer(HTTPStatus.METHOD_NOT_ALLOWED, None, {"Allow": "POST"})
         if path in bmc._tasks:
             return bmc.monitor(path)

@@ -12,7 +12,7 @@ from components import bmc as package
 from components.bmc import certificates, inquiry, ipmi
 from components.bmc.model import Access, Action, Board, Cause, Facts, Power, Protocol, Unanswered
 from tests.bmcs import ipmi as simulated_ipmi
-from tests.bmcs import redfish
+from tests.bmcs import mockup, redfish
 
 USER, PASSWORD = "operator", "correct horse"
 MARKER = "planted-Zk93-marker"
@@ -248,6 +248,22 @@ def test_nothing_of_the_password_or_the_session_is_logged_or_said(bmc: redfish.B
 
     assert len(list(filter(None, keys))) == 1
     assert not [text for text in (caplog.text, *said) for secret in (MARKER, keys[0]) if secret in text]
+
+
+@pytest.mark.parametrize(
+    ("action", "before", "reset"), [(Action.OFF, "On", "GracefulShutdown"), (Action.CYCLE, "On", "ForceRestart"), (Action.ON, "Off", "On")]
+)
+def test_reads_and_switches_the_server_of_dmtf_s_mockup(tmp_path: Path, action: Action, before: str, reset: str) -> None:
+    with mockup.Bmc(tmp_path, password=PASSWORD).serving() as served:
+        served.power = before
+        found = inquiry.facts(board(served), access())
+        inquiry.act(board(served), access(), action)
+
+    assert (found.manufacturer, found.model, found.serial, found.health) == ("Contoso", "3500", "437XR1138R2", "OK")
+    assert (found.power, found.boot) == (Power.ON if before == "On" else Power.OFF, "Pxe (Once)")
+    assert found.firmware == {"BIOS": "P79 v1.45 (12/06/2017)", "BMC": "1.00"}
+    assert found.incomplete == "the firmware of parts (refused), its log (refused)", "the mockup links to what its copy does not have"
+    assert (served.resets, served.sessions) == ([reset], {})
 
 
 @pytest.mark.skipif(bool(simulated_ipmi.MISSING), reason="`tools/setup bmc` installs ipmitool and OpenIPMI's simulated BMC")
