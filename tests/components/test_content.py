@@ -16,7 +16,8 @@ from components.finish.playbook import PLAYBOOKS
 def playbooks(tmp_path: Path) -> Path:
     program = Path("components", "elastic")  # what a role ships lies beside the playbooks
     shutil.copytree(PLAYBOOKS.parent / program, tmp_path / program, ignore=shutil.ignore_patterns("__pycache__"))
-    for shared in (Path("blueprints", "hostlist.py"), Path("blueprints", "catalog", "roce.yaml")):
+    catalogue = [Path("blueprints", "catalog", f"{name}.yaml") for name in ("roce", "fabric_devices", "host_settings")]
+    for shared in (Path("blueprints", "hostlist.py"), *catalogue):
         (tmp_path / shared.parent).mkdir(exist_ok=True)
         shutil.copy(PLAYBOOKS.parent / shared, tmp_path / shared)
     return Path(shutil.copytree(PLAYBOOKS, tmp_path / "playbooks", ignore=shutil.ignore_patterns("__pycache__")))
@@ -45,6 +46,9 @@ def changed(playbooks: Path, playbook: str, *, by: str) -> bool:
         ("site.yml", "../blueprints/hostlist.py", True),
         ("accept.yml", "../blueprints/hostlist.py", True),
         ("image.yml", "../blueprints/hostlist.py", False),
+        ("image.yml", "../blueprints/catalog/fabric_devices.yaml", True),
+        ("image.yml", "../blueprints/catalog/host_settings.yaml", False),
+        ("site.yml", "../blueprints/catalog/host_settings.yaml", True),
         ("site.yml", "validate.yml", True),  # import_playbook
         ("site.yml", "vars/contract.yml", True),  # vars_files of an imported playbook
         ("site.yml", "filter_plugins/contract_problems.py", True),
@@ -115,9 +119,9 @@ def test_a_new_file_in_a_role_is_a_change_and_compiled_python_is_none(playbooks:
 def test_a_copy_of_what_a_playbook_reads_is_a_playbook_of_its_own(playbooks: Path, tmp_path: Path) -> None:
     """`components/local/image.py` bakes from such a copy, and Image Builder from an archive of the same files: what was missed would be missing there."""
     alone = copy("image.yml", tmp_path / "alone", playbooks=playbooks)
-    assert {path.relative_to(alone) for path in alone.rglob("*") if path.is_file()} == {
-        path.relative_to(playbooks) for path in files("image.yml", playbooks=playbooks)
-    }
+    copied = {path.relative_to(alone.parent) for path in alone.parent.rglob("*") if path.is_file()}
+    assert copied == {path.resolve().relative_to(playbooks.parent.resolve()) for path in files("image.yml", playbooks=playbooks)}
+    assert Path("blueprints/catalog/fabric_devices.yaml") in copied
     done = subprocess.run(
         [sys.executable, "-m", "ansible", "playbook", "--list-tasks", "-i", "image,", "image.yml"],
         cwd=alone, env={**os.environ, "ANSIBLE_CONFIG": str(alone / "ansible.cfg")}, capture_output=True, text=True, check=False,

@@ -157,7 +157,7 @@ def _of_name(node: nodes.Expr, kind: str, playbooks: pathlib.Path, role: pathlib
         # Beside the playbooks only a role's own variables are read; every use of the role reads them.
     elif isinstance(node, nodes.Concat) and isinstance(node.nodes[0], nodes.Name) and node.nodes[0].name == "playbook_dir":
         folder, _, name = str(node.nodes[1].as_const()).strip("/").partition("/")
-        yield folder, pathlib.Path(name).stem
+        yield ("project", name) if folder == ".." else (folder, pathlib.Path(name).stem)
     else:
         yield COMPUTED, "by an expression"
 

@@ -40,7 +40,8 @@ def evaluate(expression: str, **variables: Any) -> Any:
 def _templar(role: str | None, variables: dict[str, Any]) -> Templar:
     loader = DataLoader()
     loader.set_basedir(str(PLAYBOOKS))
-    known: dict[str, Any] = {}
+    of_play = loader.load_from_file(str(PLAYBOOKS / "site.yml"), trusted_as_template=True)[1]["vars"]
+    known: dict[str, Any] = {"playbook_dir": str(PLAYBOOKS), "host_settings": of_play["host_settings"]}
     for name in ("defaults/main.yml", "vars/main.yml"):
         path = PLAYBOOKS / "roles" / (role or "") / name
         if role and path.exists():

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from blueprints import catalog
 from tests.hosts.deployment import wait_until
 from tests.playbooks import templates
 
@@ -22,11 +24,21 @@ assert _described
 assert _described.loader
 guard = importlib.util.module_from_spec(_described)
 _described.loader.exec_module(guard)
+DEVICES = templates.PLAYBOOKS.parent / "blueprints/catalog/fabric_devices.yaml"
 
 NODE_ENV = "CLUSTERWRIGHT_ROLE=compute\nCLUSTERWRIGHT_CLUSTER=small\nCLUSTERWRIGHT_CONTROLLERS=10.0.0.4,10.0.0.5\n"
 H100, NIC, EFA = ("0x10de", "0x2330", "0x030200"), ("0x1d0f", "0xec20", "0x020000"), ("0x1d0f", "0xefa2", "0x020000")
 NVSWITCH = ("0x10de", "0x22a3", "0x068000")
 MOUNTINFO = "36 25 0:31 / /home rw,relatime shared:1 - nfs4 fs:/ rw\n37 25 0:32 / /my\\040data rw - lustre a@tcp:/b rw\n"
+
+
+@pytest.fixture(autouse=True)
+def fabrics(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The catalogue's file, as the role puts it beside the program."""
+    path = tmp_path_factory.mktemp("guard") / "fabric-devices.json"
+    path.write_text(json.dumps(yaml.safe_load(DEVICES.read_text())))
+    monkeypatch.setattr(guard, "FABRICS", str(path))
+    return path
 
 
 def machine(root: Path, *, gpus: int = 8, driven: int | None = None, files: int | None = None, efa: int = 32, with_driver: int | None = None) -> str:
@@ -96,6 +108,19 @@ def test_hardware_that_is_looked_for_elsewhere_is_said_to_be(tmp_path: Path) -> 
     assert guard.look(record(tmp_path), root, devices_s=0, mounts_s=0).endswith(f" (hardware below {root})")
 
 
+def test_the_role_puts_the_catalogues_devices_beside_the_program() -> None:
+    tasks = yaml.safe_load((templates.PLAYBOOKS / "roles/guard/tasks/main.yml").read_text())
+    (entry,) = [one for one in tasks[0]["files"]["entries"] if one["path"].endswith("/fabric-devices.json")]
+    assert entry["path"].rpartition("/")[2] == Path(guard.FABRICS).name
+    assert json.loads(templates.evaluate(entry["content"])) == yaml.safe_load(DEVICES.read_text())
+    assert {name for name, fabric in catalog.fabrics().items() if fabric.device_interfaces} == set(catalog.files.mapping("fabric_devices"))
+
+
+def test_another_fabric_is_counted_by_its_own_numbers(tmp_path: Path, fabrics: Path) -> None:
+    fabrics.write_text(json.dumps({"swift": {"title": "Swift", "driver": "mlx5_core", "vendor": "0x10de", "devices": ["0x22a3"]}}))
+    assert looked(tmp_path, {"efa": 0}, efa=0, swift=2) == "1 of 2 Swift devices: 1 on the PCI bus, 1 with the driver"
+
+
 def test_a_device_that_comes_late_is_waited_for(tmp_path: Path) -> None:
     root, found = machine(tmp_path / "root", files=7), list[str]()
     path = record(tmp_path, mounts=[])
@@ -131,8 +156,8 @@ def test_what_a_person_does_stays(shown: str, is_kept: bool) -> None:
 class Host:
     """A host with a controller that answers through a program in the place of scontrol."""
 
-    def __init__(self, folder: Path):
-        self.folder = folder
+    def __init__(self, folder: Path, fabrics: Path):
+        self.folder, self.fabrics = folder, fabrics
         for name in ("bin", "run"):
             (folder / name).mkdir()
         (folder / "node.env").write_text(NODE_ENV)
@@ -157,6 +182,7 @@ class Host:
         places = {"EXPECTED": "expected.json", "SETTINGS": "node.env", "CONFIGURATION": "run/slurm.conf", "CONSOLE": "console"}
         script = f"import runpy, sys\nnames = runpy.run_path({str(PROGRAM)!r})\nown = names['main'].__globals__\n"
         script += "".join(f"own[{name!r}] = {str(self.folder / path)!r}\n" for name, path in places.items())
+        script += f"own['FABRICS'] = {str(self.fabrics)!r}\n"
         script += f"own['PATH'] = {str(self.folder / 'bin') + os.pathsep + os.environ['PATH']!r}\nown['DEVICES_WITHIN_S'] = 0\nown['TELL_EVERY_S'] = 0.05\n"
         script += f"sys.argv = ['guard', '--hardware', {str(self.folder / 'root')!r}]\nsys.exit(names['main']())\n"
         return subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
@@ -168,8 +194,8 @@ class Host:
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Host:
-    return Host(tmp_path)
+def host(tmp_path: Path, fabrics: Path) -> Host:
+    return Host(tmp_path, fabrics)
 
 
 def set_down(host: Host) -> list[str]:

@@ -16,10 +16,18 @@ IMPORTED = re.compile(rf"\bcomponents\.({'|'.join(sorted(NAMES))})\b")
 TYPED = re.compile(rf"^(clusterwright:)?({'|'.join(sorted(NAMES - {'local', 'metal'}))}):|^clusterwright:({'|'.join(sorted(NAMES))}):")
 """Types of resources (`aws:ec2/vpc:Vpc`, `clusterwright:local:Site`)."""
 
+QUOTED = re.compile(rf"""['"]({"|".join(sorted(NAMES))})['"]|^\s*({"|".join(sorted(NAMES))}):|fleets/({"|".join(sorted(NAMES))})/""")
+"""A name in a task file or template: a text, a key, or a part of a path."""
+TEXTS = (".yml", ".yaml", ".j2")
+
 ALLOWED = {
     "components/registry.py": "the table itself",
     "components/inspection/program/server.py": "ip(8) calls an interface's own address `local`",
     "components/metal/guest/look.py": "ip(8) calls an interface's own address, and the table of such addresses, `local`",
+    "playbooks/roles/kubeadm_control/templates/kubeadm.yaml.j2": "kubeadm calls etcd on its own hosts `local`",
+    "playbooks/roles/elastic/vars/main.yml": "the files of each fleet's adapter that controllers get",
+    "playbooks/roles/rails/files/rails/live.py": "ip(8) calls an interface's own address `local`",
+    "playbooks/roles/acceptance/files/acceptance/rails.py": "ip(8) calls an interface's own address `local`",
     "blueprints/language/cluster.py": "the vocabulary of the language: a type that the schema and the type checker read",
 }
 
@@ -47,9 +55,30 @@ def mentions(source: str, *, own: str = "") -> Iterator[tuple[int, str]]:
         yield from ((getattr(node, "lineno", 0), name) for name in names if own not in re.split(r"\W", name) or not own)
 
 
+def named_in_text(text: str) -> Iterator[tuple[int, str]]:
+    """Give the lines of a task file or template that name a target, comments left out."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.lstrip().startswith("#") and (found := QUOTED.search(line)):
+            yield number, found[0].strip()
+
+
+def texts() -> Iterator[str]:
+    """Give the files beside the modules that belong to no target; the catalogue is by target, and so are the roles of a cloud's hosts."""
+    for package in ("blueprints", "components", "stacks", "playbooks"):
+        for path in sorted((PROJECT / package).rglob("*")):
+            place = path.relative_to(PROJECT)
+            is_own = {*place.parts[:-1], place.stem} & NAMES or str(place).startswith(("blueprints/catalog/", "blueprints/library/", "blueprints/language/"))
+            if path.suffix in TEXTS and not is_own and not OF_A_CLOUD & set(place.parts):
+                yield str(place)
+
+
+OF_A_CLOUD = frozenset({"cloud_host", "efa", "mountpoint"})
+"""Roles that install and set up what only hosts of a cloud have."""
+
+
 def modules() -> Iterator[tuple[str, str]]:
     """Give each module of the product with the target that it belongs to; empty: it belongs to none."""
-    for package in ("blueprints", "components", "stacks"):
+    for package in ("blueprints", "components", "stacks", "playbooks"):
         for path in sorted((PROJECT / package).rglob("*.py")):
             place = path.relative_to(PROJECT)
             own = next((part for part in (*place.parts[:-1], place.stem) if part in NAMES), "")
@@ -66,8 +95,28 @@ def test_only_a_targets_folder_and_the_registry_name_it() -> None:
     assert not found, "\n".join(found)
 
 
+def test_no_task_file_template_or_table_names_a_target() -> None:
+    found = [
+        f"{place}:{line}: {name}" for place in texts() if place not in ALLOWED for line, name in named_in_text((PROJECT / place).read_text(encoding="utf-8"))
+    ]
+    assert not found, "\n".join(found)
+
+
 def test_every_exception_is_needed() -> None:
-    assert [place for place in ALLOWED if not [*mentions((PROJECT / place).read_text(encoding="utf-8"))]] == []
+    texts_of = {place: (PROJECT / place).read_text(encoding="utf-8") for place in ALLOWED}
+    assert [place for place, text in texts_of.items() if not [*(mentions(text) if place.endswith(".py") else named_in_text(text))]] == []
+
+
+@pytest.mark.parametrize(
+    "line", ["      when: spec.target in ['aws', 'gcp']", "  aws: {share: 0.95}", '- {type: "local"}', "  - ../components/elastic/fleets/aws/known.py"]
+)
+def test_a_name_in_a_task_file_is_noticed(line: str) -> None:
+    assert [*named_in_text(line)]
+
+
+@pytest.mark.parametrize("line", ["# aws: a comment", "when: host_settings.cloud_host", "  path: /usr/local/bin", "connection: local"])
+def test_other_words_of_a_task_file_are_fine(line: str) -> None:
+    assert not [*named_in_text(line)]
 
 
 def test_the_registry_and_the_catalogue_name_the_same_targets() -> None:

@@ -13,16 +13,25 @@ from components import registry
 PROJECT = Path(__file__).resolve().parents[2]
 CATALOGUE = ("blueprints/catalog/", "blueprints/language/")
 """The catalogue itself, and the language, whose descriptions give examples."""
-GENERAL = frozenset({"ethernet", "nvlink"})
-"""A kind of interface that no vendor owns, and a fabric whose name is a field of accelerators, too."""
+GENERAL = frozenset({"ethernet", "nvlink", "roce"})
+"""A kind of interface and a protocol that no vendor owns, and a fabric whose name is a field of accelerators, too."""
 WORDS = frozenset({nic.kind for layout in catalog.layouts().values() for nic in layout.interfaces} | {*catalog.fabrics()}) - GENERAL
+NUMBERS = frozenset({number for one in catalog.files.mapping("fabric_devices").values() for number in (one["vendor"], *one["devices"])})
+"""Of vendors and their devices on the PCI bus."""
+ADDRESSES = frozenset(
+    {part for one in catalog.files.mapping("host_settings").values() for each in one["database_authorities"] for part in [each["address"].split("/")[2]]}
+)
+"""Where a cloud publishes what hosts fetch."""
+OF_A_CLOUD = frozenset({"cloud_host", "efa", "mountpoint"})
+"""Roles that install and set up what only hosts of a cloud have."""
+ALLOWED = {"playbooks/library/fitting_set.py": "kernel modules of the parts of a software profile"}
 IDENTIFIER = re.compile(r"(arn:|(ami|cr|eni|fs|igw|sg|subnet|vpc)-(\[.*)?)")
 """The beginning of an identifier, or a regular expression of one."""
 
 
 def mentions(source: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and (node.value in WORDS or IDENTIFIER.fullmatch(node.value)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and (node.value in WORDS | NUMBERS | ADDRESSES or IDENTIFIER.fullmatch(node.value)):
             yield node.lineno, node.value
 
 
@@ -31,6 +40,32 @@ def modules() -> Iterator[str]:
     for package in ("blueprints", "components", "stacks"):
         places = (path.relative_to(PROJECT) for path in sorted((PROJECT / package).rglob("*.py")))
         yield from (str(place) for place in places if not {*place.parts, place.stem} & registry.TARGETS.keys() and not str(place).startswith(CATALOGUE))
+
+
+def said_in(text: str) -> Iterator[tuple[int, str]]:
+    """Give the vendors' words in a task file or template, comments left out."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.lstrip().startswith("#"):
+            quoted = WORDS & set(re.findall(r"""['"]([a-z0-9-]+)['"]""", line))
+            yield from ((number, word) for word in sorted(quoted | {word for word in NUMBERS | ADDRESSES if word in line}))
+
+
+def of_playbooks() -> Iterator[str]:
+    places = (path.relative_to(PROJECT) for path in sorted((PROJECT / "playbooks").rglob("*")))
+    yield from (str(place) for place in places if place.suffix in (".py", ".yml", ".j2") and not OF_A_CLOUD & set(place.parts) and str(place) not in ALLOWED)
+
+
+def test_playbooks_read_vendors_words_from_the_catalogue() -> None:
+    found = []
+    for place in of_playbooks():
+        text = (PROJECT / place).read_text(encoding="utf-8")
+        found += [f"{place}:{line}: {word}" for line, word in (mentions(text) if place.endswith(".py") else said_in(text))]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("line", ["  when: 'efa' in interfaces", '  vendor: "0x1d0f"', "  url: https://truststore.pki.rds.amazonaws.com/x.pem"])
+def test_a_word_of_a_vendor_in_a_task_file_is_noticed(line: str) -> None:
+    assert [*said_in(line)]
 
 
 def test_only_the_catalogue_and_the_targets_write_vendors_words() -> None:

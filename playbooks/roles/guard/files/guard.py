@@ -52,8 +52,8 @@ MOST_SHARE = 0.25
 
 NVIDIA, DISPLAYS = "0x10de", ("0x0300", "0x0302")
 """Vendor of GPUs and the beginnings of their PCI classes: VGA-compatible and 3D controllers (pci.ids)."""
-AMAZON, EFA_DEVICES = "0x1d0f", ("0xefa0", "0xefa1", "0xefa2", "0xefa3")
-"""Vendor and devices that Linux's driver takes for EFA (drivers/infiniband/hw/efa/efa_main.c)."""
+FABRICS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fabric-devices.json")
+"""The devices of each fabric, from blueprints/catalog/fabric_devices.yaml."""
 
 
 def main() -> int:
@@ -158,9 +158,12 @@ def look(path: str, hardware: str, *, devices_s: float, mounts_s: int, mountinfo
 
 
 def devices(expected: dict[str, Any], root: str) -> list[str]:
-    """List what there is less of than expected: GPUs, EFA devices."""
-    gpus, efa = expected["gpus"], expected["efa"]
-    return [one for one in (gpus_short(gpus, root) if gpus else "", efa_short(efa, root) if efa else "") if one]
+    """List what there is less of than expected: GPUs, devices of the fabric."""
+    gpus = expected["gpus"]
+    with open(FABRICS) as file:
+        fabrics = json.load(file)
+    of_fabrics = [fabric_short(fabric, expected[name], root) for name, fabric in fabrics.items() if expected.get(name)]
+    return [one for one in (gpus_short(gpus, root) if gpus else "", *of_fabrics) if one]
 
 
 def gpus_short(gpus: dict[str, Any], root: str) -> str:
@@ -178,13 +181,13 @@ def gpus_short(gpus: dict[str, Any], root: str) -> str:
     return ""
 
 
-def efa_short(wanted: int, root: str) -> str:
+def fabric_short(fabric: dict[str, Any], wanted: int, root: str) -> str:
     folder = os.path.join(root, "sys/class/infiniband")
-    driven = sum(driver(os.path.join(folder, name)) == "efa" for name in listed(folder))
+    driven = sum(driver(os.path.join(folder, name)) == fabric["driver"] for name in listed(folder))
     if driven >= wanted:
         return ""
-    on_bus = sum(one["vendor"] == AMAZON and one["device"] in EFA_DEVICES for one in pci(root))
-    return f"{driven} of {wanted} EFA devices: {on_bus} on the PCI bus, {driven} with the driver"
+    on_bus = sum(one["vendor"] == fabric["vendor"] and one["device"] in fabric["devices"] for one in pci(root))
+    return f"{driven} of {wanted} {fabric['title']} devices: {on_bus} on the PCI bus, {driven} with the driver"
 
 
 def driver(device: str) -> str:
