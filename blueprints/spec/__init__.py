@@ -5,8 +5,8 @@ Values are plain (str, words of an enumeration, int, float, bool, None, tuples, 
 
 from ..capacity_kind import CapacityKind
 from ..errors import Unreadable
-from .cluster import ClusterSpec, Monitoring, Service, Window
-from .codec import as_record, from_record
+from .cluster import ClusterSpec, Monitoring, People, Service, Window
+from .codec import as_record, from_record, people_from_view
 from .hosts import Gpus, Hardware, HostGroup, Machine, MigSlices, Nic
 from .network import Network, Subnet
 from .nodes import Capacity, Expectation, Fabric, NodeSet, Partition, Taint
@@ -45,6 +45,7 @@ __all__ = [
     "Nic",
     "NodeSet",
     "Partition",
+    "People",
     "Qos",
     "Service",
     "Site",
@@ -65,6 +66,7 @@ __all__ = [
     "from_record",
     "kubernetes_view",
     "login_view",
+    "people_from_view",
     "port_address",
     "slurm_view",
     "upgrade",

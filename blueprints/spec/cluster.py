@@ -9,7 +9,7 @@ from .hosts import HostGroup
 from .network import Network
 from .nodes import NodeSet, Partition
 from .people import Account, Login, User
-from .schedulers import Kubernetes, Slurm
+from .schedulers import Kubernetes, Qos, Slurm
 from .site import Site
 from .software import Software
 from .storage import FileSystems
@@ -42,6 +42,17 @@ class Monitoring:
     metrics: Annotated[bool, cost.SERVICE_SETTING] = False
     retention_days: Annotated[int, cost.SERVICE_SETTING] = 30
     dashboards: Annotated[bool, cost.SERVICE_SETTING] = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class People:
+    """Who uses a cluster, and what its accounting allows them."""
+
+    cluster: str
+    """The cluster's name, by which Slurm's database knows it."""
+    users: tuple[User, ...]
+    accounts: tuple[Account, ...]
+    qos: tuple[Qos, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -115,6 +126,11 @@ class ClusterSpec:
     def controllers(self) -> int:
         """Count Slurm's controllers that are hosts of the stack."""
         return self.slurm.control.count if self.slurm and self.slurm.control else 0
+
+    @property
+    def people(self) -> People:
+        """Give who uses the cluster, and what its accounting allows them."""
+        return People(self.name, self.users, self.accounts, self.slurm.qos if self.slurm else ())
 
     @property
     def node_sets(self) -> tuple[NodeSet, ...]:

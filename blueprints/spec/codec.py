@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import Unreadable
-from .cluster import ClusterSpec
+from .cluster import ClusterSpec, People
 from .upgrade import upgrade
 
 LEFT_OUT = frozenset(
@@ -33,6 +33,17 @@ def from_record(record: Mapping[str, Any]) -> ClusterSpec:
         Unreadable: a version with another form wrote the record, or it is no record of a spec.
     """
     found: ClusterSpec = _instance(upgrade(record), ClusterSpec, "spec")
+    return found
+
+
+def people_from_view(view: Mapping[str, Any]) -> People:
+    """Read who uses a cluster from what its controllers are configured from (`views.slurm_view`).
+
+    Raises:
+        Unreadable: it is of another form.
+    """
+    parts = {"cluster": view.get("name"), "users": view.get("users"), "accounts": view.get("accounts"), "qos": (view.get("slurm") or {}).get("qos")}
+    found: People = _instance(parts, People, "view")
     return found
 
 

@@ -16,7 +16,7 @@ from blueprints.finding import Level
 from blueprints.finding.subject import AcceptanceCheck
 from blueprints.finding.values import Measurement
 from blueprints.project import project_root
-from components.finish import acceptance, changed_hosts, checks, inspection_results, node_states
+from components.finish import acceptance, checks, inspection_results, node_states
 from components.finish.acceptance import Acceptance, AcceptanceInputs
 from components.finish.group import Group, GroupInputs, marks
 from components.finish.inventory import FinishedHost, inventory, known_hosts
@@ -114,38 +114,6 @@ def test_hosts_that_were_looked_at_before_the_engine_ran_stay_as_they_are_record
         found = Group().read(GROUP, recorded)
         assert found == {"finished": marks(GROUP)}
         assert difference(Group(), _wire({**recorded, **(found or {})}), _wire(values(GROUP))) == {}, "no host has to be finished again"
-
-
-def seen(**changes: Any) -> dict[str, Any]:
-    """What a host says that is as it was finished."""
-    return {"places": [], "pending": [], "users": {"ada": "ada:x:2000:2000::/home/ada:/bin/bash"}, **changes}
-
-
-def place(path: str) -> dict[str, Any]:
-    state = {"kind": "file", "mode": "0644", "owner": "root", "group": "root"}
-    return {"path": path, "recorded": {**state, "sha256": "a", "text": "as written"}, "actual": {**state, "sha256": "b", "text": "edited"}, "written": True}
-
-
-@pytest.mark.parametrize(
-    ("host", "facts", "differs"),
-    [
-        ("control-0", seen(), False),
-        ("control-0", seen(places=[place("/etc/slurm/slurm.conf")]), True),
-        ("control-0", seen(places=[place("/etc/nsswitch.conf")]), False),
-        ("control-0", seen(pending=["slurm"]), True),
-        ("control-0", seen(users={}), True),
-        ("login-0", seen(users={}), False),
-    ],
-    ids=["as it was", "a file of the roles", "a file of the image", "not in use", "a user lost", "the controller writes the users"],
-)
-def test_a_bare_refresh_finds_what_finishing_would_change(host: str, facts: dict[str, Any], differs: bool) -> None:
-    spec = {"users": [{"name": "ada"}], "slurm": {"control": {"prefix": "control"}}}
-    assert changed_hosts.differs(host, facts, spec) is differs
-
-
-def test_a_host_that_does_not_answer_stays_as_it_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(inspection_results.VARIABLE, raising=False)
-    assert Group().read(GROUP, {"finished": marks(GROUP)}) == {"finished": marks(GROUP)}
 
 
 # What Ansible is told

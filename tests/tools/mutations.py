@@ -113,11 +113,19 @@ MUTATIONS = (
         '{"ok": UNKNOWN, "outdated": "", "checks": UNKNOWN, "seconds": UNKNOWN',
         ("tests/components/test_finish.py",),
     ),
+    Mutation("components/finish/changed_hosts.py", 'answers"] if name == teller', 'answers"] if name != teller', ("tests/components/test_changed_hosts.py",)),
+    Mutation(
+        "components/finish/changed_hosts.py",
+        "any(restorable_findings.is_restored_on_the_controller(",
+        "bool(of_cluster) or any(restorable_findings.is_restored_on_the_controller(",
+        ("tests/components/test_changed_hosts.py",),
+    ),
+    Mutation("components/finish/group.py", "if hostname not in differ}}", "}}", ("tests/components/test_changed_hosts.py",)),
     Mutation("components/finish/inspection_results.py", ") > dt.datetime", ") >= dt.datetime", ("tests/components/test_finish.py",)),
     Mutation(
         "components/finish/acceptance.py",
-        "filter(None, (repaired, *node_states",
-        "filter(None, (*node_states",
+        "(repaired, *node_states",
+        '("", *node_states',
         ("tests/components/test_finish.py",),
     ),
     Mutation(

@@ -55,8 +55,8 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
     yield from units.findings(name, facts["units"])
     yield from kernel.findings(name, facts)
     if known.cluster.users and not is_of_kubernetes:
-        yield from users.findings(name, facts["users"], known)
-        yield from users.administrators(name, facts["groups"], known)
+        yield from users.findings(name, facts["users"], known.cluster.users)
+        yield from users.administrators(name, facts["groups"], known.cluster.users)
     yield from ssh_keys.of_root(name, facts, known)
     yield from ssh_keys.of_users(facts.get("user_keys", {}), known)
     if not is_of_kubernetes:

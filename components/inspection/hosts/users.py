@@ -1,22 +1,22 @@
 """The cluster's users and administrators on a host. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from blueprints import spec
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostAdministrator, HostUser
 
 from .. import role_defaults
 from ..codes import Code
 from ..finding import drift
-from ..recorded_cluster import Known
 
 RESTORED = "`clusterwright up` writes the cluster's {table} again when it configures the controller; all hosts mount the folder with the table"
 
 
-def findings(host: str, present: Mapping[str, str], known: Known) -> Iterator[Finding]:
+def findings(host: str, present: Mapping[str, str], users: Sequence[spec.User]) -> Iterator[Finding]:
     """Compare the users that a host knows, as lines of passwd(5), with the blueprint's."""
     home, shell = role_defaults.defaults("users")["users_home"], role_defaults.defaults("users")["users_shell"]
-    wanted = {user.name: f"{user.name}:x:{user.uid}:{user.uid}::{home}/{user.name}:{shell}" for user in known.cluster.users}
+    wanted = {user.name: f"{user.name}:x:{user.uid}:{user.uid}::{home}/{user.name}:{shell}" for user in users}
     remedy = RESTORED.format(table="users")
     for name in sorted({*wanted, *present}):
         subject, line = HostUser(host, name), wanted.get(name)
@@ -30,10 +30,10 @@ def findings(host: str, present: Mapping[str, str], known: Known) -> Iterator[Fi
             yield drift(Code.USER_CHANGED, subject, what, remedy=remedy, desired=line, recorded=line, actual=present[name])
 
 
-def administrators(host: str, groups: Mapping[str, str], known: Known) -> Iterator[Finding]:
+def administrators(host: str, groups: Mapping[str, str], users: Sequence[spec.User]) -> Iterator[Finding]:
     """Compare who may become root, by lines of group(5), with the blueprint."""
     line = groups.get(role_defaults.defaults("users")["users_admin_group"]["name"], "")
-    wanted = {user.name for user in known.cluster.users if user.admin}
+    wanted = {user.name for user in users if user.admin}
     present = {name for name in line.rpartition(":")[2].split(",") if name}
     remedy = RESTORED.format(table="groups")
     for name in sorted(wanted ^ present):

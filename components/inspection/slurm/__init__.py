@@ -51,5 +51,5 @@ def findings(answers: Mapping[str, Mapping[str, str]], configuration: Mapping[st
         found.append(daemons.silent(Daemon("slurmdbd"), errors[0]))
         unchecked.append(Unchecked(Layer.SCHEDULER, "accounts, users and QOS", "slurmdbd does not answer"))
     else:
-        found += accounting.findings(answers, cluster)
+        found += accounting.findings(answers, cluster.people)
     return found, unchecked

@@ -36,21 +36,21 @@ SET_NAMES = {"parentname": "parent"}
 """What sacctmgr calls a field when it sets it, where it lists it under another name."""
 
 
-def findings(answers: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
+def findings(answers: Mapping[str, Mapping[str, str]], people: spec.People) -> Iterator[Finding]:
     """Compare accounts, members, limits, rights and QOS."""
-    rows = [row for row in parse.parse_rows(answers["associations"]["text"], *ASSOCIATION) if row["cluster"] == cluster.name]
+    rows = [row for row in parse.parse_rows(answers["associations"]["text"], *ASSOCIATION) if row["cluster"] == people.cluster]
     described = {row["account"]: row for row in parse.parse_rows(answers["accounts"]["text"], "account", "description", "organization", "coordinators")}
     users = {row["user"]: row for row in parse.parse_rows(answers["users"]["text"], "user", "default", "admin")}
-    yield from _accounts(rows, described, cluster)
-    yield from _coordinators(described, cluster)
-    yield from _members(rows, cluster)
-    yield from _limits(rows, cluster)
-    yield from _users(users, cluster)
-    yield from _qos({row["name"]: row for row in parse.parse_rows(answers["qos"]["text"], *QOS)}, cluster)
+    yield from _accounts(rows, described, people)
+    yield from _coordinators(described, people)
+    yield from _members(rows, people)
+    yield from _limits(rows, people)
+    yield from _users(users, people)
+    yield from _qos({row["name"]: row for row in parse.parse_rows(answers["qos"]["text"], *QOS)}, people)
 
 
-def _accounts(rows: list[dict[str, str]], described: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
-    wanted = {account.name: account for account in cluster.accounts}
+def _accounts(rows: list[dict[str, str]], described: Mapping[str, Mapping[str, str]], people: spec.People) -> Iterator[Finding]:
+    wanted = {account.name: account for account in people.accounts}
     present = {row["account"] for row in rows} - {BUILT_IN_ACCOUNT, ACCEPTANCE_ACCOUNT}
     organization = role_defaults.defaults("accounting")["accounting_organization"]
     for name in sorted({*wanted, *present}):
@@ -70,9 +70,9 @@ def _accounts(rows: list[dict[str, str]], described: Mapping[str, Mapping[str, s
                     )
 
 
-def _coordinators(described: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
+def _coordinators(described: Mapping[str, Mapping[str, str]], people: spec.People) -> Iterator[Finding]:
     """Find users who may change an account: a blueprint names none."""
-    for account in cluster.accounts:
+    for account in people.accounts:
         for user in filter(None, described.get(account.name, {}).get("coordinators", "").split(",")):
             command = shlex.join(["sacctmgr", "delete", "coordinator", f"account={account.name}", f"names={user}"])
             what = "the user coordinates the account: may add members and change their limits"
@@ -80,9 +80,9 @@ def _coordinators(described: Mapping[str, Mapping[str, str]], cluster: spec.Clus
             yield drift(Code.ADMIN_LEVEL, Membership(account.name, user, "coordinator"), what, remedy=remedy, desired="no coordinator", actual="coordinator")
 
 
-def _members(rows: list[dict[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
-    wanted = {(account.name, user) for account in cluster.accounts for user in account.users}
-    listed = {account.name for account in cluster.accounts}
+def _members(rows: list[dict[str, str]], people: spec.People) -> Iterator[Finding]:
+    wanted = {(account.name, user) for account in people.accounts for user in account.users}
+    listed = {account.name for account in people.accounts}
     present = {(row["account"], row["user"]) for row in rows if row["user"] and row["account"] != BUILT_IN_ACCOUNT}
     accounts = {row["account"] for row in rows}
     for account, user in sorted(wanted - present):
@@ -99,24 +99,24 @@ def _account(name: str, field: str = "") -> SchedulerObject:
     return SchedulerObject(ObjectKind.ACCOUNT, name, field)
 
 
-def _limits(rows: list[dict[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
-    accounts = {account.name: account for account in cluster.accounts}
+def _limits(rows: list[dict[str, str]], people: spec.People) -> Iterator[Finding]:
+    accounts = {account.name: account for account in people.accounts}
     for row in rows:
         if row["account"] not in accounts:
             continue
         account, user = row["account"], row["user"]
         if user:
-            command = ["sacctmgr", "modify", "user", "where", f"name={user}", f"account={account}", f"cluster={cluster.name}"]
+            command = ["sacctmgr", "modify", "user", "where", f"name={user}", f"account={account}", f"cluster={people.cluster}"]
             yield from _differences(Code.ACCOUNT_CHANGED, Membership(account, user), NO_LIMITS, row, own=(), command=command)
         else:
-            command = ["sacctmgr", "modify", "account", "where", f"name={account}", f"cluster={cluster.name}"]
-            wanted = _wanted_of_account(accounts[account], cluster)
+            command = ["sacctmgr", "modify", "account", "where", f"name={account}", f"cluster={people.cluster}"]
+            wanted = _wanted_of_account(accounts[account], people)
             yield from _differences(Code.ACCOUNT_CHANGED, _account(account), wanted, row, own=ACCOUNT_FIELDS, command=command)
 
 
-def _wanted_of_account(account: spec.Account, cluster: spec.ClusterSpec) -> dict[str, str]:
+def _wanted_of_account(account: spec.Account, people: spec.People) -> dict[str, str]:
     limits = {"gres/gpu": account.most_gpus, "node": account.most_nodes}
-    qualities = _qualities(account, cluster)
+    qualities = _qualities(account, people)
     return {
         **NO_LIMITS,
         "parentname": account.parent or BUILT_IN_ACCOUNT,
@@ -128,11 +128,11 @@ def _wanted_of_account(account: spec.Account, cluster: spec.ClusterSpec) -> dict
     }
 
 
-def _qualities(account: spec.Account, cluster: spec.ClusterSpec) -> Sequence[str]:
+def _qualities(account: spec.Account, people: spec.People) -> Sequence[str]:
     """Give the QOS that jobs of an account may have, the default first: its own, else those of the account above it, else all; none where the blueprint names none."""
-    by_name = {one.name: one for one in cluster.accounts}
-    named = cluster.slurm.qos if cluster.slurm else ()
-    if not named and not any(one.qos for one in cluster.accounts):
+    by_name = {one.name: one for one in people.accounts}
+    named = people.qos
+    if not named and not any(one.qos for one in people.accounts):
         return ()
     above: spec.Account | None = account
     while above:
@@ -201,8 +201,8 @@ def _number(limit: int | None) -> str:
     return "" if limit is None else str(limit)
 
 
-def _users(present: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
-    for user in cluster.users:
+def _users(present: Mapping[str, Mapping[str, str]], people: spec.People) -> Iterator[Finding]:
+    for user in people.users:
         row = present.get(user.name)
         if row is None:
             continue  # without an account there is no user either; the finding about the account covers it
@@ -218,14 +218,14 @@ def _users(present: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) 
                 recorded=Setting(user.default_account),
                 actual=Setting(row["default"]),
             )
-    admins = {user.name for user in cluster.users if user.admin}
+    admins = {user.name for user in people.users if user.admin}
     for name, row in sorted(present.items()):
         desired, actual = ADMINISTRATOR if name in admins else NO_RIGHTS, row["admin"] or NO_RIGHTS
         if name == BUILT_IN_ACCOUNT or actual == desired:
             continue
         what = "the user may not administer the scheduler" if desired == ADMINISTRATOR else "the user may change accounting"
         by_hand = f"`{shlex.join(['sacctmgr', 'modify', 'user', 'where', f'name={name}', 'set', f'adminlevel={desired}'])}` on the controller"
-        own = name in {user.name for user in cluster.users} and ADMINISTRATOR in (desired, actual)
+        own = name in {user.name for user in people.users} and ADMINISTRATOR in (desired, actual)
         yield drift(
             Code.ADMIN_LEVEL,
             SchedulerObject(ObjectKind.USER, name, "admin level"),
@@ -237,8 +237,8 @@ def _users(present: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) 
         )
 
 
-def _qos(present: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec) -> Iterator[Finding]:
-    named = {qos.name: qos for qos in (cluster.slurm.qos if cluster.slurm else ())}
+def _qos(present: Mapping[str, Mapping[str, str]], people: spec.People) -> Iterator[Finding]:
+    named = {qos.name: qos for qos in people.qos}
     for name in sorted({BUILT_IN_QOS, *named, *present} - {ACCEPTANCE_QOS}):
         subject = SchedulerObject(ObjectKind.QOS, name)
         command = ["sacctmgr", "modify", "qos", "where", f"name={name}"]
