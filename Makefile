@@ -65,9 +65,14 @@ test: setup-test ## all tests that this machine can run; SINCE=commit: those tha
 	@$(activated) SINCE='$(SINCE)' exec tools/test $(ARGS)
 
 .PHONY: test-pure
-test-pure: ## milliseconds: no browser, no engine, no hosts
+test-pure: ## milliseconds each: values only
 	@tools/setup python engine
-	@$(together) -m 'not browser and not engine and not hosts and not soak' --ignore=tests/components
+	@$(together) -m 'not slow and not browser and not engine and not hosts and not soak' --ignore=tests/components
+
+.PHONY: test-slow
+test-slow: ## seconds each: programs and long computations without engine and hosts
+	@tools/setup python engine
+	@$(together) -m slow
 
 .PHONY: test-browser
 test-browser: ## seconds: reports and pictures in a browser

@@ -24,6 +24,8 @@ def offline(home: Path) -> Iterator[dict[str, Any]]:
         wall_s, peak_mib = timed("plan", *options)
         yield bars.bar(f"plan of {name}, cold process", wall_s, 0.35, "s", f"clusterwright plan {' '.join(options)}, median of 5")
         yield bars.bar(f"memory of plan of {name}", peak_mib, 45, "MiB", "VmHWM of the process, median of 5")
+    wall_s, _ = machine.cold_process(["tools/setup", "python", "engine"], environment=environment, cwd=project_root())
+    yield bars.bar("setup of a warm checkout", wall_s, 0.2, "s", "tools/setup python engine, median of 5")
     wall_s, _ = timed("compare", "--blueprint", "llm-pretraining")
     yield bars.bar("compare over four targets", wall_s, 1.2, "s", "clusterwright compare --blueprint llm-pretraining, median of 5")
     long = home / "long.yaml"

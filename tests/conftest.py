@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests import browser
+from tests import browser, timing
 
 TESTS = Path(__file__).parent
 OF_HOSTS = TESTS / "hosts"
-SLOWER_TIERS = ("browser", "engine", "hosts", "soak")
+COMPONENTS = TESTS / "components"
+SLOWER_TIERS = ("slow", "browser", "engine", "hosts", "soak")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -38,8 +39,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run quick tests first, and skip those for real hosts or a browser where there can be none, with the reason in the summary."""
+    """Run quick tests first, say in reports which ones should be quick, and skip those for real hosts or a browser where there can be none, with the reason in the summary."""
     items.sort(key=_tier)
+    for item in items:
+        if _tier(item) == 0 and COMPONENTS not in item.path.parents:
+            item.user_properties.append(timing.PURE)
     for marker, reason in (("hosts", _why_no_hosts()), ("browser", _why_no_browser())):
         for item in items:
             if reason is not None and item.get_closest_marker(marker):

@@ -11,6 +11,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 SLOWEST_SHOWN = 20
+PURE = ("tier", "pure")
+"""The property of a test that has values only; tests/conftest.py sets it."""
+PURE_WITHIN_S = 1.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,6 +25,7 @@ class Case:
     seconds: float
     left_out: str = ""
     """Why it was skipped; empty for a test that ran."""
+    is_pure: bool = False
 
     @property
     def folder(self) -> str:
@@ -56,7 +60,7 @@ def read(report: Path) -> Part:
 
 
 def summary(parts: Sequence[Part]) -> str:
-    """Describe all parts as one run: time by folder, slowest tests, what was left out and why, total."""
+    """Describe all parts as one run: time by folder, slowest tests, pure tests that take too long, what was left out and why, total."""
     tests = [test for part in parts for test in part.tests]
     by_folder: dict[str, list[Case]] = collections.defaultdict(list)
     for test in tests:
@@ -69,6 +73,12 @@ def summary(parts: Sequence[Part]) -> str:
     lines += [f"{_seconds(those):9.1f} s  {len(those):5d} tests  {folder}" for folder, those in folders]
     lines += ["", f"Slowest tests, with the fixtures that each was the first to need ({SLOWEST_SHOWN} at most)"]
     lines += [f"{test.seconds:9.1f} s  {test.module}.py::{test.name}" for test in slowest[:SLOWEST_SHOWN]]
+    late = [test for test in slowest if test.is_pure and test.seconds > PURE_WITHIN_S]
+    modules = collections.Counter(f"{test.module}.py" for test in late)
+    lines += [
+        "",
+        f"Pure tests over {PURE_WITHIN_S:g} s: {len(late)}{': ' if late else ''}{', '.join(f'{name} {number}' for name, number in modules.most_common())}",
+    ]
     lines += ["", "Left out"]
     lines += [f"{count:11d}  {reason}" for reason, count in reasons.most_common()]
     lines += [f"{'all':>11}  long repetitions: make soak"]
@@ -82,7 +92,8 @@ def _test(case: ET.Element) -> Case:
     module = "/".join(part for part in case.get("classname", "").split(".") if not part[:1].isupper())
     skipped = case.find("skipped")
     left_out = "" if skipped is None else skipped.get("message") or "no reason given"
-    return Case(module, case.get("name", ""), float(case.get("time", 0)), left_out)
+    is_pure = any((one.get("name"), one.get("value")) == PURE for one in case.iter("property"))
+    return Case(module, case.get("name", ""), float(case.get("time", 0)), left_out, is_pure)
 
 
 def _seconds(tests: Iterable[Case]) -> float:

@@ -14,6 +14,7 @@ from components.elastic.decide import holds
 from tests.elastic.values import node_set, table
 from tests.elastic.world import World
 
+pytestmark = pytest.mark.slow
 TWO_SETS = table(node_set("train-a", count=4, minimum=1, boot_timeout_s=300.0), node_set("train-b", count=4, boot_timeout_s=300.0))
 MOST = 5
 LIMITED = table(*(dataclasses.replace(one, pool_most=MOST) for one in TWO_SETS.node_sets))

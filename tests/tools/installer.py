@@ -110,13 +110,3 @@ def release_server(archive: bytes | None) -> Iterator[tuple[str, list[str]]]:
         finally:
             server.shutdown()
             thread.join()
-
-
-@contextmanager
-def at_most_cpu_s(limit_s: float) -> Iterator[None]:
-    """Bound the work of the programs that are run meanwhile; their wall clock also tells what else the machine does."""
-    before = os.times()
-    yield
-    after = os.times()
-    spent_s = after.children_user + after.children_system - before.children_user - before.children_system
-    assert spent_s < limit_s, f"{spent_s:.2f} s of processor time"

@@ -10,6 +10,7 @@ import pytest
 from blueprints.project import project_root
 from tests import choice
 
+pytestmark = pytest.mark.slow
 FILES = {
     "pyproject.toml": '[project]\nscripts = {tool = "stacks.main:main"}\n',
     "__main__.py": "from stacks import program\n",

@@ -24,6 +24,7 @@ def test_of_nothing():
 def test_of_hosts():
     pass
 """
+MARKING = f"def pytest_collection_modifyitems(items):\n    items[0].user_properties.append({timing.PURE})\n"
 
 
 @pytest.fixture
@@ -32,6 +33,7 @@ def report(tmp_path: Path) -> Path:
     for folder in ("tests/here", "tests/there"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "test_this.py").write_text(TESTS)
+    (tmp_path / "conftest.py").write_text(MARKING)
     written = tmp_path / "hosts.xml"
     words = ["-q", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", "--import-mode=importlib", f"--junitxml={written}", "tests"]
     subprocess.run([sys.executable, "-m", "pytest", *words], cwd=tmp_path, check=True, capture_output=True)
@@ -44,6 +46,7 @@ def test_a_report_of_pytest_is_read(report: Path) -> None:
     assert {(test.folder, test.name, test.left_out) for test in part.tests} == {
         (folder, name, why) for folder in ("tests/here", "tests/there") for name, why in (("test_of_nothing", ""), ("test_of_hosts", "real hosts need root"))
     }
+    assert [test.folder for test in part.tests if test.is_pure] == ["tests/here"]
     written = ET.parse(report).getroot()
     assert {test.seconds for test in part.tests} == {float(case.get("time", "")) for case in written.iter("testcase")}
     assert part.elapsed_s == float(written[0].get("time", "")) > 0
@@ -71,3 +74,10 @@ def test_no_more_than_the_slowest_are_shown() -> None:
     many = tuple(Case("tests/a/test_x", f"test_{number}", number + 1.0) for number in range(timing.SLOWEST_SHOWN + 5))
     shown = [line.rpartition("::")[2] for line in timing.summary([Part("all", BEGIN, 1, many)]).splitlines() if "::" in line]
     assert shown == [f"test_{number}" for number in range(timing.SLOWEST_SHOWN + 4, 4, -1)]
+
+
+def test_pure_tests_that_take_seconds_are_counted_by_module() -> None:
+    cases = [("tests/a/test_x", 2.0, True), ("tests/a/test_x", 1.5, True), ("tests/a/test_y", 0.5, True), ("tests/b/test_z", 9.0, False)]
+    many = tuple(Case(module, f"test_{number}", seconds, is_pure=pure) for number, (module, seconds, pure) in enumerate(cases))
+    assert "Pure tests over 1 s: 2: tests/a/test_x.py 2" in timing.summary([Part("all", BEGIN, 1, many)]).splitlines()
+    assert "Pure tests over 1 s: 0" in timing.summary([Part("all", BEGIN, 1, many[3:])]).splitlines()
