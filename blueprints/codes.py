@@ -290,7 +290,7 @@ class Code(FindingCode):
     LOGIN_REFUSED = "CW822", ERROR, "a host that refuses the login, or asks for a password", "install your public key on the host"
     SUDO_REFUSED = "CW823", ERROR, "a host whose sudo is missing or asks for a password", "allow sudo without a password, as the page says"
     HOST_WITHOUT_PYTHON = "CW824", ERROR, "a host without Python, or with one that is too old", "install python3"
-    HOST_SILENT = "CW825", ERROR, "a host that lets one log in and gives no answer", "look for the cause on the host, as the page says"
+    HOST_SILENT = "CW825", (ERROR, WARNING), "a host that lets one log in and gives no answer", "look for the cause on the host, as the page says"
     HOST_SYSTEM_UNFIT = "CW826", ERROR, "a host whose distribution or architecture does not fit the software profile", "choose another software profile, or install another system"
     HOST_DISK_FULL = "CW827", ERROR, "a host without room for packages", "free some space on the file system that the page names"
     HOST_CLOCK_OFF = "CW828", (ERROR, WARNING), "a host whose clock is off, or follows no time source", "configure the host's time service"

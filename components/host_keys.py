@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 
+from blueprints import ssh_places
 from blueprints.language import addresses
 
 from . import errors
@@ -63,7 +64,7 @@ def _keys(output: str, port: int) -> dict[str, str]:
     for line in output.splitlines():
         place, _, key = line.partition(" ")
         kind = key.partition(" ")[0]
-        host = place if port == addresses.SSH_PORT else place.removeprefix("[").rpartition("]:")[0]
+        host = place if port == ssh_places.SSH_PORT else place.removeprefix("[").rpartition("]:")[0]
         known = found.get(host, "").partition(" ")[0]
         if kind in addresses.HOST_KEY_TYPES and (not known or addresses.HOST_KEY_TYPES.index(kind) < addresses.HOST_KEY_TYPES.index(known)):
             found[host] = key.strip()

@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from blueprints import ssh_places
+
 from . import memory_folders
 from .finish import inventory
 from .finish.inventory import FinishedHost
@@ -51,7 +53,7 @@ class Session:
         options += ["-o", "GlobalKnownHostsFile=/dev/null", "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
         options += ["-o", f"ConnectTimeout={CONNECT_WITHIN_S}", "-o", "LogLevel=ERROR", "-o", "ServerAliveInterval=8", "-o", "ServerAliveCountMax=3"]
         through = ["-o", f"ProxyCommand={shlex.join(['ssh', *options, '-W', '[%h]:%p', f'root@{self.host.jump}'])}"] if self.host.jump else []
-        return ["ssh", *options, *through, f"root@{self.host.address}"]
+        return ["ssh", *options, *through, *ssh_places.port_option(self.host.port), f"root@{self.host.address}"]
 
 
 @contextlib.contextmanager

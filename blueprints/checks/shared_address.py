@@ -3,16 +3,21 @@
 import ipaddress
 from collections.abc import Iterator
 
-from .. import finding, language, spec
+from .. import finding, language, spec, ssh_places
 from ..codes import Code
 from ..document import Document
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find names where login hosts that share an address need IPv4 addresses. Addresses that hosts have are the concern of `inventory`."""
+    """Find names where login hosts that share an address need IPv4 addresses, and SSH servers on the balancer's ports. Addresses that hosts have are the concern of `inventory`."""
     address, site = blueprint.access.address, cluster.site
     if address is None or site is None:
         return
+    if site.port in ssh_places.SHARED_ADDRESS_PORTS:
+        what = f"the hosts' SSH servers have port {site.port}, which login hosts with a shared address need themselves"
+        why = f"on ports {' and '.join(map(str, ssh_places.SHARED_ADDRESS_PORTS))} the balancer and the SSH server behind it answer, and other hosts are refused there"
+        remedy = "let the SSH servers of the hosts listen on another port, or remove `access.address`"
+        yield finding.Finding(finding.Level.ERROR, Code.SHARED_ADDRESS, source.where("inventory", "port"), what, why, remedy)
     hosts = site.by_name
     named = [name for name in cluster.access.hostnames if name in hosts and not _is_ipv4(hosts[name].address)]
     if not _is_ipv4(address):

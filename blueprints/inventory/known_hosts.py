@@ -5,6 +5,7 @@ Source: sshd(8), "SSH_KNOWN_HOSTS FILE FORMAT".
 
 from collections.abc import Mapping
 
+from .. import ssh_places
 from ..finding import Unfit
 from ..language import addresses
 from .source import Text
@@ -33,7 +34,7 @@ def parse(text: Text) -> Mapping[str, str]:
 
 def line(name: str, address: str, key: str, *, port: int) -> str:
     """Write the line of a host."""
-    places = [place if port == addresses.SSH_PORT else f"[{place}]:{port}" for place in dict.fromkeys((name, address))]
+    places = [ssh_places.known_place(place, port) for place in dict.fromkeys((name, address))]
     return f"{','.join(places)} {key}"
 
 

@@ -9,7 +9,6 @@ from ..codes import Code
 from ..finding import Unfit
 from . import values
 
-SSH_PORT = 22
 HOST_KEY_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
 DNS_NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*")
 HOST = re.compile(rf"{values.ADDRESS.pattern}|{DNS_NAME.pattern}")

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from .. import hostlist, language, message_text, spec
+from .. import hostlist, language, message_text, spec, ssh_places
 from ..codes import Code
 from ..document import Path
 from ..language import addresses
@@ -62,7 +62,7 @@ class _Keys:
 
     def of(self, name: str, address: str) -> str:
         """Find a host's key by its name or address; empty where there is none."""
-        if self.port != addresses.SSH_PORT:
+        if self.port != ssh_places.SSH_PORT:
             name, address = f"[{name}]:{self.port}", f"[{address}]:{self.port}"
         return self.keys.get(name) or self.keys.get(address, "")
 

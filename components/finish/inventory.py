@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from blueprints import ssh_places
+
 COMPUTE = "compute"
 """Ansible's group of the hosts of a pool."""
 
@@ -24,6 +26,8 @@ class FinishedHost:
     """Public SSH key that the jump host answers with."""
     interfaces: tuple[dict[str, Any], ...] | None = None
     """Network interfaces that finishing sets up (`blueprints.spec.SiteInterface`); None: the target has set up all. An empty tuple takes back what was set up earlier."""
+    port: int = ssh_places.SSH_PORT
+    """Of its SSH server."""
 
 
 # The way through another host: with this run's own key and known hosts, which `supervise` gives to Ansible in these variables.
@@ -47,11 +51,13 @@ def inventory(groups: Mapping[str, Iterable[FinishedHost]], *, pool: str = "") -
 def known_hosts(hosts: Iterable[FinishedHost]) -> tuple[str, ...]:
     """Lines of known_hosts(5) for addresses and names."""
     known = [*hosts]
-    own = [f"{host.address},{host.name} {host.host_key}" for host in known]
+    own = [f"{','.join(ssh_places.known_place(place, host.port) for place in (host.address, host.name))} {host.host_key}" for host in known]
     return (*own, *dict.fromkeys(f"{host.jump} {host.jump_key}" for host in known if host.jump))
 
 
 def _variables(host: FinishedHost, group: str) -> dict[str, Any]:
     through = {"ansible_ssh_common_args": _THROUGH.replace("JUMP", host.jump)} if host.jump else {}
-    own = {} if host.interfaces is None else {"interfaces": [*host.interfaces]}
+    own: dict[str, Any] = {} if host.interfaces is None else {"interfaces": [*host.interfaces]}
+    if host.port != ssh_places.SSH_PORT:
+        own["ansible_port"] = host.port
     return {"ansible_host": host.address, "ansible_user": "root", "incarnation": host.incarnation, "node_group": group, **own, **through}

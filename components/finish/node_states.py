@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from blueprints import hostlist
+from blueprints import hostlist, ssh_places
 
 from .. import memory_folders
 from .inventory import FinishedHost, known_hosts
@@ -97,7 +97,7 @@ def ask(hosts: Sequence[FinishedHost], *, private_key: str) -> tuple[State, ...]
         for host in hosts:
             through = ["-o", f"ProxyCommand={shlex.join(['ssh', *own, '-W', '[%h]:%p', f'root@{host.jump}'])}"] if host.jump else []
             try:
-                return parse(run(["ssh", *own, *through, f"root@{host.address}", shlex.join(QUESTION)]))
+                return parse(run(["ssh", *own, *through, *ssh_places.port_option(host.port), f"root@{host.address}", shlex.join(QUESTION)]))
             except Unanswered as silence:
                 said = f"{host.name}: {silence}"
     finally:

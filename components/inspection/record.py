@@ -84,7 +84,7 @@ def _hosts(cluster: spec.ClusterSpec, inventory: Mapping[str, Any]) -> Iterator[
     roles = {group.name: group.role for group in cluster.host_groups}
     for group, hosts in inventory.items():
         for host in hosts:
-            way = {name: host[name] for name in ("jump", "jump_key") if host.get(name)}
+            way = {name: host[name] for name in ("jump", "jump_key", "port") if host.get(name)}
             yield KnownHost(host["name"], group, roles.get(group, "compute"), host["address"], host["incarnation"], host["host_key"], **way)
 
 

@@ -5,7 +5,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
-from blueprints import spec
+from blueprints import spec, ssh_places
 
 from ..finish.inventory import FinishedHost
 
@@ -23,11 +23,13 @@ class KnownHost:
     jump: str = ""
     """The host that it is reached through; empty: it is reached directly."""
     jump_key: str = ""
+    port: int = ssh_places.SSH_PORT
+    """Of its SSH server."""
 
     @property
     def as_finished(self) -> FinishedHost:
         """Give the host as finishing sees it."""
-        return FinishedHost(self.name, self.address, self.incarnation, self.host_key, self.jump, self.jump_key)
+        return FinishedHost(self.name, self.address, self.incarnation, self.host_key, self.jump, self.jump_key, port=self.port)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

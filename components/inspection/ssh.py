@@ -11,6 +11,8 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
+from blueprints import ssh_places
+
 from .recorded_cluster import KnownHost
 
 AT_ONCE = 32
@@ -57,7 +59,9 @@ def run(programs: Mapping[KnownHost, bytes], *, private_key: str, within_s: floa
 
 def known_hosts(hosts: Mapping[KnownHost, bytes]) -> str:
     """Write known_hosts(5) for hosts and what they are reached through."""
-    lines = [f"{host.address} {host.host_key}" for host in hosts] + [f"{host.jump} {host.jump_key}" for host in hosts if host.jump]
+    lines = [f"{ssh_places.known_place(host.address, host.port)} {host.host_key}" for host in hosts] + [
+        f"{host.jump} {host.jump_key}" for host in hosts if host.jump
+    ]
     return "".join(f"{line}\n" for line in dict.fromkeys(lines))
 
 
@@ -89,7 +93,7 @@ def options(key: str, hosts: str) -> tuple[str, ...]:
 def command(host: KnownHost, chosen: Sequence[str]) -> tuple[str, ...]:
     """Give the command that runs the program on a host."""
     way = ("-o", f"ProxyCommand=ssh {' '.join(chosen)} -W [%h]:%p root@{host.jump}") if host.jump else ()
-    return ("ssh", "-T", *chosen, *way, f"root@{host.address}", f"exec {INTERPRETER} -IS -")
+    return ("ssh", "-T", *chosen, *way, *ssh_places.port_option(host.port), f"root@{host.address}", f"exec {INTERPRETER} -IS -")
 
 
 async def _all(programs: Mapping[KnownHost, bytes], chosen: Sequence[str], within_s: float) -> dict[KnownHost, Answer]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pulumi
 
+from blueprints import ssh_places
 from blueprints.spec import HostGroup, SiteHost, SiteRoce
 
 from .. import contract
@@ -14,10 +15,16 @@ from .target import Foundation
 
 
 class Adopted:
-    """A group of adopted servers."""
+    """A group of adopted servers.
 
-    def __init__(self, group: HostGroup, resource: OwnResource, interfaces: Mapping[str, Sequence[Mapping[str, Any]]]):
-        described = resource.output("hosts").apply(lambda hosts: [{**one, "interfaces": interfaces.get(one["name"], [])} for one in hosts])
+    Args:
+        port: of their SSH servers.
+    """
+
+    def __init__(self, group: HostGroup, resource: OwnResource, interfaces: Mapping[str, Sequence[Mapping[str, Any]]], *, port: int):
+        # Without a port, a host is what earlier versions recorded.
+        place = {} if port == ssh_places.SSH_PORT else {"port": port}
+        described = resource.output("hosts").apply(lambda hosts: [{**one, **place, "interfaces": interfaces.get(one["name"], [])} for one in hosts])
         self.hosts = contract.Hosts(group=group, described=described, boots=resource.output("boots"), resource=resource)
         self.hardware = resource.output("hardware")
 
@@ -62,7 +69,7 @@ class Groups:
             "expected": must_have,
         }
         resource = OwnResource("clusterwright:metal:Hosts", group.name, inputs=inputs, outputs=("up", "hosts", "boots", "hardware"), opts=shared.after())
-        return Adopted(group, resource, {name: _interfaces(self._known[name], inventory.roce) for name in group.hostnames})
+        return Adopted(group, resource, {name: _interfaces(self._known[name], inventory.roce) for name in group.hostnames}, port=inventory.port)
 
 
 def _member(host: SiteHost) -> dict[str, str]:

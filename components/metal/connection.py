@@ -17,6 +17,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from blueprints import ssh_places
+
 from .. import memory_folders
 
 AT_ONCE = 32
@@ -42,7 +44,7 @@ class Login:
     """How the operator logs in."""
 
     user: str
-    port: int = 22
+    port: int = ssh_places.SSH_PORT
     identity: str = ""
     """Path of a private key; empty: what ssh(1) finds by itself."""
 
@@ -117,7 +119,7 @@ def run(
         ways = [_operators(login, as_user_too=as_user_too)]
         if stack_key:
             ways.insert(0 if as_root_first else 1, _stacks(login, _private(Path(folder) / "key", stack_key)))
-        known = _private(Path(folder) / "known_hosts", "".join(f"{_place(one, login)} {one.host_key}\n" for one in programs))
+        known = _private(Path(folder) / "known_hosts", "".join(f"{ssh_places.known_place(one.address, login.port)} {one.host_key}\n" for one in programs))
         return asyncio.run(_all(programs, ways, known, mark, within_s))
 
 
@@ -143,7 +145,7 @@ def explain(server: Server, answer: Answer, login: Login) -> str:
 
 
 def _port(login: Login) -> str:
-    return "" if login.port == 22 else f"-p {login.port} "
+    return "".join(f"{word} " for word in ssh_places.port_option(login.port))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -188,11 +190,6 @@ def _private(path: Path, text: str) -> str:
     path.touch(mode=0o600)
     path.write_text(text if text.endswith("\n") or not text else f"{text}\n")
     return str(path)
-
-
-def _place(server: Server, login: Login) -> str:
-    """Name a server as known_hosts(5) does."""
-    return server.address if login.port == 22 else f"[{server.address}]:{login.port}"
 
 
 async def _all(programs: Mapping[Server, bytes], ways: Sequence[_Way], known: str, mark: str, within_s: float) -> dict[Server, Answer]:

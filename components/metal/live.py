@@ -21,7 +21,7 @@ BATCH = 512
 """Each host is sent its own program of 100 KiB: so many are in memory at once."""
 TROUBLES = {
     connection.Trouble.UNREACHABLE: live.Trouble.UNREACHABLE,
-    connection.Trouble.HANGS: live.Trouble.FAILED,
+    connection.Trouble.HANGS: live.Trouble.HANGS,
     connection.Trouble.OTHER_KEY: live.Trouble.OTHER_KEY,
     connection.Trouble.NO_LOGIN: live.Trouble.LOGIN_REFUSED,
     connection.Trouble.NO_SUDO: live.Trouble.FAILED,
@@ -38,7 +38,7 @@ def check(cluster: spec.ClusterSpec, source: document.Document, *, stack: str, r
     """
     moment, begun_s = dt.datetime.now(dt.UTC), time.monotonic()
     answers = ask(cluster, known=_known(recorded))
-    silent = [name for name, answer in answers.items() if answer.trouble is live.Trouble.UNREACHABLE]
+    silent = [name for name, answer in answers.items() if answer.is_off]
     told = [name for name, answer in answers.items() if answer.facts is not None]
     new = "new host" if recorded else "host"
     return contract.Asked(

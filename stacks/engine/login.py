@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from blueprints import ssh_places
 from components import atomic_files
 
 from ..project import private_folder
@@ -16,7 +17,7 @@ def write_keys(stack: str, outputs: Mapping[str, Any]) -> dict[str, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     login = outputs["login"]
-    atomic_files.write_text(folder / "known_hosts", f"{login['address']} {login['host_key']}\n", mode=0o600)
+    atomic_files.write_text(folder / "known_hosts", f"{ssh_places.known_place(login['address'], login['port'])} {login['host_key']}\n", mode=0o600)
     keys = {}
     for user, key in outputs["user_keys"].items():
         keys[user] = folder / f"{user}.key"
@@ -29,7 +30,7 @@ def command(stack: str, outputs: Mapping[str, Any], user: str) -> list[str]:
     folder, login = private_folder(stack), outputs["login"]
     key = folder / f"{user}.key"
     identity = ["-i", str(key)] if key.exists() else []
-    return ["ssh", *identity, "-o", f"UserKnownHostsFile={folder / 'known_hosts'}", f"{user}@{login['address']}"]
+    return ["ssh", *identity, "-o", f"UserKnownHostsFile={folder / 'known_hosts'}", *ssh_places.port_option(login["port"]), f"{user}@{login['address']}"]
 
 
 def shown(argv: list[str], *, relative_to: Path) -> str:

@@ -305,6 +305,13 @@ def test_a_fingerprint_is_the_one_of_ssh_keygen() -> None:
 
 
 @pytest.mark.parametrize(
+    ("trouble", "code", "what", "remedy"),
+    [
+        (TROUBLE.UNREACHABLE, Code.HOST_UNREACHABLE, "no SSH server answers", "switch"),
+        (TROUBLE.HANGS, Code.HOST_SILENT, "the SSH server answers, and the host hangs", "restart"),
+    ],
+)
+@pytest.mark.parametrize(
     ("nodes", "off", "level"),
     [
         ("{min: 2, max: 4}", ("gpu-003", "gpu-004"), WARNING),
@@ -312,10 +319,18 @@ def test_a_fingerprint_is_the_one_of_ssh_keygen() -> None:
         ("", ("gpu-003", "gpu-004"), ERROR),
     ],
 )
-def test_half_of_the_hosts_off_is_decided_by_the_minimum_of_the_pool(nodes: str, off: Sequence[str], level: finding.Level) -> None:
-    found = only(without_answer(*off), loaded(blueprint(nodes)))
-    assert (found.code, found.level) == (Code.HOST_UNREACHABLE, level)
-    assert found.what == "gpu-[003-004] (2 hosts): no SSH server answers"
+def test_half_of_the_hosts_off_is_decided_by_the_minimum_of_the_pool(
+    nodes: str, off: Sequence[str], level: finding.Level, trouble: hosts.Trouble, code: Code, what: str, remedy: str
+) -> None:
+    found = only(without_answer(*off, trouble=trouble), loaded(blueprint(nodes)))
+    assert (found.code, found.level, found.what) == (code, level, f"gpu-[003-004] (2 hosts): {what}")
+    assert found.remedy.startswith(remedy)
+
+
+def test_hosts_that_are_off_and_hosts_that_hang_count_together() -> None:
+    given = {**without_answer("gpu-003"), "gpu-004": without_answer("gpu-004", trouble=TROUBLE.HANGS)["gpu-004"]}
+    assert [found.level for found in findings(given, loaded(blueprint("{min: 2, max: 4}")))] == [WARNING, WARNING]
+    assert [found.level for found in findings(given, loaded(blueprint("{min: 3, max: 4}")))] == [ERROR, ERROR]
 
 
 def test_the_minimum_that_is_proposed_lets_up_go_on() -> None:
@@ -355,6 +370,24 @@ def test_hosts_of_kubernetes_reach_the_api_server_the_registry_and_each_others_k
     listening = {group.name: paths.ports(cluster, group) for group in cluster.host_groups}
     assert {2379, 6443} < set(listening["kubernetes"])
     assert listening["train"] == (10250,)
+
+
+def test_ports_of_services_are_asked_for_where_the_cluster_has_them() -> None:
+    def asked(group: str, *, address: str = "", rest_api: bool = False, package_cache: bool = False) -> set[int]:
+        assert LAB.spec.site is not None
+        cluster = dataclasses.replace(
+            LAB.spec,
+            network=dataclasses.replace(LAB.spec.network, balancer_address=address),
+            login=dataclasses.replace(LAB.spec.login, rest_api=rest_api),
+            site=dataclasses.replace(LAB.spec.site, package_cache=package_cache),
+        )
+        return {*paths.ports(cluster, next(one for one in cluster.host_groups if one.name == group))}
+
+    assert asked("access") == set()
+    assert asked("access", address="10.20.0.5") == {2221, 2222}
+    assert asked("access", rest_api=True) == {6820, 6821}
+    assert asked("access", package_cache=True) == set()
+    assert asked("control", package_cache=True) - asked("control", address="10.20.0.5", rest_api=True) == {3142}
 
 
 def test_findings_point_into_the_blueprint_as_written() -> None:

@@ -139,6 +139,13 @@ def test_hosts_of_a_pool_know_the_name_by_which_the_spec_has_them() -> None:
     }
 
 
+def test_an_ssh_server_on_another_port_is_asked_there() -> None:
+    moved = dataclasses.replace(ONE, port=2022)
+    assert inventory({"access": [moved, TWO]})["access"]["hosts"]["login-0"]["ansible_port"] == 2022
+    assert "ansible_port" not in inventory({"access": [moved, TWO]})["access"]["hosts"]["login-1"]
+    assert known_hosts([moved]) == ("[127.0.0.1]:2022,[login-0]:2022 ssh-ed25519 AAAAone",)
+
+
 def test_every_host_s_key_is_known_by_address_and_by_name() -> None:
     assert known_hosts([ONE, TWO]) == ("127.0.0.1,login-0 ssh-ed25519 AAAAone", "127.0.0.2,login-1 ssh-ed25519 AAAAtwo")
 

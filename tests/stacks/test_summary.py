@@ -187,6 +187,15 @@ def test_a_login_verifies_the_host_and_uses_the_stack_s_key_if_there_is_one(made
     assert {user: (path.read_text(), path.stat().st_mode & 0o777) for user, path in keys.items()} == ({"ada": ("PRIVATE", 0o600)} if made else {})
 
 
+def test_a_login_goes_to_the_port_of_the_ssh_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login, "private_folder", lambda stack: tmp_path / stack)
+    found = outputs(spec())
+    moved: Mapping[str, Any] = {**found, "login": {**found["login"], "port": 2022}, "user_keys": {}}
+    login.write_keys("dev", moved)
+    assert (tmp_path / "dev/known_hosts").read_text() == "[10.80.0.2]:2022 ssh-ed25519 AAAA\n"
+    assert login.command("dev", moved, "ada")[-3:] == ["-p", "2022", "ada@10.80.0.2"]
+
+
 def test_a_command_is_shown_as_one_types_it_in_the_project_folder() -> None:
     argv = ["ssh", "-i", f"{project_root()}/.clusterwright/a key", "ada@10.80.0.2"]
     assert login.shown(argv, relative_to=project_root()) == "ssh -i '.clusterwright/a key' ada@10.80.0.2"

@@ -20,7 +20,7 @@ def check(cluster: spec.ClusterSpec, source: document.Document, answers: Mapping
     """
     asked = tuple(subjects(cluster, answers))
     described = tuple(subject for subject in asked if subject.answer.facts is not None)
-    answering = frozenset(subject.name for subject in asked if subject.answer.trouble is not Trouble.UNREACHABLE)
+    answering = frozenset(subject.name for subject in asked if not subject.answer.is_off)
     faults = [
         *login.check(cluster, asked),
         *system.check(cluster, described),

@@ -11,6 +11,8 @@ class Trouble(enum.Enum):
     """Why a host said nothing."""
 
     UNREACHABLE = enum.auto()
+    HANGS = enum.auto()
+    """Its SSH server answers, and nothing else does in time."""
     OTHER_KEY = enum.auto()
     LOGIN_REFUSED = enum.auto()
     WITHOUT_PYTHON = enum.auto()
@@ -110,6 +112,11 @@ class Answer:
     """With `OTHER_KEY`: of the key that the host has now, as ssh-keygen(1) prints it; empty: the host has a key of another type."""
     asked_s: tuple[float, float] = (0.0, 0.0)
     """When the question began and ended, by this machine's clock."""
+
+    @property
+    def is_off(self) -> bool:
+        """Say whether the host may be off, or hangs: adopting its pool may go on without it."""
+        return self.trouble in (Trouble.UNREACHABLE, Trouble.HANGS)
 
 
 NVIDIA = "0x10de"

@@ -3,13 +3,12 @@
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
-from ... import finding, hostlist, message_text, spec
+from ... import finding, hostlist, message_text, spec, ssh_places
 from ...codes import Code
 from ...document import Document
 
 DETAILS_AT_MOST = 4
 """Hosts whose own values a finding names."""
-DEFAULT_PORT = 22
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ def login(cluster: spec.ClusterSpec, host: str) -> str:
     site = cluster.site
     if site is None or host not in site.by_name:
         return f"ssh {host}"
-    port = f"-p {site.port} " if site.port != DEFAULT_PORT else ""
+    port = "".join(f"{word} " for word in ssh_places.port_option(site.port))
     key = f"-i {site.identity} " if site.identity else ""
     return f"ssh {port}{key}{site.user}@{site.by_name[host].address}"
 

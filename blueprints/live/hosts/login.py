@@ -35,7 +35,7 @@ def check(cluster: spec.ClusterSpec, subjects: Sequence[Subject]) -> Iterator[Fa
             case Trouble.FAILED:
                 what, why = (
                     "the SSH server answers, and the host says nothing",
-                    "its login shell or Python failed or hangs, for example on a file server that is gone",
+                    "its login shell or Python failed, for example on a file server that is gone",
                 )
                 yield Fault(name, Code.HOST_SILENT, what, why, "look for the cause with `{login} /usr/bin/python3 -V`", detail=answer.said)
             case _:
@@ -45,30 +45,31 @@ def check(cluster: spec.ClusterSpec, subjects: Sequence[Subject]) -> Iterator[Fa
 
 
 def _unreachable(subjects: Sequence[Subject]) -> Iterator[Fault]:
-    """Decide by `nodes.min` of a pool whether `up` can go on without the hosts that are off."""
+    """Decide by `nodes.min` of a pool whether `up` can go on without the hosts that are off, or that hang."""
     groups = {subject.group.name: subject for subject in subjects}
     for name, any_of in groups.items():
         members = [subject for subject in subjects if subject.group.name == name]
-        off = [subject for subject in members if subject.answer.trouble is Trouble.UNREACHABLE]
+        off = [subject for subject in members if subject.answer.is_off]
         there, least = len(members) - len(off), any_of.node_set.reachable_min if any_of.node_set else None
         pool = any_of.node_set.pool if any_of.node_set else ""
         goes_on = least is not None and there >= least
         for subject in off:
+            hangs = subject.answer.trouble is Trouble.HANGS
+            start = "restart" if hangs else "switch on"
             if goes_on:
                 why = f"`up` goes on without them: {there} of {len(members)} hosts of the pool {pool} answer, and `pools.{pool}.nodes.min` is {least}"
-                remedy = "switch them on and run `clusterwright up` again, which adopts them"
+                remedy = f"{'restart them' if hangs else 'switch them on'} and run `clusterwright up` again, which adopts them"
             elif least is not None:
                 why = f"{there} of {len(members)} hosts of the pool {pool} answer, and `pools.{pool}.nodes.min` is {least}"
-                remedy = f"switch on enough of {{hosts}}, or write a lower `pools.{pool}.nodes.min`"
+                remedy = f"{start} enough of {{hosts}}, or write a lower `pools.{pool}.nodes.min`"
             elif pool:
                 why = f"{there} of {len(members)} hosts of the pool {pool} answer, and `up` needs all of them"
-                remedy = (
-                    f"switch on {{hosts}}, or write `nodes: {{min: {max(there, 1)}, max: {any_of.group.count}}}` in the pool, and `up` goes on without them"
-                )
+                remedy = f"{start} {{hosts}}, or write `nodes: {{min: {max(there, 1)}, max: {any_of.group.count}}}` in the pool, and `up` goes on without them"
             else:
                 why = f"`up` needs every {name} host before it changes anything"
-                remedy = f"switch on {{hosts}}, or take them out of `{name}.hosts`"
-            yield Fault(subject.name, Code.HOST_UNREACHABLE, "no SSH server answers", why, remedy, _WARNING if goes_on else _ERROR, _said(subject))
+                remedy = f"{start} {{hosts}}, or take them out of `{name}.hosts`"
+            code, what = (Code.HOST_SILENT, "the SSH server answers, and the host hangs") if hangs else (Code.HOST_UNREACHABLE, "no SSH server answers")
+            yield Fault(subject.name, code, what, why, remedy, _WARNING if goes_on else _ERROR, _said(subject))
 
 
 def _said(subject: Subject) -> str:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
-from ... import finding, hostlist, spec
+from ... import finding, hostlist, spec, ssh_places
 from ...codes import Code
 from ...language import addresses
 from .fault import Fault
@@ -16,6 +16,10 @@ API_SERVER, ETCD, KUBELET, MANAGER, SCHEDULER, REGISTRY = 6443, (2379, 2380), 10
 """Kubernetes' documentation, "Ports and Protocols"; the registry of the stack is the project's choice (playbooks/roles/kube_registry)."""
 NOT_RESOLVED = "does not resolve"
 """What a host says of a name that its name servers don't know (`components/metal/guest/reach.py`)."""
+REST_API = (6820, 6821)
+"""Where login nodes serve slurmrestd, and where it listens behind a balancer (components/rest.py)."""
+PACKAGE_CACHE = 3142
+"""apt-cacher-ng(8)."""
 CONTROL, KUBERNETES, COMPUTE, ACCESS = "control", "kubernetes", "compute", "access"
 """Roles of groups."""
 
@@ -51,7 +55,18 @@ _DAEMONS: Mapping[str, _Daemons] = {
 def ports(cluster: spec.ClusterSpec, group: spec.HostGroup) -> tuple[int, ...]:
     """Give the ports that the cluster's daemons listen on, on hosts of a group."""
     daemons = _DAEMONS[scheduler(cluster, group)]
-    return daemons.control if group.role == daemons.control_role else daemons.node if group.role == COMPUTE else ()
+    own = daemons.control if group.role == daemons.control_role else daemons.node if group.role == COMPUTE else ()
+    return (*own, *_service_ports(cluster, group))
+
+
+def _service_ports(cluster: spec.ClusterSpec, group: spec.HostGroup) -> Iterator[int]:
+    """Give the ports of services that the hosts of a group run for the cluster. Name servers share port 53 by address, so that one of the host's own is no obstacle."""
+    if group.role == ACCESS and cluster.network.balancer_address:
+        yield from ssh_places.SHARED_ADDRESS_PORTS
+    if group.role == ACCESS and cluster.login.rest_api:
+        yield from REST_API
+    if group.role == CONTROL and cluster.site is not None and cluster.site.package_cache:
+        yield PACKAGE_CACHE
 
 
 def peers(cluster: spec.ClusterSpec) -> dict[str, tuple[tuple[str, str, int], ...]]:

@@ -1,5 +1,6 @@
 """Running a program on hosts: each host's answer or its reason, deadlines, jump hosts, and a key that no folder names. A stand-in for `ssh` says what it was given."""
 
+import dataclasses
 import json
 import os
 import select
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from blueprints.project import project_root
+from components import remote
+from components.finish import node_states
 from components.inspection import collect, ssh
 from components.inspection.recorded_cluster import KnownHost
 
@@ -63,6 +66,30 @@ def test_each_host_gets_its_own_program_by_a_verified_connection(stand_in: Stand
     assert way.endswith("-W [%h]:%p root@192.0.2.9")
     assert "StrictHostKeyChecking=yes" in way
     assert not any(word.startswith("ProxyCommand=") for word in first["argv"])
+
+
+def test_a_host_is_asked_and_known_at_the_port_of_its_ssh_server(stand_in: Stand) -> None:
+    stand_in(ECHO)
+    moved = dataclasses.replace(DIRECT, port=2022)
+    answer = json.loads(ssh.run({moved: b""}, private_key=KEY, within_s=SOON_S)[moved].output)
+    assert answer["known"] == "[192.0.2.1]:2022 ssh-ed25519 AAAA\n"
+    assert answer["argv"][answer["argv"].index("-p") + 1] == "2022"
+    assert '"-p"' not in ssh.run({DIRECT: b""}, private_key=KEY, within_s=SOON_S)[DIRECT].output.decode()
+
+
+def test_a_command_on_one_host_goes_to_the_port_of_its_ssh_server(stand_in: Stand) -> None:
+    stand_in(ECHO)
+    moved = dataclasses.replace(DIRECT, port=2022).as_finished
+    with remote.session(moved, private_key=KEY) as session:
+        answer = json.loads(session.run(["true"]))
+    assert answer["known"] == "[192.0.2.1]:2022,[a]:2022 ssh-ed25519 AAAA\n"
+    assert answer["argv"][-4:] == ["-p", "2022", "root@192.0.2.1", "true"]
+
+
+def test_a_login_node_is_asked_for_node_states_at_the_port_of_its_ssh_server(stand_in: Stand) -> None:
+    stand_in("place = argv.index('-p')\nprint('idle|Unknown|Unknown|' + argv[place + 1] + '|none')")
+    moved = dataclasses.replace(DIRECT, port=2022).as_finished
+    assert [one.nodes for one in node_states.ask([moved], private_key=KEY)] == ["2022"]
 
 
 @pytest.mark.parametrize(

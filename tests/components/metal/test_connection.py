@@ -4,7 +4,8 @@ import subprocess
 
 import pytest
 
-from components.metal import connection
+from blueprints.live import hosts
+from components.metal import connection, live
 from components.metal.connection import Answer, Login, Server, Trouble
 
 MARK = "mark "
@@ -39,11 +40,16 @@ def test_only_a_server_that_does_not_speak_ssh_may_be_off() -> None:
     assert [trouble for trouble in Trouble if Answer(trouble=trouble).is_silent] == [Trouble.UNREACHABLE, Trouble.HANGS]
 
 
+def test_every_trouble_of_a_connection_is_told_as_one_of_a_host_and_what_may_be_off_is_the_same() -> None:
+    assert {live.TROUBLES[one] for one in Trouble} <= {*hosts.Trouble}
+    for trouble in Trouble:
+        assert Answer(trouble=trouble).is_silent == hosts.Answer(trouble=live.TROUBLES[trouble]).is_off, trouble
+
+
 def test_the_remedy_names_the_port_where_it_is_not_the_usual_one() -> None:
     login = Login("ubuntu", port=2222)
     page = connection.explain(SERVER, Answer(trouble=Trouble.NO_SUDO, said="sudo: a password is required"), login)
     assert "`ssh -p 2222 ubuntu@10.20.0.11 sudo -n true` must work" in page
-    assert connection._place(SERVER, login) == "[10.20.0.11]:2222"
 
 
 @pytest.mark.parametrize(
