@@ -7,7 +7,10 @@ import dataclasses
 import importlib
 import importlib.util
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
+
+from blueprints.project import project_root
 
 from . import errors
 
@@ -41,6 +44,8 @@ class Target:
     """The class that makes the engine create a host again (`rebuild.Rebuild`)."""
     kubernetes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Offering (`run_by` of the spec) → the class that provisions Kubernetes with it (`contract.KubernetesOffering`)."""
+    drift: str = ""
+    """The file, below the project's root, with what a refresh shows of the target's resources (its form is stacks/drift/rules.yaml's)."""
     package: str = ""
     """The cloud's package of Pulumi. Resources of this package are in an account."""
     live: str = ""
@@ -64,6 +69,7 @@ TARGETS: Mapping[str, Target] = {
         removal="components.aws.removal:Removal",
         rebuild="components.aws.rebuild:Rebuild",
         kinds=("components.aws.site:Site", "components.aws.machine_image:MachineImage", "components.aws.nodes:Nodes"),
+        drift="components/aws/drift.yaml",
         package="aws",
         live="components.aws.account.live:check",
         account="components.aws.account",
@@ -77,6 +83,7 @@ TARGETS: Mapping[str, Target] = {
         removal="components.metal.removal:Removal",
         rebuild="components.metal.rebuild:Rebuild",
         kinds=("components.metal.site:Site", "components.metal.hosts:Hosts"),
+        drift="components/metal/drift.yaml",
         live="components.metal.live:check",
     ),
     "local": Target(
@@ -86,6 +93,7 @@ TARGETS: Mapping[str, Target] = {
         discovery="components.local.discovery:Discovery",
         removal="components.local.removal:Removal",
         rebuild="components.local.rebuild:Rebuild",
+        drift="components/local/drift.yaml",
         kinds=(
             "components.local.site:Site",
             "components.local.network:Network",
@@ -144,6 +152,11 @@ def discovery(target: str) -> "Discovery | None":
 def removals() -> "tuple[Removal, ...]":
     """Give what every target knows of removing a stack."""
     return tuple(cast("Removal", load(target.removal)()) for target in TARGETS.values())
+
+
+def drift_files() -> tuple[Path, ...]:
+    """Give every target's file of rules about differences of its resources."""
+    return tuple(project_root() / target.drift for target in TARGETS.values() if target.drift)
 
 
 def rebuild(target: str) -> "Rebuild | None":

@@ -110,6 +110,8 @@ class Target:
     """The offerings that this version can provision here, with what it heeds; none: the target is planned only."""
     local_zone_pattern: str
     """What follows a region's name in the name of a zone outside of its availability zones, as a regular expression; empty: there are none."""
+    local_zone_limits: str
+    """What such a zone lacks, with the source."""
     builds_images: bool
     """Images of software profiles are built by hosts in the cluster's own network, which fetch packages there."""
     bucket_scheme: str
@@ -117,6 +119,8 @@ class Target:
     tag_value: str
     """What a tag's value may be, as a regular expression; empty: anything."""
     tags_max: int | None
+    read_access: str
+    """What lets credentials read all that a stack has; empty: nothing is known, or nobody is asked."""
     source: str
     as_of: str
     note: str
@@ -199,11 +203,13 @@ def target(name: str) -> Target:
         "subnet_prefix_narrowest": prefix["narrowest"],
         "built": {name: _built(**one) for name, one in entry["built"].items()},
         "local_zone_pattern": entry.get("local_zone_pattern", ""),
+        "local_zone_limits": entry.get("local_zone_limits", ""),
         "builds_images": entry.get("builds_images", False),
         "cuts_names": entry.get("cuts_names", False),
         "bucket_scheme": entry.get("bucket_scheme", ""),
         "tag_value": entry.get("tag_value", ""),
         "tags_max": entry.get("tags_max"),
+        "read_access": entry.get("read_access", ""),
     }
     lists = {field: tuple(entry[field]) for field in ("regions", "architectures")}
     return Target(name=name, **{**entry, **lists, **read})

@@ -81,10 +81,7 @@ def _zones(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Doc
     target = lookup.target_of(cluster)
     if zones and target is not None and target.is_local_zone(zones[0]):
         what = f"the hosts run in {zones[0]}, which is a local zone"
-        why = (
-            "EFS supports mount targets in availability zones only, and not every local zone supports NAT gateways and load balancers "
-            '(EFS User Guide, "Creating mount targets"; Local Zones User Guide, "NAT gateways"); this version creates all of them in the zone of the hosts'
-        )
+        why = f"{target.local_zone_limits}; this version creates all of them in the zone of the hosts"
         remedy = "name an availability zone to provision the cluster; with a local zone you can plan it"
         yield finding.Finding(_WARNING, Code.ZONE_LOCAL, source.where("network", "zones", 0), what, why, remedy)
     has_managed_database = cluster.slurm is not None and cluster.slurm.database.placement == "managed"

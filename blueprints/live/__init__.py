@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .. import document, finding, spec
+from .. import catalog, document, finding, spec
 from ..codes import Code
 from . import availability, existing_resources, network, quotas, reservations
 from .account import Answers, Questions, questions
@@ -19,17 +19,16 @@ def check(cluster: spec.ClusterSpec, source: document.Document, answers: Answers
         cluster: the resolved cluster.
         source: the blueprint as written; findings point into it.
     """
-    found: list[finding.Finding] = [*_unanswered(answers)]
+    found: list[finding.Finding] = [*_unanswered(cluster, answers)]
     # In a region that the account can't use, all other questions fail.
     for one in _CHECKS if answers.region_state == "enabled" else (availability.check,):
         found += one(cluster, source, answers)
     return finding.in_order(found)
 
 
-def _unanswered(answers: Answers) -> Iterator[finding.Finding]:
+def _unanswered(cluster: spec.ClusterSpec, answers: Answers) -> Iterator[finding.Finding]:
+    access = catalog.target(cluster.target).read_access
     for question, why in answers.unanswered.items():
         what = f"the account did not answer: {question}"
-        remedy = (
-            "grant the credentials read access (on AWS the policy `ReadOnlyAccess` is enough) and run the check again; checks that depend on it were skipped"
-        )
+        remedy = f"grant the credentials read access{f' ({access})' if access else ''} and run the check again; checks that depend on it were skipped"
         yield finding.Finding(finding.Level.ERROR, Code.ACCOUNT_SILENT, None, what, why, remedy)

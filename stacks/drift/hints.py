@@ -2,6 +2,9 @@
 
 import re
 
+from blueprints import catalog
+
+_ASKED = tuple(target for target in map(catalog.target, catalog.target_names()) if target.read_access)
 ADVICE = (
     (r"expired", "log in to the cloud again (the credentials' time is over), then check again"),
     (
@@ -15,7 +18,8 @@ ADVICE = (
     ),
     (
         r"AccessDenied|Unauthorized|not authorized|forbidden",
-        "a check takes the right to read all that the stack made (on AWS the policy ReadOnlyAccess, and kms:Decrypt for its keys)",
+        "give the credentials the right to read all that the stack made"
+        + "".join(f"; on {target.title}, {target.read_access} are enough" for target in _ASKED),
     ),
 )
 """Pattern in the message → what to do."""

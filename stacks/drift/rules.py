@@ -1,4 +1,4 @@
-"""Rules about differences of resources: which are no drift, and how much the others matter (rules.yaml)."""
+"""Rules about differences of resources: which are no drift, and how much the others matter (rules.yaml, and a file of each target)."""
 
 import dataclasses
 import fnmatch
@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from blueprints.finding import Level
+from components import registry
 
 FILE = Path(__file__).with_name("rules.yaml")
 
@@ -31,13 +32,13 @@ class Rule:
 
 @functools.cache
 def rules() -> tuple[Rule, ...]:
-    """Give the rules in their order."""
-    return tuple(Rule(**{**entry, "level": Level(entry["level"]) if "level" in entry else None}) for entry in _content()["rules"])
+    """Give the rules in their order: the targets' own first."""
+    entries = (entry for file in (*registry.drift_files(), FILE) for entry in _content(file)["rules"])
+    return tuple(Rule(**{**entry, "level": Level(entry["level"]) if "level" in entry else None}) for entry in entries)
 
 
-@functools.cache
-def _content() -> dict[str, Any]:
-    content: dict[str, Any] = yaml.load(FILE.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - plain values
+def _content(file: Path) -> dict[str, Any]:
+    content: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - plain values
     return content
 
 

@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+import yaml
 
 from blueprints.finding import Level
+from components import registry
 from components.aws import discovery
 from components.inspection.codes import Code
 from stacks.drift import cloud, rules
@@ -81,8 +83,6 @@ LEFT_OUT = [
     ("aws:eks/nodeGroup:NodeGroup", {"scalingConfig": {"desiredSize": 2}}, {"scalingConfig": {"desiredSize": 5}}),
     ("aws:ec2/instance:Instance", {"tagsAll": {"a": "1"}}, {"tagsAll": {"a": "2"}}),
     ("aws:ec2/launchTemplate:LaunchTemplate", {"latestVersion": 1}, {"latestVersion": 2}),
-    ("gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager", {"targetSize": 1}, {"targetSize": 2}),
-    ("gcp:compute/firewall:Firewall", {"metadataFingerprint": "a"}, {"metadataFingerprint": "b"}),
 ]
 
 
@@ -105,7 +105,6 @@ LEVELS = [
     ("aws:iam/role:Role", "tags.owner", Level.NOTE),
     ("aws:ec2/launchTemplate:LaunchTemplate", "imageId", Level.ERROR),
     ("aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule", "cidrIpv4", Level.ERROR),
-    ("gcp:projects/iAMMember:IAMMember", "role", Level.ERROR),
     ("gcp:compute/instance:Instance", "labels.owner", Level.NOTE),
     ("aws:ec2/subnet:Subnet", "mapPublicIpOnLaunch", Level.ERROR),
     ("aws:ec2/subnet:Subnet", "cidrBlock", None),
@@ -183,6 +182,14 @@ def test_resources_that_cannot_be_read_are_named_and_many_of_them_counted() -> N
     assert (one.where, one.why) == ("aws:ec2/keyPair:KeyPair a", "it could not be inspected: api error AccessDenied")
     [many] = cloud.unread({urn(number): "api error ExpiredToken" for number in range(40)})
     assert many.where == "40 resources"
+
+
+def test_each_target_has_rules_of_its_own_resources_alone() -> None:
+    assert {file.parent.name for file in registry.drift_files()} == set(registry.TARGETS)
+    for file in registry.drift_files():
+        types = [entry["type"].removeprefix("clusterwright:") for entry in yaml.safe_load(file.read_text())["rules"]]
+        assert types
+        assert {one.partition(":")[0] for one in types} == {file.parent.name}
 
 
 def test_every_rule_says_why_and_one_thing_only() -> None:

@@ -16,7 +16,8 @@ IMPORTED = re.compile(rf"\bcomponents\.({'|'.join(sorted(NAMES))})\b")
 TYPED = re.compile(rf"^(clusterwright:)?({'|'.join(sorted(NAMES - {'local', 'metal'}))}):|^clusterwright:({'|'.join(sorted(NAMES))}):")
 """Types of resources (`aws:ec2/vpc:Vpc`, `clusterwright:local:Site`)."""
 
-QUOTED = re.compile(rf"""['"]({"|".join(sorted(NAMES))})['"]|^\s*({"|".join(sorted(NAMES))}):|fleets/({"|".join(sorted(NAMES))})/""")
+_ANY = "|".join(sorted(NAMES))
+QUOTED = re.compile(rf"""['"](clusterwright:)?({_ANY})(['"]|:[A-Za-z*])|^\s*({_ANY}):|fleets/({_ANY})/""")
 """A name in a task file or template: a text, a key, or a part of a path."""
 TEXTS = (".yml", ".yaml", ".j2")
 
@@ -108,7 +109,15 @@ def test_every_exception_is_needed() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["      when: spec.target in ['aws', 'gcp']", "  aws: {share: 0.95}", '- {type: "local"}', "  - ../components/elastic/fleets/aws/known.py"]
+    "line",
+    [
+        "      when: spec.target in ['aws', 'gcp']",
+        "  aws: {share: 0.95}",
+        '- {type: "local"}',
+        "  - ../components/elastic/fleets/aws/known.py",
+        '- {type: "aws:*"}',
+        '- {type: "clusterwright:local:HostPool"}',
+    ],
 )
 def test_a_name_in_a_task_file_is_noticed(line: str) -> None:
     assert [*named_in_text(line)]
