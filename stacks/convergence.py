@@ -59,9 +59,14 @@ def look(stack: str, ignore_file: Path) -> Look:
         return Look(None, problem.why, checked)
 
 
-def despite_jobs(found: repair.Repair) -> repair.Repair:
-    """Plan also what running jobs may notice."""
-    return repair.replanned(found, despite_jobs=True)
+def agreed(found: repair.Repair, ask: Callable[[Sequence[str]], bool]) -> repair.Repair:
+    """Plan also what running jobs may notice, where somebody agrees.
+
+    Args:
+        ask: gets one line for each such finding; called only if there is any.
+    """
+    waiting = [f"{one.finding.place}: {one.finding.what}, and {one.why}" for one in found.plan.waiting]
+    return repair.replanned(found, despite_jobs=True) if waiting and ask(waiting) else found
 
 
 def carry_out(found: repair.Repair, *, say: Callable[[str], None]) -> repair.Outcome:

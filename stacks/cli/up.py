@@ -65,7 +65,7 @@ def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
         was_repaired = bool(outcome and outcome.repaired)
     has_rolled = rolling.roll(given, loaded.spec, look.checked, returned=returned)
     if has_rolled or was_repaired:
-        with variables.set_for(convergence.environment(given.stack)):
+        with variables.set_for({**convergence.environment(given.stack), **({} if has_rolled else set_aside)}):
             done = up(loaded, given.stack, ask_live=False, is_verbose=given.verbose)
     summary.show(given.stack, has_new_checks=done.has_changed(ACCEPTANCE) or has_rolled or was_repaired)
     _show_staying(look, outcome)
@@ -81,11 +81,9 @@ def _look(given: argparse.Namespace) -> convergence.Look:
 
 
 def _repair(look: convergence.Look, given: argparse.Namespace) -> repair.Outcome | None:
-    found = look.repair
-    if found is None:
+    if look.repair is None:
         return None
-    if found.plan.waiting and (given.yes or _agreed(found)):
-        found = convergence.despite_jobs(found)
+    found = convergence.agreed(look.repair, lambda waiting: given.yes or _agrees(waiting))
     if not found.plan.steps:
         return None
     print("Repairs")
@@ -93,10 +91,10 @@ def _repair(look: convergence.Look, given: argparse.Namespace) -> repair.Outcome
     return convergence.carry_out(found, say=lambda text: print(f"  {text} …", flush=True))
 
 
-def _agreed(found: repair.Repair) -> bool:
+def _agrees(waiting: Sequence[str]) -> bool:
     if not agreement.is_possible():
         return False
-    _show([f"{one.finding.place}: {one.finding.what}, and {one.why}" for one in found.plan.waiting])
+    _show(waiting)
     return agreement.asked("Running jobs may notice these repairs. Do them now?")
 
 

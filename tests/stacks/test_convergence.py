@@ -69,7 +69,11 @@ def test_what_jobs_may_notice_is_repaired_only_when_somebody_agrees() -> None:
     waiting = found(stopped("train-0"), stopped("login-0"), jobs="train-0\n")
     assert [step.host for step in waiting.plan.steps] == ["login-0"]
     assert [one.finding.place for one in waiting.plan.waiting] == [stopped("train-0").place]
-    agreed = convergence.despite_jobs(waiting)
+    what = [f"{stopped('train-0').place}: the unit does not run, and jobs run there"]
+    assert convergence.agreed(waiting, lambda lines: lines != what) == waiting, "nobody agreed"
+    nothing_waits = found(stopped("login-0"), jobs="train-0\n")
+    assert convergence.agreed(nothing_waits, lambda _: pytest.fail("there is nothing to ask about")) == nothing_waits
+    agreed = convergence.agreed(waiting, lambda _: True)
     assert sorted(step.host for step in agreed.plan.steps) == ["login-0", "train-0"]
     assert (waiting.guarded, agreed.guarded) == ({"train-0", "train-1"}, set()), "a job that comes meanwhile makes no step wait any more"
 

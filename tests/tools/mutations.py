@@ -294,6 +294,7 @@ MUTATIONS = (
         "found.repair.unreachable",
         ("tests/stacks/test_convergence.py",),
     ),
+    Mutation("stacks/convergence.py", "if waiting and ask(waiting) else found", "if waiting else found", ("tests/stacks/test_convergence.py",)),
     Mutation("stacks/convergence.py", "hosts.setdefault(str(one.action), [])", "hosts.setdefault(one.host, [])", ("tests/stacks/test_convergence.py",)),
     Mutation(
         "stacks/acceptance/history.py",
