@@ -8,6 +8,7 @@ from .. import finding, hostlist, language, message_text, spec
 from ..codes import Code
 from ..document import Document, Path
 from ..language import addresses
+from . import host_addresses
 
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
 REPORTED_AT_MOST = 100
@@ -95,12 +96,10 @@ def _duplicates(hosts: Sequence[spec.SiteHost], places: Places) -> Iterator[find
     """Find names that differ by case only, and addresses, serial numbers and keys of two hosts."""
     plain: tuple[tuple[str, str, Callable[[spec.SiteHost], str], finding.Level], ...] = (
         ("name", "", lambda host: host.name.lower(), _ERROR),
-        ("address", "address", lambda host: host.address, _ERROR),
-        ("BMC", "bmc", lambda host: host.bmc, _ERROR),
         ("serial number", "serial", lambda host: host.serial, _ERROR),
         ("SSH host key", "host_key", lambda host: host.host_key, _WARNING),
     )
-    found = itertools.chain(*(_of_hosts(hosts, places, *one) for one in plain), _of_interfaces(hosts, places))
+    found = itertools.chain(*(_of_hosts(hosts, places, *one) for one in plain), _of_addresses(hosts, places), _of_interfaces(hosts, places))
     yield from itertools.islice(found, REPORTED_AT_MOST)
 
 
@@ -116,18 +115,20 @@ def _of_hosts(
             yield _duplicate(title, written, (first, host.name), places.of(host.name, *([key] if key else [])), level)
 
 
+def _of_addresses(hosts: Sequence[spec.SiteHost], places: Places) -> Iterator[finding.Finding]:
+    for written, first, second in host_addresses.duplicates(hosts):
+        same = ("BMC", (first.host, second.host)) if first.is_bmc and second.is_bmc else ("address", (str(first), str(second)))
+        yield _duplicate(same[0], written, same[1], places.of(second.host, *second.key), _ERROR)
+
+
 def _of_interfaces(hosts: Sequence[spec.SiteHost], places: Places) -> Iterator[finding.Finding]:
     taken: dict[str, tuple[str, str]] = {}
     for host in hosts:
         for interface in host.interfaces:
-            for title, key, written in (
-                ("hardware address", "mac", spec.port_address(interface.mac)),
-                ("address", "address", interface.address.partition("/")[0]),
-            ):
-                here = (host.name, interface.name)
-                if written and (first := taken.setdefault(written, here)) != here:
-                    names = (f"{first[0]} ({first[1]})", f"{host.name} ({interface.name})")
-                    yield _duplicate(title, written, names, places.of(host.name, "interfaces", interface.name, key), _ERROR)
+            written, here = spec.port_address(interface.mac), (host.name, interface.name)
+            if written and (first := taken.setdefault(written, here)) != here:
+                names = (f"{first[0]} ({first[1]})", f"{host.name} ({interface.name})")
+                yield _duplicate("hardware address", written, names, places.of(host.name, "interfaces", interface.name, "mac"), _ERROR)
 
 
 def _duplicate(title: str, value: str, hosts: tuple[str, str], where: finding.Position, level: finding.Level) -> finding.Finding:
@@ -164,13 +165,11 @@ def _is_outside(address: str, own: ipaddress.IPv4Network) -> bool:
 
 
 def _balancer(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
-    """Find a load balancer's address that a host has already."""
-    owner = (
-        next((host.name for host in cluster.site.hosts if host.address == blueprint.access.address), None)
-        if cluster.site and blueprint.access.address
-        else None
-    )
-    if owner is not None and cluster.access.count > 1:
-        what = f"the address of the load balancer, {blueprint.access.address}, belongs to the host {owner}"
-        why = "the address moves between the login nodes, so no host can have it as its own"
-        yield finding.Finding(_ERROR, Code.INVENTORY_DUPLICATE, source.where("access", "address"), what, why, "write a free address of the same network")
+    """Find a shared address of the login nodes that a host, an interface or a BMC has already. Users of a single login node may reach it at its own."""
+    address = blueprint.access.address
+    owner = host_addresses.owners(cluster.site.hosts).get(address) if cluster.site and address else None
+    if owner is None or (cluster.access.count == 1 and owner.is_host and owner.host in cluster.access.hostnames):
+        return
+    what = f"the address of the load balancer, {address}, belongs to the host {owner}"
+    why = "the address moves between the login nodes, so no host can have it as its own"
+    yield finding.Finding(_ERROR, Code.INVENTORY_DUPLICATE, source.where("access", "address"), what, why, "write a free address of the same network")

@@ -7,6 +7,7 @@ from .. import finding, language, spec
 from ..codes import Code
 from ..document import Document
 from ..language import addresses
+from . import host_addresses
 
 _WHERE = ("control", "address")
 _FREE = "write a free address of the hosts' network into `control.address`"
@@ -52,11 +53,12 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
 
 
 def _address(cluster: spec.ClusterSpec, site: spec.Site, source: Document) -> Iterator[finding.Finding]:
-    owner = next((host.name for host in site.hosts if host.address == site.address), None)
+    owner = host_addresses.owners(site.hosts).get(site.address)
+    is_own = owner is not None and owner.is_host and owner.host in _controllers(cluster)
     if site.address == cluster.network.balancer_address:
         what, why = f"`control.address` is {site.address}, the address of the login nodes", "each of the two moves between hosts of its own"
         yield _finding(what, why, _FREE, source)
-    elif owner is not None and (cluster.controllers > 1 or owner not in _controllers(cluster)):
+    elif owner is not None and (cluster.controllers > 1 or not is_own):
         what, why = (
             f"`control.address` is {site.address}, the address of the host {owner}",
             "the address moves between the controllers, so no host can have it as its own",

@@ -1,0 +1,56 @@
+"""Whose every address of an inventory is: of hosts, of their interfaces, and of their management controllers. Pure."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+from .. import spec
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Owner:
+    """What has an address."""
+
+    host: str
+    key: tuple[str, ...]
+    """Where the host's entry has the address: `address`, `bmc`, or that of an interface."""
+
+    @property
+    def is_bmc(self) -> bool:
+        return self.key == ("bmc",)
+
+    @property
+    def is_host(self) -> bool:
+        """Say whether it is the address at which the host itself is reached."""
+        return self.key == ("address",)
+
+    def __str__(self) -> str:
+        return self.host if self.is_host else f"{self.host} ({'BMC' if self.is_bmc else self.key[1]})"
+
+
+def listed(hosts: Sequence[spec.SiteHost]) -> Iterator[tuple[str, Owner]]:
+    """List all addresses with their owners, as they are written."""
+    for host in hosts:
+        for written, key in ((host.address, "address"), (host.bmc, "bmc")):
+            if written:
+                yield written, Owner(host.name, (key,))
+        for interface in host.interfaces:
+            if interface.address:
+                yield interface.address.partition("/")[0], Owner(host.name, ("interfaces", interface.name, "address"))
+
+
+def owners(hosts: Sequence[spec.SiteHost]) -> Mapping[str, Owner]:
+    """Give each address with the first that has it; a host before its interfaces."""
+    found: dict[str, Owner] = {}
+    for written, owner in listed(hosts):
+        found.setdefault(written, owner)
+    return found
+
+
+def duplicates(hosts: Sequence[spec.SiteHost]) -> Iterator[tuple[str, Owner, Owner]]:
+    """Give addresses that two have. The interface through which a host is reached has the host's own."""
+    first = owners(hosts)
+    for written, owner in listed(hosts):
+        other = first[written]
+        is_way = owner.host == other.host and other.is_host and not owner.is_bmc
+        if owner != other and not is_way:
+            yield written, other, owner
