@@ -35,10 +35,10 @@ def set_aside(system: System, mark: Mapping[str, Any], paths: Sequence[str]) -> 
     where = []
     for inside in paths:
         path, target = system.path(inside), f"{folder_of(mark)}{inside}"
-        if _holds_files(system.path(target)):
+        if holds_files(system.path(target)):
             where.append(target)  # by a release that was cut off later
             continue
-        if not _holds_files(path):
+        if not holds_files(path):
             continue
         has_mounts = any(one == inside or one.startswith(f"{inside}/") for one in mounts.folders(system))
         if has_mounts or not inside.startswith("/var/lib/"):
@@ -65,7 +65,7 @@ def take_back(system: System, mark: Mapping[str, Any]) -> list[str]:
         return []
     where = []
     source = f"{folder}{STATE}"
-    if os.path.isdir(source) and not _holds_files(system.path(STATE)):
+    if os.path.isdir(source) and not holds_files(system.path(STATE)):
         os.makedirs(os.path.dirname(system.path(STATE)), exist_ok=True)
         if os.path.isdir(system.path(STATE)):
             os.rmdir(system.path(STATE))
@@ -74,5 +74,6 @@ def take_back(system: System, mark: Mapping[str, Any]) -> list[str]:
     return where
 
 
-def _holds_files(path: str) -> bool:
+def holds_files(path: str) -> bool:
+    """Say whether there is a file below a folder, given as this machine has it."""
     return any(files for _, _, files in os.walk(path))

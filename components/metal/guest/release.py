@@ -225,7 +225,8 @@ def _carry_out(system: System, kept: Mapping[str, Any], contents: places.Content
     report.stays += units.start(system, [name for name in plan["start"] if name not in running])
     report.stays += units.read_again(system, restored, set(running) & set(before["units"]))
     _remove_own_files(system)
-    staying = frozenset({adoption.FOLDER, adoption.MARK, data.KEPT, *keep, *kept["others"]})
+    in_place = [path for path in keep if data.holds_files(system.path(path))]
+    staying = frozenset({adoption.FOLDER, adoption.MARK, data.KEPT, *in_place, *kept["others"]})
     for folder in adoption.OWN_FOLDERS:
         report.stays += [(path, "it is mounted, or holds what is") for path in mounts.remove_tree(system, folder, keep=staying) if path not in staying]
 

@@ -445,6 +445,15 @@ def test_another_stack_does_not_get_the_state_of_one_that_left(host: Path) -> No
     assert not state.exists()
 
 
+def test_folders_for_data_that_is_elsewhere_leave_with_the_stack(host: Path) -> None:
+    """The second controller has the state on a shared file system alone."""
+    before = tree(host)
+    adopted(host)
+    (host / "var/lib/clusterwright/state/slurmctld").mkdir(parents=True)
+    assert sent(host, "release", token="aaaa")["kept"] == []
+    assert tree(host) == before
+
+
 def test_data_goes_with_the_host_when_nothing_is_to_be_kept(host: Path) -> None:
     before = tree(host)
     adopted(host)
