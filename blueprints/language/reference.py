@@ -1,6 +1,7 @@
 """The language as a page to read: every key with its type, range, default, meaning and an example, derived from the sections and their schema."""
 
 import functools
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,8 @@ from . import examples, merge, outline
 from .schema import Schema, schema
 from .section import Section
 
+_COLUMNS = 120
+_WORD = re.compile(r"(?:`[^`]*`|[^\s`])+")
 _TOP = """\
 # The language of blueprints
 
@@ -28,9 +31,10 @@ _INVENTORY = """\
 
 On `metal`, clusterwright adopts hosts that exist already. The blueprint names them as they are called, in
 `control.hosts`, `access.hosts` and `pools.<name>.hosts`, as Slurm host lists (`gpu-[001-016]`). `inventory` says how each
-is reached. On `local` the same blueprint is rehearsed: hosts of this machine get the same names, and addresses of the
-stack's own network, and a software profile for servers becomes that of the same distribution. On clouds these keys have
-no effect.
+is reached. On clouds these keys have no effect.
+
+On `local` the same blueprint is rehearsed: hosts of this machine get the same names, and addresses of the stack's own
+network, and a software profile for servers becomes that of the same distribution.
 
 ```yaml
 inventory:
@@ -89,7 +93,25 @@ Regular expressions and limits. `check` validates more, such as whether a date e
 
 def reference() -> str:
     """Write the page, in Markdown."""
-    return "\n".join([_TOP, _sources(), _INVENTORY, *_sections(), _FORMS, *_forms()])
+    return "\n".join(map(_wrapped, [_TOP, _sources(), _INVENTORY, *_sections(), _FORMS, *_forms()]))
+
+
+def _wrapped(page: str) -> str:
+    """Break the lines of paragraphs and lists that are longer than `_COLUMNS`, between words and outside of code."""
+    parts = re.split(r"(^```.*?^```$)", page, flags=re.MULTILINE | re.DOTALL)
+    return "".join(part if part.startswith("```") else "\n".join(_broken(line) for line in part.split("\n")) for part in parts)
+
+
+def _broken(line: str) -> str:
+    if len(line) <= _COLUMNS or line.startswith("|"):
+        return line
+    indent = " " * (2 if line.startswith("- ") else len(line) - len(line.lstrip()))
+    first, *words = _WORD.findall(line)
+    lines = [indent * (not line.startswith("- ")) + first]
+    for word in words:
+        fits = len(lines[-1]) + 1 + len(word) <= _COLUMNS
+        lines[-1:] = [f"{lines[-1]} {word}"] if fits else [lines[-1], indent + word]
+    return "\n".join(lines)
 
 
 def _sources() -> str:

@@ -1,7 +1,7 @@
-"""What a host needs before it first runs, as plain data: its role, its controllers, its file systems, its keys. Pure.
+"""What a host needs before it first runs, as plain data: its role, controllers, file systems and keys. Pure.
 
-Two renderers bring it to a host: `cloud_init` writes user data for clouds whose images run cloud-init, `files` lists files for a target that writes the host's disk (containers of this machine) or the host itself
-(over SSH).
+Two modules render it. `cloud_init` writes user data for images that run cloud-init. `files` lists files, which a target writes onto the host's disk (containers of this machine) or, over SSH, onto the
+host itself.
 """
 
 import dataclasses

@@ -30,7 +30,7 @@ options:
   pending:
     description:
       - Name of a mark that is set before anything is changed and stays until whoever takes the change over removes it (C(absent)). A run that ends
-        between the change and the restart is so made good by the next one. The mark is gone after a reboot, when every service starts anew.
+        between the change and the restart is so made good by the next one. The mark is gone after a reboot, when every service starts again.
     type: str
 """
 RETURN = r"""

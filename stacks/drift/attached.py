@@ -27,4 +27,4 @@ def findings(seen: Attachments) -> Iterator[Finding]:
 def unchecked(seen: Attachments) -> Iterator[Unchecked]:
     """Name the kinds of attachments that the account did not list."""
     for kind, why in seen.refused.items():
-        yield Unchecked(Layer.CLOUD, f"{kind} that no resource stands for", f"it could not be listed: {why}")
+        yield Unchecked(Layer.CLOUD, f"unrecorded {kind}", f"it could not be listed: {why}")

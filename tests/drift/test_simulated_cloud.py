@@ -224,7 +224,7 @@ def test_what_may_not_be_read_hides_nothing_else(stack: Standing, cloud: Simulat
     assert "the instances under the stack's name could not be listed" in said
     assert "ReadOnlyAccess" in said
     assert "elasticloadbalancing:DescribeListeners" in said
-    assert [one.where for one in report.unchecked] == ["aws:rds/instance:Instance accounting-database", "listener that no resource stands for"]
+    assert [one.where for one in report.unchecked] == ["aws:rds/instance:Instance accounting-database", "unrecorded listener"]
 
 
 def test_a_wrong_passphrase_and_a_stack_that_is_not_there_are_told_apart(stack: Standing, monkeypatch: pytest.MonkeyPatch) -> None:

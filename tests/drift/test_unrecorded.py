@@ -23,4 +23,4 @@ def test_an_unrecorded_attachment_is_a_finding() -> None:
 
 def test_a_question_that_the_account_refused_is_named() -> None:
     [one] = attached.unchecked(Attachments(refused={"listener": "AccessDenied"}))
-    assert (one.where, one.why) == ("listener that no resource stands for", "it could not be listed: AccessDenied")
+    assert (one.where, one.why) == ("unrecorded listener", "it could not be listed: AccessDenied")

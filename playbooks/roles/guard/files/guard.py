@@ -1,6 +1,6 @@
 """Count what this node has, before it takes jobs, against what its cluster says of it, and tell Slurm what is missing.
 
-Runs on the host as root, once after each start and before slurmd, with Python's standard library alone. A node that has all of it is left to slurmd, without a word to Slurm. One that comes short is
+Runs on the host as root, once after each start and before slurmd, with Python's standard library alone. A node that has all of it is left to slurmd, without a word to Slurm. One that lacks something is
 set down with a reason that begins with REASON, and its slurmd does not start; so is one where this program itself fails, and the reason says that it did. `--hardware FOLDER` looks for devices below
 another folder, and every message names it.
 
