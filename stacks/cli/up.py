@@ -18,7 +18,7 @@ from . import access, agreement, options, rolling, summary, variables
 
 ACCEPTANCE = "Acceptance"
 """The kind of resource that tests a cluster, for any scheduler."""
-BEYOND_RECORDS = "Files that no record names, as setuid programs and open folders, are not looked at here; `clusterwright drift` finds them."
+BEYOND_RECORDS = "What no record names, as setuid programs, open folders or the MTU, is not looked at here; `clusterwright drift` finds it."
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

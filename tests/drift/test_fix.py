@@ -228,3 +228,44 @@ def test_a_plan_says_on_which_hosts_jobs_could_notice_it() -> None:
     off = differs(Code.POWER_OFF, HostPart("train-0", "power"))
     switched = fix.plan([off], kinds={fix.Kind.POWER}, cluster=dataclasses.replace(CLUSTER, servers={"train-0": Action.ON}), busy=frozenset())
     assert switched.noticed == {"train-0"}, "acceptance found nothing on a server that was off"
+
+
+@pytest.mark.parametrize(
+    ("part", "usual", "argv"),
+    [
+        ("MTU of host0", "1500", ("ip", "link", "set", "dev", "host0", "mtu", "1500")),
+        ("MTU of bond0.100", "9000", ("ip", "link", "set", "dev", "bond0.100", "mtu", "9000")),
+        ("sysctl net.ipv4.conf.all.rp_filter", "2", ("sysctl", "-w", "--", "net.ipv4.conf.all.rp_filter=2")),
+        ("trusted authorities", "5e884898da28", ("update-ca-certificates",)),
+    ],
+)
+def test_a_setting_that_hosts_share_is_set_as_on_the_others(part: str, usual: str, argv: tuple[str, ...]) -> None:
+    found = differs(Code.UNLIKE, HostPart("train-0", part), usual, "other")
+    assert words(found) == [("train-0", argv)]
+    assert plan(found, busy=frozenset({"train-0"})).steps == (), "jobs may notice it"
+
+
+def test_the_time_zone_is_set_to_one_that_the_host_knows() -> None:
+    [(host, argv)] = words(differs(Code.UNLIKE, HostPart("login-0", "time zone"), "Etc/UTC", "Asia/Tokyo"))
+    assert (host, argv[-1]) == ("login-0", "Etc/UTC")
+
+
+@pytest.mark.parametrize(
+    ("part", "usual"),
+    [
+        ("MTU of host0", "none"),
+        ("MTU of host0", "1500; reboot"),
+        ("MTU of -a", "1500"),
+        ("MTU of a b", "1500"),
+        ("sysctl net.ipv4.ip_forward", "none"),
+        ("sysctl -p", "1"),
+        ("time zone", "../../etc/shadow"),
+        ("time zone", "none"),
+        ("DNS servers", "10.80.0.2"),
+        ("swap", "/swap"),
+        ("kernel command line", "quiet"),
+    ],
+)
+def test_other_settings_that_hosts_share_are_left_to_a_person(part: str, usual: str) -> None:
+    found = differs(Code.UNLIKE, HostPart("train-0", part), usual, "other")
+    assert (plan(found).steps, [one.why for one in plan(found).left]) == LEFT_WITH_REMEDY

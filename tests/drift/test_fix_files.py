@@ -3,6 +3,8 @@
 import os
 import pathlib
 import pwd
+import shutil
+import struct
 import subprocess
 
 import pytest
@@ -12,6 +14,7 @@ from blueprints.finding.subject import HostFile
 from blueprints.finding.values import FileContent, FileState, LinkTarget, Value
 from components.inspection.codes import Code
 from stacks.drift import fix, repair
+from stacks.drift.fix import exposure
 from tests.drift.examples import finding
 from tests.drift.test_fix import ASIDE, CLUSTER
 
@@ -189,3 +192,22 @@ def test_what_was_not_chosen_and_jobs_would_notice_is_said_to_wait_and_not_asked
     made = fix.plan([added], kinds=frozenset(fix.Kind) - fix.step.REMOVING, cluster=CLUSTER, busy=frozenset({"train-0"}))
     assert made.waiting == ()
     assert repair.command_for(added, stack="dev", plan=made, tried=False, known=None).endswith("'CW723:train-0: /etc/slurm/slurm.conf', when no job runs there")
+
+
+def test_a_program_of_a_package_loses_rights_that_its_package_did_not_give_it(root: pathlib.Path) -> None:
+    program = root / "-a program"
+    shutil.copy("/bin/true", program)
+    program.chmod(0o6755)
+    for _ in range(2):
+        subprocess.run(["sh", "-euc", exposure.TAKE_RIGHTS, "sh", str(program)], check=True)
+        assert mode(program) == 0o755
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives capabilities")
+def test_a_program_of_a_package_loses_a_capability(root: pathlib.Path) -> None:
+    program = root / "program"
+    shutil.copy("/bin/true", program)
+    os.setxattr(program, "security.capability", struct.pack("<IIIII", 0x02000001, 1 << 7, 0, 0, 0))  # cap_setuid+ep (<linux/capability.h>)
+    subprocess.run(["sh", "-euc", exposure.TAKE_RIGHTS, "sh", str(program)], check=True)
+    assert os.listxattr(program) == []
+    assert mode(program) == 0o755

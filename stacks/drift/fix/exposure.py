@@ -8,8 +8,11 @@ from . import files, names
 from .step import Cluster, Command, Order, Step
 
 CLOSE = 'chmod -- o-w "$1"'
-OWNED = 'if dpkg-query --search -- "$1" >/dev/null 2>&1; then\n' + files.REINSTALL + "else\n" + files.MOVE_ASIDE + "fi\n"
-"""path, folder. A file of a package comes back with the package's content, mode and rights; any other one is moved aside."""
+TAKE_RIGHTS = """chmod -- u-s,g-s "$1"
+python3 -IS -c 'import os, sys; "security.capability" in os.listxattr(sys.argv[1]) and os.removexattr(sys.argv[1], "security.capability")' "$1"
+"""
+OWNED = 'set -eu\nif dpkg-query --search -- "$1" >/dev/null 2>&1; then\n' + TAKE_RIGHTS + "else\n" + files.MOVE_ASIDE + "fi\n"
+"""path, folder. A file of a package loses the rights that its package did not give it; any other one is moved aside."""
 ROOT_START = (
     files.MOVE_ASIDE
     + """name=${1##*/}
@@ -30,7 +33,7 @@ def of_file(finding: Finding, subject: HostFile, cluster: Cluster) -> tuple[Step
     moved = f"move {path} to {cluster.aside}{path}"
     match finding.code:
         case Code.PRIVILEGED:
-            shown = f"install the package of {path} again, or, where none owns it, {moved}"
+            shown = f"take the rights from {path} that its package did not give it, or, where no package owns it, {moved}"
             return (Step(host, Command(files.script(OWNED, path, cluster.aside), shown=shown), Order.PACKAGES, (finding,), is_quiet=True),)
         case Code.WORLD_WRITABLE:
             return (Step(host, Command(files.script(CLOSE, path), shown=f"close {path} to others"), Order.CONTENT, (finding,)),)

@@ -1,11 +1,38 @@
-"""Settings and modules of the kernel. Pure."""
+"""Settings and modules of the kernel, and settings that hosts share. Pure."""
 
 from blueprints.finding import Finding
-from blueprints.finding.subject import KernelModule, Sysctl
+from blueprints.finding.subject import HostPart, KernelModule, Sysctl
 from blueprints.finding.values import Setting, Values
+from components.inspection import common_settings
 
-from . import names
+from . import files, names
 from .step import Command, Order, Step
+
+MTU, SYSCTL, TIME_ZONE, AUTHORITIES = "MTU of ", "sysctl ", "time zone", "trusted authorities"
+"""Settings that hosts share, as `components.inspection.common_settings` names them."""
+SET_TIME_ZONE = """set -eu
+[ -f "/usr/share/zoneinfo/$1" ] || { echo "there is no /usr/share/zoneinfo/$1" >&2; exit 1; }
+ln -sfn -- "/usr/share/zoneinfo/$1" /etc/localtime
+[ ! -e /etc/timezone ] || printf '%s\\n' "$1" > /etc/timezone
+"""
+
+
+def common(finding: Finding, part: HostPart, values: Values) -> tuple[Step, ...]:
+    """Give the step that sets a setting as on the other hosts; none where a person has to find out what is foreign."""
+    usual = values.recorded
+    if not isinstance(usual, str) or usual == common_settings.NOTHING:
+        return ()
+    if part.part.startswith(MTU) and usual.isdecimal() and names.INTERFACE.fullmatch(interface := part.part.removeprefix(MTU)):
+        command = Command(("ip", "link", "set", "dev", interface, "mtu", usual))
+    elif part.part.startswith(SYSCTL) and names.SYSCTL.fullmatch(name := part.part.removeprefix(SYSCTL)) and names.SYSCTL_VALUE.fullmatch(usual):
+        command = Command(("sysctl", "-w", "--", f"{name}={usual}"))
+    elif part.part == TIME_ZONE and names.TIME_ZONE.fullmatch(usual):
+        command = Command(files.script(SET_TIME_ZONE, usual), shown=f"set the time zone {usual}")
+    elif part.part == AUTHORITIES:
+        command = Command(("update-ca-certificates",))
+    else:
+        return ()
+    return (Step(part.host, command, Order.RUNNING, (finding,)),)
 
 
 def steps(finding: Finding, subject: Sysctl | KernelModule, values: Values) -> tuple[Step, ...]:

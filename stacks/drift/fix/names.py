@@ -14,6 +14,9 @@ VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+~:-]*")
 ACCOUNT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\$?")
 """A user or group of a host by name or number (useradd(8))."""
 MODE = re.compile(r"[0-7]{4}")
+INTERFACE = re.compile(r"(?!-)[A-Za-z0-9_.@:-]{1,15}")
+"""A network interface (netdevice(7))."""
+TIME_ZONE = re.compile(r"(?:[A-Za-z0-9_+-]+/){0,2}[A-Za-z0-9_+-]+")
 OBJECT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 """A node, partition, account or QOS. scontrol and sacctmgr expand brackets and commas."""
 FIELD = re.compile(r"[A-Za-z]+")

@@ -135,6 +135,8 @@ def steps_of(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
         case HostPart(host=host) if finding.code in FINISHED:
             finish = cluster.finish(host)
             return (Step(host, finish, Order.FINISH, (finding,)),) if finish else ()
+        case HostPart() as part if finding.code == Code.UNLIKE:
+            return kernel.common(finding, part, values)
         case HostPart() as part if finding.code == Code.HOSTNAME:
             return exposure.of_part(finding, part)
         case HostUser() | HostAdministrator() | RootKey() | UserKey() | HostPart():
