@@ -304,7 +304,7 @@ class Code(FindingCode):
     HOST_INTERFACE_MISSING = "CW836", ERROR, "a host without an interface of the inventory", "correct the hardware address in the inventory"
     HOST_OTHER_MACHINE = "CW837", ERROR, "a host with another serial number than the inventory", "correct the inventory"
     MACHINE_TWICE = "CW838", ERROR, "one machine under several names, or copied machine ids", "correct the inventory, or give each host its own machine id"
-    HOST_KERNEL_HEADERS = "CW839", ERROR, "a host whose running kernel has no headers to build modules with", "boot a kernel of the distribution"
+    HOST_KERNEL_HEADERS = "CW839", ERROR, "a host that builds modules, for whose kernel there are no headers", "add the archive that has the headers, choose another kernel, or remove DKMS"
     HOST_SECURE_BOOT = "CW840", WARNING, "a host whose Secure Boot refuses modules that are built on it", "turn Secure Boot off, or enrol the key"
     HOST_OWNED = "CW841", ERROR, "a host of another stack or checkout", "release the host there, or leave it out"
     HOST_OCCUPIED = "CW842", ERROR, "a host with a scheduler, database, load balancer or container runtime of somebody else's", "leave the host out, or remove what it runs"

@@ -94,7 +94,7 @@ def _program(cluster: spec.ClusterSpec, subject: live.Subject, peers: Sequence[t
             "ports": paths.ports(cluster, subject.group),
             "role": "kubernetes" if paths.scheduler(cluster, subject.group) == "kubernetes" else "",
             "peers": peers,
-            "wants_headers": hardware.builds_modules(cluster, subject),
+            "kernel": hardware.installed_kernel(cluster),
             "reach_within_s": REACH_WITHIN_S,
             "within_s": HOST_WITHIN_S,
         }

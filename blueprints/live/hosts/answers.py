@@ -85,7 +85,7 @@ class Facts:
     """Who uses the package manager now; empty: nobody."""
     upgrades_unattended: bool
     headers: str | None
-    """Headers of the running kernel: `installed`, `archive`, `none`, `unknown`; None: nobody needs them."""
+    """Headers of the kernel that it gets: `installed`, `archive`, `none`, `unknown`; None: nothing is built on it."""
     archives: Mapping[str, str]
     """Archives of packages that it does not reach, with the reason."""
     listeners: Mapping[str, str]

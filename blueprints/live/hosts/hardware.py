@@ -13,14 +13,11 @@ MEMORY_SHARE = 0.95
 """Of the memory that a machine is sold with, the share that its kernel shows at least: firmware and kernel keep the rest (AWS ParallelCluster gives Slurm this share, `SchedulableMemory`)."""
 ALIKE_SHARE = 0.99
 """Hosts of one model show nearly the same memory; a missing module of 24 is 4 %."""
-BUILT_HERE = frozenset({"driver", "doca_ofed", "lustre_client"})
-"""Parts of a software profile that are kernel modules."""
 
 
-def builds_modules(cluster: spec.ClusterSpec, subject: Subject) -> bool:
-    """Say whether kernel modules may be built on a host, for the kernel that it runs."""
-    versions = dict(cluster.software.versions)
-    return bool(subject.gpus) and not BUILT_HERE.isdisjoint(versions) and "kernel" not in versions
+def installed_kernel(cluster: spec.ClusterSpec) -> str:
+    """Give the kernel that hosts get, for which DKMS builds the modules of their owner; empty: they keep theirs."""
+    return dict(cluster.software.versions).get("kernel", "")
 
 
 def check(cluster: spec.ClusterSpec, subjects: Sequence[Subject]) -> Iterator[Fault]:
@@ -33,7 +30,7 @@ def check(cluster: spec.ClusterSpec, subjects: Sequence[Subject]) -> Iterator[Fa
         yield from _size(subject, usual[subject.group.name])
         yield from _interfaces(subject, owners)
         yield from _serial(subject)
-        yield from _modules(cluster, subject)
+        yield from _modules(subject, installed_kernel(cluster))
     yield from _twice(subjects)
 
 
@@ -131,18 +128,19 @@ def _serial(subject: Subject) -> Iterator[Fault]:
         )
 
 
-def _modules(cluster: spec.ClusterSpec, subject: Subject) -> Iterator[Fault]:
+def _modules(subject: Subject, kernel: str) -> Iterator[Fault]:
+    """Find hosts whose owner's modules (DKMS) can't be built for the kernel that they get, or may not be loaded by it."""
     facts = subject.facts
-    if not builds_modules(cluster, subject):
+    if facts.headers is None or not kernel:
         return
     if facts.headers == "none":
-        what = "the running kernel has no headers"
-        why = "the driver's modules are built on the host, for its kernel, and its archives have no headers for it"
-        remedy = "boot a kernel of the distribution: `{login} 'sudo apt-get install --yes linux-image-generic linux-headers-generic && sudo systemctl reboot'` (Debian: `linux-image-amd64 linux-headers-amd64`)"
-        yield Fault(subject.name, Code.HOST_KERNEL_HEADERS, what, why, remedy, detail=facts.kernel)
+        what = f"DKMS builds modules on the host, and the kernel {kernel} has no headers"
+        why = "`up` installs this kernel, and the host restarts with it only when every module is built for it; its archives have the kernel without headers"
+        remedy = "add the archive that has them, write a kernel with headers as `versions.kernel`, or remove DKMS: `{login} 'dkms status; apt-cache policy linux-headers-generic'`"
+        yield Fault(subject.name, Code.HOST_KERNEL_HEADERS, what, why, remedy)
     if facts.is_secure_boot:
-        what = "Secure Boot is on"
-        why = "the kernel loads modules that are built on the host only if their key is enrolled, so the driver would not load"
+        what = "Secure Boot is on, and DKMS builds modules on the host"
+        why = "the kernel loads modules that are built on the host only if their key is enrolled"
         remedy = "turn it off in the firmware, or enrol the key of DKMS at the console (`{login} sudo mokutil --import /var/lib/dkms/mok.pub`)"
         yield Fault(subject.name, Code.HOST_SECURE_BOOT, what, why, remedy, _WARNING)
 

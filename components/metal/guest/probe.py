@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PACKAGE_FOLDERS = ("/", "/usr", "/var", "/var/lib", "/var/cache/apt", "/boot")
+DKMS = "/usr/sbin/dkms"
+"""There where the host's owner has modules built for each kernel (role kernel_and_drivers)."""
 GPU_MODULES = ("nouveau", "nvidia")
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 """UEFI Specification, "Globally Defined Variables": four bytes of attributes, then 1 where Secure Boot is on."""
@@ -27,7 +29,7 @@ def main(order: Mapping[str, Any], *, mark: str) -> None:
     """Print what was found as JSON on one line.
 
     Args:
-        order: `ports` that the cluster needs free; `peers` (name, address, port) that this host has to reach; `wants_headers`: whether kernel modules are built here;
+        order: `ports` that the cluster needs free; `peers` (name, address, port) that this host has to reach; `kernel`: the kernel that the host gets, or nothing;
             `reach_within_s`, `within_s`: limits; `root`, the folder of the host's file system (default: `/`).
         mark: begins the line.
     """
@@ -60,7 +62,7 @@ def probe(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
         "incomplete": sorted(packages.broken(installed)),
         "locked_by": packages.lock_holder(system),
         "upgrades_unattended": _upgrades_unattended(system, installed),
-        "headers": headers(system) if order["wants_headers"] else None,
+        "headers": headers(system, order["kernel"]) if order["kernel"] and os.path.exists(system.path(DKMS)) else None,
         "archives": archives.unreached(places, through, within_s=within_s),
         "listeners": listeners.taken(system, set(order["ports"])),
         "filters": listeners.filters(system, running),
@@ -89,17 +91,16 @@ def disks(system: System) -> dict[str, dict[str, Any]]:
     return found
 
 
-def headers(system: System) -> str:
-    """Say where headers of the running kernel are: `installed`, `archive` (a package can be installed), `none`, or `unknown` without lists of packages."""
-    release = system.read("/proc/sys/kernel/osrelease").strip()
+def headers(system: System, release: str) -> str:
+    """Say where headers of a kernel are: `installed`, `archive` (a package can be installed), `none`, or `unknown`: the lists of packages are missing or too old to have the kernel."""
     if os.path.exists(system.path(f"/lib/modules/{release}/build/Makefile")):
         return "installed"
     if not glob.glob(system.path("/var/lib/apt/lists/*_Packages*")):
         return "unknown"
     # Caches in memory: nothing is written on the host.
     in_memory = ("--option=Dir::Cache::pkgcache=", "--option=Dir::Cache::srcpkgcache=")
-    name = f"linux-headers-{release}"
-    return "archive" if name in system.answer("apt-cache", *in_memory, "pkgnames", name).split() else "none"
+    known = system.answer("apt-cache", *in_memory, "pkgnames", "linux-").split()
+    return "archive" if f"linux-headers-{release}" in known else "none" if f"linux-image-{release}" in known else "unknown"
 
 
 def _running(system: System) -> set[str]:

@@ -18,7 +18,7 @@ from components.metal import guest_program
 from components.metal.guest import archives, clock, probe, reachability
 from components.metal.guest.system import System
 
-ORDER: Mapping[str, Any] = {"ports": [6817, 6818], "peers": [], "wants_headers": True, "reach_within_s": 1, "within_s": 60}
+ORDER: Mapping[str, Any] = {"ports": [6817, 6818], "peers": [], "kernel": "6.8.0-149-generic", "reach_within_s": 1, "within_s": 60}
 FILES = {
     "etc/os-release": 'ID=ubuntu\nVERSION_ID="24.04"\nPRETTY_NAME="Ubuntu 24.04.3 LTS"\n',
     "etc/machine-id": "0123456789abcdef0123456789abcdef\n",
@@ -126,16 +126,20 @@ def test_no_time_service_is_said(root: Path) -> None:
     assert facts(root).clock.service == ""
 
 
-def test_headers_of_the_running_kernel_are_found_where_they_are(root: Path) -> None:
+def test_headers_of_the_next_kernel_are_found_where_they_are(root: Path) -> None:
+    assert facts(root).headers is None, "the host builds no modules"
+    file(root, "usr/sbin/dkms", "")
     assert facts(root).headers == "unknown"
     file(root, "var/lib/apt/lists/mirror_dists_noble_main_binary-amd64_Packages", "")
-    program(root, "apt-cache", "linux-headers-6.8.0-85-generic-64k")
+    program(root, "apt-cache", "linux-headers-6.8.0-85-generic linux-image-6.8.0-85-generic")
+    assert facts(root).headers == "unknown", "the lists are older than the kernel"
+    program(root, "apt-cache", "linux-headers-6.8.0-149-generic-64k linux-image-6.8.0-149-generic")
     assert facts(root).headers == "none"
-    program(root, "apt-cache", "linux-headers-6.8.0-85-generic")
+    program(root, "apt-cache", "linux-headers-6.8.0-149-generic linux-image-6.8.0-149-generic")
     assert facts(root).headers == "archive"
-    file(root, "lib/modules/6.8.0-85-generic/build/Makefile", "")
+    file(root, "lib/modules/6.8.0-149-generic/build/Makefile", "")
     assert facts(root).headers == "installed"
-    assert facts(root, wants_headers=False).headers is None
+    assert facts(root, kernel="").headers is None
 
 
 def test_secure_boot_is_the_fifth_byte_of_the_firmwares_variable(root: Path) -> None:
