@@ -30,6 +30,7 @@ NODE_ENV = "CLUSTERWRIGHT_ROLE=compute\nCLUSTERWRIGHT_CLUSTER=small\nCLUSTERWRIG
 H100, NIC, EFA = ("0x10de", "0x2330", "0x030200"), ("0x1d0f", "0xec20", "0x020000"), ("0x1d0f", "0xefa2", "0x020000")
 NVSWITCH = ("0x10de", "0x22a3", "0x068000")
 MOUNTINFO = "36 25 0:31 / /home rw,relatime shared:1 - nfs4 fs:/ rw\n37 25 0:32 / /my\\040data rw - lustre a@tcp:/b rw\n"
+MOUNTINFO += "38 25 9:127 / /scratch rw,noatime - xfs /dev/md127 rw\n39 25 9:126 / /whole rw - xfs /dev/md126 rw\n40 25 259:9 / /one rw - xfs /dev/nvme9n1 rw\n"
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +53,9 @@ def machine(root: Path, *, gpus: int = 8, driven: int | None = None, files: int 
     for number in range(gpus if driven is None else driven):
         (root / f"proc/driver/nvidia/gpus/0000:{number:02x}:00.0").mkdir(parents=True)
     (root / "dev").mkdir()
+    for name, state in (("md127", "broken"), ("md126", "clean")):
+        (root / "sys/class/block" / name / "md").mkdir(parents=True)
+        (root / "sys/class/block" / name / "md/array_state").write_text(f"{state}\n")
     for name in ("nvidiactl", "nvidia-uvm", *(f"nvidia{number}" for number in range(gpus if files is None else files))):
         (root / "dev" / name).touch()
     # An interface of another maker carries no EFA.
@@ -93,6 +97,9 @@ CASES: list[tuple[str, dict[str, int], dict[str, Any], str]] = [
     ("a simulated GPU short", {"gpus": 0, "efa": 0, "files": 7}, {"gpus": {"count": 8, "simulated": True}, "efa": 0}, "7 of 8 simulated GPUs"),
     ("a node without either", {"gpus": 0, "efa": 0}, {"gpus": None, "efa": 0}, ""),
     ("a file system that isn't there", {}, {"mounts": ["/home", "/data"]}, "/data is not mounted"),
+    ("scratch space that lost a disk", {}, {"mounts": ["/scratch"]}, "/scratch has lost a disk (/dev/md127)"),
+    ("scratch space whose only disk is gone", {}, {"mounts": ["/one"]}, "/one has lost a disk (/dev/nvme9n1)"),
+    ("scratch space that is complete", {}, {"mounts": ["/whole", "/home"]}, ""),
     ("nothing is to be looked at", {"gpus": 0, "efa": 0}, {"check": "none", "mounts": ["/data"]}, ""),
     ("diagnostics, which are not built, are no reason not to count", {"gpus": 7}, {"check": "full", "efa": 0}, "7 of 8 GPUs: 7 on the PCI bus, 7 with the driver, 7 device files"),
 ]  # fmt: skip
@@ -105,7 +112,7 @@ def test_what_is_missing_is_said_in_one_line(tmp_path: Path, has: dict[str, int]
 
 def test_hardware_that_is_looked_for_elsewhere_is_said_to_be(tmp_path: Path) -> None:
     root = machine(tmp_path / "root", efa=31)
-    assert guard.look(record(tmp_path), root, devices_s=0, mounts_s=0).endswith(f" (hardware below {root})")
+    assert guard.look(record(tmp_path), root, devices_s=0, mounts_s=0, mountinfo=guard.MOUNTINFO).endswith(f" (hardware below {root})")
 
 
 def test_the_role_puts_the_catalogues_devices_beside_the_program() -> None:
@@ -124,7 +131,7 @@ def test_another_fabric_is_counted_by_its_own_numbers(tmp_path: Path, fabrics: P
 def test_a_device_that_comes_late_is_waited_for(tmp_path: Path) -> None:
     root, found = machine(tmp_path / "root", files=7), list[str]()
     path = record(tmp_path, mounts=[])
-    looking = threading.Thread(target=lambda: found.append(guard.look(path, root, devices_s=30, mounts_s=0)))
+    looking = threading.Thread(target=lambda: found.append(guard.look(path, root, devices_s=30, mounts_s=0, mountinfo=guard.MOUNTINFO)))
     looking.start()
     (Path(root) / "dev/nvidia7").touch()
     looking.join(timeout=20)

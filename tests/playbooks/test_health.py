@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.playbooks import clusters
-from tests.playbooks.test_guard import NODE_ENV, PROGRAM, machine, record
+from tests.playbooks.test_guard import MOUNTINFO, NODE_ENV, PROGRAM, machine, record
 from tests.playbooks.test_slurm_config import VERSIONS, slurm_conf
 
 ME = socket.gethostname().partition(".")[0]
@@ -52,6 +52,7 @@ class Node:
         (folder / "bin/scontrol").write_text(f"#!{sys.executable}\n{CONTROLLER}")
         (folder / "bin/scontrol").chmod(0o755)
         (folder / "node.env").write_text(NODE_ENV)
+        (folder / "mountinfo").write_text(MOUNTINFO)
         record(folder, mounts=[], efa=0)
         machine(folder / "root", efa=0)
         self.set_nodes({name: self.idle() for name in (ME, *(f"other-{number}" for number in range(others)))})
@@ -86,6 +87,7 @@ class Node:
     def look(self) -> str:
         """Run the check as slurmd does; give what it said."""
         places = {"EXPECTED": "expected.json", "SETTINGS": "node.env", "CONFIGURATION": "slurm.conf", "CONSOLE": "console", "CLEAR": "clear"}
+        places |= {"SCRATCH_UNIT": "clusterwright-scratch.service", "MOUNTINFO": "mountinfo"}
         script = f"import runpy, sys\nown = runpy.run_path({str(PROGRAM)!r})['main'].__globals__\n"
         script += "".join(f"own[{name!r}] = {str(self.folder / path)!r}\n" for name, path in places.items())
         script += f"own['PATH'] = {str(self.folder / 'bin') + os.pathsep + os.environ['PATH']!r}\nown['BETWEEN_JOBS_S'] = 0\n"
@@ -135,6 +137,31 @@ def test_a_reason_follows_what_is_missing(node: Node) -> None:
     (node.folder / "root/dev/nvidia6").unlink()
     node.look()
     assert "6 of 8 GPUs" in node.me[1]
+
+
+SYSTEMCTL = """#!/bin/sh
+echo "$*" >>"{folder}/restarted"
+echo clean >"{folder}/root/sys/class/block/md127/md/array_state"
+"""
+
+
+def test_scratch_space_that_lost_a_disk_is_made_again_once_no_job_has_it(node: Node) -> None:
+    """The program behind the unit is tests/playbooks/test_scratch.py's matter."""
+    record(node.folder, mounts=["/scratch"], efa=0)
+    (node.folder / "clusterwright-scratch.service").touch()
+    (node.folder / "bin/systemctl").write_text(SYSTEMCTL.format(folder=node.folder))
+    (node.folder / "bin/systemctl").chmod(0o755)
+    restarted = node.folder / "restarted"
+    node.look()
+    assert (node.me[0], reason(node)) == ("IDLE+DRAIN", "clusterwright: health: /scratch has lost a disk (/dev/md127)")
+    node.set_nodes({ME: {**node.nodes[ME], "state": "MIXED+DRAIN"}})
+    node.look()
+    assert not restarted.exists(), "a job that began meanwhile keeps its files"
+    node.set_nodes({ME: {**node.nodes[ME], "state": "IDLE+DRAIN"}})
+    node.look()
+    assert restarted.read_text() == "restart --no-block clusterwright-scratch.service\n"
+    assert "back in service" in node.look()
+    assert node.me == ("IDLE", "")
 
 
 @pytest.mark.parametrize("theirs", ["ada looks at the fans", "clusterwright: roll: kernel 6.8", "Not responding"])

@@ -30,6 +30,11 @@ OURS = "clusterwright:"
 MOUNTED = "/usr/lib/clusterwright/mounted"
 """Mounts what a host of a cloud lacks, for as long as it is told."""
 GPU_UNIT = "clusterwright-gpu.service"
+SCRATCH_UNIT = "/etc/systemd/system/clusterwright-scratch.service"
+"""Makes the node's own disks into one file system (role scratch_raid); a lost disk takes all files with it, and starting the unit again makes it of those that are left."""
+LOST_DISK = "has lost a disk"
+OWN_DISK = re.compile(r"/dev/(?:nvme|md)")
+MOUNTINFO = "/proc/self/mountinfo"
 CONFIGURATION = "/run/clusterwright/guard-slurm.conf"
 CLEAR = "/run/clusterwright/health-clear"
 """There when this node was complete at the last look and Slurm was asked whether it is drained for something else: the next look need not ask."""
@@ -68,7 +73,7 @@ def main() -> int:
     said, devices_s, mounts_s = set(), DEVICES_WITHIN_S, MOUNTS_WITHIN_S
     while True:
         try:
-            wrong = look(EXPECTED, hardware, devices_s=devices_s, mounts_s=mounts_s)
+            wrong = look(EXPECTED, hardware, devices_s=devices_s, mounts_s=mounts_s, mountinfo=MOUNTINFO)
         except Exception as error:  # whatever it is, it is no fault of the hardware, and somebody has to hear of it
             wrong = f"the guard itself failed: {type(error).__name__}: {error}"
         if not wrong:
@@ -90,7 +95,7 @@ def main() -> int:
 def between_jobs(hardware: str) -> list[str]:
     """Look at an idle node and tell Slurm what changed; give what is to be said."""
     try:
-        wrong = look(EXPECTED, hardware, devices_s=BETWEEN_JOBS_S, mounts_s=1)
+        wrong = look(EXPECTED, hardware, devices_s=BETWEEN_JOBS_S, mounts_s=1, mountinfo=MOUNTINFO)
     except Exception as error:  # a check that fails is not a node that fails
         return [f"{HEALTH}the check itself failed, and the node stays as it is: {type(error).__name__}: {error}"]
     if not wrong and os.path.exists(CLEAR):
@@ -111,6 +116,9 @@ def settle(node: str, wrong: str) -> list[str]:
     shown = scontrol("--oneliner", "show", "node", node, within_s=BETWEEN_JOBS_ANSWER_S)
     reason, is_out = described(shown)
     is_ours = is_out and reason.startswith(HEALTH)
+    # Once it is drained and its last job has ended, nobody has files there any more; the next look finds whether it helped.
+    if is_ours and LOST_DISK in wrong and "IDLE" in states(shown) and os.path.exists(SCRATCH_UNIT):
+        subprocess.run(["systemctl", "restart", "--no-block", os.path.basename(SCRATCH_UNIT)], check=False, env={"PATH": PATH})
     if not wrong:
         if is_ours:
             scontrol("update", f"nodename={node}", "state=RESUME", within_s=BETWEEN_JOBS_ANSWER_S)
@@ -138,7 +146,7 @@ def too_many(shown: str) -> str:
     return f"{drained} of {len(alike)} nodes are drained by their checks already" if drained >= max(1, int(len(alike) * MOST_SHARE)) else ""
 
 
-def look(path: str, hardware: str, *, devices_s: float, mounts_s: int, mountinfo: str = "/proc/self/mountinfo") -> str:
+def look(path: str, hardware: str, *, devices_s: float, mounts_s: int, mountinfo: str) -> str:
     """Say in one line what is missing; empty: nothing.
 
     Args:
@@ -152,7 +160,7 @@ def look(path: str, hardware: str, *, devices_s: float, mounts_s: int, mountinfo
     while (short := devices(expected, hardware)) and time.monotonic() < deadline:
         time.sleep(LOOK_EVERY_S)
     # File systems can take minutes: a node that is replaced anyway doesn't wait for them.
-    short = short or mounts(expected["mounts"], mounts_s, mountinfo)
+    short = short or mounts(expected["mounts"], mounts_s, mountinfo) or broken(expected["mounts"], hardware, mountinfo)
     where = "" if hardware == "/" else f" (hardware below {hardware})"
     return "; ".join(short) + where if short else ""
 
@@ -226,6 +234,20 @@ def mounts(wanted: list[str], within_s: int, mountinfo: str) -> list[str]:
     with open(mountinfo) as file:
         there = {re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), line.split()[4]) for line in file}  # proc(5): blanks are written so
     return [next((line for line in said if line.startswith(f"{one} (")), f"{one} is not mounted") for one in wanted if one not in there]
+
+
+def broken(wanted: list[str], root: str, mountinfo: str) -> list[str]:
+    """List file systems of the node's own disks that have lost one: they stay mounted, and every use of them fails."""
+    with open(mountinfo) as file:
+        rows = [(line.split()[4], line.partition(" - ")[2].split()[1]) for line in file]
+    return [f"{folder} {LOST_DISK} ({device})" for folder, device in rows if folder in wanted and OWN_DISK.match(device) and has_lost(device, root)]
+
+
+def has_lost(device: str, root: str) -> bool:
+    """Whether a disk is gone, or an array without redundancy misses one (Linux, Documentation/admin-guide/md.rst: its `array_state` is `broken`)."""
+    devices = listed(root, "sys/class/block")
+    name = os.path.basename(os.path.realpath(os.path.join(root, device.lstrip("/"))))
+    return bool(devices) and (name not in devices or word(os.path.join(root, "sys/class/block", name, "md/array_state")) == "broken")
 
 
 def tell(wrong: str) -> list[str]:
