@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from blueprints import project
-from tests.hosts import plain, rails
+from tests.hosts import plain, plays, rails
 from tests.hosts.deployment import wait_until
+from tests.playbooks import test_roce
 
 pytestmark = pytest.mark.hosts
 sys.path.insert(0, str(project.project_root() / "playbooks/roles/acceptance/files"))  # as nodes import it
@@ -240,3 +241,49 @@ def test_a_missing_interface_is_named_with_those_that_are_there(clean: plain.Pla
     [failure] = outcome.failures
     assert "no interface of this host has the hardware address 02:00:00:00:00:01" in failure.message
     assert f"eth1 ({server.macs[1]})" in failure.message
+
+
+NIC = {
+    "net/eth1/address": "02:00:00:00:00:01",
+    "net/eth1/device/vendor": "0x15b3",
+    "net/eth1/device/infiniband/mlx5_0/x": "",
+    "infiniband/mlx5_0/ports/1/link_layer": "Ethernet",
+}
+
+
+def test_roce_is_set_up_by_its_role_and_at_boot_and_undone(servers: plain.PlainHosts, tmp_path: Path) -> None:
+    """The NIC is simulated: folders in the place of the kernel's, and a stand-in for dcb(8)."""
+    name, own = NETWORKD, {"app": {"26": "5"}, "pfc": {str(priority): "off" for priority in range(8)}}
+    variables = {
+        "roce_interfaces": [{"name": "rail0", "mac": NIC["net/eth1/address"]}],
+        "roce_marking": test_roce.MARKING,
+        "roce_catalog_files": [str(project.project_root() / "blueprints/catalog/roce.yaml")],
+    }
+    folder = "/srv/nic"
+    for path, content in NIC.items():
+        servers.inside(name, "sh", "-c", f"mkdir -p $(dirname {folder}/{path}); cat >{folder}/{path}", stdin=content)
+    servers.inside(name, "sh", "-c", "cat >/usr/local/bin/dcb; chmod 755 /usr/local/bin/dcb", stdin=test_roce.DCB)
+
+    def table(content: Any = None) -> Any:
+        if content is not None:
+            servers.inside(name, "sh", "-c", "cat >/usr/local/bin/state.json", stdin=json.dumps({"eth1": content}))
+        return json.loads(servers.inside(name, "cat", "/usr/local/bin/state.json"))["eth1"]
+
+    def role(tasks: str) -> int:
+        return plays.changed(plays.run(servers, [name], [tasks], variables, folder=tmp_path))
+
+    table(own)
+    servers.inside_all(name, "mount", "--bind", folder, "/sys/class")
+    try:
+        assert role("roce") > 0
+        wanted = table()
+        assert (wanted["app"], wanted["pfc"]["3"]) == ({"26": "3", "48": "6"}, "on")
+        table(own)  # the boot
+        servers.inside_all(name, "systemctl", "restart", "clusterwright-roce.service")
+        assert table() == wanted
+        assert role("roce") == 0
+        assert role("roce/absent") > 0
+        assert table() == own
+        assert servers.inside(name, "find", "/etc", "/usr/lib/clusterwright", "/var/lib/clusterwright", "-name", "*roce*", "-type", "f") == ""
+    finally:
+        servers.inside_all(name, "umount", "/sys/class")
