@@ -99,6 +99,14 @@ elif name == "mount":
         refuse("wrong fs type")
     device(plain[-2])["mounted"] = plain[-1]
     open(os.environ["MOUNTS"], "a").write(f"{{plain[-2]}} {{plain[-1]}} xfs rw 0 0\\n")
+elif name == "umount":
+    lines = open(os.environ["MOUNTS"]).read().splitlines()
+    if not any(line.split()[1] == plain[0] for line in lines):
+        refuse("not mounted")
+    open(os.environ["MOUNTS"], "w").write("".join(f"{{line}}\\n" for line in lines if line.split()[1] != plain[0]))
+    for one in (*disks.values(), *arrays.values()):
+        if one.get("mounted") == plain[0]:
+            del one["mounted"]
 else:
     refuse(f"unexpected {{words}}")
 json.dump(state, open(path, "w"))
