@@ -28,7 +28,15 @@ def document(stack: str, known: Known, *, now: Sequence[State] | str, logins: Ma
         "target": known.cluster.target,
         "spec": as_record(known.cluster),
         "hosts": [
-            {"name": host.name, "group": host.group, "role": host.role, "address": host.address, "host_key": host.host_key, "jump": host.jump or None}
+            {
+                "name": host.name,
+                "group": host.group,
+                "role": host.role,
+                "address": host.address,
+                "port": host.port,
+                "host_key": host.host_key,
+                "jump": host.jump or None,
+            }
             for host in known.hosts
         ],
         "logins": dict(logins),

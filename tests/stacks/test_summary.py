@@ -43,7 +43,7 @@ def exported(found: Mapping[str, Any], **accepted: Any) -> dict[str, Any]:
     """Give the record of a stack with these outputs, as the engine exports it."""
     acceptance = {"checks": found["acceptance"], "began": RAN_AT, "seconds": 4.6, "outdated": "", **accepted}
     resources = [
-        {"urn": "urn:pulumi:dev::clusterwright::pulumi:pulumi:Stack::clusterwright-dev", "type": "pulumi:pulumi:Stack", "outputs": {**found, "inventory": {}}},
+        {"urn": "urn:pulumi:dev::clusterwright::pulumi:pulumi:Stack::clusterwright-dev", "type": "pulumi:pulumi:Stack", "outputs": {"inventory": {}, **found}},
         {"urn": "urn:pulumi:dev::clusterwright::clusterwright:accept:Acceptance::acceptance", "type": "clusterwright:accept:Acceptance", "outputs": acceptance},
     ]
     return {"deployment": {"resources": resources}}
@@ -218,6 +218,12 @@ def test_the_document_has_what_the_text_has() -> None:
     assert written["acceptance"]["outdated"].startswith("train-[0-1] are drained")
     [state] = written["nodes"]
     assert (state["names"], state["takes_jobs"], state["reason"]) == (["train-0", "train-1"], False, "fan")
+
+
+def test_the_document_has_the_port_of_each_hosts_ssh_server() -> None:
+    one = {"name": "login-0", "address": "10.80.0.2", "incarnation": "1", "host_key": "ssh-ed25519 AAAA"}
+    found = {**outputs(spec()), "inventory": {"access": [one, {**one, "name": "login-1", "port": 2022}]}}
+    assert [(host["name"], host["port"]) for host in document(found, now=())["hosts"]] == [("login-0", 22), ("login-1", 2022)]
 
 
 def test_the_document_says_why_nodes_are_unknown() -> None:
