@@ -9,10 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 
-class Unanswered(Exception):
-    """The target could not list what runs; the text says why."""
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stack:
     """What discovery needs to know of a recorded stack."""
@@ -125,7 +121,7 @@ class Discovery(Protocol):
         """Compare the instances under the stack's name with its record.
 
         Raises:
-            Unanswered: the target does not answer, or refuses.
+            TargetUnanswered: the target does not answer, or refuses.
         """
 
     def added_policies(self, kind: str, outputs: Mapping[str, Any], recorded: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""What components refuse, as the parts of the page that a user reads."""
+"""What components refuse, as the parts of the page that a user reads, and who did not answer them.
+
+An exception of one package is beside what raises it. One that others catch is here, or beside the protocol that it belongs to.
+"""
 
 from collections.abc import Iterator
 
@@ -45,3 +48,19 @@ class RemovalRefused(Refusal):
 
 class RebuildRefused(Refusal):
     """A host can't be rebuilt from here."""
+
+
+class HostUnanswered(Exception):
+    """A host, or a command on it, did not answer or failed; the text says what it said."""
+
+
+class SchedulerUnanswered(Exception):
+    """The scheduler could not be asked; the text says why."""
+
+
+class TargetUnanswered(Exception):
+    """The target could not list what runs; the text says why."""
+
+
+class NotUp(Exception):
+    """The stack's record contains no cluster that could be inspected."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blueprints import ssh_places
 
-from . import memory_folders
+from . import errors, memory_folders
 from .finish import inventory
 from .finish.inventory import FinishedHost
 
@@ -17,10 +17,6 @@ CONNECT_WITHIN_S = 10
 ANSWER_WITHIN_S = 90
 SSH_FAILED = 255
 """Exit status of ssh(1) itself."""
-
-
-class Unanswered(Exception):
-    """The host or the command on it did not answer, or failed; the text says what it said."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,17 +31,17 @@ class Session:
         """Run a command as root and give what it prints.
 
         Raises:
-            Unanswered: the host does not answer, or the command failed.
+            HostUnanswered: the host does not answer, or the command failed.
         """
         shown = shlex.join(argv)
         try:
             done = subprocess.run([*self._ssh(), shown], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=ANSWER_WITHIN_S, check=False)
         except subprocess.TimeoutExpired as error:
-            raise Unanswered(f"{self.host.name}: `{shown}` got no answer for {ANSWER_WITHIN_S} s") from error
+            raise errors.HostUnanswered(f"{self.host.name}: `{shown}` got no answer for {ANSWER_WITHIN_S} s") from error
         if done.returncode == SSH_FAILED:
-            raise Unanswered(f"{self.host.name} does not answer: {done.stderr.strip()}")
+            raise errors.HostUnanswered(f"{self.host.name} does not answer: {done.stderr.strip()}")
         if done.returncode:
-            raise Unanswered(f"{self.host.name}: `{shown}` failed: {(done.stderr or done.stdout).strip()}")
+            raise errors.HostUnanswered(f"{self.host.name}: `{shown}` failed: {(done.stderr or done.stdout).strip()}")
         return done.stdout
 
     def _ssh(self) -> list[str]:

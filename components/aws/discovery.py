@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .. import discovery, host_folders
+from .. import discovery, errors, host_folders
 from . import attachments as attached
 from . import instances as ec2
 from .instances import Instance
@@ -39,14 +39,14 @@ class Discovery:
             return discovery.RunningNodes(reason=NO_NODE_KEY)
         try:
             return nodes_of(ec2.look(region=stack.region, stack=stack.name), stack)
-        except discovery.Unanswered as error:
+        except errors.TargetUnanswered as error:
             return discovery.RunningNodes(failure=f"elastic nodes could not be listed: {error}", reason="they could not be listed")
 
     def instances(self, stack: discovery.Stack) -> discovery.Instances:
         """Compare the instances that carry the stack's name with its record.
 
         Raises:
-            Unanswered: EC2 does not answer, or refuses.
+            TargetUnanswered: EC2 does not answer, or refuses.
         """
         return compare(ec2.look(region=stack.region, stack=stack.name), stack, now=dt.datetime.now(dt.UTC))
 

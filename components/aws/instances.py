@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..discovery import Unanswered
+from .. import errors
 from .names import CLUSTER_TAG, NODE_SET_TAG, NODE_TAG, OWNER_TAG, PART_TAG, STACK_TAG
 
 COMPUTE = "compute"
@@ -59,7 +59,7 @@ def look(*, region: str, stack: str) -> tuple[Instance, ...]:
     """List the instances that carry the stack's name.
 
     Raises:
-        Unanswered: EC2 does not answer, or refuses.
+        TargetUnanswered: EC2 does not answer, or refuses.
     """
     return Ec2(region).look(stack=stack)
 
@@ -70,7 +70,7 @@ class Ec2:
     Args:
         client: boto3's EC2 client; None: one with credentials and endpoint from the environment.
     Raises:
-        Unanswered: boto3 is missing, or knows no such region.
+        TargetUnanswered: boto3 is missing, or knows no such region.
     """
 
     def __init__(self, region: str, *, client: Any = None):
@@ -81,7 +81,7 @@ class Ec2:
             import boto3
             import botocore.config
         except ImportError as missing:
-            raise Unanswered(WITHOUT_SDK.format(missing.name)) from missing
+            raise errors.TargetUnanswered(WITHOUT_SDK.format(missing.name)) from missing
         settings = botocore.config.Config(retries={"mode": "standard", "max_attempts": 6}, connect_timeout=10, read_timeout=60)
         with _answering():
             # A session of its own: boto3's default session is not thread-safe (boto3's guide, "Multithreading").
@@ -94,7 +94,7 @@ class Ec2:
             node_set: only those of one node set.
             states: only those that are in one of these.
         Raises:
-            Unanswered: EC2 does not answer, or refuses.
+            TargetUnanswered: EC2 does not answer, or refuses.
         """
         wanted = {f"tag:{STACK_TAG}": [stack], "instance-state-name": [*states], **({f"tag:{NODE_SET_TAG}": [node_set]} if node_set else {})}
         filters = [{"Name": name, "Values": values} for name, values in wanted.items()]
@@ -106,19 +106,19 @@ class Ec2:
         """Begin to terminate instances; a refusal of some does not affect the others.
 
         Raises:
-            Unanswered: EC2 does not answer, or refuses some.
+            TargetUnanswered: EC2 does not answer, or refuses some.
         """
         from ..elastic.fleets.aws import termination
 
         if refused := termination.terminate(self._client, identities):
             shown = ", ".join([*refused][:REFUSED_SHOWN]) + (f" and {len(refused) - REFUSED_SHOWN} more" if len(refused) > REFUSED_SHOWN else "")
-            raise Unanswered(f"EC2 does not terminate {shown}: {next(iter(refused.values()))}")
+            raise errors.TargetUnanswered(f"EC2 does not terminate {shown}: {next(iter(refused.values()))}")
 
     def templates_naming(self, image: str) -> Mapping[str, str]:
         """Return the launch templates whose latest or default version starts instances from an image: name → mark of the owning stack, empty: none.
 
         Raises:
-            Unanswered: EC2 does not answer, or refuses.
+            TargetUnanswered: EC2 does not answer, or refuses.
         """
         wanted = {"Versions": ["$Latest", "$Default"], "Filters": [{"Name": "image-id", "Values": [image]}]}
         with _answering():
@@ -133,7 +133,7 @@ class Ec2:
         """Deregister an image and delete its snapshots. Instances that were started from it keep running; a missing image is no error.
 
         Raises:
-            Unanswered: EC2 does not answer, or refuses.
+            TargetUnanswered: EC2 does not answer, or refuses.
         """
         import botocore.exceptions
 
@@ -166,7 +166,7 @@ def _answering() -> Iterator[None]:
     try:
         yield
     except (botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError) as error:
-        raise Unanswered(str(error)) from error
+        raise errors.TargetUnanswered(str(error)) from error
 
 
 def _instance(found: Mapping[str, Any]) -> Instance:

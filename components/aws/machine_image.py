@@ -7,7 +7,7 @@ another. Hosts and launch templates take the AMI's id from this resource: the en
 import dataclasses
 from typing import ClassVar
 
-from .. import discovery
+from .. import errors
 from ..provider.kind import Kind, Refused, Values, Work
 from . import instances
 
@@ -54,5 +54,5 @@ class MachineImage(Kind[MachineImageInputs]):
                 )
                 return
             ec2.end_image(inputs.image)
-        except discovery.Unanswered as error:
+        except errors.TargetUnanswered as error:
             raise Refused(f"{inputs.image} can't be deregistered: {error}") from error

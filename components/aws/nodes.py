@@ -8,7 +8,7 @@ import dataclasses
 import threading
 from typing import ClassVar
 
-from .. import discovery
+from .. import errors
 from ..provider.kind import Kind, Refused, Values, Work
 from . import instances
 
@@ -57,7 +57,7 @@ class Nodes(Kind[NodesInputs]):
             work.wait_until(
                 lambda: _are_gone(inputs, ec2, work), awaiting=f"the nodes of {inputs.node_set} to terminate", within_s=ENDED_WITHIN_S, every_s=LOOK_EVERY_S
             )  # fmt: skip
-        except discovery.Unanswered as error:
+        except errors.TargetUnanswered as error:
             raise Refused(f"the nodes of {inputs.node_set} can't be terminated: {error}") from error
 
     def _ec2(self, region: str) -> instances.Ec2:

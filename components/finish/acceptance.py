@@ -9,6 +9,7 @@ from typing import Any
 from blueprints import spec
 from blueprints.finding import Level
 
+from .. import errors
 from ..provider.kind import UNKNOWN, Kind, PartlyMade, Values, Work
 from . import checks, inspection_results, node_states, playbook
 from .inventory import FinishedHost, inventory, known_hosts
@@ -58,7 +59,7 @@ class Acceptance(Kind[AcceptanceInputs]):
         repaired = inspection_results.repaired_after(str(outputs.get("began", "")), inspection_results.received() or {})
         try:
             now = node_states.ask(inputs.hosts, private_key=inputs.private_key)
-        except node_states.Unanswered as silence:
+        except errors.SchedulerUnanswered as silence:
             return {**found, "outdated": f"Slurm does not answer: {silence}"}
         return {**found, "outdated": "; ".join(filter(None, (repaired, *node_states.contradictions(found["checks"] or (), now))))}
 

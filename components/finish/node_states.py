@@ -8,7 +8,7 @@ from typing import Any
 
 from blueprints import hostlist, ssh_places
 
-from .. import memory_folders
+from .. import errors, memory_folders
 from .inventory import FinishedHost, known_hosts
 
 QUESTION = ("sinfo", "--noheader", "--format=%T|%u|%H|%N|%E")
@@ -22,10 +22,6 @@ POWER_MARKS = "~#!%@^$+-"
 NOT_RESPONDING, POWERED_DOWN = "*", "~"
 LEFT_TO_ROLL = "node left to the roll"
 """What a document of acceptance calls a node that was out of service before a roll."""
-
-
-class Unanswered(Exception):
-    """The scheduler could not be asked; the text says why."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -84,7 +80,7 @@ def ask(hosts: Sequence[FinishedHost], *, private_key: str) -> tuple[State, ...]
     """Ask Slurm on the first login node that answers.
 
     Raises:
-        Unanswered: none answers, or Slurm doesn't.
+        SchedulerUnanswered: none answers, or Slurm doesn't.
     """
     said = "the cluster has no login node"
     folder = memory_folders.make_folder()
@@ -98,28 +94,28 @@ def ask(hosts: Sequence[FinishedHost], *, private_key: str) -> tuple[State, ...]
             through = ["-o", f"ProxyCommand={shlex.join(['ssh', *own, '-W', '[%h]:%p', f'root@{host.jump}'])}"] if host.jump else []
             try:
                 return parse(run(["ssh", *own, *through, *ssh_places.port_option(host.port), f"root@{host.address}", shlex.join(QUESTION)]))
-            except Unanswered as silence:
+            except errors.SchedulerUnanswered as silence:
                 said = f"{host.name}: {silence}"
     finally:
         memory_folders.remove(folder)
-    raise Unanswered(said)
+    raise errors.SchedulerUnanswered(said)
 
 
 def run(command: Sequence[str]) -> str:
     """Run a command that asks over SSH, and give what it prints.
 
     Raises:
-        Unanswered: it failed, or had no answer after ANSWER_WITHIN_S.
+        SchedulerUnanswered: it failed, or had no answer after ANSWER_WITHIN_S.
     """
     try:
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=ANSWER_WITHIN_S, check=False)
     except subprocess.TimeoutExpired:
-        raise Unanswered(f"no answer for {ANSWER_WITHIN_S} s") from None
+        raise errors.SchedulerUnanswered(f"no answer for {ANSWER_WITHIN_S} s") from None
     except OSError as error:
-        raise Unanswered(str(error)) from None
+        raise errors.SchedulerUnanswered(str(error)) from None
     if ended.returncode:
         words = [line for line in ended.stderr.splitlines() if line.strip()]
-        raise Unanswered(words[-1] if words else f"exit status {ended.returncode}")
+        raise errors.SchedulerUnanswered(words[-1] if words else f"exit status {ended.returncode}")
     return ended.stdout
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from blueprints import spec
 
+from .. import errors
 from ..provider import packed
 from ..schedulers import hardware
 from .recorded_cluster import Known, KnownHost
@@ -19,10 +20,6 @@ SECRET_TYPE = "clusterwright:secret:Secret"
 ACCEPTANCE_TYPES = ("clusterwright:accept:Acceptance", "clusterwright:kubernetes:Acceptance")
 NODE_KEY = "compute-host-key"
 """Name of the secret with the compute nodes' host key."""
-
-
-class NotUp(Exception):
-    """The stack's record contains no cluster that could be inspected."""
 
 
 def read(exported: Mapping[str, Any]) -> Known:
@@ -38,13 +35,13 @@ def read(exported: Mapping[str, Any]) -> Known:
     accepted = acceptances[0] if acceptances else {}
     checked = [check for one in acceptances for check in one.get("checks") or ()]
     if not isinstance(outputs.get("spec"), Mapping) or not isinstance(outputs.get("inventory"), Mapping):
-        raise NotUp("no `up` of it has finished, so that neither cluster nor hosts are recorded")
+        raise errors.NotUp("no `up` of it has finished, so that neither cluster nor hosts are recorded")
     made = {_name(one["urn"]): one for one in resources if one["type"] == SECRET_TYPE}
     secrets = {name: one.get("outputs") or {} for name, one in made.items()}
     try:
         cluster = hardware.described(spec.from_record(outputs["spec"]), outputs.get("hardware") or {})
     except spec.Unreadable as error:
-        raise NotUp(f"this version can't read the recorded cluster: {error}") from error
+        raise errors.NotUp(f"this version can't read the recorded cluster: {error}") from error
     munge = str(secrets.get("munge-key", {}).get("value", ""))
     users = {user.name: str(secrets.get(f"user-{user.name}-key", {}).get("public", "")) for user in cluster.users}
     return Known(

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from blueprints import hostlist, spec
-from components import remote
+from components import errors, remote
 from components.bmc import inquiry
 from components.bmc.model import Access, Action, Board, Power, Unanswered
 from components.elastic.model import Node
@@ -154,7 +154,7 @@ def _boots(order: Order, names: Sequence[str]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for host in order.known.hosts if order.known else ():
         if host.name in names and order.known:
-            with contextlib.suppress(remote.Unanswered), remote.session(host.as_finished, private_key=order.known.private_key) as session:
+            with contextlib.suppress(errors.HostUnanswered), remote.session(host.as_finished, private_key=order.known.private_key) as session:
                 found[host.name] = session.run(BOOT_MARK).strip()
     return found
 

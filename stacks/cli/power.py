@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 
 from blueprints import hostlist, message_text, spec
-from components import atomic_files
+from components import atomic_files, errors
 from components.bmc import recorded
 from components.bmc.model import Action, Facts, Unanswered
 from components.inspection import record
@@ -104,5 +104,5 @@ def _known(stack: str) -> Known | None:
         return None
     try:
         return record.read(commands.record(stack, show_secrets=True))
-    except record.NotUp:
+    except errors.NotUp:
         return None

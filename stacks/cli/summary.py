@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from blueprints.project import project_root
+from components import errors
 from components.finish import node_states
 from components.inspection import record
 from components.inspection.recorded_cluster import Known
@@ -59,7 +60,7 @@ def readable(stack: str, exported: Mapping[str, Any]) -> Known:
     """
     try:
         return record.read(exported)
-    except record.NotUp as error:
+    except errors.NotUp as error:
         raise Problem(
             f"the record of stack {stack} can't be shown",
             why=str(error),
@@ -74,5 +75,5 @@ def states_now(known: Known) -> tuple[node_states.State, ...] | str:
         return ()
     try:
         return node_states.ask(hosts, private_key=known.private_key)
-    except node_states.Unanswered as silence:
+    except errors.SchedulerUnanswered as silence:
         return str(silence)

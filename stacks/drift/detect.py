@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from blueprints.finding import Finding
-from components import discovery, registry
+from components import discovery, errors, registry
 from components.inspection import capability, causes, collect, compare, elastic, hosts, kubernetes, record, servers, versions
 from components.inspection.finding import Unchecked, in_order, layer_of
 from components.inspection.layer import LAYERS, Layer
@@ -85,7 +85,7 @@ def detect(
     say("reading the stack's record")
     try:
         known = history.newest(stack_name, record.read(commands.record(stack_name, folder=folder, show_secrets=True)))
-    except (EngineFailed, record.NotUp) as error:
+    except (EngineFailed, errors.NotUp) as error:
         why = error.why if isinstance(error, EngineFailed) else error
         failure = hints.with_advice(f"the record of stack {stack_name} could not be read: {why}")
         results = tuple(Result(layer, failure=failure) for layer in LAYERS if layer in layers)
@@ -134,7 +134,7 @@ def _cloud(stack_name: str, known: Known, folder: Path | None) -> list[Result]:
         findings += differing
         unchecked += not_compared
         is_answered = True
-    except discovery.Unanswered as error:
+    except errors.TargetUnanswered as error:
         failures.append(f"the instances under the stack's name could not be listed: {error}")
         is_answered = False
     others = beside.result() if beside else None

@@ -14,7 +14,7 @@ from typing import Any
 from blueprints import hostlist
 from blueprints.load import Loaded
 from blueprints.plan import changes
-from components import registry, remote
+from components import errors, registry, remote
 from components.finish.inventory import FinishedHost
 from components.inspection import elastic, record
 from components.inspection.recorded_cluster import Known
@@ -142,7 +142,7 @@ def _recorded(stack: str) -> tuple[Known, list[dict[str, Any]]]:
         exported = commands.record(stack, show_secrets=True)
         try:
             return record.read(exported), commands.resources_of(exported)
-        except record.NotUp as error:
+        except errors.NotUp as error:
             raise Problem(f"stack {stack} is not up", why=str(error), remedy=f"run `clusterwright up --stack {stack}` first") from error
     raise Problem(
         f"there is no stack {stack}", why="nothing is recorded under this name here", remedy="name a stack with --stack; `pulumi stack ls` lists them"
@@ -262,5 +262,5 @@ def _failed(order: Order, names: Sequence[str], status: int) -> EngineFailed:
 
 def _stop_daemons(controller: FinishedHost, private_key: str) -> None:
     """Let a controller save what it knows: Slurm writes its state every few seconds only, and would take a job that just ended for one that runs."""
-    with remote.session(controller, private_key=private_key) as session, contextlib.suppress(remote.Unanswered):  # a broken one is rebuilt as it is
+    with remote.session(controller, private_key=private_key) as session, contextlib.suppress(errors.HostUnanswered):  # a broken one is rebuilt as it is
         session.run(["systemctl", "stop", *DAEMONS])

@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from blueprints import hostlist
-from components import remote
+from components import errors, remote
 from components.elastic import slurm
 from components.elastic.model import OURS, Node
 from components.finish.inventory import FinishedHost
@@ -112,7 +112,7 @@ class Scheduler:
     def _run(self, argv: Sequence[str]) -> str:
         try:
             return self._session.run([*ENVIRONMENT, *argv])
-        except remote.Unanswered as error:
+        except errors.HostUnanswered as error:
             raise slurm.Unanswered(str(error)) from error
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from blueprints import message_text
+from components import errors
 from components.finish import group
 from components.inspection import record, role_defaults
 from components.inspection.recorded_cluster import Known, KnownHost
@@ -50,7 +51,7 @@ def recorded(stack: str) -> Known:
         )
     try:
         known = record.read(commands.record(stack, show_secrets=True))
-    except record.NotUp as error:
+    except errors.NotUp as error:
         raise Problem(f"stack {stack} is not up", why=str(error), remedy=f"run `clusterwright up --stack {stack}` first") from error
     if not hosts(known):
         raise Problem(

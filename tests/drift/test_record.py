@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from components import errors
 from components.inspection import record
 from tests.playbooks import clusters
 
@@ -55,10 +56,10 @@ def test_the_host_key_of_compute_nodes_is_read_with_the_moment_since_when_there_
 
 
 def test_a_stack_whose_first_up_has_not_ended_has_no_cluster_to_check() -> None:
-    with pytest.raises(record.NotUp, match="no `up` of it has finished"):
+    with pytest.raises(errors.NotUp, match="no `up` of it has finished"):
         record.read(exported(inventory=None))
 
 
 def test_a_record_in_another_form_is_none_that_can_be_checked() -> None:
-    with pytest.raises(record.NotUp, match="can't read the recorded cluster"):
+    with pytest.raises(errors.NotUp, match="can't read the recorded cluster"):
         record.read(exported(spec={**clusters.recorded(), "network": {"colour": "blue"}}))

@@ -12,8 +12,8 @@ import botocore.config
 import botocore.exceptions
 import pytest
 
+from components import errors
 from components.aws import instances, policies
-from components.discovery import Unanswered
 from components.elastic.act import Unended, Unreachable
 from components.elastic.decide.answers import Answer, Refusal
 from components.elastic.fleets.aws import Aws, known
@@ -244,7 +244,7 @@ def test_down_ends_the_other_nodes_too_and_names_the_one_that_is_refused(account
     here.fleet.launch(order("train-0", "train-1", "train-2", "train-3"))
     nodes = here.nodes
     here.cloud.drift(nodes["train-2"], protected=True)
-    with pytest.raises(Unanswered, match=nodes["train-2"]):
+    with pytest.raises(errors.TargetUnanswered, match=nodes["train-2"]):
         instances.Ec2("us-east-1", client=here.ec2).end([*nodes.values(), "i-0123456789abcdef0"])
     assert set(here.nodes) == {"train-2"}
 

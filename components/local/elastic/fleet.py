@@ -25,7 +25,7 @@ SHORTAGE = "shortage.json"
 """Node set → how many of its hosts there can be: a rehearsal of a cloud that has no more. Made by hand, in the stack's `elastic` folder."""
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The request is not one that the service carries out."""
 
 
@@ -64,16 +64,16 @@ def launch(names: StackNames, node_set: str, nodes: Sequence[str], *, token: str
     """Start hosts; those that this launch started already are only named.
 
     Raises:
-        Refused: the nodes are not of an elastic pool of this stack.
+        RequestRefused: the nodes are not of an elastic pool of this stack.
     """
     described = next((one for one in description.read(names) if one.node_set == node_set), None)
     if described is None:
-        raise Refused(f"stack {names.stack} has no elastic pool {node_set}")
+        raise RequestRefused(f"stack {names.stack} has no elastic pool {node_set}")
     claim.require(names, described.pool.site)
     allowed = {described.pool.hostname(number) for number in range(described.pool.count)}
     foreign = sorted(set(nodes) - allowed)
     if foreign:
-        raise Refused(f"{', '.join(foreign[:5])}: not in elastic pool {node_set}, which has {len(allowed)} hosts")
+        raise RequestRefused(f"{', '.join(foreign[:5])}: not in elastic pool {node_set}, which has {len(allowed)} hosts")
     present = {host.names.hostname: host for host in _present(names)}
     made = [name for name in nodes if name in present and present[name].launch.get("token") == token and hosts.is_running(present[name].names)]
     new = [name for name in nodes if name not in made]

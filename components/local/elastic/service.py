@@ -47,7 +47,7 @@ def _answer(names: StackNames, connection: socket.socket) -> None:
                 line = file.readline(LONGEST_QUESTION)
             _require_controller(names, connection)
             answer = _do(names, json.loads(line))
-        except fleet.Refused as refused:
+        except fleet.RequestRefused as refused:
             answer = {"error": str(refused)}
         except Exception as error:
             traceback.print_exc()
@@ -64,7 +64,7 @@ def _require_controller(names: StackNames, connection: socket.socket) -> None:
     controllers = {controller for described in description.read(names) for controller in described.pool.controllers}
     inside = any(process in cgroup.processes(cgroup.of_host(names.host(controller))) for controller in controllers)
     if not inside or user not in _users(names):
-        raise fleet.Refused(f"process {process} of user {user} is not a controller of stack {names.stack}")
+        raise fleet.RequestRefused(f"process {process} of user {user} is not a controller of stack {names.stack}")
 
 
 def _users(names: StackNames) -> set[int]:
@@ -89,11 +89,11 @@ def _do(names: StackNames, question: Mapping[str, Any]) -> dict[str, Any]:
             case "console":
                 return {"text": fleet.console(names, str(question.get("instance")))}
             case other:
-                raise fleet.Refused(f"this service knows no request {other!r}")
+                raise fleet.RequestRefused(f"this service knows no request {other!r}")
 
 
 def _texts(question: Mapping[str, Any], name: str) -> list[str]:
     values = question.get(name)
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise fleet.Refused(f"{name} is not a list of strings")
+        raise fleet.RequestRefused(f"{name} is not a list of strings")
     return values

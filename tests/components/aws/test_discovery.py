@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from components import errors
 from components.aws import attachments, discovery, instances
 from components.aws.attachments import Attached
 from components.aws.instances import Instance
-from components.discovery import Instances, RunningNodes, Stack, Unanswered
+from components.discovery import Instances, RunningNodes, Stack
 
 MOMENT = dt.datetime(2026, 11, 10, 12, tzinfo=dt.UTC)
 TEMPLATE = {
@@ -101,7 +102,7 @@ def test_a_node_of_an_older_template_is_not_compared_with_the_new_one() -> None:
 
 def test_without_boto3_discovery_says_so_and_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "boto3", None)
-    with pytest.raises(Unanswered, match="make setup EXTRAS=aws"):
+    with pytest.raises(errors.TargetUnanswered, match="make setup EXTRAS=aws"):
         discovery.Discovery().instances(stack())
     seen = discovery.Discovery().attachments(stack(resources=OURS))
     assert (seen.found, seen.answered) == ((), False)
