@@ -244,6 +244,12 @@ MUTATIONS = (
     ),
     # Stacks
     Mutation(
+        "stacks/rolling/order.py",
+        'if units[name] == {GUARD_UNIT: "active", DAEMON_UNIT: "active"} and now[name].is_answering',
+        "if now[name].is_answering",
+        ("tests/stacks/test_rolling_order.py",),
+    ),
+    Mutation(
         "stacks/engine/locks.py", 'if lock["hostname"] != socket.gethostname() or _is_alive(lock):', "if _is_alive(lock):", ("tests/stacks/test_lock.py",)
     ),
     Mutation(
