@@ -68,6 +68,21 @@ def in_order(names: Iterable[str]) -> str:
     return ",".join(found)
 
 
+@functools.lru_cache(maxsize=512)
+def of_group(prefix: str, count: int, members: str = "") -> tuple[str, ...]:
+    """Name the hosts of a group in their order.
+
+    Args:
+        members: the hosts' own names as a host list; empty: they are named `<prefix>-<number>`.
+    """
+    return expand(members) if members else tuple(nth_of_group(prefix, number) for number in range(count))
+
+
+def nth_of_group(prefix: str, number: int, members: str = "") -> str:
+    """Name one host of a group, as `of_group` does; the first one has the number 0."""
+    return expand(members)[number] if members else f"{prefix}-{number}"
+
+
 def counted(prefix: str, count: int) -> str:
     """Write the names `<prefix>0` to `<prefix><count - 1>` without making them: a host group has thousands."""
     return _range(prefix, 0, [(0, count - 1)]) if count else ""

@@ -101,11 +101,11 @@ class HostGroup:
     """The hosts' own names in the group's order, as a Slurm host list (`gpu-[001-016]`). Empty: they are named by their number."""
 
     def hostname(self, number: int) -> str:
-        return hostlist.expand(self.members)[number] if self.members else f"{self.prefix}-{number}"
+        return hostlist.nth_of_group(self.prefix, number, self.members)
 
     @property
     def hostnames(self) -> tuple[str, ...]:
-        return hostlist.expand(self.members) if self.members else tuple(self.hostname(number) for number in range(self.count))
+        return hostlist.of_group(self.prefix, self.count, self.members)
 
     @property
     def hostlist(self) -> str:

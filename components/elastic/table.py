@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from blueprints import hostlist
+
 VERSION = 1
 _SHARED = frozenset({"version", "target", "cluster", "stack", "domain", "names", "idle_s", "stop_timeout_s", "node_sets"})
 _SHARED_BY_NODE_SETS = frozenset(
@@ -44,7 +46,7 @@ class NodeSet:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        return tuple(f"{self.prefix}-{number}" for number in range(self.count))
+        return hostlist.of_group(self.prefix, self.count)
 
     def always_runs(self, node: str) -> bool:
         number = self.number(node)

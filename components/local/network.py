@@ -69,5 +69,4 @@ def _addresses(inputs: NetworkInputs) -> Iterator[tuple[str, str]]:
     yield from inputs.names.items()
     for one in inputs.host_ranges:
         first = ipaddress.ip_address(one.first_address)
-        names = hostlist.expand(one.members) if one.members else (f"{one.prefix}-{number}" for number in range(one.count))
-        yield from ((name, str(first + number)) for number, name in enumerate(names))
+        yield from ((name, str(first + number)) for number, name in enumerate(hostlist.of_group(one.prefix, one.count, one.members)))

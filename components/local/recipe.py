@@ -61,7 +61,7 @@ class HostPoolInputs:
     """The hosts' own names as a Slurm host list; empty: they are named by their number."""
 
     def hostname(self, number: int) -> str:
-        return hostlist.expand(self.members)[number] if self.members else f"{self.prefix}-{number}"
+        return hostlist.nth_of_group(self.prefix, number, self.members)
 
     @property
     def runs_containers(self) -> bool:
@@ -78,8 +78,7 @@ class HostPoolInputs:
 
 @functools.lru_cache(maxsize=64)
 def _numbers(prefix: str, members: str, count: int) -> Mapping[str, int]:
-    names = hostlist.expand(members) if members else tuple(f"{prefix}-{number}" for number in range(count))
-    return {name: number for number, name in enumerate(names)}
+    return {name: number for number, name in enumerate(hostlist.of_group(prefix, count, members))}
 
 
 def boot(inputs: HostPoolInputs, number: int) -> hosts.Boot:

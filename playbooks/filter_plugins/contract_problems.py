@@ -56,7 +56,7 @@ def _hosts(spec: Record, groups: Mapping[str, Sequence[str]], hostvars: Mapping[
 
 
 def _names(hosts: Record) -> Sequence[str]:
-    return hostlist.expand(hosts["members"]) if hosts.get("members") else [f"{hosts['prefix']}-{number}" for number in range(hosts["count"])]
+    return hostlist.of_group(hosts["prefix"], hosts["count"], hosts.get("members") or "")
 
 
 def _partitions(spec: Record) -> Iterator[str]:

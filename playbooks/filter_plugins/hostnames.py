@@ -13,6 +13,4 @@ class FilterModule:
 
 def hostnames(group: Mapping[str, Any]) -> list[str]:
     """List the hosts of a group in their order: by their own names, or by the group's prefix and their number."""
-    if group.get("members"):
-        return list(hostlist.expand(group["members"]))
-    return [f"{group['prefix']}-{number}" for number in range(group["count"])]
+    return list(hostlist.of_group(group["prefix"], group["count"], group.get("members") or ""))

@@ -1,10 +1,13 @@
 """Slurm's bracket form of host names: read, written, and back."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blueprints import hostlist
+from blueprints.project import project_root
 
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
 """Host names as Slurm takes them: with and without a number at their end, with and without leading zeros."""
@@ -74,3 +77,27 @@ def test_a_counted_group_is_written_as_its_names_are(count: int) -> None:
 
 def test_thousands_of_names_are_one_range() -> None:
     assert hostlist.compress(f"train-{number}" for number in range(7500)) == hostlist.counted("train-", 7500) == "train-[0-7499]"
+
+
+@pytest.mark.parametrize(
+    ("prefix", "count", "members", "names"),
+    [
+        ("train", 3, "", ("train-0", "train-1", "train-2")),
+        ("train", 0, "", ()),
+        ("train", 2, "gpu-[007-008]", ("gpu-007", "gpu-008")),
+    ],
+)
+def test_hosts_of_a_group_have_their_own_names_or_numbers(prefix: str, count: int, members: str, names: tuple[str, ...]) -> None:
+    assert hostlist.of_group(prefix, count, members) == names
+    assert tuple(hostlist.nth_of_group(prefix, number, members) for number in range(count)) == names
+
+
+def test_names_of_hosts_are_written_in_one_place() -> None:
+    """A second place would name other hosts on the day on which groups are named otherwise."""
+    files = (
+        path
+        for folder in ("blueprints", "components", "stacks", "playbooks")
+        for path in (project_root() / folder).rglob("*")
+        if path.suffix in (".py", ".j2", ".yml")
+    )
+    assert [path.name for path in files if re.search(r"prefix[^\"{}]*\}+-\{", path.read_text())] == ["hostlist.py"]

@@ -184,9 +184,7 @@ def _standing(node_set: Mapping[str, Any]) -> int:
 
 def _names(node_set: Mapping[str, Any], count: int) -> tuple[str, ...]:
     hosts = node_set["hosts"]
-    if hosts.get("members"):
-        return hostlist.expand(hosts["members"])[:count]
-    return tuple(f"{hosts['prefix']}-{number}" for number in range(count))
+    return hostlist.of_group(hosts["prefix"], count, hosts.get("members") or "")[:count]
 
 
 def _node_set(node_set: Mapping[str, Any], applicant: Applicant | None, spec: Mapping[str, Any]) -> NodeSet:
