@@ -18,7 +18,7 @@ from .kubernetes import (
 )
 from .layouts import Interface, Layout, expand, interface_titles, layout, layouts
 from .limits import Limit, PolicySize, can_be_packed, limit, packing_source, policy_size
-from .machines import Machine, machine, machines
+from .machines import MachineType, machine, machines
 from .matrix import Condition, Fault, Rule, SlurmFeature, faults, rules, slurm_features, slurm_has
 from .offerings import Offering, asks_for_service, offering, offering_names
 from .prices import Price, StoragePrice, price, prices, service_price, storage_price
@@ -47,7 +47,7 @@ __all__ = [
     "KubernetesVersion",
     "Layout",
     "Limit",
-    "Machine",
+    "MachineType",
     "Managed",
     "MigProfile",
     "Networks",

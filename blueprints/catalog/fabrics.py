@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import files
-from .machines import Machine, machine, machines
+from .machines import MachineType, machine, machines
 
 BUSBW_GBS_PER_GBIT = 0.125
 """A NIC's Gb/s in the GB/s that nccl-tests prints (nccl-tests doc/PERFORMANCE.md)."""
@@ -141,7 +141,7 @@ def _extrapolated(entry: Expectation, gpus: int, nodes: int) -> Expectation | No
     return dataclasses.replace(entry, **scaled)
 
 
-def _fabric_between(known: Machine, nodes: int) -> str | None:
+def _fabric_between(known: MachineType, nodes: int) -> str | None:
     """Name what carries the traffic of GPUs on so many nodes."""
     if known.gpus == 0:
         return None
@@ -152,7 +152,7 @@ def _fabric_between(known: Machine, nodes: int) -> str | None:
     return known.fabric
 
 
-def _share_of_nics(known: Machine, collective: str | None) -> Expectation | None:
+def _share_of_nics(known: MachineType, collective: str | None) -> Expectation | None:
     rule = files.mapping("fabrics")["fallback"]
     if collective not in (None, rule["collective"]) or known.fabric is None or not known.fabric_nics:
         return None

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..spec import Nic
 from . import files
-from .machines import Machine
+from .machines import MachineType
 
 _CARDS = re.compile(r"(?P<first>[0-9]+)(?P<range>-(?P<last>[0-9]*)(/(?P<step>[0-9]+))?)?")
 
@@ -56,7 +56,7 @@ def interface_titles() -> Mapping[str, str]:
     return titles
 
 
-def expand(chosen: Layout, machine: Machine) -> tuple[Nic, ...]:
+def expand(chosen: Layout, machine: MachineType) -> tuple[Nic, ...]:
     """Lay out the interfaces of one node, in the order of their cards and devices: the first carries the node's address.
 
     Args:

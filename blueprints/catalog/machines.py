@@ -10,8 +10,8 @@ from . import files
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Machine(spec.Hardware):
-    """A machine as its vendor describes it."""
+class MachineType(spec.Hardware):
+    """A type of machines as its vendor describes it; `spec.Machine` is what one host of a cluster has, `live.account.OfferedMachine` what an account says."""
 
     target: str
     vcpus: int
@@ -55,14 +55,14 @@ class Machine(spec.Hardware):
 
 
 @functools.cache
-def machines(target: str) -> Mapping[str, Machine]:
+def machines(target: str) -> Mapping[str, MachineType]:
     """Give a target's machines by name, in the order of the file; none for a target without a table."""
     if not files.has_table(f"machines/{target}"):
         return {}
     return {row["name"]: _machine(target, row) for row in files.table(f"machines/{target}")}
 
 
-def machine(target: str, name: str) -> Machine:
+def machine(target: str, name: str) -> MachineType:
     """Give one machine.
 
     Raises:
@@ -71,8 +71,8 @@ def machine(target: str, name: str) -> Machine:
     return machines(target)[name]
 
 
-def _machine(target: str, row: Mapping[str, str]) -> Machine:
-    return Machine(
+def _machine(target: str, row: Mapping[str, str]) -> MachineType:
+    return MachineType(
         name=row["name"],
         target=target,
         arch=row["arch"],

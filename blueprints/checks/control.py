@@ -108,7 +108,7 @@ def _machines(cluster: spec.ClusterSpec, blueprint: language.Blueprint, target: 
             yield from _small(machine, target, blueprint.nodes_of(_SLURM), where)
 
 
-def _small(machine: catalog.Machine, target: catalog.Target, nodes: int, where: finding.Position) -> Iterator[finding.Finding]:
+def _small(machine: catalog.MachineType, target: catalog.Target, nodes: int, where: finding.Position) -> Iterator[finding.Finding]:
     size = target.control_size(nodes)
     usual = catalog.machines(target.name).get(size.machines.get(machine.arch, "")) if size else None
     # The smallest size supports up to nodes_max nodes: fewer nodes need a share of it.

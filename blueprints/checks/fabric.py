@@ -41,11 +41,11 @@ def _partial(name: str, pool: language.Pool, node_sets: tuple[spec.NodeSet, ...]
         yield finding.Finding(level, Code.FABRIC_PARTIAL_NODE, source.where_key("pools", name), what, why, remedy)
 
 
-def _whole(part: catalog.Machine) -> catalog.Machine | None:
+def _whole(part: catalog.MachineType) -> catalog.MachineType | None:
     """Find the machine with the most GPUs of the same type: the whole node of a smaller machine."""
     larger = [one for one in catalog.machines(part.target).values() if one.accelerator == part.accelerator and one.gpus > part.gpus and one.fabric]
     return max(larger, key=lambda one: (one.gpus, _gbps_per_gpu(one)), default=None)
 
 
-def _gbps_per_gpu(machine: catalog.Machine) -> float:
+def _gbps_per_gpu(machine: catalog.MachineType) -> float:
     return machine.fabric_nics * machine.fabric_nic_gbps / machine.gpus

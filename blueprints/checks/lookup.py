@@ -17,12 +17,12 @@ def is_bought(cluster: spec.ClusterSpec) -> bool:
     return target is not None and target.hosts == "cloud"
 
 
-def machine_of(cluster: spec.ClusterSpec, name: str) -> catalog.Machine | None:
+def machine_of(cluster: spec.ClusterSpec, name: str) -> catalog.MachineType | None:
     """Return the catalogue entry of a machine on the cluster's target."""
     return catalog.machines(cluster.target).get(name)
 
 
-def named_machine(cluster: spec.ClusterSpec, name: str) -> catalog.Machine | None:
+def named_machine(cluster: spec.ClusterSpec, name: str) -> catalog.MachineType | None:
     """Return the catalogue entry of a machine; on a target without machines of its own, which rehearses others, search all targets."""
     targets = catalog.target_names() if not catalog.machines(cluster.target) else (cluster.target,)
     return next((machine for target in targets if (machine := catalog.machines(target).get(name))), None)

@@ -105,7 +105,7 @@ class Image:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Machine:
+class OfferedMachine:
     """A machine as the cloud describes it."""
 
     name: str
@@ -142,7 +142,7 @@ class Answers:
     zones: tuple[Zone, ...] = ()
     offered: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
     """Machine → zones."""
-    machines: Mapping[str, Machine] = dataclasses.field(default_factory=dict)
+    machines: Mapping[str, OfferedMachine] = dataclasses.field(default_factory=dict)
     """Machines that any zone of the region offers."""
     quotas: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
     rooms: tuple[Room, ...] = ()

@@ -56,7 +56,7 @@ def _described(cluster: spec.ClusterSpec, source: Document, answers: Answers) ->
             yield finding.Finding(_ERROR, Code.MACHINE_DIFFERS, _of_group(group, cluster, source), what, why, remedy)
 
 
-def _has_devices(machine: catalog.Machine) -> bool:
+def _has_devices(machine: catalog.MachineType) -> bool:
     """Say whether interfaces of the machine bring devices of its fabric, which the cloud counts."""
     return machine.fabric is not None and bool(catalog.fabrics()[machine.fabric].device_interfaces)
 

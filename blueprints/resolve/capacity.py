@@ -28,7 +28,7 @@ def bought(context: Context, name: str, pool: language.Pool) -> spec.Capacity:
     return OWNED
 
 
-def check_sold(context: Context, machine: catalog.Machine, capacity: spec.Capacity, *path: str | int) -> None:
+def check_sold(context: Context, machine: catalog.MachineType, capacity: spec.Capacity, *path: str | int) -> None:
     """Find a machine that is not sold with this capacity, or not in the region.
 
     Args:
@@ -50,7 +50,7 @@ def check_sold(context: Context, machine: catalog.Machine, capacity: spec.Capaci
         )
 
 
-def is_offered(machine: catalog.Machine, region: str) -> bool:
+def is_offered(machine: catalog.MachineType, region: str) -> bool:
     """Whether a region offers a machine; True if the catalogue doesn't know."""
     return not machine.regions or region in machine.regions or region not in regions(machine.target)
 

@@ -5,7 +5,7 @@ from ..codes import Code
 from .context import Context
 
 
-def resolve(context: Context, name: str, pool: language.Pool, machine: catalog.Machine, *, path: tuple[str | int, ...]) -> spec.Fabric | None:
+def resolve(context: Context, name: str, pool: language.Pool, machine: catalog.MachineType, *, path: tuple[str | int, ...]) -> spec.Fabric | None:
     """Resolve the fabric of a node set; None if the machine has none or the pool doesn't use it.
 
     Args:
@@ -35,7 +35,7 @@ def resolve(context: Context, name: str, pool: language.Pool, machine: catalog.M
     )
 
 
-def collectives(context: Context, machine: catalog.Machine, nodes: int, *, uses_fabric: bool) -> tuple[spec.Expectation, ...]:
+def collectives(context: Context, machine: catalog.MachineType, nodes: int, *, uses_fabric: bool) -> tuple[spec.Expectation, ...]:
     """List what is known of collectives inside one node, over two nodes, and over all of them."""
     counts = sorted({1, 2, nodes}) if uses_fabric else [1]
     found = (_expected(context, machine, count) for count in counts if count <= nodes)
@@ -53,13 +53,13 @@ def check_unknown(context: Context, name: str, pool: language.Pool) -> None:
     context.error(Code.FABRIC_UNAVAILABLE, "pools", name, "fabric", what=what, why=why, remedy=remedy)
 
 
-def interfaces(machine: catalog.Machine, *, uses_fabric: bool) -> tuple[spec.Nic, ...]:
+def interfaces(machine: catalog.MachineType, *, uses_fabric: bool) -> tuple[spec.Nic, ...]:
     """Lay out the network interfaces of one node; without a fabric, only the one with the node's address."""
     nics = catalog.expand(catalog.layout(machine.nic_layout), machine)
     return nics if uses_fabric else nics[:1]
 
 
-def _blame(context: Context, name: str, pool: language.Pool, machine: catalog.Machine, path: tuple[str | int, ...]) -> None:
+def _blame(context: Context, name: str, pool: language.Pool, machine: catalog.MachineType, path: tuple[str | int, ...]) -> None:
     what = f"the nodes of {name} have no fabric: {machine.name} has no RDMA network between GPUs of different nodes"
     why = "collectives over several nodes use the ordinary network, which is many times slower"
     if pool.fabric == "required":
@@ -70,7 +70,7 @@ def _blame(context: Context, name: str, pool: language.Pool, machine: catalog.Ma
         context.warning(Code.FABRIC_UNAVAILABLE, *path, what=what, why=why, remedy=remedy)
 
 
-def _expected(context: Context, machine: catalog.Machine, nodes: int) -> spec.Expectation | None:
+def _expected(context: Context, machine: catalog.MachineType, nodes: int) -> spec.Expectation | None:
     found = catalog.expected_busbw(context.target.name, machine.name, nodes)
     if found is None:
         return None

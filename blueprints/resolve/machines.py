@@ -38,7 +38,7 @@ def named(context: Context, name: str, pool: language.Pool) -> tuple[tuple[str, 
     return tuple(found.items())
 
 
-def look_up(context: Context, wanted: str, path: tuple[str | int, ...], *, targets: Sequence[str]) -> catalog.Machine | None:
+def look_up(context: Context, wanted: str, path: tuple[str | int, ...], *, targets: Sequence[str]) -> catalog.MachineType | None:
     """Return a machine by name from the first target that has it; report an unknown name."""
     found = next((catalog.machines(target)[wanted] for target in targets if wanted in catalog.machines(target)), None)
     if found is not None:
@@ -90,7 +90,7 @@ def is_accelerator(context: Context, name: str, accelerator: str) -> bool:
     return False
 
 
-def check_agrees(context: Context, name: str, pool: language.Pool, machine: catalog.Machine) -> None:
+def check_agrees(context: Context, name: str, pool: language.Pool, machine: catalog.MachineType) -> None:
     """Find an accelerator or number of GPUs that the named machine doesn't have."""
     has = f"it has {machine.gpus} {machine.accelerator}" if machine.gpus else "it has no GPUs"
     remedy = "remove either the machine, or `accelerator` and `gpus_per_node`"
@@ -102,7 +102,7 @@ def check_agrees(context: Context, name: str, pool: language.Pool, machine: cata
         context.error(Code.MACHINE_CONTRADICTION, "pools", name, "gpus_per_node", what=what, why=has, remedy=remedy)
 
 
-def as_spec(machine: catalog.Machine, *, nics: tuple[spec.Nic, ...], mig: tuple[spec.MigSlices, ...] = ()) -> spec.Machine:
+def as_spec(machine: catalog.MachineType, *, nics: tuple[spec.Nic, ...], mig: tuple[spec.MigSlices, ...] = ()) -> spec.Machine:
     """Describe a host of this machine type."""
     gpus = None
     if machine.accelerator is not None and machine.gpus:

@@ -166,7 +166,7 @@ def _check_scheduler(context: Context, name: str, pool: language.Pool) -> None:
     context.error(Code.POOL_SCHEDULER, "pools", name, "scheduler", what=what, why=why, remedy="write `scheduler: both` at the top, or remove this key")
 
 
-def _check_scratch(context: Context, name: str, pool: language.Pool, machine: catalog.Machine) -> None:
+def _check_scratch(context: Context, name: str, pool: language.Pool, machine: catalog.MachineType) -> None:
     if pool.scratch is None or not context.is_cloud:  # at a site the hosts' own disks count, not the catalogue
         return
     least_gib = values.size_gib(pool.scratch.size) if pool.scratch.size else 0

@@ -56,7 +56,7 @@ def nodes(context: Context, name: str, pool: language.Pool) -> tuple[tuple[spec.
 
 
 def declared(
-    context: Context, pool: language.Pool, *, gpus: spec.Gpus | None, known: catalog.Machine | None = None, base: spec.Machine | None = None
+    context: Context, pool: language.Pool, *, gpus: spec.Gpus | None, known: catalog.MachineType | None = None, base: spec.Machine | None = None
 ) -> spec.Machine:
     """Describe a compute node: this machine or a known one, with the values that its pool sets.
 
@@ -93,14 +93,14 @@ def check_memory(context: Context) -> None:
     )
 
 
-def _like(wanted: spec.Machine, known: catalog.Machine) -> spec.Machine:
+def _like(wanted: spec.Machine, known: catalog.MachineType) -> spec.Machine:
     """Copy the processors and the memory of a machine, if known."""
     if known.vcpus:
         wanted = dataclasses.replace(wanted, sockets=known.sockets, cores_per_socket=known.cores_per_socket, threads_per_core=known.threads_per_core)
     return dataclasses.replace(wanted, memory_mib=int(known.memory_gib * machines.MIB_PER_GIB) or wanted.memory_mib)
 
 
-def _simulated_gpus(known: catalog.Machine, pool: language.Pool) -> spec.Gpus | None:
+def _simulated_gpus(known: catalog.MachineType, pool: language.Pool) -> spec.Gpus | None:
     real = machines.as_spec(known, nics=(), mig=machines.mig(pool)).gpus
     return dataclasses.replace(real, simulated=True) if real else None
 

@@ -14,7 +14,7 @@ from .context import Context
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Choice:
-    machine: catalog.Machine
+    machine: catalog.MachineType
     chosen: str
     """Reason of the choice."""
     path: tuple[str | int, ...]
@@ -70,7 +70,7 @@ def _take_as_declared(context: Context, name: str, pool: language.Pool) -> None:
     fabric.check_unknown(context, name, pool)
 
 
-def _no_machine(context: Context, name: str, pool: language.Pool, of_type: Sequence[catalog.Machine]) -> None:
+def _no_machine(context: Context, name: str, pool: language.Pool, of_type: Sequence[catalog.MachineType]) -> None:
     remedy = f"choose another one, under `targets.{context.target.name}.pools.{name}` if other targets keep this one"
     if not context.is_cloud:
         remedy += "; or declare your hosts' hardware there: `cpus_per_node` and `memory`"
@@ -86,8 +86,8 @@ def _no_machine(context: Context, name: str, pool: language.Pool, of_type: Seque
 
 
 def _available(
-    context: Context, candidates: Sequence[catalog.Machine], bought: spec.Capacity, *, wanted: str, path: tuple[str | int, ...]
-) -> Sequence[catalog.Machine]:
+    context: Context, candidates: Sequence[catalog.MachineType], bought: spec.Capacity, *, wanted: str, path: tuple[str | int, ...]
+) -> Sequence[catalog.MachineType]:
     """Keep the machines that are sold with this capacity in the region; report an empty result."""
     sold = [machine for machine in candidates if not machine.capacity or bought.kind in machine.capacity]
     if not sold and bought.kind in context.target.capacity:
@@ -105,7 +105,7 @@ def _available(
     return offered
 
 
-def _with_scratch(pool: language.Pool, candidates: Sequence[catalog.Machine]) -> Sequence[catalog.Machine]:
+def _with_scratch(pool: language.Pool, candidates: Sequence[catalog.MachineType]) -> Sequence[catalog.MachineType]:
     """Prefer the machines with the requested scratch."""
     if pool.scratch is None:
         return candidates
@@ -114,7 +114,7 @@ def _with_scratch(pool: language.Pool, candidates: Sequence[catalog.Machine]) ->
 
 
 def _best(
-    context: Context, pool: language.Pool, candidates: Sequence[catalog.Machine], bought: spec.Capacity, *, wanted: str, path: tuple[str | int, ...]
+    context: Context, pool: language.Pool, candidates: Sequence[catalog.MachineType], bought: spec.Capacity, *, wanted: str, path: tuple[str | int, ...]
 ) -> Choice:
     """Choose by fabric if the pool needs one, then by price or size, then by the catalogue's order."""
     if len(candidates) == 1:
@@ -135,7 +135,7 @@ def _best(
     return Choice(chosen, f"of {len(candidates)} machines with {wanted}: {words}", path)
 
 
-def _cheapest(context: Context, candidates: Sequence[catalog.Machine], bought: spec.Capacity) -> tuple[catalog.Machine, str]:
+def _cheapest(context: Context, candidates: Sequence[catalog.MachineType], bought: spec.Capacity) -> tuple[catalog.MachineType, str]:
     """Choose by the price of the pool's capacity, by the on-demand price, or by size: the first of these that all candidates have. Return the reason, too.
 
     If some candidates have no known price, prices are ignored: a machine without one would lose to more expensive machines.
@@ -154,7 +154,7 @@ def _cheapest(context: Context, candidates: Sequence[catalog.Machine], bought: s
     return smallest, _because(f"the smallest ({smallest.vcpus} processors, {smallest.memory_gib:g} GiB)", missing)
 
 
-def _size(machine: catalog.Machine) -> tuple[int, float]:
+def _size(machine: catalog.MachineType) -> tuple[int, float]:
     return machine.vcpus, machine.memory_gib
 
 
@@ -172,7 +172,7 @@ def _named_price(kind: CapacityKind) -> str:
     return "price on demand" if kind is CapacityKind.ON_DEMAND else f"{kind} price"
 
 
-def _usd_per_hour(context: Context, machine: catalog.Machine, kind: CapacityKind) -> float | None:
+def _usd_per_hour(context: Context, machine: catalog.MachineType, kind: CapacityKind) -> float | None:
     """Return a price to compare machines by; None for an implausibly low one."""
     price = catalog.price(context.target.name, machine.name, region=context.region, capacity=kind)
     return None if price is None or price.low else price.usd_per_hour
@@ -190,7 +190,7 @@ def _fabric_decides(pool: language.Pool) -> bool:
     return pool.fabric == "required" or (known is not None and known.nvlink)
 
 
-def _fabric_gbps(machine: catalog.Machine) -> float:
+def _fabric_gbps(machine: catalog.MachineType) -> float:
     return machine.fabric_nics * machine.fabric_nic_gbps if machine.fabric else 0.0
 
 
@@ -215,7 +215,7 @@ def _with_processors(context: Context, name: str, pool: language.Pool, bought: s
     return (Choice(smallest, "the smallest of the target's usual machines that has what is asked for", ("pools", name)),)
 
 
-def _note_small(context: Context, name: str, smallest: catalog.Machine) -> None:
+def _note_small(context: Context, name: str, smallest: catalog.MachineType) -> None:
     what = f"the nodes of {name} are {smallest.name}, with {smallest.vcpus} processors and {smallest.memory_gib:g} GiB of memory"
     why = "the blueprint doesn't set their size, and this is the smallest of the target's default machines"
     remedy = f"write `cpus_per_node` and `memory` for larger nodes, or name a machine: `targets.{context.target.name}.pools.{name}.machine`"

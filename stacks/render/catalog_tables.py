@@ -63,7 +63,7 @@ def _machines(targets: Sequence[str]) -> list[dict[str, Any]]:
     return [_machine(target, machine) for target in targets for machine in catalog.machines(target).values()]
 
 
-def _machine(target: str, machine: catalog.Machine) -> dict[str, Any]:
+def _machine(target: str, machine: catalog.MachineType) -> dict[str, Any]:
     known = {place: price for place, price in catalog.prices(target).items() if place[0] == machine.name}
     prices = [{"region": region, "capacity": capacity, **dataclasses.asdict(price)} for (_, region, capacity), price in known.items()]
     return {**dataclasses.asdict(machine), "price_region": catalog.target(target).default_region, "prices": prices}

@@ -58,7 +58,7 @@ GOOD = account.Answers(
     zones=tuple(account.Zone(name, "dfw" in name, "dfw" not in name, "available") for name in ("us-east-1a", "us-east-1b", "us-east-1-dfw-2a")),
     offered=dict.fromkeys(("p5.48xlarge", "m7i.xlarge", "m7i.large"), EVERYWHERE),
     machines={
-        one.name: account.Machine(one.name, (one.arch,), one.vcpus, one.memory_gib, one.gpus, one.cards, one.fabric_nics)
+        one.name: account.OfferedMachine(one.name, (one.arch,), one.vcpus, one.memory_gib, one.gpus, one.cards, one.fabric_nics)
         for one in (catalog.machines("aws")[name] for name in ("p5.48xlarge", "m7i.xlarge", "m7i.large"))
     },
     quotas={"L-417A185B": 10_000.0, "L-1216C47A": 10_000.0},

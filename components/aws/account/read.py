@@ -44,7 +44,7 @@ def offered(session: Session, machines: Iterable[str]) -> dict[str, frozenset[st
     return {name: frozenset(places) for name, places in found.items()}
 
 
-def machines(session: Session, names: Iterable[str]) -> dict[str, account.Machine]:
+def machines(session: Session, names: Iterable[str]) -> dict[str, account.OfferedMachine]:
     """Describe machines; omit those that the region lacks."""
     wanted = sorted(names)
     if not wanted:
@@ -53,9 +53,9 @@ def machines(session: Session, names: Iterable[str]) -> dict[str, account.Machin
     return {str(one["InstanceType"]): _machine(one) for one in found}
 
 
-def _machine(one: Mapping[str, Any]) -> account.Machine:
+def _machine(one: Mapping[str, Any]) -> account.OfferedMachine:
     network = one["NetworkInfo"]
-    return account.Machine(
+    return account.OfferedMachine(
         name=str(one["InstanceType"]),
         arch=tuple(map(str, one["ProcessorInfo"]["SupportedArchitectures"])),
         vcpus=int(one["VCpuInfo"]["DefaultVCpus"]),

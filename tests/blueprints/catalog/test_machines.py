@@ -13,7 +13,7 @@ FABRIC_KINDS = ("efa", "efa-only", "mrdma", "infiniband", "roce")
 DATE = re.compile(r"20[0-9]{2}(-[01][0-9](-[0-3][0-9])?)?")
 
 
-def everything() -> Iterator[catalog.Machine]:
+def everything() -> Iterator[catalog.MachineType]:
     return itertools.chain.from_iterable(catalog.machines(target).values() for target in TARGETS)
 
 
@@ -37,7 +37,7 @@ def test_an_unknown_machine_is_a_key_error() -> None:
 
 
 @pytest.mark.parametrize("machine", EVERYTHING)
-def test_a_machine_adds_up(machine: catalog.Machine) -> None:
+def test_a_machine_adds_up(machine: catalog.MachineType) -> None:
     assert machine.arch in ("x86_64", "arm64")
     assert machine.sockets >= 1
     assert machine.threads_per_core in (1, 2)
@@ -52,7 +52,7 @@ def test_a_machine_adds_up(machine: catalog.Machine) -> None:
 
 
 @pytest.mark.parametrize("machine", EVERYTHING)
-def test_only_what_somebody_owns_can_have_gaps(machine: catalog.Machine) -> None:
+def test_only_what_somebody_owns_can_have_gaps(machine: catalog.MachineType) -> None:
     if machine.target != "metal":
         assert machine.vcpus > 0
         assert machine.memory_gib > 0
@@ -64,7 +64,7 @@ def test_only_what_somebody_owns_can_have_gaps(machine: catalog.Machine) -> None
 
 
 @pytest.mark.parametrize("machine", EVERYTHING)
-def test_gpus_are_of_a_known_kind_with_about_its_memory(machine: catalog.Machine) -> None:
+def test_gpus_are_of_a_known_kind_with_about_its_memory(machine: catalog.MachineType) -> None:
     if machine.accelerator is None:
         assert machine.gpus == 0
         assert machine.gpu_memory_gib is None
@@ -85,7 +85,7 @@ def test_accelerators_exist_with_exactly_the_counts_that_machines_have() -> None
 
 
 @pytest.mark.parametrize("machine", EVERYTHING)
-def test_a_fabric_has_nics_and_the_layout_has_the_same(machine: catalog.Machine) -> None:
+def test_a_fabric_has_nics_and_the_layout_has_the_same(machine: catalog.MachineType) -> None:
     nics = catalog.expand(catalog.layout(machine.nic_layout), machine)
     over_ethernet = [nic for nic in nics[1:] if nic.kind == "gvnic"]
     carriers = [nic for nic in nics if nic.kind in FABRIC_KINDS] or over_ethernet
@@ -101,7 +101,7 @@ def test_a_fabric_has_nics_and_the_layout_has_the_same(machine: catalog.Machine)
 
 
 @pytest.mark.parametrize("machine", EVERYTHING)
-def test_one_nvlink_domain_is_one_rack_of_72_gpus(machine: catalog.Machine) -> None:
+def test_one_nvlink_domain_is_one_rack_of_72_gpus(machine: catalog.MachineType) -> None:
     is_rack = machine.accelerator in ("gb200", "gb300")
     assert (machine.domain_nodes is not None) == is_rack
     if machine.domain_nodes is not None:

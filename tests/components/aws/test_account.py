@@ -107,7 +107,7 @@ def test_a_network_that_is_made_needs_room_for_it(cloud: SimulatedCloud, tmp_pat
 
 def test_the_catalogue_says_of_every_machine_what_the_account_says(cloud: SimulatedCloud) -> None:
     listed = catalog.machines("aws")
-    described: dict[str, live_account.Machine] = account.ask("aws", REGION, lambda session: read.machines(session, listed))
+    described: dict[str, live_account.OfferedMachine] = account.ask("aws", REGION, lambda session: read.machines(session, listed))
     assert len(described) > 60
     differing = {
         name: (one, ours)
