@@ -1,12 +1,13 @@
 """Names and ownership tags of objects in the account, in one place, so that creation and clean-up can't disagree."""
 
 import dataclasses
-import hashlib
 import re
 from typing import TYPE_CHECKING
 
 from blueprints import catalog
 from blueprints.spec import ClusterSpec
+
+from .. import short_names
 
 if TYPE_CHECKING:  # drift checks read names without an engine
     import pulumi
@@ -54,9 +55,8 @@ class Names:
             kind: a key of the limits (`iam_role`, `target_group`).
         """
         plain = "-".join((self.cluster, self.stack, *parts))
-        digest = hashlib.sha256("\0".join((self.cluster, self.stack, *parts)).encode()).hexdigest()[:_DIGEST_LENGTH]
         # Cluster a-b with stack c and cluster a with stack b-c would get the same names.
-        return _fit(plain, _LIMITS[kind], digest=digest, is_ambiguous="-" in self.stack)
+        return _fit(plain, _LIMITS[kind], of="\0".join((self.cluster, self.stack, *parts)), is_ambiguous="-" in self.stack)
 
     def tags(self, part: str, *shown: str) -> "dict[str, pulumi.Input[str]]":
         """Give the tags of an object.
@@ -73,11 +73,11 @@ def names(cluster: ClusterSpec, stack: str, owner: "pulumi.Input[str]") -> Names
     return Names(cluster.name, stack, cluster.tags, owner)
 
 
-def _fit(plain: str, limit: int, *, digest: str, is_ambiguous: bool) -> str:
+def _fit(plain: str, limit: int, *, of: str, is_ambiguous: bool) -> str:
     """Shorten a name to what services allow: lower-case letters, digits and single hyphens. A changed name ends with a digest of the original."""
     clean = re.sub("[^a-z0-9]+", "-", plain.lower()).strip("-")
     if clean.startswith(_REFUSED_BEGINNINGS):
         clean = f"cw-{clean}"
     if clean == plain and len(clean) <= limit and not is_ambiguous:
         return clean
-    return f"{clean[: limit - _DIGEST_LENGTH - 1].rstrip('-')}-{digest}"
+    return short_names.shortened(clean, limit, of=of, digits=_DIGEST_LENGTH)

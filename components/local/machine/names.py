@@ -1,11 +1,10 @@
 """Every name that a stack has on the machine, built in one place, so that making, finding and sweeping can't disagree."""
 
 import dataclasses
-import hashlib
 import os
 from pathlib import Path
 
-from ... import stack_name
+from ... import short_names, stack_name
 
 STATE_ROOT = Path("/var/lib/clusterwright")
 RUN_ROOT = Path("/run/clusterwright")
@@ -46,8 +45,8 @@ class StackNames:
         """The stack's name where little room is: itself when short and plain, else its start and a hash."""
         if len(self.stack) <= PLAIN_TAG_LIMIT and self.stack.isalnum() and self.stack.isascii() and self.stack.islower():
             return self.stack
-        start = "".join(letter for letter in self.stack.lower() if letter.isalnum() and letter.isascii())[:3]
-        return start + hashlib.sha256(self.stack.encode()).hexdigest()[:5]
+        plain = "".join(letter for letter in self.stack.lower() if letter.isalnum() and letter.isascii())
+        return short_names.shortened(plain, PLAIN_TAG_LIMIT, of=self.stack, digits=5, joint="")
 
     @property
     def label(self) -> str:
