@@ -9,11 +9,14 @@ class Rebuild(Protocol):
 
     keeps_state: bool
     """The state of Kubernetes can stay when the disk of a control plane's host is deleted."""
+    by_owner: bool
+    """Only their owner can install hosts again: a rebuild takes them out of service and hands them over, and the next `up` goes on."""
 
-    def check(self, stack: str, hosts: Collection[str], recorded: Sequence[Mapping[str, Any]]) -> None:
-        """Refuse hosts that can't be rebuilt from here.
+    def check(self, stack: str, hosts: Mapping[str, str], recorded: Sequence[Mapping[str, Any]]) -> None:
+        """Refuse hosts that can't be rebuilt.
 
         Args:
+            hosts: host → its role.
             recorded: the stack's resources.
         Raises:
             RebuildRefused: nothing was changed.

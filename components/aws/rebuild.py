@@ -13,8 +13,9 @@ class Rebuild:
     """Implements `rebuild.Rebuild`."""
 
     keeps_state = False
+    by_owner = False
 
-    def check(self, stack: str, hosts: Collection[str], recorded: Sequence[Mapping[str, Any]]) -> None:
+    def check(self, stack: str, hosts: Mapping[str, str], recorded: Sequence[Mapping[str, Any]]) -> None:
         """Refuse a host without a recorded instance."""
         missing = sorted(set(hosts) - {_node(one) for one in recorded if one["type"] == INSTANCE})
         if missing:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import ipaddress
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -24,7 +23,6 @@ IDENTITY = "identity"
 
 MAIN = "main"
 """The routing table that packets without a rule of their own use."""
-REBUILD = re.compile(r"`clusterwright rebuild (\S+)`")
 GONE = ("`clusterwright up` starts or rebuilds a host that is gone", "when it answers again, `clusterwright up` configures it where that is necessary")
 """What remedies say of hosts that a target creates, and what holds for a server."""
 
@@ -181,9 +179,8 @@ def _network(to: str) -> str:
 
 
 def with_own_remedy(finding: Finding) -> Finding:
-    """Let a remedy name what there is for a server: its owner reinstalls it, and `up` adopts and configures it again."""
-    remedy = REBUILD.sub(r"reinstall \1 and write its new host key into the inventory, then `clusterwright up`", finding.remedy)
-    return dataclasses.replace(finding, remedy=remedy.replace(*GONE))
+    """Let a remedy name what there is for a server: `up` starts none that is gone."""
+    return dataclasses.replace(finding, remedy=finding.remedy.replace(*GONE))
 
 
 def device(wanted: SiteInterface, present: Mapping[str, Mapping[str, Any]]) -> str | None:

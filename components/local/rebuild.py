@@ -17,8 +17,9 @@ class Rebuild:
     """Implements `rebuild.Rebuild`."""
 
     keeps_state = True
+    by_owner = False
 
-    def check(self, stack: str, hosts: Collection[str], recorded: Sequence[Mapping[str, Any]]) -> None:
+    def check(self, stack: str, hosts: Mapping[str, str], recorded: Sequence[Mapping[str, Any]]) -> None:
         """Refuse hosts that belong to another state."""
         names = StackNames(stack)
         tokens = [one.get("outputs", {}).get("token") for one in recorded if one["type"] == SITE]

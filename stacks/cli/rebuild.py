@@ -30,7 +30,9 @@ def run(given: argparse.Namespace) -> int:
         order = orders.prepare(given.stack, given.hosts, loaded)
         controllers = len(order.controllers)
         print(f"rebuild of {_counted(len(order.plan.hosts))} of stack {given.stack}:")
-        for line in plan.lines(order.plan, requeues=given.requeue, controllers=controllers, only_state=plan.only_state(order.known.cluster)):
+        for line in plan.lines(
+            order.plan, requeues=given.requeue, controllers=controllers, only_state=plan.only_state(order.known.cluster), by_owner=order.by_owner
+        ):
             print(message_text.printable(line))
         if order.whole_pools and not given.yes:
             raise Problem(
@@ -43,6 +45,10 @@ def run(given: argparse.Namespace) -> int:
             print("nothing was changed")
             return 1
         orders.carry_out(order, requeues=given.requeue, wait_s=given.wait, say=lambda text: print(text, flush=True))
+        if order.by_owner:
+            for line in plan.next_steps(order.plan.hosts, stack=given.stack, blueprint=str(options.chosen(given).blueprint)):
+                print(line)
+            return 0
         if order.plan.together or order.plan.controllers:
             summary.show(given.stack)
         print(f"{_counted(len(order.plan.hosts))} rebuilt")

@@ -31,6 +31,8 @@ Service = Scheduler | pods.Pods
 
 DAEMONS = ("slurmctld.service", "slurmdbd.service", "mariadb.service")
 """Of a controller, in the order in which each needs the next."""
+NODE_DAEMONS = {SLURM: "slurmd.service", KUBERNETES: "kubelet.service"}
+"""What makes a node of a host."""
 LOOK_EVERY_S = 2.0
 SAY_AGAIN_S = 60.0
 
@@ -48,6 +50,8 @@ class Order:
     """Pools of which every host is rebuilt."""
     instances: Mapping[str, str]
     """Elastic node that runs → its instance."""
+    by_owner: bool
+    """Only their owner can install the hosts again."""
 
     @property
     def controllers(self) -> tuple[FinishedHost, ...]:
@@ -91,9 +95,11 @@ def prepare(stack: str, words: Sequence[str], loaded: Loaded) -> Order:
     recorded = {host.name: (host.group, host.role) for host in known.hosts}
     hosts = plan.choose(words, cluster=known.cluster, recorded=recorded, running=running, keeps_state=target is not None and target.keeps_state)
     if target:
-        target.check(stack, [host.name for host in hosts if not host.is_elastic], resources)
+        target.check(stack, {host.name: host.role for host in hosts if not host.is_elastic}, resources)
     whole_pools = plan.whole_pools(hosts, known.cluster)
-    order = Order(stack, known, tuple(resources), plan.plan(hosts, nodes={}, jobs=()), whole_pools, {host.name: host.incarnation for host in listing.hosts})
+    instances = {host.name: host.incarnation for host in listing.hosts}
+    by_owner = target is not None and target.by_owner
+    order = Order(stack, known, tuple(resources), plan.plan(hosts, nodes={}, jobs=()), whole_pools, instances, by_owner)
     nodes: dict[str, plan.Node] = {}
     jobs: list[Running] = []
     for side, names in order.sides.items():
@@ -104,7 +110,7 @@ def prepare(stack: str, words: Sequence[str], loaded: Loaded) -> Order:
 
 
 def carry_out(order: Order, *, requeues: bool, wait_s: float | None, say: Callable[[str], None]) -> None:
-    """Rebuild the hosts.
+    """Rebuild the hosts; those that only their owner can install again are taken out of service.
 
     Args:
         requeues: put jobs back into the queue instead of waiting for them.
@@ -122,7 +128,9 @@ def carry_out(order: Order, *, requeues: bool, wait_s: float | None, say: Callab
             service.leave(part.nodes)
             if isinstance(service, Scheduler):
                 restart.restart(part, service, instances, say=say)
-    if order.plan.together:
+    if order.by_owner:
+        _hand_over(order)
+    elif order.plan.together:
         _create(order, order.plan.together, say=say)
     for side, jobs in requeued.items():
         if jobs:
@@ -227,12 +235,7 @@ def _create(order: Order, hosts: Sequence[Host], *, say: Callable[[str], None]) 
     urns = target.replaced(names, order.resources)
     only = plan.only_state(order.known.cluster)
     target.discard(order.stack, names, keeping_state=[name for name in names if name == only])
-    for side, nodes in _by_scheduler(order.known, hosts).items():
-        # Slurm lets a node that somebody else drained be; Kubernetes forgets every node whose host is gone.
-        gone = [name for name in nodes if side == KUBERNETES or name in order.plan.drained]
-        if gone:
-            with order.service(side) as service:
-                service.await_boot(gone)
+    _await_boot(order, hosts)
     replace = [word for urn in urns for word in ("--replace", urn)]
     status = operations.operate("up", "--refresh", "--yes", "--skip-preview", "--suppress-outputs", *replace, stack=order.stack).status
     if status:
@@ -241,6 +244,27 @@ def _create(order: Order, hosts: Sequence[Host], *, say: Callable[[str], None]) 
     if KUBERNETES in kept:  # a new node takes pods
         with pods.answering(order.stack) as joined:
             joined.keep_out(kept[KUBERNETES])
+
+
+def _hand_over(order: Order) -> None:
+    """Stop what makes nodes of hosts, also after a restart, so that their owner can install them again. The next `up` finishes them, and Slurm returns them to service when they register."""
+    for side, nodes in order.sides.items():
+        for host in order.known.hosts:
+            if host.name in nodes:
+                # One that does not answer may be without a system already.
+                with contextlib.suppress(errors.HostUnanswered), remote.session(host.as_finished, private_key=order.known.private_key) as session:
+                    session.run(["systemctl", "disable", "--now", NODE_DAEMONS[side]])
+    _await_boot(order, order.plan.together)
+
+
+def _await_boot(order: Order, hosts: Sequence[Host]) -> None:
+    """Tell the schedulers that hosts are gone, and come back new."""
+    for side, nodes in _by_scheduler(order.known, hosts).items():
+        # Slurm lets a node that somebody else drained be; Kubernetes forgets every node whose host is gone.
+        gone = [name for name in nodes if side == KUBERNETES or name in order.plan.drained]
+        if gone:
+            with order.service(side) as service:
+                service.await_boot(gone)
 
 
 def _failed(order: Order, names: Sequence[str], status: int) -> EngineFailed:

@@ -164,17 +164,18 @@ def whole_pools(hosts: Collection[Host], cluster: ClusterSpec) -> tuple[str, ...
     return tuple(one.hosts.name for one in cluster.node_sets if one.hosts.count > 1 and names >= set(one.hosts.hostnames))
 
 
-def lines(decided: Plan, *, requeues: bool, controllers: int, only_state: str | None = None) -> Iterator[str]:
+def lines(decided: Plan, *, requeues: bool, controllers: int, only_state: str | None = None, by_owner: bool = False) -> Iterator[str]:
     """Say of each host what happens to it.
 
     Args:
         requeues: jobs are put back into the queue.
         controllers: how many the cluster has.
         only_state: the only host of the control plane of Kubernetes.
+        by_owner: only their owner can install the hosts again.
     """
     width = max(len(host.name) for host in decided.hosts)
     for host in decided.hosts:
-        yield f"  {host.name:{width}}  {_what_happens(host, controllers, only_state)}"
+        yield f"  {host.name:{width}}  {_what_its_owner_does(host) if by_owner else _what_happens(host, controllers, only_state)}"
         for job in decided.jobs:
             if host.name in job.nodes:
                 does = "it is put back into the queue" if requeues and job.requeues else "the rebuild waits until it ends"
@@ -194,6 +195,26 @@ def _what_happens(host: Host, controllers: int, only_state: str | None) -> str:
     if host.role == KUBERNETES:
         return "host of the control plane: its disk is deleted; the others serve meanwhile, and it joins them again"
     return f"node of {host.group}: its disk is deleted" + ("; Slurm terminates it and starts it again" if host.is_elastic else "")
+
+
+def _what_its_owner_does(host: Host) -> str:
+    if host.role == ACCESS:
+        return "login node: you install it again, which ends open sessions"
+    return f"node of {host.group}: it is taken out of service, and you install it again"
+
+
+def next_steps(hosts: Sequence[Host], *, stack: str, blueprint: str) -> Iterator[str]:
+    """Say what the owner of servers does after they were taken out of service."""
+    names = hostlist.compress(host.name for host in hosts)
+    nodes = [host.name for host in hosts if host.role == COMPUTE]
+    if nodes:
+        yield f"{hostlist.compress(nodes)} {'has no jobs and is' if len(nodes) == 1 else 'have no jobs and are'} out of service"
+    yield "Now:"
+    yield f"  1. install the operating system of {names} again"
+    yield f"  2. clusterwright lookup hosts {blueprint}     # shows the new SSH host keys; take the old ones out of the inventory, then add --write"
+    yield f"  3. clusterwright up --stack {stack}     # adopts, configures and tests the hosts, and returns nodes to service"
+    if nodes:
+        yield "Without a new system, step 3 returns nodes to service as they are."
 
 
 def waiting(jobs: Sequence[Running]) -> str:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from stacks.rebuild.scheduler import REASON
 from tests.hosts import plain
-from tests.hosts.deployment import Deployment, deployment
+from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 from tests.hosts.plain import PlainHosts
 
 pytestmark = pytest.mark.hosts
@@ -71,6 +72,15 @@ def finished(stack: Deployment) -> dict[str, str]:
     return {name: mark for group in groups for name, mark in group["finished"].items()}
 
 
+def handed_over(stack: Deployment, *words: str) -> str:
+    """Take servers out of service for a new system, and give what the command says."""
+    done = stack.clusterwright("rebuild", *words, "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "is out of service" in done.stdout
+    assert f"clusterwright up --stack {stack.stack}" in done.stdout
+    return done.stdout
+
+
 @pytest.mark.timeout(LIFE_WITHIN_S)
 def test_servers_become_a_cluster_and_are_released(servers: PlainHosts, stack: Deployment) -> None:
     assert sorted(stack.ssh("srun --nodes=2 hostname").split()) == [*NODES]
@@ -79,6 +89,18 @@ def test_servers_become_a_cluster_and_are_released(servers: PlainHosts, stack: D
     assert "created" not in done
     assert "updated" not in done
     assert stack.preview_changes() == {}
+
+    # Handed over for a new system, and returned as it is.
+    refused = stack.clusterwright("rebuild", CONTROL, "--yes")
+    assert refused.returncode == 1
+    assert "Reinstall a controller" in refused.stderr
+    said = handed_over(stack, "gpu-002")
+    assert "returns nodes to service as they are" in said
+    state, reason = stack.ssh("sinfo --noheader --nodes=gpu-002 --format='%t|%E'").strip().split("|")
+    assert (state.rstrip("*"), reason) == ("down", REASON)
+    stack.up()
+    assert sorted(stack.ssh("srun --nodes=2 hostname").split()) == [*NODES]
+
     stack.down()
     assert {marks(servers, name) for name in servers.servers} == {""}
     for name in servers.servers:
@@ -102,6 +124,9 @@ def test_servers_are_added_reinstalled_missed_and_taken_out(tmp_path: Path) -> N
 
             # One is reinstalled by its owner, with another host key: it alone is another host.
             before = finished(stack)
+            job = stack.ssh("sbatch --parsable --requeue --nodelist=gpu-002 --wrap 'sleep 20; srun hostname'").strip()
+            wait_until(lambda: stack.ssh(f"squeue --noheader --jobs={job} --format=%T").strip() == "RUNNING", awaiting="the job to run", within_s=SOON_S)
+            assert f"job {job} of ada" in handed_over(stack, "gpu-002", "--requeue")
             servers.reinstall("gpu-002")
             refused = stack.clusterwright("up")
             assert refused.returncode == 1
@@ -111,6 +136,8 @@ def test_servers_are_added_reinstalled_missed_and_taken_out(tmp_path: Path) -> N
             stack.up()
             after = finished(stack)
             assert {name for name in after if after[name] != before[name]} == {"gpu-002"}
+            wait_until(lambda: stack.ssh(f"squeue --noheader --jobs={job}") == "", awaiting="the requeued job to run again, and to its end", within_s=SOON_S)
+            assert stack.ssh(f"cat slurm-{job}.out").split()[-1] == "gpu-002"
             assert sorted(stack.ssh("srun --nodes=3 hostname").split()) == ["gpu-001", "gpu-002", "gpu-003"]
 
             # One is off: nothing is changed, unless the pool may lack it.

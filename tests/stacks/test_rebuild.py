@@ -1,5 +1,6 @@
 """What a rebuild decides: which hosts, in which order, what happens to jobs and to nodes that somebody else drained, and what it refuses."""
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,10 +9,12 @@ import pytest
 
 from blueprints.load import load
 from blueprints.spec import ClusterSpec
-from components import errors, this_machine
+from components import errors, remote, this_machine
 from components.aws import rebuild as on_aws
 from components.elastic import slurm
 from components.elastic.model import Node
+from components.inspection.recorded_cluster import Known, KnownHost
+from components.metal import rebuild as on_metal
 from stacks.cli import main
 from stacks.errors import Problem
 from stacks.rebuild import order, plan, restart
@@ -330,6 +333,64 @@ def instance(node: str, **more: Any) -> dict[str, Any]:
 def test_on_aws_the_engine_replaces_the_instances_of_the_hosts() -> None:
     recorded = [instance("login-0"), instance("control-0"), instance("control-0", urn="urn::old", delete=True), {"type": "aws:ec2/vpc:Vpc", "urn": "urn::vpc"}]
     assert on_aws.Rebuild().replaced(["control-0"], recorded) == ("urn::control-0",)
-    on_aws.Rebuild().check("test", ["control-0"], recorded)
+    on_aws.Rebuild().check("test", {"control-0": "control"}, recorded)
     with pytest.raises(errors.RebuildRefused, match="records no instance of login-1"):
-        on_aws.Rebuild().check("test", ["login-1"], recorded)
+        on_aws.Rebuild().check("test", {"login-1": "access"}, recorded)
+
+
+# Servers: their owner installs them again
+
+
+def test_nodes_and_login_hosts_of_bare_metal_are_handed_over_and_controllers_are_refused() -> None:
+    on_metal.Rebuild().check("lab", {"gpu-001": "compute", "login-1": "access"}, [])
+    with pytest.raises(errors.RebuildRefused, match=r"head-\[1-2\] can't be rebuilt") as refused:
+        on_metal.Rebuild().check("lab", {"head-1": "control", "gpu-001": "compute", "head-2": "kubernetes"}, [])
+    assert "docs/metal.md" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("names", "nodes_are"),
+    [(["train-0"], "train-0 has no jobs and is out"), (["train-0", "train-1", "login-0"], "train-[0-1] have no jobs and are out"), (["login-0"], "")],
+)
+def test_the_owner_of_servers_is_told_what_to_do(names: list[str], nodes_are: str, cluster: ClusterSpec) -> None:
+    hosts = chosen(*names, cluster=cluster)
+    shown = "\n".join(plan.lines(plan.plan(hosts, nodes={}, jobs=()), requeues=False, controllers=1, by_owner=True))
+    assert "you install it again" in shown
+    assert "disk is deleted" not in shown
+    said = "\n".join(plan.next_steps(hosts, stack="lab", blueprint="lab.yaml"))
+    assert nodes_are in said
+    assert ("out of service" in said) == bool(nodes_are)
+    assert "clusterwright lookup hosts lab.yaml " in said
+    assert "clusterwright up --stack lab " in said
+
+
+@pytest.mark.usefixtures("quick")
+def test_nodes_of_servers_stay_out_of_service_until_they_register_again(cluster: ClusterSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+
+    class Host(Controller):
+        def __init__(self, name: str):
+            super().__init__(looks=0)
+            self.name = name
+
+        def run(self, argv: Sequence[str]) -> str:
+            words = [word for word in argv if word != "env" and "=%s" not in word and "LC_ALL" not in word]
+            ran.append(f"{self.name}: {' '.join(words)}")
+            if self.name == "train-1":
+                raise errors.HostUnanswered("No route to host")
+            return super().run(argv)
+
+    monkeypatch.setattr(remote, "session", lambda host, *, private_key: contextlib.nullcontext(Host(host.name)))
+    hosts = tuple(KnownHost(name, group, role, "192.0.2.1", "disk", "key") for name, (group, role) in RECORDED.items() if name != "control-1")
+    known = Known(cluster, hosts, "", "", "", {}, (), None, ())
+    decided = plan.plan(chosen("train-[0-1]", cluster=cluster), nodes=nodes(train_0="", train_1="bad disk"), jobs=())
+    orders = order.Order("lab", known, (), decided, ("train",), {}, by_owner=True)
+    order.carry_out(orders, requeues=False, wait_s=None, say=lambda _: None)
+    changed = [line for line in ran if "update" in line or "systemctl" in line]
+    assert changed == [
+        f"control-0: scontrol update nodename=train-0 state=DRAIN reason={REASON}",
+        "train-0: systemctl disable --now slurmd.service",
+        "train-1: systemctl disable --now slurmd.service",
+        f"control-0: scontrol update nodename=train-0 state=DOWN reason={REASON}",
+        "control-0: scontrol update nodename=train-0 state=UNDRAIN",
+    ], "a host without a system does not stop the others, and what somebody else drained stays drained"
