@@ -29,6 +29,11 @@ def serving(stack: Deployment) -> set[str]:
     return {host for host in there if stack.inside(host, "sh", "-c", f"test ! -e {MARK} || echo serves").strip()}
 
 
+def incarnations(stack: Deployment) -> dict[str, str]:
+    """Host → its disk."""
+    return {one["name"]: one["incarnation"] for group in stack.outputs()["inventory"].values() for one in group}
+
+
 def state(stack: Deployment, job: str) -> str:
     """Ask a login node, past the host that may be gone; while nobody serves there is no answer."""
     return stack.ssh(f"squeue --noheader --jobs={job} --format=%T --states=all 2>/dev/null || true").strip()
@@ -50,6 +55,25 @@ def test_what_a_database_of_both_controllers_left_on_the_second_goes_with_the_ne
     assert stack.inside_all("control-1", "systemctl", "show", "--property=ActiveState", "--value", "slurmdbd.service").strip() == "inactive"
     assert stack.inside("control-1", "sh", "-c", f"test -e {CONF} || echo gone").strip() == "gone"
     assert stack.inside_all("control-0", "systemctl", "is-active", "slurmdbd.service", "mariadb.service").split() == ["active"] * 2
+    assert stack.preview_changes() == {}
+
+
+@pytest.mark.soak  # two runs of the engine
+def test_controllers_are_rebuilt_one_after_the_other_and_jobs_run_on(stack: Deployment) -> None:
+    before = incarnations(stack)
+    job = stack.ssh("sbatch --parsable --nodes=2 --wrap 'srun hostname; sleep 60; srun hostname'").strip()
+    wait_until(lambda: state(stack, job) == "RUNNING", awaiting="the job to run", within_s=SOON_S)
+    done = stack.clusterwright("rebuild", "control-[0-1]", "--yes")
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    assert [line for line in done.stdout.splitlines() if line.startswith("rebuilding ")] == ["rebuilding control-1", "rebuilding control-0"]
+    assert {name for name, disk in incarnations(stack).items() if disk != before[name]} == {"control-0", "control-1"}
+    assert serving(stack) == {"control-0"}
+    wait_until(
+        lambda: stack.ssh(f"sacct --jobs={job} --allocations --noheader --parsable2 --format=State").split() == ["COMPLETED"],
+        awaiting="the job to end and to be accounted",
+        within_s=ENDED_WITHIN_S,
+    )
+    assert stack.ssh(f"sort slurm-{job}.out").split() == ["train-0", "train-0", "train-1", "train-1"]
     assert stack.preview_changes() == {}
 
 
