@@ -4,7 +4,6 @@ The roles reach the builder as one archive in a bucket of the stack. Nothing is 
 another image and nothing else does.
 """
 
-import base64
 import dataclasses
 import functools
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from blueprints import spec
 
 from .. import bake
 from ..provider.resource import OwnResource
-from . import policies, template
+from . import agent, policies, template
 from .logs import retention
 from .names import OWNER_TAG, Names
 from .options import beneath
@@ -45,6 +44,8 @@ class Base:
     builder: str
     agent: str = ""
     """Where the agent of Systems Manager comes from, if the image lacks it; `{region}` is left open."""
+    agent_key: bytes = dataclasses.field(default=b"", repr=False)
+    """Public key with which AWS signs it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ class Builder(pulumi.ComponentResource):
             version=_FORM,
             parent_image=f"ssm:{base.parameter}",
             components=[{"component_arn": component.arn}],
-            user_data_base64=_brings_agent(base, args.region) if base.agent else None,
+            user_data_base64=_user_data(base, args.region),
             systems_manager_agent={"uninstall_after_build": True} if base.agent else None,
             block_device_mappings=[
                 {
@@ -210,8 +211,14 @@ def _id(made: Sequence[imagebuilder.outputs.ImageOutputResource]) -> str:
 
 
 def fingerprint(software: spec.Software, arch: str) -> str:
-    """Hash what an image is made from: the base image and the component, which names roles and versions."""
-    return bake.fingerprint(base_image(software.os, arch), document(software, bucket=""))
+    """Hash what an image is made from: the base image, what its builder first runs, and the component, which names roles and versions."""
+    base = base_image(software.os, arch)
+    first = _user_data(base, region="")  # none for an image that has the agent
+    return bake.fingerprint(base, document(software, bucket=""), *([first] if first else []))
+
+
+def _user_data(base: Base, region: str) -> str | None:
+    return agent.user_data(base.agent.format(region=region), base.agent_key) if base.agent else None
 
 
 def document(software: spec.Software, *, bucket: str) -> str:
@@ -234,7 +241,7 @@ def base_image(system: str, arch: str) -> Base:
     """Give what an image for an operating system is built on.
 
     Raises:
-        pulumi.RunError: nothing is known for it on AWS.
+        pulumi.RunError: nothing is known for it on AWS, or a key is missing.
     """
     known = _known().get(system)
     if known is None:
@@ -242,21 +249,8 @@ def base_image(system: str, arch: str) -> Base:
             f"the catalogue has no AWS image of {system}\n  do:  choose another software profile; the catalogue has images of {', '.join(sorted(_known()))}"
         )
     word = known["arch"][arch]
-    return Base(known["parameter"].format(arch=word), known["root_device"], known["builder"][arch], known.get("agent", "").replace("{arch}", word))
-
-
-def _brings_agent(base: Base, region: str) -> str:
-    """Write the builder's user data, Base64: Image Builder speaks with its machine through the agent alone."""
-    program = [
-        "#!/bin/sh",
-        "set -eu",
-        "cd /tmp",
-        f"python3 -c 'import sys, urllib.request as web; web.urlretrieve(*sys.argv[1:])' {base.agent.format(region=region)} agent.deb",
-        "dpkg --install agent.deb",
-        "systemctl enable --now amazon-ssm-agent",
-        "rm agent.deb",
-    ]
-    return base64.b64encode("".join(f"{line}\n" for line in program).encode()).decode()
+    source = known.get("agent", "").replace("{arch}", word)
+    return Base(known["parameter"].format(arch=word), known["root_device"], known["builder"][arch], source, agent.key() if source else b"")
 
 
 @functools.cache

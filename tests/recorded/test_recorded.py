@@ -136,11 +136,15 @@ JUDGED_SINCE = {"aws-training": {"update acceptance": ["spec"]}}
 """Stacks with a fabric: acceptance demands since then what it must deliver, and runs again."""
 
 
+VERIFIED_SINCE = {"aws-guest": {"update image-x86_64-recipe": ["userDataBase64"]}}
+"""Stacks of Debian: the builder verifies the agent of Systems Manager since then, and the image has another name for it."""
+
+
 def permitted(name: str) -> dict[str, list[str]]:
-    """Name what may change: where the image's playbook was changed, the archive of its files, whose hash the engine alone makes; what acceptance judges; and rules that no host ever used."""
+    """Name what may change: where the image's playbook was changed, the archive of its files, whose hash the engine alone makes; what acceptance judges; rules that no host ever used; and what a builder first runs."""
     state = recorded(name)
     image = {} if images_now(name, state) == state.images else {"update image-bundle": ["source"]}
-    return image | JUDGED_SINCE.get(name, {}) | UNUSED_RULES.get(name, {})
+    return image | JUDGED_SINCE.get(name, {}) | UNUSED_RULES.get(name, {}) | VERIFIED_SINCE.get(name, {})
 
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="local hosts need root, in a preview too")

@@ -109,7 +109,8 @@ def test_debians_image_is_brought_the_agent_that_the_builder_speaks_with(tmp_pat
     assert recipe.inputs["blockDeviceMappings"][0]["deviceName"] == "/dev/xvda"
     assert recipe.inputs["systemsManagerAgent"] == {"uninstallAfterBuild": True}
     program = base64.b64decode(recipe.inputs["userDataBase64"]).decode()
-    assert "https://s3.us-east-1.amazonaws.com/amazon-ssm-us-east-1/latest/debian_amd64/amazon-ssm-agent.deb agent.deb\n" in program
+    assert "fetch https://s3.us-east-1.amazonaws.com/amazon-ssm-us-east-1/latest/debian_amd64/amazon-ssm-agent.deb agent.deb\n" in program
+    assert program.index("gpgv --keyring ./key.gpg agent.deb.sig agent.deb") < program.index("dpkg --install agent.deb")
     (ubuntu,) = programs.of(programs.library("starter"), "ImageRecipe")
     assert not {"userDataBase64", "systemsManagerAgent"} & ubuntu.inputs.keys(), "Ubuntu's has it"
 
