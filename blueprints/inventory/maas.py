@@ -6,7 +6,7 @@ Two forms are read: what `maas PROFILE machines read` prints, a list of machines
 | host | machine |
 |---|---|
 | name | `hostname`, without a domain |
-| address | of the interface that the machine starts from (`boot_interface`), else the first IPv4 address of `ip_addresses` |
+| address | of the interface that the machine starts from (`boot_interface`) or of the bond, bridge or VLAN on it, else the first IPv4 address of `ip_addresses` |
 | bmc | `power_address` of the power parameters |
 | serial | `hardware_info.system_serial` |
 | host_key | the workload annotation `ssh_host_key` |
@@ -63,7 +63,7 @@ def _groups(machine: Record) -> tuple[str, ...]:
 
 
 def _host(machine: Record, power: Record) -> dict[str, Any]:
-    boot = [address for address, _ in _addresses(_record(machine.get("boot_interface")))]
+    boot = [address for one in _on_boot(machine) for address, _ in _addresses(one)]
     every = [str(address) for address in machine.get("ip_addresses") or () if "." in str(address)]
     address = next(iter([*boot, *every]), "")
     serial = str(_record(machine.get("hardware_info")).get("system_serial") or "")
@@ -75,6 +75,17 @@ def _host(machine: Record, power: Record) -> dict[str, Any]:
         "interfaces": {str(one.get("name")): told for one in _records(machine.get("interface_set")) if (told := _interface(one, address))},
     }
     return {key: value for key, value in values.items() if value}
+
+
+def _on_boot(machine: Record) -> Iterator[Record]:
+    """Give the interface that a machine starts from, and those that are built on it (a bond, a bridge on that)."""
+    boot = _record(machine.get("boot_interface"))
+    yield boot
+    below, left = {boot.get("name")}, list(_records(machine.get("interface_set")))
+    while built := next((one for one in left if below & set(one.get("parents") or ())), None):
+        yield built
+        below.add(built.get("name"))
+        left.remove(built)
 
 
 def _interface(one: Record, of_host: str) -> dict[str, Any]:

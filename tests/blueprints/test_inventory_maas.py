@@ -65,6 +65,16 @@ def test_the_list_that_maas_prints_is_enough(tmp_path: pathlib.Path) -> None:
     assert [host.address for host in test_inventory.hosts(tmp_path, {"file": "maas.json", "format": "maas"})] == [*ADDRESSES.values()]
 
 
+def test_the_address_may_be_that_of_a_bond(tmp_path: pathlib.Path) -> None:
+    plain = machine("gpu-2")
+    slave = {**plain["boot_interface"], "links": [], "parents": []}
+    bond = {**plain["boot_interface"], "name": "bond0", "type": "bond", "mac_address": slave["mac_address"], "links": [], "parents": ["eno1", "eno2"]}
+    bridge = {**plain["boot_interface"], "name": "br0", "type": "bridge", "parents": ["bond0"]}
+    bonded = {**plain, "boot_interface": slave, "interface_set": [rail("rail0"), slave, bridge, bond], "ip_addresses": ["10.40.0.11", "10.20.0.12"]}
+    (tmp_path / "maas.json").write_text(json.dumps([*MACHINES[:2], machine("gpu-1"), bonded]))
+    assert test_inventory.hosts(tmp_path, {"file": "maas.json", "format": "maas"})[3].address == "10.20.0.12"
+
+
 def test_only_machines_of_the_named_pool_or_tag_count(tmp_path: pathlib.Path) -> None:
     (tmp_path / "maas.json").write_text(json.dumps(MACHINES))
     for group, unknown in (("gpu", ["head", "login", "gpu-2"]), ("default", ["head", "login", "gpu-[1-2]"])):
