@@ -1,8 +1,10 @@
 """Drift checks on a real cluster: silent while nothing is wrong, exact when something is, and without a trace of their own."""
 
+import contextlib
 import hashlib
 import json
 import os
+import pty
 import shutil
 import stat
 import subprocess
@@ -177,37 +179,139 @@ MENDED = (
 
 UNNOTICED = ("ln -s /dev/null", "chmod 0666", "echo slurmd install")
 """What a running job can't notice, as it begins."""
+EVERY_KIND = tuple(word for kind in fix.Kind for word in ("--kind", str(kind)))
 
 
-def test_what_differs_is_repaired_and_on_hosts_with_jobs_what_they_cannot_notice(stack: Deployment) -> None:
-    job = stack.ssh("sbatch --parsable --nodelist=train-0 --wrap 'sleep 600'").strip()
+@contextlib.contextmanager
+def job_on(stack: Deployment, node: str) -> Iterator[None]:
+    """Run a job on a node."""
+    job = stack.ssh(f"sbatch --parsable --nodelist={node} --wrap 'sleep 600'").strip()
     wait_until(
         lambda: stack.inside("control-0", "squeue", "--noheader", "--format=%T", f"--job={job}") == "RUNNING\n", awaiting="the job to run", within_s=SOON_S
     )
+    try:
+        yield
+    finally:
+        stack.inside("control-0", "scancel", job)
+        wait_until(lambda: not stack.inside("control-0", "squeue", "--noheader").strip(), awaiting="the job to end", within_s=SOON_S)
+
+
+def plant_mended(stack: Deployment) -> list[str]:
+    """Plant what is repaired; give the hosts of what a job on train-0 could notice."""
     for host, command in MENDED:
         stack.inside(host, "sh", "-c", command)
-    on_the_job = [host for host, command in MENDED if host == "train-0" and not command.startswith(UNNOTICED)]
-    kinds = [word for kind in fix.Kind for word in ("--kind", str(kind))]
-    shown = drift(stack, "fix", *kinds)
+    return [host for host, command in MENDED if host == "train-0" and not command.startswith(UNNOTICED)]
+
+
+def accepted_at(stack: Deployment) -> str:
+    found: dict[str, Any] = json.loads(stack.clusterwright("summary", "--json").stdout)["acceptance"]
+    return str(found["at"])
+
+
+def answer_up(stack: Deployment, words: str) -> str:
+    """Run `up` on a terminal, answer its question, and give what it printed."""
+    terminal, ours = pty.openpty()
+    try:
+        os.write(terminal, f"{words}\n".encode())
+        done = subprocess.run(
+            ["clusterwright", "up", "--stack", stack.stack], cwd=project_root(), env=stack.environment, stdin=ours, capture_output=True, text=True, check=False
+        )
+    finally:
+        os.close(terminal)
+        os.close(ours)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+    assert "Running jobs may notice these repairs. Do them now?" in done.stdout + done.stderr
+    return done.stdout
+
+
+def test_up_repairs_what_differs_and_leaves_on_hosts_with_jobs_what_they_notice(stack: Deployment) -> None:
+    before = accepted_at(stack)
+    with job_on(stack, "train-0"):
+        stack.inside("train-1", "chmod", "0666", "/etc/nsswitch.conf")
+        as_recorded = stack.clusterwright("up", "--as-recorded")
+        assert (as_recorded.returncode, "Repairs" in as_recorded.stdout) == (0, False), as_recorded.stdout + as_recorded.stderr
+        on_the_job = plant_mended(stack)
+        said = stack.up()
+        repairs, staying = said.partition("  repairing ")[0], said.partition("Still different from the record\n")[2]
+        assert repairs.count("\n  train-0: ") == 3, "a hold, a link, and systemd reads its links again"
+        assert "\n  train-[0-1]: give /etc/nsswitch.conf to root:root with mode 0644\n" in repairs, "what --as-recorded left, and the same on the other node"
+        assert staying.count("do: clusterwright drift fix") == staying.count("when no job runs there") == len(on_the_job)
+        assert "`clusterwright drift` finds it" in staying
+        assert [line.split(" ", 2)[2].split(":")[0] for line in lines(report(stack, status=7))] == on_the_job
+        assert accepted_at(stack) > before, "MUNGE was started again after acceptance had run"
+
+
+def test_who_is_asked_decides_about_what_jobs_may_notice(stack: Deployment) -> None:
+    """Goes on from what the test before left."""
+    with job_on(stack, "train-0"):
+        assert "Still different from the record" in answer_up(stack, "no")
+        said = answer_up(stack, "yes")
+        assert "train-0: sysctl" in said
+        assert "Still different from the record" not in said
+        stack.inside("train-0", "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
+        agreed = stack.clusterwright("up", "--yes")
+        assert (agreed.returncode, "train-0: sysctl" in agreed.stdout) == (0, True), agreed.stdout + agreed.stderr
+        assert report(stack, status=0)["findings"] == []
+
+
+def test_a_bare_refresh_shows_what_differs_where_finishing_restores_it(stack: Deployment) -> None:
+    stack.inside("login-0", "sh", "-c", "echo '# edited' >> /etc/slurm/slurm.conf")
+    assert stack.preview_changes() == {"update": 1}, "the login nodes are configured again"
+    stack.inside("control-0", "sacctmgr", "--immediate", "modify", "account", "where", "name=research", "set", "description=other")
+    assert stack.preview_changes() == {"update": 2}, "the controllers, too"
+    stack.up()
+    assert stack.preview_changes() == {}
+
+
+def test_a_host_that_is_lost_while_it_is_repaired_is_repaired_when_it_runs_again(stack: Deployment) -> None:
+    before = stack.leaders()
+    stack.inside("train-1", "sh", "-c", "echo '# edited' >> /etc/nsswitch.conf")
+    status, said = stack.up_while(lambda line: "repairing" in line, lambda: stack.cut_power("train-1"))
+    assert status == 0, said[-6000:]
+    assert {name for name, leader in stack.leaders().items() if before[name] != leader} == {"train-1"}
+    assert report(stack, status=0)["findings"] == []
+
+
+def test_acceptance_is_out_of_date_after_a_fix_and_single_findings_can_be_fixed(stack: Deployment) -> None:
+    before = accepted_at(stack)
+    stack.inside("train-0", "systemctl", "stop", "munge")
+    stack.inside("train-1", "systemctl", "stop", "munge")
+    assert drift(stack, "fix", "--yes", "--only", "CW731:train-1*").returncode == 7, "the other node still differs"
+    left = lines(report(stack, "--layer", "hosts", status=7))
+    assert left == ["hosts CW731 train-0: unit munge.service"], "only what was named is repaired"
+    drift(stack, "fix", "--yes", "--only", "CW731")
+    assert report(stack, "--layer", "hosts", status=0)["findings"] == []
+    assert "out of date: train-[0-1] were repaired since" in stack.clusterwright("summary").stdout
+    said = stack.up()
+    assert "out of date" not in said
+    assert accepted_at(stack) > before
+
+
+def test_what_differs_is_repaired_and_on_hosts_with_jobs_what_they_cannot_notice(stack: Deployment) -> None:
+    with job_on(stack, "train-0"):
+        _fix_beside_a_job(stack)
+    done = drift(stack, "fix", *EVERY_KIND, "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert report(stack, status=0)["findings"] == []
+
+
+def _fix_beside_a_job(stack: Deployment) -> None:
+    on_the_job = plant_mended(stack)
+    shown = drift(stack, "fix", *EVERY_KIND)
     assert shown.returncode == 7, shown.stderr
     steps = len(MENDED) - len(on_the_job) + 1  # systemd reads its links again
     assert shown.stdout.count("will run on") == steps
     assert len(report(stack, status=7)["findings"]) == len(MENDED), "nothing is done before somebody agrees"
     entries = stack.home / "stands.yaml"
     entries.write_text("ignore: [{code: CW759, where: 'partition train: MaxTime', reason: ours}]")
-    shown = drift(stack, "fix", *kinds, "--ignore", str(entries))
+    shown = drift(stack, "fix", *EVERY_KIND, "--ignore", str(entries))
     assert shown.stdout.count("will run on") == steps - 1
     assert shown.stdout.count("because: the ignore file covers it: ours") == 1
-    done = drift(stack, "fix", *kinds, "--yes")
+    done = drift(stack, "fix", *EVERY_KIND, "--yes")
     assert done.returncode == 7, done.stdout + done.stderr
     assert done.stdout.count("because: jobs run there") == len(on_the_job)
     left = lines(report(stack, status=7))
     assert [line.split(" ", 2)[2].split(":")[0] for line in left] == on_the_job
-    stack.inside("control-0", "scancel", job)
-    wait_until(lambda: not stack.inside("control-0", "squeue", "--noheader").strip(), awaiting="the job to end", within_s=SOON_S)
-    done = drift(stack, "fix", *kinds, "--yes")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert report(stack, status=0)["findings"] == []
 
 
 def test_a_balancer_that_was_given_another_configuration_is_found(stack: Deployment) -> None:

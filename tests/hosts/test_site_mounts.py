@@ -6,6 +6,12 @@ from typing import Any
 
 import pytest
 
+from blueprints.finding.subject import Mount
+from blueprints.finding.values import Values
+from components.inspection.codes import Code
+from components.inspection.finding import drift
+from stacks.drift import fix
+from stacks.drift.fix import devices
 from tests.hosts import plays
 from tests.hosts.deployment import wait_until
 from tests.hosts.plain import PlainHosts, plain_hosts
@@ -52,9 +58,13 @@ def test_file_systems_are_mounted_at_each_boot(servers: PlainHosts) -> None:
 
 
 def test_what_somebody_unmounted_is_mounted_again_beside_the_others(servers: PlainHosts) -> None:
+    """By the step with which `up` and `drift fix` repair it."""
     servers.inside("gpu-b", "umount", "/data/my-set")
     assert mounted(servers, "gpu-b") == {"/home", "/home/ubuntu"}
-    servers.inside_all("gpu-b", "systemctl", "reload-or-restart", "clusterwright-mounts")
+    lost = drift(Code.MOUNT_MISSING, Mount("gpu-b", "/data/my-set"), "the file system is not mounted", remedy="mount it")
+    [step] = devices.of_mount(lost, Mount("gpu-b", "/data/my-set"), Values())
+    assert isinstance(step.action, fix.Command)
+    servers.inside_all("gpu-b", *step.action.argv)
     assert mounted(servers, "gpu-b") == {"/home", "/data/my-set", "/home/ubuntu"}
 
 

@@ -270,6 +270,15 @@ MUTATIONS = (
         "if isinstance(step.action, Finish))",
         ("tests/drift/test_fix.py",),
     ),
+    Mutation("stacks/drift/fix/kernel.py", " or usual == common_settings.NOTHING:", ":", ("tests/drift/test_fix.py",)),
+    Mutation("stacks/drift/fix/kernel.py", "names.TIME_ZONE.fullmatch(usual)", "usual", ("tests/drift/test_fix.py",)),
+    Mutation("stacks/drift/fix/exposure.py", "chmod -- u-s,g-s", "chmod -- u-s", ("tests/drift/test_fix_files.py",)),
+    Mutation(
+        "components/kubernetes/acceptance.py",
+        'inspection_results.repaired_after(str(found["began"]), inspection_results.received() or {})',
+        '""',
+        ("tests/components/kubernetes/test_acceptance_record.py",),
+    ),
     Mutation(
         "stacks/drift/repair.py",
         "fnmatch.fnmatchcase(finding.code, code) and",
