@@ -46,7 +46,9 @@ def run(given: argparse.Namespace) -> int:
             return 1
         orders.carry_out(order, requeues=given.requeue, wait_s=given.wait, say=lambda text: print(text, flush=True))
         if order.by_owner:
-            for line in plan.next_steps(order.plan.hosts, stack=given.stack, blueprint=str(options.chosen(given).blueprint)):
+            for line in plan.next_steps(
+                order.plan.hosts, stack=given.stack, blueprint=str(options.chosen(given).blueprint), can_return=orders.KUBERNETES not in order.sides
+            ):
                 print(line)
             return 0
         if order.plan.together or order.plan.controllers:

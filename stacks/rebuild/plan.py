@@ -203,8 +203,12 @@ def _what_its_owner_does(host: Host) -> str:
     return f"node of {host.group}: it is taken out of service, and you install it again"
 
 
-def next_steps(hosts: Sequence[Host], *, stack: str, blueprint: str) -> Iterator[str]:
-    """Say what the owner of servers does after they were taken out of service."""
+def next_steps(hosts: Sequence[Host], *, stack: str, blueprint: str, can_return: bool) -> Iterator[str]:
+    """Say what the owner of servers does after they were taken out of service.
+
+    Args:
+        can_return: nodes register again with the system that they have.
+    """
     names = hostlist.compress(host.name for host in hosts)
     nodes = [host.name for host in hosts if host.role == COMPUTE]
     if nodes:
@@ -213,7 +217,7 @@ def next_steps(hosts: Sequence[Host], *, stack: str, blueprint: str) -> Iterator
     yield f"  1. install the operating system of {names} again"
     yield f"  2. clusterwright lookup hosts {blueprint}     # shows the new SSH host keys; take the old ones out of the inventory, then add --write"
     yield f"  3. clusterwright up --stack {stack}     # adopts, configures and tests the hosts, and returns nodes to service"
-    if nodes:
+    if nodes and can_return:
         yield "Without a new system, step 3 returns nodes to service as they are."
 
 

@@ -357,7 +357,8 @@ def test_the_owner_of_servers_is_told_what_to_do(names: list[str], nodes_are: st
     shown = "\n".join(plan.lines(plan.plan(hosts, nodes={}, jobs=()), requeues=False, controllers=1, by_owner=True))
     assert "you install it again" in shown
     assert "disk is deleted" not in shown
-    said = "\n".join(plan.next_steps(hosts, stack="lab", blueprint="lab.yaml"))
+    said = "\n".join(plan.next_steps(hosts, stack="lab", blueprint="lab.yaml", can_return="train-1" not in names))
+    assert ("Without a new system" in said) == (names == ["train-0"])
     assert nodes_are in said
     assert ("out of service" in said) == bool(nodes_are)
     assert "clusterwright lookup hosts lab.yaml " in said
