@@ -106,3 +106,11 @@ def test_a_scheduler_that_the_target_does_not_offer_is_refused_with_what_it_does
     [page] = refused
     assert page.startswith(f"this version can't provision Cluster Director on {target}")
     assert "it provisions Slurm on hosts" in page
+
+
+def test_setup_installs_the_sdk_of_a_cloud_by_name() -> None:
+    assert {target: registry.setup_command(target) for target in ("aws", "local", "nowhere")} == {
+        "aws": "make setup EXTRAS=aws",
+        "local": "make setup",
+        "nowhere": "make setup",
+    }

@@ -20,7 +20,7 @@ from blueprints.facts import Facts
 from blueprints.plan import changes, estimate
 from blueprints.project import project_root
 from stacks.cli import main, plan
-from stacks.render import change_table, cost, formatting, plan_json, plan_view, tables
+from stacks.render import change_table, cost, formatting, plan_json, plan_nodes, plan_view, tables
 from tests.blueprints import hand_made
 from tests.blueprints.hand_made import changed
 
@@ -548,3 +548,15 @@ def test_only_versions_that_differ_are_shown() -> None:
     after = changed(AWS, "software.versions", (("slurm", "24.11.5"), ("kernel", "6.8.0-2")))
     (change,) = changes.compare(spec.as_record(before), after)
     assert change_table.values(change) == ("kernel 6.8.0-1, munge 0.5.16", "kernel 6.8.0-2")
+
+
+def test_why_a_machine_was_chosen_is_said_where_there_was_a_choice() -> None:
+    reasons = {name: dict(plan_nodes.chosen(made)) for name, made in (("local", with_reason(hand_made.local())), ("aws", with_reason(hand_made.aws())))}
+    assert reasons["local"] == {}
+    assert list(reasons["aws"].values()) == [tables.Cell("the cheapest", "soft")]
+
+
+def with_reason(cluster: spec.ClusterSpec) -> spec.ClusterSpec:
+    assert cluster.slurm is not None
+    node_sets = tuple(dataclasses.replace(one, chosen="the cheapest") for one in cluster.slurm.node_sets)
+    return dataclasses.replace(cluster, slurm=dataclasses.replace(cluster.slurm, node_sets=node_sets))

@@ -1,5 +1,6 @@
 """Which stack a command without a name takes: the shell's own, and never one that another command chose."""
 
+import argparse
 import json
 import os
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stacks import project
-from stacks.cli import main
+from stacks.cli import main, options
 from stacks.engine import commands, state
 
 NEW = f"test-selection-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
@@ -48,3 +49,10 @@ def test_a_stack_of_the_shell_that_cannot_be_one_is_refused(monkeypatch: pytest.
     with pytest.raises(SystemExit, match="2"):
         main.main(["ssh"])
     assert "can't be a stack's name" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("words", "applies"), [([], False), (["--stack", "prod"], True)])
+def test_settings_of_a_stack_apply_to_another_blueprint_only_when_somebody_names_the_stack(words: list[str], applies: bool) -> None:
+    parser = argparse.ArgumentParser()
+    options.stack(parser)
+    assert parser.parse_args(words).applies is applies

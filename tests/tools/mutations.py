@@ -341,4 +341,49 @@ MUTATIONS = (
     ),
     Mutation("playbooks/library/fitting_set.py", 'elif module["release"] != kernel:', "elif False:", ("tests/playbooks/test_fitting_set.py",)),
     Mutation("playbooks/library/slurm_accounting.py", "* 60 + minutes + (seconds > 0))", "* 60 + minutes)", ("tests/playbooks/test_modules.py",)),
+    # How a cluster is composed
+    Mutation(
+        "components/cluster.py",
+        "(*of_slurm, *of_kubernetes)) or",
+        "of_kubernetes) or",
+        ("tests/components/test_registry.py",),
+    ),
+    Mutation(
+        "components/contract.py",
+        "return dataclasses.replace(self, described=waiting)",
+        "return self",
+        ("tests/contract/test_conformance.py::test_resources_are_deleted_in_an_order_that_works",),
+    ),
+    Mutation(
+        "components/registry.py", "if target in TARGETS and TARGETS[target].package else", "if target in TARGETS else", ("tests/components/test_registry.py",)
+    ),
+    Mutation(
+        "components/schedulers/slurm.py",
+        "boots = pulumi.Output.all(*(hosts.boots for hosts in (control, site.login, *site.pools)))",
+        "boots = pulumi.Output.all(*(hosts.boots for hosts in (control, site.login)))",
+        ("tests/components/test_program.py",),
+    ),
+    Mutation(
+        "components/schedulers/kubernetes.py",
+        "self._finish(pool, {**shared, **of_pool}, after=[finished])",
+        "self._finish(pool, {**shared, **of_pool})",
+        ("tests/contract/test_conformance.py::test_resources_are_deleted_in_an_order_that_works",),
+    ),
+    Mutation("components/aws/offerings/slurm_hosts.py", "after=[*attached, *login.reached_by]", "after=attached", ("tests/components/aws/test_hosts.py",)),
+    Mutation(
+        "components/bootstrap/cloud_init.py",
+        "for mount in config.mounts if not mount.is_disk]",
+        "for mount in config.mounts]",
+        ("tests/components/test_bootstrap.py",),
+    ),
+    # What users and hosts are told
+    Mutation("blueprints/spec/views.py", 'if one.scheduler == "slurm" and one.collectives', "if one.collectives", ("tests/blueprints/spec/test_views.py",)),
+    Mutation("blueprints/spec/views.py", "if set(spec.acceptance) >= GATED else", "if spec.acceptance else", ("tests/blueprints/spec/test_views.py",)),
+    Mutation("stacks/render/plan_nodes.py", "if one.chosen and one.hosts.machine.name != cluster.target:", "if one.chosen:", ("tests/stacks/test_plan.py",)),
+    Mutation(
+        "stacks/cli/options.py",
+        "namespace.stack, namespace.applies = values, True",
+        "namespace.stack = values",
+        ("tests/stacks/test_selection.py",),
+    ),
 )

@@ -138,3 +138,23 @@ def test_another_pool_of_kubernetes_configures_no_host_of_slurm() -> None:
     assert FULL.kubernetes is not None
     without = dataclasses.replace(FULL, kubernetes=dataclasses.replace(FULL.kubernetes, node_sets=()))
     assert spec.slurm_view(without) == spec.slurm_view(FULL) == spec.slurm_view(dataclasses.replace(FULL, kubernetes=None, services=()))
+
+
+def test_a_pool_of_kubernetes_is_not_judged_by_acceptance_of_slurm() -> None:
+    assert FULL.kubernetes is not None
+    assert FULL.slurm is not None
+    judged = (spec.Expectation("all_reduce", 8 * 2**30, 2, None, None, 400.0, provisional=True, source="a test"),)
+    of_slurm, of_kubernetes = (tuple(dataclasses.replace(one, collectives=judged) for one in part.node_sets) for part in (FULL.slurm, FULL.kubernetes))
+    of_kubernetes = tuple(dataclasses.replace(one, partition=None) for one in of_kubernetes)
+    assert of_kubernetes
+    both = dataclasses.replace(
+        FULL, slurm=dataclasses.replace(FULL.slurm, node_sets=of_slurm), kubernetes=dataclasses.replace(FULL.kubernetes, node_sets=of_kubernetes)
+    )
+    assert {*spec.acceptance_view(both)["fabrics"]} == {one.hosts.name for one in of_slurm}
+
+
+@pytest.mark.parametrize(
+    ("checks", "said"), [(("nodes", "gpus"), ["nodes", "gpus"]), (("nodes", "gpus", "jobs", "accounting", "collectives", "storage"), None)]
+)
+def test_acceptance_is_told_what_fails_up_where_that_is_not_everything(checks: tuple[str, ...], said: list[str] | None) -> None:
+    assert spec.acceptance_view(dataclasses.replace(FULL, acceptance=checks)).get("gate") == said

@@ -223,3 +223,11 @@ def test_ansible_goes_through_the_jump_host_with_this_runs_own_key() -> None:
     assert "ANSIBLE_PRIVATE_KEY_FILE" in through
     assert "ansible_ssh_common_args" not in hosts["access"]["hosts"]["login-0"]
     assert inventory.known_hosts([far, near]) == ("10.0.0.5,control-0 ssh-ed25519 AAAA", "10.0.0.6,login-0 ssh-ed25519 BBBB", "login.elb ssh-ed25519 BBBB")
+
+
+def test_controllers_are_configured_once_the_way_through_the_balancer_is_there() -> None:
+    """A balancer has its name before it forwards anything."""
+    found = programs.program("starter", **PUBLIC, access__load_balancer=True)
+    ways = {one.name for kind in ("Listener", "TargetGroupAttachment") for one in programs.of(found, kind)}
+    assert ways
+    assert ways <= found.named("finish-control").needs
