@@ -15,6 +15,8 @@ FIREWALL = ("packet filter", "rules of the packet filter")
 ROUTING = ("routes", "routing rules")
 OF_GROUPS = ("rules of the packet filter", "kernel command line", "swap")
 """What hosts of different groups may have different: a host without others in its group isn't compared."""
+MTU, SYSCTL, TIME_ZONE, AUTHORITIES = "MTU of ", "sysctl ", "time zone", "trusted authorities"
+"""How the names of settings begin that one command sets (`stacks.drift.fix.kernel`)."""
 NOTHING = "none"
 
 
@@ -52,6 +54,8 @@ def _finding(host: str, name: str, usual: str, actual: str) -> Finding:
         remedy = f"`ip route` and `ip rule` on {host} show them; remove what is foreign, or `clusterwright rebuild {host}`"
     else:
         code, what = Code.UNLIKE, "the host differs from the others"
-        remedy = f"set it as on the other hosts, or `clusterwright rebuild {host}`"
+        is_set_by_command = name.startswith((MTU, SYSCTL, TIME_ZONE, AUTHORITIES)) and bool(usual)
+        remedy = "`clusterwright drift fix` sets it as on the other hosts" if is_set_by_command else "set it as on the other hosts"
+        remedy += f", or `clusterwright rebuild {host}`"
     part = FIREWALL[0] if name in FIREWALL else name
     return drift(code, HostPart(host, part), what, remedy=remedy, recorded=shown(usual) or NOTHING, actual=shown(actual) or NOTHING)

@@ -9,9 +9,11 @@ from blueprints.finding import Finding
 from blueprints.finding.subject import HostFile, HostPart, ObjectKind, Package, SchedulerObject, Subject, Sysctl, Unit
 from blueprints.finding.values import FileState, PackageState, Setting, UnitLink, UnitState, Value
 from components.bmc.model import Action
+from components.inspection import common_settings
 from components.inspection.codes import Code
 from stacks.drift import fix
 from stacks.drift.fix import step
+from tests.drift import examples
 from tests.drift.examples import finding
 
 ASIDE = "/var/lib/clusterwright/set-aside/20261121T200000Z"
@@ -269,3 +271,12 @@ def test_the_time_zone_is_set_to_one_that_the_host_knows() -> None:
 def test_other_settings_that_hosts_share_are_left_to_a_person(part: str, usual: str) -> None:
     found = differs(Code.UNLIKE, HostPart("train-0", part), usual, "other")
     assert (plan(found).steps, [one.why for one in plan(found).left]) == LEFT_WITH_REMEDY
+
+
+@pytest.mark.parametrize("name", ["MTU of host0", "sysctl net.ipv4.conf.all.rp_filter", "time zone", "trusted authorities", "DNS servers"])
+def test_the_remedy_names_the_command_exactly_where_it_sets_the_setting(name: str) -> None:
+    values = {"MTU of host0": ("1500", "1400"), "time zone": ("Etc/UTC", "Asia/Tokyo")}
+    usual, actual = values.get(name, ("1", "2"))
+    facts = {host: {"alike": {name: actual if host.name == "login-0" else usual}} for host in examples.hosts()}
+    [found] = [one for one in common_settings.findings(facts) if one.place.startswith("login-0")]
+    assert bool(plan(found).steps) is ("`clusterwright drift fix`" in found.remedy)

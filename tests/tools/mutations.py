@@ -270,7 +270,7 @@ MUTATIONS = (
         "if isinstance(step.action, Finish))",
         ("tests/drift/test_fix.py",),
     ),
-    Mutation("stacks/drift/fix/kernel.py", " or usual == common_settings.NOTHING:", ":", ("tests/drift/test_fix.py",)),
+    Mutation("stacks/drift/fix/kernel.py", " or usual == NOTHING:", ":", ("tests/drift/test_fix.py",)),
     Mutation("stacks/drift/fix/kernel.py", "names.TIME_ZONE.fullmatch(usual)", "usual", ("tests/drift/test_fix.py",)),
     Mutation("stacks/drift/fix/exposure.py", "chmod -- u-s,g-s", "chmod -- u-s", ("tests/drift/test_fix_files.py",)),
     Mutation(

@@ -3,13 +3,11 @@
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostPart, KernelModule, Sysctl
 from blueprints.finding.values import Setting, Values
-from components.inspection import common_settings
+from components.inspection.common_settings import AUTHORITIES, MTU, NOTHING, SYSCTL, TIME_ZONE
 
 from . import files, names
 from .step import Command, Order, Step
 
-MTU, SYSCTL, TIME_ZONE, AUTHORITIES = "MTU of ", "sysctl ", "time zone", "trusted authorities"
-"""Settings that hosts share, as `components.inspection.common_settings` names them."""
 SET_TIME_ZONE = """set -eu
 [ -f "/usr/share/zoneinfo/$1" ] || { echo "there is no /usr/share/zoneinfo/$1" >&2; exit 1; }
 ln -sfn -- "/usr/share/zoneinfo/$1" /etc/localtime
@@ -20,7 +18,7 @@ ln -sfn -- "/usr/share/zoneinfo/$1" /etc/localtime
 def common(finding: Finding, part: HostPart, values: Values) -> tuple[Step, ...]:
     """Give the step that sets a setting as on the other hosts; none where a person has to find out what is foreign."""
     usual = values.recorded
-    if not isinstance(usual, str) or usual == common_settings.NOTHING:
+    if not isinstance(usual, str) or usual == NOTHING:
         return ()
     if part.part.startswith(MTU) and usual.isdecimal() and names.INTERFACE.fullmatch(interface := part.part.removeprefix(MTU)):
         command = Command(("ip", "link", "set", "dev", interface, "mtu", usual))
