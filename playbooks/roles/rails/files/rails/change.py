@@ -56,8 +56,8 @@ def begin(interfaces: "Sequence[Mapping[str, Any]]", *, confirm_within_s: int, i
         if PENDING.exists() and not is_check:
             _take_back("an earlier change was not confirmed")
         rails = wanted.read(interfaces)
-        if not rails and not OWN.exists():
-            return {"changes": [], "pending": False}
+        if not rails:
+            return _begin_removal(confirm_within_s, is_check=is_check)
         now = live.state()
         found = live.find(rails, now)
         pairs = [(rail, found[rail.name]) for rail in rails]
@@ -83,6 +83,21 @@ def begin(interfaces: "Sequence[Mapping[str, Any]]", *, confirm_within_s: int, i
     return {"changes": changes, "pending": True}
 
 
+def _begin_removal(confirm_within_s: int, *, is_check: bool) -> "dict[str, Any]":
+    """Arm the way back, and start to give files and kernel the state from before the first change: that may be no way in by now."""
+    before, owned = _read(BEFORE), _read(OWN)
+    if before is None or is_check:
+        return {"changes": ["removed"] if before and owned else [], "pending": False}
+    if owned is None:  # nothing was ever confirmed, so that all was taken back
+        _forget()
+        return {"changes": [], "pending": False}
+    touched = sorted({*before["interfaces"], *owned["interfaces"]})
+    RESULT.unlink(missing_ok=True)
+    _write(PENDING, {"before": snapshots.take([*before["files"]], touched, live.state()), "order": {"interfaces": []}, "touched": touched})
+    _arm(confirm_within_s)
+    return {"changes": ["removed"], "pending": True}
+
+
 def apply() -> None:
     """Carry out the change that is pending, and take it back at once when the kernel doesn't have what is wanted afterwards."""
     with _locked():
@@ -91,7 +106,10 @@ def apply() -> None:
             return
         order = pending["order"]
         try:
-            _carry_out(order, pending["touched"])
+            if order["interfaces"]:
+                _carry_out(order, pending["touched"])
+            else:
+                snapshots.restore(_read(BEFORE) or {}, pending["touched"])
         except (live.Failed, OSError) as error:
             _take_back(f"{error}")
             return
@@ -121,12 +139,13 @@ def confirm() -> "dict[str, Any]":
         if pending is None or not found.get("applied"):
             raise live.Failed(_taken_back(found))
         rails = wanted.read(pending["order"]["interfaces"])
-        names = {name: one.name for name, one in live.find(rails, live.state()).items()}
-        addresses = [[names[rail.name], rail.address] for rail in rails if rail.address]
-        _write(OWN, {"files": sorted(pending["order"]["files"]), "interfaces": sorted(names.values()), "addresses": addresses})
+        if rails:
+            names = {name: one.name for name, one in live.find(rails, live.state()).items()}
+            addresses = [[names[rail.name], rail.address] for rail in rails if rail.address]
+            _write(OWN, {"files": sorted(pending["order"]["files"]), "interfaces": sorted(names.values()), "addresses": addresses})
         PENDING.unlink()
         _disarm()
-        if not pending["order"]["interfaces"]:
+        if not rails:
             _forget()
     return {"changes": [], "pending": False}
 
@@ -144,7 +163,7 @@ def rollback(*, is_boot: bool = False) -> None:
 
 
 def remove() -> "dict[str, Any]":
-    """Give files and kernel the state from before the first change."""
+    """Give files and kernel the state from before the first change, at once: a server that is released has nobody who could confirm."""
     with _locked():
         if PENDING.exists():
             _take_back("the rails are being removed")

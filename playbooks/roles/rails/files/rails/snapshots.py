@@ -50,8 +50,8 @@ def restore(before: "Mapping[str, Any]", touched: "Sequence[str]", *, is_boot: b
         return
     there = [name for name in touched if Path(f"/sys/class/net/{name}").exists()]
     with contextlib.suppress(live.Failed):
-        service.reload(before["service"], there)
-        _settle(before)
+        if service.reload(before["service"], there):
+            _settle(before)
     _restore_kernel(before, there)
 
 
