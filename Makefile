@@ -52,9 +52,9 @@ check: ## formatter, linter, types, import table, playbooks, shell scripts
 	@$(activated) exec tools/check
 
 .PHONY: format
-format: ## rewrite Python files in the project's format
+format: ## rewrite Python files and Markdown in the project's format
 	@tools/setup python engine
-	@$(activated) ruff format --quiet && exec ruff check --fix-only --quiet
+	@$(activated) ruff format --quiet && ruff check --fix-only --quiet && exec python tools/markdown.py *.md docs/*.md tests/*/README.md
 
 .PHONY: setup-test
 setup-test: ## install what the tests need and is missing

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,11 +14,8 @@ from blueprints.project import project_root
 
 ROOT = project_root()
 PAGES = sorted(path for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "tests").glob("*/README.md")))
-COLUMNS = 120
 MOST_LINES = 5
 CODE = re.compile(r"```.*?```|`[^`]*`", re.DOTALL)
-WORD = re.compile(r"(?:`[^`]*`|[^\s`])+")
-"""What can't be broken: code is one word."""
 MARK = re.compile(r"\s*([-*+]|\d+\.)\s")
 """Begins an entry of a list."""
 FORBIDDEN = re.compile(
@@ -27,39 +26,51 @@ OLDER = {"Both controllers stand on this machine, and the state that they share 
 """A sentence of an earlier version, which is recognised and replaced."""
 
 
-def paragraphs(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Give paragraphs and entries of lists, with the numbers of their first lines: no tables, no code, no headings."""
-    is_code, found, begin = False, list[str](), 0
+def paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    """Give the first line and the number of lines of each paragraph: no lists, no tables, no code, no headings."""
+    begin, is_code = 0, False
     for number, line in enumerate([*text.splitlines(), ""], start=1):
         plain = line.strip()
         is_code ^= plain.startswith("```")
-        ends = is_code or not plain or plain.startswith(("```", "|", "#", "<", "!"))
-        if found and (ends or MARK.match(plain)):
-            yield begin, found
-            found = []
-        if not ends:
-            begin = begin if found else number
-            found.append(line)
+        is_prose = not is_code and bool(plain) and not plain.startswith(("```", "|", "#", "<", "!"))
+        if begin and not is_prose:
+            yield begin, number - begin
+            begin = 0
+        if is_prose and not begin and not line.startswith(" ") and not MARK.match(line):
+            begin = number
 
 
-def faults(text: str) -> list[str]:
-    found = []
-    for begin, lines in paragraphs(text):
-        long = [(number, len(line)) for number, line in enumerate(lines, start=begin) if len(line) > COLUMNS and len(WORD.findall(MARK.sub("", line))) > 1]
-        found += [f"line {number}: {columns} columns" for number, columns in long]
-        if len(lines) > MOST_LINES and not MARK.match(lines[0]):
-            found.append(f"line {begin}: a paragraph of {len(lines)} lines")
-    return found
+def formatted(*files: Path, check: bool = False) -> list[str]:
+    """Run the formatter and give the lines that it names."""
+    words = [*(["--check"] if check else []), *map(str, files)]
+    answer = subprocess.run([sys.executable, ROOT / "tools" / "markdown.py", *words], capture_output=True, text=True, check=False)
+    assert (answer.returncode, answer.stderr) == (int(bool(answer.stdout)), "")
+    return [line.rpartition("/")[2].partition(": more")[0] for line in answer.stdout.splitlines()]
+
+
+def test_lines_are_short() -> None:
+    assert formatted(*PAGES, check=True) == [], "`make format` breaks them"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_lines_and_paragraphs_are_short(page: Path) -> None:
-    assert faults(page.read_text()) == []
+def test_paragraphs_are_short(page: Path) -> None:
+    assert [f"line {begin}: {lines} lines" for begin, lines in paragraphs(page.read_text()) if lines > MOST_LINES] == []
 
 
-def test_a_long_line_and_a_long_paragraph_are_found() -> None:
-    text = "\n\n".join(["word " * 30, "one\n" * 6, "```\n" + "code " * 40 + "\n```", "| " + "cell " * 40, "- `" + "x" * 130 + "`"])
-    assert faults(text) == ["line 1: 150 columns", "line 3: a paragraph of 6 lines"]
+def test_a_long_paragraph_is_found() -> None:
+    assert list(paragraphs("# One\n" + "two\n" * 6 + "\n- three\n  three\n\n```\nfour\nfour\n```\nfive\n")) == [(2, 6), (16, 1)]
+
+
+def test_long_lines_are_broken_between_words_and_nothing_else_changes(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    code, table = f"```\n{'code ' * 40}\n```", f"| {'cell ' * 40}|"
+    entry, alone = f"- {'word ' * 15}`a call of {'words ' * 10}` word", f"- `{'x' * 130}`"
+    page.write_text("\n\n".join([("word " * 30).strip(), code, table, entry, alone, "short"]) + "\n")
+    assert formatted(page, check=True) == ["page.md:1", "page.md:9"]
+    assert formatted(page) == []
+    broken = entry.replace(" `a call", "\n  `a call").replace("words ` word", "words ` word")
+    assert page.read_text() == "\n\n".join([f"{' '.join(['word'] * 24)}\n{' '.join(['word'] * 6)}", code, table, broken, alone, "short"]) + "\n"
+    assert formatted(page, check=True) == []
 
 
 def messages(path: Path) -> Iterator[str]:
