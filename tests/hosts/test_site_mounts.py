@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+from blueprints import spec
 from blueprints.finding.subject import Mount
 from blueprints.finding.values import Values
 from components.inspection.codes import Code
 from components.inspection.finding import drift
+from components.metal import file_systems
 from stacks.drift import fix
 from stacks.drift.fix import devices
+from tests.components.metal import test_file_systems
 from tests.hosts import plays
 from tests.hosts.deployment import wait_until
 from tests.hosts.plain import PlainHosts, plain_hosts
@@ -23,6 +26,28 @@ SITE = "/srv/site"
 HOME = {"name": "home", "target": "/home", "source": f"{SITE}/home", "kind": "bind", "within": SITE, "create": True}
 DATA = {"name": "data", "target": "/data/my-set", "source": f"{SITE}/data", "kind": "bind", "within": SITE, "create": True}
 BOOTED_WITHIN_S = 60
+SOURCES = {
+    "nfs": "10.20.0.9:/export",
+    "lustre": "10.20.0.5@o2ib:10.20.0.6@o2ib:/data",
+    "ceph": "10.20.0.7:6789:/",
+    "wekafs": "weka-1,weka-2/training",
+}
+"""Kind → a source as docs/metal.md has it."""
+CLIENT = """\
+#!/bin/sh
+echo "${0##*/} $*" >>/root/clients
+exec mount --internal-only -t tmpfs -o size=1m "$1" "$2"
+"""
+"""Stands in for the program that mounts one of the kinds: it notes its words and mounts a file system in memory with the same source."""
+PUT = """\
+set -eu
+for kind in nfs lustre ceph wekafs; do
+    dpkg-divert --quiet --local --no-rename --add /sbin/mount.$kind
+    dpkg-divert --quiet --local --no-rename --add /usr/sbin/mount.$kind
+    cp /root/client /usr/sbin/mount.$kind
+    chmod 755 /usr/sbin/mount.$kind
+done
+"""
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +120,41 @@ def test_a_file_system_that_left_the_blueprint_is_unmounted(servers: PlainHosts,
 def test_stopping_the_unit_leaves_the_host_as_it_was(servers: PlainHosts) -> None:
     servers.inside_all("head-a", "systemctl", "stop", "clusterwright-mounts")
     assert mounted(servers, "head-a") == set()
+    assert servers.inside("head-a", "sh", "-c", "ls -d /data /nowhere 2>/dev/null || true") == "", "folders that were not there before"
     assert servers.ssh("head-a", "pwd; ls -A /home").split() == ["/home/ubuntu", "ubuntu"]
+
+
+@pytest.mark.soak  # it installs the clients of the distribution's archive
+def test_each_kind_of_a_sites_file_systems_is_mounted_by_its_client(servers: PlainHosts, tmp_path: Path) -> None:
+    """The programs that mount are simulated, since no server is here: units, options and packages are those of the role."""
+    name = "gpu-b"
+    storage = [spec.FileSystem(kind, "existing", f"/net/{kind}", protect=True, simulated=False, source=source) for kind, source in SOURCES.items()]
+    rows = file_systems.mounts(test_file_systems.lab(*storage))
+    assert {row["kind"]: row["source"] for row in rows} == SOURCES
+    servers.inside(name, "sh", "-c", "cat >/root/client", stdin=CLIENT)
+    servers.inside_all(name, "sh", "-c", PUT)
+
+    def there() -> dict[str, str]:
+        """Give what is mounted below /net: kind → source."""
+        lines = [line.split() for line in servers.inside(name, "cat", "/proc/self/mounts").splitlines()]
+        return {target.removeprefix("/net/"): source for source, target, *_ in lines if target.startswith("/net/")}
+
+    assert plays.changed(mount(servers, rows, tmp_path, names=[name])) > 0
+    assert there() == SOURCES
+    asked = [line.split() for line in servers.inside(name, "cat", "/root/clients").splitlines()]
+    assert [words[:3] for words in asked] == [[f"mount.{row['kind']}", row["source"], row["target"]] for row in rows]
+    for row, words in zip(rows, asked, strict=True):
+        assert {*row["options"]} <= {*words[words.index("-o") + 1].split(",")}
+    installed = servers.inside(name, "dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\\n", "nfs-common", "ceph-common")
+    assert installed.splitlines() == ["ceph-common installed", "nfs-common installed"]
+    assert plays.changed(mount(servers, rows, tmp_path, names=[name])) == 0
+
+    servers.power_off(name)
+    servers.power_on(name)
+    wait_until(lambda: there() == SOURCES, awaiting="the file systems after a restart", within_s=BOOTED_WITHIN_S)
+    servers.inside_all(name, "systemctl", "stop", "clusterwright-mounts")
+    assert there() == {}
+    assert servers.inside(name, "sh", "-c", "ls -d /net 2>/dev/null || true") == ""
 
 
 def test_a_kernel_without_an_nfs_server_is_named(servers: PlainHosts, tmp_path: Path) -> None:

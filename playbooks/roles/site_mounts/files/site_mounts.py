@@ -7,6 +7,7 @@ host's own users stay reachable below a file system that is mounted over them: p
     site_mounts.py --unmount [UNIT …]  unmount what the program mounted, or these of it, the last one first
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -18,6 +19,8 @@ TABLE = "/etc/clusterwright/mounts.json"
 PASSWD = "/etc/passwd"
 UNDER = "/var/lib/clusterwright/under"
 """Below it, the folders that file systems are mounted over."""
+CREATED = "/var/lib/clusterwright/mount-points.json"
+"""Lists folders that the program created to mount a file system there: they leave with it."""
 START_WITHIN_S = 100
 EACH_S = 2.0
 
@@ -62,6 +65,7 @@ def mount(row: Row) -> str:
         refused = ready_folder(row)
         if refused:
             return f"{where}: {refused}"
+    create(target)
     cover(target)
     started = run("systemctl", "start", row["unit"])
     if started.returncode != 0:
@@ -85,9 +89,54 @@ def unmount(rows: list[Row]) -> int:
         if stopped.returncode != 0 or is_mounted(target):
             print(f"{target} stays mounted: {stopped.stderr.strip() or 'it is in use'}", file=sys.stderr)
             failed += 1
-        elif is_mounted(under) and run("umount", under).returncode == 0:
-            os.rmdir(under)
+        else:
+            if is_mounted(under) and run("umount", under).returncode == 0:
+                os.rmdir(under)
+            remove_created(target)
     return 1 if failed else 0
+
+
+def create(target: str) -> None:
+    """Create the folder where a file system is mounted, and note what of it is new on the host's own disk."""
+    new = []
+    folder = target
+    while not os.path.isdir(folder):
+        new.append(folder)
+        folder = os.path.dirname(folder)
+    # A folder in a file system that others share may be their mount point, too.
+    if new and os.stat(folder).st_dev == os.stat("/").st_dev:
+        note(sorted({*created(), *new}))
+    if new:
+        with contextlib.suppress(OSError):  # the unit says why
+            os.makedirs(target, mode=0o755, exist_ok=True)
+
+
+def remove_created(target: str) -> None:
+    """Remove the folder where a file system was mounted, and those around it, where the program created them and they are empty."""
+    for folder in reversed(created()):
+        if target == folder or target.startswith(f"{folder}/"):
+            try:
+                os.rmdir(folder)
+            except FileNotFoundError:
+                pass
+            except OSError:  # it holds files or another mount point
+                continue
+            note([one for one in created() if one != folder])
+
+
+def created() -> list[str]:
+    try:
+        with open(CREATED, encoding="utf-8") as stream:
+            return [str(folder) for folder in json.load(stream)]
+    except FileNotFoundError:
+        return []
+
+
+def note(folders: list[str]) -> None:
+    os.makedirs(os.path.dirname(CREATED), exist_ok=True)
+    with open(f"{CREATED}.new", "w", encoding="utf-8") as stream:
+        json.dump(folders, stream)
+    os.replace(f"{CREATED}.new", CREATED)
 
 
 def ready_folder(row: Row) -> str:
