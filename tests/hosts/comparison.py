@@ -1,4 +1,4 @@
-"""What is on a server, so that two moments can be compared: every file, package, mark, unit, firewall rule and kernel setting."""
+"""What is on a server, so that two moments can be compared: every file, package, mark, unit, mount, firewall rule, kernel setting, interface, address, route and routing rule."""
 
 import fnmatch
 import json
@@ -10,6 +10,7 @@ Described = Mapping[str, str]
 """What it is → how it is."""
 MAY_DIFFER = {
     "/var/log/*": "logs go on",
+    "/var/backups/*": "copies that the distribution's timers make at midnight",
     "/var/cache/apt/*": "indexes and archives of the package manager, which it makes when they are missing",
     "/var/lib/apt/lists*": "package lists, which finishing brought up to date",
     "/var/cache/debconf/*-old": "copies of the package manager's own files",
@@ -27,6 +28,8 @@ MAY_DIFFER = {
     "setting fs.*-state": "counters of the kernel",
     "setting fs.*-nr": "counters of the kernel",
     "setting fs.quota.syncs": "a counter of the kernel",
+    "setting net.netfilter.nf_conntrack_count": "a counter of the kernel",
+    "setting net.ipv4.tcp_fastopen_key": "random numbers that the kernel makes when a program first listens",
     "setting kernel.ns_last_pid": "a counter of the kernel",
     "setting kernel.pty.nr": "a counter of the kernel",
     "setting kernel.random.*": "random numbers of the kernel",
@@ -69,6 +72,22 @@ for line in said("nft", "--stateless", "list", "ruleset"):
 for line in said("sysctl", "--all"):
     name, _, value = line.partition(" = ")
     found["setting " + name] = value
+for line in open("/proc/self/mounts"):
+    source, target, kind = line.split()[:3]
+    if not target.startswith(("/run/user", "/proc", "/sys", "/dev")):
+        found[f"mount {target}"] = found.get(f"mount {target}", "") + f"{kind} {source}\n"
+def asked(*argv):
+    return json.loads("".join(said("ip", "-json", *argv)) or "[]")
+for link in asked("address"):
+    of = "interface " + link["ifname"]
+    found[of] = json.dumps({key: link.get(key) for key in ("flags", "mtu", "operstate", "address", "master")})
+    for one in link["addr_info"]:
+        found[f"{of} address {one['local']}/{one['prefixlen']}"] = f"{one['scope']} {one.get('label', '')}"
+for family in ("-4", "-6"):
+    for route in asked(family, "route", "show", "table", "all"):
+        found[f"route {family} " + json.dumps({key: value for key, value in route.items() if key not in ("expires", "flags")})] = "yes"
+    for rule in asked(family, "rule"):
+        found[f"rule {family} " + json.dumps(rule)] = "yes"
 print(json.dumps(found))
 """
 
@@ -86,3 +105,9 @@ def differences(before: Described, after: Described) -> dict[str, tuple[str, str
         for what in sorted({*before, *after})
         if before.get(what) != after.get(what) and not any(fnmatch.fnmatchcase(what, pattern) for pattern in MAY_DIFFER)
     }
+
+
+def changed(servers: PlainHosts, before: Mapping[str, Described]) -> dict[str, dict[str, tuple[str, str]]]:
+    """Compare servers with what they were: server → what differs; servers that are as they were are left out."""
+    found = {name: differences(was, described(servers, name)) for name, was in before.items()}
+    return {name: what for name, what in found.items() if what}

@@ -14,6 +14,7 @@ import pytest
 from components import rest
 from components.local.machine import command
 from tests.hosts import plain, test_metal
+from tests.hosts.comparison import Described, changed, described
 from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 from tests.hosts.plain import PlainHosts
 
@@ -44,6 +45,7 @@ def way_out(servers: PlainHosts) -> str:
 def blueprint(servers: PlainHosts) -> dict[str, Any]:
     return test_metal.blueprint(
         servers,
+        inventory={**servers.inventory(), "package_cache": True},
         network={"cidr": servers.cidr, "nat": "control", "dns": "control"},
         control={"hosts": "head-[1-2]", "highly_available": True, "state": "site", "address": way_out(servers)},
         access={"hosts": "login-[1-2]", "address": address(servers), "rest_api": True},
@@ -75,7 +77,12 @@ def outside() -> Iterator[tuple[str, int]]:
 
 
 @pytest.fixture(scope="module")
-def stack(servers: PlainHosts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+def before(servers: PlainHosts) -> dict[str, Described]:
+    return {name: described(servers, name) for name in servers.servers}
+
+
+@pytest.fixture(scope="module")
+def stack(servers: PlainHosts, before: dict[str, Described], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     folder = tmp_path_factory.mktemp("services")
     test_metal.write(folder / "lab.yaml", blueprint(servers))
     with deployment("test-services", folder, target="metal", blueprint=str(folder / "lab.yaml")) as one:
@@ -109,6 +116,19 @@ def accounted(stack: Deployment, job: str) -> str:
     return stack.ssh(f"sacct --jobs={job} --allocations --noheader --parsable2 --format=State 2>/dev/null || true").strip()
 
 
+def nodes_by_api(servers: PlainHosts, token: str) -> list[str]:
+    """Ask the REST API at the address for the cluster's nodes."""
+    asked = urllib.request.Request(f"http://{address(servers)}:{rest.PORT}{API}", headers={"X-SLURM-USER-TOKEN": token} if token else {})
+    with urllib.request.urlopen(asked, timeout=SOON_S) as answer:
+        return [node["name"] for node in json.load(answer)["nodes"]]
+
+
+def token(stack: Deployment) -> str:
+    given = stack.clusterwright("token", "--user", "ada")
+    assert given.returncode == 0, given.stderr
+    return given.stdout.strip()
+
+
 def login_host(stack: Deployment) -> str:
     """Log in at the address, and name the host that took the session; empty: none did."""
     return stack.clusterwright("ssh", "--user", "ada", "--", "hostname").stdout.strip()
@@ -130,13 +150,9 @@ def test_a_node_without_a_way_out_has_one_and_names_through_the_controllers(serv
 
 
 def test_a_token_opens_the_rest_api_at_the_address_and_nothing_else_does(servers: PlainHosts, stack: Deployment) -> None:
-    given = stack.clusterwright("token", "--user", "ada")
-    assert given.returncode == 0, given.stderr
-    asked = urllib.request.Request(f"http://{address(servers)}:{rest.PORT}{API}", headers={"X-SLURM-USER-TOKEN": given.stdout.strip()})
-    with urllib.request.urlopen(asked, timeout=SOON_S) as answer:
-        assert [node["name"] for node in json.load(answer)["nodes"]] == [NODE]
+    assert nodes_by_api(servers, token(stack)) == [NODE]
     with pytest.raises(urllib.error.HTTPError, match="401"):
-        urllib.request.urlopen(asked.full_url, timeout=SOON_S)
+        nodes_by_api(servers, "")
 
 
 def test_a_second_up_changes_nothing(stack: Deployment) -> None:
@@ -150,6 +166,7 @@ def test_a_lost_login_host_moves_the_address(servers: PlainHosts, stack: Deploym
     wait_until(lambda: has_address(servers, kept), awaiting="the address at the other login host", within_s=SOON_S)
     wait_until(lambda: login_host(stack) == kept, awaiting="a login at the other host", within_s=SOON_S)
     assert stack.ssh("squeue --noheader").strip() == ""
+    assert nodes_by_api(servers, token(stack)) == [NODE], "the REST API moved, too"
     servers.power_on(lost)
 
 
@@ -189,12 +206,7 @@ def test_a_lost_controller_is_replaced_by_the_other_and_serves_again(servers: Pl
     wait_until(lambda: accounted(stack, job) == "COMPLETED", awaiting="the job to be accounted", within_s=TAKEN_OVER_WITHIN_S)
 
 
-def test_release_gives_the_address_and_the_mounts_back(servers: PlainHosts, stack: Deployment) -> None:
+def test_released_servers_are_as_they_were(servers: PlainHosts, before: dict[str, Described], stack: Deployment) -> None:
     stack.down()
-    for name in servers.servers:
-        assert not has_address(servers, name)
-        assert servers.ssh(name, "findmnt --noheadings --output=TARGET /site /home || true").strip() == ""
-        assert servers.ssh(name, "pgrep -l 'haproxy|keepalived' || true").strip() == ""
-    assert not [name for name in HEADS if has_address(servers, name, way_out(servers))]
-    assert way_out(servers) not in servers.inside(NODE, "sh", "-c", "ip route; cat /etc/resolv.conf"), "the node is as it was, without a way out"
+    assert changed(servers, before) == {}
     assert [*(servers.shared_folder / ".clusterwright-lab/dumps").glob("*.sql.gz")], "dumps stay"
