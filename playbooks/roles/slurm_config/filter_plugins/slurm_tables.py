@@ -36,7 +36,7 @@ def slurm_tables(spec: Record, provided: Record, *, version: Record, memory: Rec
     fixed = [one for one in present if one["hosts"]["prefix"] not in powered]
     exist = all(one["hosts"]["machine"]["exists"] for one in node_sets)
     control = spec["slurm"]["control"]
-    controllers = slurm_hostlist.expand(control.get("members") or slurm_hostlist.counted(f"{control['prefix']}-", control["count"]))
+    controllers = slurm_hostlist.of_group(control["prefix"], control["count"], control.get("members") or "")
     return {
         "controllers": [f"{name}({addresses[name]})" if name in addresses else name for name in controllers],
         "accounting_hosts": [addresses.get(name, name) for name in controllers[: 2 if provided.get("database") else 1]],

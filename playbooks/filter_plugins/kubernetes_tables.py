@@ -1,0 +1,49 @@
+"""The labels and taints of a Kubernetes cluster's nodes, as kubeadm and kubectl take them. Pure; templates only lay them out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Record = Mapping[str, Any]
+
+POOL, GPU, SIMULATED = "clusterwright.io/pool", "clusterwright.io/gpu", "clusterwright.io/simulated-gpus"
+RACK = "topology.kubernetes.io/rack"
+
+
+class FilterModule:
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"node_manifests": node_manifests, "taint_objects": taint_objects, "taint_words": taint_words, "has_untainted": has_untainted}
+
+
+def node_manifests(node_set: Record, hosts: Sequence[str], racks: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Give the nodes of a node set with the labels that the stack owns.
+
+    Args:
+        racks: hostname → rack, where the inventory names it.
+    """
+    labels = _labels(node_set)
+    metadata = ({"name": host, "labels": labels | ({RACK: racks[host]} if host in racks else {})} for host in hosts)
+    return [{"apiVersion": "v1", "kind": "Node", "metadata": one} for one in metadata]
+
+
+def _labels(node_set: Record) -> dict[str, str]:
+    gpus = node_set["hosts"]["machine"]["gpus"]
+    own = {POOL: node_set["pool"]}
+    if gpus:
+        own[GPU] = f"{gpus['type']}-simulated" if gpus["simulated"] else gpus["type"]
+        own |= {SIMULATED: "true"} if gpus["simulated"] else {}
+    return dict(node_set.get("labels") or ()) | own
+
+
+def taint_objects(node_set: Record) -> list[dict[str, str]]:
+    """Give the taints with which nodes register."""
+    return [{key: value for key, value in taint.items() if value is not None} for taint in node_set["taints"]]
+
+
+def taint_words(node_set: Record) -> list[str]:
+    """Give the taints as kubectl(1) takes them."""
+    return [f"{taint['key']}={taint['value'] or ''}:{taint['effect']}" for taint in node_set["taints"]]
+
+
+def has_untainted(node_sets: Sequence[Record]) -> bool:
+    """Say whether some pool takes every pod. Where none does, the control plane takes those that tolerate no taint."""
+    return any(not node_set["taints"] for node_set in node_sets)
