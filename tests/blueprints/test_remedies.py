@@ -170,6 +170,7 @@ def test_near_words_are_those_that_a_word_contains_or_is_nearly(word: str, candi
     assert message_text.near(word, candidates) == meant
 
 
+@pytest.mark.slow
 def test_every_key_in_every_other_place_is_answered() -> None:
     """A section's own name inside of it among them: a key that belongs where it already stands is no advice."""
     sections: dict[tuple[str | int, ...], None] = {(): None}

@@ -9,6 +9,8 @@ from blueprints.checks import cycles
 from blueprints.codes import Code
 from blueprints.facts import Facts
 
+pytestmark = pytest.mark.slow
+
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 TINY = "name: tiny\npools: {t: {nodes: 1}}\n"
 pytestmark = pytest.mark.timeout(120)
