@@ -9,11 +9,9 @@ from blueprints.checks import cycles
 from blueprints.codes import Code
 from blueprints.facts import Facts
 
-pytestmark = pytest.mark.slow
-
 FACTS = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 TINY = "name: tiny\npools: {t: {nodes: 1}}\n"
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 """Each takes seconds, on a busy machine too; what grows with the square takes minutes."""
 
 
