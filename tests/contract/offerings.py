@@ -24,6 +24,11 @@ MACHINE = facts.Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_
 """Holds any number of local hosts."""
 
 
+SERVERS_BLUEPRINT, KUBERNETES_SERVERS_BLUEPRINT, KUBERNETES_BLUEPRINT = (
+    str(pathlib.Path(__file__).with_name(name)) for name in ("metal.yaml", "metal-kubernetes.yaml", "local-kubernetes.yaml")
+)
+
+
 def run_on(target: str, provider: Callable[[], mocks.Mocks]) -> Run:
     """Give what runs blueprints on a target; each runs once for all tests that only look."""
 
@@ -146,11 +151,9 @@ HERE_KUBERNETES = dataclasses.replace(
     HERE,
     scheduler="kubernetes",
     run_by="kubernetes_hosts",
-    blueprints=("starter-kubernetes",),
+    blueprints=(KUBERNETES_BLUEPRINT,),
     starter="starter-kubernetes",
     deletion=_kubernetes_deletion,
-    storage={},
-    holding_data=frozenset(),
     control="kubernetes",
     most_nodes=5000,
     with_nodes=lambda nodes: {"network.cidr": "10.64.0.0/16", "pools.train.nodes": nodes},
@@ -159,7 +162,6 @@ HERE_KUBERNETES = dataclasses.replace(
 # Servers that exist already
 
 METAL = "clusterwright:metal:"
-SERVERS_BLUEPRINT, KUBERNETES_SERVERS_BLUEPRINT = (str(pathlib.Path(__file__).with_name(name)) for name in ("metal.yaml", "metal-kubernetes.yaml"))
 
 
 def _metal_marks(program: Program) -> tuple[Said, list[tuple[str, Said]]]:
@@ -191,7 +193,7 @@ SERVERS = Offering(
     marks=_metal_marks,
     deletion=_metal_deletion,
     storage={},
-    holding_data=frozenset(),
+    holding_data=frozenset(),  # a release deletes no data: what servers export and mount stays
     disposable=frozenset(),
     adopted=frozenset(),
     with_nodes=_servers,

@@ -9,6 +9,7 @@ import dataclasses
 import inspect
 import re
 import sys
+import typing
 from collections import defaultdict
 from collections.abc import Mapping
 from types import FrameType
@@ -124,7 +125,16 @@ def _reader(frame: FrameType | None) -> str:
 
 
 def classes() -> list[type]:
-    return [one for one in vars(spec).values() if inspect.isclass(one) and dataclasses.is_dataclass(one)]
+    """Give the classes of which a spec is made."""
+    found: list[type] = []
+    waiting: list[Any] = [spec.ClusterSpec]
+    while waiting:
+        one = waiting.pop()
+        waiting += typing.get_args(one)
+        if dataclasses.is_dataclass(one) and isinstance(one, type) and one not in found:
+            found.append(one)
+            waiting += typing.get_type_hints(one).values()
+    return found
 
 
 def fields() -> set[str]:
