@@ -57,11 +57,21 @@ class OnCloud(Deployment):
         nodes = self.cloud.things(INSTANCE, tags={"clusterwright:part": "compute"})
         return {one.tags["clusterwright:node"]: one.id for one in nodes if "clusterwright:node" in one.tags}
 
-    def guest(self, hostname: str) -> int:
+    def instance(self, hostname: str) -> str:
+        """Give the instance that a host runs on."""
         (instance,) = self.cloud.things(INSTANCE, tags={"clusterwright:node": hostname})
-        found = hosts.first_process(place.names_of(NAME).host(instance.id))
+        return str(instance.id)
+
+    def guest(self, hostname: str) -> int:
+        found = hosts.first_process(place.names_of(NAME).host(self.instance(hostname)))
         assert found, f"{hostname} does not run"
         return found
+
+    def rebuild(self, *words: str) -> str:
+        """Rebuild hosts; the output is given, a failure fails the test with it."""
+        done = self.clusterwright("rebuild", *words, "--yes")
+        assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+        return done.stdout
 
     def slurm(self, *argv: str) -> str:
         """Run a command on the controller."""

@@ -13,7 +13,7 @@ from tests.hosts.deployment import wait_until
 from tests.hosts.on_cloud import NAME, NODES_WITHIN_S, REPLACED_WITHIN_S, OnCloud, Steps, blueprint
 from tests.simcloud.hosted import hosts, place
 
-pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak]
+pytestmark = [pytest.mark.engine, pytest.mark.hosts, pytest.mark.soak, pytest.mark.timeout(1800)]
 
 STACK = "test-aws"
 BLUEPRINT = blueprint(
@@ -29,12 +29,22 @@ ALWAYS_THERE = 3
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnCloud]:
     with OnCloud.of(STACK, tmp_path_factory.mktemp("aws"), BLUEPRINT) as one:
+        one.up()
         yield one
+
+
+def test_a_login_node_is_rebuilt(stack: OnCloud) -> None:
+    instance, key = stack.instance("login-0"), stack.outputs()["login"]["host_key"]
+    stack.rebuild("login-0")
+    assert stack.instance("login-0") != instance
+    assert stack.outputs()["login"]["host_key"] == key
+    assert stack.ssh("sinfo --noheader --format=%P").strip() == "train*"
+    assert stack.cloud.audit() == []
+    assert stack.preview_changes() == {}
 
 
 def test_a_cluster_lives_from_up_to_down(stack: OnCloud) -> None:
     steps = Steps()
-    stack.up()
     assert stack.running() == {}
     assert {check["name"]: check["verdict"] for check in stack.outputs()["acceptance"]} == {"nodes on demand": "reported"}
     assert stack.cloud.audit() == []
