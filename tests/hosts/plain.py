@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import ipaddress
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from blueprints import ssh_places
 from blueprints.project import project_root
 from components.bootstrap.files import File
 from components.local.machine import claim, command, network, record, rootfs, sweep
@@ -47,6 +49,7 @@ chmod 0440 /etc/sudoers.d/90-{USER}
 NETWORKS = ipaddress.ip_network("10.96.0.0/12")
 NETWORK_PREFIX = 24
 FIRST_HOST = 11
+GREETS_WITHIN_S = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,6 +86,8 @@ class PlainHosts:
     """Where every server has one folder of this machine mounted, as a site's file system is; empty: nowhere."""
     runs_containers: bool = False
     """The servers can run containers, as real ones can: what a container needs for that, their owner has prepared."""
+    port: int = ssh_places.SSH_PORT
+    """Of the servers' SSH."""
     user: str = USER
 
     def __getitem__(self, name: str) -> PlainHost:
@@ -96,7 +101,8 @@ class PlainHosts:
         """Give the `inventory` of a blueprint with these servers; all of them where none is named."""
         chosen = [self[name] for name in names] or list(self.servers.values())
         entries = {one.name: {"address": one.address, "host_key": one.host_key} for one in chosen}
-        return {"user": self.user, "identity": str(self.identity), "hosts": entries}
+        moved = {} if self.port == ssh_places.SSH_PORT else {"port": self.port}
+        return {"user": self.user, "identity": str(self.identity), "hosts": entries, **moved}
 
     def add(self, name: str, suite: str = "trixie") -> PlainHost:
         """Install a server and start it; it greets when this returns."""
@@ -153,7 +159,7 @@ class PlainHosts:
 
     def wait_for(self, name: str) -> None:
         """Wait until a server greets by SSH."""
-        wait_until(lambda: hosts.answers(self[name].address), awaiting=f"SSH on {name} ({self[name].address})", within_s=SOON_S)
+        wait_until(lambda: _greets(self[name].address, self.port), awaiting=f"SSH on {name} ({self[name].address})", within_s=SOON_S)
 
     def inside(self, name: str, *argv: str, stdin: str = "", within_s: float = SOON_S) -> str:
         """Run a command on a server as root, past SSH, and give what it prints."""
@@ -167,9 +173,9 @@ class PlainHosts:
         """Log in as the owner does, and give what the command prints."""
         one = self[name]
         known = self.names.state / f"known_hosts-{name}"
-        known.write_text(f"{one.address} {one.host_key}\n")
+        known.write_text(f"{ssh_places.known_place(one.address, self.port)} {one.host_key}\n")
         options = ["-i", str(self.identity), "-o", f"UserKnownHostsFile={known}", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
-        return command.run("ssh", "-F", "none", *options, f"{self.user}@{one.address}", words)
+        return command.run("ssh", "-F", "none", *options, *ssh_places.port_option(self.port), f"{self.user}@{one.address}", words)
 
     @property
     def shared_folder(self) -> Path:
@@ -197,6 +203,7 @@ class PlainHosts:
             File("/etc/hostname", f"{one.name}\n".encode()),
             File(f"/home/{USER}/.ssh/authorized_keys", self.identity.with_suffix(".pub").read_bytes(), mode=0o600),
             _network_file(one, self.cidr, self.gateway),
+            *([File("/etc/ssh/sshd_config.d/port.conf", f"Port {self.port}\n".encode())] if self.port != ssh_places.SSH_PORT else []),
             *([File(f"/{hosts.HOST_KEY}", host_key, mode=0o600)] if host_key else []),
             *(_container_host() if self.runs_containers else []),
         ]
@@ -233,6 +240,7 @@ def plain_hosts(
     names: Sequence[str] = (),
     shared: str = "",
     runs_containers: bool = False,
+    port: int = ssh_places.SSH_PORT,
 ) -> Iterator[PlainHosts]:
     """Give `count` running servers that no stack made.
 
@@ -243,6 +251,7 @@ def plain_hosts(
         names: of the servers; `node-001` … where none are given.
         shared: where every server has the same folder of this machine mounted.
         runs_containers: the servers can run containers.
+        port: of the servers' SSH.
     """
     stack = StackNames(f"plain-{name}")
     for suite in sorted(set(suites)):
@@ -251,7 +260,14 @@ def plain_hosts(
         remove(stack)
         cidr = _network(stack)
         made = PlainHosts(
-            names=stack, cidr=cidr, identity=stack.state / "identity", interfaces=interfaces, servers={}, shared=shared, runs_containers=runs_containers
+            names=stack,
+            cidr=cidr,
+            identity=stack.state / "identity",
+            interfaces=interfaces,
+            servers={},
+            shared=shared,
+            runs_containers=runs_containers,
+            port=port,
         )
         try:
             made.shared_folder.mkdir()
@@ -295,6 +311,14 @@ def remove(stack: StackNames) -> None:
 def rail_bridge(stack: StackNames, rail: int) -> str:
     """Name the switch of a rail, which is an interface of this machine: rail 1 connects `eth1` of all servers."""
     return f"cw{stack.tag}.r{rail}"
+
+
+def _greets(address: str, port: int) -> bool:
+    try:
+        with socket.create_connection((address, port), timeout=GREETS_WITHIN_S) as connection:
+            return connection.recv(4).startswith(b"SSH")
+    except OSError:
+        return False
 
 
 def _give_home(home: Path) -> None:

@@ -20,8 +20,10 @@ pytestmark = [pytest.mark.hosts, pytest.mark.soak]  # seven servers restart
 CONTROL, LOGIN, NODES = "head-1", "login-1", ("gpu-1", "gpu-2", "gpu-3")
 EVERYBODY = (CONTROL, LOGIN, *NODES)
 HOME = "/home"
-OLD, NEW, BROKEN = "6.8.0-1-lab", "6.8.0-2-lab", "6.8.0-3-lab"
+OLD, NEW, BROKEN, MENDED = "6.8.0-1-lab", "6.8.0-2-lab", "6.8.0-3-lab", "6.8.0-4-lab"
 ARCHIVE = "/srv/kernels"
+SSH_PORT = 2022
+"""All that connects to the servers must ask there: nothing answers at port 22."""
 NO_SSH = "/etc/ssh/sshd_not_to_be_run"
 
 
@@ -70,9 +72,9 @@ def kernel_packages(release: str, folder: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainHosts]:
-    """Servers whose owner has an archive with three kernels."""
-    built = [made for release in (OLD, NEW, BROKEN) for made in kernel_packages(release, tmp_path_factory.mktemp(release))]
-    with plain.plain_hosts("rolling", len(EVERYBODY), names=EVERYBODY, shared=HOME) as found:
+    """Servers whose owner has an archive with four kernels."""
+    built = [made for release in (OLD, NEW, BROKEN, MENDED) for made in kernel_packages(release, tmp_path_factory.mktemp(release))]
+    with plain.plain_hosts("rolling", len(EVERYBODY), names=EVERYBODY, shared=HOME, port=SSH_PORT) as found:
         for one in found.servers.values():
             archive = one.names.root / ARCHIVE.removeprefix("/")
             archive.mkdir(parents=True)
@@ -133,7 +135,8 @@ def test_servers_that_serve_are_rolled_when_somebody_agrees(servers: PlainHosts,
     assert stack.clusterwright("drift").returncode == 0
 
 
-def test_a_server_that_does_not_come_back_stops_the_roll_and_the_next_up_goes_on(servers: PlainHosts, stack: Deployment) -> None:
+def test_a_server_that_does_not_come_back_stops_the_roll(servers: PlainHosts, stack: Deployment) -> None:
+    before = kernels(servers)
     choose(stack, servers, BROKEN)
     first = "gpu-1"
     # The next start has no SSH server (sshd's units ask for the file). A unit that is masked is repaired before the roll.
@@ -142,14 +145,34 @@ def test_a_server_that_does_not_come_back_stops_the_roll_and_the_next_up_goes_on
     assert failed.returncode == 1
     assert f"the roll stopped: {first} did not come back into service" in failed.stderr
     assert "0 of 5 hosts are done" in failed.stderr
-    assert {name: kernel for name, kernel in kernels(servers).items() if name != first} == {name: NEW for name in EVERYBODY if name != first}
+    assert {name: kernel for name, kernel in kernels(servers).items() if kernel != before[name]} == {first: BROKEN}
     # The first one is out of service, and the others are back in it.
     wait_until(lambda: "2 idle" in stack.ssh("sinfo --noheader --format='%D %t'").splitlines(), awaiting="two idle nodes", within_s=SOON_S)
     servers.inside(first, "rm", NO_SSH)
     servers.inside_all(first, "systemctl", "start", "ssh")
+
+
+def test_a_roll_that_stopped_goes_on_with_another_kernel_and_leaves_out_what_an_administrator_drained(servers: PlainHosts, stack: Deployment) -> None:
+    before = kernels(servers)
+    assert before["gpu-1"] == BROKEN
+    servers.inside(CONTROL, "scontrol", "update", "nodename=gpu-3", "state=drain", "reason=bad fan")
+    out = stack.ssh("sinfo --noheader --nodes=gpu-1,gpu-3 --Node --format='%N %T %E'").splitlines()
+    assert out == ["gpu-1 drained clusterwright: roll", "gpu-3 drained bad fan"], "acceptance would fail on them"
+    choose(stack, servers, MENDED)
+    stopped = stack.clusterwright("up", "--yes")
+    assert stopped.returncode == 1
+    assert "the roll left out gpu-3" in stopped.stderr, stopped.stdout[-6000:] + stopped.stderr[-3000:]
+    assert kernels(servers) == {name: before[name] if name == "gpu-3" else MENDED for name in EVERYBODY}
+    assert stack.ssh("sinfo --noheader --nodes=gpu-3 --format='%T %E'").strip() == "drained bad fan"
+
+
+def test_a_node_that_is_back_in_service_is_rolled_by_the_next_up(servers: PlainHosts, stack: Deployment) -> None:
+    before = restarts(servers)
+    servers.inside(CONTROL, "scontrol", "update", "nodename=gpu-3", "state=resume")
     done = stack.clusterwright("up", "--yes")
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
-    assert set(kernels(servers).values()) == {BROKEN}
+    assert set(kernels(servers).values()) == {MENDED}
+    assert [name for name, at in restarts(servers).items() if at != before[name]] == ["gpu-3"]
     wait_until(lambda: stack.ssh("sinfo --noheader --format='%D %t'").split() == ["3", "idle"], awaiting="three idle nodes", within_s=SOON_S)
 
 
