@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from stacks.rebuild.scheduler import REASON
+from stacks.render import progress
 from tests.hosts import plain
+from tests.hosts.comparison import described, differences
 from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 from tests.hosts.plain import PlainHosts
 
@@ -55,7 +57,7 @@ def stack(servers: PlainHosts, tmp_path_factory: pytest.TempPathFactory) -> Iter
     folder = tmp_path_factory.mktemp("metal")
     write(folder / "lab.yaml", blueprint(servers))
     with deployment("test-metal", folder, target="metal", blueprint=str(folder / "lab.yaml")) as one:
-        one.up()
+        assert "created" in changes(one.up())
         yield one
 
 
@@ -63,6 +65,16 @@ def marks(servers: PlainHosts, name: str) -> str:
     """Give the name of the stack that has a server; empty: none."""
     found = servers.inside(name, "sh", "-c", "cat /etc/clusterwright/owner.json 2>/dev/null || echo {}")
     return str(json.loads(found).get("stack", ""))
+
+
+def changes(said: str) -> set[str]:
+    """Give the words for what a run changed."""
+    return {words.done for words in progress.WORDS.values() if words.done in said}
+
+
+def tables(servers: PlainHosts) -> list[str]:
+    """Name the folders on the controller that have tables of the accounting database."""
+    return sorted(servers.inside(CONTROL, "find", "/var/lib", "-name", "slurm_acct_db").split())
 
 
 def finished(stack: Deployment) -> dict[str, str]:
@@ -85,9 +97,7 @@ def handed_over(stack: Deployment, *words: str) -> str:
 def test_servers_become_a_cluster_and_are_released(servers: PlainHosts, stack: Deployment) -> None:
     assert sorted(stack.ssh("srun --nodes=2 hostname").split()) == [*NODES]
     assert {marks(servers, name) for name in servers.servers} == {stack.stack}
-    done = stack.up()
-    assert "created" not in done
-    assert "updated" not in done
+    assert changes(stack.up()) == set()
     assert stack.preview_changes() == {}
 
     # Handed over for a new system, and returned as it is.
@@ -105,6 +115,8 @@ def test_servers_become_a_cluster_and_are_released(servers: PlainHosts, stack: D
     assert {marks(servers, name) for name in servers.servers} == {""}
     for name in servers.servers:
         assert servers.inside(name, "sh", "-c", "ls -d /etc/slurm /etc/munge 2>/dev/null; pgrep -l 'slurm|munge|maria' || true") == ""
+    assert tables(servers) == [f"/var/lib/clusterwright/kept/{stack.stack}/var/lib/clusterwright/state/mysql/slurm_acct_db"], "the database stays"
+    assert (servers.shared_folder / "ada").is_dir(), "homes stay"
 
 
 @pytest.mark.soak
@@ -116,10 +128,14 @@ def test_servers_are_added_reinstalled_missed_and_taken_out(tmp_path: Path) -> N
         with deployment("test-metal-changes", tmp_path, target="metal", blueprint=str(file)) as stack:
             stack.up()
 
-            # A server more: the others are not configured again, but for what knows all names.
+            # A server more: beside Slurm's own files, only the table of names changes on the others.
             servers.add("gpu-003")
+            untouched = described(servers, "gpu-003")
+            node = described(servers, "gpu-001")
             write(file, blueprint(servers))
-            stack.up()
+            assert "updated" in changes(stack.up())
+            changed = differences(node, described(servers, "gpu-001"))
+            assert {what for what in changed if not what.startswith(("/var/lib/clusterwright/", "/var/spool/slurmd/"))} == {"/etc/hosts"}
             assert sorted(stack.ssh("srun --nodes=3 hostname").split()) == ["gpu-001", "gpu-002", "gpu-003"]
 
             # One is reinstalled by its owner, with another host key: it alone is another host.
@@ -156,7 +172,7 @@ def test_servers_are_added_reinstalled_missed_and_taken_out(tmp_path: Path) -> N
             # One is taken out, and is its owner's again. Another is gone for good.
             write(file, blueprint(servers, pools={"train": {"hosts": "gpu-[001-002]"}}))
             stack.up()
-            assert marks(servers, "gpu-003") == ""
+            assert differences(untouched, described(servers, "gpu-003")) == {}
             servers.power_off("gpu-002")
             write(file, blueprint(servers, pools={"train": {"hosts": "gpu-001"}}))
             stuck = stack.clusterwright("up")
@@ -164,8 +180,12 @@ def test_servers_are_added_reinstalled_missed_and_taken_out(tmp_path: Path) -> N
             assert "--abandon gpu-002" in stuck.stdout + stuck.stderr
             abandoned = stack.clusterwright("up", "--abandon", "gpu-002")
             assert abandoned.returncode == 0, abandoned.stdout + abandoned.stderr
-            stack.down()
+            assert tables(servers) == ["/var/lib/clusterwright/state/mysql/slurm_acct_db"]
+            released = stack.clusterwright("down", "--delete-data")
+            assert released.returncode == 0, released.stdout + released.stderr
             assert {marks(servers, name) for name in (CONTROL, LOGIN, "gpu-001")} == {""}
+            assert tables(servers) == [], "the database goes when it is said"
+            assert (servers.shared_folder / "ada").is_dir(), "homes stay"
 
 
 @pytest.mark.soak
