@@ -83,7 +83,7 @@ class Health(Section):
 
     check: Literal["none", "basic", "full"] = Field(
         default="basic",
-        description="`basic`: a node counts its GPUs, EFA devices and mounts at boot, before it takes jobs. `full`: also the vendor's diagnostics, also between jobs.",
+        description="`basic`: a node counts its GPUs, EFA devices and mounts at boot, and when no job runs. `full`: it also asks the driver, the kernel's log and the ports.",
     )
     on_failure: Literal["drain", "reboot", "replace"] = Field(
         default="drain", description="What happens to a node that fails a check, never while a job runs on it."

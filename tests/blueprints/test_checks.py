@@ -118,10 +118,11 @@ def test_what_is_not_built_is_told_once_for_all_places() -> None:
         ("aws", "{}", []),
         ("aws", "{check: none}", []),
         ("aws", "{check: basic, on_failure: replace}", []),
-        ("aws", "{check: full, on_failure: replace}", ["pools.health.check: full"]),
+        ("aws", "{check: full, on_failure: replace}", []),
         ("aws", "{on_failure: reboot}", ["pools.health.on_failure: reboot"]),
         ("local", "{check: none}", []),
-        ("local", "{check: full, on_failure: reboot}", ["pools.health.check: full", "pools.health.on_failure"]),
+        ("local", "{check: full, on_failure: reboot}", []),
+        ("local", "{on_failure: replace}", ["pools.health.on_failure: replace"]),
     ],
 )
 def test_of_health_what_is_done_is_built_and_nothing_more(target: str, health: str, left_out: list[str]) -> None:

@@ -74,8 +74,9 @@ def record(folder: Path, **changed: Any) -> str:
 
 def looked(folder: Path, has: Mapping[str, int], **changed: Any) -> str:
     (folder / "mountinfo").write_text(MOUNTINFO)
-    said: str = guard.look(record(folder, **changed), machine(folder / "root", **has), devices_s=0, mounts_s=0, mountinfo=str(folder / "mountinfo"))
-    return said.replace(f" (hardware below {folder / 'root'})", "")
+    root = machine(folder / "root", **has)
+    said: str = guard.joined(guard.look(record(folder, **changed), root, devices_s=0, mounts_s=0, mountinfo=str(folder / "mountinfo")), root)
+    return said.replace(f" (hardware below {root})", "")
 
 
 CASES: list[tuple[str, dict[str, int], dict[str, Any], str]] = [
@@ -112,7 +113,7 @@ def test_what_is_missing_is_said_in_one_line(tmp_path: Path, has: dict[str, int]
 
 def test_hardware_that_is_looked_for_elsewhere_is_said_to_be(tmp_path: Path) -> None:
     root = machine(tmp_path / "root", efa=31)
-    assert guard.look(record(tmp_path), root, devices_s=0, mounts_s=0, mountinfo=guard.MOUNTINFO).endswith(f" (hardware below {root})")
+    assert guard.joined(guard.look(record(tmp_path), root, devices_s=0, mounts_s=0, mountinfo=guard.MOUNTINFO), root).endswith(f" (hardware below {root})")
 
 
 def test_the_role_puts_the_catalogues_devices_beside_the_program() -> None:
@@ -129,13 +130,13 @@ def test_another_fabric_is_counted_by_its_own_numbers(tmp_path: Path, fabrics: P
 
 
 def test_a_device_that_comes_late_is_waited_for(tmp_path: Path) -> None:
-    root, found = machine(tmp_path / "root", files=7), list[str]()
+    root, found = machine(tmp_path / "root", files=7), list[list[tuple[str, str]]]()
     path = record(tmp_path, mounts=[])
     looking = threading.Thread(target=lambda: found.append(guard.look(path, root, devices_s=30, mounts_s=0, mountinfo=guard.MOUNTINFO)))
     looking.start()
     (Path(root) / "dev/nvidia7").touch()
     looking.join(timeout=20)
-    assert found == [""]
+    assert found == [[]]
 
 
 def test_what_the_program_for_mounts_says_is_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +187,7 @@ class Host:
         return path.read_text().splitlines() if path.exists() else []
 
     def start(self) -> "subprocess.Popen[str]":
-        places = {"EXPECTED": "expected.json", "SETTINGS": "node.env", "CONFIGURATION": "run/slurm.conf", "CONSOLE": "console"}
+        places = {"EXPECTED": "expected.json", "SETTINGS": "node.env", "CONFIGURATION": "run/slurm.conf", "CONSOLE": "console", "STARTED": "started"}
         script = f"import runpy, sys\nnames = runpy.run_path({str(PROGRAM)!r})\nown = names['main'].__globals__\n"
         script += "".join(f"own[{name!r}] = {str(self.folder / path)!r}\n" for name, path in places.items())
         script += f"own['FABRICS'] = {str(self.fabrics)!r}\n"

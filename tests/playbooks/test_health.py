@@ -5,13 +5,15 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.playbooks import clusters
-from tests.playbooks.test_guard import MOUNTINFO, NODE_ENV, PROGRAM, machine, record
+from tests.playbooks.test_guard import DEVICES, MOUNTINFO, NODE_ENV, PROGRAM, machine, record
 from tests.playbooks.test_slurm_config import VERSIONS, slurm_conf
 
 ME = socket.gethostname().partition(".")[0]
@@ -25,7 +27,12 @@ if (place / "away").exists():
     sys.exit("scontrol: error: Unable to contact slurm controller (connect failure)")
 nodes = json.loads((place / "nodes").read_text())
 words = [word for word in sys.argv[1:] if not word.startswith("--")]
-if words[0] == "update":
+if words[0] == "reboot":
+    [when, after, why, name] = words[1:]
+    assert (when, after) == ("ASAP", "nextstate=RESUME"), words
+    nodes[name].update(state="IDLE+DRAIN+REBOOT_REQUESTED", reason=why.removeprefix("reason="))
+    (place / "nodes").write_text(json.dumps(nodes))
+elif words[0] == "update":
     given = dict(word.split("=", 1) for word in words[1:])
     node = nodes[given["nodename"]]
     if given.get("state") == "RESUME":
@@ -47,12 +54,13 @@ class Node:
     """A node with eight GPUs among others, and its controller."""
 
     def __init__(self, folder: Path, others: int = 3):
-        self.folder = folder
+        self.folder, self.on_failure = folder, "drain"
         (folder / "bin").mkdir()
         (folder / "bin/scontrol").write_text(f"#!{sys.executable}\n{CONTROLLER}")
         (folder / "bin/scontrol").chmod(0o755)
         (folder / "node.env").write_text(NODE_ENV)
         (folder / "mountinfo").write_text(MOUNTINFO)
+        (folder / "fabric-devices.json").write_text(json.dumps(yaml.safe_load(DEVICES.read_text())))
         record(folder, mounts=[], efa=0)
         machine(folder / "root", efa=0)
         self.set_nodes({name: self.idle() for name in (ME, *(f"other-{number}" for number in range(others)))})
@@ -84,10 +92,22 @@ class Node:
     def find(self) -> None:
         (self.folder / "root/dev/nvidia7").touch()
 
+    def diagnose(self, *wrong: tuple[str, str], unasked: tuple[str, ...] = ()) -> None:
+        """Let the diagnostics answer this, on a node whose pool has `health.check: full`."""
+        answer = {"wrong": [{"what": what, "action": action} for what, action in wrong], "unasked": [*unasked]}
+        (self.folder / "diagnostics.py").write_text(f"print({json.dumps(json.dumps(answer))})")
+        record(self.folder, mounts=[], efa=0, check="full", on_failure=self.on_failure)
+
+    def boot(self) -> None:
+        """Come back from a reboot as Slurm takes it, `nextstate=RESUME`."""
+        (self.folder / "clear").unlink(missing_ok=True)
+        self.set_nodes({**self.nodes, ME: self.idle()})
+
     def look(self) -> str:
         """Run the check as slurmd does; give what it said."""
         places = {"EXPECTED": "expected.json", "SETTINGS": "node.env", "CONFIGURATION": "slurm.conf", "CONSOLE": "console", "CLEAR": "clear"}
         places |= {"SCRATCH_UNIT": "clusterwright-scratch.service", "MOUNTINFO": "mountinfo"}
+        places |= {"REBOOTS": "reboots", "UNASKED": "unasked", "DIAGNOSTICS": "diagnostics.py", "FABRICS": "fabric-devices.json"}
         script = f"import runpy, sys\nown = runpy.run_path({str(PROGRAM)!r})['main'].__globals__\n"
         script += "".join(f"own[{name!r}] = {str(self.folder / path)!r}\n" for name, path in places.items())
         script += f"own['PATH'] = {str(self.folder / 'bin') + os.pathsep + os.environ['PATH']!r}\nown['BETWEEN_JOBS_S'] = 0\n"
@@ -209,7 +229,79 @@ def test_no_more_than_a_quarter_of_a_partition_is_drained_by_such_checks(node: N
     assert node.me[0] == ("IDLE" if stops else "IDLE+DRAIN")
 
 
+XID, ROW = ("GPU 0000:3b:00: Xid 79: GPU has fallen off the bus", "reboot"), ("GPU 0000:18:00.0: a row of its memory could not be remapped", "replace")
+
+
+def test_what_the_diagnostics_find_drains_the_node_with_what_ends_it(node: Node) -> None:
+    node.diagnose(XID, ROW)
+    node.look()
+    assert node.me[0] == "IDLE+DRAIN"
+    assert reason(node) == f"clusterwright: health: {XID[0]} (reboot); {ROW[0]} (replace the part)"
+    node.diagnose()
+    assert "back in service" in node.look()
+
+
+def test_what_is_not_asked_for_is_not_diagnosed(node: Node) -> None:
+    node.diagnose(XID)
+    record(node.folder, mounts=[], efa=0, check="basic")
+    node.look()
+    assert node.me == ("IDLE", "")
+
+
+def test_a_tool_that_fails_drains_nothing_and_is_said_once(node: Node) -> None:
+    node.diagnose(unasked=("nvidia-smi gave no answer within 20 s",))
+    assert [node.look(), node.look()] == ["clusterwright: health: not asked: nvidia-smi gave no answer within 20 s\n", ""]
+    (node.folder / "diagnostics.py").write_text("raise SystemExit('broken')")
+    assert "the diagnostics failed: broken" in node.look()
+    assert node.me == ("IDLE", "")
+
+
+def test_a_node_of_such_a_pool_is_rebooted_and_drained_where_that_did_not_help(node: Node) -> None:
+    node.on_failure = "reboot"
+    node.diagnose(XID)
+    node.look()
+    assert node.me == ("IDLE+DRAIN+REBOOT_REQUESTED", f"clusterwright: health: {XID[0]} (reboot) (hardware below {node.folder / 'root'}); rebooting")
+    assert node.look() == "", "it is asked for once"
+    node.boot()
+    node.look()
+    assert (node.me[0], reason(node)) == ("IDLE+DRAIN", f"clusterwright: health: {XID[0]} (reboot)"), "a second reboot within two hours helps no more"
+    node.diagnose()
+    node.look()
+    assert node.me == ("IDLE", "")
+
+
+def test_a_lost_device_is_worth_a_reboot_and_a_broken_part_is_not(node: Node) -> None:
+    node.on_failure = "reboot"
+    node.diagnose()
+    node.lose()
+    node.look()
+    assert node.me[0] == "IDLE+DRAIN+REBOOT_REQUESTED"
+    node.boot()
+    (node.folder / "reboots").unlink()
+    node.diagnose(XID, ROW)
+    node.look()
+    assert node.me[0] == "IDLE+DRAIN"
+
+
+@pytest.mark.parametrize(("hours_ago", "reboots"), [((), True), ((1,), False), ((3,), True), ((3, 6, 9), False), ((3, 6, 25), True)])
+def test_reboots_have_a_limit(node: Node, hours_ago: tuple[int, ...], reboots: bool) -> None:
+    node.on_failure = "reboot"
+    (node.folder / "reboots").write_text("".join(f"{time.time() - hours * 3600:.0f}\n" for hours in hours_ago))
+    node.diagnose(XID)
+    node.look()
+    assert ("REBOOT_REQUESTED" in node.me[0]) is reboots
+
+
+def test_no_more_nodes_are_rebooted_than_are_drained(node: Node) -> None:
+    node.on_failure = "reboot"
+    node.set_nodes({ME: node.idle(), "other-0": node.idle("IDLE+DRAIN", LOST)})
+    node.diagnose(XID)
+    assert "not drained: " in node.look()
+    assert node.me == ("IDLE", "")
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_slurm_runs_it_on_idle_nodes_one_after_the_other(version: str) -> None:
     settings = slurm_conf(clusters.cluster(slurm=version)).settings
     assert (settings["HealthCheckProgram"], settings["HealthCheckNodeState"]) == ("/usr/lib/clusterwright/health", "IDLE,CYCLE")
+    assert settings["Epilog"] == "/usr/lib/clusterwright/health", "and after each job"

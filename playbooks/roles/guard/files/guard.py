@@ -4,8 +4,10 @@ Runs on the host as root, once after each start and before slurmd, with Python's
 set down with a reason that begins with REASON, and its slurmd does not start; so is one where this program itself fails, and the reason says that it did. `--hardware FOLDER` looks for devices below
 another folder, and every message names it.
 
-With `--between-jobs`, slurmd runs it on idle nodes (slurm.conf(5), HealthCheckProgram): a node that lost something is drained with a reason that begins with HEALTH, and returned to service when it has
-it again. A node that anybody else drained stays as it is, and a failure of this program drains nothing.
+With `--between-jobs`, slurmd runs it on idle nodes and after each job (slurm.conf(5), HealthCheckProgram, Epilog): a node that lost something is drained with a reason that begins with HEALTH, or
+rebooted where its pool says so, and returned to service when it has it again. A node that anybody else drained stays as it is, and a failure of this program drains nothing.
+
+Where the pool has `health.check: full`, diagnostics.py is asked as well.
 """
 
 import argparse
@@ -27,8 +29,15 @@ REASON = "clusterwright: start guard: "
 HEALTH = "clusterwright: health: "
 """Drift checks know it (components/inspection/slurm/nodes.py); the elastic program replaces a node that anything of ours drained."""
 OURS = "clusterwright:"
+REBOOTING = "; rebooting"
 MOUNTED = "/usr/lib/clusterwright/mounted"
 """Mounts what a host of a cloud lacks, for as long as it is told."""
+DIAGNOSTICS = "/usr/lib/clusterwright/diagnostics.py"
+UNASKED = "/run/clusterwright/unasked"
+"""What the diagnostics could not ask, as it was said last: it is said once."""
+STARTED = "/run/clusterwright/guard-started"
+REBOOTS = "/var/lib/clusterwright/health-reboots"
+"""When this program asked for a reboot, one time in seconds in a line."""
 GPU_UNIT = "clusterwright-gpu.service"
 SCRATCH_UNIT = "/etc/systemd/system/clusterwright-scratch.service"
 """Makes the node's own disks into one file system (role scratch_raid); a lost disk takes all files with it, and starting the unit again makes it of those that are left."""
@@ -52,6 +61,20 @@ TELL_EVERY_S = 2.0
 ANSWER_WITHIN_S = 60
 BETWEEN_JOBS_S, BETWEEN_JOBS_ANSWER_S = 5, 20
 """slurmd kills its health check after 60 s (slurm.conf(5), HealthCheckProgram)."""
+DIAGNOSED_WITHIN_S = 35
+"""More than its tools are given together, less than slurmd leaves to a health check beside the rest."""
+REBOOT_EVERY_S, REBOOTS_A_DAY = 2 * 3600, 3
+"""A node that a reboot didn't help is drained: Oracle's clusters replace one that rebooted within 2 hours or 5 times in a day (oci-hpc)."""
+DAY_S = 86400
+TO_DO = {
+    "reset-gpu": "reset the GPU",
+    "restart-fabric-manager": "restart nvidia-fabricmanager",
+    "reboot": "reboot",
+    "replace": "replace the part",
+    "free": "free space",
+}
+"""What ends a finding of the diagnostics, by the role's vars/main.yml."""
+BEYOND_REBOOTS = {"replace", "free"}
 MOST_SHARE = 0.25
 """Of the nodes of a partition, no more are drained by their own checks, but always one: what all nodes lack at once is no fault of each (Kubernetes' Cluster API stops at 40 %, NVIDIA's operators at 25 %)."""
 
@@ -70,10 +93,11 @@ def main() -> int:
     if given.between_jobs:
         say(between_jobs(hardware))
         return 0
+    begin_anew(EXPECTED, hardware)
     said, devices_s, mounts_s = set(), DEVICES_WITHIN_S, MOUNTS_WITHIN_S
     while True:
         try:
-            wrong = look(EXPECTED, hardware, devices_s=devices_s, mounts_s=mounts_s, mountinfo=MOUNTINFO)
+            wrong = joined(look(EXPECTED, hardware, devices_s=devices_s, mounts_s=mounts_s, mountinfo=MOUNTINFO), hardware)
         except Exception as error:  # whatever it is, it is no fault of the hardware, and somebody has to hear of it
             wrong = f"the guard itself failed: {type(error).__name__}: {error}"
         if not wrong:
@@ -93,21 +117,22 @@ def main() -> int:
 
 
 def between_jobs(hardware: str) -> list[str]:
-    """Look at an idle node and tell Slurm what changed; give what is to be said."""
+    """Look at a node and tell Slurm what changed; give what is to be said."""
     try:
-        wrong = look(EXPECTED, hardware, devices_s=BETWEEN_JOBS_S, mounts_s=1, mountinfo=MOUNTINFO)
+        found = look(EXPECTED, hardware, devices_s=BETWEEN_JOBS_S, mounts_s=1, mountinfo=MOUNTINFO)
     except Exception as error:  # a check that fails is not a node that fails
         return [f"{HEALTH}the check itself failed, and the node stays as it is: {type(error).__name__}: {error}"]
+    wrong = joined(found, hardware)
     if not wrong and os.path.exists(CLEAR):
         return []
     try:
-        return settle(socket.gethostname().partition(".")[0], wrong)
+        return settle(socket.gethostname().partition(".")[0], wrong, may_reboot=bool(found) and not BEYOND_REBOOTS & {action for _, action in found})
     except (OSError, KeyError, subprocess.SubprocessError) as error:
         return [f"{HEALTH}{wrong or 'complete'}; Slurm can't be told: {why(error)}"]
 
 
-def settle(node: str, wrong: str) -> list[str]:
-    """Drain this node, or return it to service, unless somebody else has it.
+def settle(node: str, wrong: str, *, may_reboot: bool = False) -> list[str]:
+    """Drain or reboot this node, or return it to service, unless somebody else has it.
 
     Raises:
         OSError, KeyError, subprocess.SubprocessError: Slurm was not told.
@@ -127,13 +152,35 @@ def settle(node: str, wrong: str) -> list[str]:
         return [f"{HEALTH}complete again, and back in service"] if is_ours else []
     with contextlib.suppress(FileNotFoundError):
         os.unlink(CLEAR)
-    if is_ours and reason != HEALTH + wrong:
+    if is_ours and reason not in (HEALTH + wrong, HEALTH + wrong + REBOOTING):
         scontrol("update", f"nodename={node}", f"reason={HEALTH}{wrong}", within_s=BETWEEN_JOBS_ANSWER_S)
     elif not is_out and (others := too_many(shown)):
         return [f"{HEALTH}{wrong}; not drained: {others}"]
+    elif not is_out and may_reboot and rebooting(EXPECTED):
+        scontrol("reboot", "ASAP", "nextstate=RESUME", f"reason={HEALTH}{wrong}{REBOOTING}", node, within_s=BETWEEN_JOBS_ANSWER_S)
     elif not is_out:
         scontrol("update", f"nodename={node}", "state=DRAIN", f"reason={HEALTH}{wrong}", within_s=BETWEEN_JOBS_ANSWER_S)
-    return [HEALTH + wrong] if reason != HEALTH + wrong else []
+    return [HEALTH + wrong] if not reason.startswith(HEALTH + wrong) else []
+
+
+def rebooting(path: str) -> bool:
+    """Say whether this node may be rebooted for what it lacks: its pool says so, and no reboot was tried lately. It counts as tried."""
+    with open(path) as file:
+        if json.load(file).get("on_failure") != "reboot":
+            return False
+    now = time.time()
+    try:
+        with open(REBOOTS) as file:
+            tried = [one for one in map(float, file.read().split()) if now - one < DAY_S]
+    except (FileNotFoundError, ValueError):
+        tried = []
+    if len(tried) >= REBOOTS_A_DAY or any(now - one < REBOOT_EVERY_S for one in tried):
+        return False
+    os.makedirs(os.path.dirname(REBOOTS), exist_ok=True)
+    with open(f"{REBOOTS}.new", "w") as file:
+        file.write("".join(f"{one:.0f}\n" for one in [*tried, now]))
+    os.replace(f"{REBOOTS}.new", REBOOTS)
+    return True
 
 
 def too_many(shown: str) -> str:
@@ -146,8 +193,8 @@ def too_many(shown: str) -> str:
     return f"{drained} of {len(alike)} nodes are drained by their checks already" if drained >= max(1, int(len(alike) * MOST_SHARE)) else ""
 
 
-def look(path: str, hardware: str, *, devices_s: float, mounts_s: int, mountinfo: str) -> str:
-    """Say in one line what is missing; empty: nothing.
+def look(path: str, hardware: str, *, devices_s: float, mounts_s: int, mountinfo: str) -> list[tuple[str, str]]:
+    """List what is missing or broken, each with what ends it (one of TO_DO, or nothing).
 
     Args:
         devices_s, mounts_s: how long to wait for either, seconds.
@@ -155,14 +202,50 @@ def look(path: str, hardware: str, *, devices_s: float, mounts_s: int, mountinfo
     with open(path) as file:
         expected = json.load(file)
     if expected["check"] == "none":
-        return ""
+        return []
     deadline = time.monotonic() + devices_s
     while (short := devices(expected, hardware)) and time.monotonic() < deadline:
         time.sleep(LOOK_EVERY_S)
     # File systems can take minutes: a node that is replaced anyway doesn't wait for them.
     short = short or mounts(expected["mounts"], mounts_s, mountinfo) or broken(expected["mounts"], hardware, mountinfo)
+    return [(one, "") for one in short] + (diagnosed(expected, hardware) if expected["check"] == "full" else [])
+
+
+def joined(found: list[tuple[str, str]], hardware: str) -> str:
+    """Say in one line what is missing or broken; empty: nothing."""
     where = "" if hardware == "/" else f" (hardware below {hardware})"
-    return "; ".join(short) + where if short else ""
+    return "; ".join(f"{what} ({TO_DO[action]})" if action else what for what, action in found) + where if found else ""
+
+
+def diagnosed(expected: dict[str, Any], hardware: str, *more: str) -> list[tuple[str, str]]:
+    """Ask diagnostics.py. That it fails, or can't ask a tool, is said once, and is no fault of the node."""
+    simulated = ["--simulated"] if (expected["gpus"] or {}).get("simulated") else []
+    words = [sys.executable, "-I", "-S", "-B", DIAGNOSTICS, "--hardware", hardware, *simulated, *more]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=DIAGNOSED_WITHIN_S)
+        answer = json.loads(done.stdout)
+        wrong, unasked = [(one["what"], one["action"]) for one in answer["wrong"]], "; ".join(answer["unasked"])
+    except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
+        wrong, unasked = [], f"the diagnostics failed: {why(error)}"
+    with contextlib.suppress(OSError):
+        before = word(UNASKED)
+        with open(UNASKED, "w") as file:
+            file.write(unasked)
+        if unasked and unasked != before:
+            say([f"{HEALTH}not asked: {unasked}"])
+    return wrong
+
+
+def begin_anew(path: str, hardware: str) -> None:
+    """After a repair (an administrator starts the guard again), leave out what the kernel's log holds so far. At the first start of a boot it counts."""
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        is_first = not os.path.exists(STARTED)
+        with open(STARTED, "w"):
+            pass
+        with open(path) as file:
+            expected = json.load(file)
+        if expected["check"] == "full" and not is_first:
+            diagnosed(expected, hardware, "--forget")
 
 
 def devices(expected: dict[str, Any], root: str) -> list[str]:
@@ -265,12 +348,16 @@ def tell(wrong: str) -> list[str]:
 
 
 def configure() -> None:
-    """Write whom to ask. The daemon brings its copy of the configuration; for a few questions, this is enough."""
+    """Write whom to ask. The daemon brings its copy of the configuration; for a few questions, this is enough. Without a RebootProgram scontrol asks for no reboot."""
     with open(SETTINGS) as file:
         settings = dict(line.strip().split("=", 1) for line in file if "=" in line)
     hosts = [f"SlurmctldHost=controller-{number}({host})" for number, host in enumerate(settings["CLUSTERWRIGHT_CONTROLLERS"].split(","))]
     with open(CONFIGURATION, "w") as file:
-        file.write("\n".join([f"ClusterName={settings['CLUSTERWRIGHT_CLUSTER']}", "SlurmUser=slurm", "AuthType=auth/munge", *hosts, ""]))
+        file.write(
+            "\n".join(
+                [f"ClusterName={settings['CLUSTERWRIGHT_CLUSTER']}", "SlurmUser=slurm", "AuthType=auth/munge", "RebootProgram=/usr/sbin/reboot", *hosts, ""]
+            )
+        )
 
 
 def is_kept(shown: str) -> bool:
