@@ -55,7 +55,6 @@ SHOWN = {
     "Hardware.scratch_gib": "a fact of the machine, beside the mount point that is made",
     "Machine.domain_nodes": "a fact of the machine",
     "NodeSet.chosen": "what the blueprint's words chose",
-    "NodeSet.on_failure": "each target builds one way, and the blueprint's other words are findings",
     "Nic.addresses": "resolution divides the network by it",
     "Capacity.max_run": "only flex capacity has one, which no built target sells",
     "Late.what": "a text",

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.tools.installer import write_program
 
 CHECK = Path(__file__).resolve().parents[2] / "tools/check"
-TOOLS = ("ruff", "mypy", "lint-imports", "ansible-lint", "shellcheck")
+TOOLS = ("ruff", "mypy", "lint-imports", "python", "ansible-lint", "shellcheck")
 
 
 def check(programs: Path, **broken: str) -> subprocess.CompletedProcess[str]:
@@ -20,7 +20,9 @@ def check(programs: Path, **broken: str) -> subprocess.CompletedProcess[str]:
 def test_when_all_is_well_each_check_has_one_line(tmp_path: Path) -> None:
     answer = check(tmp_path)
     assert answer.returncode == 0
-    assert [line.split() for line in answer.stdout.splitlines()] == [["ok", name] for name in ("format", "lint", "types", "imports", "playbooks", "shell")]
+    assert [line.split() for line in answer.stdout.splitlines()] == [
+        ["ok", name] for name in ("format", "lint", "types", "imports", "documents", "playbooks", "shell")
+    ]
 
 
 def test_a_failing_check_shows_what_its_tool_said_and_the_others_still_run(tmp_path: Path) -> None:
