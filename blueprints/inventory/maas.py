@@ -89,7 +89,7 @@ def _on_boot(machine: Record) -> Iterator[Record]:
 
 
 def _interface(one: Record, of_host: str) -> dict[str, Any]:
-    """Describe a physical interface. The one with the host's own address stays as MAAS set it up: only its hardware address is told."""
+    """Describe a physical interface. The one with the host's own address stays as MAAS set it up: only its hardware address is taken."""
     if one.get("type") != PHYSICAL:
         return {}
     addresses = list(_addresses(one))

@@ -47,7 +47,7 @@ class SiteInterface:
 def port_address(mac: str) -> str:
     """Give the part of a hardware address that names the port: all of an Ethernet one, the last 16 bytes of an InfiniBand one.
 
-    The first four bytes of the latter are flags and the number of a queue pair, which the kernel gives anew whenever the driver starts. Source: RFC 4391, section 9.1.1.
+    The first four bytes of the latter are flags and the number of a queue pair, which change whenever the driver starts. Source: RFC 4391, section 9.1.1.
     """
     return mac.lower()[-PORT_LETTERS:]
 

@@ -68,7 +68,7 @@ def test_after_a_job_a_node_with_an_error_of_a_gpu_drains_itself_until_the_repai
         assert state(running) == ("idle", "none"), "a simulated GPU has no driver that could be asked"
         running.inside(NODE, "logger", "--tag", "kernel", XID)
         running.ssh(f"srun --nodelist={NODE} hostname")
-        said = "clusterwright: health: GPU 0000:3b:00: Xid 79: GPU has fallen off the bus (reboot)"
+        said = "clusterwright: health: simulated GPU 0000:3b:00: Xid 79: GPU has fallen off the bus (reboot)"
         wait_until(lambda: state(running) == ("drain", said), awaiting="the look after the job", within_s=SOON_S)
         with changed(running, "control-0", OFTEN, USUAL):
             running.inside(NODE, "systemctl", "restart", "clusterwright-guard", "slurmd")

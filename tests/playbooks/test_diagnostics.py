@@ -122,13 +122,15 @@ def host(tmp_path: Path) -> Host:
 SECOND = "GPU 0000:3B:00.0"
 THERMAL, BRAKE = (f"clocks_event_reasons/clocks_event_reason_hw_{name}" for name in ("thermal_slowdown", "power_brake_slowdown"))
 OF_GPUS = [
-    ("ecc_errors/volatile/dram_uncorrectable", "1", 1, "1 uncorrectable errors of its memory", "reset-gpu"),
-    ("ecc_errors/volatile/sram_uncorrectable_parity", "2", 1, "2 uncorrectable parity errors of its SRAM", "reset-gpu"),
-    ("ecc_errors/volatile/sram_uncorrectable_secded", "1", 1, "1 uncorrectable errors of its SRAM", "reset-gpu"),
-    ("ecc_errors/volatile/sram_uncorrectable", "4", 1, "4 uncorrectable errors of its SRAM", "reset-gpu"),
+    ("ecc_errors/volatile/dram_uncorrectable", "1", 1, "uncorrectable errors of its memory: 1", "reset-gpu"),
+    ("ecc_errors/volatile/sram_uncorrectable_parity", "2", 1, "uncorrectable parity errors of its SRAM: 2", "reset-gpu"),
+    ("ecc_errors/volatile/sram_uncorrectable_secded", "1", 1, "uncorrectable errors of its SRAM: 1", "reset-gpu"),
+    ("ecc_errors/volatile/sram_uncorrectable", "4", 1, "uncorrectable errors of its SRAM: 4", "reset-gpu"),
     ("ecc_errors/aggregate/sram_threshold_exceeded", "Yes", 1, "more SRAM errors than NVIDIA allows", "replace"),
     ("remapped_rows/remapped_row_failure", "Yes", 1, "a row of its memory could not be remapped", "replace"),
     ("remapped_rows/remapped_row_pending", "Yes", 1, "a row of its memory waits to be remapped", "reset-gpu"),
+    ("ecc_errors/channel_repair_pending", "Yes", 1, "a channel of its memory waits to be repaired", "reset-gpu"),
+    ("ecc_errors/tpc_repair_pending", "Yes", 1, "a processing cluster waits to be repaired", "reset-gpu"),
     ("retired_pages/pending_retirement", "Yes", 1, "a page of its memory waits to be retired", "reboot"),
     ("gpu_reset_status/reset_required", "Yes", 1, "the driver asks for a reset", "reset-gpu"),
     ("gpu_recovery_action", "Reboot", 1, "the driver asks for a reboot of the node", "reboot"),
@@ -178,10 +180,19 @@ XIDS = [
     ),
     ("NVRM: Xid (PCI:0000:3b:00): 119, Timeout after 6s of waiting for RPC response", "Xid 119: Timeout after 6s of waiting for RPC response", "reset-gpu"),
     ("NVRM: Xid (PCI:0000:3b:00): 54, Auxiliary power is not connected", "Xid 54: Auxiliary power is not connected", "replace"),
-    (
-        "NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)",
-        "Xid 154: GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)",
-        "reboot",
+    *(
+        (
+            f"NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from 0x0 (None) to {wanted}",
+            f"Xid 154: GPU recovery action changed from 0x0 (None) to {wanted}",
+            action,
+        )
+        for wanted, action in (
+            ("0x1 (GPU Reset Required)", "reset-gpu"),
+            ("0x1 (PF FLR)", "reset-gpu"),
+            ("0x2 (Node Reboot Required)", "reboot"),
+            ("0x2 (OS Reboot)", "reboot"),
+            ("0x4 (Drain and Reset)", "reset-gpu"),
+        )
     ),
 ]
 
@@ -217,6 +228,12 @@ def test_only_lines_of_the_kernel_itself_count(host: Host) -> None:
     host.wrong("--simulated")
     asked = (host.folder / "journalctl.asked").read_text().splitlines()
     assert [line.split()[-1] for line in asked] == ["_TRANSPORT=kernel", "SYSLOG_IDENTIFIER=kernel"]
+
+
+def test_errors_and_values_of_simulated_gpus_are_called_so(host: Host) -> None:
+    host.log(XIDS[0][0])
+    host.tool("nvidia-smi", document((1, "gpu_recovery_action", "Reboot")))
+    assert [what.split(":")[0] for what, _ in host.wrong("--simulated")] == ["simulated GPU 0000", "simulated GPU 0000"]
 
 
 def test_what_was_repaired_is_left_out_and_what_comes_later_is_not(host: Host) -> None:
@@ -261,8 +278,9 @@ def test_a_link_that_falls_five_times_in_a_day_is_named(host: Host) -> None:
     assert found == [("mlx5_0 port 1 lost its link 5 times in a day", "replace")]
 
 
-def test_a_process_that_is_stuck_at_two_looks_is_named(host: Host) -> None:
+def test_the_first_process_that_is_stuck_at_two_looks_is_named(host: Host) -> None:
     host.process(4711, "D")
+    host.process(12345, "D", command="nvidia-smi")
     assert [host.wrong(), host.wrong()] == [[], [("process 4711 (py (thon) 3) is stuck in the kernel", "reboot")]]
 
 

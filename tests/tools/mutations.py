@@ -341,6 +341,22 @@ MUTATIONS = (
     # What runs on hosts
     Mutation("playbooks/roles/guard/files/guard.py", "least = min(on_bus, driven, files)", "least = min(on_bus, files)", ("tests/playbooks/test_guard.py",)),
     Mutation(
+        "playbooks/roles/guard/files/diagnostics.py", 'int(entry["__MONOTONIC_TIMESTAMP"]) <= since_us', "False", ("tests/playbooks/test_diagnostics.py",)
+    ),
+    Mutation(
+        "playbooks/roles/guard/files/diagnostics.py",
+        'return state["streaks"].get(one["what"], 0) + 1 >= int(one.get("looks", 1))',
+        "return True",
+        ("tests/playbooks/test_diagnostics.py",),
+    ),
+    Mutation("playbooks/roles/guard/files/diagnostics.py", 'if before["rate"] and not active:', "if not active:", ("tests/playbooks/test_diagnostics.py",)),
+    Mutation(
+        "playbooks/roles/guard/files/guard.py",
+        "if len(tried) >= REBOOTS_A_DAY or any(now - one < REBOOT_EVERY_S for one in tried):",
+        "if len(tried) >= REBOOTS_A_DAY:",
+        ("tests/playbooks/test_health.py",),
+    ),
+    Mutation(
         "playbooks/roles/acceptance/files/acceptance/judge.py",
         "* 2 * (processes - 1) / processes",
         "* 2 * (processes - 1)",

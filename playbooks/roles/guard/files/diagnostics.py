@@ -3,11 +3,10 @@
 Runs on the host as root, called by guard.py where a pool has `health.check: full`; with Python's standard library alone. What counts as wrong, and what ends it, is data (RULES, the role's vars/main.yml).
 A tool that is missing, fails or hangs is no fault of the node: it is printed under `unasked`, and nothing is concluded from it.
 
-Prints {"wrong": [{"what", "action"}], "unasked": [text]}. `--forget` begins anew: what the kernel's log holds so far was looked at and repaired.
+Prints {"wrong": [{"what", "action"}], "unasked": [text]}. `--forget` leaves out what the kernel's log holds so far: it was repaired.
 """
 
 import argparse
-import collections
 import json
 import os
 import re
@@ -28,8 +27,8 @@ XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+), ?(.*)")
 """pid and name of a process may stand before the words (docs.nvidia.com/deploy/xid-errors)."""
 SXID = re.compile(r"SXid \(PCI:([0-9a-fA-F:.]+)\): (\d+), (Fatal|Non-fatal), ?(.*)")
 OF_A_PROCESS = re.compile(r"^(?:pid='?[^,]*'?, )?(?:name=[^,]*, )?(?:Ch [0-9a-fA-F]+, )?")
-RECOVERY = re.compile(r"to 0x[0-9a-f]+ \(([^)]+)\)")
-"""How Xid 154 names what the driver wants."""
+RECOVERY = re.compile(r" to (0x[0-9a-f]+)")
+"""How Xid 154 numbers what the driver wants. The words beside the number differ between drivers."""
 LONGEST_WORDS = 90
 
 Wrong = dict[str, str]
@@ -83,7 +82,7 @@ def kernel_log(rules: dict[str, Any], root: str, is_simulated: bool, since_us: i
     # Anybody may write to the journal; only the kernel writes with its transport. A simulated GPU has no kernel that would.
     source = "SYSLOG_IDENTIFIER=kernel" if is_simulated else "_TRANSPORT=kernel"
     words = ("journalctl", "--quiet", "--no-pager", "--boot", "--output=json", "--output-fields=MESSAGE", "--grep=Xid", source)
-    said = set()
+    kind, said = "simulated GPU" if is_simulated else "GPU", set()
     for line in answer(words, root, within_s=rules["within_s"]["journalctl"], no_match=1).splitlines():
         entry = json.loads(line)
         if int(entry["__MONOTONIC_TIMESTAMP"]) <= since_us or not isinstance(entry["MESSAGE"], str):
@@ -93,7 +92,7 @@ def kernel_log(rules: dict[str, Any], root: str, is_simulated: bool, since_us: i
             action = actions.get(number, "")
             if number == rules["recovery_xid"] and (named := RECOVERY.search(text)):
                 action = rules["recovery_actions"].get(named[1], "")
-            what = f"GPU {where}: Xid {number}: {shortened(text)}"
+            what = f"{kind} {where}: Xid {number}: {shortened(text)}"
         elif (found := SXID.search(entry["MESSAGE"])) and found[3] == "Fatal":
             where, number, action, what = found[1], int(found[2]), "reboot", f"NVSwitch {found[1]}: SXid {found[2]}: {shortened(found[4])}"
         else:
@@ -151,7 +150,7 @@ def ports(rules: dict[str, Any], root: str, state: dict[str, Any]) -> Iterator[W
             if active:
                 before["rate"] = max(before["rate"], rate)
             now = time.time()
-            more = int(fell - before["fell"]) if fell >= before["fell"] else int(fell)  # the counter begins anew with the driver
+            more = int(fell - before["fell"]) if fell >= before["fell"] else int(fell)  # the driver counts from 0 when it starts
             before["falls"] = [one for one in before["falls"] if now - one < DAY_S] + [now] * min(more, rules["port_falls"]["above"] + 1)
             before["fell"] = fell
             if len(before["falls"]) > rules["port_falls"]["above"]:
@@ -173,14 +172,13 @@ def file_systems(rules: dict[str, Any], root: str) -> Iterator[Wrong]:
 
 
 def stuck(rules: dict[str, Any], root: str) -> Iterator[Wrong]:
-    """Give processes that wait inside the kernel and can't be ended (state D, proc(5)) at several looks on end."""
-    folder, found = os.path.join(root, "proc"), collections.Counter[str]()
-    for one in listed(folder):
-        if one.isdigit() and word(folder, one, "cmdline"):  # threads of the kernel have no command line
-            name, _, rest = word(folder, one, "stat").partition("(")[2].rpartition(")")
-            if rest.split()[:1] == ["D"]:
-                found[f"process {one} ({name}) is stuck in the kernel"] += 1
-    yield from ({"what": what, **rules["stuck"]} for what in found)
+    """Give the first process that waits inside the kernel and can't be ended (state D, proc(5)): others often wait for the same, and each look may leave one more."""
+    folder = os.path.join(root, "proc")
+    for one in sorted((name for name in listed(folder) if name.isdigit()), key=int):
+        name, _, rest = word(folder, one, "stat").partition("(")[2].rpartition(")")
+        if rest.split()[:1] == ["D"] and word(folder, one, "cmdline"):  # threads of the kernel have no command line
+            yield {"what": f"process {one} ({name}) is stuck in the kernel", **rules["stuck"]}
+            return
 
 
 def answer(words: tuple[str, ...], root: str, *, within_s: float, no_match: int = 0) -> str:

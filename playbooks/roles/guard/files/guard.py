@@ -64,7 +64,7 @@ BETWEEN_JOBS_S, BETWEEN_JOBS_ANSWER_S = 5, 20
 DIAGNOSED_WITHIN_S = 35
 """More than its tools are given together, less than slurmd leaves to a health check beside the rest."""
 REBOOT_EVERY_S, REBOOTS_A_DAY = 2 * 3600, 3
-"""A node that a reboot didn't help is drained: Oracle's clusters replace one that rebooted within 2 hours or 5 times in a day (oci-hpc)."""
+"""A node that a reboot didn't help is drained: Oracle's clusters replace one that rebooted within 2 hours or more than 5 times in a day (oci-hpc)."""
 DAY_S = 86400
 TO_DO = {
     "reset-gpu": "reset the GPU",

@@ -19,7 +19,7 @@ INFINIBAND = "32"
 """ARPHRD_INFINIBAND (if_arp.h)."""
 NO_PARTITION = "0x0000"
 PORT_LETTERS = 47
-"""Of a hardware address, the last 16 bytes name the port. The first four are flags and the number of a queue pair, which the kernel gives anew whenever the driver starts (RFC 4391, section 9.1.1)."""
+"""Of a hardware address, the last 16 bytes name the port. The first four are flags and the number of a queue pair, which change whenever the driver starts (RFC 4391, section 9.1.1)."""
 CREATED = "/var/lib/clusterwright/ib-partitions.json"
 """Names of the interfaces that this program created: others stay."""
 

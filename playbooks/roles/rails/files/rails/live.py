@@ -14,7 +14,7 @@ from .wanted import FIRST_TABLE, MOST_RAILS, Rail, Route
 ANSWER_WITHIN_S = 20
 ETHERNET_LETTERS = 17
 PORT_LETTERS = 47
-"""Of the hardware address of an InfiniBand interface, the last 16 bytes name the port. The first four are flags and the number of a queue pair, which the kernel gives anew whenever the driver starts
+"""Of the hardware address of an InfiniBand interface, the last 16 bytes name the port. The first four are flags and the number of a queue pair, which change whenever the driver starts
 (RFC 4391, section 9.1.1). An Ethernet address is shorter, and is compared as a whole."""
 SETTINGS = {"rp_filter": 2, "arp_ignore": 1, "arp_announce": 2}
 """Of each rail, net.ipv4.conf.<interface>.*. rp_filter=2: a reply that the main table would send elsewhere is no reason to drop a packet. arp_ignore=1, arp_announce=2: a rail answers and asks
