@@ -4,6 +4,7 @@ from .accelerators import Accelerator, MigProfile, accelerators, is_other_gpu
 from .addons import Addon, InstalledBy, When, addons
 from .change_costs import ChangeCost, OtherCost, change_costs
 from .fabrics import Expectation, Extrapolation, Fabric, expected_busbw, extrapolation, fabrics, is_known_for_fewer
+from .folders import taken_folders
 from .identifiers import IdentifierForm, identifier_forms, identifier_parts, partition_of, partitions
 from .kubernetes import (
     KubernetesVersion,
@@ -120,6 +121,7 @@ __all__ = [
     "storage_classes",
     "storage_price",
     "storage_quota_for",
+    "taken_folders",
     "target",
     "target_names",
 ]

@@ -7,7 +7,7 @@ import ipaddress
 import re
 from collections.abc import Sequence
 
-from .. import dotted, durations, message_text
+from .. import catalog, dotted, durations, message_text
 from ..codes import Code
 from ..finding import Unfit
 from . import value_suggestions
@@ -46,8 +46,8 @@ SYSTEM_FOLDERS = (
     *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/lost+found", "/proc"),
     *("/root", "/run", "/sbin", "/sys", "/tmp", "/usr", "/var"),  # noqa: S108 - no file is made there
 )
-TAKEN_FOLDERS = ("/opt/amazon", "/opt/aws", "/opt/clusterwright", "/opt/cni", "/opt/nvidia", "/opt/slurm", "/snap")
-"""What images, packages and roles put outside of the system's own folders: EFA, tools of AWS, what controllers run, network plug-ins of containers, NVIDIA's tools, Slurm of services, Ubuntu's agents."""
+TAKEN_FOLDERS = tuple(catalog.taken_folders())
+"""What images, packages and roles fill outside of the system's own folders."""
 PARENTS_ONLY = ("/opt", "/srv", "/mnt", "/media")
 """Folders of the operating system where file systems are mounted below, never on top."""
 
@@ -242,9 +242,10 @@ def _clock(seconds: int) -> str:
 
 def mount_point(text: str) -> str:
     """Check an absolute path where a file system can be mounted without hiding the operating system."""
-    if text == "/" or any(text == folder or text.startswith(f"{folder}/") for folder in (*SYSTEM_FOLDERS, *TAKEN_FOLDERS)) or text in PARENTS_ONLY:
+    hidden = next((folder for folder in (*SYSTEM_FOLDERS, *TAKEN_FOLDERS) if text == folder or text.startswith(f"{folder}/")), None)
+    if text == "/" or hidden or text in PARENTS_ONLY:
         what = f"nothing can be mounted at {message_text.quoted(text)}"
-        why = "a mount there would hide files of the operating system, its packages or the cluster's own software"
+        why = f"a mount there would hide {catalog.taken_folders().get(hidden or '', 'files of the operating system or of its packages')}"
         raise Unfit(Code.MOUNT_RESERVED, what, why=why, remedy="choose a path such as /home, /shared or /scratch")
     if not MOUNT.fullmatch(text) or {".", ".."} & set(text.split("/")) or len(text) > MOUNT_LENGTH:
         why = "a mount point is an absolute path of letters, digits, `.`, `_` and `-`, with no slash at its end and no `..`"

@@ -35,6 +35,12 @@ def test_machines_that_no_placement_group_takes_are_in_the_catalogue() -> None:
     assert catalog.can_be_packed("metal", "dgx-h100")
 
 
+def test_google_packs_every_machine_but_those_whose_row_says_otherwise() -> None:
+    noted = {row["name"] for row in files.table("machines/gcp") if "no compact placement" in row["note"]}
+    assert noted
+    assert {name for name in catalog.machines("gcp") if not catalog.can_be_packed("gcp", name)} == noted
+
+
 @pytest.mark.parametrize(
     ("target", "name", "size_gib", "count"),
     [
