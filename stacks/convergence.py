@@ -9,6 +9,7 @@ from pathlib import Path
 
 from blueprints import hostlist
 from blueprints.finding import Finding
+from blueprints.spec import ClusterSpec
 from components.finish import inspection_results
 from components.inspection.finding import in_order
 from components.inspection.layer import Layer
@@ -36,9 +37,11 @@ class Look:
     """What was seen; None: nothing is recorded yet."""
 
 
-def look(stack: str, ignore_file: Path) -> Look:
+def look(stack: str, ignore_file: Path, becoming: ClusterSpec) -> Look:
     """Look at hosts and scheduler; changes nothing.
 
+    Args:
+        becoming: the cluster as it should become.
     Raises:
         Problem: the ignore file is unusable.
     """
@@ -54,7 +57,7 @@ def look(stack: str, ignore_file: Path) -> Look:
     if checked.known is None:
         return Look(None)
     try:
-        return Look(repair.planned(stack, checked, layers=LOOKED_AT, selection=RESTORED, entries=entries), checked=checked)
+        return Look(repair.planned(stack, checked, layers=LOOKED_AT, selection=RESTORED, entries=entries, becoming=becoming), checked=checked)
     except Problem as problem:
         return Look(None, problem.why, checked)
 
@@ -72,6 +75,11 @@ def agreed(found: repair.Repair, ask: Callable[[Sequence[str]], bool]) -> repair
 def carry_out(found: repair.Repair, *, say: Callable[[str], None]) -> repair.Outcome:
     """Repair what differs."""
     return repair.carry_out(found, is_open=True, say=say)
+
+
+def seen_last(found: Look, outcome: repair.Outcome | None) -> detect.Checked | None:
+    """Give what was seen after the repairs, or before them where the look afterwards failed; None: nothing is recorded yet."""
+    return outcome.checked if outcome and outcome.checked.known and outcome.checked.seen else found.checked
 
 
 def has_dark_hosts(found: Look, outcome: repair.Outcome | None) -> bool:

@@ -4,6 +4,7 @@ Images bring these parts to hosts of a cloud. A server that is there already get
 """
 
 import dataclasses
+import fnmatch
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,20 @@ from . import versions
 
 RESTART = "restart"
 """The mark of a host that has installed a part and not restarted since (playbooks/roles/kernel_and_drivers)."""
+OF_KERNEL = ("linux-image-*", "linux-modules-*", "linux-headers-*")
+OF_DRIVERS = (
+    "linux-modules-nvidia-*",
+    "libnvidia-*",
+    "nvidia-*",
+    "lustre-client-*",
+    "cuda-*",
+    "libcu*-[0-9]*-[0-9]*",
+    "libnpp-*",
+    "libnv*-[0-9]*-[0-9]*",
+    "libnccl*",
+    "datacenter-gpu-manager*",
+)
+"""Packages that a roll installs beside the kernel, as patterns: those of the role (playbooks/roles/kernel_and_drivers)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)
@@ -43,3 +58,8 @@ def lacks(cluster: ClusterSpec, group: str, facts: Mapping[str, Any]) -> tuple[L
         if not versions.matches(present.get(part, ""), version)
     )
     return missing or ((Lack(RESTART, ""),) if RESTART in facts["pending"] else ())
+
+
+def is_package(name: str) -> bool:
+    """Say whether a package belongs to the parts that hosts restart for."""
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in (*OF_KERNEL, *OF_DRIVERS))

@@ -1,6 +1,8 @@
 """Keep the record of a host true while packages are installed on it that it must restart for."""
 
+import fnmatch
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from ansible.module_utils import host_places
@@ -20,6 +22,11 @@ options:
     type: str
     choices: [before, after]
     required: true
+  patterns:
+    description: Names of packages, as patterns, whose recorded versions C(before) gives where somebody replaced or removed them.
+    type: list
+    elements: str
+    default: []
 """
 RETURN = r"""
 packages:
@@ -31,6 +38,11 @@ restart:
   description: Whether the host has to restart for what was installed, now or by an earlier run.
   returned: always
   type: bool
+replaced:
+  description: Packages with their recorded versions (C(name=version)), where somebody installed others or removed them.
+  returned: always
+  type: list
+  elements: str
 """
 
 CHANGING = f"{host_places.RECORD_FOLDER}/changing.json"
@@ -39,24 +51,38 @@ MARK = "/run/clusterwright/pending/restart"
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec={"moment": {"type": "str", "choices": ["before", "after"], "required": True}}, supports_check_mode=True)
+    patterns = {"type": "list", "elements": "str", "default": []}
+    moment = {"type": "str", "choices": ["before", "after"], "required": True}
+    module = AnsibleModule(argument_spec={"moment": moment, "patterns": patterns}, supports_check_mode=True)
     packages: list[str] = []
+    others: list[str] = []
     if not module.check_mode:
         if module.params["moment"] == "before":
-            begin()
+            others = begin(module.params["patterns"])
         else:
             packages = end()
-    module.exit_json(changed=False, packages=packages, restart=os.path.exists(MARK))
+    module.exit_json(changed=False, packages=packages, restart=os.path.exists(MARK), replaced=others)
 
 
-def begin() -> None:
-    """Keep what is there, unless a run that was interrupted kept it."""
-    if host_places.read_json(CHANGING) is None:
-        now = {"places": host_places.places(), "packages": host_places.packages(), "was_marked": os.path.exists(MARK)}
-        host_places.write_json(CHANGING, now)
+def begin(patterns: Sequence[str] = ()) -> list[str]:
+    """Keep what is there, unless a run that was interrupted kept it; give the recorded packages that somebody had replaced or removed by then."""
+    before = host_places.read_json(CHANGING)
+    if before is None:
+        before = {"places": host_places.places(), "packages": host_places.packages(), "was_marked": os.path.exists(MARK)}
+        host_places.write_json(CHANGING, before)
     os.makedirs(os.path.dirname(MARK), exist_ok=True)
     with open(MARK, "w", encoding="utf-8"):
         pass
+    return replaced(host_places.read_json(host_places.INSTALLED) or {"packages": {}}, before, patterns)
+
+
+def replaced(recorded: dict[str, Any], before: dict[str, Any], patterns: Sequence[str]) -> list[str]:
+    """Give the packages that differ from the record, with the recorded version. Pure."""
+    return [
+        f"{name}={_version(recorded, name)}"
+        for name in sorted(recorded["packages"])
+        if _version(before, name) != _version(recorded, name) and any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    ]
 
 
 def end() -> list[str]:

@@ -47,10 +47,11 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
-    look = convergence.Look(None) if given.as_recorded else _look(given)
+    look = convergence.Look(None) if given.as_recorded else _look(given, loaded)
     outcome = _repair(look, given)
-    returned = rolling.return_left(given, loaded.spec, look.checked)
-    set_aside = inspection_results.left_to_roll_environment(rolling.left_to_roll(loaded.spec, look.checked))
+    checked = convergence.seen_last(look, outcome)
+    returned = rolling.return_left(given, loaded.spec, checked)
+    set_aside = inspection_results.left_to_roll_environment(rolling.left_to_roll(loaded.spec, checked))
     try:
         with variables.set_for({**convergence.environment(given.stack), **release_choices.environment(abandon=given.abandon), **set_aside}):
             values = options.values_to_record(given)
@@ -60,21 +61,24 @@ def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
         raise
     was_repaired = False
     if convergence.has_dark_hosts(look, outcome):
-        look = _look(given)
+        look = _look(given, loaded)
         outcome = _repair(look, given)
+        checked = convergence.seen_last(look, outcome)
         was_repaired = bool(outcome and outcome.repaired)
-    has_rolled = rolling.roll(given, loaded.spec, look.checked, returned=returned)
+    has_rolled = rolling.roll(given, loaded.spec, checked, returned=returned)
     if has_rolled or was_repaired:
         with variables.set_for({**convergence.environment(given.stack), **({} if has_rolled else set_aside)}):
             done = up(loaded, given.stack, ask_live=False, is_verbose=given.verbose)
+    if has_rolled:
+        look, outcome = _look(given, loaded), None  # what the roll installed differs no more
     summary.show(given.stack, has_new_checks=done.has_changed(ACCEPTANCE) or has_rolled or was_repaired)
     _show_staying(look, outcome)
 
 
-def _look(given: argparse.Namespace) -> convergence.Look:
+def _look(given: argparse.Namespace, loaded: Loaded) -> convergence.Look:
     commands.require()
     operations.prepare(given.stack)
-    look = convergence.look(given.stack, ignore_file(given.stack))
+    look = convergence.look(given.stack, ignore_file(given.stack), loaded.spec)
     if look.why_not:
         print(f"hosts are taken as they are recorded, since they could not be compared: {look.why_not}")
     return look

@@ -10,9 +10,11 @@ from typing import Any
 
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostFile, HostSubject, Subject, Unit
+from blueprints.spec import ClusterSpec
 from components.bmc import boards
 from components.bmc.model import Action
 from components.finish import group
+from components.inspection import in_place
 from components.inspection.codes import Code
 from components.inspection.finding import layer_of
 from components.inspection.hosts import ssh_keys
@@ -67,6 +69,8 @@ class Repair:
     entries: tuple[ignore.Entry, ...]
     despite_jobs: bool = False
     """Somebody agreed to what running jobs may notice."""
+    becoming: ClusterSpec | None = None
+    """The cluster as it should become; None: as it is recorded."""
 
     @property
     def unreachable(self) -> frozenset[str]:
@@ -109,10 +113,19 @@ def prepare(stack: str, *, layers: tuple[Layer, ...], selection: Selection, igno
 
 
 def planned(
-    stack: str, checked: detect.Checked, *, layers: tuple[Layer, ...], selection: Selection, entries: Sequence[ignore.Entry], despite_jobs: bool = False
+    stack: str,
+    checked: detect.Checked,
+    *,
+    layers: tuple[Layer, ...],
+    selection: Selection,
+    entries: Sequence[ignore.Entry],
+    despite_jobs: bool = False,
+    becoming: ClusterSpec | None = None,
 ) -> Repair:
     """Plan what to do about the drift that a check found.
 
+    Args:
+        becoming: the cluster as it should become: what its hosts restart for is left to a roll. None: as it is recorded.
     Raises:
         Problem: a layer could not be checked.
     """
@@ -130,9 +143,10 @@ def planned(
         unreachable=unreachable(checked),
         aside=f"{ASIDE}/{checked.report.moment:%Y%m%dT%H%M%SZ}",
         servers=_servers(known, checked),
+        becoming=becoming or known.cluster,
     )
     made = fix.plan(wanted, kinds=kinds, cluster=cluster, busy=frozenset() if despite_jobs else fix.busy_nodes(checked.answers))
-    return Repair(stack, layers, selection, checked, known, made, tuple(wanted), tuple(ignored), tuple(entries), despite_jobs)
+    return Repair(stack, layers, selection, checked, known, made, tuple(wanted), tuple(ignored), tuple(entries), despite_jobs, becoming)
 
 
 def replanned(found: Repair, *, despite_jobs: bool) -> Repair:
@@ -141,7 +155,19 @@ def replanned(found: Repair, *, despite_jobs: bool) -> Repair:
     Args:
         despite_jobs: somebody agreed to what running jobs may notice.
     """
-    return planned(found.stack, found.checked, layers=found.layers, selection=found.selection, entries=found.entries, despite_jobs=despite_jobs)
+    return _again(found, found.checked, despite_jobs=despite_jobs)
+
+
+def _again(found: Repair, checked: detect.Checked, *, despite_jobs: bool) -> Repair:
+    return planned(
+        found.stack,
+        checked,
+        layers=found.layers,
+        selection=found.selection,
+        entries=found.entries,
+        despite_jobs=despite_jobs,
+        becoming=found.becoming,
+    )
 
 
 def unreachable(checked: detect.Checked) -> frozenset[str]:
@@ -162,12 +188,20 @@ def _servers(known: Known, checked: detect.Checked) -> Mapping[str, Action]:
 
 
 def cluster_of(
-    known: Known, *, facts: Mapping[KnownHost, Mapping[str, Any]], controller: str, unreachable: Collection[str], aside: str, servers: Mapping[str, Action]
+    known: Known,
+    *,
+    facts: Mapping[KnownHost, Mapping[str, Any]],
+    controller: str,
+    unreachable: Collection[str],
+    aside: str,
+    servers: Mapping[str, Action],
+    becoming: ClusterSpec,
 ) -> Cluster:
     """Gather what a plan has to know of the cluster.
 
     Args:
         facts: what was seen of its hosts.
+        becoming: the cluster as it should become.
     """
     return Cluster(
         controller=controller,
@@ -180,6 +214,7 @@ def cluster_of(
         unreachable=frozenset(unreachable),
         aside=aside,
         servers=servers,
+        due=frozenset(host.name for host, of_host in facts.items() if in_place.lacks(becoming, host.group, of_host)),
     )
 
 
@@ -211,7 +246,7 @@ def carry_out(repair: Repair, *, is_open: bool = False, say: Callable[[str], Non
         say("checking again")
         checked = detect.detect(repair.stack, layers={*repair.layers, Layer.SCHEDULER}, is_deep=not is_open)
         try:
-            again = planned(repair.stack, checked, layers=repair.layers, selection=repair.selection, entries=repair.entries, despite_jobs=repair.despite_jobs)
+            again = _again(repair, checked, despite_jobs=repair.despite_jobs)
         except Problem:
             break
         open_steps = [step for step in again.plan.steps if any(_may_follow(one, agreed, said, repaired, is_open=is_open) for one in step.findings)]

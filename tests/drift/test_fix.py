@@ -4,12 +4,14 @@ import dataclasses
 from collections.abc import Callable
 
 import pytest
+import yaml
 
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostFile, HostPart, ObjectKind, Package, SchedulerObject, Subject, Sysctl, Unit
 from blueprints.finding.values import FileState, PackageState, Setting, UnitLink, UnitState, Value
+from blueprints.project import project_root
 from components.bmc.model import Action
-from components.inspection import common_settings
+from components.inspection import common_settings, in_place
 from components.inspection.codes import Code
 from stacks.drift import fix
 from stacks.drift.fix import step
@@ -88,6 +90,29 @@ COMMANDS: list[tuple[Finding, str, tuple[str, ...]]] = [
 @pytest.mark.parametrize(("found", "host", "argv"), COMMANDS)
 def test_the_command_for_each_kind(found: Finding, host: str, argv: tuple[str, ...]) -> None:
     assert words(found)[0] == (host, argv)
+
+
+def test_packages_that_a_roll_installs_are_left_to_it_where_it_is_due() -> None:
+    due = dataclasses.replace(CLUSTER, due=frozenset({"train-0"}))
+
+    def steps(code: Code, host: str, package: str) -> list[fix.Step]:
+        found = differs(code, Package(host, package), PackageState("2.30.4", is_held=True), PackageState("2.29.7", is_held=True))
+        made = fix.plan([found], kinds=set(fix.Kind), cluster=due, busy=frozenset())
+        assert [bool(made.steps), len(made.left)] in ([True, 0], [False, 1])
+        assert all("agree to its roll" in one.why and not one.waits for one in made.left)
+        return [*made.steps]
+
+    for package in ("libnccl2", "libnccl-dev", "nvidia-utils-580-server", "linux-image-6.8.0-60-generic", "cuda-cudart-13-0", "libcublas-13-0"):
+        assert not steps(Code.PACKAGE_VERSION, "train-0", package)
+        assert not steps(Code.PACKAGE_GONE, "train-0", package)
+        assert steps(Code.PACKAGE_VERSION, "train-1", package), "no roll is due there"
+        assert steps(Code.PACKAGE_HOLD, "train-0", package), "a hold changes nothing that runs"
+    assert steps(Code.PACKAGE_VERSION, "train-0", "slurmd"), "no roll installs it"
+
+
+def test_the_role_of_a_roll_and_repairs_know_the_same_packages() -> None:
+    text = (project_root() / "playbooks/roles/kernel_and_drivers/vars/main.yml").read_text(encoding="utf-8")
+    assert yaml.safe_load(text)["kernel_and_drivers_patterns"] == [*in_place.OF_DRIVERS]
 
 
 def test_a_server_gets_its_mark_again_and_its_interfaces_from_the_roles() -> None:

@@ -166,7 +166,7 @@ def plug_in(servers: PlainHosts) -> None:
     servers.inside_all(NODE, "systemctl", "enable", "gpu-file.service")
 
 
-def test_up_rolls_a_node_whose_nccl_somebody_changed(servers: PlainHosts, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_up_rolls_a_node_whose_driver_and_nccl_somebody_changed(servers: PlainHosts, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("gpus")
     pool = {"hosts": NODE, "accelerator": "h100", "gpus_per_node": 1, "cpus_per_node": 2, "memory": "1 GiB", "health": {"check": "none"}}
     plug_in(servers)
@@ -181,12 +181,24 @@ def test_up_rolls_a_node_whose_nccl_somebody_changed(servers: PlainHosts, tmp_pa
             assert told.split() == ["23004"], "a job finds the profile's NCCL"
             change = f"apt-get --yes --quiet --allow-downgrades --allow-change-held-packages install libnccl2={test_gpu_software.OLDER}-1+cuda13.2"
             servers.inside(NODE, "sh", "-c", f"{change} libnccl-dev={test_gpu_software.OLDER}-1+cuda13.2")
+            modules = f"linux-modules-nvidia-{DRIVER.partition('.')[0]}-server-open-{KERNEL}"
+            servers.inside(NODE, "sh", "-c", f"apt-get --yes --quiet --allow-change-held-packages remove {modules}")
             drift = stack.clusterwright("drift").stdout
             assert "CW770" in drift
             assert test_gpu_software.OLDER in drift
+            asked = stack.clusterwright("up").stdout
+            assert f"{NODE}: driver {DRIVER} (now none)" in asked
+            assert module_version(servers, NODE, "nvidia") == "", "nobody has agreed"
+            assert installed(servers, NODE)["libnccl2"].startswith(test_gpu_software.OLDER), "it is a matter of the roll, too: jobs may come to the node"
+            assert f"{NODE}: package libnccl2: the package has another version [CW728]\n    do: run `clusterwright up` and agree to its roll" in asked
+            job = stack.ssh("sbatch --parsable --wrap 'sleep 60'").strip()
             plug_in(servers)
             rolled = stack.clusterwright("up", "--yes")
             assert rolled.returncode == 0, rolled.stdout[-6000:] + rolled.stderr[-3000:]
+            assert stack.ssh(f"sacct --noheader --parsable2 --allocations --format=state --jobs={job}").strip() == "COMPLETED", "the node was drained"
+            assert module_version(servers, NODE, "nvidia") == DRIVER
+            assert "Still different" not in rolled.stdout
+            assert modules in servers.inside(NODE, "apt-mark", "showhold").split()
             assert installed(servers, NODE)["libnccl2"].startswith(VERSIONS["nccl"])
             assert "libnccl2" in servers.inside(NODE, "apt-mark", "showhold").split()
             assert stack.ssh("srun hostname").split() == [NODE]

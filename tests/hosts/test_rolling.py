@@ -3,8 +3,11 @@
 The servers share the kernel of this machine. Their kernels are stand-ins, packages of their owner's own archive: the newest installed one counts as the one that a server has started with.
 """
 
+import csv
+import io
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,8 @@ ARCHIVE = "/srv/kernels"
 SSH_PORT = 2022
 """All that connects to the servers must ask there: nothing answers at port 22."""
 NO_SSH = "/etc/ssh/sshd_not_to_be_run"
+TOOL = "nvidia-lab-tool"
+"""A package of the owner that goes with drivers by its name."""
 
 
 def blueprint(servers: PlainHosts, kernel: str) -> dict[str, Any]:
@@ -65,24 +70,40 @@ def kernel_packages(release: str, folder: Path) -> Iterator[Path]:
         if script:
             (tree / "DEBIAN/postinst").write_text(f"#!/bin/sh\n{script}\n")
             (tree / "DEBIAN/postinst").chmod(0o755)
-        made = folder / f"{name}.deb"
-        subprocess.run(["dpkg-deb", "--build", "--root-owner-group", str(tree), str(made)], check=True, capture_output=True)
-        yield made
+        yield built(tree)
+
+
+def tool_package(version: str, folder: Path) -> Path:
+    tree = folder / f"{TOOL}-{version}"
+    (tree / "DEBIAN").mkdir(parents=True)
+    (tree / "DEBIAN/control").write_text(
+        f"Package: {TOOL}\nVersion: {version}\nArchitecture: all\nMaintainer: owner <owner@example.org>\nDescription: stand-in of a tool\n"
+    )
+    return built(tree)
+
+
+def built(tree: Path) -> Path:
+    """Build the package of a tree, beside it."""
+    made = tree.with_name(f"{tree.name}.deb")
+    subprocess.run(["dpkg-deb", "--build", "--root-owner-group", str(tree), str(made)], check=True, capture_output=True)
+    return made
 
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlainHosts]:
-    """Servers whose owner has an archive with four kernels."""
-    built = [made for release in (OLD, NEW, BROKEN, MENDED) for made in kernel_packages(release, tmp_path_factory.mktemp(release))]
+    """Servers whose owner has an archive with four kernels and two versions of a tool."""
+    kernels = [made for release in (OLD, NEW, BROKEN, MENDED) for made in kernel_packages(release, tmp_path_factory.mktemp(release))]
+    tools = [tool_package(version, tmp_path_factory.mktemp("tools")) for version in ("1", "2")]
     with plain.plain_hosts("rolling", len(EVERYBODY), names=EVERYBODY, shared=HOME, port=SSH_PORT) as found:
         for one in found.servers.values():
             archive = one.names.root / ARCHIVE.removeprefix("/")
             archive.mkdir(parents=True)
-            for made in built:
+            for made in (*kernels, *tools):
                 (archive / made.name).write_bytes(made.read_bytes())
             listed = subprocess.run(["dpkg-scanpackages", "--multiversion", "."], cwd=archive, check=True, capture_output=True, text=True).stdout
             (archive / "Packages").write_text(listed)
             found.inside(one.name, "sh", "-c", f"echo 'deb [trusted=yes] file:{ARCHIVE} ./' > /etc/apt/sources.list.d/owner.list")
+            found.inside_all(one.name, "dpkg", "--install", f"{ARCHIVE}/{TOOL}-1.deb")
         yield found
 
 
@@ -107,6 +128,26 @@ def kernels(servers: PlainHosts) -> dict[str, str]:
     return {name: servers.inside(name, "sh", "-c", "basename $(dirname /lib/modules/*/kernel)").strip() for name in EVERYBODY}
 
 
+def tool(servers: PlainHosts, name: str) -> str:
+    return servers.inside(name, "dpkg-query", "--show", "--showformat", "${Version}", TOOL)
+
+
+def absences(servers: PlainHosts, since: float) -> list[tuple[int, int, str]]:
+    """Give when each node was out of service since a moment, as Slurm recorded it: begin, end, node."""
+    asked = ("sacctmgr", "--parsable2", "show", "event", f"nodes={','.join(NODES)}", "start=now-1hours")
+    text = servers.inside(CONTROL, "env", "SLURM_TIME_FORMAT=%s", *asked)
+    rows = [row for row in csv.DictReader(io.StringIO(text), delimiter="|") if row["NodeName"] and float(row["TimeStart"]) >= since - 1]
+    return sorted((int(row["TimeStart"]), int(row["TimeEnd"]), row["NodeName"]) for row in rows)
+
+
+def most_at_once(found: list[tuple[int, int, str]]) -> list[int]:
+    """Give how many nodes were out of service at once while the first one was, and at most later."""
+    counts = [(begin, len({node for start, end, node in found if start <= begin < end})) for begin, _, _ in found]
+    first = found[0][2]
+    until = max(end for _, end, node in found if node == first)
+    return [max(count for begin, count in counts if begin < until), max(count for begin, count in counts if begin >= until)]
+
+
 def test_new_servers_get_the_kernel_before_they_serve(servers: PlainHosts, stack: Deployment) -> None:
     assert set(kernels(servers).values()) == {OLD}
     assert sorted(stack.ssh("srun --nodes=3 hostname").split()) == [*NODES]
@@ -117,6 +158,7 @@ def test_new_servers_get_the_kernel_before_they_serve(servers: PlainHosts, stack
 
 def test_servers_that_serve_are_rolled_when_somebody_agrees(servers: PlainHosts, stack: Deployment) -> None:
     choose(stack, servers, NEW)
+    servers.inside_all("gpu-1", "dpkg", "--install", f"{ARCHIVE}/{TOOL}-2.deb")
     before = restarts(servers)
     job = stack.ssh("sbatch --parsable --nodelist=gpu-2 --wrap 'sleep 20; echo done > result'").strip()
     asked = stack.clusterwright("up")
@@ -124,11 +166,17 @@ def test_servers_that_serve_are_rolled_when_somebody_agrees(servers: PlainHosts,
     assert f"gpu-[1-3]: kernel {NEW} (now {OLD})" in asked.stdout
     assert "at most 2 of 3 nodes out of service at once (rolling: 70 %)" in asked.stdout
     assert restarts(servers) == before, "nobody has agreed"
+    assert tool(servers, "gpu-1") == "2", "the node serves"
+    assert f"gpu-1: package {TOOL}: the package has another version [CW728]\n    do: run `clusterwright up` and agree to its roll" in asked.stdout
+    begun = time.time()
     done = stack.clusterwright("up", "--yes")
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
     assert set(kernels(servers).values()) == {NEW}
     after = restarts(servers)
     assert all(after[name] != before[name] for name in EVERYBODY)
+    assert most_at_once(absences(servers, begun)) == [1, 2], "the first one alone, then two of three (70 %)"
+    assert tool(servers, "gpu-1") == "1", "the recorded version is back, although the other one was newer"
+    assert "Still different" not in done.stdout
     assert stack.ssh("cat result").strip() == "done", "the job ended before its node restarted"
     assert stack.ssh(f"sacct --noheader --parsable2 --allocations --format=state --jobs={job}").strip() == "COMPLETED"
     stack.wait_for_idle(3)

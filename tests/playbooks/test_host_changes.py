@@ -63,6 +63,19 @@ def test_what_a_killed_run_installed_is_made_good_by_the_next(host: dict[str, An
     assert host_changes.end() == ["linux-image-2"]
 
 
+def test_what_somebody_replaced_is_told_from_what_a_killed_run_installed(host: dict[str, Any]) -> None:
+    recorded = {"libnccl2": "2.30", "libnccl-dev": "2.30", "cuda-cudart-13-0": "13.0", "nvidia-utils": "580.1", "bash": "5.2"}
+    host_places.write_json(host_places.INSTALLED, {"format": 1, "places": {}, "packages": {name: {"version": one} for name, one in recorded.items()}})
+    host.update(
+        {name: {"version": one} for name, one in recorded.items() if name != "libnccl-dev"} | {"libnccl2": {"version": "2.31"}, "bash": {"version": "5.3"}}
+    )
+    patterns = ["libnccl*", "nvidia-*", "cuda-*"]
+    assert host_changes.begin(patterns) == ["libnccl-dev=2.30", "libnccl2=2.30"]
+    host["nvidia-utils"] = {"version": "580.2"}  # and it is killed
+    assert host_changes.begin(patterns) == ["libnccl-dev=2.30", "libnccl2=2.30"]
+    assert host_changes.begin() == []
+
+
 def test_another_hold_alone_needs_no_restart(host: dict[str, Any]) -> None:
     host_changes.begin()
     host["linux-image-1"] = {"version": "1", "held": False}

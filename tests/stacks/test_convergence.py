@@ -1,12 +1,14 @@
 """What `up` decides before and after its engine, and what it says of that."""
 
+import dataclasses
 import datetime as dt
 
 import pytest
 
 from blueprints.finding import Finding
-from blueprints.finding.subject import HostFile, HostPart, ObjectKind, SchedulerObject, Unit
-from blueprints.finding.values import UnitLink, UnitState
+from blueprints.finding.subject import HostFile, HostPart, ObjectKind, Package, SchedulerObject, Unit
+from blueprints.finding.values import PackageState, UnitLink, UnitState
+from blueprints.spec import Site
 from components.inspection import collect
 from components.inspection.codes import Code
 from components.inspection.finding import drift
@@ -82,6 +84,33 @@ def test_what_was_added_or_drained_on_purpose_stays() -> None:
     added = drift(Code.FILE_ADDED, HostFile("login-0", "/etc/cron.d/extra"), "a file was added", remedy="remove it")
     drained = drift(Code.NODE_DRAINED, SchedulerObject(ObjectKind.NODE, "train-0", "drained"), "the node is drained", remedy="resume it")
     assert found(added, drained, jobs="").plan.steps == ()
+
+
+def test_up_leaves_packages_to_the_roll_that_its_blueprint_makes_due() -> None:
+    recorded = dataclasses.replace(examples.known().cluster, site=Site("ubuntu", 22, ()))
+    replaced = drift(
+        Code.PACKAGE_VERSION, Package("train-0", "libnccl2"), "another version", remedy="install it", recorded=PackageState("2.30.4-1", is_held=True)
+    )
+
+    def steps(kernel: str) -> list[fix.Step]:
+        becoming = dataclasses.replace(recorded, software=dataclasses.replace(recorded.software, versions=(("kernel", kernel),)))
+        before = found(replaced, jobs="")
+        planned = repair.planned("dev", before.checked, layers=before.layers, selection=convergence.RESTORED, entries=(), becoming=becoming)
+        despite_jobs = convergence.agreed(found(replaced, jobs="train-0\n"), lambda _: True)
+        assert despite_jobs.plan.steps, "without a roll, somebody who agrees has it repaired under jobs"
+        assert repair.replanned(planned, despite_jobs=True).plan.steps == planned.plan.steps
+        return [*planned.plan.steps]
+
+    assert [step.host for step in steps("6.12.1")] == ["train-0"], "the host has this kernel"
+    assert steps("6.12.9") == []
+
+
+def test_a_roll_is_planned_from_what_was_seen_after_repairs() -> None:
+    before, after = convergence.Look(None, checked=found(MASKED).checked), found(STOPPED).checked
+    outcome = repair.Outcome(after.report, (), fix.Plan((), ()), after)
+    assert convergence.seen_last(before, None) is before.checked
+    assert convergence.seen_last(before, outcome) is after
+    assert convergence.seen_last(before, dataclasses.replace(outcome, checked=dataclasses.replace(after, seen=None))) is before.checked, "nobody could look"
 
 
 @pytest.mark.parametrize(("before", "after", "is_dark"), [((), (), False), ((DARK,), None, True), ((STOPPED,), (DARK,), True), ((STOPPED,), (), False)])

@@ -24,6 +24,7 @@ from blueprints.finding.subject import (
     UserKey,
 )
 from blueprints.finding.values import Values
+from components.inspection import in_place
 from components.inspection.codes import Code
 
 from . import devices, exposure, files, kernel, packages, people, scheduler, units
@@ -33,6 +34,7 @@ FINISHED = (Code.PENDING, Code.INTERFACE_CHANGED)
 """What configuring a host again ends: its roles set what differs."""
 WRITE_MARK = ("python3", "-IS", "/var/lib/clusterwright/adoption/release.py", "mark")
 """The program that adopting leaves on a server (`components/metal/guest/main.py`)."""
+ROLLED = "run `clusterwright up` and agree to its roll, which installs the package on hosts that it has emptied"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ def plan(findings: Iterable[Finding], *, kinds: Collection[Kind] | None = None, 
         dark = sorted({step.host for step in steps if not isinstance(step.action, Switch)} & cluster.unreachable)
         if dark:
             left.append(Left(finding, f"{', '.join(dark)} does not answer; `clusterwright up` starts or rebuilds a host that is gone"))
+        elif _is_of_roll(finding, cluster):
+            left.append(Left(finding, ROLLED))
         elif kind is None or not steps:
             left.append(Left(finding, finding.remedy))
         elif kind not in chosen:
@@ -96,6 +100,15 @@ def plan(findings: Iterable[Finding], *, kinds: Collection[Kind] | None = None, 
         else:
             found += steps
     return Plan(merged(found), tuple(left))
+
+
+def _is_of_roll(finding: Finding, cluster: Cluster) -> bool:
+    """Say whether a finding is about what a roll installs that is due for its host: jobs may come to a host that serves, and would find one library of each."""
+    match finding.subject:
+        case Package(host=host, name=name):
+            return host in cluster.due and finding.code != Code.PACKAGE_HOLD and in_place.is_package(name)
+        case _:
+            return False
 
 
 def merged(steps: Iterable[Step]) -> tuple[Step, ...]:

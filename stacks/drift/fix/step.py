@@ -201,6 +201,8 @@ class Cluster:
     """Folder on the host into which files are moved that somebody added or changed."""
     servers: Mapping[str, Action] = dataclasses.field(default_factory=dict)
     """Hosts whose BMC answers → what lets them run again: those that are off are switched on."""
+    due: frozenset[str] = frozenset()
+    """Hosts that a roll is due for: it empties them, then installs kernel, drivers and libraries, and restarts them."""
 
     def finish(self, host: str) -> Finish | None:
         group = self.groups.get(host, "")
