@@ -51,6 +51,9 @@ def listener(place: tuple[str, int], answering: Answering, *, context: ssl.SSLCo
         def do_PUT(self) -> None:
             self._answer()
 
+        def do_PATCH(self) -> None:
+            self._answer()
+
         def do_DELETE(self) -> None:
             self._answer()
 
