@@ -13,21 +13,12 @@ from typing import Any, Final
 from google.protobuf import json_format, struct_pb2
 
 from . import packed
+from .unknown import UNKNOWN
 
 SIGNATURE_KEY: Final = "4dabf18193072939515e22adb298388d"
 SECRET_SIGNATURE: Final = "1b47061264138c4ac30d75fd1eb44270"
 OUTPUT_SIGNATURE: Final = "d0e6a833031e9bbcd3f4e8bde6ca49a4"
 UNKNOWN_MARK: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-
-
-class Unknown:
-    """A value that only an apply will give."""
-
-    def __repr__(self) -> str:
-        return "UNKNOWN"
-
-
-UNKNOWN: Final = Unknown()
 
 
 def decode(properties: struct_pb2.Struct) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import pydantic
 
-from .codec import UNKNOWN
+from .unknown import UNKNOWN
 
 Inputs = TypeVar("Inputs")
 Values = Mapping[str, Any]

@@ -21,6 +21,7 @@ from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, plugin_pb2, provid
 from .. import disk_space
 from . import changes, codec
 from .kind import Kind, PartlyMade, Refused, Stopped, Unobserved, Values, Work, input_names, typed
+from .unknown import UNKNOWN
 
 
 class Servicer(provider_pb2_grpc.ResourceProviderServicer):
@@ -192,7 +193,7 @@ def difference(kind: Kind[Any], olds: Values, news: Values) -> dict[str, bool]:
     if codec.holds_unknown(news):
         return changed
     for name, value in {**dict(kind.expected(typed(kind, news))), "complete": True}.items():
-        if value is not codec.UNKNOWN and _as_wire(value) != olds.get(name):
+        if value is not UNKNOWN and _as_wire(value) != olds.get(name):
             changed.setdefault(name, False)
     return changed
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from blueprints.finding import Finding
 from components import discovery, errors, registry
-from components.inspection import capability, causes, collect, compare, elastic, hosts, kubernetes, record, servers, versions
+from components.inspection import capability, causes, collect, compare, elastic, hosts, record, servers, versions
 from components.inspection.finding import Unchecked, in_order, layer_of
 from components.inspection.layer import LAYERS, Layer
 from components.inspection.recorded_cluster import Known, KnownHost
@@ -201,6 +201,8 @@ def _hosts_layer(known: Known, seen: collect.Seen, of_bmcs: bmcs.Seen) -> Result
 def _scheduler_layer(known: Known, seen: collect.Seen) -> Result:
     findings, unchecked = compare.scheduler(known, seen) if known.cluster.slurm else ((), ())
     if known.cluster.kubernetes:
+        from components.inspection import kubernetes  # its libraries take as long to load as all else of a check
+
         inside = kubernetes.look(known)
         findings = (*findings, *kubernetes.findings(inside, known, now=dt.datetime.now(dt.UTC)))
         unchecked = (*unchecked, *inside.unchecked)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
 from components import atomic_files
-from components.provider import kinds
 
 from ..errors import Problem
 from ..project import stack_file
@@ -75,6 +74,8 @@ def without_secrets(record: Mapping[str, Any]) -> dict[str, Any]:
     A secret that is empty counts as lost when the stack is refreshed, and is created again.
     """
     deployment = {name: value for name, value in record["deployment"].items() if name != "secrets_providers"}
+    from components.provider import kinds  # all that the provider can do takes its time to load
+
     maps = {kind.token: frozenset(_map_fields(kind.inputs)) for kind in kinds.kinds()}
     for name in ("resources", "pending_operations"):
         deployment[name] = [_emptied(one, kind=_type_of(one), maps=maps) for one in deployment.get(name) or ()]

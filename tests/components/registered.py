@@ -17,6 +17,7 @@ from pulumi.runtime.stack import run_in_stack
 from components.provider import codec, packed
 from components.provider.kind import Kind
 from components.provider.kinds import kinds
+from components.provider.unknown import UNKNOWN
 
 KINDS: Mapping[str, Kind[Any]] = {kind.token: kind for kind in kinds()}
 PROJECT, STACK = "clusterwright", "test"
@@ -84,7 +85,7 @@ class Provider(mocks.Mocks):
             return "", dict(args.inputs)
         kind = KINDS[args.typ]
         inputs = pydantic.TypeAdapter(kind.inputs).validate_python(packed.unpack_each(_without_secrets(args.inputs)))
-        outputs = {name: self._applied(args.typ, name, inputs) if value is codec.UNKNOWN else value for name, value in kind.expected(inputs).items()}
+        outputs = {name: self._applied(args.typ, name, inputs) if value is UNKNOWN else value for name, value in kind.expected(inputs).items()}
         state = {name: pulumi.Output.secret(value) if name in kind.secret_outputs else value for name, value in outputs.items()}
         return args.name, {**args.inputs, **state, "complete": True}
 

@@ -13,6 +13,7 @@ from pulumi.provider.experimental.property_value import PropertyValue
 from pulumi.runtime import rpc
 
 from components.provider import codec
+from components.provider.unknown import UNKNOWN
 
 EXACT = 2**53  # whole numbers up to here are exact as doubles
 NAMES = st.text(max_size=6)
@@ -38,7 +39,7 @@ def plain(judged: PropertyValue) -> Any:
     """What a value of Pulumi's own is in plain words."""
     value = judged.value
     if value == rpc.UNKNOWN:
-        return codec.UNKNOWN
+        return UNKNOWN
     if value is None or isinstance(value, (bool, float, str)):
         return value
     if hasattr(value, "items"):
@@ -97,9 +98,9 @@ def test_what_is_no_number_is_refused_on_both_ways(number: float) -> None:
 @pytest.mark.parametrize(
     ("value", "holds"),
     [
-        (codec.UNKNOWN, True),
-        ({"a": [{"b": codec.UNKNOWN}]}, True),
-        ((1, (codec.UNKNOWN,)), True),
+        (UNKNOWN, True),
+        ({"a": [{"b": UNKNOWN}]}, True),
+        ((1, (UNKNOWN,)), True),
         ({"a": [None, "", 0, {}]}, False),
         (codec.UNKNOWN_MARK, False),
     ],
@@ -109,16 +110,16 @@ def test_unknown_is_found_at_any_depth(value: Any, holds: bool) -> None:
 
 
 def test_unknown_is_unknown_to_pulumi() -> None:
-    wire = codec.encode({"later": codec.UNKNOWN, "inside": [1, {"later": codec.UNKNOWN}], "hidden": codec.UNKNOWN}, secrets=["hidden"])
+    wire = codec.encode({"later": UNKNOWN, "inside": [1, {"later": UNKNOWN}], "hidden": UNKNOWN}, secrets=["hidden"])
     read = rpc.deserialize_properties(wire, keep_unknowns=True)
     assert isinstance(read["later"], output.Unknown)
     assert isinstance(read["inside"][1]["later"], output.Unknown)
-    assert codec.decode(wire) == {"later": codec.UNKNOWN, "inside": [1, {"later": codec.UNKNOWN}], "hidden": codec.UNKNOWN}
+    assert codec.decode(wire) == {"later": UNKNOWN, "inside": [1, {"later": UNKNOWN}], "hidden": UNKNOWN}
 
 
 def test_an_output_without_a_value_is_unknown() -> None:
     """Pulumi's Go code leaves the value out where its Python code writes the unknown mark."""
     value = {codec.SIGNATURE_KEY: codec.OUTPUT_SIGNATURE, "secret": True, "dependencies": ["urn"]}
     wire = json_format.ParseDict({"later": [value]}, struct_pb2.Struct())
-    assert codec.decode(wire) == {"later": [codec.UNKNOWN]}
+    assert codec.decode(wire) == {"later": [UNKNOWN]}
     assert codec.secret_names(wire) == {"later"}

@@ -11,7 +11,7 @@ from google.protobuf import struct_pb2
 from pulumi.runtime.proto import provider_pb2
 
 from components.provider import codec
-from components.provider.codec import UNKNOWN
+from components.provider.unknown import UNKNOWN
 from tests.components import plugin
 from tests.components.plugin import Failed, Provider
 

@@ -1,11 +1,14 @@
 """What `up` and `down` say before the engine makes or deletes anything in an account."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from blueprints.project import project_root
 from components import registry
 from stacks.cli import main, options
 from stacks.engine import down
@@ -97,3 +100,12 @@ def test_down_asks_the_accounts_that_its_stack_has_something_in() -> None:
         {"type": "aws:ec2/vpc:Vpc", "inputs": {}},
     ]
     assert down.accounts(recorded) == {("aws", "eu-west-1"), ("clusterwright", "")}
+
+
+@pytest.mark.parametrize("command", ["up", "down", "drift"])
+def test_a_command_of_every_day_loads_no_provider_and_nothing_of_kubernetes(command: str) -> None:
+    """They would be a quarter of its own time, and the engine starts the provider anyway."""
+    words = f"import sys, stacks.cli.{command}; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, cwd=project_root(), check=True).stdout.split()
+    assert {f"stacks.cli.{command}", "stacks.engine.commands"} <= set(modules)
+    assert {"pulumi", "grpc", "google.protobuf", "cryptography", "components.provider.kinds", "components.inspection.kubernetes"} & set(modules) == set()

@@ -17,6 +17,7 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc, st
 
 from components import engine_watch
 from components.provider import codec
+from components.provider.unknown import UNKNOWN
 
 from . import typed
 
@@ -191,7 +192,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def _planned(self, context: grpc.ServicerContext, urn: "_Urn", inputs: Values) -> Values:
         outputs = self._try(context, urn, "planning", "outputs", type=urn.type)["names"]
-        return {**dict.fromkeys(outputs, codec.UNKNOWN), **inputs}
+        return {**dict.fromkeys(outputs, UNKNOWN), **inputs}
 
     def _must_go_first(self, context: grpc.ServicerContext, urn: "_Urn", olds: Values, news: Values) -> bool:
         return bool(self._try(context, urn, "comparing", "first", type=urn.type, olds=olds, news=news)["first"])
@@ -208,7 +209,7 @@ def _notes(inputs: Values) -> Values:
 
 
 def _marked(value: Any) -> Any:
-    if value is codec.UNKNOWN:
+    if value is UNKNOWN:
         return typed.UNKNOWN
     raise TypeError(f"{value!r} can't be sent")
 
@@ -218,7 +219,7 @@ def _unmarked(value: Any) -> Any:
         return {name: _unmarked(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_unmarked(inner) for inner in value]
-    return codec.UNKNOWN if value == typed.UNKNOWN else value
+    return UNKNOWN if value == typed.UNKNOWN else value
 
 
 def _parsed(value: Any) -> Any:
