@@ -93,6 +93,7 @@ def test_scratch_space_is_mounted_by_its_unit_and_made_again_without_a_lost_disk
     assert mounted() == ["/dev/nvme0n1", "/dev/nvme1n1", "/dev/nvme3n1"]
     assert "is empty now: 4 disks before, 3 now" in server.inside_all(NODE, "journalctl", "--unit", "clusterwright-scratch.service", "--output", "cat")
     server.inside_all(NODE, "systemctl", "stop", "clusterwright-scratch.service")
+    assert server.inside(NODE, "sh", "-c", f"test -e {SCRATCH} || echo gone").strip() == "gone", "the folder was created to mount it there"
     disks(server, {**disks(server), "disks": {"/dev/nvme0n1": dict(test_scratch.EXT4)}})
     refused = role()
     assert refused.returncode != 0

@@ -144,9 +144,9 @@ class Node:
                 del one["mounted"]
         self.write(state)
 
-    def run(self) -> subprocess.CompletedProcess[str]:
-        environment = {"PATH": str(self.folder / "bin"), "MOUNTS": str(self.folder / "mounts")}
-        argv = [sys.executable, "-I", "-S", "-B", str(PROGRAM), str(self.folder / "scratch")]
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        environment = {"PATH": str(self.folder / "bin"), "MOUNTS": str(self.folder / "mounts"), "CREATED": str(self.folder / "created.json")}
+        argv = [sys.executable, "-I", "-S", "-B", str(PROGRAM), *(words or (str(self.folder / "scratch"),))]
         return subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
     def mounted(self) -> list[str]:
@@ -181,6 +181,24 @@ def test_a_complete_array_keeps_its_files_at_a_boot(tmp_path: Path, assembles: b
     assert (done.returncode, "empty" in done.stdout) == (0, False), done.stderr
     assert [words[0] for words in node.read()["asked"]].count("mkfs.xfs") == 1
     assert node.mounted() == sorted(blank(4))
+
+
+def test_folders_that_were_created_to_mount_it_leave_with_it(tmp_path: Path) -> None:
+    node = Node(tmp_path, blank(2))
+    (tmp_path / "own").mkdir()
+    folder = str(tmp_path / "own/local/scratch")
+    assert node.run(folder).returncode == 0
+    node.boot()  # a power cut: nothing was unmounted
+    assert node.run(folder).returncode == 0
+    (tmp_path / "own/local/note").write_text("its owner's")
+    assert node.run("--unmounted").returncode == 0
+    assert sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "own").rglob("*")) == ["own/local", "own/local/note"]
+    (tmp_path / "own/local/note").unlink()
+    assert node.run("--unmounted").returncode == 0
+    assert [*(tmp_path / "own").iterdir()] == []
+    assert not (tmp_path / "created.json").exists()
+    assert node.run("--unmounted").returncode == 0
+    assert (tmp_path / "own").is_dir(), "it was there before"
 
 
 @pytest.mark.parametrize("assembles", [False, True])

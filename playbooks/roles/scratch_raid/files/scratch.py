@@ -3,9 +3,11 @@
 Several disks are one RAID 0, which keeps its files while all of its disks are there. After a disk was lost or replaced it is created again from what is there, and is empty. A disk with a signature that is not this
 program's is left alone and named: it has somebody's data.
 
-    scratch.py FOLDER
+    scratch.py FOLDER          mount it
+    scratch.py --unmounted     remove the folders that this program created to mount it there
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -18,6 +20,8 @@ ARRAY = f"/dev/md/{NAME}"
 LABEL = "cw-scratch"
 """Of the file system on a single disk: at most 12 characters (mkfs.xfs(8), `-L`)."""
 RAID_MEMBER = "linux_raid_member"
+CREATED = os.environ.get("CREATED", "/var/lib/clusterwright/scratch-folders.json")
+"""Lists the folders that were created to mount the file system there: they leave with it."""
 WITHIN_S = 300
 
 
@@ -126,9 +130,53 @@ def act(plan: Plan, folder: str) -> None:
     # An array whose creation was cut off has no file system yet.
     if plan.action == "create" or not json.loads(run("wipefs", "--json", "--no-act", device).strip() or "{}").get("signatures"):
         run("mkfs.xfs", "-q", "-f", "-L", LABEL, device)
-    os.makedirs(folder, exist_ok=True)
+    create(folder)
     run("mount", "-o", "noatime", device, folder)
     os.chmod(folder, 0o1777)  # noqa: S103 - everyone's, as /tmp is
+
+
+def create(folder: str) -> None:
+    """Create the folder where the file system is mounted, and note what of it is new."""
+    new, around = [], folder
+    while not os.path.isdir(around):
+        new.append(around)
+        around = os.path.dirname(around)
+    if new:
+        note([*new, *(one for one in created() if one not in new)])
+        os.makedirs(folder, exist_ok=True)
+
+
+def remove_created() -> None:
+    """Remove the folders that this program created, where they are empty."""
+    kept = []
+    for folder in created():
+        try:
+            os.rmdir(folder)
+        except FileNotFoundError:
+            pass
+        except OSError:  # it is still mounted, or holds files
+            kept.append(folder)
+    note(kept)
+
+
+def created() -> "list[str]":
+    """List the folders that this program created, the innermost first."""
+    try:
+        with open(CREATED, encoding="utf-8") as stream:
+            return [str(folder) for folder in json.load(stream)]
+    except FileNotFoundError:
+        return []
+
+
+def note(folders: "list[str]") -> None:
+    if not folders:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(CREATED)
+        return
+    os.makedirs(os.path.dirname(CREATED), exist_ok=True)
+    with open(f"{CREATED}.new", "w", encoding="utf-8") as stream:
+        json.dump(folders, stream)
+    os.replace(f"{CREATED}.new", CREATED)
 
 
 def stop_arrays(disks: tuple[str, ...]) -> None:
@@ -164,4 +212,7 @@ def run(*argv: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    if sys.argv[1] == "--unmounted":
+        remove_created()
+    else:
+        sys.exit(main(sys.argv[1]))
