@@ -196,7 +196,9 @@ def port_of(wanted: SiteInterface, present: Mapping[str, Mapping[str, Any]]) -> 
     """Give the name of the interface of hardware; with a partition, that one's own interface belongs to it."""
     if wanted.mac:
         address = port_address(wanted.mac)
-        return next((name for name, seen in present.items() if port_address(seen["mac"]) == address and not seen.get("is_partition")), None)
+        same = [name for name, seen in present.items() if port_address(seen["mac"]) == address and not seen.get("is_partition")]
+        # A bond has the hardware address of one of its interfaces.
+        return min(same, key=lambda name: not present[name].get("is_hardware", True), default=None)
     return wanted.name if wanted.name in present else None
 
 

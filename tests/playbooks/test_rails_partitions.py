@@ -20,7 +20,8 @@ RAIL = {"name": "rail0", "mac": MAC, "address": "10.40.0.11/24", "mtu": 2044, "p
 
 
 def found(interfaces: tuple[Any, ...], **changes: Any) -> Any:
-    return live.find(wanted.read([{**RAIL, **changes}]), live.State(interfaces=interfaces, routes=(), rules=()))["rail0"]
+    [one] = live.find(wanted.read([{**RAIL, **changes}]), live.State(interfaces=interfaces, routes=(), rules=())).values()
+    return one
 
 
 def test_the_partitions_interface_is_set_up_by_its_name() -> None:
@@ -36,3 +37,13 @@ def test_the_partitions_interface_is_set_up_by_its_name() -> None:
 def test_a_missing_interface_of_a_partition_is_named() -> None:
     with pytest.raises(live.Failed, match=r"rail0: ib0\.8001, the interface of the InfiniBand partition 0x8001, is missing"):
         found((PORT,))
+
+
+def test_an_interface_in_a_bond_is_refused_with_the_name_of_the_bond() -> None:
+    first = live.Interface("eno1", "aa:00:00:00:00:01", is_physical=True, mtu=9000, is_up=True, addresses=(), bond="bond0")
+    second = dataclasses.replace(first, name="eno2", mac="aa:00:00:00:00:02")
+    bond = dataclasses.replace(first, name="bond0", is_physical=False, bond="")
+    for one in (first, second):
+        with pytest.raises(live.Failed, match=f"rail0: {one.name} is in the bond bond0, which has the addresses"):
+            found((bond, first, second), mac=one.mac, partition_key="")
+    assert found((bond, first, second), name="bond0", mac="", partition_key="") == bond

@@ -117,6 +117,18 @@ def test_undoing_gives_back_what_the_owner_had(host: Path, app: dict[str, str], 
     assert changes(host, "undo") == []
 
 
+def test_a_nic_in_a_bond_is_found_by_its_own_address(host: Path) -> None:
+    before = set_before(host, app={"26": "5"}, on="")
+    (host / "sys/class/net/eth1/address").write_text("02:00:00:00:00:09\n")  # the bond's
+    refused = run(host, "set")
+    assert "no NIC has 02:00:00:00:00:01" in refused.stderr
+    (host / "sys/class/net/eth1/bonding_slave").mkdir()
+    (host / "sys/class/net/eth1/bonding_slave/perm_hwaddr").write_text("02:00:00:00:00:01\n")
+    assert len(changes(host, "set")) == 3
+    changes(host, "undo")
+    assert table(host) == before
+
+
 def test_a_unit_that_starts_again_keeps_what_was_recorded_first(host: Path) -> None:
     before = set_before(host, app={"26": "5"}, on="5")
     changes(host, "set")

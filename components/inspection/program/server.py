@@ -17,6 +17,7 @@ DMI = "/sys/class/dmi/id"
 GRUB = ("/etc/default/grub", "/etc/default/grub.d/*.cfg")
 GRUB_CHOICE = "/boot/grub/grubenv"
 IMAGES = "/boot/vmlinuz-"
+NET = "/sys/class/net"
 INFINIBAND = "32"
 """Type of an interface, ARPHRD_INFINIBAND (if_arp.h)."""
 ROCE, ROCE_ORDER = "/usr/lib/clusterwright/roce/roce.py", "/etc/clusterwright/roce.json"
@@ -62,16 +63,17 @@ def firmware() -> dict[str, str]:
 
 
 def interfaces() -> dict[str, dict[str, Any]]:
-    """Give the network interfaces: name → MAC, MTU, addresses."""
+    """Give the network interfaces: name → MAC, MTU, addresses. That of hardware in a bond shows the bond's MAC as its own, and is given with the one that it has by itself."""
     addresses = {
         link.get("ifname", ""): [f"{one['local']}/{one['prefixlen']}" for one in link.get("addr_info", ()) if one.get("family") == "inet"]
         for link in _json("ip", "-json", "address")
     }
     found = {}
-    for path in sorted(glob.glob("/sys/class/net/*")):
+    for path in sorted(glob.glob(f"{NET}/*")):
         name, mtu = os.path.basename(path), asking.first(f"{path}/mtu")
         if name != "lo" and os.path.isdir(path):
-            found[name] = {"mac": asking.first(f"{path}/address").lower(), "mtu": int(mtu or 0), "addresses": addresses.get(name, [])}
+            mac = asking.first(f"{path}/bonding_slave/perm_hwaddr") or asking.first(f"{path}/address")
+            found[name] = {"mac": mac.lower(), "mtu": int(mtu or 0), "addresses": addresses.get(name, []), "is_hardware": os.path.exists(f"{path}/device")}
             if asking.first(f"{path}/type") == INFINIBAND:
                 found[name]["partition_keys"] = partition_keys(path)
                 found[name]["is_partition"] = asking.first(f"{path}/iflink") != asking.first(f"{path}/ifindex")

@@ -91,7 +91,7 @@ def settings(interface: "Mapping[str, Any]", order: "Mapping[str, Any]", root: s
     nic = catalogue_entry(name, order["catalog"], root)
     words = {**order["roce"], "interface": name, "device": rdma_device(name, root), "tos": order["roce"]["dscp"] * 4 + ECT_0}
     steps = [{key: fill(value, words) for key, value in step.items()} for step in (*order["catalog"]["common"], *nic["steps"])]
-    mac = text(f"{root}/sys/class/net/{name}/address")
+    mac = hardware_address(name, root)
     return [{"interface": interface["name"], "device": name, "mac": mac, "step": step, "words": [step["value"]]} for step in steps]
 
 
@@ -109,7 +109,7 @@ def stale(recorded: "list[dict[str, Any]]", wanted: "list[dict[str, Any]]") -> "
 
 def is_same_nic(setting: "Mapping[str, Any]", root: str) -> bool:
     """Whether the interface is still that NIC's; one that was taken out or renamed has lost its settings."""
-    return text(f"{root}/sys/class/net/{setting['device']}/address") == setting["mac"]
+    return hardware_address(setting["device"], root) == setting["mac"]
 
 
 def give_back(setting: "Mapping[str, Any]", root: str) -> "Iterator[dict[str, str]]":
@@ -186,11 +186,16 @@ def find(interface: "Mapping[str, Any]", root: str) -> str:
     """Find the interface of hardware by its hardware address, or by its name."""
     names = sorted(os.listdir(f"{root}/sys/class/net"))
     for name in names:
-        same = text(f"{root}/sys/class/net/{name}/address").lower() == interface["mac"] if interface.get("mac") else name == interface["name"]
+        same = hardware_address(name, root).lower() == interface["mac"] if interface.get("mac") else name == interface["name"]
         if same and os.path.exists(f"{root}/sys/class/net/{name}/device"):
             return name
     wanted = interface.get("mac") or interface["name"]
     raise Failed(f"{interface['name']}: no NIC has {wanted}; this host has {', '.join(names)}. Correct the inventory.")
+
+
+def hardware_address(name: str, root: str) -> str:
+    """Give the address that an interface has by itself; one in a bond shows the bond's."""
+    return text(f"{root}/sys/class/net/{name}/bonding_slave/perm_hwaddr") or text(f"{root}/sys/class/net/{name}/address")
 
 
 def catalogue_entry(name: str, catalog: "Mapping[str, Any]", root: str) -> "Mapping[str, Any]":

@@ -37,6 +37,8 @@ class Interface:
     is_up: bool
     addresses: "tuple[str, ...]"
     """IPv4, with the length of the prefix."""
+    bond: str = ""
+    """The bond that it is in. It shows the bond's hardware address as its own; `mac` is the one that it has by itself."""
 
     @property
     def is_found_by_mac(self) -> bool:
@@ -75,7 +77,10 @@ def state() -> State:
 
 def _interface(name: str, link: "Mapping[str, Any]", addresses: "tuple[str, ...]") -> Interface:
     is_physical = Path(f"/sys/class/net/{name}/device").exists() and "link" not in link
-    return Interface(name, str(link.get("address", "")).lower(), is_physical, int(link["mtu"]), "UP" in link.get("flags", ()), addresses)
+    permanent = Path(f"/sys/class/net/{name}/bonding_slave/perm_hwaddr")
+    bond = str(link.get("master", "")) if permanent.exists() else ""
+    mac = permanent.read_text().strip() if bond else str(link.get("address", ""))
+    return Interface(name, mac.lower(), is_physical, int(link["mtu"]), "UP" in link.get("flags", ()), addresses, bond)
 
 
 def _routes(rows: "Iterable[Mapping[str, Any]]") -> "Iterable[tuple[str, Route]]":
@@ -103,7 +108,7 @@ def find(rails: "Sequence[Rail]", now: State) -> "dict[str, Interface]":
     """Find the interface of each rail by its hardware address, or by its name where the inventory has no address.
 
     Raises:
-        Failed: an interface is missing, or two have the address.
+        Failed: an interface is missing or in a bond, or two have the address.
     """
     found = {}
     for rail in rails:
@@ -119,6 +124,11 @@ def find(rails: "Sequence[Rail]", now: State) -> "dict[str, Interface]":
             raise Failed(f"{rail.name}: no interface of this host has {wanted}. It has: {there}. Correct the inventory, or the cabling.")
         if len(chosen) > 1:
             raise Failed(f"{rail.name}: {' and '.join(one.name for one in chosen)} both have {wanted}. Name the interface in the inventory without its `mac`.")
+        if chosen[0].bond:
+            name, bond = chosen[0].name, chosen[0].bond
+            raise Failed(
+                f"{rail.name}: {name} is in the bond {bond}, which has the addresses, the MTU and the routes. Name {bond} in the inventory, without `mac`."
+            )
         found[rail.name] = _of_partition(rail, chosen[0], now) if rail.partition else chosen[0]
     return found
 
