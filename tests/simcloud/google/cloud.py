@@ -6,7 +6,7 @@ import os
 import tempfile
 import time
 import traceback
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,12 @@ class Cloud:
     def load(self) -> None:
         """Work out what the store implies: operations under way, and who refers to what."""
         self.pending: dict[str, str] = {}
+        self.machines: Counter[str] = Counter()
+        """`machine type/zone` → how many of them run."""
+        for thing in self.store.all("compute.instances"):
+            self.machines[f"{thing['machineType'].rpartition('/')[2]}/{thing.region}"] += thing["status"] != "TERMINATED"
+        self.hints: dict[str, int] = {}
+        """Subnet → the address to try next, as a number."""
         self._named: dict[tuple[str, str], set[str]] = {}
         self._users: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for thing in self.store.everything():
@@ -139,7 +145,7 @@ class Cloud:
         path = links.path_of(value, project=project, field=field)
         if found := facts.newest(self, path) if "/images/family/" in path else self.find(path, kinds):
             return found
-        if links.kind_of(path) not in kinds.split("|"):
+        if "/images/family/" not in path and links.kind_of(path) not in kinds.split("|"):
             raise errors.invalid(field, value, f"The URL is malformed. It names no {kinds}.")
         raise errors.missing(path)
 
@@ -151,6 +157,18 @@ class Cloud:
     def users(self, path: str) -> list[Thing]:
         """Give the things that hold another."""
         return [thing for kind, ident in sorted(self._users[path]) if (thing := self.store.get(kind, ident))]
+
+    def holding(self, address: str, kind: str) -> Iterator[Thing]:
+        """Give the things of a kind that have an address, inside or outside."""
+        for thing in self.store.all(kind):
+            nics = thing.get("networkInterfaces", [])
+            mine = (
+                {nic.get("networkIP") for nic in nics}
+                | {access.get("natIP") for nic in nics for access in nic.get("accessConfigs", ())}
+                | {thing.get("IPAddress")}
+            )
+            if address in mine:
+                yield thing
 
     def put(self, thing: Thing) -> Thing:
         self.store.put(thing)

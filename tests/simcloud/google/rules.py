@@ -6,11 +6,12 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..core.store import Thing
+from ..core.store import Interface, Thing
 from . import resources
 from .discovery import Method
 
 if TYPE_CHECKING:
+    from . import operations
     from .cloud import Cloud
 
 
@@ -69,6 +70,18 @@ class Rules:
 
     def computed(self, cloud: "Cloud", want: Want) -> Mapping[str, Any]:
         """Give the properties that the service chooses."""
+        return {}
+
+    def fails(self, cloud: "Cloud", want: Want) -> "operations.Failure | None":
+        """Say why the operation fails that would make it; its caller learns so by polling."""
+        return None
+
+    def interfaces(self, cloud: "Cloud", properties: Mapping[str, Any]) -> tuple[Interface, ...]:
+        """Give the addresses that it takes."""
+        return ()
+
+    def ready(self, cloud: "Cloud", thing: Thing) -> Mapping[str, Any]:
+        """Give what is set when the operation that makes it is done."""
         return {}
 
     def made(self, cloud: "Cloud", thing: Thing) -> None:

@@ -140,7 +140,7 @@ def test_a_repeated_request_gives_the_first_operation(cloud: Cloud) -> None:
 
 def test_lists_have_filters_pages_and_masks(cloud: Cloud) -> None:
     for number in range(3):
-        made(cloud, "global/networks", {"name": f"n{number}", "description": "odd" if number == 1 else "even"})
+        made(cloud, "global/networks", {**NETWORK, "name": f"n{number}", "description": "odd" if number == 1 else "even"})
     names = [one["name"] for one in ask(cloud, "GET", "global/networks", filter='(description = "even") AND (name != n0)').body["items"]]
     assert names == ["n2"]
     page = ask(cloud, "GET", "global/networks", maxResults="2", fields="items(name),nextPageToken").body

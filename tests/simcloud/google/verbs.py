@@ -50,9 +50,11 @@ def make(cloud: "Cloud", call: Call, kind: str, collection: str, values: Mapping
         raise errors.exists(path)
     want = wanted(cloud, call, kind, path, values)
     rules(kind).check(cloud, want)
+    if failure := rules(kind).fails(cloud, want):
+        return {"target": path, "kind": "insert", "failure": failure}
     thing = cloud.put(_thing(cloud, want))
     rules(kind).made(cloud, thing)
-    return {"target": path, "kind": "insert", "target_id": thing["id"], "effects": [{"set": [kind, path, {"_ready": True}]}]}
+    return {"target": path, "kind": "insert", "target_id": thing["id"], "effects": [{"set": [kind, path, {"_ready": True, **rules(kind).ready(cloud, thing)}]}]}
 
 
 def wanted(cloud: "Cloud", call: Call, kind: str, path: str, values: Mapping[str, Any], former: Thing | None = None) -> Want:
@@ -111,7 +113,8 @@ def _thing(cloud: "Cloud", want: Want) -> Thing:
         **({place[:-1]: links.link("/".join(parts[:4]))} if place != "global" else {}), "_ready": False,
     }  # fmt: skip
     properties |= rules(want.kind).computed(cloud, want)
-    return Thing(want.kind, want.path, parts[3] if place != "global" else "global", locked(want.kind, properties), "api", now)
+    interfaces = rules(want.kind).interfaces(cloud, properties)
+    return Thing(want.kind, want.path, parts[3] if place != "global" else "global", locked(want.kind, properties), "api", now, interfaces)
 
 
 def locked(kind: str, properties: Mapping[str, Any]) -> dict[str, Any]:
