@@ -58,6 +58,13 @@ class Fleet(Protocol):
             Unreachable: it is unknown which are terminated.
         """
 
+    def withdraw(self, requests: Sequence[str]) -> None:
+        """Cancel requests that wait in the cloud's queue; missing ones are no error.
+
+        Raises:
+            Unreachable: some still wait.
+        """
+
     def console(self, instance: str) -> str:
         """Return the last part of an instance's console; empty: none."""
 
@@ -196,6 +203,8 @@ class Actor:
                 self._slurm.explain(jobs, reason)  # a job that has ended needs no reason
             case kinds.Terminate(instances):
                 self._terminate(instances)
+            case kinds.Withdraw(requests):
+                self._fleet.withdraw(requests)
             case kinds.Keep(instance, node):
                 for line in self._fleet.console(instance).splitlines()[-20:]:
                     log.warning("console of %s: %s", node, line)
@@ -236,6 +245,8 @@ def described(step: kinds.Step) -> str:
             return f"explain in {_listed(map(str, jobs))}: {reason.removeprefix(OURS)}"
         case kinds.Terminate(instances, why):
             return f"terminate {_listed(instances)}: {why}"
+        case kinds.Withdraw(requests, why):
+            return f"withdraw {_listed(requests)}: {why}"
         case kinds.Ask(launch, why):
             wanted = f" for job {_listed(map(str, launch.jobs))}" if launch.jobs else ""
             return f"launch {hostlist.compress(launch.nodes)}{wanted}{', all or none' if launch.is_whole else ''}: {why}"

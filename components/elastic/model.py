@@ -188,6 +188,16 @@ class Lease:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Queued:
+    """A request that waits in the cloud's queue."""
+
+    id: str
+    launch: str
+    """Token of the launch, or of the part of one, that it is for."""
+    nodes: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Cloud:
     """What the cloud says at one moment."""
 
@@ -196,3 +206,4 @@ class Cloud:
     """By node set; None: unknown, so that the reservations that exist because of them stay."""
     unknown: tuple[str, ...] = ()
     """Queries that failed, apart from the list of instances, in words."""
+    queued: tuple[Queued, ...] = ()

@@ -77,11 +77,28 @@ def test_a_job_waits_while_the_cloud_queues_its_request_and_runs_when_it_is_answ
 def test_a_job_whose_request_is_queued_for_hours_asks_again_and_again_and_nothing_is_held(world: World) -> None:
     world.queued_until = world.now + 3 * 3600
     job = world.submit(4)
-    world.advance(3 * 3600)
+    world.advance(3 * 3600 - 60)
     assert not job.is_over
     assert (live(world), world.actor._store.read().holds) == ({}, {})
+    assert len(world.queue) <= 1, "what it gave up waiting for is withdrawn"
     world.advance(900)
     assert job.is_over
+    assert world.peak == 4
+
+
+def test_the_request_of_a_cancelled_job_is_withdrawn_and_that_of_another_one_is_not(world: World) -> None:
+    world.queued_until = world.now + 100
+    job, other = world.submit(4), world.submit(2)
+    world.advance(30)
+    assert len(world.queue) == 2
+    world.cancel(job)
+    world.advance(60)
+    [nodes] = world.queue.values()
+    assert nodes == other.nodes
+    world.advance(400)
+    assert other.is_over
+    assert world.peak == 2
+    assert all(known.is_free for known in world.nodes.values())
 
 
 def test_a_node_set_that_boots_again_comes_back_by_itself(world: World) -> None:

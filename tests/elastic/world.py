@@ -13,7 +13,7 @@ from pathlib import Path
 from components.elastic import act, decide
 from components.elastic.decide.answers import Answer, Refusal
 from components.elastic.memory import Launch, Store
-from components.elastic.model import SLURMS_OWN, Cloud, Instance, Job, Life, Node, Reservation, Slurm
+from components.elastic.model import SLURMS_OWN, Cloud, Instance, Job, Life, Node, Queued, Reservation, Slurm
 from components.elastic.table import Table
 
 BOOT_S = 40.0
@@ -86,7 +86,9 @@ class World:
         self.jobs: dict[int, Batch] = {}
         self.room = {node_set.name: node_set.count for node_set in table.node_sets}
         self.queued_until = 0.0
-        """Until then the cloud puts requests into its queue."""
+        """Until then the cloud puts requests into its queue, and then provides what waits there, wanted or not."""
+        self.queue: dict[str, tuple[str, ...]] = {}
+        """Token → nodes."""
         self.explained: dict[int, str] = {}
         """Job → what it was last told that it waits for."""
         self.boots = True
@@ -195,6 +197,12 @@ class World:
         self.jobs[number] = Batch(number, size, lasts, requeues=requeues)
         return self.jobs[number]
 
+    def cancel(self, job: Batch) -> None:
+        """Have its owner cancel a job."""
+        for name in job.nodes:
+            self.nodes[name].job, self.nodes[name].idle_since = None, self.now
+        job.is_over = True
+
     def advance(self, seconds: float) -> None:
         """Let time pass, half a minute at a time, as the timer does."""
         end = self.now + seconds
@@ -213,7 +221,14 @@ class World:
         if machine.ended_at is None:
             machine.ended_at = self.now
 
+    def start(self, token: str, nodes: Iterable[str]) -> None:
+        for node in nodes:
+            machine = Machine(f"i-{len(self.machines)}", node, token, self.now, self.boots)
+            self.machines[machine.id] = machine
+
     def _live(self) -> None:
+        while self.queue and self.now >= self.queued_until:
+            self.start(*self.queue.popitem())
         for one in self.machines.values():
             if one.ended_at is None and one.noticed and self.now - one.began > NOTICE_S:
                 one.ended_at = self.now
@@ -313,7 +328,12 @@ class Door:
             if world.now - machine.began >= world.shown_after_s:
                 life = Life.LIVE if machine.ended_at is None else Life.ENDED
                 shown.append(Instance(machine.id, machine.node, life, machine.began, "10.0.0.1", machine.token, has_notice=machine.noticed))
-        return Cloud(tuple(shown))
+        return Cloud(tuple(shown), queued=tuple(Queued(token, token, nodes) for token, nodes in world.queue.items()))
+
+    def withdraw(self, requests: Sequence[str]) -> None:
+        self._world.step()
+        for request in requests:
+            self._world.queue.pop(request, None)
 
     def launch(self, launch: Launch) -> Answer:
         world = self._world
@@ -322,15 +342,14 @@ class Door:
             raise act.Unreachable("the cloud is away")
         known = [machine for machine in world.machines.values() if machine.token == launch.token]
         if not known and world.now < world.queued_until:
+            world.queue[launch.token] = launch.nodes
             return Answer((), Refusal.QUEUED, "third in line")
         if not known:
             running = sum(machine.ended_at is None and world.table.owners()[machine.node].name == launch.node_set for machine in world.machines.values())
             room = max(0, world.room[launch.node_set] - running)
             nodes = launch.nodes if len(launch.nodes) <= room else () if launch.is_whole else launch.nodes[:room]
-            for node in nodes:
-                machine = Machine(f"i-{len(world.machines)}", node, launch.token, world.now, world.boots)
-                world.machines[machine.id] = machine
-                known.append(machine)
+            world.start(launch.token, nodes)
+            known = [machine for machine in world.machines.values() if machine.token == launch.token]
         world.step()  # killed here, the instances are there and nobody knows
         made = tuple(Instance(machine.id, machine.node, Life.LIVE, machine.began, "", machine.token) for machine in known if machine.ended_at is None)
         return Answer(made, Refusal.CAPACITY if len(made) < len(launch.nodes) else None, "none left")

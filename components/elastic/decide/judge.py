@@ -143,6 +143,8 @@ def _starting(case: Case) -> Verdict:
     if launch is None and instance is None:
         return Verdict(Act.ASK, "Slurm's request for it was lost") if case.is_missing_for(REQUEST_WITHIN_S) else WAIT
     if launch and launch.launched_at is None and instance is None:
+        if launch.ask_until is not None and launch.jobs and not node.has_jobs:
+            return Verdict(Act.FAIL, "no job waits for it any more")
         if launch.ask_until is None or case.now < launch.ask_until:
             return Verdict(Act.REPEAT, "the cloud's answer was lost")
         return Verdict(Act.FAIL, "the cloud provided no instance in time")

@@ -80,6 +80,14 @@ class Terminate:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Withdraw:
+    """Cancel requests that wait in the cloud's queue."""
+
+    requests: tuple[str, ...]
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Ask:
     """Ask the cloud for instances."""
 
@@ -113,7 +121,7 @@ class Unreserve:
     why: str
 
 
-Step = SetDown | Drain | PowerDown | PowerUp | Release | SetAddress | Requeue | StartNow | Explain | Terminate | Ask | Keep | Reserve | Unreserve
+Step = SetDown | Drain | PowerDown | PowerUp | Release | SetAddress | Requeue | StartNow | Explain | Terminate | Withdraw | Ask | Keep | Reserve | Unreserve
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from .steps import (
     StartNow,
     Step,
     Terminate,
+    Withdraw,
     decision,
 )
 
@@ -57,6 +58,7 @@ def sync(*, table: Table, slurm: Slurm, cloud: Cloud, memory: Memory, now: float
         *_breaks(failed, judged),
         *_addresses(judged),
         *_orphans(cloud, owners, slurm, memory, live, now),
+        *_unwanted(cloud, judged, memory),
     ]
     lost = [one.case.node.name for one in judged if one.verdict.act is Act.ASK]
     asked = resume(_request(lost, slurm), table=table, slurm=slurm, cloud=shown, memory=memory, now=now)
@@ -164,6 +166,17 @@ def _orphans(cloud: Cloud, owners: Mapping[str, NodeSet], slurm: Slurm, memory: 
             orphans.append(instance.id)
     if orphans:
         yield Terminate(tuple(orphans), "no node wants it")
+
+
+def _unwanted(cloud: Cloud, judged: tuple[Judged, ...], memory: Memory) -> Iterator[Step]:
+    """Withdraw requests from the cloud's queue whose launch is given up: nodes that it grants later would have no job."""
+    given_up = {one.case.node.name for one in judged if one.verdict.act is Act.FAIL}
+    wanted: dict[str, set[str]] = {}
+    for launch in memory.launches:
+        wanted.setdefault(launch.token, set()).update(set(launch.nodes) - given_up)
+    requests = tuple(one.id for one in cloud.queued if not wanted.get(whole(one.launch), set()).issuperset(one.nodes))
+    if requests:
+        yield Withdraw(requests, "no node waits for it")
 
 
 def _is_wanted(instance: Instance, node: Node | None, owners: Mapping[str, NodeSet], live: Mapping[str, Instance]) -> bool:

@@ -34,6 +34,9 @@ class Local:
     def terminate(self, instances: Sequence[str]) -> None:
         self._ask({"do": "terminate", "instances": list(instances)})
 
+    def withdraw(self, requests: Sequence[str]) -> None:
+        """Do nothing: this machine has no queue."""
+
     def console(self, instance: str) -> str:
         return str(self._ask({"do": "console", "instance": instance})["text"])
 

@@ -95,6 +95,9 @@ class Aws:
         if kept := terminate(self._ec2, instances):
             raise Unended(kept)
 
+    def withdraw(self, requests: Sequence[str]) -> None:
+        """Do nothing: EC2 has no queue."""
+
     def console(self, instance: str) -> str:
         try:
             return str(self._ec2.get_console_output(InstanceId=instance).get("Output", ""))
