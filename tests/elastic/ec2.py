@@ -131,5 +131,8 @@ class Counted:
         self._fleet.terminate(instances)
         self._world.step()
 
+    def withdraw(self, requests: Sequence[str]) -> None:
+        self._fleet.withdraw(requests)
+
     def console(self, instance: str) -> str:
         return self._fleet.console(instance)

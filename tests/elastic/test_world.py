@@ -82,8 +82,8 @@ def test_a_job_whose_request_is_queued_for_hours_asks_again_and_again_and_nothin
     assert (live(world), world.actor._store.read().holds) == ({}, {})
     assert len(world.queue) <= 1, "what it gave up waiting for is withdrawn"
     world.advance(900)
-    assert job.is_over
     assert world.peak == 4
+    assert job.is_over
 
 
 def test_the_request_of_a_cancelled_job_is_withdrawn_and_that_of_another_one_is_not(world: World) -> None:

@@ -1,0 +1,244 @@
+"""Start and delete Compute Engine instances of the stack's instance templates.
+
+The instance of a node has the node's name, after the stack's prefix. One bulk request makes all instances of a launch. A launch that is repeated repeats its request with the same id, which Compute Engine
+carries out once. A request that failed for a passing reason answers so for good, so each further attempt has an id of its own, which follows from the launch and the attempt's number.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from ...act import Unended, Unreachable
+from ...decide.answers import Answer, Refusal
+from ...memory import PART, Launch
+from ...model import Cloud, Instance, Lease
+from ...table import NodeSet, Table
+from . import answers
+from .answers import Why
+from .flex import Queue, group_of, is_queued
+from .inventory import COMPUTE, LAUNCH_LABEL, NODE_SET_LABEL, OWNER_LABEL, PART_LABEL, STOPPED_STATES, TEMPLATE_LABEL, Inventory, Place, Seen, moment
+from .rest import Compute, Failed, request_id
+
+LAUNCH_AT_ONCE = 5000  # cluster-toolkit, BULK_INSERT_LIMIT
+AT_A_TIME = 8
+IN_ONE_CALL = 1000  # compute.v1, regionInstanceGroupManagers.deleteInstances
+REPEATED_AFTER_S = 20.0
+"""Compute Engine may already know a launch that was requested this long ago."""
+ANSWER_WITHIN_S = 60.0
+"""How long a launch waits for its operation; what takes longer is asked for again by the next `sync`."""
+LOOK_EVERY_S = 2.0
+MOST_ATTEMPTS = 20
+CONSOLE_BYTES = 16 * 1024
+NOT_FOUND = 404
+MODELS = {"spot": "SPOT", "flex": "FLEX_START", "block": "RESERVATION_BOUND"}
+"""Capacity kind → provisioning model. Instances of another model cost more, or never end: a template can lose the model unnoticed (terraform-provider-google#24172)."""
+
+
+class Gcp:
+    """The instances of one stack.
+
+    Args:
+        compute: the API; None: that of the table's project, with the token of this machine.
+        now: seconds since 1970.
+        pause: lets seconds pass.
+    """
+
+    def __init__(self, table: Table, *, compute: Compute | None = None, now: Callable[[], float] = time.time, pause: Callable[[float], None] = time.sleep):
+        self._table, self._now, self._pause = table, now, pause
+        self._compute = compute or Compute(str(table.cloud.get("project", "")))
+        self._inventory = Inventory(self._compute, table, now)
+        self._queue = Queue(self._compute, self._inventory, table, now)
+
+    def view(self, *, is_brief: bool = False) -> Cloud:
+        try:
+            seen = self._inventory.seen()
+            requests = [] if is_brief else self._queue.all()
+        except Failed as failure:
+            raise Unreachable(f"Compute Engine did not list the instances: {failure}") from failure
+        instances = {one.id: one for one in self._inventory.instances(seen, self._queue.launches(requests))}
+        if is_brief:
+            return Cloud(tuple(instances.values()), None)
+        # What is beside the instances may fail for itself: nothing that is to end waits for it.
+        unknown: list[str] = []
+        leases: dict[str, Lease] | None = None
+        try:
+            instances |= {one.id: one for one in self._inventory.ended({str(one.place): one for one in seen})}
+        except Failed as failure:
+            unknown.append(f"Compute Engine did not say which instances it ended: {failure}")
+        try:
+            leases = dict(self._inventory.leases())
+        except Failed as failure:
+            unknown.append(f"Compute Engine did not say when capacity starts and ends, so reservations stay as they are: {failure}")
+        return Cloud(tuple(instances.values()), leases, tuple(unknown), self._queue.waiting(requests))
+
+    def launch(self, launch: Launch) -> Answer:
+        node_set = self._table.by_name(launch.node_set)
+        if node_set is None:
+            return Answer((), Refusal.ERROR, f"{launch.node_set} is not in the fleet table")
+        instances: list[Instance] = []
+        for number, start in enumerate(range(0, len(launch.nodes), LAUNCH_AT_ONCE)):
+            token = launch.token if number == 0 else f"{launch.token}{PART}{number}"
+            part = dataclasses.replace(launch, nodes=launch.nodes[start : start + LAUNCH_AT_ONCE], token=token)
+            answer = self._launch(part, node_set)
+            instances += answer.instances
+            if answer.refusal:
+                return Answer(tuple(instances), answer.refusal, answer.detail)
+        return Answer(tuple(instances))
+
+    def terminate(self, instances: Sequence[str]) -> None:
+        grouped: dict[str, list[Place]] = {}
+        alone: list[Place] = []
+        owners = self._table.owners()
+        for place in map(Place.read, instances):
+            node_set = owners.get(self._inventory.node(place.name))
+            if node_set and is_queued(node_set):
+                grouped.setdefault(group_of(node_set), []).append(place)
+            else:
+                alone.append(place)
+        refused: dict[str, str] = {}
+        for group, places in grouped.items():
+            for start in range(0, len(places), IN_ONE_CALL):
+                refused |= self._delete_from(group, places[start : start + IN_ONE_CALL])
+        with ThreadPoolExecutor(max_workers=AT_A_TIME) as several:
+            refused |= {str(place): why for place, why in zip(alone, several.map(self._delete, alone), strict=True) if why}
+        if refused:
+            raise Unended(refused)
+
+    def withdraw(self, requests: Sequence[str]) -> None:
+        for request in requests:
+            try:
+                self._queue.withdraw(request)
+            except Failed as failure:
+                raise Unreachable(f"the request {request} can't be cancelled: {failure}") from failure
+
+    def console(self, instance: str) -> str:
+        place = Place.read(instance)
+        try:
+            shown = self._compute.call("GET", f"zones/{place.zone}/instances/{place.number}/serialPort", {"start": str(-CONSOLE_BYTES)})
+        except Failed as failure:
+            return f"Compute Engine did not return it: {failure}"
+        return str(shown.get("contents", ""))
+
+    def _launch(self, launch: Launch, node_set: NodeSet) -> Answer:
+        try:
+            made, why = self._from_queue(launch, node_set) if is_queued(node_set) else self._inserted(launch, node_set)
+        except Failed as failure:
+            return answers.refused(failure).with_instances()
+        if wrong := self._of_another_model(made, node_set):
+            return wrong
+        instances = self._inventory.instances(made, {one.place.name: launch.token for one in made})
+        return why.with_instances(*instances) if why else Answer(instances)
+
+    def _inserted(self, launch: Launch, node_set: NodeSet) -> tuple[list[Seen], Why | None]:
+        """Make the instances of a launch, and give those that are made, with the reason for those that are not."""
+        made = self._inventory.launched(launch, node_set) if self._now() - launch.requested_at > REPEATED_AFTER_S else []
+        wanted = launch.nodes
+        for attempt in range(MOST_ATTEMPTS):
+            if not self._missing(launch, made):
+                return made, None
+            operation = self._finished(node_set, self._insert(launch, wanted, node_set, attempt))
+            if operation["status"] != "DONE":
+                return [], Why(Refusal.LATER, f"Compute Engine still works on it ({operation['name']})")
+            made = self._inventory.launched(launch, node_set)
+            missing = self._missing(launch, made)
+            found = answers.errors(operation.get("error"))
+            if not missing:
+                return made, None
+            if not found:
+                return made, Why(Refusal.LATER, f"Compute Engine shows {len(made)} of {len(launch.nodes)} instances")
+            why = answers.failed(found)
+            if why.is_taken and (taken := self._taken(missing, node_set)):
+                return made, taken
+            is_new = self._now() - moment(operation.get("insertTime", "")) < REPEATED_AFTER_S
+            if why.refusal is not Refusal.LATER or is_new:
+                return made, why
+            wanted = launch.nodes if launch.is_whole else missing
+        return made, Why(Refusal.ERROR, f"{MOST_ATTEMPTS} attempts failed")
+
+    def _missing(self, launch: Launch, made: Sequence[Seen]) -> tuple[str, ...]:
+        names = {one.place.name for one in made}
+        return tuple(node for node in launch.nodes if self._inventory.name(node) not in names)
+
+    def _insert(self, launch: Launch, nodes: Sequence[str], node_set: NodeSet, attempt: int) -> Mapping[str, Any]:
+        labels = {
+            **node_set.start.get("labels", {}),
+            OWNER_LABEL: self._table.cloud["owner"],
+            PART_LABEL: COMPUTE,
+            NODE_SET_LABEL: launch.node_set,
+            LAUNCH_LABEL: launch.token,
+            **({TEMPLATE_LABEL: node_set.template} if node_set.template else {}),
+        }
+        body = {
+            "count": str(len(nodes)),
+            "minCount": str(len(nodes) if launch.is_whole else 1),
+            "sourceInstanceTemplate": node_set.start.get("instance_template", ""),
+            "instanceProperties": {"labels": labels},
+            "perInstanceProperties": {self._inventory.name(node): {} for node in nodes},
+        }
+        query = {"requestId": request_id("launch", launch.token, str(attempt), *nodes)}
+        return self._compute.call("POST", f"zones/{self._inventory.zones_of(node_set)[0]}/instances/bulkInsert", query, body)
+
+    def _finished(self, node_set: NodeSet, operation: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Wait for an operation, for a while."""
+        until = self._now() + ANSWER_WITHIN_S
+        while operation["status"] != "DONE" and self._now() < until:
+            self._pause(LOOK_EVERY_S)
+            operation = self._compute.call("GET", f"zones/{self._inventory.zones_of(node_set)[0]}/operations/{operation['name']}")
+        return operation
+
+    def _taken(self, nodes: Sequence[str], node_set: NodeSet) -> Why | None:
+        """Delete stopped instances that keep the names of nodes; a name that is nobody's of the stack is somebody else's."""
+        names = {self._inventory.name(node) for node in nodes}
+        others = [one for one in self._inventory.seen(zones=self._inventory.zones_of(node_set)) if one.place.name in names]
+        if not others:
+            return Why(
+                Refusal.ERROR,
+                f"instances of these names exist in {self._inventory.zones_of(node_set)[0]} and are not the stack's: {', '.join(sorted(names)[:3])}",
+            )
+        for one in others:
+            if one.status in STOPPED_STATES:
+                self._delete(one.place)
+        return None
+
+    def _from_queue(self, launch: Launch, node_set: NodeSet) -> tuple[list[Seen], Why | None]:
+        """Request flex-start capacity; what is not there yet waits in Compute Engine's queue."""
+        requests = self._queue.submit(launch, node_set)
+        waiting = next((one.why for one in requests if one.why and one.why.refusal is Refusal.QUEUED), None)
+        failed = next((one.why for one in requests if one.why and one.why.refusal is not Refusal.QUEUED), None)
+        served = {self._inventory.name(node) for one in requests if one.state == "SUCCEEDED" for node in one.nodes}
+        made = [one for one in self._inventory.seen(zones=self._inventory.zones_of(node_set)) if one.place.name in served] if served else []
+        if len(made) < len(served):
+            waiting = waiting or Why(Refusal.LATER, f"Compute Engine shows {len(made)} of {len(served)} instances")
+        return made, waiting or failed
+
+    def _of_another_model(self, made: Sequence[Seen], node_set: NodeSet) -> Answer | None:
+        """Delete instances that were not provisioned as the pool says."""
+        wanted = MODELS.get(node_set.capacity_kind)
+        wrong = [one for one in made if wanted and one.model != wanted]
+        if not wrong:
+            return None
+        detail = f"the template of {node_set.name} starts instances as {wrong[0].model or 'STANDARD'}, not as {wanted}"
+        try:
+            self.terminate([str(one.place) for one in made])
+        except Unended as error:
+            detail += f"; {error}"
+        return Answer((), Refusal.ERROR, detail)
+
+    def _delete(self, place: Place) -> str:
+        """Delete an instance of this life of its name; return why it can't be deleted, empty: it is, or was gone."""
+        try:
+            self._compute.call("DELETE", f"zones/{place.zone}/instances/{place.number}", {"requestId": request_id("delete", str(place), str(self._now()))})
+        except Failed as failure:
+            return "" if failure.status == NOT_FOUND else str(failure)
+        return ""
+
+    def _delete_from(self, group: str, places: Sequence[Place]) -> dict[str, str]:
+        """Delete instances of a group, which would replace those that are deleted otherwise."""
+        body = {"instances": [f"zones/{place.zone}/instances/{place.name}" for place in places], "skipInstancesOnValidationError": True}
+        try:
+            self._compute.call("POST", f"{group}/deleteInstances", {"requestId": request_id("delete", *map(str, places), str(self._now()))}, body)
+        except Failed as failure:
+            return {} if failure.status == NOT_FOUND else {str(place): str(failure) for place in places}
+        return {}
