@@ -74,7 +74,6 @@ NOT_BUILT = {
 """Fields that no target builds → the key, which is a finding wherever it is written (`FEATURE_NOT_BUILT`)."""
 BY_COMMANDS = {
     "Site.bmc": "components/bmc/boards.py",
-    "SiteHost.bmc_certificate": "components/bmc/boards.py",
     "SiteBmc.authority": "components/bmc/boards.py",
     "SiteBmc.port": "components/bmc/boards.py",
     "SiteBmc.protocol": "components/bmc/boards.py",
