@@ -58,7 +58,7 @@ format: ## rewrite Python files and Markdown in the project's format
 
 .PHONY: setup-test
 setup-test: ## install what the tests need and is missing
-	@EXTRAS="aws $(EXTRAS)" tools/setup packages kubernetes bmc browser python bytecode engine scanner
+	@EXTRAS="aws gcp $(EXTRAS)" tools/setup packages kubernetes bmc browser python bytecode engine scanner
 
 .PHONY: test
 test: setup-test ## all tests that this machine can run; SINCE=commit: those that can notice what changed
@@ -81,22 +81,22 @@ test-browser: ## seconds: reports and pictures in a browser
 
 .PHONY: test-components
 test-components: ## seconds: whole programs against Pulumi's mocks
-	@EXTRAS="aws $(EXTRAS)" tools/setup python bytecode engine scanner
+	@EXTRAS="aws gcp $(EXTRAS)" tools/setup python bytecode engine scanner
 	@$(together) -m 'not engine and not hosts and not soak' tests/components
 
 .PHONY: test-engine
 test-engine: ## tens of seconds: the real engine
-	@EXTRAS="aws $(EXTRAS)" tools/setup python bytecode engine
+	@EXTRAS="aws gcp $(EXTRAS)" tools/setup python bytecode engine
 	@$(together) -m 'engine and not hosts and not soak'
 
 .PHONY: test-hosts
 test-hosts: ## minutes: real hosts on this machine (root)
-	@EXTRAS="aws $(EXTRAS)" tools/setup packages kubernetes bmc python bytecode engine
+	@EXTRAS="aws gcp $(EXTRAS)" tools/setup packages kubernetes bmc python bytecode engine
 	@$(beside) -m 'hosts and not soak'
 
 .PHONY: soak
 soak: ## hours: the long repetitions (root)
-	@EXTRAS="aws $(EXTRAS)" tools/setup packages kubernetes bmc browser python bytecode engine
+	@EXTRAS="aws gcp $(EXTRAS)" tools/setup packages kubernetes bmc browser python bytecode engine
 	@$(pytest) -m soak --timeout=7200
 
 .PHONY: bench

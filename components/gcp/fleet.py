@@ -1,0 +1,58 @@
+"""The Google Cloud adapter's part of the fleet table, with which the elastic program starts and terminates compute nodes (`components/elastic/fleets/gcp`)."""
+
+import dataclasses
+from typing import Any
+
+import pulumi
+
+from blueprints.spec import ClusterSpec, NodeSet
+
+from .. import fleet_table, host_folders
+from .compute import NodeTemplate
+from .names import Names
+
+BOOT_TIMEOUT_S = 1200
+"""From the API call to a node that registers with the scheduler (cluster-toolkit v1.95.0, resume timeout of A3 Ultra and A4)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Row:
+    """A node set and its template."""
+
+    node_set: NodeSet
+    template: NodeTemplate
+
+
+def table(
+    cluster: ClusterSpec, rows: list[Row], *, stack: str, names: Names, project: pulumi.Output[str], zone: pulumi.Output[str]
+) -> pulumi.Output[dict[str, Any]]:
+    """Write the fleet table once templates and zone are known.
+
+    Beside what all targets have: `project`, `region`, `zone`, `owner` (the stack's mark), `prefix` (begins the names of instances: node `train-0` is the instance `<prefix>train-0`) and, of each node set,
+    `instance_template` (full name), `labels` (which each node must have) and `placement_policy`.
+    """
+    known = [
+        pulumi.Output.all(
+            link=one.template.instance_template.self_link, name=one.template.instance_template.name, labels=one.template.labels, policy=one.template.policy
+        )
+        for one in rows
+    ]
+
+    def write(values: list[Any]) -> dict[str, Any]:
+        *given, mark, of_project, of_zone = values
+        cloud = {
+            "owner": mark,
+            "project": of_project,
+            "region": cluster.network.region,
+            "zone": of_zone,
+            "prefix": names.instance_prefix,
+            "names": f"{host_folders.CLUSTER}/{host_folders.NAMES}",
+        }
+        return fleet_table.fleet_table(cluster, [_row(row.node_set, one) for row, one in zip(rows, given, strict=True)], stack=stack, cloud=cloud)
+
+    return pulumi.Output.all(*known, names.owner, project, zone).apply(write)
+
+
+def _row(node_set: NodeSet, given: dict[str, Any]) -> fleet_table.Row:
+    start = {"instance_template": given["link"], "labels": given["labels"], "placement_policy": given["policy"]}
+    return fleet_table.Row(node_set, template=str(given["name"]), boot_timeout_s=BOOT_TIMEOUT_S, start=start)

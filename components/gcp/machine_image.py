@@ -1,0 +1,206 @@
+"""The image of a software profile: an instance bakes itself with the project's own roles, and its disk becomes the image.
+
+The instance takes everything that it needs from its own metadata, so that no bucket and no account is needed. It says in a guest attribute how the bake ended, and powers itself off. All names are
+deterministic: a run after an interrupted one goes on where that one stopped.
+"""
+
+import base64
+import dataclasses
+import io
+import zipfile
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from .. import bake, errors
+from ..provider.kind import Kind, Refused, Values, Work
+from . import rest
+from .names import OWNER_LABEL
+
+BAKED_WITHIN_S = 7200
+"""Drivers and CUDA are large; a build without a GPU takes half an hour."""
+LOOK_EVERY_S = 2.0
+NAMESPACE, KEY, DONE = "clusterwright", "bake", "done"
+BUNDLE, SCRIPT = "clusterwright-bundle", "clusterwright-bake"
+"""Keys of the builder's metadata."""
+VALUE_BYTES = 256 * 1024
+"""Compute Engine documentation, "About VM metadata": the longest value."""
+STARTUP = f"""#!/bin/bash
+server=http://169.254.169.254/computeMetadata/v1/instance
+ask() {{ curl --silent --fail --retry 5 --header 'Metadata-Flavor: Google' "$server/$1"; }}
+say() {{ curl --silent --fail --retry 5 --header 'Metadata-Flavor: Google' --request PUT --data "$1" "$server/guest-attributes/{NAMESPACE}/{KEY}"; }}
+mkdir -p {bake.FOLDER}
+log=/run/clusterwright-bake.log
+if ask attributes/{BUNDLE} | base64 --decode > {bake.ARCHIVE} && ask attributes/{SCRIPT} > /run/clusterwright-bake && bash /run/clusterwright-bake > $log 2>&1
+then say {DONE}
+else tail --lines 20 $log; say "failed: $(tail --lines 5 $log | tr '\\n' ' ' | tail --bytes 400)"
+fi
+poweroff
+"""
+FEATURES = ("GVNIC", "UEFI_COMPATIBLE", "VIRTIO_SCSI_MULTIQUEUE", "IDPF")
+"""Compute Engine API, GuestOsFeature.type: without them no instance with such an interface starts from the image."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MachineImageInputs:
+    project: str
+    zone: str
+    name: str
+    """With the hash of what it is made from."""
+    subnet: str
+    base: str
+    machine: str
+    disk_type: str
+    size_gib: int
+    script: str
+    labels: Mapping[str, str]
+
+
+class MachineImage(Kind[MachineImageInputs]):
+    """Creation bakes the image unless it exists; deletion deletes it."""
+
+    token = "clusterwright:gcp:MachineImage"
+    inputs = MachineImageInputs
+    replace_on: ClassVar[frozenset[str]] = frozenset({"project", "name"})
+    gone_first: ClassVar[bool] = False
+    timeout_s = BAKED_WITHIN_S
+
+    def identity(self, inputs: MachineImageInputs) -> str:
+        return f"{inputs.project}/{inputs.name}"
+
+    def expected(self, inputs: MachineImageInputs) -> Values:
+        return {"image": f"projects/{inputs.project}/global/images/{inputs.name}"}
+
+    def read(self, inputs: MachineImageInputs, outputs: Values) -> Values | None:
+        found = rest.Compute(inputs.project).find(f"global/images/{inputs.name}")
+        return None if found is None else self.expected(inputs)
+
+    def create(self, inputs: MachineImageInputs, work: Work) -> Values:
+        compute = rest.Compute(inputs.project)
+        try:
+            if not _is_ready(compute, inputs):
+                _bake(compute, inputs, work)
+                work.say("making an image of the builder's disk")
+                _change(compute, work, "POST", "global/images", _image(inputs))
+            with rest.missing():
+                _change(compute, work, "DELETE", f"zones/{inputs.zone}/instances/{_builder(inputs)}")
+        except errors.TargetUnanswered as error:
+            raise Refused(f"the image {inputs.name} can't be built: {error}") from error
+        return self.expected(inputs)
+
+    def delete(self, inputs: MachineImageInputs, outputs: Values, work: Work) -> None:
+        compute = rest.Compute(inputs.project)
+        try:
+            for path in (f"zones/{inputs.zone}/instances/{_builder(inputs)}", f"global/images/{inputs.name}"):
+                found = compute.find(path)
+                if found is not None and found.get("labels", {}).get(OWNER_LABEL) == inputs.labels.get(OWNER_LABEL):
+                    with rest.missing():
+                        _change(compute, work, "DELETE", path)
+        except errors.TargetUnanswered as error:
+            raise Refused(f"the image {inputs.name} can't be deleted: {error}") from error
+
+
+def _is_ready(compute: rest.Compute, inputs: MachineImageInputs) -> bool:
+    """Say whether the image exists; one that Google could not make is deleted.
+
+    Raises:
+        Refused: another stack's image has the name.
+    """
+    found = compute.find(f"global/images/{inputs.name}")
+    if found is None:
+        return False
+    owner = found.get("labels", {}).get(OWNER_LABEL)
+    if owner != inputs.labels.get(OWNER_LABEL):
+        raise Refused(
+            f"the image {inputs.name} of project {inputs.project} belongs to another stack\n  do:  choose another name for the stack, or delete the image"
+        )
+    if found.get("status") == "FAILED":
+        with rest.missing():
+            compute.start("DELETE", f"global/images/{inputs.name}")
+        raise Refused(f"Google Cloud could not make the image {inputs.name}\n  do:  run the same command again, which makes it anew")
+    return True
+
+
+def _bake(compute: rest.Compute, inputs: MachineImageInputs, work: Work) -> None:
+    """Let an instance bake itself until it has powered itself off.
+
+    Raises:
+        Refused: the bake failed; the instance is deleted.
+    """
+    path = f"zones/{inputs.zone}/instances/{_builder(inputs)}"
+    if compute.find(path) is None:
+        work.say("starting the instance that becomes the image")
+        _change(compute, work, "POST", f"zones/{inputs.zone}/instances", _instance(inputs))
+    work.say("installing the software profile")
+    work.wait_until(lambda: compute.get(path).get("status") == "TERMINATED", awaiting="the bake to end", within_s=BAKED_WITHIN_S, every_s=LOOK_EVERY_S)
+    told = compute.find(f"{path}/getGuestAttributes", {"queryPath": f"{NAMESPACE}/{KEY}"}) or {}
+    said = next((str(one.get("value", "")) for one in told.get("queryValue", {}).get("items", ())), "it said nothing")
+    if said != DONE:
+        _change(compute, work, "DELETE", path)
+        raise Refused(f"the bake of {inputs.name} failed: {said}\n  do:  the log of serial port 1 of its last run tells more; run the same command again")
+
+
+def _change(compute: rest.Compute, work: Work, method: str, path: str, body: Mapping[str, Any] | None = None) -> None:
+    operation = compute.start(method, path, body)
+    work.wait_until(lambda: compute.is_done(operation), awaiting=f"{method} {path}", within_s=BAKED_WITHIN_S)
+
+
+def _builder(inputs: MachineImageInputs) -> str:
+    """Name the instance after what is different in the image's name: its end."""
+    return f"bake-{inputs.name[-57:].lstrip('-')}"
+
+
+def _instance(inputs: MachineImageInputs) -> dict[str, Any]:
+    values = {
+        "startup-script": STARTUP,
+        BUNDLE: bundle(),
+        SCRIPT: inputs.script,
+        "enable-guest-attributes": "TRUE",
+        "enable-oslogin": "FALSE",
+        "block-project-ssh-keys": "TRUE",
+    }
+    disk = {
+        "boot": True,
+        "autoDelete": True,
+        "initializeParams": {
+            "sourceImage": inputs.base,
+            "diskSizeGb": str(inputs.size_gib),
+            "diskType": f"zones/{inputs.zone}/diskTypes/{inputs.disk_type}",
+            "labels": dict(inputs.labels),
+        },
+    }
+    return {
+        "name": _builder(inputs),
+        "machineType": f"zones/{inputs.zone}/machineTypes/{inputs.machine}",
+        "disks": [disk],
+        "networkInterfaces": [{"subnetwork": inputs.subnet, "nicType": "GVNIC"}],
+        "metadata": {"items": [{"key": key, "value": value} for key, value in values.items()]},
+        "labels": dict(inputs.labels),
+        "scheduling": {"automaticRestart": False},
+    }
+
+
+def _image(inputs: MachineImageInputs) -> dict[str, Any]:
+    return {
+        "name": inputs.name,
+        "sourceDisk": f"projects/{inputs.project}/zones/{inputs.zone}/disks/{_builder(inputs)}",
+        "labels": dict(inputs.labels),
+        "guestOsFeatures": [{"type": feature} for feature in FEATURES],
+    }
+
+
+def bundle() -> str:
+    """Pack the roles, Base64; the same files give the same text.
+
+    Raises:
+        Refused: they don't fit into a value of an instance's metadata.
+    """
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in sorted(
+            {bake.REQUIREMENTS: bake.requirements().encode(), **{name: path.read_bytes() for name, path in bake.archive_files().items()}}.items()
+        ):
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    text = base64.b64encode(written.getvalue()).decode()
+    if len(text) > VALUE_BYTES:
+        raise Refused(f"the roles have {len(text)} bytes, and a value of an instance's metadata takes {VALUE_BYTES}")
+    return text

@@ -1,0 +1,144 @@
+"""The networks: one VPC for the hosts, one for each further interface of the nodes, and one with a network profile for RDMA interfaces. There is no other way in."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+import pulumi
+from pulumi_gcp import compute
+
+from blueprints import spec
+
+from .names import Names
+from .options import beneath
+
+CLUSTER = "cluster"
+"""The hosts' own subnet."""
+_RDMA = "mrdma"
+_HOSTS_MTU, _FABRIC_MTU = 8244, 8896
+"""cluster-toolkit v1.95.0, examples/machine-learning/a3-megagpu-8g (first network) and a3-ultragpu-8g."""
+_RDMA_PROFILE = "vpc-roce"
+_PROFILES = "https://www.googleapis.com/compute/v1/projects/{project}/global/networkProfiles/{zone}-{profile}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NetworkArgs:
+    names: Names
+    network: spec.Network
+    zone: pulumi.Output[str]
+    """Of the hosts; a network with a profile belongs to it."""
+    project: pulumi.Output[str]
+    keeps: bool = False
+    """A file system that outlives the stack is connected to the hosts' network, so that network must too."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wire:
+    """What one kind of interface is connected to."""
+
+    network: pulumi.Output[str]
+    subnet: pulumi.Output[str]
+
+
+class Network(pulumi.ComponentResource):
+    """The cluster's networks."""
+
+    hosts: Wire
+    fabrics: Mapping[str, Wire]
+    """Subnet (`gvnic-1`, `mrdma-3`) → what an interface of a node is connected to."""
+    plain: list[tuple[str, pulumi.Output[str]]]
+    """Networks between nodes that a firewall guards, by their names in the stack; an RDMA network takes no rules."""
+    ready: list[pulumi.Resource]
+    """Resources that must exist before a host reaches anything."""
+
+    def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None):
+        super().__init__("clusterwright:gcp:Network", name, {}, opts)
+        self._args = args
+        hosts = self._network("network", mtu=_HOSTS_MTU, keep=args.keeps)
+        (own,) = (one for one in args.network.subnets if one.role == "cluster")
+        self.hosts = Wire(hosts.self_link, self._subnet(own, hosts, logged=True))
+        self.fabrics, self.plain = self._fabrics([one for one in args.network.subnets if one.role == "fabric"])
+        self.ready = [self._way_out(hosts)]
+        self.register_outputs({})
+
+    def _fabrics(self, subnets: Iterable[spec.Subnet]) -> tuple[dict[str, Wire], list[tuple[str, pulumi.Output[str]]]]:
+        """Connect each further interface to a network of its own; RDMA interfaces share one, with a subnet each."""
+        wires, plain = {}, []
+        rdma: compute.Network | None = None
+        for subnet in subnets:
+            if subnet.name.startswith(_RDMA):
+                rdma = rdma or self._rdma()
+                network = rdma
+            else:
+                network = self._network(f"{subnet.name}-network", mtu=_FABRIC_MTU)
+                plain.append((subnet.name, network.self_link))
+            wires[subnet.name] = Wire(network.self_link, self._subnet(subnet, network))
+        return wires, plain
+
+    def _network(self, name: str, *, mtu: int, keep: bool = False) -> compute.Network:
+        names = self._args.names
+        return compute.Network(
+            name,
+            name=names.name(name),
+            description=names.description(f"{name.capitalize()}"),
+            auto_create_subnetworks=False,
+            routing_mode="REGIONAL",
+            mtu=mtu,
+            opts=beneath(self, keep=keep, replace_first=True),
+        )
+
+    def _rdma(self) -> compute.Network:
+        """Create the network of the RDMA interfaces, which exists in one zone."""
+        names = self._args.names
+        profile = pulumi.Output.all(self._args.project, self._args.zone).apply(
+            lambda known: _PROFILES.format(project=known[0], zone=known[1], profile=_RDMA_PROFILE)
+        )
+        return compute.Network(
+            "rdma-network",
+            name=names.name("rdma"),
+            description=names.description("RDMA network"),
+            auto_create_subnetworks=False,
+            mtu=_FABRIC_MTU,
+            network_profile=profile,
+            opts=beneath(self, replace_first=True),
+        )
+
+    def _subnet(self, subnet: spec.Subnet, network: compute.Network, *, logged: bool = False) -> pulumi.Output[str]:
+        names = self._args.names
+        if not isinstance(subnet.cidr, str):
+            raise TypeError(f"the subnet {subnet.name} has no range of addresses")
+        log = compute.SubnetworkLogConfigArgs(aggregation_interval="INTERVAL_10_MIN", flow_sampling=0.5, metadata="INCLUDE_ALL_METADATA")
+        created = compute.Subnetwork(
+            f"{subnet.name}-subnet",
+            name=names.name(subnet.name),
+            description=names.description(f"Subnet {subnet.name}"),
+            network=network.self_link,
+            region=self._args.network.region,
+            ip_cidr_range=subnet.cidr,
+            private_ip_google_access=True if logged else None,  # hosts fetch their keys without a way to the Internet
+            log_config=log if logged else None,
+            opts=beneath(self, replace_first=True),
+        )
+        link: pulumi.Output[str] = created.self_link
+        return link
+
+    def _way_out(self, network: compute.Network) -> pulumi.Resource:
+        """Translate addresses of hosts, none of which has a public one."""
+        names, region = self._args.names, self._args.network.region
+        router = compute.Router(
+            "router", name=names.name("router"), description=names.description("Router"), network=network.self_link, region=region, opts=beneath(self, replace_first=True)
+        )  # fmt: skip
+        return compute.RouterNat(
+            "nat",
+            name=names.name("nat"),
+            router=router.name,
+            region=region,
+            nat_ip_allocate_option="AUTO_ONLY",
+            source_subnetwork_ip_ranges_to_nat="ALL_SUBNETWORKS_ALL_IP_RANGES",
+            # Nodes that fetch images of containers open thousands of connections, and most nodes open few.
+            enable_dynamic_port_allocation=True,
+            enable_endpoint_independent_mapping=False,
+            min_ports_per_vm=64,
+            max_ports_per_vm=4096,
+            log_config=compute.RouterNatLogConfigArgs(enable=True, filter="ERRORS_ONLY"),
+            opts=beneath(self, replace_first=True),
+        )

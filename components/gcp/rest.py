@@ -1,0 +1,169 @@
+"""Calls of the Compute Engine API, with the credentials and the endpoint that the provider uses. Imports google-auth only for a call."""
+
+import contextlib
+import json
+import os
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from .. import errors
+
+ENDPOINT_VARIABLE = "GOOGLE_COMPUTE_CUSTOM_ENDPOINT"
+TOKEN_VARIABLE = "GOOGLE_OAUTH_ACCESS_TOKEN"
+"""Terraform's Google provider reads both (provider reference, "Full Reference")."""
+ENDPOINT = "https://compute.googleapis.com/compute/v1/"
+SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
+WITHOUT_SDK = "the module {} is missing: it comes with `make setup EXTRAS=gcp`"
+ATTEMPTS = 5
+PAUSE_S = 1.0
+RETRIED = frozenset({429, 500, 502, 503, 504})
+GONE, EXISTS = 404, 409
+
+
+class Failed(errors.TargetUnanswered):
+    """The API answered with an error.
+
+    Args:
+        status: of HTTP; 0: an operation failed.
+        code: Google's word for the reason.
+    """
+
+    def __init__(self, status: int, code: str, message: str):
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+class Compute:
+    """The Compute Engine API of one project. Several threads may share it.
+
+    Args:
+        send: carries a request out and gives status and body; None: over HTTP.
+    """
+
+    def __init__(
+        self, project: str, *, send: "Callable[[str, str, bytes | None], tuple[int, bytes]] | None" = None, pause: Callable[[float], None] = time.sleep
+    ):
+        self._project, self._pause = project, pause
+        self._send = send or Sender()
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+        return self._call("GET", path, query, None)
+
+    def find(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any] | None:
+        """Give a resource, or None when there is none."""
+        try:
+            return self.get(path, query)
+        except Failed as error:
+            if error.status != GONE:
+                raise
+            return None
+
+    def items(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[dict[str, Any]]:
+        """List all pages of a collection."""
+        token = ""
+        while True:
+            page = self.get(path, {**(query or {}), **({"pageToken": token} if token else {})})
+            yield from page.get("items", ())
+            token = page.get("nextPageToken", "")
+            if not token:
+                return
+
+    def start(self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None) -> str:
+        """Begin a change; give the path of its operation."""
+        answer = self._call(method, path, query, body)
+        where = path.split("/")
+        scope = "/".join(where[:2]) if where[0] in ("zones", "regions") else "global"
+        return f"{scope}/operations/{answer['name']}"
+
+    def is_done(self, operation: str) -> bool:
+        """Wait for an operation for as long as one call does, at most two minutes.
+
+        Raises:
+            Failed: the operation failed.
+        """
+        found = self._call("POST", f"{operation}/wait", None, None)
+        if found.get("status") != "DONE":
+            return False
+        if problems := found.get("error", {}).get("errors"):
+            raise Failed(0, str(problems[0].get("code", "")), "; ".join(str(one.get("message") or one.get("code")) for one in problems))
+        return True
+
+    def _call(self, method: str, path: str, query: Mapping[str, str] | None, body: Mapping[str, Any] | None) -> dict[str, Any]:
+        where = f"projects/{self._project}/{path}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
+        written = None if body is None else json.dumps(body).encode()
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                self._pause(PAUSE_S * 2 ** (attempt - 1))
+            status, text = self._send(method, where, written)
+            # A change may have been made though the answer was lost; Compute Engine refuses to make it twice, as it would have the same name.
+            if status not in RETRIED:
+                break
+        return _read(status, text)
+
+
+class Sender:
+    """Requests over HTTP, with the user's own credentials."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._credentials: Any = None
+
+    def __call__(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+        headers = {"Authorization": f"Bearer {self._token()}", "Content-Type": "application/json"}
+        if method != "GET" and body is None:
+            body = b""
+        request = urllib.request.Request(os.environ.get(ENDPOINT_VARIABLE, ENDPOINT) + path, data=body, method=method, headers=headers)  # noqa: S310 - the provider's own endpoint
+        try:
+            with urllib.request.urlopen(request, timeout=150) as answer:  # noqa: S310 - as above
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+        except OSError as error:
+            raise errors.TargetUnanswered(f"Compute Engine does not answer: {error}") from error
+
+    def _token(self) -> str:
+        if given := os.environ.get(TOKEN_VARIABLE):
+            return given
+        try:
+            import google.auth
+            import google.auth.exceptions
+            import google.auth.transport.requests
+        except ImportError as missing_module:
+            raise errors.TargetUnanswered(WITHOUT_SDK.format(missing_module.name)) from missing_module
+        with self._lock:
+            try:
+                if self._credentials is None:
+                    self._credentials, _ = google.auth.default(scopes=SCOPES)
+                if not self._credentials.valid:
+                    self._credentials.refresh(google.auth.transport.requests.Request())
+            except google.auth.exceptions.GoogleAuthError as error:
+                raise errors.TargetUnanswered(f"there are no valid credentials for Google Cloud: {error}") from error
+            return str(self._credentials.token)
+
+
+@contextlib.contextmanager
+def missing() -> Iterator[None]:
+    """Go on where a resource is missing."""
+    try:
+        yield
+    except Failed as error:
+        if error.status != GONE:
+            raise
+
+
+def _read(status: int, text: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        found = {}
+    if status < 400:
+        return dict(found)
+    error = found.get("error") if isinstance(found, dict) else None
+    told = error if isinstance(error, dict) else {}
+    reasons = told.get("errors") or [{}]
+    raise Failed(status, str(reasons[0].get("reason", "")), str(told.get("message") or f"Compute Engine answered {status}"))

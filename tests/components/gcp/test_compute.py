@@ -1,0 +1,140 @@
+"""Compute nodes on Google Cloud: templates, placement, purchase, order of deletion, growth and the fleet table."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from components.elastic import table as fleet_table
+from components.gcp import template
+from tests.components.gcp import programs
+from tests.components.registered import Program
+
+ZONE = "us-central1-c"
+
+
+def h100() -> Program:
+    return programs.program("starter", pools__train={"accelerator": "h100", "gpus_per_node": 8, "nodes": 2, "fabric": "required"})
+
+
+def h200(**overrides: Any) -> Program:
+    return programs.program(
+        "starter", pools__train={"accelerator": "h200", "gpus_per_node": 8, "nodes": 2, "fabric": "required"}, network__zones=[ZONE], **overrides
+    )
+
+
+def the_template(found: Program) -> dict[str, Any]:
+    (only,) = programs.of(found, "InstanceTemplate")
+    return dict(only.inputs)
+
+
+def test_an_a3_mega_node_has_nine_interfaces_each_in_a_network_of_its_own() -> None:
+    found = h100()
+    interfaces = the_template(found)["networkInterfaces"]
+    assert [one["nicType"] for one in interfaces] == ["GVNIC"] * 9
+    assert [one["subnetwork"] for one in interfaces] == ["https://link/cluster-subnet", *(f"https://link/gvnic-{number}-subnet" for number in range(1, 9))]
+    networks = {one.name: one.inputs["mtu"] for one in programs.of(found, "Network")}
+    assert networks == {"network": 8244, **{f"gvnic-{number}-network": 8896 for number in range(1, 9)}}
+    guarded = {one.inputs["network"] for one in programs.of(found, "Firewall") if one.name.startswith("gvnic")}
+    assert guarded == {f"https://link/gvnic-{number}-network" for number in range(1, 9)}
+
+
+def test_an_a3_ultra_node_has_its_rdma_interfaces_in_one_network_of_its_zone() -> None:
+    found = h200()
+    interfaces = the_template(found)["networkInterfaces"]
+    assert [one["nicType"] for one in interfaces] == ["GVNIC", "GVNIC", *["MRDMA"] * 8]
+    assert [one["subnetwork"] for one in interfaces[2:]] == [f"https://link/mrdma-{number}-subnet" for number in range(1, 9)]
+    (rdma,) = [one.inputs for one in programs.of(found, "Network") if one.name == "rdma-network"]
+    assert rdma["networkProfile"] == f"https://www.googleapis.com/compute/v1/projects/our-project/global/networkProfiles/{ZONE}-vpc-roce"
+    assert {one.inputs["network"] for one in programs.of(found, "Subnetwork") if one.name.startswith("mrdma")} == {"https://link/rdma-network"}
+    assert [one.name for one in programs.of(found, "Firewall") if one.inputs["network"] == "https://link/rdma-network"] == [], "it takes no rules"
+
+
+def test_machines_boot_from_the_disks_that_they_take() -> None:
+    assert the_template(h200())["disks"][0]["diskType"] == "hyperdisk-balanced"
+    assert the_template(programs.library("starter"))["disks"][0]["diskType"] == "pd-balanced"
+
+
+@pytest.mark.parametrize(
+    ("capacity", "model", "affinity", "placed"),
+    [
+        ({"kind": "on-demand"}, "STANDARD", None, True),
+        ({"kind": "spot"}, "SPOT", {"type": "NO_RESERVATION"}, True),
+        (
+            {"kind": "reserved", "id": f"projects/ours/zones/{ZONE}/reservations/h200"},
+            "STANDARD",
+            {
+                "type": "SPECIFIC_RESERVATION",
+                "specificReservation": {"key": "compute.googleapis.com/reservation-name", "values": ["projects/ours/reservations/h200"]},
+            },
+            False,
+        ),
+        (
+            {"kind": "block", "id": f"projects/ours/zones/{ZONE}/reservations/h200"},
+            "RESERVATION_BOUND",
+            {
+                "type": "SPECIFIC_RESERVATION",
+                "specificReservation": {"key": "compute.googleapis.com/reservation-name", "values": ["projects/ours/reservations/h200"]},
+            },
+            False,
+        ),
+    ],
+)
+def test_nodes_are_bought_as_the_pool_says_and_a_reservation_brings_its_own_placement(
+    capacity: dict[str, str], model: str, affinity: dict[str, Any] | None, placed: bool
+) -> None:
+    found = h200(pools__train__capacity=capacity)
+    made = the_template(found)
+    assert (made["scheduling"]["provisioningModel"], made.get("reservationAffinity")) == (model, affinity)
+    assert (made["scheduling"]["automaticRestart"], made["scheduling"]["onHostMaintenance"]) == (False, "TERMINATE")
+    assert bool(programs.of(found, "ResourcePolicy")) is placed is ("resourcePolicies" in made)
+
+
+def test_a_flex_node_runs_for_the_time_that_it_was_asked_for() -> None:
+    made = the_template(
+        h200(pools__train__capacity={"kind": "flex", "max_run": "1-00:00:00"}, pools__train__nodes={"min": 0, "max": 2}, pools__train__placement="none")
+    )
+    assert (made["scheduling"]["provisioningModel"], made["scheduling"]["maxRunDuration"]) == ("FLEX_START", {"seconds": 86400})
+
+
+def test_a_reservation_is_named_without_its_zone() -> None:
+    assert template.reservation_name("projects/p/zones/z/reservations/r/reservationBlocks/b") == "projects/p/reservations/r/reservationBlocks/b"
+    assert template.reservation_name("https://www.googleapis.com/compute/v1/projects/p/zones/z/reservations/r") == "projects/p/reservations/r"
+
+
+def test_what_starts_nodes_is_deleted_before_what_ends_them_and_that_before_what_they_use() -> None:
+    found = h100()
+    assert "train-nodes" in found.all_needs("control-0")
+    assert {"train-template", "train-placement", "cluster-subnet", "gvnic-8-subnet", "compute-account"} <= found.all_needs("train-nodes")
+
+
+@pytest.mark.slow
+def test_more_nodes_are_no_more_resources() -> None:
+    small, large = (
+        programs.program("starter", network__cidr="10.64.0.0/16", network__zones=[ZONE], pools__train__nodes={"min": 0, "max": nodes}) for nodes in (75, 7500)
+    )
+    assert Counter(one.type for one in small.resources) == Counter(one.type for one in large.resources)
+
+
+def test_the_fleet_table_is_what_the_program_on_the_controller_reads() -> None:
+    found = programs.library("starter")
+    table = fleet_table.read(found.outputs["fleet"])
+    assert (table.target, table.cluster, table.stack) == ("gcp", "starter", "test")
+    assert {key: table.cloud[key] for key in ("project", "region", "zone", "prefix", "owner")} == {
+        "project": "our-project",
+        "region": "us-central1",
+        "zone": programs.OFFERING[0],
+        "prefix": "starter-test-",
+        "owner": "owner of clusterwright:gcp:Site",
+    }
+    (row,) = table.node_sets
+    assert row.template == the_template(found)["namePrefix"] + "20261124"
+    assert row.start["instance_template"] == f"https://link/{row.template}"
+    assert row.start["labels"] == the_template(found)["labels"]
+    assert found.secret_outputs == frozenset()
+
+
+def test_another_image_is_another_template_beside_the_old_one() -> None:
+    (made,) = programs.of(programs.library("starter"), "InstanceTemplate")
+    assert not made.replace_first
+    assert "name" not in made.inputs

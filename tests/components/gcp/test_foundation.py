@@ -1,0 +1,170 @@
+"""The foundation on Google Cloud: networks, rules, permissions, file systems, and whose they are."""
+
+import json
+
+import pytest
+
+from components.gcp import names
+from tests.components.gcp import programs
+
+OWNER = "owner of clusterwright:gcp:Site"
+UNLABELLED = (
+    "Account",
+    "IAMCustomRole",
+    "InstanceGroup",
+    "Network",
+    "RegionBackendService",
+    "RegionHealthCheck",
+    "ResourcePolicy",
+    "Router",
+    "Subnetwork",
+    "Firewall",
+)
+"""Kinds that can't have labels: their description says whose they are."""
+BLUEPRINTS = ("single-gpu", "starter")
+PARTS_OF_OTHERS = ("IAMMember", "RouterNat", "SecretIamMember", "SecretVersion")
+"""Kinds that are a property of another resource of the stack."""
+
+
+@pytest.mark.parametrize("blueprint", BLUEPRINTS)
+def test_everything_says_whose_it_is(blueprint: str) -> None:
+    for one in programs.gcp(programs.library(blueprint)):
+        kind = one.type.rpartition(":")[2]
+        if kind in PARTS_OF_OTHERS:
+            continue
+        if kind in UNLABELLED:
+            assert one.inputs["description"].endswith(f"cluster {blueprint}, stack test, clusterwright-owner={OWNER}"), one.name
+        else:
+            labels = one.inputs["labels"]
+            assert (labels["clusterwright-stack"], labels["clusterwright-cluster"], labels["clusterwright-owner"]) == ("test", blueprint, OWNER), one.name
+
+
+def test_names_fit_into_what_google_cloud_allows() -> None:
+    long = names.Names("c" * 40, "a-stack-with-a-long-name-that-somebody-gave")
+    assert len(long.instance(f"{'p' * 32}-7499")) <= 63
+    assert len(long.name("control", kind="service_account")) <= 30
+    assert len(long.name("something", "with", "many", "parts", "and", "a", "long", "tail", "end")) <= 63
+    assert names.Names("a-b", "c").instance_prefix == "a-b-c-"
+    assert names.Names("a", "b-c").instance_prefix != "a-b-c-", "another cluster has it"
+
+
+def test_a_label_has_only_characters_that_google_cloud_allows() -> None:
+    assert names.label("train_1-a") == "train_1-a"
+    assert names.label("Our.Stack").startswith("our-stack-")
+    assert names.label("Our.Stack") != names.label("our.stack")
+    assert len(names.label("x" * 100)) == 63
+
+
+def test_hosts_reach_each_other_by_their_accounts_and_nobody_else_reaches_them() -> None:
+    rules = {one.name: one.inputs for one in programs.of(programs.library("starter"), "Firewall")}
+    assert sorted(rules) == ["checks-firewall", "hosts-firewall"], "the blueprint allows no network in"
+    accounts = sorted(f"starter-test-{part}@our-project" for part in ("access", "compute", "control"))
+    assert sorted(rules["hosts-firewall"]["sourceServiceAccounts"]) == accounts == sorted(rules["hosts-firewall"]["targetServiceAccounts"])
+    assert "sourceRanges" not in rules["hosts-firewall"]
+    assert rules["checks-firewall"]["targetServiceAccounts"] == ["starter-test-access@our-project"]
+
+
+def test_only_the_networks_of_the_blueprint_reach_login_nodes() -> None:
+    found = programs.program("starter", access__allowed_cidrs=["203.0.113.0/24"])
+    (rule,) = [one.inputs for one in programs.of(found, "Firewall") if one.name == "login-firewall"]
+    assert (rule["sourceRanges"], rule["allows"]) == (["203.0.113.0/24"], [{"protocol": "tcp", "ports": ["22"]}])
+    assert rule["targetServiceAccounts"] == ["starter-test-access@our-project"]
+    assert found.named("login-rule").inputs["loadBalancingScheme"] == "EXTERNAL"
+    assert programs.library("starter").named("login-rule").inputs["loadBalancingScheme"] == "INTERNAL", "nobody from the Internet may come"
+
+
+@pytest.mark.parametrize("blueprint", BLUEPRINTS)
+def test_no_host_has_a_public_address(blueprint: str) -> None:
+    found = programs.library(blueprint)
+    for one in (*programs.of(found, "compute:Instance"), *programs.of(found, "InstanceTemplate")):
+        assert [interface for interface in one.inputs["networkInterfaces"] if "accessConfigs" in interface] == []
+
+
+def test_a_host_starts_when_it_reaches_its_keys() -> None:
+    found = programs.library("starter")
+    for host, part in (("control-0", "control"), ("login-0", "access")):
+        assert {"nat", "hosts-firewall", f"{part}-reads-keys"} <= found.all_needs(host)
+
+
+def test_each_kind_of_host_reads_its_own_keys_alone() -> None:
+    found = programs.library("starter")
+    members = {one.inputs["secretId"].rpartition("/")[2]: one.inputs["member"] for one in programs.of(found, "SecretIamMember")}
+    assert members == {f"{part}-keys": f"serviceAccount:starter-test-{part}@our-project" for part in ("access", "compute", "control")}
+    for one in programs.of(found, "SecretVersion"):
+        assert "secretData" in one.secret_inputs
+    hosts = (*programs.of(found, "compute:Instance"), *programs.of(found, "InstanceTemplate"))
+    assert [one.name for one in hosts if "metadata" in one.secret_inputs] == [], "what a console shows holds no secret"
+    assert "munge_key" not in json.dumps([one.inputs["metadata"] for one in hosts]).replace('keys[\\"munge_key', "")
+
+
+def test_a_controller_may_only_delete_instances_of_its_stack() -> None:
+    found = programs.library("starter")
+    roles = {one.name: one.inputs["permissions"] for one in programs.of(found, "IAMCustomRole")}
+    assert [permission for permission in roles["control-starts"] if permission.endswith(".delete")] == []
+    assert "compute.instances.delete" in roles["control-ends"]
+    (ends,) = [one.inputs for one in programs.of(found, "projects:IAMMember") if one.name == "control-ends"]
+    assert 'startsWith("starter-test-")' in ends["condition"]["expression"]
+    assert {one.inputs["member"] for one in programs.of(found, "projects:IAMMember")} == {"serviceAccount:starter-test-control@our-project"}
+
+
+def test_the_zone_is_the_first_that_offers_all_machines_and_stays() -> None:
+    account = programs.Account()
+    found = programs.program("starter", account=account)
+    assert account.asked, "the blueprint names no zone"
+    (disk,) = [one for one in programs.of(found, "Disk") if one.name == "cluster-disk"]
+    assert (disk.inputs["zone"], disk.ignores) == (programs.OFFERING[0], frozenset({"zone"}))
+    assert {one.inputs["zone"] for one in programs.of(found, "compute:Instance")} == {programs.OFFERING[0]}
+
+
+def test_a_zone_that_the_blueprint_names_is_not_looked_up() -> None:
+    account = programs.Account()
+    found = programs.program("starter", account=account, network__zones=["us-central1-f"])
+    assert account.asked == []
+    (disk,) = [one for one in programs.of(found, "Disk") if one.name == "cluster-disk"]
+    assert (disk.inputs["zone"], disk.ignores) == ("us-central1-f", frozenset())
+
+
+def test_a_preview_asks_nobody() -> None:
+    account = programs.Account()
+    programs.program("starter", account=account, preview=True)
+    assert account.asked == []
+
+
+def test_data_is_protected_as_the_blueprint_says() -> None:
+    found = programs.program("starter", storage__home__protect=True, accounting__protect=True)
+    guarded = {one.name for one in programs.gcp(found) if one.protect}
+    assert guarded == {"home-file-system", "state-disk"}
+    assert found.named("home-file-system").inputs["deletionProtectionEnabled"] is True
+    assert [one.name for one in programs.gcp(programs.library("starter")) if one.protect] == []
+
+
+def test_a_network_stays_with_a_file_system_that_outlives_its_stack() -> None:
+    found = programs.program("starter", storage__home__on_delete="keep")
+    assert {one.name for one in programs.gcp(found) if one.keep} == {"home-file-system", "network"}
+
+
+def test_other_hosts_mount_what_the_controller_exports() -> None:
+    found = programs.program("starter", storage={"data": {"kind": "block", "mount": "/data", "size": "1 TiB", "protect": False, "on_delete": "delete"}})
+    told = programs.user_data(found.named("login-0"))
+    assert [row[:3] for row in told["mounts"]] == [
+        ["address of control-0-address:/var/lib/clusterwright/cluster", "/var/lib/clusterwright/cluster", "nfs4"],
+        ["address of home-file-system:/share", "/home", "nfs"],
+        ["address of shared-file-system:/share", "/shared", "nfs"],
+        ["address of control-0-address:/data", "/data", "nfs4"],
+    ]
+    controller = found.named("control-0")
+    assert [disk["deviceName"] for disk in controller.inputs["attachedDisks"]] == ["cluster", "data", "state"]
+    files = {file["path"]: file["content"] for file in programs.user_data(controller)["write_files"]}
+    assert files["/etc/exports.d/clusterwright.exports"].count("10.101.0.0/16") == 2
+    assert files["/etc/fstab"].splitlines()[1].startswith("/dev/disk/by-id/google-data /data xfs ")
+
+
+def test_the_hosts_first_program_learns_its_name_and_its_secret() -> None:
+    found = programs.library("starter")
+    assert programs.order(found.named("control-0")) == {
+        "prefix": "starter-test-",
+        "secret": "projects/our-project/secrets/starter-test-control-keys",
+        "scratch": None,
+        "metadata": ["slurm"],
+    }
+    assert found.named("control-0").inputs["name"] == "starter-test-control-0"
