@@ -14,8 +14,9 @@ from typing import Any
 from ..core import server
 from ..core.failure import NotSimulated, Refused
 from ..core.store import Store, Thing
-from . import discovery, errors, facts, forms, links, operations, rights, rules
+from . import aip, discovery, errors, facts, forms, links, operations, rights, rules
 from . import kinds as known
+from .resources import project_services
 from .rules import Call
 from .verbs import WAIT_MOST_S, Waiting, verb
 
@@ -59,7 +60,7 @@ class Cloud:
         self._users: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for thing in self.store.everything():
             self._index(thing)
-            if thing.kind in operations.KINDS and thing["status"] != "DONE":
+            if "_due" in thing.properties and not operations.is_done(thing):
                 self.pending[thing.id] = thing.kind
 
     def close(self) -> None:
@@ -108,9 +109,11 @@ class Cloud:
     def _carry_out(self, call: Call) -> Any:
         operations.settle(self)
         rights.check(self, call)
+        if not project_services.is_on(self, call.method.host):
+            raise Refused("accessNotConfigured", f"{call.method.host} API has not been used in project {self.project} before or it is disabled.", status=403)
         if repeated := self._repeated(call):
             return repeated
-        handler = rules.handler(call.method.id) or verb(call.method)
+        handler = rules.handler(call.method.id) or verb(call.method) or aip.verb(call.method)
         if handler is None:
             raise NotSimulated(call.method.id)
         return handler(self, call)

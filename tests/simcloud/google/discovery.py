@@ -41,6 +41,11 @@ class Method:
     template: str
 
     @property
+    def host(self) -> str:
+        """Give the service's host."""
+        return next(host for host, versions in DOCUMENTS.items() if self.document in versions.values())
+
+    @property
     def kind(self) -> str:
         """Give the kind of things that it is about: `compute.instances`, `file.instances`."""
         service, *rest = self.id.split(".")[:-1]

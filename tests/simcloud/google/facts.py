@@ -137,3 +137,8 @@ def _one(what: str, base: str, path: str, **properties: Any) -> dict[str, Any]:
     name = path.rpartition("/")[2]
     number = str(int.from_bytes(f"{base}{path}".encode()[-8:], "big"))
     return {"kind": f"compute#{what}", "id": number, "name": name, "selfLink": f"{base}/{path}", "creationTimestamp": operations.stamp(SINCE_S), **properties}
+
+
+def regions() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = kinds.load("places")
+    return found

@@ -128,6 +128,6 @@ def parameters(declared: Mapping[str, Any], given: Mapping[str, Any]) -> dict[st
         if typed:
             found[name] = typed if declared[name].get("repeated") else typed[-1]
     for name, field in declared.items():
-        if field.get("required") and name not in found:
+        if field.get("required") and field["location"] == "query" and name not in found:
             raise required(name)
     return found

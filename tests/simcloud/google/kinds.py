@@ -24,6 +24,10 @@ class Kind:
     holds: Mapping[str, str] = dataclasses.field(default_factory=dict)
     mentions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     changes: tuple[str, ...] | None = None
+    fixed: tuple[str, ...] = ()
+    ident: str = ""
+    names: str = ""
+    slow: bool = False
 
 
 @functools.cache

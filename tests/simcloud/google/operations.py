@@ -77,6 +77,10 @@ def settle(cloud: "Cloud") -> None:
         finish(cloud, thing)
 
 
+def is_done(thing: Thing) -> bool:
+    return thing.get("status") == "DONE" or bool(thing.get("done"))
+
+
 def finish(cloud: "Cloud", thing: Thing) -> None:
     for effect in thing["_effects"]:
         for what, value in effect.items():
@@ -84,8 +88,22 @@ def finish(cloud: "Cloud", thing: Thing) -> None:
                 cloud.drop(value[0], value[1])
             elif found := cloud.store.get(value[0], value[1]):
                 cloud.note(found, **value[2])
+    if thing.kind not in KINDS:
+        _finish_long(cloud, thing)
+        return
     ended: dict[str, Any] = {**thing.properties, "status": "DONE", "progress": 100, "endTime": stamp(thing["_due"])}
     if failure := thing["_failure"]:
         ended["error"] = {"errors": [{"code": failure["code"], "message": failure["message"], **failure["details"]}]}
         ended |= {"httpErrorStatusCode": failure["http"], "httpErrorMessage": failure["code"]}
     cloud.store.put(dataclasses.replace(thing, properties=ended))
+
+
+def _finish_long(cloud: "Cloud", thing: Thing) -> None:
+    """End an operation of a service beside Compute Engine: it holds a response or an error."""
+    found = cloud.store.get(*thing["_gives"]) if thing.get("_gives") else None
+    failure = thing["_failure"]
+    error = (
+        {"error": {"code": 8 if failure["http"] == 429 else 9, "message": failure["message"]}} if failure else {"response": cloud.show(found) if found else {}}
+    )
+    metadata = {**thing["metadata"], "endTime": stamp(thing["_due"])}
+    cloud.store.put(dataclasses.replace(thing, properties={**thing.properties, "done": True, "metadata": metadata, **error}))
