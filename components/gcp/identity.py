@@ -161,9 +161,10 @@ class Starter(pulumi.ComponentResource):
             permissions=[*permissions],
             opts=beneath(self, replace_first=True),
         )
-        return projects.IAMMember(
+        granted: pulumi.Resource = projects.IAMMember(
             f"control-{what}", project=args.accounts.project, role=role.name, member=controller, condition=condition, opts=beneath(self, replace_first=True)
         )
+        return granted
 
 
 def member(email: pulumi.Output[str]) -> pulumi.Output[str]:

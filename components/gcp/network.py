@@ -127,7 +127,7 @@ class Network(pulumi.ComponentResource):
         router = compute.Router(
             "router", name=names.name("router"), description=names.description("Router"), network=network.self_link, region=region, opts=beneath(self, replace_first=True)
         )  # fmt: skip
-        return compute.RouterNat(
+        translation: pulumi.Resource = compute.RouterNat(
             "nat",
             name=names.name("nat"),
             router=router.name,
@@ -142,3 +142,4 @@ class Network(pulumi.ComponentResource):
             log_config=compute.RouterNatLogConfigArgs(enable=True, filter="ERRORS_ONLY"),
             opts=beneath(self, replace_first=True),
         )
+        return translation
