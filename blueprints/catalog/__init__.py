@@ -18,7 +18,7 @@ from .kubernetes import (
     minor_version,
 )
 from .layouts import Interface, Layout, expand, interface_titles, layout, layouts
-from .limits import Limit, PolicySize, can_be_packed, limit, packing_source, policy_size
+from .limits import Limit, PolicySize, limit, policy_size, unpacked_by
 from .machines import MachineType, machine, machines
 from .matrix import Condition, Fault, Rule, SlurmFeature, faults, rules, slurm_features, slurm_has
 from .offerings import Offering, asks_for_service, offering, offering_names
@@ -73,7 +73,6 @@ __all__ = [
     "accelerators",
     "addons",
     "asks_for_service",
-    "can_be_packed",
     "change_costs",
     "containerd",
     "expand",
@@ -99,7 +98,6 @@ __all__ = [
     "minor_version",
     "offering",
     "offering_names",
-    "packing_source",
     "partition_of",
     "partitions",
     "policy_size",
@@ -124,4 +122,5 @@ __all__ = [
     "taken_folders",
     "target",
     "target_names",
+    "unpacked_by",
 ]

@@ -4,6 +4,7 @@ import dataclasses
 import fnmatch
 import functools
 
+from ..capacity_kind import CapacityKind
 from . import files
 
 
@@ -48,13 +49,14 @@ def policy_size(target: str) -> PolicySize | None:
     return PolicySize(**entry) if entry else None
 
 
-def can_be_packed(target: str, machine_name: str) -> bool:
-    """Say whether a target's placement groups take a machine; true unless the catalogue excludes it."""
-    entry = files.mapping("limits")["unpacked"].get(target)
-    return entry is None or not any(fnmatch.fnmatchcase(machine_name, pattern) for pattern in entry["machines"])
+def unpacked_by(target: str, machine_name: str, kind: CapacityKind) -> str | None:
+    """Name the source that says that a target's placement groups don't take a machine with this capacity; None where the catalogue excludes nothing."""
+    excluded = files.mapping("limits")["unpacked"].get(target)
+    if excluded and _matches(machine_name, excluded["machines"]):
+        return str(excluded["source"])
+    flex = files.mapping("limits")["packed_flex"].get(target) if kind is CapacityKind.FLEX else None
+    return str(flex["source"]) if flex and not _matches(machine_name, flex["machines"]) else None
 
 
-def packing_source(target: str) -> str:
-    """Name the source of `can_be_packed`."""
-    source: str = files.mapping("limits")["unpacked"][target]["source"]
-    return source
+def _matches(machine_name: str, patterns: list[str]) -> bool:
+    return any(fnmatch.fnmatchcase(machine_name, pattern) for pattern in patterns)

@@ -29,8 +29,8 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     yield from _versions(cluster, kubernetes, source)
     yield from _quotas(cluster, kubernetes, blueprint, source)
     yield from _without_queue(kubernetes, blueprint, source)
+    yield from _overlaps(cluster, kubernetes, blueprint.kubernetes, source)
     if kubernetes.pod_cidr:
-        yield from _overlaps(cluster, kubernetes, source)
         yield from _sizes(kubernetes, source)
 
 
@@ -108,11 +108,12 @@ def _without_queue(kubernetes: spec.Kubernetes, blueprint: language.Blueprint, s
             yield finding.Finding(_WARNING, Code.ACCOUNT_WITHOUT_QUEUE, where, what, why, "write an account of the blueprint")
 
 
-def _overlaps(cluster: spec.ClusterSpec, kubernetes: spec.Kubernetes, source: Document) -> Iterator[finding.Finding]:
-    written: tuple[tuple[str, str, Path], ...] = (
+def _overlaps(cluster: spec.ClusterSpec, kubernetes: spec.Kubernetes, asked: language.Kubernetes, source: Document) -> Iterator[finding.Finding]:
+    """Compare the ranges that Kubernetes has. A service of a cloud chooses those that the blueprint does not name."""
+    written: tuple[tuple[str, str | None, Path], ...] = (
         ("the hosts' network", cluster.network.cidr, ("network", "cidr")),
-        ("the range of pods", kubernetes.pod_cidr, ("kubernetes", "pod_cidr")),
-        ("the range of services", kubernetes.service_cidr, ("kubernetes", "service_cidr")),
+        ("the range of pods", kubernetes.pod_cidr or asked.pod_cidr, ("kubernetes", "pod_cidr")),
+        ("the range of services", kubernetes.service_cidr or asked.service_cidr, ("kubernetes", "service_cidr")),
     )
     ranges = [(title, ipaddress.IPv4Network(cidr), path) for title, cidr, path in written if cidr]
     for (first, its_range, at_first), (second, other, at_second) in itertools.combinations(ranges, 2):

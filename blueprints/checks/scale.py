@@ -4,6 +4,7 @@ import ipaddress
 from collections.abc import Iterator
 
 from .. import catalog, finding, language, spec
+from ..capacity_kind import CapacityKind
 from ..codes import Code
 from ..document import Document
 from . import lookup
@@ -28,9 +29,11 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     yield from _rules(blueprint, target, source)
     yield from _disks(blueprint, target, source)
     for node_set in cluster.node_sets:
-        if node_set.placement == "packed" and not catalog.can_be_packed(target.name, node_set.hosts.machine.name):
-            what = f"nodes of {node_set.hosts.machine.name} can't share a placement group"
-            why = f"{target.title} does not support this machine in placement groups ({catalog.source(catalog.packing_source(target.name)).where})"
+        machine, kind = node_set.hosts.machine.name, node_set.capacity.kind
+        if node_set.placement == "packed" and (said := catalog.unpacked_by(target.name, machine, kind)):
+            bought = f" bought as `{kind}`" if not catalog.unpacked_by(target.name, machine, CapacityKind.ON_DEMAND) else ""
+            what = f"nodes of {machine}{bought} can't share a placement group"
+            why = f"{target.title} does not support this machine{bought} in placement groups ({catalog.source(said).where})"
             where = source.where("pools", node_set.pool, "placement")
             yield finding.Finding(_ERROR, Code.PLACEMENT_UNSUPPORTED, where, what, why, "remove `placement`, or choose another machine")
 

@@ -62,8 +62,12 @@ def regions(target: str) -> frozenset[str]:
     return frozenset((*catalog.target(target).regions, *named))
 
 
-def placement(context: Context, name: str, pool: language.Pool, *, capacity: spec.Capacity, uses_fabric: bool) -> str:
-    """Return the placement of a pool's nodes."""
+def placement(context: Context, name: str, pool: language.Pool, *, capacity: spec.Capacity, fabric_of: str | None = None) -> str:
+    """Return the placement of a pool's nodes.
+
+    Args:
+        fabric_of: the machine, where a fabric connects the nodes.
+    """
     brings_own = capacity.kind.is_bought_ahead
     if not context.target.capacity:
         if pool.placement in (_PACKED, _SPREAD):
@@ -72,7 +76,9 @@ def placement(context: Context, name: str, pool: language.Pool, *, capacity: spe
             context.note(Code.PLACEMENT_GIVEN, "pools", name, "placement", what=what, why=why, remedy="keep it; it applies to cloud targets")
         return _NONE
     if pool.placement == "auto":
-        return (_GIVEN if brings_own else _PACKED) if uses_fabric else _NONE
+        if fabric_of is None or catalog.unpacked_by(context.target.name, fabric_of, capacity.kind):
+            return _NONE
+        return _GIVEN if brings_own else _PACKED
     if pool.placement == _PACKED and brings_own:
         what = f"the nodes of {name} can't be packed: `{capacity.kind}` capacity has its own placement"
         why = "clouds refuse a placement group for a reservation"

@@ -54,7 +54,7 @@ def _whole_pool(context: Context, name: str, pool: language.Pool, *, is_default:
         else None,
         reachable_min=pool.range.min if pool.is_elastic and pool.hosts and not context.is_cloud else None,
         capacity=bought,
-        placement=capacity.placement(context, name, pool, capacity=bought, uses_fabric=False),
+        placement=capacity.placement(context, name, pool, capacity=bought),
         scratch_mount=pool.scratch.mount if pool.scratch else None,
         health_check=pool.health.check,
         on_failure=pool.health.on_failure,
@@ -89,7 +89,7 @@ def _chosen(context: Context, name: str, pool: language.Pool, base: spec.NodeSet
         fabric=carried,
         # A collective needs whole GPUs.
         collectives=() if pool.mig else fabric.collectives(context, choice.machine, pool.range.max, uses_fabric=carried is not None),
-        placement=capacity.placement(context, name, pool, capacity=base.capacity, uses_fabric=True) if carried else base.placement,
+        placement=capacity.placement(context, name, pool, capacity=base.capacity, fabric_of=choice.machine.name) if carried else base.placement,
         image=base.image or _late_image(context),
         chosen=choice.chosen,
     )

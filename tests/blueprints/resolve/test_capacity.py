@@ -49,6 +49,10 @@ def test_a_finding_points_to_the_kind_in_either_form() -> None:
         ("aws", {"placement": "spread"}, "spread", set()),
         ("aws", {"placement": "packed", "fabric": "none"}, "packed", set()),
         ("aws", {"placement": "packed", "capacity": RESERVED}, "given", {("error", Code.PLACEMENT_GIVEN)}),
+        ("gcp", {}, "packed", set()),
+        # Of flex nodes only some machines share a group: what nobody asked for must not keep the others from starting.
+        ("gcp", {"capacity": {"kind": "flex", "max_run": "1-00:00:00"}}, "none", set()),
+        ("gcp", {"accelerator": "h200", "capacity": {"kind": "flex", "max_run": "1-00:00:00"}}, "packed", set()),
         ("metal", {}, "none", set()),
         ("metal", {"placement": "packed"}, "none", {("note", Code.PLACEMENT_GIVEN)}),
         ("local", {"placement": "auto"}, "none", set()),
