@@ -56,6 +56,8 @@ class Cloud:
             self.machines[f"{thing['machineType'].rpartition('/')[2]}/{thing.region}"] += thing["status"] != "TERMINATED"
         self.hints: dict[str, int] = {}
         """Subnet → the address to try next, as a number."""
+        self._numbers: dict[str, str] = {}
+        """Path with a thing's number → path with its name: Compute Engine takes either."""
         self._named: dict[tuple[str, str], set[str]] = {}
         self._users: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for thing in self.store.everything():
@@ -131,6 +133,8 @@ class Cloud:
 
     def find(self, path: str, *kinds: str) -> Thing | None:
         """Find a thing by its path, of one of the kinds (`a|b`) or any."""
+        if path[-1:].isdigit() and path.rpartition("/")[2].isdigit():
+            path = self._numbers.get(path, path)
         wanted = [one for kind in kinds for one in kind.split("|")] or [links.kind_of(path) or ""]
         for kind in wanted:
             if found := self.store.get(kind, path) or facts.thing(self, kind, path):
@@ -187,6 +191,7 @@ class Cloud:
         """Take a thing away, and what goes with it."""
         if thing := self.store.get(kind, ident):
             self.store.remove(thing)
+            self._numbers.pop(f"{ident.rpartition('/')[0]}/{thing.get('id')}", None)
             for path in self._named.pop((kind, ident), ()):
                 self._users[path].discard((kind, ident))
             rules.rules(kind).deleted(self, thing)
@@ -213,6 +218,8 @@ class Cloud:
 
     def _index(self, thing: Thing) -> None:
         key = (thing.kind, thing.id)
+        if thing.kind.startswith("compute.") and thing.get("id"):
+            self._numbers[f"{thing.id.rpartition('/')[0]}/{thing['id']}"] = thing.id
         for path in self._named.pop(key, ()):
             self._users[path].discard(key)
         held = known.kinds()[thing.kind].holds if thing.kind in known.kinds() else {}
