@@ -1,13 +1,15 @@
 """Record a stack: `python -m tests.recorded.record NAME` brings up the blueprint of that name with the code of this checkout and stores its state.
 
-A local stack really runs on this machine for the time being (root). A stack on AWS is provisioned on the simulated cloud; its instances only pretend, so the provider that records it takes every host for
-configured and accepted.
+A local stack really runs on this machine for the time being (root). A stack on AWS is provisioned on the simulated cloud; its instances only pretend, so its provider takes every host for configured and
+accepted.
 """
 
+import contextlib
 import dataclasses
 import json
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from components.local.machine import names
 from tests.hosts import deployment
 from tests.simcloud.aws import client
 
-from .stack import Stack
+from .stack import Stack, changed
 from .states import PROJECT, State, blueprint_of, replaced
 
 STACK = "prod"
@@ -48,6 +50,26 @@ def local(name: str, home: Path) -> State:
 
 
 def aws(name: str, home: Path) -> State:
+    with provisioned(name, home) as (stack, _):
+        spec = load.examine(str(blueprint_of(name)), target="aws", stack=STACK, facts=facts.Facts(**MACHINE)).spec
+        return State(
+            stack=STACK,
+            target="aws",
+            machine=MACHINE,
+            cache=str(names.cache_root()),
+            content={playbook: content.fingerprint(playbook) for playbook in PLAYBOOKS},
+            images={arch: image.fingerprint(spec.software, arch) for arch in {group.machine.arch for group in spec.host_groups}},
+            deployment=replaced(stack.export(), {str(project_root()): PROJECT}),
+        )
+
+
+@contextlib.contextmanager
+def provisioned(name: str, home: Path) -> Iterator[tuple[Stack, client.SimulatedCloud]]:
+    """Provision the blueprint of a name on a simulated cloud of its own; everything in the account is the stack's, and a preview changes nothing.
+
+    Args:
+        home: an empty folder.
+    """
     provider = home / "provider" / "pulumi-resource-clusterwright"
     provider.parent.mkdir()
     provider.write_text(f'#!/bin/sh\nexport CLUSTERWRIGHT_ENGINE_PID=$PPID\nexec "{sys.executable}" -m tests.recorded.provider "$@"\n')
@@ -56,20 +78,11 @@ def aws(name: str, home: Path) -> State:
     with client.started(home / "cloud") as cloud:
         others = furnish(cloud)
         settings = {"blueprint": str(blueprint_of(name)), "target": "aws"}
-        spec = load.examine(str(blueprint_of(name)), target="aws", stack=STACK, facts=facts.Facts(**MACHINE)).spec
         with Stack.of(home / "stack", STACK, settings=settings, machine=MACHINE, environment=cloud.environment, provider=provider.parent) as stack:
             stack.up()
             assert cloud.untagged("clusterwright:stack", "clusterwright:cluster", "clusterwright:owner") == others
-            assert all(step["op"] == "same" for step in stack.preview())
-            return State(
-                stack=STACK,
-                target="aws",
-                machine=MACHINE,
-                cache=str(names.cache_root()),
-                content={playbook: content.fingerprint(playbook) for playbook in PLAYBOOKS},
-                images={arch: image.fingerprint(spec.software, arch) for arch in {group.machine.arch for group in spec.host_groups}},
-                deployment=replaced(stack.export(), {str(project_root()): PROJECT}),
-            )
+            assert changed(stack.preview()) == {}
+            yield stack, cloud
 
 
 def furnish(cloud: client.SimulatedCloud) -> list[client.Seen]:

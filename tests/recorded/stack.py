@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ assert this_machine.facts
 this_machine.facts = lambda stack: machine
 program.deploy()
 """
+UNCHANGING = ("same", "refresh")
+"""Operations of a preview that change nothing in the world; with `--refresh`, each resource has one that looks at it."""
 PROVIDER = project_root() / "components" / "provider"
 
 
@@ -66,9 +68,9 @@ class Stack(Project):
         self._write("deployment.json", json.dumps(deployment))
         self.succeed("stack", "import", "--file", "deployment.json")
 
-    def preview(self) -> list[dict[str, Any]]:
+    def preview(self, *words: str) -> list[dict[str, Any]]:
         """Give every step of a preview, those that change nothing too."""
-        done = self.run("preview", "--json", "--diff", "--show-sames")
+        done = self.run("preview", "--json", "--diff", "--show-sames", *words)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         steps: list[dict[str, Any]] = json.loads(done.stdout)["steps"]
         return steps
@@ -82,3 +84,12 @@ class Stack(Project):
             yield one
         finally:
             one.end()
+
+
+def changed(steps: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Name what a preview would change: operation and name of each resource → the properties that differ."""
+    return {
+        f"{step['op']} {step['urn'].rpartition('::')[2]}": sorted(step.get("detailedDiff") or step.get("diffReasons") or ())
+        for step in steps
+        if step["op"] not in UNCHANGING
+    }

@@ -23,7 +23,7 @@ from components.provider.kinds import kinds
 from tests.simcloud.aws import client
 
 from . import states
-from .stack import Stack
+from .stack import Stack, changed
 from .states import State
 
 pytestmark = pytest.mark.engine
@@ -117,15 +117,6 @@ def restored(folder: Path, name: str) -> Iterator[Stack]:
 def take(stack: Stack, name: str, resources: Sequence[Mapping[str, Any]]) -> None:
     exported = recorded(name).deployment
     stack.take(states.replaced({**exported, "deployment": {**exported["deployment"], "resources": resources}}, {states.PROJECT: str(project_root())}))
-
-
-def changed(steps: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Name what a preview would change: operation and name of each resource → the properties that differ."""
-    return {
-        f"{step['op']} {step['urn'].rpartition('::')[2]}": sorted(step.get("detailedDiff") or step.get("diffReasons") or ())
-        for step in steps
-        if step["op"] != "same"
-    }
 
 
 UNUSED_RULES = {"aws-training": {"update storage-security-group": ["egress", "ingress"]}}
