@@ -8,6 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from components.inspection import record
+from components.provider import packed
+
 from .. import settings
 from ..errors import Problem
 from . import backend, commands, locks
@@ -47,8 +50,15 @@ def exists(stack: str) -> bool:
 
 
 def spec(stack: str) -> Mapping[str, Any] | None:
-    """Give the cluster that the last finished `up` recorded; None when no `up` of the stack has finished."""
-    found = commands.outputs(stack).get("spec") if exists(stack) else None
+    """Give the cluster that the last finished `up` recorded; None when no `up` of the stack has finished.
+
+    It is no secret, and decrypting the others takes the engine half a second of processor time.
+    """
+    if not exists(stack):
+        return None
+    deployment = _latest(stack) or commands.record(stack).get("deployment") or {}
+    program: Mapping[str, Any] = next((one for one in deployment.get("resources") or () if one["type"] == record.STACK_TYPE), {})
+    found = packed.unpack((program.get("outputs") or {}).get("spec"))
     return found if isinstance(found, Mapping) else None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from components.provider import packed
 from stacks import project
 from stacks.cli import main
 from stacks.engine import commands, secrets, state
@@ -77,7 +78,7 @@ def break_passphrase(file: Path, how: str) -> None:
 
 @pytest.mark.engine
 @pytest.mark.parametrize("how", ["missing", "empty", "another"])
-@pytest.mark.parametrize("command", ["down", "ssh"])
+@pytest.mark.parametrize("command", ["up", "down", "ssh"])
 def test_a_lost_passphrase_is_one_page_with_the_ways_on(lost: Path, how: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
     break_passphrase(lost, how)
     before = commands.record(STACK)
@@ -90,6 +91,19 @@ def test_a_lost_passphrase_is_one_page_with_the_ways_on(lost: Path, how: str, co
     assert f"clusterwright up --stack {STACK} --forget-secrets" in remedy
     assert f"clusterwright down --stack {STACK} --forget-secrets" in remedy
     assert commands.record(STACK) == before
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_the_recorded_cluster_is_read_without_decrypting_anything(lost: Path, is_compressed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decrypting takes half a second of each command; a compressed state is read through the engine."""
+    monkeypatch.setenv("PULUMI_DIY_BACKEND_GZIP", str(is_compressed).lower())
+    whole = commands.record(STACK)
+    assert state.spec(STACK) is None, "no `up` has finished"
+    whole["deployment"]["resources"][0]["outputs"]["spec"] = packed.pack({"name": "starter"})
+    state.replace_record(STACK, whole, instead_of=commands.record(STACK))
+    lost.unlink()
+    assert state.spec(STACK) == {"name": "starter"}
 
 
 @pytest.mark.engine
