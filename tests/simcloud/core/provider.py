@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 from urllib.parse import urlsplit
 
 import grpc
@@ -29,6 +29,17 @@ KINDS_OF_CHANGE = {True: provider_pb2.PropertyDiff.UPDATE_REPLACE, False: provid
 
 class Failed(Exception):
     """The cloud's refusal."""
+
+
+class Asked(Protocol):
+    """What carries out the operations of Pulumi's protocol on plain values."""
+
+    def ask(self, request: Values) -> Any:
+        """Carry out one.
+
+        Raises:
+            Failed: it was refused.
+        """
 
 
 class Line:
@@ -65,7 +76,7 @@ class Line:
 class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     """Pulumi's protocol on one side, the cloud's on the other."""
 
-    def __init__(self, line: Line, *, version: str):
+    def __init__(self, line: Asked, *, version: str):
         self._line, self._version = line, version
         self._context: dict[str, Any] = {}
 
@@ -113,8 +124,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     # What it asks of one resource
 
     def Check(self, request: Any, context: grpc.ServicerContext) -> Any:
-        urn = _Urn(request.urn)
-        found = self._try(
+        urn = Urn(request.urn)
+        found = self.attempt(
             context,
             urn,
             "checking",
@@ -126,13 +137,13 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             news=codec.decode(request.news),
         )
         failures = [provider_pb2.CheckFailure(property=one["property"], reason=one["reason"]) for one in found["failures"]]
-        inputs = _unmarked(found["inputs"])
+        inputs = unmarked(found["inputs"])
         return provider_pb2.CheckResponse(inputs=codec.encode(inputs, secrets=codec.secret_names(request.news)), failures=failures)
 
     def Diff(self, request: Any, context: grpc.ServicerContext) -> Any:
-        urn = _Urn(request.urn)
+        urn = Urn(request.urn)
         olds, news, old_inputs = codec.decode(request.olds), codec.decode(request.news), codec.decode(request.old_inputs)
-        changed = self._try(context, urn, "comparing", "diff", type=urn.type, olds=olds, news=news, oldInputs=old_inputs)
+        changed = self.attempt(context, urn, "comparing", "diff", type=urn.type, olds=olds, news=news, oldInputs=old_inputs)
         changed = {name: replaces for name, replaces in changed["changed"].items() if name not in request.ignoreChanges}
         replaces = sorted(name for name, replaced in changed.items() if replaced)
         return provider_pb2.DiffResponse(
@@ -140,40 +151,44 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
             replaces=replaces,
             deleteBeforeReplace=bool(replaces) and self._must_go_first(context, urn, olds, news),
             diffs=sorted(changed),
-            detailedDiff={name: provider_pb2.PropertyDiff(kind=KINDS_OF_CHANGE[replaced], inputDiff=name != "tagsAll") for name, replaced in changed.items()},
+            detailedDiff={
+                name: provider_pb2.PropertyDiff(kind=KINDS_OF_CHANGE[replaced], inputDiff=name in news or name in old_inputs)
+                for name, replaced in changed.items()
+            },
             hasDetailedDiff=True,
         )
 
     def Create(self, request: Any, context: grpc.ServicerContext) -> Any:
-        urn, inputs = _Urn(request.urn), codec.decode(request.properties)
+        urn, inputs = Urn(request.urn), codec.decode(request.properties)
         hidden = codec.secret_names(request.properties)
         if request.preview:
-            return provider_pb2.CreateResponse(id="", properties=codec.encode(self._planned(context, urn, inputs), secrets=hidden))
-        found = self._try(context, urn, "creating", "create", type=urn.type, inputs=inputs)
+            return provider_pb2.CreateResponse(id="", properties=codec.encode(self.planned(context, urn, inputs), secrets=hidden))
+        found = self.attempt(context, urn, "creating", "create", type=urn.type, inputs=inputs)
         state = codec.encode({**_notes(inputs), **found["properties"]}, secrets=hidden)
         _taint(context, found, state=state, inputs=request.properties)
         return provider_pb2.CreateResponse(id=found["id"], properties=state)
 
     def Update(self, request: Any, context: grpc.ServicerContext) -> Any:
-        urn, inputs = _Urn(request.urn), codec.decode(request.news)
+        urn, inputs = Urn(request.urn), codec.decode(request.news)
         hidden = codec.secret_names(request.news) | codec.secret_names(request.olds)
         if request.preview:
-            return provider_pb2.UpdateResponse(properties=codec.encode({**codec.decode(request.olds), **inputs}, secrets=hidden))
-        found = self._try(context, urn, "updating", "update", type=urn.type, id=request.id, inputs=inputs)
+            return provider_pb2.UpdateResponse(properties=codec.encode(self.planned_update(context, urn, codec.decode(request.olds), inputs), secrets=hidden))
+        olds, old_inputs = codec.decode(request.olds), codec.decode(request.old_inputs)
+        found = self.attempt(context, urn, "updating", "update", type=urn.type, id=request.id, inputs=inputs, olds=olds, oldInputs=old_inputs)
         state = codec.encode({**_notes(inputs), **found["properties"]}, secrets=hidden)
         _taint(context, found, state=state, inputs=request.news)
         return provider_pb2.UpdateResponse(properties=state)
 
     def Read(self, request: Any, context: grpc.ServicerContext) -> Any:
-        urn = _Urn(request.urn)
-        found = self._try(context, urn, "reading", "read", type=urn.type, id=request.id, inputs=codec.decode(request.inputs))
+        urn = Urn(request.urn)
+        found = self.attempt(context, urn, "reading", "read", type=urn.type, id=request.id, inputs=codec.decode(request.inputs))
         hidden = codec.secret_names(request.properties) | codec.secret_names(request.inputs)
         properties, inputs = (codec.encode(found[part], secrets=hidden & found[part].keys()) for part in ("properties", "inputs"))
         return provider_pb2.ReadResponse(id=found["id"], properties=properties, inputs=inputs)
 
     def Delete(self, request: Any, context: grpc.ServicerContext) -> Any:
-        urn = _Urn(request.urn)
-        self._try(context, urn, "deleting", "delete", type=urn.type, id=request.id, inputs=codec.decode(request.properties))
+        urn = Urn(request.urn)
+        self.attempt(context, urn, "deleting", "delete", type=urn.type, id=request.id, inputs=codec.decode(request.properties))
         return empty_pb2.Empty()
 
     # How the above is done
@@ -181,24 +196,34 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def _ask(self, operation: str, **values: Any) -> Any:
         return self._line.ask({**self._context, "operation": operation, **values})
 
-    def _try(self, context: grpc.ServicerContext, urn: "_Urn", doing: str, operation: str, **values: Any) -> Any:
+    def attempt(self, context: grpc.ServicerContext, urn: "Urn", doing: str, operation: str, **values: Any) -> Any:
+        """Ask the cloud; what it refuses fails the engine's call."""
         try:
             found = self._ask(operation, **values)
         except Failed as failed:
             context.abort(grpc.StatusCode.UNKNOWN, f"{doing} {urn.type} ({urn.name}): {failed}")
         if any(fault["effect"] == "kill-engine" for fault in found.get("faults", ())):
-            _kill_engine()
+            kill_engine()
         return found
 
-    def _planned(self, context: grpc.ServicerContext, urn: "_Urn", inputs: Values) -> Values:
-        outputs = self._try(context, urn, "planning", "outputs", type=urn.type)["names"]
+    # What clouds plan differently
+
+    def planned(self, context: grpc.ServicerContext, urn: "Urn", inputs: Values) -> Values:
+        """Give the properties that a new thing will have, for a preview."""
+        outputs = self.attempt(context, urn, "planning", "outputs", type=urn.type)["names"]
         return {**dict.fromkeys(outputs, UNKNOWN), **inputs}
 
-    def _must_go_first(self, context: grpc.ServicerContext, urn: "_Urn", olds: Values, news: Values) -> bool:
-        return bool(self._try(context, urn, "comparing", "first", type=urn.type, olds=olds, news=news)["first"])
+    def planned_update(self, context: grpc.ServicerContext, urn: "Urn", olds: Values, inputs: Values) -> Values:
+        """Give the properties that an update will leave, for a preview."""
+        return {**olds, **inputs}
+
+    def _must_go_first(self, context: grpc.ServicerContext, urn: "Urn", olds: Values, news: Values) -> bool:
+        return bool(self.attempt(context, urn, "comparing", "first", type=urn.type, olds=olds, news=news)["first"])
 
 
-class _Urn:
+class Urn:
+    """What a resource's URN says of it."""
+
     def __init__(self, urn: str):
         parts = urn.split("::", 3)
         self.type, self.name = parts[2].split("$")[-1], parts[3]
@@ -214,11 +239,12 @@ def _marked(value: Any) -> Any:
     raise TypeError(f"{value!r} can't be sent")
 
 
-def _unmarked(value: Any) -> Any:
+def unmarked(value: Any) -> Any:
+    """Give what came over a line with the mark of what is not known yet as `codec.UNKNOWN`."""
     if isinstance(value, Mapping):
-        return {name: _unmarked(inner) for name, inner in value.items()}
+        return {name: unmarked(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_unmarked(inner) for inner in value]
+        return [unmarked(inner) for inner in value]
     return UNKNOWN if value == typed.UNKNOWN else value
 
 
@@ -242,20 +268,30 @@ def _taint(context: grpc.ServicerContext, found: Values, *, state: struct_pb2.St
             context.abort(grpc.StatusCode.UNKNOWN, fault["message"])
 
 
-def _kill_engine() -> NoReturn:
+def plain(request: Values) -> Any:
+    """Give a request as it arrives over a line: what is not known yet is `typed.UNKNOWN`."""
+    return json.loads(json.dumps(request, default=_marked))
+
+
+def kill_engine() -> NoReturn:
+    """End the engine that started this plugin, and the plugin, as a crash does."""
     os.kill(int(os.environ["CLUSTERWRIGHT_ENGINE_PID"]), signal.SIGKILL)
     os._exit(1)
 
 
-def serve(servicer: Callable[[Line], Servicer]) -> None:
-    """Serve until the engine that started the plugin ends."""
+def serve(servicer: Callable[[Asked], Servicer], *, line: Callable[[str], Asked] = Line) -> None:
+    """Serve until the engine that started the plugin ends.
+
+    Args:
+        line: makes what answers from the cloud's address.
+    """
     engine_watch.end_with(int(os.environ["CLUSTERWRIGHT_ENGINE_PID"]))
     address = os.environ.get("CLUSTERWRIGHT_SIMCLOUD")
     if not address:
         sys.exit("CLUSTERWRIGHT_SIMCLOUD is not set: this is the plugin of a simulated cloud, and there is none to ask")
     limits = [("grpc.max_receive_message_length", MESSAGE_LIMIT_BYTES), ("grpc.max_send_message_length", MESSAGE_LIMIT_BYTES)]
     server = grpc.server(ThreadPoolExecutor(max_workers=WORKERS), options=limits)
-    provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer(Line(address)), server)
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer(line(address)), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     print(port, flush=True)

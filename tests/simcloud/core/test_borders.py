@@ -13,7 +13,19 @@ from blueprints.project import project_root
 
 CORE = Path(__file__).parent
 LOADS = "import importlib, json, sys\nfor name in json.load(sys.stdin): importlib.import_module(name)\nprint(json.dumps([*sys.modules]))"
-CLOUDS = ("tests.simcloud.aws", "tests.simcloud.google", "googleapiclient", "tests.simcloud.hosted", "boto3", "botocore", "moto", "pulumi_aws")
+CLOUDS = (
+    "tests.simcloud.aws",
+    "tests.simcloud.google",
+    "googleapiclient",
+    "tests.simcloud.hosted",
+    "boto3",
+    "botocore",
+    "moto",
+    "pulumi_aws",
+    "tests.simcloud.google",
+    "googleapiclient",
+    "pulumi_gcp",
+)
 
 
 def clouds_loaded_by(*modules: str) -> set[str]:

@@ -1,0 +1,215 @@
+"""The provider's operations on the simulated Google Cloud, without engine and server: what programs declare, as requests to the REST door."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from tests.simcloud.core import typed
+from tests.simcloud.core.failure import NotSimulated
+from tests.simcloud.google import provider_door
+from tests.simcloud.google.bridge import kinds
+from tests.simcloud.google.bridge.resource import Refused
+from tests.simcloud.google.bridge.rest import OperationFailed, RequestFailed, Rest
+from tests.simcloud.google.cloud import PROJECT, Cloud
+
+Values = Mapping[str, Any]
+UBUNTU = "ubuntu-os-cloud/ubuntu-2404-lts-amd64"
+NETWORK = {"name": "net", "autoCreateSubnetworks": False}
+SUBNET = {"name": "sub", "network": "net", "ipCidrRange": "10.0.0.0/20"}
+NIC = {"subnetwork": "regions/us-central1/subnetworks/sub"}
+BOOT = {"initializeParams": {"image": UBUNTU, "size": 20, "type": "pd-balanced"}}
+MACHINE = {"name": "vm", "machineType": "n2-standard-4", "bootDisk": BOOT, "networkInterfaces": [NIC], "tags": ["a"], "metadata": {"user-data": "x"}}
+TEMPLATE = {
+    "name": "t",
+    "machineType": "n2-standard-4",
+    "disks": [{"boot": True, "sourceImage": UBUNTU, "diskSizeGb": 20}],
+    "networkInterfaces": [NIC],
+    "metadata": {"a": "b"},
+}
+NAT = {"name": "nat", "router": "way", "region": "us-central1", "sourceSubnetworkIpRangesToNat": "ALL_SUBNETWORKS_ALL_IP_RANGES"}
+FIREWALL = {"name": "in", "network": "net", "allows": [{"protocol": "tcp", "ports": ["22"]}], "sourceRanges": ["10.0.0.0/8", "192.168.0.0/16"]}
+CHECK = {"name": "ssh", "region": "us-central1", "tcpHealthCheck": {"port": 22}}
+
+LIVES = [  # kind, inputs, changes in place, what takes a new thing
+    ("compute.Network", NETWORK | {"mtu": 8896}, [{"mtu": 1500}, {"routingMode": "GLOBAL"}], {"description": "other"}),
+    ("compute.Subnetwork", SUBNET, [{"logConfig": {"flowSampling": 0.5}}], {"ipCidrRange": "10.0.0.0/24"}),
+    ("compute.Firewall", FIREWALL, [{"allows": [{"protocol": "udp"}]}, {"targetTags": ["b"]}], {"direction": "EGRESS"}),
+    ("compute.Router", {"name": "other", "network": "net"}, [{"description": "x"}], {"name": "third"}),
+    ("compute.RouterNat", NAT, [{"minPortsPerVm": 128}], {"name": "other"}),
+    ("compute.Address", {"name": "a", "labels": {"x": "y"}}, [{"labels": {"x": "z", "v": "w"}}, {"labels": {}}], {"addressType": "INTERNAL"}),
+    ("compute.Disk", {"name": "d", "size": 10, "type": "pd-balanced"}, [{"size": 20}, {"labels": {"a": "b"}}], {"size": 5}),
+    ("compute.Instance", MACHINE, [{"metadata": {"user-data": "y"}}, {"tags": ["b"]}, {"labels": {"a": "b"}}], {"hostname": "a.b.c"}),
+    ("compute.Instance", MACHINE | {"allowStoppingForUpdate": True}, [{"machineType": "n2-standard-8"}], {"bootDisk": {"initializeParams": BOOT["initializeParams"] | {"size": 30}}}),
+    ("compute.InstanceTemplate", TEMPLATE, [], {"machineType": "n2-standard-8"}),
+    ("compute.RegionInstanceTemplate", TEMPLATE | {"labels": {"pool": "p"}, "scheduling": {"preemptible": True, "automaticRestart": False, "provisioningModel": "SPOT"}}, [], {"labels": {}}),
+    ("compute.ResourcePolicy", {"name": "near", "groupPlacementPolicy": {"collocation": "COLLOCATED", "vmCount": 4}}, [], {"groupPlacementPolicy": {"collocation": "COLLOCATED", "vmCount": 8}}),
+    ("compute.RegionHealthCheck", CHECK, [{"tcpHealthCheck": {"port": 2222}}], {"name": "other"}),
+]  # fmt: skip
+
+
+class Provider:
+    """The provider without an engine."""
+
+    def __init__(self, cloud: Cloud):
+        self.cloud = cloud
+        self.requests: list[str] = []
+        self.lost = 0
+
+    def send(self, host: str, method: str, path: str, query: Values, body: Any) -> tuple[int, Any]:
+        self.requests.append(f"{method} {path}")
+        answer = self.cloud.request(host, method, path, query, body)
+        if method == "POST" and self.lost:
+            self.lost -= 1
+            return 503, {"error": {"code": 503, "message": "lost", "errors": [{"reason": "backendError"}]}}
+        return answer.status, answer.body
+
+    def ask(self, operation: str, kind: str = "", **values: Any) -> Any:
+        asked = {"project": PROJECT, "region": "us-central1", "zone": "us-central1-a", "labels": {}, "operation": operation, **values}
+        return provider_door.answer(Rest(self.send), asked | ({"type": kinds.kinds()[kind].token} if kind else {}))
+
+    def check(self, kind: str, inputs: Values, olds: Values | None = None) -> Any:
+        return self.ask("check", kind, name="it", seed="s", olds=olds or {}, news=inputs)
+
+    def make(self, kind: str, inputs: Values) -> tuple[Any, Any]:
+        checked = self.check(kind, inputs)
+        assert checked["failures"] == []
+        return checked["inputs"], self.ask("create", kind, inputs=checked["inputs"])
+
+    def changed(self, kind: str, made: Any, old_inputs: Values, inputs: Values) -> Mapping[str, bool]:
+        found: Mapping[str, bool] = self.ask("diff", kind, olds=made["properties"], news=inputs, oldInputs=old_inputs)["changed"]
+        return found
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with contextlib.closing(Cloud()) as cloud:
+        yield Provider(cloud)
+
+
+@pytest.fixture
+def furnished(provider: Provider) -> Provider:
+    for kind, inputs in (("compute.Network", NETWORK), ("compute.Subnetwork", SUBNET), ("compute.Router", {"name": "way", "network": "net"})):
+        provider.make(kind, inputs)
+    provider.requests.clear()
+    return provider
+
+
+@pytest.mark.parametrize(("kind", "inputs", "changes", "replacing"), LIVES, ids=[f"{place}-{life[0]}" for place, life in enumerate(LIVES)])
+def test_a_kind_is_made_changed_read_and_removed(furnished: Provider, kind: str, inputs: Values, changes: list[Values], replacing: Values) -> None:
+    own = "own" if kind in ("compute.Network", "compute.Subnetwork") else inputs["name"]
+    declared = {**inputs, "name": own, **({"ipCidrRange": "10.32.0.0/20"} if kind == "compute.Subnetwork" else {})}
+    recorded, made = furnished.make(kind, declared)
+    read = furnished.ask("read", kind, id=made["id"], inputs=recorded)
+    assert (read["properties"], read["inputs"]) == (made["properties"], recorded)
+    assert furnished.changed(kind, made, recorded, recorded) == {}
+    for change in changes:
+        change = {name: value.replace("10.0.", "10.32.") if name == "ipCidrRange" else value for name, value in change.items()}
+        wanted = {**recorded, **change}
+        assert furnished.changed(kind, made, recorded, wanted) == dict.fromkeys(change, False)
+        updated = furnished.ask("update", kind, id=made["id"], inputs=wanted, olds=made["properties"], oldInputs=recorded)
+        assert furnished.changed(kind, updated, wanted, wanted) == {}
+        recorded, made = wanted, {"id": made["id"], **updated}
+    assert furnished.changed(kind, made, recorded, {**recorded, **replacing}) == dict.fromkeys(replacing, True)
+    furnished.ask("delete", kind, id=made["id"], inputs=made["properties"])
+    assert furnished.ask("read", kind, id=made["id"], inputs=recorded)["id"] == ""
+    furnished.ask("delete", kind, id=made["id"], inputs=made["properties"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "inputs", "property"),
+    [
+        ("compute.Instance", MACHINE | {"networkInterfaces": [NIC | {"nicTyp": "GVNIC"}]}, "networkInterfaces[0].nicTyp"),
+        ("compute.Instance", MACHINE | {"bootDisk": {"initializeParams": {"sise": 3}}}, "bootDisk.initializeParams.sise"),
+        ("compute.Network", NETWORK | {"mtu": "8896"}, "mtu"),
+        ("compute.Subnetwork", {"ipCidrRange": "10.0.0.0/20"}, "network"),
+    ],
+)
+def test_what_the_sdk_has_no_argument_for_is_refused_at_its_place(provider: Provider, kind: str, inputs: Values, property: str) -> None:  # noqa: A002
+    assert [one["property"] for one in provider.check(kind, inputs)["failures"]] == [property]
+
+
+def test_what_has_no_place_in_a_body_is_not_passed_over(provider: Provider) -> None:
+    with pytest.raises(NotSimulated, match=r"scheduling\.maintenanceInterval of compute\.InstanceTemplate"):
+        provider.check("compute.InstanceTemplate", TEMPLATE | {"scheduling": {"maintenanceInterval": "PERIODIC"}})
+
+
+def test_a_name_is_made_once(provider: Provider) -> None:
+    first = provider.check("compute.Network", {})["inputs"]
+    assert first["name"].startswith("it-")
+    assert provider.check("compute.Network", {}, olds={"name": "it-kept"})["inputs"]["name"] == "it-kept"
+    assert provider.ask("first", "compute.Network", olds={"name": "net"}, news={"name": "net", "__defaults": []})["first"]
+    assert not provider.ask("first", "compute.Network", olds={"name": "it-kept"}, news={"name": "it-kept", "__defaults": ["name"]})["first"]
+
+
+def test_a_preview_knows_what_is_declared_and_no_more(furnished: Provider) -> None:
+    planned = furnished.ask("planned", "compute.Instance", inputs=MACHINE, olds={})["properties"]
+    assert (planned["machineType"], planned["selfLink"], planned["networkInterfaces"][0]["networkIp"]) == ("n2-standard-4", typed.UNKNOWN, typed.UNKNOWN)
+    recorded, made = furnished.make("compute.Instance", MACHINE)
+    planned = furnished.ask("planned", "compute.Instance", inputs=recorded | {"machineType": "n2-standard-8"}, olds=made["properties"])["properties"]
+    assert planned == made["properties"] | {"machineType": "n2-standard-8"}
+
+
+def test_labels_are_the_programs_the_settings_and_the_providers_own(provider: Provider) -> None:
+    settings = {"labels": {"team": "hpc"}}
+    inputs = provider.check("compute.Address", {"labels": {"a": "b"}})["inputs"]
+    made = provider.ask("create", "compute.Address", inputs=inputs, **settings)
+    assert made["properties"]["labels"] == {"a": "b"}
+    assert made["properties"]["effectiveLabels"] == {"a": "b", "team": "hpc", "goog-pulumi-provisioned": "true"}
+    assert provider.ask("diff", "compute.Address", olds=made["properties"], news=inputs, oldInputs=inputs, **settings)["changed"] == {}
+    changed = provider.ask("diff", "compute.Address", olds=made["properties"], news=inputs, oldInputs=inputs, labels={})["changed"]
+    assert changed == {"effectiveLabels": False}
+
+
+def test_drift_is_read_and_differs(furnished: Provider) -> None:
+    recorded, made = furnished.make("compute.Firewall", FIREWALL)
+    (thing,) = furnished.cloud.store.all("compute.firewalls")
+    furnished.cloud.note(thing, sourceRanges=["0.0.0.0/0"])
+    read = furnished.ask("read", "compute.Firewall", id=made["id"], inputs=recorded)
+    assert read["inputs"]["sourceRanges"] == ["0.0.0.0/0"]
+    assert furnished.changed("compute.Firewall", read, read["inputs"], recorded) == {"sourceRanges": False}
+
+
+def test_a_machine_that_runs_is_not_stopped_without_leave(furnished: Provider) -> None:
+    recorded, made = furnished.make("compute.Instance", MACHINE)
+    wanted = recorded | {"machineType": "n2-standard-8"}
+    with pytest.raises(Refused, match="allow_stopping_for_update = true"):
+        furnished.ask("update", "compute.Instance", id=made["id"], inputs=wanted, olds=made["properties"], oldInputs=recorded)
+    assert not any(request.endswith("/stop") for request in furnished.requests)
+
+
+def test_an_image_of_a_family_is_no_change_when_the_family_goes_on(furnished: Provider) -> None:
+    recorded, made = furnished.make("compute.Instance", MACHINE)
+    assert made["properties"]["bootDisk"]["initializeParams"]["image"] == UBUNTU
+    changed = recorded | {"bootDisk": {"initializeParams": BOOT["initializeParams"] | {"image": "debian-cloud/debian-12"}}}
+    assert furnished.changed("compute.Instance", made, recorded, changed) == {"bootDisk": True}
+
+
+def test_a_refusal_is_told_in_the_words_of_the_provider(provider: Provider) -> None:
+    provider.make("compute.Network", NETWORK)
+    with pytest.raises(RequestFailed, match=r"googleapi: Error 409: The resource 'projects/proj/global/networks/net' already exists, alreadyExists"):
+        provider.make("compute.Network", NETWORK)
+
+
+def test_an_operation_that_fails_leaves_nothing_recorded(furnished: Provider) -> None:
+    furnished.cloud.store.settings["capacity"] = {"n2-standard-4": 0}
+    with pytest.raises(OperationFailed, match="does not have enough resources"):
+        furnished.make("compute.Instance", MACHINE)
+
+
+def test_a_lost_answer_is_asked_again_and_finds_what_it_made(provider: Provider) -> None:
+    provider.lost = 1
+    with pytest.raises(RequestFailed, match="Error 409"):
+        provider.make("compute.Network", NETWORK)
+    assert provider.requests.count("POST /compute/v1/projects/proj/global/networks") == 2
+
+
+def test_zones_of_the_region_are_found(provider: Provider) -> None:
+    found = provider.ask("invoke", token="gcp:compute/getZones:getZones", arguments={})
+    assert "us-central1-a" in found["names"]
+    assert all(name.startswith("us-central1-") for name in found["names"])
+    with pytest.raises(NotSimulated, match="getUnknown"):
+        provider.ask("invoke", token="gcp:compute/getUnknown:getUnknown", arguments={})
