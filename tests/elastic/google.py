@@ -1,4 +1,4 @@
-"""Compute Engine as a script: the answers that its documentation gives, and what was asked of it."""
+"""Compute Engine as a script: the answers that its documentation gives, and what was asked of it, which must be what its discovery document describes."""
 
 import dataclasses
 import re
@@ -9,6 +9,7 @@ from components.elastic.fleets.gcp import Gcp
 from components.elastic.fleets.gcp.rest import Compute
 from components.elastic.table import NodeSet, Table
 from tests.elastic.values import NOW, node_set, table
+from tests.simcloud.google import discovery, forms
 
 ZONE, OWNER, PREFIX = "us-central1-a", "ab12cd", "starter-prod-"
 GROUP = "regions/us-central1/instanceGroupManagers/starter-prod-train"
@@ -50,12 +51,22 @@ class Script:
         return Gcp(fleet_table(*rows), compute=Compute("proj", send=self._send, pause=self.pause), now=lambda: self.now, pause=self.pause)
 
     def _send(self, method: str, path: str, query: Mapping[str, str], body: Mapping[str, Any] | None) -> tuple[int, Mapping[str, Any]]:
+        _validate(method, path, query, body)
         place = path.removeprefix("projects/proj/")
         self.asked.append(Asked(method, place, dict(query), body))
         for wanted, pattern, answers in self._answers:
             if wanted == method and re.fullmatch(pattern, place):
                 return answers.pop(0) if len(answers) > 1 else answers[0]
         return (200, {}) if method == "GET" else refusal(501, "notScripted", f"{method} {path}")
+
+
+def _validate(method: str, path: str, query: Mapping[str, str], body: Mapping[str, Any] | None) -> None:
+    """Refuse a method, parameter or field that Compute Engine does not have."""
+    found, parameters = discovery.find("compute.googleapis.com", method, f"/compute/v1/{path}")
+    forms.parameters(found.parameters, {**{name: value for name, value in parameters.items() if name in found.parameters}, **query})
+    assert (body is None) == (found.request is None or method == "DELETE"), path
+    if body is not None:
+        forms.clean(found.document, found.request or "", body, method=found.id)
 
 
 def row(name: str = "train", **more: Any) -> NodeSet:

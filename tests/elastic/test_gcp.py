@@ -164,10 +164,10 @@ def test_after_a_failure_that_passes_the_next_attempt_is_another_request(script:
 def test_a_stopped_instance_that_keeps_the_name_is_deleted_and_a_strangers_is_reported(script: Script) -> None:
     script.on("POST", BULK, operation("RESOURCE_ALREADY_EXISTS"))
     script.on("GET", LIST, {}, {"items": [instance("train-0", 5, status="TERMINATED", launch="older")]}, {})
-    script.on("DELETE", f"{LIST}/5", operation())
+    script.on("DELETE", f"{LIST}/starter-prod-train-0", operation())
     answer = script.fleet().launch(order("train-0"))
     assert answer.refusal is Refusal.LATER
-    assert len(script.of("DELETE", f"{LIST}/5")) == 1
+    assert len(script.of("DELETE", f"{LIST}/starter-prod-train-0")) == 1
     answer = script.fleet().launch(order("train-0"))
     assert answer.refusal is Refusal.ERROR
     assert "not the stack's: starter-prod-train-0" in answer.detail
@@ -177,11 +177,11 @@ def test_a_stopped_instance_that_keeps_the_name_is_deleted_and_a_strangers_is_re
 def test_instances_of_another_provisioning_model_are_deleted(script: Script, kind: str, wanted: str) -> None:
     script.on("POST", BULK, operation())
     script.on("GET", LIST, {"items": [instance("train-0", 7, model="STANDARD")]})
-    script.on("DELETE", f"{LIST}/7", operation())
+    script.on("DELETE", f"{LIST}/starter-prod-train-0", operation())
     answer = script.fleet(row(kind=kind)).launch(order("train-0"))
     assert (answer.instances, answer.refusal) == ((), Refusal.ERROR)
     assert f"starts instances as STANDARD, not as {wanted}" in answer.detail
-    assert len(script.of("DELETE", f"{LIST}/7")) == 1
+    assert len(script.of("DELETE", f"{LIST}/starter-prod-train-0")) == 1
     script.on("GET", LIST, {"items": [instance("train-0", 7, model=wanted)]})
     assert script.fleet(row(kind=kind)).launch(order("train-0")).refusal is None
 
@@ -251,17 +251,17 @@ def test_capacity_that_was_bought_ahead_is_a_lease(script: Script) -> None:
     assert script.fleet(calendar).view().leases == {"train": Lease(0.0, NOW)}
 
 
-def test_instances_are_deleted_by_number_so_that_the_names_next_life_stays(script: Script) -> None:
-    script.on("DELETE", f"{LIST}/7", operation())
-    script.on("DELETE", f"{LIST}/8", refusal(404, "notFound"))
-    script.on("DELETE", f"{LIST}/9", refusal(400, "invalid", "deletion protection is on"))
+def test_what_can_not_be_deleted_is_said_and_does_not_keep_the_others(script: Script) -> None:
+    script.on("DELETE", f"{LIST}/starter-prod-train-0", operation())
+    script.on("DELETE", f"{LIST}/starter-prod-train-1", refusal(404, "notFound"))
+    script.on("DELETE", f"{LIST}/starter-prod-train-2", refusal(400, "invalid", "deletion protection is on"))
     with pytest.raises(Unended, match="deletion protection is on") as refused:
         script.fleet().terminate([f"{ZONE}/starter-prod-train-{number - 7}/{number}" for number in (7, 8, 9)])
     assert refused.value.instances == {f"{ZONE}/starter-prod-train-2/9"}
 
 
 def test_the_end_of_a_console_is_given_and_what_keeps_it_back_is_said(script: Script) -> None:
-    script.on("GET", f"{LIST}/7/serialPort", {"contents": "kernel panic"}, refusal(404, "notFound", "gone"))
+    script.on("GET", f"{LIST}/starter-prod-train-0/serialPort", {"contents": "kernel panic"}, refusal(404, "notFound", "gone"))
     fleet = script.fleet()
     assert fleet.console(f"{ZONE}/starter-prod-train-0/7") == "kernel panic"
     assert "gone" in fleet.console(f"{ZONE}/starter-prod-train-0/7")

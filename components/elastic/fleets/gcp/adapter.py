@@ -116,7 +116,7 @@ class Gcp:
     def console(self, instance: str) -> str:
         place = Place.read(instance)
         try:
-            shown = self._compute.call("GET", f"zones/{place.zone}/instances/{place.number}/serialPort", {"start": str(-CONSOLE_BYTES)})
+            shown = self._compute.call("GET", f"zones/{place.zone}/instances/{place.name}/serialPort", {"start": str(-CONSOLE_BYTES)})
         except Failed as failure:
             return f"Compute Engine did not return it: {failure}"
         return str(shown.get("contents", ""))
@@ -227,9 +227,12 @@ class Gcp:
         return Answer((), Refusal.ERROR, detail)
 
     def _delete(self, place: Place) -> str:
-        """Delete an instance of this life of its name; return why it can't be deleted, empty: it is, or was gone."""
+        """Delete an instance; return why it can't be deleted, empty: it is, or was gone.
+
+        By name: the controllers' permission holds for names that begin as the stack's.
+        """
         try:
-            self._compute.call("DELETE", f"zones/{place.zone}/instances/{place.number}", {"requestId": request_id("delete", str(place), str(self._now()))})
+            self._compute.call("DELETE", f"zones/{place.zone}/instances/{place.name}", {"requestId": request_id("delete", str(place), str(self._now()))})
         except Failed as failure:
             return "" if failure.status == NOT_FOUND else str(failure)
         return ""

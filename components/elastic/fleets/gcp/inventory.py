@@ -26,7 +26,7 @@ NOT_FOUND = 404
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Place:
-    """Where an instance is; `zone/name/number`, as its id is written in this program. The number is of this life of the name, and never used again."""
+    """Where an instance is; `zone/name/number`, as its id is written in this program. The number is of this life of the name, and never used again: nobody takes an instance for an earlier one."""
 
     zone: str
     name: str
