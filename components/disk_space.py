@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -44,18 +45,26 @@ def full(said: str) -> tuple[FileSystem, ...]:
 
 
 def full_here() -> str:
-    """Name the full file systems of this machine in one sentence; empty when there are none."""
+    """Name the full file systems of this machine, what is needed there, and the commands that find space; empty when there are none."""
     try:
         done = subprocess.run(COMMAND, capture_output=True, text=True, timeout=WITHIN_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return sentence("this machine", done.stdout)
+    found = sentence("this machine", done.stdout)
+    mounts = " ".join(shlex.quote(one.mount) for one in full(done.stdout))
+    return f"{found}; `make clean-cache` empties the cache, `du -xh {mounts} | sort -h | tail` shows what else is large" if found else ""
 
 
 def sentence(whose: str, said: str) -> str:
     """Say which file systems are full and what to do; empty when none is. Pure."""
     found = ", ".join(map(str, full(said)))
     return f"no space is left on {whose}: {found}; at least {LEAST_FREE_MIB} MiB are needed there" if found else ""
+
+
+def on_host(host: str, stack: str) -> str:
+    """Say what frees space on a host; an image that is being built belongs to no stack. Pure."""
+    frees = "`apt-get clean; journalctl --vacuum-size=50M` there frees what the system itself keeps"
+    return f"{frees}, `clusterwright rebuild --stack {stack} {host}` all that is not the cluster's state" if stack else frees
 
 
 def plain(text: str) -> str:

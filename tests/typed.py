@@ -5,14 +5,22 @@ from collections.abc import Callable
 
 PROGRAMS = ("clusterwright", "git", "make", "mkdir", "mount", "mv", "pulumi", "rm", "sed")
 VARIABLES = r"(?:[A-Z_]+=\S+ )*"
+_ERROR = re.compile(r"^error: (?:.+\n?)*?(?=^$|^error: |^warning: |\Z)", re.MULTILINE)
+"""With its further lines, which end with an empty one."""
+_ENDS = re.compile(r"\s+do: (.+)")
+"""Below each finding that `up` could not end."""
 _COMMAND = re.compile(rf"{VARIABLES}(?:{'|'.join(PROGRAMS)}) .+")
 
 
 def remedies(page: str) -> list[str]:
-    """Give the commands that a page names, in order: those in backquotes in errors above it, then those of its remedy, in backquotes, after a colon, or a line of their own."""
+    """Give the commands that a page names, in order: those in backquotes in errors above it and their further lines, those that end findings which stay, then those of its remedy, in backquotes,
+    after a colon, or a line of their own."""
     above, found, remedy = page.rpartition("  do:  ")
-    errors = [line for line in above.splitlines() if line.startswith("error: ")]
-    commands = [one for line in errors for one in re.findall(r"`([^`]+)`", line) if _COMMAND.fullmatch(one)]
+    if not found:
+        above, remedy = remedy, ""
+    errors = _ERROR.findall(above)
+    commands = [one for error in errors for one in re.findall(r"`([^`\n]+)`", error) if _COMMAND.fullmatch(one)]
+    commands += [matched[1] for line in above.splitlines() if (matched := _ENDS.fullmatch(line)) and _COMMAND.fullmatch(matched[1])]
     for line in remedy.splitlines() if found else []:
         quoted = re.findall(r"`([^`]+)`", line)
         commands += [one for part in (quoted or [line.strip(), line.rpartition(": ")[2].strip()]) if (one := part) and _COMMAND.fullmatch(one)]

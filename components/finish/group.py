@@ -144,7 +144,11 @@ def _run(
     try:
         outcome = playbook.run(wanted, work)
     except Stopped:
-        _record(wanted, hostnames, Work(show=lambda _text, _is_kept: None, stopping=threading.Event(), timeout_s=RECORD_WITHIN_S, title=work.title))
+        _record(
+            wanted,
+            hostnames,
+            Work(show=lambda _text, _is_kept: None, stopping=threading.Event(), timeout_s=RECORD_WITHIN_S, stack=work.stack, purpose=work.purpose),
+        )
         raise
     unreachable = {failure.host for failure in outcome.failures if failure.unreachable}
     if not outcome.ok and (reached := [name for name in hostnames if name not in unreachable]):

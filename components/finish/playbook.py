@@ -141,7 +141,7 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
     try:
         # The supervisor reads one line and keeps the pipe: its end means that this process is gone.
         with contextlib.suppress(BrokenPipeError):  # it ended before it read: why is among its complaints
-            orders.write(json.dumps(dataclasses.asdict(order)) + "\n")
+            orders.write(json.dumps({**dataclasses.asdict(order), "stack": work.stack}) + "\n")
             orders.flush()
         work.wait_until(is_over, awaiting=f"playbook {order.playbook}", within_s=24 * 3600)
     finally:

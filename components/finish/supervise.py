@@ -69,7 +69,7 @@ def _run(order: dict[str, Any], folder: Path) -> None:
     key.write_text(order["private_key"])
     known_hosts.write_text("".join(f"{line}\n" for line in order["known_hosts"]))
     secrets.write_text(json.dumps({"secrets": order["secrets"]}))
-    variables.write_text(json.dumps(order["variables"]))
+    variables.write_text(json.dumps({**order["variables"], "stack_name": order["stack"]}))  # for the commands that messages name
     inventory = folder / "inventory.json"
     inventory.write_text(json.dumps(order["inventory"]))
     playbooks = Path(order["playbooks"])
@@ -102,19 +102,19 @@ def _run(order: dict[str, Any], folder: Path) -> None:
         rotate_artifacts=0,
     )
     if runner.status != "successful" and tally.failed:
-        _report_space(tally.failed, folder, inventory=inventory, environment=environment)
+        _report_space(tally.failed, folder, stack=order["stack"], inventory=inventory, environment=environment)
     detail = "" if runner.status == "successful" else tally.last_words or f"ansible ended with status {runner.status}"
     _emit(event="end", status=runner.status, through=sorted(tally.through), changed=tally.changed, detail=detail[:MESSAGE_LIMIT])
 
 
-def _report_space(hosts: set[str], folder: Path, *, inventory: Path, environment: dict[str, str]) -> None:
+def _report_space(hosts: set[str], folder: Path, *, stack: str, inventory: Path, environment: dict[str, str]) -> None:
     """Say which file systems of failed hosts are full: whatever failed there, it may have failed for lack of space. A raw command needs no space itself."""
     import ansible_runner
 
     def take(event: dict[str, Any]) -> bool:
         detail = event.get("event_data", {})
         if event["event"] == "runner_on_ok" and (text := disk_space.sentence(detail["host"], str(detail["res"].get("stdout", "")))):
-            _emit(event="space", host=detail["host"], text=text)
+            _emit(event="space", host=detail["host"], text=f"{text}; {disk_space.on_host(detail['host'], stack)}")
         return False
 
     ansible_runner.interface.run(

@@ -69,7 +69,7 @@ class Code(FindingCode):
     USER_CHANGED = "CW739", ERROR, "a user has another number, group, home or shell", "run `clusterwright up`"
     ROOT_KEY = "CW740", ERROR, "somebody else's key may log in as root, or the stack's may not", "run `clusterwright up`, which leaves the stack's key alone; find out who wrote the other one"
     MUNGE_KEY = "CW741", ERROR, "a host's MUNGE key is not the cluster's", "run `clusterwright up`, which restores the key and restarts munge.service"
-    CLOCK = "CW742", ERROR, "a host's clock is off", "check the clock's source with `chronyc tracking`"
+    CLOCK = "CW742", ERROR, "a host's clock is off", "`clusterwright drift fix --kind settings` restarts the time service; `chronyc tracking` on the host names its source"
     PENDING = "CW743", WARNING, "a written configuration waits for being taken over", "run `clusterwright up`"
     USER_KEY = "CW744", WARNING, "a user's key that the stack put there is gone, or another one is in its place", "run `clusterwright up`, or add the key to the blueprint"
     ADMINS = "CW745", ERROR, "a user may become root who may not by the blueprint, or the other way round", "run `clusterwright up`, or change the blueprint"

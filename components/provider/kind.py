@@ -52,14 +52,20 @@ class Work:
         show: shows a line on the resource's row; the second argument says whether the line is kept after the run.
         stopping: set when the engine asks every operation to end.
         timeout_s: the operation's time; 0 for none.
-        title: what it works for, for lists of processes (`local finish-control`).
+        stack: the stack that it works for; empty for none.
+        purpose: what it does (`finish-control`).
     """
 
-    def __init__(self, *, show: Callable[[str, bool], None], stopping: threading.Event, timeout_s: float, title: str = ""):
+    def __init__(self, *, show: Callable[[str, bool], None], stopping: threading.Event, timeout_s: float, stack: str = "", purpose: str = ""):
         self._show, self._stopping = show, stopping
-        self.title = title
+        self.stack, self.purpose = stack, purpose
         self._timeout_s = timeout_s
         self._deadline = time.monotonic() + timeout_s if timeout_s else None
+
+    @property
+    def title(self) -> str:
+        """What lists of processes show (`local finish-control`)."""
+        return f"{self.stack} {self.purpose}".strip()
 
     def say(self, text: str) -> None:
         """Show progress on the resource's row; it is not kept."""

@@ -150,7 +150,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
                 self._engine.Log(engine_pb2.LogRequest(severity=engine_pb2.INFO, message=text, urn=request.urn, ephemeral=not kept))
 
         stack, _, _, name = request.urn.removeprefix("urn:pulumi:").split("::", 3)
-        return Work(show=show, stopping=self._stopping, timeout_s=request.timeout or kind.timeout_s, title=f"{stack} {name}")
+        return Work(show=show, stopping=self._stopping, timeout_s=request.timeout or kind.timeout_s, stack=stack, purpose=name)
 
     def _warn(self, urn: str, text: str) -> None:
         with contextlib.suppress(grpc.RpcError):

@@ -26,7 +26,7 @@ def accept(stack: str, known: Known, pools: Sequence[str], *, say: Callable[[str
     """
     cluster = _of_pools(stack, known, pools)
     began = dt.datetime.now(dt.UTC).replace(microsecond=0)
-    work = Work(show=lambda text, _kept: say(text), stopping=threading.Event(), timeout_s=Acceptance.timeout_s, title=f"{stack} acceptance")
+    work = Work(show=lambda text, _kept: say(text), stopping=threading.Event(), timeout_s=Acceptance.timeout_s, stack=stack, purpose="acceptance")
     try:
         found: Any = Acceptance().create(_inputs(known, cluster), work)
     except PartlyMade as partly:

@@ -46,7 +46,7 @@ COMMANDS = {
     "ssh": "log in to a stack as one of its users",
     "kubectl": "run kubectl on the Kubernetes cluster of a stack",
     "kubeconfig": "write a kubeconfig of a stack, for its administrator or for a user",
-    "restore": "bring the Kubernetes cluster of a stack back to a snapshot of etcd",
+    "restore": "go back to a snapshot of etcd or a dump of the accounting database",
     "images": "list the container images that a blueprint's Kubernetes cluster runs, for a registry of your own",
     "submit": "write a job for Kubernetes in the form that you choose, and submit it",
     "completion": "make your shell complete commands, options and names",
@@ -139,7 +139,7 @@ def _unforeseen(error: OSError) -> Problem:
         case errno.EACCES | errno.EPERM if error.filename:
             remedy = f"run the same command as root or as the owner: ls -ld {shlex.quote(str(error.filename))}"
         case errno.ENOSPC | errno.EDQUOT:
-            remedy = "free some space there, then run the same command again"
+            remedy = "free some space there (`make clean-cache` empties the cache), then run the same command again"
         case _:
             remedy = "check for a full disk, a deleted folder, or a missing permission"
     why = "\n".join(filter(None, [f"{error.strerror or error}{place}", full]))

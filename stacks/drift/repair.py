@@ -36,6 +36,8 @@ ASIDE = "/var/lib/clusterwright/set-aside"
 ROUNDS = 3
 """How often it is looked and repaired again: a controller that answers again says which nodes have jobs, and a folder that is back shows what was in it."""
 FINISH_WITHIN_S = 3600
+DATABASE = "mariadb.service"
+"""Its tables outlive the controller's disk. Where they are damaged, it doesn't start."""
 SERVES_WITHIN_S = 900
 """A server that was switched on; machines with eight GPUs take minutes to boot."""
 
@@ -241,7 +243,7 @@ def carry_out(repair: Repair, *, is_open: bool = False, say: Callable[[str], Non
         touched |= current.plan.noticed
         repaired_hosts.add(repair.stack, current.plan.noticed)  # before the steps: a run that is killed has repaired, too
         said |= _steps(current.known, current.plan.commands(last=False), repair.guarded, say=say)
-        said |= _finish(current.known, current.plan, title=repair.stack, say=say)
+        said |= _finish(current.known, current.plan, stack=repair.stack, say=say)
         said |= _steps(current.known, current.plan.commands(last=True), repair.guarded, say=say)
         say("checking again")
         checked = detect.detect(repair.stack, layers={*repair.layers, Layer.SCHEDULER}, is_deep=not is_open)
@@ -340,14 +342,14 @@ def busy_now(known: Known) -> frozenset[str] | None:
     return None if not answers else frozenset(name for text in answers for name in fix.busy_nodes({"jobs": {"text": text}}) or ())
 
 
-def _finish(known: Known, plan: fix.Plan, *, title: str, say: Callable[[str], None]) -> dict[str, str]:
+def _finish(known: Known, plan: fix.Plan, *, stack: str, say: Callable[[str], None]) -> dict[str, str]:
     """Finish hosts again with the inputs that the stack records, controllers first."""
     said: dict[str, str] = {}
     recorded = recorded_groups(known)
     roles = {host.group: host.role for host in known.hosts}
     for name, hosts in sorted(plan.finishes.items(), key=lambda one: (roles.get(one[0]) != "control", one[0])):
         say(f"configuring {', '.join(hosts)} again")
-        work = Work(show=lambda _text, _kept: None, stopping=threading.Event(), timeout_s=FINISH_WITHIN_S, title=f"{title} drift fix")
+        work = Work(show=lambda _text, _kept: None, stopping=threading.Event(), timeout_s=FINISH_WITHIN_S, stack=stack, purpose="drift fix")
         outcome = group.finish_again(recorded[name], hosts, work)
         failures = {failure.host: str(failure) for failure in outcome.failures}
         for step in plan.steps:
@@ -364,6 +366,8 @@ def command_for(finding: Finding, *, stack: str, plan: fix.Plan, tried: bool, kn
         tried: a repair did not end it.
     """
     if tried:
+        if isinstance(finding.subject, Unit) and finding.subject.name == DATABASE:  # a rebuilt host gets the same tables again
+            return f"clusterwright restore --stack {stack} latest"
         is_servers = known is not None and known.cluster.site is not None
         if isinstance(finding.subject, HostSubject) and not is_servers:  # a server's owner alone can install it again
             return f"clusterwright rebuild --stack {stack} {finding.subject.host}"

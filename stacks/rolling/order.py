@@ -144,7 +144,7 @@ class Roll:
         groups = {host.name: host.group for host in self._known.hosts}
         for name in dict.fromkeys(groups[one] for one in names):
             members = [one for one in names if groups[one] == name]
-            work = Work(show=lambda text, _kept: self._say(text), stopping=threading.Event(), timeout_s=INSTALL_WITHIN_S, title=f"{self._stack} roll")
+            work = Work(show=lambda text, _kept: self._say(text), stopping=threading.Event(), timeout_s=INSTALL_WITHIN_S, stack=self._stack, purpose="roll")
             outcome = group.finish_again(recorded[name], members, work, variables={"rolling": {"restart_within_s": self._wishes.restart_s}}, order=PLAYBOOK)
             failed |= {failure.host: str(failure) for failure in outcome.failures}
             if outcome.error:

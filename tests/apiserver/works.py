@@ -16,4 +16,4 @@ class Notes:
         def show(text: str, is_kept: bool) -> None:
             (self.kept if is_kept else self.said).append(text)
 
-        return Work(show=show, stopping=threading.Event(), timeout_s=timeout_s, title="test")
+        return Work(show=show, stopping=threading.Event(), timeout_s=timeout_s, stack="test")

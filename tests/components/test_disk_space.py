@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,26 @@ def test_what_df_prints_here_is_understood() -> None:
     done = subprocess.run(disk_space.COMMAND, capture_output=True, text=True, check=False)
     mounts = {one.mount: one for one in disk_space.parse(done.stdout)}
     assert mounts["/"].size_mib == pytest.approx(shutil.disk_usage("/").total / 2**20, rel=0.01)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+def test_a_full_file_system_of_this_machine_is_named_with_the_commands_that_find_space(tmp_path: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)], check=True)
+    try:
+        assert str(tmp_path) not in disk_space.full_here()
+        with pytest.raises(OSError, match="No space left"):
+            (tmp_path / "fill").write_bytes(bytes(2**17))
+        said = disk_space.full_here()
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+    assert f"{tmp_path} (0 of 1 MiB free)" in said
+    assert "`make clean-cache`" in said
+    assert f"`du -xh {tmp_path}" in said
+
+
+def test_what_a_host_lacks_is_named_with_the_command_that_creates_it_again() -> None:
+    assert "`clusterwright rebuild --stack mine control-0`" in disk_space.on_host("control-0", "mine")
+    assert "rebuild" not in disk_space.on_host("image", "")
 
 
 def test_a_copy_that_fails_for_many_files_is_one_line() -> None:

@@ -30,7 +30,7 @@ GROUP = GroupInputs("access", (ONE, TWO), spec={"name": "starter"}, content="c0f
 
 
 def work() -> Work:
-    return Work(show=lambda text, kept: None, stopping=threading.Event(), timeout_s=60, title="test finish-access")
+    return Work(show=lambda text, kept: None, stopping=threading.Event(), timeout_s=60, stack="test", purpose="finish-access")
 
 
 # Marks

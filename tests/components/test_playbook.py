@@ -44,7 +44,7 @@ CALLER = """
 import json, sys, threading
 from components.finish import playbook
 from components.provider.kind import Work
-work = Work(show=lambda text, kept: None, stopping=threading.Event(), timeout_s=0, title="stack group")
+work = Work(show=lambda text, kept: None, stopping=threading.Event(), timeout_s=0, stack="mine", purpose="group")
 playbook.run(playbook.Run(**json.load(sys.stdin)), work)
 """
 
@@ -80,7 +80,7 @@ class Books:
         return playbook.run(self.order(tasks, hosts=hosts, **more), self.work())
 
     def work(self) -> Work:
-        return Work(show=lambda text, _: self.said.append(text), stopping=self.stopping, timeout_s=0, title="stack group")
+        return Work(show=lambda text, _: self.said.append(text), stopping=self.stopping, timeout_s=0, stack="mine", purpose="group")
 
 
 @pytest.fixture
@@ -297,7 +297,7 @@ def test_secrets_are_in_no_command_line_no_environment_and_on_no_disk(books: Boo
         assert watched.alive() == []
     assert found == []
     assert environment.keys() <= {*playbook.PASSED_ON, "PYTHONPATH", "LC_CTYPE"}  # the last one is Python's own work
-    assert title.endswith("-m components.finish.supervise stack group")
+    assert title.endswith("-m components.finish.supervise mine group")
     assert (mode, kind) == (0o700, "tmpfs")
     assert {"key", "secrets.json"} <= private.keys()
     assert set(private.values()) == {0o600}
@@ -396,3 +396,9 @@ def test_a_full_file_system_of_a_failed_host_is_named(books: Books, full_folder:
     said = failure.message.splitlines()[-1]
     assert said.startswith("no space is left on one: "), failure.message
     assert f"{full_folder} (0 of 1 MiB free)" in said
+    assert "`clusterwright rebuild --stack mine one`" in said
+
+
+def test_messages_can_name_the_stack(books: Books) -> None:
+    outcome = books.run("    - {{name: Say, ansible.builtin.fail: {{msg: 'clusterwright up --stack {{{{ stack_name }}}}'}}}}\n")
+    assert [failure.message for failure in outcome.failures] == ["clusterwright up --stack mine"]

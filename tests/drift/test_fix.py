@@ -125,6 +125,14 @@ def test_a_server_gets_its_mark_again_and_its_interfaces_from_the_roles() -> Non
     assert left(taken) == LEFT_WITH_REMEDY, "two stacks would take the server from each other in turn"
 
 
+def test_a_clock_is_set_by_its_time_service_where_no_job_runs() -> None:
+    clock = differs(Code.CLOCK, HostPart("train-0", "clock"), "at most 60 s off", "-3600 s")
+    [one] = plan(clock).steps
+    assert (one.host, one.order, one.is_quiet) == ("train-0", step.Order.RUNNING, False)
+    assert isinstance(one.action, fix.Command)
+    assert "systemctl restart chrony.service\nchronyc waitsync" in one.action.argv[2]
+
+
 @pytest.mark.parametrize(
     ("found", "last_words"),
     [
@@ -217,7 +225,7 @@ def test_without_a_controller_that_answers_the_scheduler_is_left_alone() -> None
     assert (made.steps, [one.why for one in made.left]) == LEFT_WITH_REMEDY
 
 
-@pytest.mark.parametrize("code", [Code.SPACE, Code.NIC, Code.HARDWARE, Code.VERSION, Code.CLOCK])
+@pytest.mark.parametrize("code", [Code.SPACE, Code.NIC, Code.HARDWARE, Code.VERSION])
 def test_what_no_role_restores_is_left_with_its_remedy(code: Code) -> None:
     assert left(differs(code, HostFile("train-0", "/etc/motd"), MOTD)) == LEFT_WITH_REMEDY
 

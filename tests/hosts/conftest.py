@@ -29,11 +29,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """The starter, up."""
+def brought_up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Deployment, str]]:
+    """The starter, up, and what its first `up` printed."""
     with deployment("test-starter", tmp_path_factory.mktemp("starter")) as one:
-        one.up()
-        yield one
+        yield one, one.up()
+
+
+@pytest.fixture(scope="session")
+def running(brought_up: tuple[Deployment, str]) -> Deployment:
+    """The starter, up."""
+    return brought_up[0]
 
 
 @pytest.fixture(scope="session")

@@ -67,9 +67,9 @@ class Deployment:
         done = self.run("pulumi", "config", *words, "--stack", self.stack)
         assert done.returncode == 0, done.stderr
 
-    def run(self, *argv: str, within_s: float = UP_WITHIN_S) -> subprocess.CompletedProcess[str]:
+    def run(self, *argv: str, stdin: str | None = None, within_s: float = UP_WITHIN_S) -> subprocess.CompletedProcess[str]:
         """Run a command in the project folder to its end."""
-        return subprocess.run(argv, cwd=project_root(), env=self.environment, capture_output=True, text=True, timeout=within_s, check=False)
+        return subprocess.run(argv, cwd=project_root(), env=self.environment, input=stdin, capture_output=True, text=True, timeout=within_s, check=False)
 
     def clusterwright(self, command: str, *words: str) -> subprocess.CompletedProcess[str]:
         return self.run("clusterwright", command, "--stack", self.stack, *words)

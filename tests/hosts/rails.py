@@ -59,4 +59,4 @@ def set_up(
         known_hosts=inventory.known_hosts(hosts),
         playbooks=str(playbooks),
     )
-    return playbook.run(order, Work(show=lambda text, _: None, stopping=threading.Event(), timeout_s=300, title="rails"))
+    return playbook.run(order, Work(show=lambda text, _: None, stopping=threading.Event(), timeout_s=300, purpose="rails"))

@@ -1,6 +1,7 @@
 """Hosts and networks that something outside broke: `up` repairs them, or names at most two commands that do. Each case goes on with the stack of the one before."""
 
 import dataclasses
+import itertools
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -8,12 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from components.local.machine import cgroup, command, disk
+from components.local.machine import cgroup, command, disk, sweep
 from components.local.machine import host as hosts
 from tests import typed
 from tests.hosts.deployment import Deployment, deployment
 
 pytestmark = pytest.mark.hosts
+
+ASKING = ("clusterwright rebuild", "clusterwright restore")
+"""Commands that somebody has to agree to, on a terminal."""
+STAYING = "Still different from the record"
+"""Below this, `up` names what it could not repair, each with the command that ends it."""
+
+MINUTES = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +50,35 @@ def cable(stack: Deployment) -> str:
     return found
 
 
+def damage_database(stack: Deployment) -> None:
+    """Write garbage over what MariaDB begins with, as a disk that lies does."""
+    stack.inside_all("control-0", "systemctl", "stop", "mariadb")
+    (stack.names.folder("_state") / "mysql/ibdata1").write_bytes(b"not a table space" * 1000)
+
+
+def change(stack: Deployment) -> None:
+    """Change what only the controllers are configured with: their plays run next."""
+    stack.choose("pools.train.partition.max_time", f"1-00:{next(MINUTES):02}:00")
+
+
+def kill_in_a_play(stack: Deployment) -> None:
+    change(stack)
+    status, said = stack.up_while(lambda line: "database: The accounting database runs" in line, lambda: stack.cut_power("control-0"))
+    assert status == 1
+    assert "control-0" in said.partition("\nerror: ")[2]
+
+
+CLOCK = """
+echo 'import time; reported = time.time; time.time = lambda: reported() - 3600' > /usr/lib/python3/dist-packages/clock.pth
+printf '#!/bin/sh\\nrm /usr/lib/python3/dist-packages/clock.pth; umount --lazy /usr/bin/chronyc\\n' > /run/chronyc && chmod 0755 /run/chronyc && mount --bind /run/chronyc /usr/bin/chronyc
+"""
+"""A stand-in for a clock that is an hour behind, and for the time service that sets it: hosts of this machine share its clock."""
+
+
+def inside(host: str, command: str) -> Callable[[Deployment], object]:
+    return lambda one: one.inside_all(host, "sh", "-c", command)
+
+
 @dataclasses.dataclass(frozen=True)
 class Case:
     break_it: Callable[[Deployment], object]
@@ -59,14 +96,21 @@ CASES = {
     "owner's file deleted": Case(lambda one: one.names.owner_file.unlink()),
     "owner's file garbage": Case(lambda one: one.names.owner_file.write_text("garbage"), ("rm ",)),
     "machine rebooted": Case(reboot),
+    "database damaged": Case(damage_database, ("clusterwright restore",)),
+    "clock behind": Case(inside("train-0", CLOCK)),
+    "host killed in a play": Case(kill_in_a_play),
+    "passphrase lost": Case(lambda one: (one.home / "passphrase").write_text("another"), ("clusterwright up",), "up"),
+    "table of users emptied": Case(inside("control-0", "truncate --size 0 /var/lib/clusterwright/cluster/users/passwd")),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_up_repairs_it_or_names_the_way_out(name: str, stack: Deployment) -> None:
     def run(words: str) -> tuple[int, str]:
-        done = stack.run("sh", "-c", words)
-        return done.returncode, done.stdout + done.stderr
+        shell = ("script", "--quiet", "--return", "--command", words, "/dev/null") if words.startswith(ASKING) else ("sh", "-c", words)
+        done = stack.run(*shell, stdin="yes\n")
+        said = done.stdout + done.stderr
+        return done.returncode or int(STAYING in said), said
 
     case = CASES[name]
     case.break_it(stack)
@@ -75,3 +119,20 @@ def test_up_repairs_it_or_names_the_way_out(name: str, stack: Deployment) -> Non
     assert stack.preview_changes() == {}
     stack.wait_for_idle(2)
     assert Path(stack.names.owner_file).exists()
+
+
+def test_a_stack_whose_owner_is_gone_is_removed_from_another_checkout_when_somebody_agrees(stack: Deployment, tmp_path: Path) -> None:
+    """The last one: state and owner of the stack are lost."""
+    claimed = json.loads(stack.names.owner_file.read_text())
+    gone = tmp_path / "gone"
+    stack.names.owner_file.write_text(json.dumps({**claimed, "owner": str(gone), "backend": (gone / "state").as_uri()}))
+    shutil.rmtree(stack.home / "state")
+    elsewhere = Deployment(stack.stack, tmp_path / "elsewhere")
+    elsewhere.prepare()
+    leaders = stack.leaders()
+    refused = elsewhere.run("script", "--quiet", "--return", "--command", f"clusterwright down --stack {stack.stack}", "/dev/null", stdin="no\n")
+    assert refused.returncode == 1
+    assert "train-0" in refused.stdout, "it shows what it removes"
+    assert stack.leaders() == leaders
+    assert elsewhere.clusterwright("down", "--yes").returncode == 0
+    assert sweep.left_behind(stack.names) == ()

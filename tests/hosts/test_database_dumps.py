@@ -2,23 +2,15 @@
 
 import pytest
 
+from components.inspection import role_defaults
 from tests.hosts.deployment import SOON_S, Deployment, wait_until
-from tests.playbooks import templates
 
 pytestmark = pytest.mark.hosts
 
 HEAD, DATABASE = "control-0", "slurm_acct_db"
 FOLDER = "/var/lib/clusterwright/state/dumps"
-PROGRAM = "/run/clusterwright-database"
-"""Where the test puts the program: this stack's own controller has none."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def program(running: Deployment) -> None:
-    text = templates.render(
-        "clusterwright-database.sh.j2", role="database_dumps", database_name=DATABASE, provided={"dumps": {"folder": FOLDER}}, database_dumps_kept=2
-    )
-    running.inside(HEAD, "install", "--mode=0755", "/dev/stdin", PROGRAM, stdin=text)
+PROGRAM = "/usr/sbin/clusterwright-database"
+KEPT = int(role_defaults.defaults("database_dumps")["database_dumps_kept"])
 
 
 def dumps(stack: Deployment) -> list[str]:
@@ -57,8 +49,8 @@ def test_a_dump_that_is_not_whole_changes_nothing(running: Deployment) -> None:
 
 
 def test_older_dumps_go(running: Deployment) -> None:
-    for second in range(3):
-        running.inside(HEAD, "install", "--mode=0600", "/dev/null", f"{FOLDER}/{DATABASE}-20200101T00000{second}Z.sql.gz")
+    for second in range(KEPT):
+        running.inside(HEAD, "install", "--mode=0600", "/dev/null", f"{FOLDER}/{DATABASE}-20200101T0000{second:02}Z.sql.gz")
     running.inside(HEAD, PROGRAM, "dump")
-    assert not [one for one in dumps(running) if "-20200101T00000" in one and not one.endswith("2Z.sql.gz")]
-    assert len([one for one in dumps(running) if one.startswith(f"{FOLDER}/{DATABASE}-")]) == 2
+    assert not [one for one in dumps(running) if "-20200101T000000Z" in one]
+    assert len([one for one in dumps(running) if one.startswith(f"{FOLDER}/{DATABASE}-")]) == KEPT

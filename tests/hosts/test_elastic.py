@@ -13,7 +13,8 @@ import pytest
 
 from components.local.elastic import fleet as service
 from components.local.machine import command, record, sweep
-from tests.hosts.deployment import Deployment, deployment, wait_until
+from components.local.machine import host as hosts
+from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 
 pytestmark = pytest.mark.hosts
 
@@ -80,6 +81,18 @@ def test_a_job_of_two_nodes_starts_two_hosts(stack: Deployment) -> None:
     assert stack.ssh(f"sort slurm-{job}.out").split() == ["train-0", "train-1"]
     assert standing(stack) == {"train-0", "train-1"}
     assert "launch train-[0-1] for job" in log(stack)
+
+
+@pytest.mark.soak
+def test_nodes_that_slurm_reboots_or_that_are_powered_off_inside_return_to_service(stack: Deployment) -> None:
+    with idle_time(stack, IDLE_WITHIN_S):
+        stack.ssh("srun --nodes=2 true")
+        before = {name: hosts.boot_mark(stack.host(name)) for name in ("train-0", "train-1")}
+        slurm(stack, "scontrol", "reboot", "ASAP", "nextstate=RESUME", "train-0")
+        stack.inside_all("train-1", "systemctl", "poweroff")
+        wait_until(lambda: all(hosts.boot_mark(stack.host(name)) != mark for name, mark in before.items()), awaiting="other boots", within_s=SOON_S)
+        assert stack.ssh("srun --nodes=2 hostname | sort").split() == ["train-0", "train-1"]
+        assert slurm(stack, "sinfo", "--noheader", "--list-reasons") == "", "the nodes are in service"
 
 
 def test_a_node_is_rebuilt_and_its_job_runs_again(stack: Deployment) -> None:

@@ -42,7 +42,7 @@ def bake(
         software = dataclasses.replace(SOFTWARE, versions=tuple(named.items()), origins=tuple({**mirrored.origins(address), **(origins or {})}.items()))
         record = json.loads(json.dumps(dataclasses.asdict(software)))
         inputs = local_image.ImageInputs(PROFILE, software.suite, content.fingerprint("image.yml"), record, "aws")
-        work = Work(show=lambda text, _: said.append(text), stopping=threading.Event(), timeout_s=BAKE_WITHIN_S, title="image")
+        work = Work(show=lambda text, _: said.append(text), stopping=threading.Event(), timeout_s=BAKE_WITHIN_S, purpose="image")
         local_image.Image().create(inputs, work)
     return rootfs.layer_path(local_image.layer_key(inputs)), said
 

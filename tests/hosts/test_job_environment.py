@@ -30,7 +30,7 @@ def configured(stack: Deployment, environment: dict[str, str]) -> None:
     view = json.loads(json.dumps(recorded["spec"]))
     for node_set in view["slurm"]["node_sets"]:
         node_set.update({"environment": environment} if environment else {})
-    work = Work(show=lambda _text, _kept: None, stopping=threading.Event(), timeout_s=300, title="environment of jobs")
+    work = Work(show=lambda _text, _kept: None, stopping=threading.Event(), timeout_s=300, purpose="environment of jobs")
     outcome = group.finish_again({**recorded, "spec": view}, ["control-0"], work)
     assert outcome.ok, outcome
     stack.wait_for_idle(2)

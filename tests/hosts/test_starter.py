@@ -15,7 +15,7 @@ pytestmark = pytest.mark.hosts
 NODES = ("control-0", "login-0", "train-0", "train-1")
 
 
-LINES_OF_AN_UNCHANGED_UP = 25
+LINES_OF_A_FIRST_UP, LINES_OF_AN_UNCHANGED_UP = 60, 25
 
 
 def wait_until_accounted(stack: Deployment, job: str) -> None:
@@ -34,6 +34,11 @@ def test_acceptance_passed_and_says_what_is_simulated(running: Deployment) -> No
     assert {verdicts[name] for name in rates} == {"reported"}, "on simulated hardware a rate is reported, not judged"
     assert {verdict for name, verdict in verdicts.items() if name not in rates} == {"pass"}
     assert any("GPU" in sentence for sentence in outputs["spec"]["simulated"])
+
+
+def test_a_first_up_is_said_in_a_few_lines(brought_up: tuple[Deployment, str]) -> None:
+    lines = brought_up[1].splitlines()
+    assert len(lines) <= LINES_OF_A_FIRST_UP, "\n".join(lines)
 
 
 def test_summary_names_a_login_that_works(running: Deployment) -> None:

@@ -1,9 +1,9 @@
-"""`clusterwright restore`: what hosts list, and which snapshot a word names."""
+"""`clusterwright restore`: what hosts list, and which snapshot or dump a word names."""
 
 import pytest
 
 from stacks.errors import Problem
-from stacks.snapshots import restore
+from stacks.snapshots import snapshot
 
 SAID = {
     "kubernetes-0": "etcd-20261123T160001Z.db 8192\n",
@@ -13,7 +13,7 @@ SAID = {
 
 
 def test_the_latest_snapshot_of_all_hosts_is_the_first() -> None:
-    there = restore.listed(SAID)
+    there = snapshot.listed(SAID)
     assert [str(one) for one in there] == [
         "kubernetes-0/etcd-20261123T160001Z.db",
         "kubernetes-1/etcd-20261123T160000Z.db",
@@ -23,13 +23,26 @@ def test_the_latest_snapshot_of_all_hosts_is_the_first() -> None:
 
 
 def test_a_word_names_the_snapshot_of_one_host() -> None:
-    there = restore.listed(SAID)
-    assert restore.choose("kubernetes-1/etcd-20261123T150000Z.db", there) == there[-1]
+    there = snapshot.listed(SAID)
+    assert snapshot.choose("kubernetes-1/etcd-20261123T150000Z.db", there) == there[-1]
 
 
-@pytest.mark.parametrize(("said", "why"), [(SAID, "the latest are kubernetes-0/etcd-20261123T160001Z.db"), ({}, "no host has one in /var/lib/clusterwright")])
+@pytest.mark.parametrize(("said", "why"), [(SAID, "the latest are kubernetes-0/etcd-20261123T160001Z.db"), ({}, "no host has one")])
 def test_another_word_is_refused_with_what_there_is(said: dict[str, str], why: str) -> None:
     with pytest.raises(Problem) as refused:
-        restore.choose("kubernetes-2/etcd-20261123T160001Z.db", restore.listed(said))
+        snapshot.choose("kubernetes-2/etcd-20261123T160001Z.db", snapshot.listed(said))
     assert refused.value.status == 2
     assert why in refused.value.page()
+
+
+DUMPS = {"control-0": "before-restore-20261123T190000Z.sql.gz 10\naccounts-20261123T120000Z.sql.gz 9\naccounts-20261123T180000Z.sql.gz 11\n"}
+
+
+def test_the_latest_dump_is_the_newest_that_no_restore_made() -> None:
+    assert str(snapshot.choose("latest", snapshot.listed(DUMPS))) == "control-0/accounts-20261123T180000Z.sql.gz"
+
+
+@pytest.mark.parametrize("said", [{**SAID, **DUMPS}, {}], ids=["of two kinds", "of none"])
+def test_the_latest_is_refused_where_it_names_no_snapshot(said: dict[str, str]) -> None:
+    with pytest.raises(Problem, match="there is no snapshot latest"):
+        snapshot.choose("latest", snapshot.listed(said))

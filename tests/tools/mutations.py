@@ -244,7 +244,7 @@ MUTATIONS = (
         "stacks/rebuild/pods.py", 'if owner is None or owner["kind"] == "Job":', 'if owner and owner["kind"] == "Job":', ("tests/apiserver/test_rebuild.py",)
     ),
     Mutation(
-        "stacks/snapshots/restore.py",
+        "stacks/snapshots/snapshot.py",
         "key=lambda one: (one.file, one.host), reverse=True",
         "key=lambda one: (one.host, one.file), reverse=True",
         ("tests/stacks/test_restore.py",),

@@ -134,7 +134,7 @@ def _clock(host: str, epoch_s: float, moment_s: float) -> Iterator[Finding]:
             Code.CLOCK,
             HostPart(host, "clock"),
             f"the clock is {abs(skew):.0f} s {'ahead' if skew > 0 else 'behind'}: MUNGE refuses messages",
-            remedy=f"`chronyc tracking` on {host} names the source that its clock follows",
+            remedy=f"`clusterwright drift fix --kind settings` restarts its time service; `chronyc tracking` on {host} names the source that its clock follows",
             desired=f"at most {most:.0f} s off",
             actual=f"{skew:+.0f} s",
         )

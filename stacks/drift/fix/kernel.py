@@ -1,4 +1,4 @@
-"""Settings and modules of the kernel, and settings that hosts share. Pure."""
+"""Settings and modules of the kernel, its clock, and settings that hosts share. Pure."""
 
 from blueprints.finding import Finding
 from blueprints.finding.subject import HostPart, KernelModule, Sysctl
@@ -8,6 +8,11 @@ from components.inspection.common_settings import AUTHORITIES, MTU, NOTHING, SYS
 from . import files, names
 from .step import Command, Order, Step
 
+CLOCK = """set -eu
+systemctl restart chrony.service
+chronyc waitsync 30 1 0 2
+"""
+"""chrony sets a clock at once in its first three updates after a start (chrony.conf(5), `makestep 1 3` of Debian and Ubuntu); waits a minute for it to be right to a second."""
 SET_TIME_ZONE = """set -eu
 [ -f "/usr/share/zoneinfo/$1" ] || { echo "there is no /usr/share/zoneinfo/$1" >&2; exit 1; }
 ln -sfn -- "/usr/share/zoneinfo/$1" /etc/localtime
@@ -42,3 +47,9 @@ def steps(finding: Finding, subject: Sysctl | KernelModule, values: Values) -> t
             return (Step(subject.host, Command(("modprobe", "--", name)), Order.RUNNING, (finding,)),)
         case _:
             return ()
+
+
+def of_clock(finding: Finding, host: str) -> tuple[Step, ...]:
+    """Give the command that sets a clock: the time service does it when it starts."""
+    command = Command(files.script(CLOCK), shown="restart chrony.service, and wait until the clock is right")
+    return (Step(host, command, Order.RUNNING, (finding,)),)

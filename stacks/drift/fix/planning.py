@@ -150,6 +150,8 @@ def steps_of(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
             return (Step(host, finish, Order.FINISH, (finding,)),) if finish else ()
         case HostPart() as part if finding.code == Code.UNLIKE:
             return kernel.common(finding, part, values)
+        case HostPart(host=host) if finding.code == Code.CLOCK:
+            return kernel.of_clock(finding, host)
         case HostPart() as part if finding.code == Code.HOSTNAME:
             return exposure.of_part(finding, part)
         case HostUser() | HostAdministrator() | RootKey() | UserKey() | HostPart():

@@ -63,6 +63,7 @@ KIND_OF: Mapping[str, Kind] = {
     Code.TRANSIENT: Kind.ADDED,
     Code.HOSTNAME: Kind.SETTINGS,
     Code.UNLIKE: Kind.SETTINGS,
+    Code.CLOCK: Kind.SETTINGS,
     Code.ROOT_START: Kind.ADDED,
     Code.SYSTEM_KEY: Kind.ADDED,
     Code.UNIT_STOPPED: Kind.UNITS,

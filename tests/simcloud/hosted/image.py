@@ -53,7 +53,7 @@ def lowers(told: Mapping[str, Any], *, say: Callable[[str], None]) -> tuple[str,
     Raises:
         Refused: the playbook failed.
     """
-    work = Work(show=lambda text, _: say(text), stopping=threading.Event(), timeout_s=local_image.Image.timeout_s, title="simcloud image")
+    work = Work(show=lambda text, _: say(text), stopping=threading.Event(), timeout_s=local_image.Image.timeout_s, stack="simcloud", purpose="image")
     return tuple(local_image.Image().create(inputs(told), work)["lowers"])
 
 

@@ -1,0 +1,53 @@
+"""A state that a host of a stack keeps, to which the stack can go back."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from blueprints import message_text
+
+from ..errors import EXIT_USAGE, Problem
+
+LATEST = "latest"
+BEFORE_RESTORE = "before-restore-"
+"""How names of dumps begin that a restore made of what it replaced."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A snapshot of etcd, or a dump of the accounting database."""
+
+    host: str
+    file: str
+    """Its name says when it was saved (`etcd-20261123T160000Z.db`)."""
+    bytes: int
+
+    def __str__(self) -> str:
+        return f"{self.host}/{self.file}"
+
+
+def listed(said: Mapping[str, str]) -> tuple[Snapshot, ...]:
+    """Read what hosts listed, the latest first. Pure.
+
+    Args:
+        said: host → a line with name and size for each snapshot.
+    """
+    lines = [(host, *line.split()) for host, text in said.items() for line in text.splitlines()]
+    found = [Snapshot(host, file, int(size)) for host, file, size in lines]
+    return tuple(sorted(found, key=lambda one: (one.file, one.host), reverse=True))
+
+
+def choose(word: str, there: Sequence[Snapshot]) -> Snapshot:
+    """Find the snapshot that the command line names: one of those, or the latest where all are of one kind.
+
+    Raises:
+        Problem: there is none of this name, or there are snapshots of etcd and dumps.
+    """
+    scheduled = [one for one in there if not one.file.startswith(BEFORE_RESTORE)]
+    is_one_kind = len({one.file.rpartition(".")[2] for one in scheduled}) == 1
+    if word == LATEST and is_one_kind:
+        return scheduled[0]
+    found = next((one for one in there if str(one) == word), None)
+    if found is None:
+        why = f"the latest are {message_text.listed(str(one) for one in there[:3])}" if there else "no host has one"
+        raise Problem(f"there is no snapshot {word}", why=why, remedy="`clusterwright restore` lists them all", status=EXIT_USAGE)
+    return found
