@@ -10,6 +10,7 @@ from pathlib import Path
 LEAST_FREE_MIB = 16
 LEAST_FREE_SHARE = 1 / 4
 """Of a file system that is itself small."""
+MIB_OF_GIB = 1024
 WITHIN_S = 10
 COMMAND = ("df", "-P", "-m", "-l", "-x", "squashfs", "-x", "iso9660")
 """POSIX's form, MiB, local file systems only; these two are always full."""
@@ -44,27 +45,28 @@ def full(said: str) -> tuple[FileSystem, ...]:
     return tuple(one for one in parse(said) if one.is_full and not one.mount.startswith(("/boot", "/run/clusterwright/", "/var/lib/docker/")))
 
 
-def full_here() -> str:
+def full_here(needed_mib: int = LEAST_FREE_MIB) -> str:
     """Name the full file systems of this machine, what is needed there, and the commands that find space; empty when there are none."""
     try:
         done = subprocess.run(COMMAND, capture_output=True, text=True, timeout=WITHIN_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    found = sentence("this machine", done.stdout)
+    found = sentence("this machine", done.stdout, needed_mib=needed_mib)
     mounts = " ".join(shlex.quote(one.mount) for one in full(done.stdout))
     return f"{found}; `make clean-cache` empties the cache, `du -xh {mounts} | sort -h | tail` shows what else is large" if found else ""
 
 
-def sentence(whose: str, said: str) -> str:
-    """Say which file systems are full and what to do; empty when none is. Pure."""
+def sentence(whose: str, said: str, *, needed_mib: int = LEAST_FREE_MIB) -> str:
+    """Say which file systems are full and what is needed there; empty when none is. Pure."""
     found = ", ".join(map(str, full(said)))
-    return f"no space is left on {whose}: {found}; at least {LEAST_FREE_MIB} MiB are needed there" if found else ""
+    needed = f"{needed_mib} MiB" if needed_mib < MIB_OF_GIB else f"{needed_mib / MIB_OF_GIB:.1f} GiB"
+    return f"no space is left on {whose}: {found}; at least {needed} are needed there" if found else ""
 
 
 def on_host(host: str, stack: str) -> str:
-    """Say what frees space on a host; an image that is being built belongs to no stack. Pure."""
+    """Say what frees space on a host of a stack. Pure."""
     frees = "`apt-get clean; journalctl --vacuum-size=50M` there frees what the system itself keeps"
-    return f"{frees}, `clusterwright rebuild --stack {stack} {host}` all that is not the cluster's state" if stack else frees
+    return f"{frees}, `clusterwright rebuild --stack {stack} {host}` all that is not the cluster's state"
 
 
 def plain(text: str) -> str:

@@ -75,6 +75,7 @@ class Run:
         keep: names of tasks whose results are wanted.
         forks: hosts worked on at once.
         playbooks: the folder with the playbook, its roles and `ansible.cfg`.
+        of_image: the only host is the root of an image on this machine, whose space is this machine's.
     """
 
     playbook: str
@@ -87,6 +88,7 @@ class Run:
     keep: tuple[str, ...] = ()
     forks: int = 16
     playbooks: str = str(PLAYBOOKS)
+    of_image: bool = False
 
 
 def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = None) -> Outcome:

@@ -101,7 +101,7 @@ def _run(order: dict[str, Any], folder: Path) -> None:
         event_handler=tally.take,
         rotate_artifacts=0,
     )
-    if runner.status != "successful" and tally.failed:
+    if runner.status != "successful" and tally.failed and not order["of_image"]:
         _report_space(tally.failed, folder, stack=order["stack"], inventory=inventory, environment=environment)
     detail = "" if runner.status == "successful" else tally.last_words or f"ansible ended with status {runner.status}"
     _emit(event="end", status=runner.status, through=sorted(tally.through), changed=tally.changed, detail=detail[:MESSAGE_LIMIT])

@@ -93,6 +93,7 @@ def _bake(inputs: ImageInputs, root: Path, work: Work) -> None:
                 secrets={},
                 private_key=(scratch / "client").read_text(),
                 known_hosts=[f"layer {(scratch / 'server.pub').read_text().strip()}"],
+                of_image=True,
             ),
             work,
             on_progress=lambda task: work.say(f"baking {inputs.profile}: {task}"),

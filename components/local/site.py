@@ -8,13 +8,12 @@ from typing import ClassVar
 
 from .. import disk_space, memory_folders
 from ..provider.kind import UNKNOWN, Kind, Refused, Values, Work
-from .machine import claim, declared, disk, network, sweep
+from .machine import claim, declared, disk, network, rootfs, sweep
 from .machine.names import STATE_ROOT, StackNames, cache_root
 
 TOOLS = {"ip": "iproute2", "iptables": "iptables", "systemd-nspawn": "systemd-container", "mmdebstrap": "mmdebstrap", "ssh-keygen": "openssh-client"}
 """What local hosts take, and the Debian package that brings it."""
 STATE_SPACE_GIB = 2.0
-CACHE_SPACE_GIB = 4.0
 LEAST_SPACE_GIB = 0.1
 """For an `up` of a stack that has its disks."""
 
@@ -98,7 +97,7 @@ def _space(names: StackNames) -> Iterator[tuple[str, str]]:
     if names.state.exists():
         needs = {names.state: (LEAST_SPACE_GIB, "the hosts' disks and logs")}
     else:
-        needs = {STATE_ROOT: (STATE_SPACE_GIB, "the hosts' disks"), cache_root(): (CACHE_SPACE_GIB, "root file systems and layers")}
+        needs = {STATE_ROOT: (STATE_SPACE_GIB, "the hosts' disks"), cache_root(): (rootfs.SPACE_GIB, "root file systems and layers")}
     for path, (needed_gib, what) in needs.items():
         free = disk.free_gib(path)
         if free < needed_gib:

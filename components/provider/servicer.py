@@ -224,11 +224,11 @@ def _observed(kind: Kind[Any], inputs: Any, state: Values) -> Values | None:
 
 
 def _reason(error: Exception) -> str:
-    said = _said(error)
+    said, notes = _said(error), getattr(error, "__notes__", [])
     if not disk_space.NO_SPACE.search(said):
-        return said
+        return "\n".join([said, *notes])
     # A tool that copies several files has one sentence for each.
-    return "\n".join(filter(None, [disk_space.plain(said) if isinstance(error, OSError) else said, disk_space.full_here()]))
+    return "\n".join(filter(None, [disk_space.plain(said) if isinstance(error, OSError) else said, *(notes or [disk_space.full_here()])]))
 
 
 def _said(error: Exception) -> str:

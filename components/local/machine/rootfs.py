@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from ... import disk_space
 from . import archive, command, disk, record
 from .disk import NSPAWN_ROOT
 from .names import cache_root
@@ -21,6 +22,8 @@ BASE_PACKAGES = (
 )  # fmt: skip
 MACHINE_FILES = ("etc/hostname", "etc/machine-id", "etc/resolv.conf", "var/lib/dbus/machine-id")
 """Identity that every host must make for itself."""
+SPACE_GIB = 4.0
+"""What root file systems and layers of one profile take while they are built."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -165,7 +168,10 @@ def _building(path: Path) -> Iterator[tuple[Path | None, int]]:
         partial.mkdir(parents=True)
         try:
             yield partial, lock
-        except BaseException:
+        except BaseException as error:
+            # Before the folder is cleared, which frees the space again.
+            if full := disk_space.full_here(round(SPACE_GIB * disk_space.MIB_OF_GIB)):
+                error.add_note(full)
             _clear(partial)
             raise
         partial.rename(path)
