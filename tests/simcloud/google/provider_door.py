@@ -69,7 +69,7 @@ def _check(it: Resource, asked: Values) -> Any:
 
 def _filled(kind: Kind, asked: Values) -> dict[str, Any]:
     """Give the inputs with what the provider adds: a name where the program says none, and the provider's defaults."""
-    inputs, name = dict(asked["news"]), asked["name"]
+    inputs, name = {field: value for field, value in asked["news"].items() if value is not None}, asked["name"]
     made = []
     if "name" in kind.inputs and not kind.inputs["name"][1] and kind.is_autonamed and inputs.get("name") is None:
         digits = hashlib.sha256(f"{asked['seed']}{name}".encode()).hexdigest()[:DIGITS]

@@ -32,11 +32,21 @@ TEMPLATE = {
 }
 NAT = {"name": "nat", "router": "way", "region": "us-central1", "sourceSubnetworkIpRangesToNat": "ALL_SUBNETWORKS_ALL_IP_RANGES"}
 FIREWALL = {"name": "in", "network": "net", "allows": [{"protocol": "tcp", "ports": ["22"]}], "sourceRanges": ["10.0.0.0/8", "192.168.0.0/16"]}
+FILES = {
+    "name": "fs",
+    "location": "us-central1-a",
+    "tier": "BASIC_SSD",
+    "fileShares": {"name": "home", "capacityGb": 2560},
+    "networks": [{"network": "net", "modes": ["MODE_IPV4"]}],
+}
+ROLE = {"roleId": "nodes", "title": "nodes", "permissions": ["compute.instances.list"]}
+SECRET = {"secretId": "key", "replication": {"auto": {}}}
+BUCKET = {"name": "try-bucket", "location": "us-central1", "uniformBucketLevelAccess": True, "publicAccessPrevention": "enforced", "forceDestroy": True}
 CHECK = {"name": "ssh", "region": "us-central1", "tcpHealthCheck": {"port": 22}}
 
 LIVES = [  # kind, inputs, changes in place, what takes a new thing
-    ("compute.Network", NETWORK | {"mtu": 8896}, [{"mtu": 1500}, {"routingMode": "GLOBAL"}], {"description": "other"}),
-    ("compute.Subnetwork", SUBNET, [{"logConfig": {"flowSampling": 0.5}}], {"ipCidrRange": "10.0.0.0/24"}),
+    ("compute.Network", {"name": "own", "autoCreateSubnetworks": False, "mtu": 8896}, [{"mtu": 1500}, {"routingMode": "GLOBAL"}], {"description": "other"}),
+    ("compute.Subnetwork", SUBNET | {"name": "own", "ipCidrRange": "10.32.0.0/20"}, [{"logConfig": {"flowSampling": 0.5}}], {"ipCidrRange": "10.32.0.0/24"}),
     ("compute.Firewall", FIREWALL, [{"allows": [{"protocol": "udp"}]}, {"targetTags": ["b"]}], {"direction": "EGRESS"}),
     ("compute.Router", {"name": "other", "network": "net"}, [{"description": "x"}], {"name": "third"}),
     ("compute.RouterNat", NAT, [{"minPortsPerVm": 128}], {"name": "other"}),
@@ -47,6 +57,11 @@ LIVES = [  # kind, inputs, changes in place, what takes a new thing
     ("compute.InstanceTemplate", TEMPLATE, [], {"machineType": "n2-standard-8"}),
     ("compute.RegionInstanceTemplate", TEMPLATE | {"labels": {"pool": "p"}, "scheduling": {"preemptible": True, "automaticRestart": False, "provisioningModel": "SPOT"}}, [], {"labels": {}}),
     ("compute.ResourcePolicy", {"name": "near", "groupPlacementPolicy": {"collocation": "COLLOCATED", "vmCount": 4}}, [], {"groupPlacementPolicy": {"collocation": "COLLOCATED", "vmCount": 8}}),
+    ("filestore.Instance", FILES, [{"fileShares": {"name": "home", "capacityGb": 3072}}, {"labels": {"a": "b"}}, {"description": "x"}], {"tier": "ZONAL"}),
+    ("serviceaccount.Account", {"accountId": "try-node"}, [{"displayName": "nodes"}, {"disabled": True}], {"accountId": "other-node"}),
+    ("projects.IAMCustomRole", ROLE, [{"permissions": ["compute.instances.get"]}, {"title": "other"}], {"roleId": "other"}),
+    ("secretmanager.Secret", SECRET, [{"labels": {"a": "b"}}, {"labels": {}}], {"secretId": "other"}),
+    ("storage.Bucket", BUCKET, [{"labels": {"a": "b"}}, {"labels": {"c": "d"}}, {"versioning": {"enabled": True}}], {"location": "europe-west4"}),
     ("compute.RegionHealthCheck", CHECK, [{"tcpHealthCheck": {"port": 2222}}], {"name": "other"}),
 ]  # fmt: skip
 
@@ -100,14 +115,11 @@ def furnished(provider: Provider) -> Provider:
 
 @pytest.mark.parametrize(("kind", "inputs", "changes", "replacing"), LIVES, ids=[f"{place}-{life[0]}" for place, life in enumerate(LIVES)])
 def test_a_kind_is_made_changed_read_and_removed(furnished: Provider, kind: str, inputs: Values, changes: list[Values], replacing: Values) -> None:
-    own = "own" if kind in ("compute.Network", "compute.Subnetwork") else inputs["name"]
-    declared = {**inputs, "name": own, **({"ipCidrRange": "10.32.0.0/20"} if kind == "compute.Subnetwork" else {})}
-    recorded, made = furnished.make(kind, declared)
+    recorded, made = furnished.make(kind, inputs)
     read = furnished.ask("read", kind, id=made["id"], inputs=recorded)
     assert (read["properties"], read["inputs"]) == (made["properties"], recorded)
     assert furnished.changed(kind, made, recorded, recorded) == {}
     for change in changes:
-        change = {name: value.replace("10.0.", "10.32.") if name == "ipCidrRange" else value for name, value in change.items()}
         wanted = {**recorded, **change}
         assert furnished.changed(kind, made, recorded, wanted) == dict.fromkeys(change, False)
         updated = furnished.ask("update", kind, id=made["id"], inputs=wanted, olds=made["properties"], oldInputs=recorded)
@@ -164,6 +176,59 @@ def test_labels_are_the_programs_the_settings_and_the_providers_own(provider: Pr
     assert changed == {"effectiveLabels": False}
 
 
+MEMBERS = {
+    "projects.IAMMember": {"project": PROJECT},
+    "serviceaccount.IAMMember": {"serviceAccountId": f"projects/{PROJECT}/serviceAccounts/the-nodes@{PROJECT}.iam.gserviceaccount.com"},
+    "secretmanager.SecretIamMember": {"secretId": f"projects/{PROJECT}/secrets/key"},
+    "storage.BucketIAMMember": {"bucket": "try-bucket"},
+}
+
+
+@pytest.mark.parametrize("kind", MEMBERS)
+def test_a_member_joins_a_policy_and_leaves_it_to_others(provider: Provider, kind: str) -> None:
+    for owner, inputs in (("serviceaccount.Account", {"accountId": "the-nodes"}), ("secretmanager.Secret", SECRET), ("storage.Bucket", BUCKET)):
+        provider.make(owner, inputs)
+    nodes = f"serviceAccount:the-nodes@{PROJECT}.iam.gserviceaccount.com"
+    others = [
+        provider.make(kind, {**MEMBERS[kind], "role": "roles/viewer", "member": "user:a@example.com"}),
+        provider.make(kind, {**MEMBERS[kind], "role": "roles/viewer", "member": nodes, "condition": {"title": "t", "expression": "true"}}),
+    ]
+    recorded, made = provider.make(kind, {**MEMBERS[kind], "role": "roles/viewer", "member": nodes})
+    assert provider.changed(kind, made, recorded, recorded) == {}
+    provider.ask("delete", kind, id=made["id"], inputs=made["properties"])
+    assert provider.ask("read", kind, id=made["id"], inputs=recorded)["id"] == ""
+    assert all(provider.ask("read", kind, id=one["id"], inputs=inputs)["id"] for inputs, one in others)
+
+
+def test_the_text_of_a_secret_is_a_version(provider: Provider) -> None:
+    provider.make("secretmanager.Secret", SECRET)
+    kind, inputs = "secretmanager.SecretVersion", {"secret": f"projects/{PROJECT}/secrets/key", "secretData": "words"}
+    recorded, made = provider.make(kind, inputs)
+    assert (made["properties"]["version"], provider.changed(kind, made, recorded, recorded)) == ("1", {})
+    assert provider.changed(kind, made, recorded, {**recorded, "secretData": "other words"}) == {"secretData": True}
+    disabled = {**recorded, "enabled": False}
+    updated = provider.ask("update", kind, id=made["id"], inputs=disabled, olds=made["properties"], oldInputs=recorded)
+    assert updated["properties"]["enabled"] is False
+    provider.ask("delete", kind, id=made["id"], inputs=made["properties"])
+    assert provider.ask("read", kind, id=made["id"], inputs=recorded)["id"] == ""
+
+
+def test_a_balancer_leads_to_machines(furnished: Provider) -> None:
+    _, machine = furnished.make("compute.Instance", MACHINE)
+    recorded, group = furnished.make("compute.InstanceGroup", {"name": "login", "instances": [machine["id"]]})
+    _, check = furnished.make("compute.RegionHealthCheck", CHECK)
+    backends = [{"group": group["id"], "balancingMode": "CONNECTION"}]
+    _, service = furnished.make(
+        "compute.RegionBackendService", {"name": "login", "loadBalancingScheme": "EXTERNAL", "healthChecks": check["id"], "backends": backends}
+    )
+    rule_inputs, rule = furnished.make("compute.ForwardingRule", {"name": "login", "backendService": service["id"], "ports": ["22"], "ipAddress": None})
+    assert furnished.changed("compute.ForwardingRule", rule, rule_inputs, rule_inputs) == {}
+    emptied = {**recorded, "instances": []}
+    assert furnished.changed("compute.InstanceGroup", group, recorded, emptied) == {"instances": False}
+    updated = furnished.ask("update", "compute.InstanceGroup", id=group["id"], inputs=emptied, olds=group["properties"], oldInputs=recorded)
+    assert updated["properties"]["instances"] == []
+
+
 def test_drift_is_read_and_differs(furnished: Provider) -> None:
     recorded, made = furnished.make("compute.Firewall", FIREWALL)
     (thing,) = furnished.cloud.store.all("compute.firewalls")
@@ -211,5 +276,9 @@ def test_zones_of_the_region_are_found(provider: Provider) -> None:
     found = provider.ask("invoke", token="gcp:compute/getZones:getZones", arguments={})
     assert "us-central1-a" in found["names"]
     assert all(name.startswith("us-central1-") for name in found["names"])
+    found = provider.ask(
+        "invoke", token="gcp:compute/getMachineTypes:getMachineTypes", arguments={"zone": "us-central1-a", "filter": '(name = "n2-standard-4")'}
+    )
+    assert [one["name"] for one in found["machineTypes"]] == ["n2-standard-4"]
     with pytest.raises(NotSimulated, match="getUnknown"):
         provider.ask("invoke", token="gcp:compute/getUnknown:getUnknown", arguments={})

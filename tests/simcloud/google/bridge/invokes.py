@@ -64,6 +64,28 @@ def _regions(rest: Rest, arguments: Values, settings: Values) -> Values:
     return {"id": f"projects/{settings['project']}", "names": sorted(names), "project": settings["project"]}
 
 
+def _machine_types(rest: Rest, arguments: Values, settings: Values) -> Values:
+    project, zone = settings["project"], settings["zone"]
+    query = {"filter": arguments["filter"]} if arguments.get("filter") else {}
+    listed = rest.ask(HOST, "GET", f"{BASE}projects/{project}/zones/{zone}/machineTypes", query=query).get("items", ())
+    machines = [
+        {
+            "name": one["name"], "description": one.get("description", ""), "guestCpus": one["guestCpus"], "memoryMb": one["memoryMb"], "isSharedCpus": one.get("isSharedCpu", False),
+            "maximumPersistentDisks": one.get("maximumPersistentDisks", 0), "maximumPersistentDisksSizeGb": int(one.get("maximumPersistentDisksSizeGb", 0)),
+            "selfLink": one["selfLink"], "architecture": one.get("architecture", ""), "bundledLocalSsds": [], "deprecateds": [],
+            "accelerators": [{"guestAcceleratorType": card["guestAcceleratorType"], "guestAcceleratorCount": card["guestAcceleratorCount"]} for card in one.get("accelerators", ())],
+        }
+        for one in listed
+    ]  # fmt: skip
+    return {
+        "id": f"projects/{project}/zones/{zone}/machineTypes/filters/{arguments.get('filter', '')}",
+        "machineTypes": machines,
+        **arguments,
+        "project": project,
+        "zone": zone,
+    }
+
+
 def _image(rest: Rest, arguments: Values, settings: Values) -> Values:
     project = settings["project"]
     images = f"{BASE}projects/{project}/global/images"
@@ -109,6 +131,7 @@ _FUNCTIONS: Mapping[str, Callable[[Rest, Values, Values], Values]] = {
     "gcp:compute/getZones:getZones": _zones,
     "gcp:compute/getRegions:getRegions": _regions,
     "gcp:compute/getImage:getImage": _image,
+    "gcp:compute/getMachineTypes:getMachineTypes": _machine_types,
     "gcp:compute/getNetwork:getNetwork": _thing("compute.Network", "projects/{project}/global/networks/{name}"),
     "gcp:compute/getSubnetwork:getSubnetwork": _thing("compute.Subnetwork", "projects/{project}/regions/{region}/subnetworks/{name}"),
     "gcp:compute/getAddress:getAddress": _thing("compute.Address", "projects/{project}/regions/{region}/addresses/{name}"),
