@@ -16,7 +16,7 @@ from ..core.failure import NotSimulated, Refused
 from ..core.store import Store, Thing
 from . import aip, discovery, errors, facts, forms, links, operations, rights, rules
 from . import kinds as known
-from .resources import project_services
+from .resources import instances, project_services
 from .rules import Call
 from .verbs import WAIT_MOST_S, Waiting, verb
 
@@ -51,9 +51,14 @@ class Cloud:
         """Work out what the store implies: operations under way, and who refers to what."""
         self.pending: dict[str, str] = {}
         self.machines: Counter[str] = Counter()
-        """`machine type/zone` → how many of them run."""
+        """`machine type/zone` → how many of the zone's run; those in reservations are not among them."""
+        self.reserved: Counter[str] = Counter()
+        """Reservation → how many run in it."""
+        self.models: Counter[str] = Counter()
+        """`machine type/zone/provisioning model` → how many run."""
         for thing in self.store.all("compute.instances"):
-            self.machines[f"{thing['machineType'].rpartition('/')[2]}/{thing.region}"] += thing["status"] != "TERMINATED"
+            if thing["status"] != "TERMINATED":
+                instances.count(self, thing, 1)
         self.hints: dict[str, int] = {}
         """Subnet → the address to try next, as a number."""
         self._numbers: dict[str, str] = {}

@@ -1,5 +1,6 @@
 """What an instance must satisfy to start, whether one by one, in bulk, or by a group: machine, network interfaces, disks, scheduling, metadata, room."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,6 @@ METADATA_KEY, VALUE_MOST, ALL_MOST = (
     512 * 1024,
 )  # schema Metadata, field `items[].value`; "the total size of all keys and values"
 RDMA = ("MRDMA", "IRDMA")
-ARMS = {"ARM64": "ARM64", "X86_64": "X86_64"}
-PREEMPTIBLE = ("SPOT",)
-DISK_LEAST_GB = 10
 LOCAL_SSD_GB = 375
 TERMINATES = "accelerator-optimized machines can't migrate: onHostMaintenance has to be TERMINATE"
 
@@ -206,16 +204,16 @@ def is_reserved(cloud: "Cloud", subnet: str, address: str) -> bool:
     return named and not any(cloud.holding(address, "compute.instances"))
 
 
-def shortage(cloud: "Cloud", machine: str, zone: str, count: int = 1) -> Failure | None:
-    """Say why so many more machines of a type do not start in a zone: the settings `capacity` and `quotas`."""
+def space(cloud: "Cloud", machine: str, zone: str) -> float:
+    """Count the machines of a type that a zone still has: the setting `capacity` {machine: count} or {machine/zone: count}; without limit when it says nothing."""
     capacity: Mapping[str, int] = cloud.setting("capacity", {})
     limit = capacity.get(f"{machine}/{zone}", capacity.get(machine))
-    if limit is not None and running(cloud, machine, zone) + count > limit:
-        message = f"The zone 'projects/{cloud.project}/zones/{zone}' does not have enough resources available to fulfill the request. Try a different zone, or try again later."
-        return Failure("ZONE_RESOURCE_POOL_EXHAUSTED", message, 503)
-    return None
+    return math.inf if limit is None else limit - cloud.machines[f"{machine}/{zone}"]
 
 
-def running(cloud: "Cloud", machine: str, zone: str) -> int:
-    """Count the machines of a type that a zone gives now."""
-    return cloud.machines[f"{machine}/{zone}"]
+def shortage(cloud: "Cloud", machine: str, zone: str, count: int = 1) -> Failure | None:
+    """Say why so many more machines of a type do not start in a zone."""
+    if space(cloud, machine, zone) >= count:
+        return None
+    message = f"The zone 'projects/{cloud.project}/zones/{zone}' does not have enough resources available to fulfill the request. Try a different zone, or try again later."
+    return Failure("ZONE_RESOURCE_POOL_EXHAUSTED", message, 503)

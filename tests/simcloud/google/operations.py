@@ -23,6 +23,8 @@ class Failure:
     message: str
     http: int = 400
     details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    errors: Sequence[Mapping[str, Any]] = ()
+    """All of them, where there are several."""
 
 
 def stamp(seconds: float) -> str:
@@ -93,7 +95,7 @@ def finish(cloud: "Cloud", thing: Thing) -> None:
         return
     ended: dict[str, Any] = {**thing.properties, "status": "DONE", "progress": 100, "endTime": stamp(thing["_due"])}
     if failure := thing["_failure"]:
-        ended["error"] = {"errors": [{"code": failure["code"], "message": failure["message"], **failure["details"]}]}
+        ended["error"] = {"errors": [*failure["errors"]] or [{"code": failure["code"], "message": failure["message"], **failure["details"]}]}
         ended |= {"httpErrorStatusCode": failure["http"], "httpErrorMessage": failure["code"]}
     cloud.store.put(dataclasses.replace(thing, properties=ended))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.failure import Refused
 from ...core.store import Interface, Thing
-from .. import errors, facts, launching, links, operations, verbs
+from .. import errors, facts, launching, links, operations, quotas, reserving, verbs
 from ..rules import Call, Rules, Want, handles, rules_of
 from . import network
 
@@ -28,7 +28,13 @@ class Instances(Rules):
             launching.check_metadata((want.get("metadata") or {}).get("items", ()), "resource.metadata")
 
     def fails(self, cloud: "Cloud", want: Want) -> operations.Failure | None:
-        return launching.shortage(cloud, want["machineType"].rpartition("/")[2], want.path.split("/")[3])
+        machine, zone = want["machineType"].rpartition("/")[2], "/".join(want.path.split("/")[:4])
+        if reservation := reserving.named(cloud, want.values, zone):
+            return reserving.full(reservation) if reserving.room(cloud, reservation) < 1 else None
+        model = want.get("scheduling", {}).get("provisioningModel", "STANDARD")
+        if failure := quotas.exceeded(cloud, machine, want.path.split("/")[3], model):
+            return failure
+        return None if reserving.open_to(cloud, want.values, zone) else launching.shortage(cloud, machine, want.path.split("/")[3])
 
     def computed(self, cloud: "Cloud", want: Want) -> Mapping[str, Any]:
         if want.former is not None:
@@ -57,12 +63,11 @@ class Instances(Rules):
                     **({"accessConfigs": access} if access else {}),
                 }
             )  # fmt: skip
+        reservation = reserving.named(cloud, want.values, zone) or reserving.open_to(cloud, want.values, zone)
         return {
-            "networkInterfaces": nics,
-            "scheduling": _scheduling(want.get("scheduling", {})),
-            "status": "PROVISIONING",
-            "cpuPlatform": "Intel Sapphire Rapids",
-        }
+            "networkInterfaces": nics, "scheduling": _scheduling(cloud, want.get("scheduling", {})), "status": "PROVISIONING", "cpuPlatform": "Intel Sapphire Rapids",
+            **({"_reservation": reservation.id} if reservation else {}),
+        }  # fmt: skip
 
     def interfaces(self, cloud: "Cloud", properties: Mapping[str, Any]) -> tuple[Interface, ...]:
         return tuple(Interface(nic["subnetwork"].removeprefix(links.BASE), nic["networkIP"]) for nic in properties["networkInterfaces"])
@@ -74,7 +79,7 @@ class Instances(Rules):
         zone = "/".join(thing.id.split("/")[:4])
         disks = [{"kind": "compute#attachedDisk", "index": place, **_attached(cloud, thing, disk, place, zone)} for place, disk in enumerate(thing["disks"])]
         cloud.note(thing, disks=disks)
-        cloud.machines[f"{thing['machineType'].rpartition('/')[2]}/{thing.region}"] += 1
+        count(cloud, thing, 1)
 
     def check_delete(self, cloud: "Cloud", thing: Thing) -> None:
         if thing.get("deletionProtection"):
@@ -85,7 +90,7 @@ class Instances(Rules):
             if disk.get("autoDelete") and disk.get("source"):
                 cloud.drop("compute.disks", disk["source"].removeprefix(links.BASE))
         if thing["status"] != "TERMINATED":
-            cloud.machines[f"{thing['machineType'].rpartition('/')[2]}/{thing.region}"] -= 1
+            count(cloud, thing, -1)
 
     def shown(self, cloud: "Cloud", thing: Thing) -> Mapping[str, Any]:
         return {"status": "STOPPING"} if thing.get("_going") else {}
@@ -146,7 +151,19 @@ def _attached(cloud: "Cloud", instance: Thing, disk: Mapping[str, Any], place: i
     return {**given, "source": links.link(path), "deviceName": given.get("deviceName", f"persistent-disk-{place}"), "diskSizeGb": str(size)}
 
 
-def _scheduling(given: Mapping[str, Any]) -> dict[str, Any]:
+def count(cloud: "Cloud", thing: Thing, more: int) -> None:
+    """Note that an instance takes room, or gives it back: of its zone, or of its reservation."""
+    machine = thing["machineType"].rpartition("/")[2]
+    if reservation := thing.get("_reservation"):
+        cloud.reserved[reservation] += more
+    else:
+        cloud.machines[f"{machine}/{thing.region}"] += more
+    cloud.models[f"{machine}/{thing.region}/{thing['scheduling'].get('provisioningModel', 'STANDARD')}"] += more
+
+
+def _scheduling(cloud: "Cloud", asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Give how an instance is provisioned; the setting `flex_is_standard` has flex-start become standard without a word, as it did (terraform-provider-google #24172)."""
+    given = {**asked, "provisioningModel": "STANDARD"} if cloud.setting("flex_is_standard") and asked.get("provisioningModel") == "FLEX_START" else asked
     model = given.get("provisioningModel", "STANDARD")
     free = model in ("SPOT", "FLEX_START")
     found = {
@@ -214,7 +231,7 @@ def stop(cloud: "Cloud", call: Call) -> Any:
     """Stop an instance; its room goes back to the zone."""
     thing = _target(cloud, call)
     if thing["status"] in RUNS:
-        cloud.machines[f"{thing['machineType'].rpartition('/')[2]}/{thing.region}"] -= 1
+        count(cloud, thing, -1)
         cloud.note(thing, status="STOPPING")
     ended = {"status": "TERMINATED", "lastStopTimestamp": operations.stamp(cloud.store.clock.now_s())}
     return operations.begin(cloud, call, thing.id, "stop", target_id=thing["id"], effects=[{"set": [thing.kind, thing.id, ended]}])
@@ -228,7 +245,7 @@ def start(cloud: "Cloud", call: Call) -> Any:
     machine = thing["machineType"].rpartition("/")[2]
     if failure := launching.shortage(cloud, machine, thing.region):
         return operations.begin(cloud, call, thing.id, "start", target_id=thing["id"], failure=failure)
-    cloud.machines[f"{machine}/{thing.region}"] += 1
+    count(cloud, thing, 1)
     cloud.note(thing, status="PROVISIONING")
     begun = {"status": "RUNNING", "lastStartTimestamp": operations.stamp(cloud.store.clock.now_s())}
     return operations.begin(cloud, call, thing.id, "start", target_id=thing["id"], effects=[{"set": [thing.kind, thing.id, begun]}])

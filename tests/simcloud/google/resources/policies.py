@@ -54,14 +54,14 @@ class Reservations(Rules):
             return
         if not int(specific.get("count") or 0):
             raise errors.required("resource.specificReservation.count")
-        machine = (specific.get("instanceProperties") or {}).get("machineType") or _of_template(cloud, specific)
+        machine = (specific.get("instanceProperties") or {}).get("machineType") or machine_of(cloud, specific)
         known = facts.machine(machine)
         if known is None or want.path.split("/")[3] not in known["zones"]:
             raise errors.invalid("resource.specificReservation.instanceProperties.machineType", machine, "There is no such machine type in the zone.")
 
     def fails(self, cloud: "Cloud", want: Want) -> operations.Failure | None:
         specific = want.get("specificReservation") or {}
-        machine = (specific.get("instanceProperties") or {}).get("machineType") or (_of_template(cloud, specific) if specific else "")
+        machine = (specific.get("instanceProperties") or {}).get("machineType") or (machine_of(cloud, specific) if specific else "")
         return launching.shortage(cloud, machine, want.path.split("/")[3], int(specific.get("count", 0))) if specific else None
 
     def computed(self, cloud: "Cloud", want: Want) -> Mapping[str, Any]:
@@ -81,10 +81,13 @@ class Reservations(Rules):
 
 def consumers(cloud: "Cloud", reservation: Thing) -> list[Thing]:
     """Give the instances that run in a reservation."""
+    if not cloud.reserved[reservation.id]:
+        return []
     return [one for one in cloud.store.all("compute.instances") if one.get("_reservation") == reservation.id and one["status"] != "TERMINATED"]
 
 
-def _of_template(cloud: "Cloud", specific: Mapping[str, Any]) -> str:
+def machine_of(cloud: "Cloud", specific: Mapping[str, Any]) -> str:
+    """Give the machine type of a reservation that is made from a template."""
     template = cloud.find(specific.get("sourceInstanceTemplate", "").removeprefix(links.BASE), "compute.instanceTemplates", "compute.regionInstanceTemplates")
     return str(template["properties"]["machineType"]) if template else ""
 
