@@ -42,6 +42,18 @@ class SimulatedCloud(client.SimulatedCloud):
             **{f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{service}": address for service, address in services.items()},
         }
 
+    def preempt(self, id: str, *, within_s: float = 30) -> None:  # noqa: A002 - what every service calls it
+        """Announce that a spot instance is taken back; `advance` brings the end."""
+        self.ask("preempt", id=id, within_s=within_s)
+
+    def fail_host(self, id: str) -> None:  # noqa: A002
+        """Let the host of an instance fail."""
+        self.ask("fail_host", id=id)
+
+    def announce(self, id: str, **maintenance: Any) -> None:  # noqa: A002
+        """Announce maintenance of an instance's host; fields as in `resourceStatus.upcomingMaintenance`."""
+        self.ask("announce", id=id, maintenance=maintenance)
+
     def request(self, host: str, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None, token: str = "") -> Answer:
         """Send a request to the REST door, as the project's owner."""
         return Answer(**self.ask("request", host=host, method=method, path=path, query=query, body=body, token=token))

@@ -14,9 +14,9 @@ from typing import Any
 from ..core import server
 from ..core.failure import NotSimulated, Refused
 from ..core.store import Store, Thing
-from . import aip, discovery, errors, facts, forms, links, operations, rights, rules
+from . import aip, discovery, errors, facts, forms, happenings, links, operations, rights, rules
 from . import kinds as known
-from .resources import instances, project_services
+from .resources import instances, managed_groups, project_services
 from .rules import Call
 from .verbs import WAIT_MOST_S, Waiting, verb
 
@@ -59,6 +59,12 @@ class Cloud:
         for thing in self.store.all("compute.instances"):
             if thing["status"] != "TERMINATED":
                 instances.count(self, thing, 1)
+        self.waiting: list[tuple[str, str]] = [
+            (thing.kind, thing.id) for kind in managed_groups.REQUESTS for thing in self.store.all(kind) if thing["state"] in managed_groups.WAITING
+        ]
+        """Resize requests that wait."""
+        self.ends: dict[str, tuple[float, str]] = {}
+        """Instance → when it ends by itself, and why."""
         self.hints: dict[str, int] = {}
         """Subnet → the address to try next, as a number."""
         self._numbers: dict[str, str] = {}
@@ -114,7 +120,7 @@ class Cloud:
         return operations.shown(waiting.operation)
 
     def _carry_out(self, call: Call) -> Any:
-        operations.settle(self)
+        happenings.by_time(self)
         rights.check(self, call)
         if not project_services.is_on(self, call.method.host):
             raise Refused("accessNotConfigured", f"{call.method.host} API has not been used in project {self.project} before or it is disabled.", status=403)
@@ -205,6 +211,13 @@ class Cloud:
         """Give a thing as the service shows it."""
         return operations.shown({**thing.properties, **rules.rules(thing.kind).shown(self, thing)})
 
+    def own_call(self, method: str, path: str) -> Call:
+        """Give a call that a service makes by itself."""
+        kind, _, verb = method.rpartition(".")
+        found = discovery.method(kind, verb)
+        assert found, method
+        return Call(found, path, {}, {}, "")
+
     def setting(self, name: str, default: Any = None) -> Any:
         return self.store.settings.get(name, default)
 
@@ -227,11 +240,20 @@ class Cloud:
             self._numbers[f"{thing.id.rpartition('/')[0]}/{thing['id']}"] = thing.id
         for path in self._named.pop(key, ()):
             self._users[path].discard(key)
+        if thing.kind == "compute.instances":
+            self._note_end(thing)
         held = known.kinds()[thing.kind].holds if thing.kind in known.kinds() else {}
         named = {value.removeprefix(links.BASE) for path in held for _, value in links.values_at(thing.properties, path) if isinstance(value, str)}
         self._named[key] = named
         for path in named:
             self._users[path].add(key)
+
+    def _note_end(self, thing: Thing) -> None:
+        """Remember when an instance ends by itself."""
+        if told := thing.get("_ends"):
+            self.ends[thing.id] = (told[0], told[1])
+        elif run_s := (thing.get("scheduling", {}).get("maxRunDuration") or {}).get("seconds"):
+            self.ends[thing.id] = (thing.made_s + float(run_s), "compute.instances.automaticTermination")
 
 
 def is_read(method: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from ..core import control, server
 from ..core.store import KEPT, SERVICE, Thing
-from . import operations
+from . import happenings
 from .cloud import Cloud
 
 World: TypeAlias = server.World[Cloud]
@@ -17,7 +17,7 @@ def answer(world: World, asked: Mapping[str, Any]) -> Any:
     if asked["command"] == "request":
         return _request(world, asked)  # which waits, if need be, without the lock
     with world.store.lock:
-        operations.settle(world.cloud)
+        happenings.by_time(world.cloud)
         found = control.answer(world, asked, _COMMANDS)
         if asked["command"] == "reset":
             world.cloud.load()
@@ -62,4 +62,24 @@ def _request(world: World, asked: Mapping[str, Any]) -> Any:
     return dataclasses.asdict(found)
 
 
-_COMMANDS: Mapping[str, control.Command[Cloud]] = {"things": _things, "drift": _drift, "lose": _lose, "put": _put}
+def _preempt(world: World, asked: Mapping[str, Any]) -> None:
+    happenings.preempt(world.cloud, control.the_thing(world, asked), within_s=asked["within_s"])
+
+
+def _fail_host(world: World, asked: Mapping[str, Any]) -> None:
+    happenings.fail_host(world.cloud, control.the_thing(world, asked))
+
+
+def _announce(world: World, asked: Mapping[str, Any]) -> None:
+    happenings.announce(world.cloud, control.the_thing(world, asked), **asked["maintenance"])
+
+
+_COMMANDS: Mapping[str, control.Command[Cloud]] = {
+    "things": _things,
+    "drift": _drift,
+    "lose": _lose,
+    "put": _put,
+    "preempt": _preempt,
+    "fail_host": _fail_host,
+    "announce": _announce,
+}

@@ -93,7 +93,24 @@ class Instances(Rules):
             count(cloud, thing, -1)
 
     def shown(self, cloud: "Cloud", thing: Thing) -> Mapping[str, Any]:
-        return {"status": "STOPPING"} if thing.get("_going") else {}
+        found: dict[str, Any] = {"status": "STOPPING"} if thing.get("_going") else {}
+        if status := {**_topology(cloud, thing), **({"upcomingMaintenance": thing["_maintenance"]} if thing.get("_maintenance") else {})}:
+            found["resourceStatus"] = status
+        return found
+
+
+def _topology(cloud: "Cloud", thing: Thing) -> dict[str, Any]:
+    """Give where an instance with GPUs runs: hosts of one reservation or zone fill a sub-block after the other."""
+    if thing["status"] != "RUNNING" or not (facts.machine(thing["machineType"].rpartition("/")[2]) or {}).get("gpus"):
+        return {}
+    number = int(thing["id"]) % 10_000
+    block, subblock, host = (
+        verbs.fingerprint([thing.region, what, number // size]).replace("/", "a") for what, size in (("block", 256), ("subblock", 16), ("host", 1))
+    )
+    return {
+        "physicalHost": f"/{block}/{subblock}/{host}",
+        "physicalHostTopology": {"cluster": f"{thing.region}-cluster-1", "block": block, "subblock": subblock, "host": host},
+    }
 
 
 @rules_of("compute.disks")
