@@ -1,18 +1,16 @@
 """A world whose cloud is the simulated EC2: the program with the adapter that real controllers run, against a Slurm that behaves as the real one was seen to, under the cloud's clock."""
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from components.elastic import act
-from components.elastic.decide.answers import Answer
 from components.elastic.fleets.aws import Aws
 from components.elastic.fleets.aws.inventory import LAUNCH_TAG, NODE_TAG, STACK_TAG
 from components.elastic.fleets.aws.known import Shelf
-from components.elastic.memory import Launch, Store
-from components.elastic.model import Cloud
+from components.elastic.memory import Store
 from components.elastic.table import NodeSet, Table
+from tests.elastic.counted import Counted
 from tests.elastic.values import node_set, table
 from tests.elastic.world import Machine, World
 from tests.simcloud.aws import images
@@ -108,31 +106,3 @@ class Ec2World(World):
         for one in self.cloud.things("ec2.Instance", tags={STACK_TAG: "prod"}, ended=True):
             began = float(one["api"]["LaunchTime"])
             self.machines[one.id] = Machine(one.id, one.tags.get(NODE_TAG, ""), one.tags.get(LAUNCH_TAG, ""), began, self.boots, one.properties.get("ended"))
-
-
-class Counted:
-    """The fleet's adapter; each call of it is one at which the program may be killed, before it or after."""
-
-    def __init__(self, world: Ec2World, fleet: Aws):
-        self._world, self._fleet = world, fleet
-
-    def view(self, *, is_brief: bool = False) -> Cloud:
-        self._world.step()
-        return self._fleet.view(is_brief=is_brief)
-
-    def launch(self, launch: Launch) -> Answer:
-        self._world.step()
-        answer = self._fleet.launch(launch)
-        self._world.step()
-        return answer
-
-    def terminate(self, instances: Sequence[str]) -> None:
-        self._world.step()
-        self._fleet.terminate(instances)
-        self._world.step()
-
-    def withdraw(self, requests: Sequence[str]) -> None:
-        self._fleet.withdraw(requests)
-
-    def console(self, instance: str) -> str:
-        return self._fleet.console(instance)
