@@ -54,6 +54,10 @@ class SimulatedCloud(client.SimulatedCloud):
         """Announce maintenance of an instance's host; fields as in `resourceStatus.upcomingMaintenance`."""
         self.ask("announce", id=id, maintenance=maintenance)
 
+    def token_of(self, id: str) -> str:  # noqa: A002
+        """Give a token of a service account (by e-mail) or of an instance's: what its roles allow, it may do."""
+        return str(self.ask("token", id=id))
+
     def request(self, host: str, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None, token: str = "") -> Answer:
         """Send a request to the REST door, as the project's owner."""
         return Answer(**self.ask("request", host=host, method=method, path=path, query=query, body=body, token=token))

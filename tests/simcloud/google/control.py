@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from ..core import control, server
 from ..core.store import KEPT, SERVICE, Thing
-from . import happenings
+from . import happenings, rights
 from .cloud import Cloud
 
 World: TypeAlias = server.World[Cloud]
@@ -72,6 +72,13 @@ def _fail_host(world: World, asked: Mapping[str, Any]) -> None:
 
 def _announce(world: World, asked: Mapping[str, Any]) -> None:
     happenings.announce(world.cloud, control.the_thing(world, asked), **asked["maintenance"])
+
+
+def _token(world: World, asked: Mapping[str, Any]) -> str:
+    """Give a token of a service account, or of an instance's."""
+    if "@" in asked["id"]:
+        return rights.token_for(world.cloud, asked["id"])
+    return rights.token_of(world.cloud, control.the_thing(world, asked))
 
 
 _COMMANDS: Mapping[str, control.Command[Cloud]] = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.failure import Refused
-from .. import errors, facts, launching, operations, verbs
+from .. import errors, facts, launching, operations, rights, verbs
 from ..rules import Call, handles
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def _properties(cloud: "Cloud", call: Call, values: Mapping[str, Any]) -> dict[s
         raise errors.required("resource.instanceProperties")
     if not named:
         return dict(own)
+    rights.need(cloud, call, "compute.instanceTemplates.useReadOnly", f"projects/{call.project}")
     template = cloud.refer(named, "compute.instanceTemplates|compute.regionInstanceTemplates", project=call.project, field="resource.sourceInstanceTemplate")
     merged: dict[str, Any] = verbs.merge(template["properties"], own)
     return merged

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.failure import Refused
 from ...core.store import Thing
-from .. import errors, operations, rights, verbs
+from .. import conditions, errors, operations, rights, verbs
 from ..rules import Call, handles
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ MEMBER = re.compile(
     r"(user|serviceAccount|group|domain|principal|principalSet|projectOwner|projectEditor|projectViewer|deleted):.+|allUsers|allAuthenticatedUsers"
 )
 PREDEFINED = re.compile(r"roles/[a-zA-Z0-9]+(\.[a-zA-Z0-9]+)*")
+CONDITIONAL = 3  # Policy.version
 POLICY_SIZE_MOST = 1500  # IAM quotas, "All principals in a single allow policy"
 
 
@@ -190,7 +191,7 @@ def set_policy(cloud: "Cloud", call: Call) -> Any:
         raise Refused("aborted", message, status=409)
     bindings = [one for one in policy.get("bindings", []) if one.get("members")]
     for binding in bindings:
-        _check_binding(cloud, binding)
+        _check_binding(cloud, binding, policy.get("version", 1))
     if sum(len(one["members"]) for one in bindings) > POLICY_SIZE_MOST:
         raise errors.invalid("policy", len(bindings), f"The number of members in the policy is larger than the maximum allowed size {POLICY_SIZE_MOST}.")
     if bindings:
@@ -235,11 +236,17 @@ def _resource(cloud: "Cloud", call: Call) -> str:
     return f"{service}/{path}"
 
 
-def _check_binding(cloud: "Cloud", binding: Mapping[str, Any]) -> None:
+def _check_binding(cloud: "Cloud", binding: Mapping[str, Any], version: int) -> None:
     role = binding.get("role", "")
     custom = cloud.store.get(ROLES, role)
     if not PREDEFINED.fullmatch(role) and not (custom and not custom.get("deleted")):
         raise errors.invalid("role", role, f"Role {role} is not supported for this resource.")
+    if condition := binding.get("condition"):
+        if not condition.get("title") or not condition.get("expression"):
+            raise errors.required("condition.title")
+        if version != CONDITIONAL:
+            raise errors.invalid("policy.version", version, f"A policy with conditions has the version {CONDITIONAL}.")
+        conditions.holds(condition["expression"], rights.attributes("projects/p/zones/z/instances/i"))
     for member in binding["members"]:
         if not MEMBER.fullmatch(member):
             raise errors.invalid("members", member, "The member is malformed; it begins with its type.")

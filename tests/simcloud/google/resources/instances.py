@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.failure import Refused
 from ...core.store import Interface, Thing
-from .. import errors, facts, launching, links, operations, quotas, reserving, verbs
+from .. import errors, facts, launching, links, operations, quotas, reserving, rights, verbs
 from ..rules import Call, Rules, Want, handles, rules_of
 from . import network
 
@@ -23,6 +23,7 @@ class Instances(Rules):
 
     def check(self, cloud: "Cloud", want: Want) -> None:
         if want.former is None:
+            rights.check_launch(cloud, want.call, want.values, want.path)
             launching.check(cloud, want)
         else:
             launching.check_metadata((want.get("metadata") or {}).get("items", ()), "resource.metadata")
