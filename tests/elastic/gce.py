@@ -15,13 +15,23 @@ from tests.elastic.google import OWNER, PREFIX, ZONE, fleet_table
 from tests.elastic.values import node_set
 from tests.elastic.world import Machine, World
 from tests.simcloud.core.faults import Fault
-from tests.simcloud.google import operations
+from tests.simcloud.core.store import Thing
+from tests.simcloud.google import happenings
 from tests.simcloud.google.cloud import Cloud
 
 MACHINE, SMALL = "n2-standard-4", "n2-standard-2"
 SUBNET = "regions/us-central1/subnetworks/hosts"
 LABELS = {"clusterwright-stack": "prod", "clusterwright-owner": OWNER, "clusterwright-part": "compute"}
-SPOT = {"provisioningModel": "SPOT", "preemptible": True, "automaticRestart": False, "onHostMaintenance": "TERMINATE", "instanceTerminationAction": "DELETE"}
+GROUPS = "regions/us-central1/instanceGroupManagers"
+_ENDS = {"automaticRestart": False, "onHostMaintenance": "TERMINATE", "instanceTerminationAction": "DELETE"}
+BOUGHT: Mapping[str, Mapping[str, Any]] = {
+    "spot": {"scheduling": {**_ENDS, "provisioningModel": "SPOT", "preemptible": True}},
+    "flex": {
+        "scheduling": {**_ENDS, "provisioningModel": "FLEX_START", "maxRunDuration": {"seconds": "86400"}},
+        "reservationAffinity": {"consumeReservationType": "NO_RESERVATION"},
+    },
+}
+"""Capacity kind → what the template says of it."""
 
 
 def ask(cloud: Cloud, method: str, path: str, body: Any = None, **query: str) -> Mapping[str, Any]:
@@ -47,12 +57,22 @@ def properties(machine: str = MACHINE, **more: Any) -> dict[str, Any]:
     return {"machineType": machine, "disks": [disk], "networkInterfaces": [{"subnetwork": SUBNET}], "labels": LABELS, **more}
 
 
-def row(cloud: Cloud, name: str, *, machine: str = MACHINE, kind: str = "on-demand", template: str = "", **more: Any) -> NodeSet:
-    """Make an instance template, and give the node set that starts from it."""
+def row(cloud: Cloud, name: str, *, machine: str = MACHINE, kind: str = "on-demand", template: str = "", scheduling: Any = None, **more: Any) -> NodeSet:
+    """Make an instance template, and for flex-start a group of it, and give the node set that starts from it."""
     template = template or f"{name}-1"
-    bought: dict[str, Any] = {"scheduling": SPOT} if kind == "spot" else {}
-    ask(cloud, "POST", "global/instanceTemplates", {"name": template, "properties": properties(machine, **bought)})
-    start = {"instance_template": f"projects/proj/global/instanceTemplates/{template}", "labels": LABELS}
+    ask(cloud, "POST", "global/instanceTemplates", {"name": template, "properties": properties(machine, **BOUGHT.get(kind, {"scheduling": scheduling or {}}))})
+    start: dict[str, Any] = {"instance_template": f"projects/proj/global/instanceTemplates/{template}", "labels": LABELS}
+    if kind == "flex":
+        place = {"targetShape": "ANY_SINGLE_ZONE", "zones": [{"zone": f"zones/{ZONE}"}]}
+        group = {
+            "name": name,
+            "baseInstanceName": name,
+            "instanceTemplate": f"global/instanceTemplates/{template}",
+            "targetSize": 0,
+            "distributionPolicy": place,
+        }
+        ask(cloud, "POST", GROUPS, {**group, "updatePolicy": {"instanceRedistributionType": "NONE"}})
+        start = {**start, "group": f"{GROUPS}/{name}", "run_s": 86400}
     return node_set(name, **{"machine": machine, "kind": kind, "template": template, "start": start, "boot_timeout_s": 300.0, **more})
 
 
@@ -88,9 +108,12 @@ class GceWorld(World):
     def fault(self, match: str, **more: Any) -> None:
         self.cloud.world.faults.add(Fault(match, **more))
 
+    def instance(self, node: str) -> Thing:
+        return self.cloud.need(f"projects/proj/zones/{ZONE}/instances/{PREFIX}{node}", "compute.instances")
+
     def lose(self, node: str) -> None:
         """Take an instance away, as a failed host or a person does."""
-        self.cloud.drop("compute.instances", f"projects/proj/zones/{ZONE}/instances/{PREFIX}{node}")
+        self.cloud.drop("compute.instances", self.instance(node).id)
         self._refresh()
 
     def _pass(self, seconds: float) -> None:
@@ -103,7 +126,7 @@ class GceWorld(World):
         return answer.status, answer.body
 
     def _refresh(self) -> None:
-        operations.settle(self.cloud)
+        happenings.by_time(self.cloud)
         there = {}
         for thing in self.cloud.store.all("compute.instances"):
             name = str(thing["name"])

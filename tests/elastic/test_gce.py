@@ -14,6 +14,7 @@ from tests.elastic import gce
 from tests.elastic.gce import LABELS, MACHINE, SMALL, GceWorld
 from tests.elastic.google import PREFIX, ZONE
 from tests.elastic.world import IDLE_S
+from tests.simcloud.google import happenings, operations
 from tests.simcloud.google.cloud import Cloud
 
 Make = Callable[..., GceWorld]
@@ -185,3 +186,109 @@ def test_a_name_that_is_anothers_is_reported(world: Make, cloud: Cloud) -> None:
     here.submit(2)
     here.advance(30)
     assert "exist in us-central1-a and are not the stack's: starter-prod-train-0" in here.store.read().holds["train"].reason
+
+
+# What Compute Engine itself ends
+
+
+def test_a_preempted_node_is_known_at_once_and_its_job_runs_elsewhere(world: Make, cloud: Cloud) -> None:
+    here = world(gce.row(cloud, "train", kind="spot"))
+    job = here.submit(1)
+    here.advance(120)
+    assert job.nodes == ("train-0",)
+    happenings.preempt(cloud, here.instance("train-0"))
+    here.advance(60)
+    assert job.nodes == ("train-1",)
+    run_out(here)
+    here.advance(IDLE_S + 120)
+    assert here.nodes["train-0"].is_free
+    assert (here.live(), here.store.read().failed_boots) == ({}, {})
+
+
+def test_an_instance_whose_host_failed_gives_its_name_back(world: Make, cloud: Cloud) -> None:
+    here = world(gce.row(cloud, "train", minimum=1, scheduling={"automaticRestart": False, "onHostMaintenance": "TERMINATE"}))
+    job = here.submit(1, lasts=600)
+    here.advance(120)
+    assert job.began is not None
+    earlier = here.live()["train-0"]
+    happenings.fail_host(cloud, here.instance("train-0"))
+    here.advance(60)
+    assert job.nodes != ("train-0",)
+    run_out(here)
+    here.advance(300)
+    assert here.live()["train-0"] != earlier
+
+
+def test_jobs_leave_a_node_before_its_host_is_maintained_and_not_days_before(world: Make, cloud: Cloud) -> None:
+    here = world(gce.row(cloud, "train"))
+    job = here.submit(1, lasts=3600)
+    here.advance(120)
+    happenings.announce(cloud, here.instance("train-0"), windowStartTime=operations.stamp(here.now + 1800))
+    here.advance(600)
+    assert job.nodes == ("train-0",)
+    here.advance(900)
+    assert job.nodes == ("train-1",)
+
+
+# Flex-start
+
+
+def group_size(cloud: Cloud) -> int:
+    return int(gce.ask(cloud, "GET", f"{gce.GROUPS}/train")["targetSize"])
+
+
+def states(cloud: Cloud) -> list[str]:
+    return sorted(one["state"] for one in gce.ask(cloud, "GET", f"{gce.GROUPS}/train/resizeRequests").get("items", ()))
+
+
+def test_a_job_of_flex_nodes_waits_with_a_reason_and_runs_when_there_is_room(world: Make, cloud: Cloud) -> None:
+    here = world(gce.row(cloud, "train", kind="flex"))
+    here.set("capacity", {MACHINE: 1})
+    job = here.submit(2)
+    here.advance(90)
+    assert "waits for n2-standard-4: the request waits in the cloud's queue (ZONE_RESOURCE_POOL_EXHAUSTED)" in here.explained[job.id]
+    assert (here.live(), dict(here.store.read().holds), states(cloud)) == ({}, {}, ["ACCEPTED"])
+    here.set("capacity", {})
+    run_out(here)
+    assert here.started() == ["train-0", "train-1"]
+    here.advance(IDLE_S + 120)
+    assert (here.live(), group_size(cloud)) == ({}, 0), "the group does not replace them"
+
+
+def test_requests_that_waited_too_long_or_whose_job_is_gone_are_cancelled(world: Make, cloud: Cloud) -> None:
+    here = world(gce.row(cloud, "train", kind="flex"))
+    here.set("capacity", {MACHINE: 0})
+    here.submit(2)
+    here.advance(3600)
+    assert states(cloud).count("ACCEPTED") <= 1, "all but the last one"
+    assert states(cloud).count("CANCELLED") > 3
+    here.cancel(here.jobs[1])
+    here.advance(60)
+    assert states(cloud).count("ACCEPTED") == 0
+    here.set("capacity", {})
+    here.advance(120)
+    assert (here.started(), group_size(cloud)) == ([], 0)
+
+
+def test_flex_nodes_that_are_none_are_deleted_and_reported(world: Make, cloud: Cloud) -> None:
+    here = world(gce.row(cloud, "train", kind="flex"))
+    here.set("flex_is_standard", value=True)
+    here.submit(2)
+    here.advance(60)
+    assert "starts instances as STANDARD, not as FLEX_START" in here.store.read().holds["train"].reason
+    here.advance(60)
+    assert (here.live(), group_size(cloud)) == ({}, 0)
+
+
+@pytest.mark.parametrize("call", range(10))
+def test_a_program_that_is_killed_leaves_no_request_and_no_flex_node(world: Make, cloud: Cloud, call: int) -> None:
+    here = world(gce.row(cloud, "train", kind="flex"))
+    here.set("flex_wait_s", 45)
+    here.submit(3)
+    here.kill_in = call
+    here.advance(60)
+    here.kill_in = None
+    run_out(here)
+    here.advance(IDLE_S + 300)
+    assert (here.live(), group_size(cloud)) == ({}, 0)
+    assert "ACCEPTED" not in states(cloud)
