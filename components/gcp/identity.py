@@ -16,9 +16,11 @@ SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _STARTS = (
     "compute.disks.create",
     "compute.disks.setLabels",
+    "compute.futureReservations.list",
     "compute.images.useReadOnly",
     "compute.instances.create",
     "compute.instances.get",
+    "compute.instances.getSerialPortOutput",
     "compute.instances.list",
     "compute.instances.setLabels",
     "compute.instances.setMetadata",
@@ -27,6 +29,7 @@ _STARTS = (
     "compute.instanceTemplates.get",
     "compute.instanceTemplates.useReadOnly",
     "compute.machineTypes.get",
+    "compute.reservations.get",
     "compute.resourcePolicies.get",
     "compute.resourcePolicies.use",
     "compute.subnetworks.use",
@@ -34,7 +37,7 @@ _STARTS = (
     "compute.zoneOperations.list",
     "compute.zones.get",
 )
-"""What starting a node and reading the result needs (Compute Engine API reference, instances.bulkInsert; Compute Engine documentation, "IAM roles and permissions")."""
+"""What starting a node, reading the result and looking at it and at its capacity needs (Compute Engine API reference, instances.bulkInsert; Compute Engine documentation, "IAM roles and permissions")."""
 _ENDS = ("compute.instances.delete", "compute.instances.reportHostAsFaulty")
 """Only on instances whose names begin as the stack's."""
 

@@ -57,10 +57,17 @@ def properties(machine: str = MACHINE, **more: Any) -> dict[str, Any]:
     return {"machineType": machine, "disks": [disk], "networkInterfaces": [{"subnetwork": SUBNET}], "labels": LABELS, **more}
 
 
-def row(cloud: Cloud, name: str, *, machine: str = MACHINE, kind: str = "on-demand", template: str = "", scheduling: Any = None, **more: Any) -> NodeSet:
+def row(
+    cloud: Cloud, name: str, *, machine: str = MACHINE, kind: str = "on-demand", template: str = "", scheduling: Any = None, bought: str = "", **more: Any
+) -> NodeSet:
     """Make an instance template, and for flex-start a group of it, and give the node set that starts from it."""
     template = template or f"{name}-1"
-    ask(cloud, "POST", "global/instanceTemplates", {"name": template, "properties": properties(machine, **BOUGHT.get(kind, {"scheduling": scheduling or {}}))})
+    ask(
+        cloud,
+        "POST",
+        "global/instanceTemplates",
+        {"name": template, "properties": properties(machine, **BOUGHT.get(bought or kind, {"scheduling": scheduling or {}}))},
+    )
     start: dict[str, Any] = {"instance_template": f"projects/proj/global/instanceTemplates/{template}", "labels": LABELS}
     if kind == "flex":
         place = {"targetShape": "ANY_SINGLE_ZONE", "zones": [{"zone": f"zones/{ZONE}"}]}
