@@ -24,6 +24,8 @@ from stacks.project import private_folder, stack_file
 UP_WITHIN_S = 1800
 SOON_S = 120
 """What takes a moment on an idle machine; tests of other hosts run beside."""
+UNCHANGING = ("same", "refresh")
+"""Operations of a preview that change nothing in the world."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -148,10 +150,18 @@ class Deployment:
 
     def preview_changes(self) -> dict[str, int]:
         """Ask the engine what an `up` would change, looking at the world first: operation → number of resources."""
+        changes: dict[str, int] = self._preview().get("changeSummary", {})
+        return {operation: number for operation, number in changes.items() if operation != "same"}
+
+    def preview_steps(self) -> list[str]:
+        """Do as `preview_changes`, and name each resource: `update finish-control`."""
+        return sorted(f"{step['op']} {step['urn'].rpartition('::')[2]}" for step in self._preview()["steps"] if step["op"] not in UNCHANGING)
+
+    def _preview(self) -> dict[str, Any]:
         done = self.run("pulumi", "preview", "--refresh", "--json", "--stack", self.stack)
         assert done.returncode == 0, done.stdout + done.stderr
-        changes: dict[str, int] = json.loads(done.stdout).get("changeSummary", {})
-        return {operation: number for operation, number in changes.items() if operation != "same"}
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
 
     def ssh(self, command: str, *, user: str = "ada") -> str:
         """Log in as a user does, through the balancer, and give what the command prints."""

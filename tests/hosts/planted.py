@@ -129,7 +129,7 @@ UNRECORDED = (
           ("hosts CW734 train-1: process ghost",), restored=Restored.REBUILD),
     Plant("a file system over a folder of the system", "train-1", "mount -t tmpfs none /usr/share/doc", ("hosts CW719 train-1: mount /usr/share/doc",), restored=Restored.REBUILD),
 )  # fmt: skip
-"""Where no record reaches."""
+"""Where no record reaches. A program of a package comes back from its archive, but not on train-1, where a plant below keeps apt from installing anything."""
 
 PACKAGES = (
     Plant("a hold removed", "train-0", "echo slurmd install | dpkg --set-selections", ("hosts CW729 train-0: package slurmd",)),
@@ -140,7 +140,7 @@ PACKAGES = (
           "&& dpkg-deb --build /tmp/deb /tmp/handmade.deb && dpkg --install /tmp/handmade.deb", ("hosts CW727 train-0: package handmade",)),
     Plant("a package of another version", "login-0", awk_package("procps", "Version: 2:9.9"), ("hosts CW728 login-0: package procps",)),
     Plant("another Slurm on one node", "train-1", awk_package("slurmd", "Version: 99.1.0-1"), ("hosts CW728 train-1: package slurmd", "versions CW770 train-1: slurm"), restored=Restored.REBUILD),
-    Plant("a program of a held package replaced", "train-0", "cp /bin/true /usr/sbin/slurmdbd", ("hosts CW730 train-0: /usr/sbin/slurmdbd",), restored=Restored.REBUILD),
+    Plant("a program of a held package replaced", "train-0", "cp /bin/true /usr/sbin/slurmdbd", ("hosts CW730 train-0: /usr/sbin/slurmdbd",)),
     Plant("another operating system on one node", "train-1", "sed -i 's/^VERSION_ID=.*/VERSION_ID=\"99\"/' /usr/lib/os-release", ("versions CW770 train-1: os",), restored=Restored.REBUILD),
     Plant("CUDA on one node only", "train-0", "mkdir /usr/local/cuda && echo '{\"cuda\": {\"name\": \"CUDA SDK\", \"version\": \"12.4.1\"}}' > /usr/local/cuda/version.json",
           ("hosts CW723 train-0: /usr/local/cuda", "versions CW771 train-0: cuda")),

@@ -1,4 +1,4 @@
-"""Drift of a hundred kinds on a real cluster: `up` brings back what is recorded, `drift fix` the rest, and only what needs a new host stays."""
+"""Drift of a hundred kinds on a real cluster: `up` brings back what is recorded, `drift fix` the rest, only what needs a new host stays, and `rebuild` gives that host."""
 
 import fnmatch
 import json
@@ -14,8 +14,10 @@ from stacks.drift.fix import step
 from tests.hosts import planted
 from tests.hosts.deployment import Deployment, deployment
 
-pytestmark = [pytest.mark.hosts, pytest.mark.soak]
+pytestmark = [pytest.mark.hosts, pytest.mark.soak, pytest.mark.timeout(1800)]
 
+NODES = ("train-0", "train-1")
+HOSTS = ("control-0", "login-0", *NODES)
 ON_HOSTS = ("hosts", "scheduler", "versions", "capability")
 BEYOND_RECORDS = {codes.Code.WORLD_WRITABLE, codes.Code.UNLIKE}
 """What only a check finds, which looks further than `up`: beyond the places that are recorded."""
@@ -71,4 +73,13 @@ def test_after_up_and_fix_only_what_needs_a_new_host_stays(stack: Deployment) ->
     done = stack.clusterwright("drift", "fix", "--yes", *kinds)
     assert "Traceback" not in done.stdout + done.stderr
     stayed = [line(one) for one in findings(stack, *ON_HOSTS)]
-    assert planted.mismatch(stayed, for_rebuild)[0] == [], done.stdout[-6000:]
+    assert planted.mismatch(stayed, for_rebuild) == ([], []), done.stdout[-6000:]
+
+
+def test_after_a_rebuild_nothing_stays(stack: Deployment) -> None:
+    """Goes on from what the test before left."""
+    done = stack.clusterwright("rebuild", *HOSTS, "--yes")
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+    stack.wait_for_idle(len(NODES))
+    assert [line(one) for one in findings(stack)] == []
+    assert stack.preview_steps() == []
