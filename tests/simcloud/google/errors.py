@@ -14,6 +14,9 @@ CODES: Mapping[str, int] = {  # reason → number, for faults, which name a reas
     "InternalError": 500, "notFound": 404, "alreadyExists": 409, "conditionNotMet": 412, "authError": 401, "userRateLimitExceeded": 403,
 }  # fmt: skip
 
+KILL_ENGINE = "killEngine"
+"""Reason of an answer by which the provider's plugin ends the engine and itself, as a test wished."""
+
 
 def body(refused: Refused) -> tuple[int, dict[str, Any]]:
     """Give the number and the body of an error."""

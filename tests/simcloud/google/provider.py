@@ -15,13 +15,11 @@ from components.provider import codec
 
 from ..core import provider
 from ..core.failure import NotSimulated
-from . import provider_door
+from . import errors, provider_door
 from .bridge import kinds
 from .bridge.resource import Refused
 from .bridge.rest import OperationFailed, RequestFailed, Rest
 
-FAULTS = "X-Simulated-Faults"
-"""Header of an answer: what the plugin has to do with itself, for a test asked for it."""
 NO_CREDENTIALS = (
     "Attempted to load application default credentials since neither `credentials` nor `access_token` was set in the provider block. No credentials loaded. "
     "To use your gcloud credentials, run 'gcloud auth application-default login'"
@@ -63,9 +61,10 @@ class Line:
         except (OSError, http.client.HTTPException) as error:
             self._open.connection = None
             raise provider.Failed(f"{host} does not answer: {error}") from error
-        if "kill-engine" in answered.headers.get(FAULTS, "").split(","):
+        found = json.loads(text) if text else {}
+        if answered.status >= 400 and any(one.get("reason") == errors.KILL_ENGINE for one in found["error"]["errors"]):
             provider.kill_engine()
-        return answered.status, json.loads(text) if text else {}
+        return answered.status, found
 
     def _connection(self) -> http.client.HTTPConnection:
         connection: http.client.HTTPConnection | None = getattr(self._open, "connection", None)

@@ -63,3 +63,36 @@ def test_a_network_with_a_machine_lives_from_up_to_destroy(small: Deployment, cl
 
     small.destroy()
     assert cloud.things() == []
+
+
+def test_what_a_killed_engine_left_is_seen_and_taken_over(small: Deployment, cloud: SimulatedCloud) -> None:
+    cloud.fault("compute.networks.insert", "kill-engine", after=True)
+    assert small.run("up", "--yes", "--skip-preview").returncode != 0
+    (left,) = cloud.things("compute.networks")
+    assert small.resources() == [] or all(one.get("id") != left.id for one in small.resources())
+
+    small.succeed("cancel", "--yes")
+    small.succeed("refresh", "--yes", "--skip-preview", "--clear-pending-creates")
+    assert "alreadyExists" in small.fails("up", "--yes", "--skip-preview")
+    small.succeed("import", "gcp:compute/network:Network", "net", left.id, "--yes", "--skip-preview", "--generate-code=false", "--protect=false")
+    cloud.set("operation_s", 0.2)
+    small.up()
+    assert cloud.things("compute.networks")[0]["id"] == left["id"]
+    small.destroy()
+    assert cloud.things() == []
+
+
+def test_what_cannot_be_had_fails_and_a_later_run_goes_on(small: Deployment, cloud: SimulatedCloud) -> None:
+    cloud.set("capacity", {"n2-standard-4": 0})
+    said = small.fails("up", "--yes", "--skip-preview")
+    assert "does not have enough resources" in said
+    assert small.recorded("head") is None
+    cloud.set("capacity", {})
+    cloud.fault("compute.firewalls.patch", "fail", code="forbidden", message="Required 'compute.firewalls.update' permission")
+    small.up()
+    small.set(targets=["other"])
+    assert "googleapi: Error 403: Required 'compute.firewalls.update' permission" in small.fails("up", "--yes", "--skip-preview")
+    small.up()
+    assert cloud.things("compute.firewalls")[0]["targetTags"] == ["other"]
+    small.destroy()
+    assert cloud.things() == []

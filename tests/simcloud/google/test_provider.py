@@ -119,6 +119,9 @@ def test_a_kind_is_made_changed_read_and_removed(furnished: Provider, kind: str,
     read = furnished.ask("read", kind, id=made["id"], inputs=recorded)
     assert (read["properties"], read["inputs"]) == (made["properties"], recorded)
     assert furnished.changed(kind, made, recorded, recorded) == {}
+    imported = furnished.ask("read", kind, id=made["id"], inputs={})
+    assert imported["id"] == made["id"]
+    assert not any(furnished.changed(kind, imported, imported["inputs"], recorded).values()), "what was taken over is not made anew"
     for change in changes:
         wanted = {**recorded, **change}
         assert furnished.changed(kind, made, recorded, wanted) == dict.fromkeys(change, False)

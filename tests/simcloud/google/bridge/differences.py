@@ -26,7 +26,8 @@ def changed(kind: Kind, *, olds: Values, news: Values, old_inputs: Values, label
         if not name.startswith("__") and name in kind.inputs and _differs(kind, name, value, olds, old_inputs):
             found.add(name)
     for gone in old_inputs.keys() - news.keys():
-        if not gone.startswith("__") and gone in kind.inputs and not _is_empty(old_inputs[gone]) and not same("any", kind.defaults.get(gone), olds.get(gone)):
+        is_ours = gone in kind.inputs and not gone.startswith("__") and not kind.is_computed(gone)
+        if is_ours and not _is_empty(old_inputs[gone]) and not same("any", kind.defaults.get(gone), olds.get(gone)):
             found.add(gone)
     is_known = "labels" not in found and news.get("labels") != typed.UNKNOWN and LABELS in olds
     if kind.is_labelled and is_known and olds[LABELS] != effective_labels(news, labels, before=olds[LABELS]):
@@ -73,17 +74,18 @@ def _differs(kind: Kind, name: str, value: Any, olds: Values, old_inputs: Values
     form = kind.inputs[name][0]
     if name in kind.kept or kind.is_client(name):
         return not same("any", value, old_inputs.get(name, olds.get(name)))
-    return not same(form, value, olds.get(name)) or _was_taken_out(value, old_inputs.get(name))
+    if name == "location" and isinstance(value, str) and value.casefold() == str(olds.get(name)).casefold():
+        return False
+    return not same(form, value, olds.get(name)) or _was_taken_out(kind, value, old_inputs.get(name), name)
 
 
-def _was_taken_out(new: Any, old: Any) -> bool:
-    """Say whether a declaration lost a part that it had."""
+def _was_taken_out(kind: Kind, new: Any, old: Any, path: str) -> bool:
+    """Say whether a declaration lost a part that it had, other than those that the service chooses then."""
     if isinstance(new, Mapping) and isinstance(old, Mapping):
-        return any(not _is_empty(value) for name, value in old.items() if name not in new) or any(
-            _was_taken_out(new[name], old[name]) for name in new.keys() & old.keys()
-        )
+        lost = (name for name, value in old.items() if name not in new and not _is_empty(value) and f"{path}.{name}" not in kind.chosen)
+        return any(True for _ in lost) or any(_was_taken_out(kind, new[name], old[name], f"{path}.{name}") for name in new.keys() & old.keys())
     if isinstance(new, list) and isinstance(old, list):
-        return any(_was_taken_out(mine, theirs) for mine, theirs in zip(new, old, strict=False))
+        return any(_was_taken_out(kind, mine, theirs, path) for mine, theirs in zip(new, old, strict=False))
     return False
 
 
@@ -91,11 +93,17 @@ def _is_empty(value: Any) -> bool:
     return value is None or value in ("", [], {}, False, 0)
 
 
-def _is_same_text(one: str, other: str) -> bool:
-    one, other = (bodies.LINK.sub("", text) for text in (one, other))
-    return (
-        one == other
-        or (("/" in one) != ("/" in other) and one.rpartition("/")[2] == other.rpartition("/")[2])
-        or one.endswith(f"/{other}")
-        or other.endswith(f"/{one}")
-    )
+def _is_same_text(new: str, old: str) -> bool:
+    new, old = (bodies.LINK.sub("", text) for text in (new, old))
+    if new == old or new.endswith(f"/{old}") or old.endswith(f"/{new}"):
+        return True
+    return (("/" in new) != ("/" in old) and new.rpartition("/")[2] == old.rpartition("/")[2]) or _is_of_family(new, old)
+
+
+def _is_of_family(spelled: str, image: str) -> bool:
+    """Say whether an image is one of the family that is spelled, by its name alone as the provider does. Source: disk_type.go, diskImageFamilyEquals."""
+    owner, _, name = image.partition("/global/images/")
+    project, _, family = spelled.replace("/global/images/family", "").rpartition("/")
+    if not name or (project not in ("", "family") and project.removeprefix("projects/") != owner.removeprefix("projects/")):
+        return False
+    return {*family.split("-")} - {"lts"} <= {*name.split("-")}

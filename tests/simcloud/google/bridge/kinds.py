@@ -13,6 +13,7 @@ DATA = Path(__file__).parent / "data"
 BASES = {"compute": "/compute/v1/", "storage": "/storage/v1/", "dns": "/dns/v1/", "sqladmin": "/sql/v1beta4/"}
 """Where an API's paths begin, where that is not `/v1/` (discovery documents, `servicePath` and `path`)."""
 ALWAYS_CLIENT = ("deletionPolicy",)
+ALWAYS_COMPUTED = ("project", "region", "zone", "location")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Kind:
     client: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     chosen: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
     rules: str = ""
 
     @property
@@ -59,6 +61,10 @@ class Kind:
     def is_autonamed(self) -> bool:
         """Say whether the provider makes a name when the program gives none."""
         return "{name}" in f"{self.path}{self.id}"
+
+    def is_computed(self, name: str) -> bool:
+        """Say whether an input that a program no longer gives stays as it is."""
+        return name in self.computed or name in ALWAYS_COMPUTED
 
     def is_client(self, name: str) -> bool:
         """Say whether an input never reaches the service."""
@@ -88,7 +94,7 @@ def kinds() -> Mapping[str, Kind]:
     found = {}
     for name, row in table().items():
         of_sdk = sdk()["resources"][name]
-        fields = {**row, "client": tuple(row.get("client", ())), "kept": tuple(row.get("kept", ())), "chosen": tuple(row.get("chosen", ()))}
+        fields = {**row, **{list_of: tuple(row.get(list_of, ())) for list_of in ("client", "kept", "chosen", "computed")}}
         found[name] = Kind(name, of_sdk["token"], of_sdk["inputs"], of_sdk["outputs"], sdk()["shapes"].get(name, {}), **fields)
     return found
 

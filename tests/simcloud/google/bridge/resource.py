@@ -96,7 +96,7 @@ class Resource:
         found = bodies.properties(self.kind, shown)
         found |= {name: variables[name] for name in ("project", "region", "zone", "location") if name in self.kind.inputs and name in variables}
         found |= {name: variables[_last(self.kind.path)] for name in [_last(self.kind.path)] if name in self.kind.inputs}
-        for name, value in inputs.items():
+        for name, value in (inputs or self.kind.defaults).items():
             if name in self.kind.kept or self.kind.is_client(name):
                 found[name] = value
         if self.kind.is_labelled:
@@ -156,8 +156,8 @@ class Resource:
         for name in re.findall(r"\{(\w+)\}", f"{self.kind.path} {self.kind.id}"):
             if inputs.get(name) is not None:
                 found[name] = str(inputs[name]).rpartition("/")[2] if name in ("zone", "region") else str(inputs[name])
-        if ident and not self.kind.id:
-            pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(self.kind.path))
+        if ident:
+            pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(self.kind.id or self.kind.path))
             if match := re.fullmatch(pattern, ident):
                 found |= match.groupdict()
         return found

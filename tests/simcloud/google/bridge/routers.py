@@ -20,7 +20,7 @@ class RouterNat(Resource):
         router = self.rest.find(self.kind.host, self.path(variables))
         for nat in (router or {}).get("nats", ()):
             if nat["name"] == variables["name"]:
-                return self.identity(variables), self.properties(nat, variables, inputs) | {"name": nat["name"]}
+                return self.identity(variables), self.properties(nat, variables, inputs) | {"name": nat["name"], "router": variables["router"]}
         return None
 
     def delete(self, ident: str, state: Values) -> None:
