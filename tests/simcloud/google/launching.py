@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.failure import Refused
 from ..core.store import Thing
-from . import errors, facts, links
+from . import errors, facts, hardware, links
 from .operations import Failure
 from .resources import network
 from .rules import Want
@@ -20,7 +20,6 @@ METADATA_KEY, VALUE_MOST, ALL_MOST = (
     256 * 1024,
     512 * 1024,
 )  # schema Metadata, field `items[].value`; "the total size of all keys and values"
-RDMA = ("MRDMA", "IRDMA")
 LOCAL_SSD_GB = 375
 TERMINATES = "accelerator-optimized machines can't migrate: onHostMaintenance has to be TERMINATE"
 
@@ -49,7 +48,7 @@ def check(cloud: "Cloud", want: Want) -> None:
     """Refuse an instance that can't start."""
     zone = "/".join(want.path.split("/")[:4])
     machine = want["machineType"].rpartition("/")[2]
-    check_properties(cloud, want.values, machine, field="resource")
+    check_properties(cloud, want.values, machine, field="resource", zone=zone.rpartition("/")[2])
     check_disks(cloud, want, zone)
     for place, nic in enumerate(want.get("networkInterfaces", ())):
         subnet = subnet_of(cloud, nic, zone, f"resource.networkInterfaces[{place}]")
@@ -63,12 +62,16 @@ def check(cloud: "Cloud", want: Want) -> None:
             )
 
 
-def check_properties(cloud: "Cloud", values: Mapping[str, Any], machine: str, *, field: str) -> None:
+def check_properties(cloud: "Cloud", values: Mapping[str, Any], machine: str, *, field: str, zone: str | None = None) -> None:
     """Refuse properties that no instance can have; templates are held to them too."""
     known = facts.machine(machine)
     if known is None:
         raise errors.invalid(f"{field}.machineType", machine, "There is no such machine type.")
     check_interfaces(cloud, values.get("networkInterfaces", ()), f"{field}.networkInterfaces")
+    hardware.check_cards(cloud, values.get("networkInterfaces", ()), machine, zone, field=f"{field}.networkInterfaces")
+    for place, disk in enumerate(values.get("disks", ())):
+        kind = (disk.get("initializeParams") or {}).get("diskType", "").rpartition("/")[2]
+        hardware.check_disk(machine, kind, field=f"{field}.disks[{place}].initializeParams.diskType")
     boots = [disk for disk in values.get("disks", ()) if disk.get("boot")]
     if len(boots) != 1 or not values["disks"][0].get("boot"):
         raise errors.invalid(f"{field}.disks", len(values.get("disks", ())), "Boot disk must be the first disk attached to the instance.")
@@ -105,7 +108,7 @@ def check_interfaces(cloud: "Cloud", nics: Sequence[Mapping[str, Any]], field: s
         if not nic.get("network") and not nic.get("subnetwork"):
             raise errors.invalid(f"{field}[{place}]", "", "Must specify network or subnetwork.")
         subnet = cloud.find(nic["subnetwork"].removeprefix(links.BASE), "compute.subnetworks") if nic.get("subnetwork") else None
-        where = subnet.id if subnet and nic.get("nicType") in RDMA else subnet["network"] if subnet else nic["network"]
+        where = subnet.id if subnet and nic.get("nicType") in hardware.RDMA else subnet["network"] if subnet else nic["network"]
         if where in seen:
             raise errors.invalid(f"{field}[{place}].network", where, "Networks must be distinct for NICs attached to a VM.")
         seen.add(str(where))

@@ -14,7 +14,7 @@ from .test_door import NETWORK, SUBNET, SUBNETS, ask, made, reason
 
 ZONE = "zones/us-central1-a"
 IMAGE = "projects/debian-cloud/global/images/family/debian-12"
-BOOT = {"boot": True, "autoDelete": True, "initializeParams": {"sourceImage": IMAGE, "diskType": f"{ZONE}/diskTypes/pd-balanced"}}
+BOOT: dict[str, Any] = {"boot": True, "autoDelete": True, "initializeParams": {"sourceImage": IMAGE, "diskType": f"{ZONE}/diskTypes/pd-balanced"}}
 INSTANCE: dict[str, Any] = {
     "name": "one", "machineType": f"{ZONE}/machineTypes/n2-standard-4", "disks": [BOOT],
     "networkInterfaces": [{"subnetwork": "regions/us-central1/subnetworks/sub"}],
