@@ -178,3 +178,12 @@ def _http(address: str, body: Any = None, token: str = "ya29.owner") -> Any:
     request = urllib.request.Request(address, data=json.dumps(body).encode() if body else None, headers=headers)
     with urllib.request.urlopen(request, timeout=30) as answer:
         return json.loads(answer.read())
+
+
+@pytest.mark.parametrize("wanted", ["10.0.0.0/17", "10.0.0.0/16", "10.1.0.0/15", "192.168.0.0/8"])
+def test_a_subnet_only_grows(cloud: Cloud, wanted: str) -> None:
+    made(cloud, "global/networks", NETWORK)
+    made(cloud, SUBNETS, SUBNET)
+    assert reason(ask(cloud, "POST", f"{SUBNETS}/sub/expandIpCidrRange", {"ipCidrRange": wanted})) == "400 invalid"
+    assert ask(cloud, "POST", f"{SUBNETS}/sub/expandIpCidrRange", {"ipCidrRange": "10.0.0.0/15"}).status == 200
+    assert ask(cloud, "GET", f"{SUBNETS}/sub").body["ipCidrRange"] == "10.0.0.0/15"

@@ -46,7 +46,7 @@ CHECK = {"name": "ssh", "region": "us-central1", "tcpHealthCheck": {"port": 22}}
 
 LIVES = [  # kind, inputs, changes in place, what takes a new thing
     ("compute.Network", {"name": "own", "autoCreateSubnetworks": False, "mtu": 8896}, [{"mtu": 1500}, {"routingMode": "GLOBAL"}], {"description": "other"}),
-    ("compute.Subnetwork", SUBNET | {"name": "own", "ipCidrRange": "10.32.0.0/20"}, [{"logConfig": {"flowSampling": 0.5}}], {"ipCidrRange": "10.32.0.0/24"}),
+    ("compute.Subnetwork", SUBNET | {"name": "own", "ipCidrRange": "10.32.0.0/20"}, [{"ipCidrRange": "10.32.0.0/19"}, {"privateIpGoogleAccess": True}, {"logConfig": {"flowSampling": 0.5}}], {"ipCidrRange": "10.32.0.0/24"}),
     ("compute.Firewall", FIREWALL, [{"allows": [{"protocol": "udp"}]}, {"targetTags": ["b"]}], {"direction": "EGRESS"}),
     ("compute.Router", {"name": "other", "network": "net"}, [{"description": "x"}], {"name": "third"}),
     ("compute.RouterNat", NAT, [{"minPortsPerVm": 128}], {"name": "other"}),
