@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core import typed
 from ..core.failure import NotSimulated
-from .bridge import bodies, differences, invokes, kinds, plans
+from .bridge import bodies, differences, invokes, kinds, plans, words
 from .bridge.kinds import Kind
 from .bridge.resource import Resource, resource
 from .bridge.rest import Rest
@@ -62,6 +62,7 @@ def _kind(token: str) -> Kind:
 def _check(it: Resource, asked: Values) -> Any:
     inputs = _filled(it.kind, asked)
     found = list(typed.problems(it.kind.inputs, inputs, objects=kinds.sdk()["objects"]))
+    found = found or list(words.problems(it.kind, inputs))
     if not found and it.kind.shape:
         bodies.body(it.kind, it.checked(inputs), it.variables(inputs))
     return {"inputs": inputs, "failures": [{"property": path, "reason": reason} for path, reason in found]}

@@ -141,9 +141,11 @@ def test_a_kind_is_made_changed_read_and_removed(furnished: Provider, kind: str,
         ("compute.Instance", MACHINE | {"bootDisk": {"initializeParams": {"sise": 3}}}, "bootDisk.initializeParams.sise"),
         ("compute.Network", NETWORK | {"mtu": "8896"}, "mtu"),
         ("compute.Subnetwork", {"ipCidrRange": "10.0.0.0/20"}, "network"),
+        ("compute.Network", NETWORK | {"routingMode": "EVERYWHERE"}, "routingMode"),
+        ("filestore.Instance", FILES | {"networks": [{"network": "net", "modes": ["MODE_IPV5"]}]}, "networks[0].modes[0]"),
     ],
 )
-def test_what_the_sdk_has_no_argument_for_is_refused_at_its_place(provider: Provider, kind: str, inputs: Values, property: str) -> None:  # noqa: A002
+def test_what_the_provider_does_not_take_is_refused_at_its_place_in_a_preview(provider: Provider, kind: str, inputs: Values, property: str) -> None:  # noqa: A002
     assert [one["property"] for one in provider.check(kind, inputs)["failures"]] == [property]
 
 
@@ -179,6 +181,7 @@ def test_labels_are_the_programs_the_settings_and_the_providers_own(provider: Pr
     assert changed == {"effectiveLabels": False}
 
 
+OWN = 'resource.name.startsWith("projects/proj/zones/us-central1-a/instances/try-")'
 MEMBERS = {
     "projects.IAMMember": {"project": PROJECT},
     "serviceaccount.IAMMember": {"serviceAccountId": f"projects/{PROJECT}/serviceAccounts/the-nodes@{PROJECT}.iam.gserviceaccount.com"},
@@ -194,7 +197,7 @@ def test_a_member_joins_a_policy_and_leaves_it_to_others(provider: Provider, kin
     nodes = f"serviceAccount:the-nodes@{PROJECT}.iam.gserviceaccount.com"
     others = [
         provider.make(kind, {**MEMBERS[kind], "role": "roles/viewer", "member": "user:a@example.com"}),
-        provider.make(kind, {**MEMBERS[kind], "role": "roles/viewer", "member": nodes, "condition": {"title": "t", "expression": "true"}}),
+        provider.make(kind, {**MEMBERS[kind], "role": "roles/viewer", "member": nodes, "condition": {"title": "own", "expression": OWN}}),
     ]
     recorded, made = provider.make(kind, {**MEMBERS[kind], "role": "roles/viewer", "member": nodes})
     assert provider.changed(kind, made, recorded, recorded) == {}

@@ -7,6 +7,7 @@ discovery documents, or as data/kinds.yaml says. What has no place there is left
 import importlib
 import importlib.metadata
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from ...core import sdk
 from . import kinds
 
 Schemas = Mapping[str, Any]
+POSSIBLE_VALUES = re.compile(r"(?:Possible values are|Each value may be one of): ((?:`\w+`(?:, ?)?)+)\.")
+"""What the generator of the provider's documentation writes for a checked list of words."""
 NUMBERS_AS_TEXT = ("int64", "uint64")
 
 
@@ -23,7 +26,7 @@ def main() -> None:
     arguments = sdk.arguments("pulumi_gcp", list(table))
     shapes = {name: shape(name, row, arguments) for name, row in table.items() if row.get("schema")}
     versions = " ".join(f"{package} {importlib.metadata.version(package)}" for package in ("google-api-python-client", "pulumi-gcp"))
-    sdk.write(kinds.DATA / "sdk.json", {"package": versions, **arguments, "shapes": shapes})
+    sdk.write(kinds.DATA / "sdk.json", {"package": versions, **arguments, "shapes": shapes, "values": values(arguments)})
 
 
 def shape(name: str, row: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,6 +40,22 @@ def shape(name: str, row: Mapping[str, Any], arguments: Mapping[str, Any]) -> di
     if schemas is None:
         return _as_it_is(fields, arguments["objects"])
     return _Matcher(schemas, arguments["objects"], row.get("names", {})).fields(fields, schemas[row["schema"]]["properties"], inside=row.get("inside", ""))
+
+
+def values(arguments: Mapping[str, Any]) -> dict[str, dict[str, list[str]]]:
+    """Give what the provider takes where it takes certain words alone, as the SDK's documentation lists them: resource or object → name → words."""
+    found = {}
+    for name in [*arguments["resources"], *arguments["objects"]]:
+        module_name, _, class_name = name.partition(".")
+        module = importlib.import_module(f"pulumi_gcp.{module_name}")
+        owner = getattr(module, class_name if name in arguments["objects"] else f"{class_name}Args")
+        of_owner = {}
+        for member in vars(owner).values():
+            if isinstance(member, property) and (listed := POSSIBLE_VALUES.search(" ".join((member.__doc__ or "").split()))):
+                of_owner[str(getattr(member.fget, "_pulumi_name"))] = re.findall(r"\w+", listed[1])  # noqa: B009 - a private name of the SDK
+        if of_owner:
+            found[name] = of_owner
+    return found
 
 
 class _Matcher:
