@@ -54,6 +54,11 @@ class SimulatedCloud(client.SimulatedCloud):
         """Announce maintenance of an instance's host; fields as in `resourceStatus.upcomingMaintenance`."""
         self.ask("announce", id=id, maintenance=maintenance)
 
+    def audit(self) -> list[str]:
+        """Say what the project took and what would not work all the same; see `audit`."""
+        found: list[str] = self.ask("audit")
+        return found
+
     def token_of(self, id: str) -> str:  # noqa: A002
         """Give a token of a service account (by e-mail) or of an instance's: what its roles allow, it may do."""
         return str(self.ask("token", id=id))

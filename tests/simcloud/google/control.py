@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from ..core import control, server
 from ..core.store import KEPT, SERVICE, Thing
-from . import happenings, rights
+from . import audit, happenings, rights
 from .cloud import Cloud
 
 World: TypeAlias = server.World[Cloud]
@@ -81,6 +81,10 @@ def _token(world: World, asked: Mapping[str, Any]) -> str:
     return rights.token_of(world.cloud, control.the_thing(world, asked))
 
 
+def _audit(world: World, asked: Mapping[str, Any]) -> list[str]:
+    return audit.findings(world.cloud)
+
+
 _COMMANDS: Mapping[str, control.Command[Cloud]] = {
     "things": _things,
     "drift": _drift,
@@ -89,4 +93,6 @@ _COMMANDS: Mapping[str, control.Command[Cloud]] = {
     "preempt": _preempt,
     "fail_host": _fail_host,
     "announce": _announce,
+    "token": _token,
+    "audit": _audit,
 }

@@ -29,7 +29,7 @@ def by_time(cloud: "Cloud") -> None:
 
 def preempt(cloud: "Cloud", thing: Thing, *, within_s: float = NOTICE_S) -> None:
     """Announce that a spot instance is taken back, and do so when the time has come."""
-    if thing["scheduling"].get("provisioningModel") != "SPOT":
+    if thing.get("scheduling", {}).get("provisioningModel") != "SPOT":
         raise Refused("invalid", f"{thing.id} is no spot instance")
     due = cloud.store.clock.now_s() + within_s
     _system(cloud, thing, PREEMPTED)
@@ -40,7 +40,7 @@ def preempt(cloud: "Cloud", thing: Thing, *, within_s: float = NOTICE_S) -> None
 def fail_host(cloud: "Cloud", thing: Thing) -> None:
     """Let the host of an instance fail: it restarts elsewhere where its scheduling says so, else it is over."""
     _system(cloud, thing, HOST_ERROR)
-    if thing["scheduling"].get("automaticRestart"):
+    if thing.get("scheduling", {}).get("automaticRestart"):
         cloud.note(thing, lastStartTimestamp=operations.stamp(cloud.store.clock.now_s()))
         return
     _end(cloud, thing, HOST_ERROR, keeps=True, is_noted=True)
