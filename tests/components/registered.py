@@ -3,9 +3,8 @@
 import asyncio
 import contextvars
 import dataclasses
-import gc
-import warnings
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pulumi
@@ -165,18 +164,24 @@ def run(program: Callable[[], None], *, provider: mocks.Mocks | None = None, pre
 
 def _run(program: Callable[[], None], monitor: Monitor, *, preview: bool) -> None:
     loop = asyncio.new_event_loop()
+    of_threads: list[asyncio.AbstractEventLoop] = []
+
+    def begin() -> None:
+        """Give a thread the event loop that the mocks would otherwise make there and leave open."""
+        of_threads.append(asyncio.new_event_loop())
+        asyncio.set_event_loop(of_threads[-1])
+
     asyncio.set_event_loop(loop)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # the mocks leave an open event loop in every thread that answered
-        try:
-            chosen = mocks.MockSettings(monitor=monitor, engine=mocks.MockEngine(None), project=PROJECT, stack=STACK, dry_run=preview)  # type: ignore[no-untyped-call]
-            settings.configure(chosen)
-            loop.run_until_complete(run_in_stack(program))
-        finally:
-            loop.run_until_complete(loop.shutdown_default_executor())
-            asyncio.set_event_loop(None)
-            loop.close()
-            gc.collect()
+    loop.set_default_executor(ThreadPoolExecutor(initializer=begin))
+    try:
+        chosen = mocks.MockSettings(monitor=monitor, engine=mocks.MockEngine(None), project=PROJECT, stack=STACK, dry_run=preview)  # type: ignore[no-untyped-call]
+        settings.configure(chosen)
+        loop.run_until_complete(run_in_stack(program))
+    finally:
+        loop.run_until_complete(loop.shutdown_default_executor())
+        asyncio.set_event_loop(None)
+        for one in (loop, *of_threads):
+            one.close()
 
 
 def _name(urn: str) -> str:
