@@ -159,7 +159,9 @@ def _of_node(node: Mapping[str, Any], node_set: NodeSet, version: str) -> Iterat
 
 
 def _lacking(node: Mapping[str, Any]) -> Code:
-    return Code.KUBE_NODE_UNREADY if readiness.condition(node, "Ready") != "True" else Code.KUBE_NODE_CHANGED
+    if readiness.condition(node, "Ready") != "True":
+        return Code.KUBE_NODE_UNREADY
+    return Code.KUBE_NODE_UNHEALTHY if readiness.condition(node, labels.HEALTHY) == "False" else Code.KUBE_NODE_CHANGED
 
 
 def _compared(api: Api, resource: Mapping[str, Any], unchecked: list[Unchecked]) -> Iterator[Compared]:

@@ -119,6 +119,8 @@ def node_lacks(node: Mapping[str, Any] | None, gpus: int, version: str) -> str:
     if readiness.condition(node, "Ready") != "True":
         why = next((one.get("message", "") for one in node["status"].get("conditions", ()) if one["type"] == "Ready"), "its kubelet has said nothing yet")
         return f"is not ready: {why}"
+    if readiness.condition(node, labels.HEALTHY) == "False":
+        return f"lacks something: {readiness.message(node, labels.HEALTHY)}"
     runs = node["status"]["nodeInfo"]["kubeletVersion"].removeprefix("v")
     if not f"{runs}.".startswith(f"{version.removeprefix('v')}."):
         return f"runs Kubernetes {runs} instead of {version}"

@@ -16,6 +16,8 @@ GPU = "nvidia.com/gpu"
 """The resource of GPUs, as NVIDIA's device plugin names it; the plugin for simulated ones takes the same name, so that manifests fit both."""
 ACCEPTANCE = "clusterwright-acceptance"
 """The namespace of acceptance, which is an account of its own while it runs."""
+HEALTHY = "ClusterwrightHealthy"
+"""The condition of a node in which it says what it lacks (playbooks/roles/kube_health)."""
 LOCAL_QUEUE = "default"
 """Kueue gives a job without a queue to the one of this name in its namespace."""
 

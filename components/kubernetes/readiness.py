@@ -28,7 +28,7 @@ def waiting_for(found: Object | None) -> str:
         case "CustomResourceDefinition":
             return "" if condition(found, "Established") == "True" else "is not established"
         case "APIService":
-            return "" if condition(found, "Available") == "True" else f"is not available: {_message(found, 'Available')}"
+            return "" if condition(found, "Available") == "True" else f"is not available: {message(found, 'Available')}"
         case "Namespace":
             return "" if status.get("phase", "Active") == "Active" else "is being deleted"
     return ""
@@ -50,9 +50,9 @@ def pod_trouble(pods: Iterable[Mapping[str, Any]]) -> str:
                 before = f"; it ended with exit status {ended['exitCode']}" if "exitCode" in ended else ""
                 return f"{key_of({'kind': 'Pod', **pod})}: {waiting['reason']}: {waiting.get('message', '')}{before}"
         if condition(pod, "PodScheduled") == "False":
-            return f"{key_of({'kind': 'Pod', **pod})}: {_message(pod, 'PodScheduled')}"
+            return f"{key_of({'kind': 'Pod', **pod})}: {message(pod, 'PodScheduled')}"
     return ""
 
 
-def _message(found: Object, kind: str) -> str:
+def message(found: Object, kind: str) -> str:
     return str(next((one.get("message", "") for one in (found.get("status") or {}).get("conditions") or () if one["type"] == kind), ""))

@@ -12,7 +12,7 @@ from blueprints import catalog, rolling
 from blueprints import spec as specs
 from blueprints.spec import ClusterSpec, Kubernetes
 
-from .. import contract
+from .. import contract, node_expectations
 from ..finish import content
 from ..kubernetes import platform
 from ..kubernetes import release as releases
@@ -83,11 +83,19 @@ class Scheduler:
         finished = self._finish(control, {**shared, "provided": provided, "secrets": pulumi.Output.secret(_control_secrets(of_cluster))})
         pools = offering.nodes(kubernetes.node_sets, foundation=foundation, keys=of_cluster, control=control, after=finished)
         of_nodes = pulumi.Output.secret({"authority": of_cluster.authority.public})
+        # Mounts of servers are their owner's business here: no file system of the blueprint is mounted on them.
+        mounts = [] if offering.in_place else [one.target for one in foundation.mounts]
+        expected = {one.hosts.name: node_expectations.expected(one, mounts=mounts) for one in kubernetes.node_sets}
         at_once = {one.hosts.name: rolling.at_once(one.rolling, one.hosts.count) for one in kubernetes.node_sets}
         joined = []
         for pool in pools:
             name = pool.group.name
-            of_pool = {"provided": {**provided, "node_set": name}, "secrets": of_nodes, "asked": control.described, "at_once": at_once[name]}
+            of_pool = {
+                "provided": {**provided, "node_set": name, "expected": expected[name]},
+                "secrets": of_nodes,
+                "asked": control.described,
+                "at_once": at_once[name],
+            }
             joined.append(self._finish(pool, {**shared, **of_pool}, after=[finished]))
         self.inventory = {hosts.group.name: hosts.described for hosts in (control, *pools)}
         self.checks = pulumi.Output.from_input([])

@@ -114,6 +114,34 @@ def test_pods_reach_each_other_across_nodes_and_find_names(cluster: Deployment) 
         kubectl(cluster, "delete", "pod", "server", "--now", "--wait=false")
 
 
+def test_a_node_that_lost_a_gpu_gets_no_pods_until_it_has_it_again(cluster: Deployment) -> None:
+    name, lost, taint = NODES[1], "/dev/nvidia7", "clusterwright.io/unhealthy"
+
+    def is_tainted() -> bool:
+        return taint in [one["key"] for one in found(cluster, "node", name)["spec"].get("taints", ())]
+
+    assert conditions(found(cluster, "node", name))["ClusterwrightHealthy"] == "True"
+    assert cluster.inside(name, "systemctl", "is-active", "clusterwright-node-health.timer").strip() == "active"
+    kind = cluster.inside(name, "stat", "--format=%t %T", lost).split()
+    cluster.inside(name, "rm", lost)
+    try:
+        # Before it starts, the kubelet waits for the taint: the control plane's timer sets it.
+        cluster.inside(name, "systemctl", "restart", "kubelet.service")
+        assert is_tainted()
+        assert conditions(found(cluster, "node", name))["ClusterwrightHealthy"] == "False"
+        assert not any(
+            one["metadata"]["name"] != name and one["spec"].get("taints") for one in found(cluster, "nodes", "--selector=clusterwright.io/pool")["items"]
+        )
+        kubectl(cluster, "wait", f"node/{name}", "--for=condition=Ready", f"--timeout={SOON_S}s")
+        assert "7 of 8 simulated GPUs" in kubectl(cluster, "describe", "node", name)
+        drift = cluster.clusterwright("drift", "--layer", "scheduler", "--settle", "0", "--json")
+        assert [one["where"] for one in json.loads(drift.stdout)["findings"] if one["code"] == "CW980"] == [f"Node {name}"]
+    finally:
+        cluster.inside(name, "mknod", "-m", "0666", lost, "c", *(str(int(one, 16)) for one in kind))
+    cluster.inside(name, "systemctl", "start", "clusterwright-node-health.service")
+    wait_until(lambda: not is_tainted(), awaiting="the node to take pods again", within_s=SOON_S)
+
+
 def test_secrets_are_encrypted_at_rest_and_changes_are_audited(cluster: Deployment) -> None:
     kubectl(cluster, "create", "secret", "generic", "planted", "--from-literal=word=marzipan")
     try:

@@ -24,10 +24,10 @@ def known() -> Known:
     return examples.known(cluster=test_queues.cluster(nodes=1).with_node_sets(lambda one: dataclasses.replace(one, taints=(TAINT,))))
 
 
-def node(name: str = "train-0", *, ready: str = "True", gpus: int = 8, version: str = "v1.34.4", **changes: Any) -> dict[str, Any]:
+def node(name: str = "train-0", *, ready: str = "True", healthy: str = "True", gpus: int = 8, version: str = "v1.34.4", **changes: Any) -> dict[str, Any]:
     spec_of_node = {"taints": [{"key": TAINT.key, "effect": TAINT.effect}], **changes}
     status = {
-        "conditions": [{"type": "Ready", "status": ready, "message": "silent"}],
+        "conditions": [{"type": "Ready", "status": ready, "message": "silent"}, {"type": labels.HEALTHY, "status": healthy, "message": "7 of 8 GPUs"}],
         "allocatable": {labels.GPU: str(gpus)},
         "nodeInfo": {"kubeletVersion": version},
     }
@@ -50,6 +50,8 @@ def test_a_cluster_as_recorded_has_no_findings() -> None:
         ((node(), node("other")), [(Code.KUBE_NODE_ADDED, "Node other")]),
         ((node(ready="Unknown"),), [(Code.KUBE_NODE_UNREADY, "Node train-0")]),
         ((node(gpus=7),), [(Code.KUBE_NODE_CHANGED, "Node train-0")]),
+        ((node(gpus=7, healthy="False"),), [(Code.KUBE_NODE_UNHEALTHY, "Node train-0")]),
+        ((node(healthy="Unknown"),), []),
         ((node(version="v1.33.1"),), [(Code.KUBE_NODE_CHANGED, "Node train-0")]),
         ((node(unschedulable=True),), [(Code.KUBE_NODE_CORDONED, "Node train-0")]),
         ((node(taints=[]),), [(Code.KUBE_NODE_CHANGED, "Node train-0: taint nvidia.com/gpu")]),

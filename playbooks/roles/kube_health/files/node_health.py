@@ -1,0 +1,144 @@
+"""Look at this node of Kubernetes as the start guard looks at Slurm's, and write into a condition of its Node what it lacks.
+
+Runs on the node as root, with Python's standard library and kubectl; as the kubelet, which may write the status of its own Node and nothing else. On the control plane, health_taints.py keeps new pods from a
+node whose condition says False. With `--start` it runs before the kubelet: a node that lacks something waits until it is tainted, so that no pod comes first. A look that fails says Unknown, and nothing follows.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+GUARD = "/usr/lib/clusterwright/guard.py"
+KUBECONFIG = "/etc/kubernetes/kubelet.conf"
+"""There when the node has joined."""
+REPORTED = "/run/clusterwright/health-reported"
+"""The condition as it was written last, and when."""
+CONDITION = "ClusterwrightHealthy"
+TAINT = "clusterwright.io/unhealthy"
+SAID_AGAIN_S = 600
+"""A condition that stays the same is written again after this time, so that a node that no longer looks can be told."""
+DEVICES_WITHIN_S, DEVICES_AT_START_S = 5, 15
+TAINTED_WITHIN_S, ASKED_EVERY_S = 60, 2
+ANSWER_WITHIN_S = 20
+TRIES = 5
+PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="node_health", description="Write into the Node of this host what it lacks.")
+    parser.add_argument("--hardware", default="/", metavar="FOLDER", help="look for devices below this folder")
+    parser.add_argument("--start", action="store_true", help="the kubelet is about to start")
+    given = parser.parse_args()
+    if not os.path.exists(KUBECONFIG):
+        return 0
+    node = socket.gethostname().partition(".")[0]
+    status, message = seen(given.hardware, DEVICES_AT_START_S if given.start else DEVICES_WITHIN_S)
+    try:
+        report(node, status, message)
+        if given.start and status == "False":
+            wait_for_taint(node)
+    except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
+        print(f"{CONDITION} {status}: {message}; the API server can't be told: {why(error)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def seen(hardware: str, devices_s: float) -> tuple[str, str]:
+    """Give the condition's status and message."""
+    try:
+        guard = loaded(GUARD)
+        wrong = guard.joined(guard.look(guard.EXPECTED, hardware, devices_s=devices_s, mounts_s=1, mountinfo=guard.MOUNTINFO), hardware)
+    except Exception as error:  # a check that fails is not a node that fails
+        return "Unknown", f"the check itself failed: {type(error).__name__}: {error}"
+    return ("False", wrong) if wrong else ("True", "it has what the blueprint says")
+
+
+def loaded(path: str) -> Any:
+    """Import a program that lies beside this one: isolated, Python finds no modules there."""
+    spec = importlib.util.spec_from_file_location("guard", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def report(node: str, status: str, message: str) -> None:
+    """Write the condition unless it stands there already.
+
+    Raises:
+        OSError, subprocess.SubprocessError: the API server was not told.
+    """
+    before = reported()
+    is_same = (before.get("status"), before.get("message")) == (status, message)
+    if is_same and 0 <= time.time() - before["at"] < SAID_AGAIN_S:
+        return
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    since = before["since"] if before.get("status") == status else now
+    reason = {"True": "Complete", "False": "Lacking"}.get(status, "CheckFailed")
+    condition = {"type": CONDITION, "status": status, "reason": reason, "message": message, "lastHeartbeatTime": now, "lastTransitionTime": since}
+    write(node, condition)
+    if not is_same:
+        print(f"{CONDITION} {status}: {message}", file=sys.stderr)
+    os.makedirs(os.path.dirname(REPORTED), exist_ok=True)
+    with open(f"{REPORTED}.new", "w") as file:
+        json.dump({"status": status, "message": message, "since": since, "at": time.time()}, file)
+    os.replace(f"{REPORTED}.new", REPORTED)
+
+
+def write(node: str, condition: dict[str, str]) -> None:
+    """Put the condition into the Node's status. `kubectl patch` reads the status by itself first, which a kubelet may not.
+
+    Raises:
+        OSError, subprocess.SubprocessError: the API server was not told.
+    """
+    for tries_left in reversed(range(TRIES)):
+        found = json.loads(kubectl("get", "node", node, "--output=json"))
+        others = [one for one in found["status"].get("conditions") or () if one["type"] != CONDITION]
+        found["status"]["conditions"] = [*others, condition]
+        try:
+            kubectl("replace", f"--raw=/api/v1/nodes/{node}/status", "--filename=-", stdin=json.dumps(found))
+            return
+        except subprocess.CalledProcessError as error:
+            # The kubelet or a controller wrote in between.
+            if not tries_left or "Conflict" not in error.stderr:
+                raise
+
+
+def reported() -> dict[str, Any]:
+    try:
+        with open(REPORTED) as file:
+            found = json.load(file)
+        return found if {"status", "message", "since", "at"} <= set(found) else {}
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def wait_for_taint(node: str) -> None:
+    """Return when the node is tainted. Where too many are (health_taints.py), it never is, and the kubelet starts all the same."""
+    deadline = time.monotonic() + TAINTED_WITHIN_S
+    while time.monotonic() < deadline:
+        taints = json.loads(kubectl("get", "node", node, "--output=json"))["spec"].get("taints") or ()
+        if any(one["key"] == TAINT for one in taints):
+            return
+        time.sleep(ASKED_EVERY_S)
+
+
+def kubectl(*words: str, stdin: str = "") -> str:
+    environment = {"PATH": PATH, "LC_ALL": "C.UTF-8", "KUBECONFIG": KUBECONFIG, "HOME": "/root"}
+    return subprocess.run(["kubectl", *words], env=environment, input=stdin, capture_output=True, text=True, check=True, timeout=ANSWER_WITHIN_S).stdout
+
+
+def why(error: Exception) -> str:
+    said = (getattr(error, "stderr", "") or "").strip()
+    return said.splitlines()[-1] if said else f"{type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,218 @@
+"""Nodes of Kubernetes say what they lack, and get no pods until they have it. The programs run as they are, beside a kubectl that keeps nodes in a file; hosts have a real API server (tests/hosts/test_kubernetes.py)."""
+
+import json
+import runpy
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from blueprints.project import project_root
+from tests.playbooks.test_guard import DEVICES, machine, record
+
+ROLE = project_root() / "playbooks/roles/kube_health/files"
+GUARD = project_root() / "playbooks/roles/guard/files/guard.py"
+ME = socket.gethostname().partition(".")[0]
+HEALTHY, TAINT = "ClusterwrightHealthy", "clusterwright.io/unhealthy"
+KUBECTL = """
+import json, os, pathlib, sys
+place = pathlib.Path(__file__).parent.parent
+with open(place / "asked", "a") as file:
+    file.write(" ".join(sys.argv[1:]) + "\\n")
+if (place / "away").exists():
+    sys.exit("The connection to the server was refused")
+nodes = json.loads((place / "nodes").read_text())
+words, options = [one for one in sys.argv[1:] if one[:2] != "--"], [one for one in sys.argv[1:] if one[:2] == "--"]
+as_node = os.environ["KUBECONFIG"].endswith("kubelet.conf")
+if words == ["replace"]:
+    [raw, source] = options
+    assert as_node and source == "--filename=-", sys.argv
+    name = raw.removeprefix("--raw=/api/v1/nodes/").removesuffix("/status")
+    given = json.load(sys.stdin)
+    if (place / "conflicts").exists():
+        (place / "conflicts").unlink()
+        sys.exit("Error from server (Conflict): the object has been modified; please apply your changes to the latest version")
+    nodes[name]["status"] = given["status"]
+    if (place / "taints-at-once").exists():
+        nodes[name]["spec"]["taints"] = [{"key": "clusterwright.io/unhealthy", "effect": "NoSchedule"}]
+elif words[:2] == ["get", "node"]:
+    print(json.dumps(nodes[words[2]]))
+elif words[:2] == ["get", "nodes"]:
+    print(json.dumps({"items": [*nodes.values()]}))
+elif words[:2] == ["taint", "node"]:
+    if as_node:
+        sys.exit('nodes "node" is forbidden: is not allowed to modify taints')
+    key, _, effect = words[3].removesuffix("-").partition(":")
+    taints = nodes[words[2]]["spec"].get("taints", [])
+    if words[3].endswith("-"):
+        if not any(one["key"] == key for one in taints):
+            sys.exit(f'error: taint "{words[3]}" not found')
+        taints = [one for one in taints if one["key"] != key]
+    else:
+        taints = [*taints, {"key": key.removesuffix("="), "effect": effect}]
+    nodes[words[2]]["spec"]["taints"] = taints
+else:
+    sys.exit("unexpected: " + " ".join(sys.argv))
+(place / "nodes").write_text(json.dumps(nodes))
+"""
+
+
+class Cluster:
+    """This host as a node with eight GPUs, other nodes of its pool, and the API server."""
+
+    def __init__(self, folder: Path, others: int = 3):
+        self.folder = folder
+        (folder / "bin").mkdir()
+        (folder / "bin/kubectl").write_text(f"#!{sys.executable}\n{KUBECTL}")
+        (folder / "bin/kubectl").chmod(0o755)
+        (folder / "kubelet.conf").touch()
+        (folder / "admin.conf").touch()
+        (folder / "mountinfo").write_text("")
+        record(folder, mounts=[], efa=0)
+        machine(folder / "root", efa=0)
+        devices = folder / "fabric-devices.json"
+        devices.write_text(json.dumps(yaml.safe_load(DEVICES.read_text())))
+        # The programs as they are, with the places of this folder.
+        places = {"EXPECTED": "expected.json", "MOUNTINFO": "mountinfo", "FABRICS": "fabric-devices.json"}
+        (folder / "guard.py").write_text(GUARD.read_text() + "".join(f"\n{name} = {str(folder / path)!r}" for name, path in places.items()))
+        self.write({name: node(name) for name in (ME, *(f"other-{number}" for number in range(others)))})
+
+    def write(self, nodes: dict[str, Any]) -> None:
+        (self.folder / "nodes").write_text(json.dumps(nodes))
+
+    @property
+    def nodes(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "nodes").read_text())
+        return found
+
+    @property
+    def said(self) -> tuple[str, str]:
+        (found,) = (one for one in self.nodes[ME]["status"]["conditions"] if one["type"] == HEALTHY)
+        return found["status"], found["message"].partition(" (hardware")[0]
+
+    @property
+    def tainted(self) -> set[str]:
+        return {name for name, one in self.nodes.items() if any(taint["key"] == TAINT for taint in one["spec"].get("taints", ()))}
+
+    def writes(self) -> int:
+        path = self.folder / "asked"
+        return sum(line.startswith("replace") for line in path.read_text().splitlines()) if path.exists() else 0
+
+    def look(self, *words: str) -> int:
+        return self._run(
+            "node_health", {"GUARD": "guard.py", "KUBECONFIG": "kubelet.conf", "REPORTED": "run/reported"}, "--hardware", str(self.folder / "root"), *words
+        )
+
+    def judge(self) -> int:
+        return self._run("health_taints", {"KUBECONFIG": "admin.conf"})
+
+    def _run(self, program: str, places: dict[str, str], *words: str) -> int:
+        script = f"import runpy, sys\nown = runpy.run_path({str(ROLE / f'{program}.py')!r})['main'].__globals__\n"
+        script += "".join(f"own[{name!r}] = {str(self.folder / path)!r}\n" for name, path in places.items())
+        script += f"own.update(PATH={str(self.folder / 'bin')!r} + ':/usr/bin:/bin', DEVICES_WITHIN_S=0, DEVICES_AT_START_S=0, TAINTED_WITHIN_S=2, ASKED_EVERY_S=0.05)\n"
+        script += f"sys.argv = [{program!r}, *{[*words]!r}]\nsys.exit(own['main']())\n"
+        return subprocess.run([sys.executable, "-c", script], check=False, timeout=30).returncode
+
+
+def node(name: str, *, healthy: str = "", tainted: bool = False, pool: str = "train") -> dict[str, Any]:
+    conditions = [{"type": "Ready", "status": "True"}, *([{"type": HEALTHY, "status": healthy, "message": "7 of 8 GPUs"}] if healthy else [])]
+    taints = [{"key": "example.org/other", "effect": "NoSchedule"}, *([{"key": TAINT, "effect": "NoSchedule"}] if tainted else [])]
+    return {"metadata": {"name": name, "labels": {"clusterwright.io/pool": pool}}, "spec": {"taints": taints}, "status": {"conditions": conditions}}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    return Cluster(tmp_path)
+
+
+def test_a_node_says_what_it_lacks_gets_a_taint_and_loses_it_again(cluster: Cluster) -> None:
+    assert (cluster.look(), cluster.judge(), cluster.said[0], cluster.tainted) == (0, 0, "True", set())
+    (cluster.folder / "root/dev/nvidia7").unlink()
+    assert (cluster.look(), cluster.judge()) == (0, 0)
+    assert cluster.said == ("False", "7 of 8 GPUs: 8 on the PCI bus, 8 with the driver, 7 device files")
+    assert cluster.tainted == {ME}
+    (cluster.folder / "root/dev/nvidia7").touch()
+    assert (cluster.look(), cluster.judge()) == (0, 0)
+    assert (cluster.said[0], cluster.tainted) == ("True", set())
+    assert cluster.nodes[ME]["spec"]["taints"] == [{"key": "example.org/other", "effect": "NoSchedule"}]
+    assert {one["type"] for one in cluster.nodes[ME]["status"]["conditions"]} == {"Ready", HEALTHY}
+
+
+def test_what_stays_the_same_is_written_once(cluster: Cluster) -> None:
+    assert [cluster.look() for _ in range(3)] == [0, 0, 0]
+    assert cluster.writes() == 1
+
+
+def test_a_status_that_somebody_changed_in_between_is_read_again(cluster: Cluster) -> None:
+    (cluster.folder / "conflicts").touch()
+    assert (cluster.look(), cluster.said[0], cluster.writes()) == (0, "True", 2)
+
+
+def test_the_time_of_a_change_stays_while_the_message_changes(cluster: Cluster) -> None:
+    (cluster.folder / "root/dev/nvidia7").unlink()
+    cluster.look()
+    (first,) = (one for one in cluster.nodes[ME]["status"]["conditions"] if one["type"] == HEALTHY)
+    written = json.loads((cluster.folder / "run/reported").read_text())
+    (cluster.folder / "run/reported").write_text(json.dumps({**written, "since": "2026-01-01T00:00:00Z"}))
+    (cluster.folder / "root/dev/nvidia6").unlink()
+    cluster.look()
+    (second,) = (one for one in cluster.nodes[ME]["status"]["conditions"] if one["type"] == HEALTHY)
+    assert first["message"] != second["message"]
+    assert second["lastTransitionTime"] == "2026-01-01T00:00:00Z"
+
+
+def test_a_look_that_fails_drains_nothing(cluster: Cluster) -> None:
+    (cluster.folder / "expected.json").write_text("{")
+    assert (cluster.look("--start"), cluster.judge()) == (0, 0)
+    assert cluster.said[0] == "Unknown"
+    assert cluster.tainted == set()
+
+
+def test_a_host_that_has_not_joined_is_not_looked_at(cluster: Cluster) -> None:
+    (cluster.folder / "kubelet.conf").unlink()
+    assert (cluster.look("--start"), cluster.writes()) == (0, 0)
+
+
+def test_an_api_server_that_is_away_is_told_later(cluster: Cluster) -> None:
+    (cluster.folder / "away").touch()
+    assert cluster.look() == 1
+    (cluster.folder / "away").unlink()
+    assert (cluster.look(), cluster.said[0]) == (0, "True")
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_before_its_kubelet_starts_a_node_that_lacks_something_waits_for_its_taint_and_not_for_ever(cluster: Cluster, at_once: bool) -> None:
+    (cluster.folder / "root/dev/nvidia7").unlink()
+    if at_once:
+        (cluster.folder / "taints-at-once").touch()
+    assert cluster.look("--start") == 0
+    asked = (cluster.folder / "asked").read_text().splitlines()
+    # One look is for the status that is written.
+    assert (sum(line.startswith("get node ") for line in asked) == 2) is at_once
+
+
+DECIDED = runpy.run_path(str(ROLE / "health_taints.py"))["decided"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "words"),
+    [
+        ([node("a"), node("b", healthy="True")], []),
+        ([node("a", healthy="Unknown"), node("b", healthy="Unknown", tainted=True)], []),
+        ([node("a", healthy="False", tainted=True)], []),
+        # Of four nodes one, whatever the order in which they are listed.
+        ([node(name, healthy="False") for name in "dcba"], [("a", "+"), ("b", ""), ("c", ""), ("d", "")]),
+        # One that is back makes room for another one.
+        ([node("a", healthy="True", tainted=True), node("b", healthy="False"), node("c")], [("a", "-"), ("b", "+")]),
+        # Each pool has its own share.
+        ([node("a", healthy="False"), node("b", healthy="False", pool="serve")], [("b", "+"), ("a", "+")]),
+        ([node(f"n{number}", healthy="False") for number in range(8)], [("n0", "+"), ("n1", "+"), *((f"n{number}", "") for number in range(2, 8))]),
+    ],
+)  # fmt: skip
+def test_no_more_than_a_quarter_of_a_pool_is_tainted(nodes: list[dict[str, Any]], words: list[tuple[str, str]]) -> None:
+    signs = {f"{TAINT}=:NoSchedule": "+", f"{TAINT}:NoSchedule-": "-", "": ""}
+    assert [(name, signs[word]) for name, word, _ in DECIDED(nodes)] == words
