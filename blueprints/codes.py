@@ -83,7 +83,6 @@ class Code(FindingCode):
 
     # Resolving: target, catalogue, addresses.
     TARGET_UNKNOWN = "CW301", ERROR, "no target of this name", "choose one of the targets that the page lists"
-    TARGET_NOT_BUILT = "CW302", NOTE, "a target that supports `plan` only", "plan with it, or choose a target that clusterwright can provision"
     SCHEDULER_NOT_BUILT = "CW303", NOTE, "a scheduler that supports `plan` only", "plan with it, or choose a scheduler that clusterwright can provision"
     SOFTWARE_UNKNOWN = "CW304", ERROR, "no software profile of this name in the catalogue", "choose one that `clusterwright catalog software` lists"
     ACCELERATOR_UNKNOWN = "CW305", ERROR, "no accelerator of this name in the catalogue", "choose one that `clusterwright catalog accelerators` lists"

@@ -14,7 +14,7 @@ from .language import overrides as settings
 
 LONGEST_CHAIN = 8
 """How many blueprints may extend each other in a row: in a longer chain the origin of a value is hard to find."""
-PLANNED_ONLY = (Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT, Code.CAPACITY_ID_MISSING)
+PLANNED_ONLY = (Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT, Code.CAPACITY_ID_MISSING)
 """What can be planned and not provisioned, whether or not the blueprint accepts it."""
 UNDECIDED = (
     Code.CAPACITY_ZONE_MISSING,

@@ -75,6 +75,17 @@ TARGETS: Mapping[str, Target] = {
         account="components.aws.account",
         adopt="components.aws.adopt:Account",
     ),
+    "gcp": Target(
+        foundation="components.gcp.target:Gcp",
+        slurm={"slurm_hosts": "components.gcp.offerings.slurm_hosts:SlurmHosts"},
+        discovery="components.gcp.discovery:Discovery",
+        removal="components.gcp.removal:Removal",
+        rebuild="components.gcp.rebuild:Rebuild",
+        kinds=("components.gcp.site:Site", "components.gcp.machine_image:MachineImage", "components.gcp.nodes:Nodes"),
+        drift="components/gcp/drift.yaml",
+        package="gcp",
+        adopt="components.gcp.adopt:Account",
+    ),
     "metal": Target(
         foundation="components.metal.target:Metal",
         slurm={"slurm_hosts": "components.metal.offerings.slurm_hosts:SlurmHosts"},

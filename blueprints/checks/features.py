@@ -16,7 +16,7 @@ from . import lookup
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
     """Find keys that differ from their defaults and have no effect in this version, and keys that do not apply to this target."""
     target = lookup.target_of(cluster)
-    if target is None or not target.is_built or not set(cluster.offerings) <= target.built.keys():
+    if target is None or not set(cluster.offerings) <= target.built.keys():
         return
     built = target.built_for(cluster.offerings)
     if cluster.software.profile not in built.software:

@@ -42,7 +42,7 @@ def attempt(blueprint: language.Blueprint, *, target: str, stack: str, facts: Fa
     Args:
         outside: what was read beside the blueprint.
 
-    A target or scheduler that supports `plan` only is a note (`TARGET_NOT_BUILT`, `SCHEDULER_NOT_BUILT`).
+    A scheduler that supports `plan` only is a note (`SCHEDULER_NOT_BUILT`).
     """
     unknown = _unknown_target(target)
     known = catalog.target(catalog.machine_target() if unknown else target)
@@ -85,16 +85,8 @@ def _unplaced(context: Context) -> spec.ClusterSpec:
 
 
 def _check_built(context: Context) -> None:
-    """Note targets and schedulers that support `plan` only."""
+    """Note schedulers that support `plan` only."""
     target, built = context.target, context.target.built_schedulers
-    if not target.is_built:
-        position = finding.Position("stack setting clusterwright:target", text=f"clusterwright:target: {target.name}")
-        what = f"this version can't provision clusters on the target `{target.name}`: you can only plan them"
-        there = message_text.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
-        why = f"it can provision clusters on {there}"
-        remedy = f"set clusterwright:target to {there} to provision the cluster"
-        context.findings.append(finding.Finding(finding.Level.NOTE, Code.TARGET_NOT_BUILT, position, what, why, remedy))
-        return
     wanted = (counts.SLURM, counts.KUBERNETES) if context.blueprint.scheduler == counts.BOTH else (context.blueprint.scheduler,)
     if any(one not in built for one in wanted):
         there = message_text.listed(f"`{one}`" for one in built)

@@ -1,6 +1,9 @@
 """Templates of compute nodes, not the nodes themselves: 7,500 nodes need as few resources as 75. The elastic program starts nodes from the fleet table."""
 
 import dataclasses
+import hashlib
+import json
+from typing import Any
 
 import pulumi
 from pulumi_gcp import compute
@@ -45,27 +48,26 @@ class NodeTemplate(pulumi.ComponentResource):
         disk = compute.InstanceTemplateDiskArgs(
             boot=True, auto_delete=True, source_image=args.image, disk_size_gb=ROOT_GIB, disk_type=family.disk, labels=self.labels
         )
-        self.instance_template = compute.InstanceTemplate(
-            f"{hosts.name}-template",
-            # A template can't be changed: a changed one is another one beside it, and the name tells nodes of the old one from nodes of the new one.
-            name_prefix=f"{args.names.name(hosts.name, kind='template_prefix')[:36]}-",
-            # Without the node count: another count must not make another template, which would make running nodes outdated.
-            description=args.names.description(f"Nodes of {hosts.name}"),
-            machine_type=hosts.machine.name,
-            disks=[disk],  # local SSDs of accelerator machines come with them
-            network_interfaces=template.interfaces(node_set, args.network),
-            service_account=compute.InstanceTemplateServiceAccountArgs(email=args.account, scopes=[SCOPE]),
-            metadata=metadata(args.user_data),
-            scheduling=template.scheduling(node_set),
-            reservation_affinity=template.reservation(node_set),
-            advanced_machine_features=template.processors(hosts.machine),
-            resource_policies=self.policy,
-            shielded_instance_config=compute.InstanceTemplateShieldedInstanceConfigArgs(
+        wanted: dict[str, Any] = {
+            "machine_type": hosts.machine.name,
+            "disks": [disk],  # local SSDs of accelerator machines come with them
+            "network_interfaces": template.interfaces(node_set, args.network),
+            "service_account": compute.InstanceTemplateServiceAccountArgs(email=args.account, scopes=[SCOPE]),
+            "metadata": metadata(args.user_data),
+            "scheduling": template.scheduling(node_set),
+            "reservation_affinity": template.reservation(node_set),
+            "advanced_machine_features": template.processors(hosts.machine),
+            "resource_policies": self.policy,
+            "shielded_instance_config": compute.InstanceTemplateShieldedInstanceConfigArgs(
                 enable_secure_boot=False, enable_vtpm=True, enable_integrity_monitoring=True
             ),
-            labels=self.labels,
-            opts=beneath(self),
-        )
+            "labels": self.labels,
+            # Without the node count: another count must not make another template, which would make running nodes outdated.
+            "description": args.names.description(f"Nodes of {hosts.name}"),
+        }
+        # A template can't be changed: a changed one is another one beside it, and its name tells nodes of the old one from nodes of the new one.
+        name_of_content = pulumi.Output.from_input(wanted).apply(lambda known: args.names.name(hosts.name, _digest(known)))
+        self.instance_template = compute.InstanceTemplate(f"{hosts.name}-template", name=name_of_content, **wanted, opts=beneath(self))
         self.register_outputs({})
 
     def _placement(self, args: NodeTemplateArgs) -> pulumi.Output[str]:
@@ -81,3 +83,8 @@ class NodeTemplate(pulumi.ComponentResource):
         )
         link: pulumi.Output[str] = policy.self_link
         return link
+
+
+def _digest(values: Any) -> str:
+    """Hash what a template is made from."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True, default=vars).encode()).hexdigest()[:12]

@@ -43,6 +43,8 @@ class Network(pulumi.ComponentResource):
     """The cluster's networks."""
 
     hosts: Wire
+    hosts_name: pulumi.Output[str]
+    """Full name of the hosts' network (`projects/P/global/networks/N`), which services outside of Compute Engine take instead of its address."""
     fabrics: Mapping[str, Wire]
     """Subnet (`gvnic-1`, `mrdma-3`) → what an interface of a node is connected to."""
     plain: list[tuple[str, pulumi.Output[str]]]
@@ -55,6 +57,7 @@ class Network(pulumi.ComponentResource):
         self._args = args
         hosts = self._network("network", mtu=_HOSTS_MTU, keep=args.keeps)
         (own,) = (one for one in args.network.subnets if one.role == "cluster")
+        self.hosts_name = hosts.id
         self.hosts = Wire(hosts.self_link, self._subnet(own, hosts, logged=True))
         self.fabrics, self.plain = self._fabrics([one for one in args.network.subnets if one.role == "fabric"])
         self.ready = [self._way_out(hosts)]

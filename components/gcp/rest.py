@@ -1,4 +1,4 @@
-"""Calls of the Compute Engine API, with the credentials and the endpoint that the provider uses. Imports google-auth only for a call."""
+"""Calls of the Compute Engine API, with the credentials that the provider uses."""
 
 import contextlib
 import json
@@ -9,16 +9,18 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import errors
 
-ENDPOINT_VARIABLE = "GOOGLE_COMPUTE_CUSTOM_ENDPOINT"
+if TYPE_CHECKING:
+    from . import credentials
+
+OVERRIDE_VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_{service}"
+"""Google Cloud CLI reads it (gcloud topic configurations, `api_endpoint_overrides/compute`)."""
 TOKEN_VARIABLE = "GOOGLE_OAUTH_ACCESS_TOKEN"
-"""Terraform's Google provider reads both (provider reference, "Full Reference")."""
-ENDPOINT = "https://compute.googleapis.com/compute/v1/"
-SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
-WITHOUT_SDK = "the module {} is missing: it comes with `make setup EXTRAS=gcp`"
+"""Terraform's Google provider reads it (provider reference, `access_token`)."""
+COMPUTE, VERSION = "compute", "compute/v1/"
 ATTEMPTS = 5
 PAUSE_S = 1.0
 RETRIED = frozenset({429, 500, 502, 503, 504})
@@ -107,43 +109,44 @@ class Compute:
 
 
 class Sender:
-    """Requests over HTTP, with the user's own credentials."""
+    """Requests to a service over HTTP, with the user's own credentials.
 
-    def __init__(self) -> None:
+    Args:
+        version: begins all paths.
+    """
+
+    def __init__(self, service: str = COMPUTE, version: str = VERSION) -> None:
+        self._endpoint = endpoint(service, version)
         self._lock = threading.Lock()
-        self._credentials: Any = None
+        self._credentials: credentials.Credentials | None = None
 
     def __call__(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
         headers = {"Authorization": f"Bearer {self._token()}", "Content-Type": "application/json"}
         if method != "GET" and body is None:
             body = b""
-        request = urllib.request.Request(os.environ.get(ENDPOINT_VARIABLE, ENDPOINT) + path, data=body, method=method, headers=headers)  # noqa: S310 - the provider's own endpoint
+        request = urllib.request.Request(self._endpoint + path, data=body, method=method, headers=headers)  # noqa: S310 - the project's own endpoint
         try:
             with urllib.request.urlopen(request, timeout=150) as answer:  # noqa: S310 - as above
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             return error.code, error.read()
         except OSError as error:
-            raise errors.TargetUnanswered(f"Compute Engine does not answer: {error}") from error
+            raise errors.TargetUnanswered(f"Google Cloud does not answer: {error}") from error
 
     def _token(self) -> str:
         if given := os.environ.get(TOKEN_VARIABLE):
             return given
-        try:
-            import google.auth
-            import google.auth.exceptions
-            import google.auth.transport.requests
-        except ImportError as missing_module:
-            raise errors.TargetUnanswered(WITHOUT_SDK.format(missing_module.name)) from missing_module
+        from . import credentials
+
         with self._lock:
-            try:
-                if self._credentials is None:
-                    self._credentials, _ = google.auth.default(scopes=SCOPES)
-                if not self._credentials.valid:
-                    self._credentials.refresh(google.auth.transport.requests.Request())
-            except google.auth.exceptions.GoogleAuthError as error:
-                raise errors.TargetUnanswered(f"there are no valid credentials for Google Cloud: {error}") from error
-            return str(self._credentials.token)
+            self._credentials = self._credentials or credentials.Credentials()
+            return self._credentials.token()
+
+
+def endpoint(service: str, version: str) -> str:
+    """Give the address that paths follow."""
+    host = os.environ.get(OVERRIDE_VARIABLE.format(service=service.upper()), f"https://{service}.googleapis.com/")
+    return host if host.endswith(version) else host + version
 
 
 @contextlib.contextmanager

@@ -32,6 +32,7 @@ class Place:
     region: str
     zone: pulumi.Output[str]
     network: pulumi.Output[str]
+    """Full name of the hosts' network."""
     clients: str
     """Network of the hosts, which may mount them."""
     disk_type: str

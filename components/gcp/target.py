@@ -81,7 +81,7 @@ class Gcp:
         network = Network("network", NetworkArgs(named, cluster.network, zone, accounts.project, keeps=storage.keeps_network(cluster.storage)), opts=opts)
         firewall = Firewall("firewall", FirewallArgs(named, network, cluster.login, accounts.emails, has_balancer=has_balancer(cluster)), opts=opts)
         addresses = Addresses("addresses", AddressesArgs(named, group, region=region, subnet=network.hosts.subnet), opts=opts)
-        place = storage.Place(named, region=region, zone=zone, network=network.hosts.network, clients=cluster.network.cidr, disk_type=disk_type)
+        place = storage.Place(named, region=region, zone=zone, network=network.hosts_name, clients=cluster.network.cidr, disk_type=disk_type)
         created = file_systems.provision(cluster.storage, place, exporter=addresses.addresses[0], after=cluster_folder, opts=opts)
         images = ImagesArgs(named, cluster.software, project=accounts.project, zone=zone, subnet=network.hosts.subnet, needs=network.ready)
         return Foundation(

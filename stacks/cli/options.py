@@ -25,7 +25,7 @@ DEFAULT_STACK = registry.DEFAULT
 """The stack that a user has without naming one has the name of the target that needs no account."""
 STACK_VARIABLE = "PULUMI_STACK"
 """Pulumi's own variable for the stack of one shell."""
-_OF_TARGET = (Code.TARGET_NOT_BUILT, Code.TARGET_UNKNOWN)
+_OF_TARGET = (Code.TARGET_UNKNOWN,)
 """Findings about the choice of the target itself."""
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 

@@ -21,7 +21,7 @@ from . import options
 if TYPE_CHECKING:  # a plan that is compared with nothing does without
     from blueprints.plan import changes
 
-SAID_BY_PAGE = frozenset({Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT, Code.QUOTA_NEEDED})
+SAID_BY_PAGE = frozenset({Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT, Code.QUOTA_NEEDED})
 """Findings that the page's head and tables say."""
 _REMEDY = "name a document that `clusterwright plan --json` wrote, or a blueprint"
 

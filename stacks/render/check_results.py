@@ -9,7 +9,7 @@ from blueprints.codes import Code
 from blueprints.language import TargetName
 from blueprints.load import Loaded
 
-PLANNED_ONLY = (Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT)
+PLANNED_ONLY = (Code.SCHEDULER_NOT_BUILT, Code.SOFTWARE_NOT_BUILT)
 """Findings that a verdict on several targets says in two words."""
 
 

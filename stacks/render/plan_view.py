@@ -174,11 +174,8 @@ def _offered(offering: catalog.Offering) -> str:
 
 
 def planned_only(cluster: ClusterSpec) -> str:
-    """Name what this version provisions when it can't provision this cluster: other targets, or other schedulers on this one; else empty."""
+    """Name what this version provisions when it can't provision this cluster: other schedulers or profiles on its target; else empty."""
     known = catalog.target(cluster.target)
-    if not known.is_built:
-        built = message_text.listed(f"`{name}`" for name in catalog.target_names() if catalog.target(name).is_built)
-        return f"planned only: this version provisions {built}"
     if set(cluster.offerings) <= known.built.keys():
         built_here = known.built_for(cluster.offerings)
         provisioned, most = built_here.software, built_here.kubernetes_control_max
@@ -188,7 +185,8 @@ def planned_only(cluster: ClusterSpec) -> str:
         if cluster.software.profile in provisioned:
             return ""
         profiles = message_text.listed(f"`{name}`" for name in provisioned)
-        return f"planned only: this version provisions software profiles {profiles} on {known.title}"
+        kinds = "software profiles" if len(provisioned) > 1 else "the software profile"
+        return f"planned only: this version provisions {kinds} {profiles} on {known.title}"
     offered = message_text.listed(dict.fromkeys(_offered(catalog.offering(name)) for name in known.built))
     return f"planned only: this version provisions {offered} on {known.title}"
 

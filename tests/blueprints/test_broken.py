@@ -67,7 +67,6 @@ MADE = [
     made("escape", b"name: tiny\nsoftware: \x1b[31mred\n", (Code.CONTROL_CHARACTER, 2)),
     made("byte order mark before a fault", b"\xef\xbb\xbfname: tiny\npool: {}\n", (Code.BYTE_ORDER_MARK, 1), (Code.KEY_UNKNOWN, 2), (Code.EMPTY, 2)),
     made("unknown target", TINY, (Code.TARGET_UNKNOWN, 0), target="locl"),
-    made("target gcp", TINY, (Code.TARGET_NOT_BUILT, 0), target="gcp"),
     made("target metal", TINY, (Code.HOSTS_UNNAMED, 1), target="metal"),
     made("setting of an unknown pool", TINY, (Code.OVERRIDE_PATH, 0), overrides={"pools.trian.nodes": 2}),
     made("setting inside a number", TINY, (Code.OVERRIDE_PATH, 0), overrides={"pools.train.nodes.min": 2}),

@@ -109,7 +109,7 @@ def test_a_code_is_explained_and_how_it_is_accepted(capsys: pytest.CaptureFixtur
     assert "level: error" in error
     assert "can't be accepted" in error
     assert "suppress" not in error
-    assert "`up` refuses" in page(capsys, "explain", "CW302")
+    assert "`up` refuses" in page(capsys, "explain", "CW303")
     assert "found by acceptance" in page(capsys, "explain", "CW910")
     assert page(capsys, "explain", "CW150").startswith("CW150: a stack setting")
 
@@ -119,9 +119,9 @@ def test_all_codes_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert {entry["code"] for entry in found} >= {*map(str, Code), "CW150"}
     of_blueprints = [entry for entry in found if entry["code"] in {*map(str, Code)}]
     assert {entry["can_be_accepted"] for entry in of_blueprints if entry["levels"] == ["error"]} == {False}
-    [one] = document(capsys, "explain", "CW302")["codes"]
-    words = {"title": "Target not built", "meaning": Code.TARGET_NOT_BUILT.meaning, "remedy": Code.TARGET_NOT_BUILT.remedy}
-    assert one == {"code": "CW302", **words, "levels": ["note"], "can_be_accepted": True}
+    [one] = document(capsys, "explain", "CW303")["codes"]
+    words = {"title": "Scheduler not built", "meaning": Code.SCHEDULER_NOT_BUILT.meaning, "remedy": Code.SCHEDULER_NOT_BUILT.remedy}
+    assert one == {"code": "CW303", **words, "levels": ["note"], "can_be_accepted": True}
     assert all(entry["title"] and entry["meaning"] and entry["remedy"] for entry in found)
     assert len(page(capsys, "explain").splitlines()) == len(found) + 3
 

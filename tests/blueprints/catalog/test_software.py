@@ -20,6 +20,7 @@ WHERE: dict[str, list[tuple[str | None, str | None]]] = {
     "debian-12": [(None, None)],
     "debian-13": [(None, None)],
     "debian-13-aws": [(None, None)],
+    "debian-13-gcp": [(None, None)],
     "ubuntu-24.04": [(None, None)],
 }
 VERSIONS = {
@@ -33,6 +34,7 @@ VERSIONS = {
     "debian-12": ("22.05", "", "", "", "", "", "", "", ""),
     "debian-13": ("24.11", "", "", "", "", "", "", "", ""),
     "debian-13-aws": ("24.11", "", "", "", "", "", "", "", ""),
+    "debian-13-gcp": ("24.11", "", "", "", "", "", "", "", ""),
     "ubuntu-24.04": ("23.11", "", "", "", "", "", "", "", ""),
 }
 GOOD = catalog.profile("ubuntu-24.04-aws")
@@ -42,7 +44,7 @@ def test_the_profiles_of_each_target() -> None:
     assert catalog.software_names(catalog.machine_target()) == ("debian-12", "debian-13", "ubuntu-24.04")
     assert {target: catalog.software_names(target) for target in ("aws", "gcp", "metal")} == {
         "aws": ("debian-13-aws", "ubuntu-24.04-aws", "ubuntu-24.04-aws-arm64"),
-        "gcp": ("ubuntu-22.04-gcp", "ubuntu-24.04-gcp", "ubuntu-24.04-gcp-arm64"),
+        "gcp": ("debian-13-gcp", "ubuntu-22.04-gcp", "ubuntu-24.04-gcp", "ubuntu-24.04-gcp-arm64"),
         "metal": ("debian-12", "debian-13", "ubuntu-24.04", "ubuntu-24.04-metal", "ubuntu-24.04-metal-arm64"),
     }
     assert set(catalog.profile_names()) == set(WHERE) == set(VERSIONS)

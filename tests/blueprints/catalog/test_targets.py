@@ -49,6 +49,7 @@ def test_what_is_built() -> None:
     built = {name: catalog.target(name) for name in catalog.target_names() if catalog.target(name).is_built}
     assert {name: target.built_schedulers for name, target in built.items()} == {
         "aws": ("slurm",),
+        "gcp": ("slurm",),
         "metal": ("slurm", "kubernetes"),
         "local": ("slurm", "kubernetes"),
     }

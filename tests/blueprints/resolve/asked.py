@@ -13,7 +13,7 @@ from blueprints.language import merge
 
 FACTS = Facts(sockets=1, cores_per_socket=4, threads_per_core=2, memory_mib=64_000)
 CLOUDS = ("aws", "gcp")
-USUAL = (Code.TARGET_NOT_BUILT, Code.SCHEDULER_NOT_BUILT, Code.REGION_CHOSEN, Code.MACHINE_SMALLEST, Code.HOSTS_UNNAMED)
+USUAL = (Code.SCHEDULER_NOT_BUILT, Code.REGION_CHOSEN, Code.MACHINE_SMALLEST, Code.HOSTS_UNNAMED)
 """Notes that nearly every blueprint here gets."""
 
 TRAIN = {"accelerator": "h100", "gpus_per_node": 8, "nodes": 16}

@@ -214,8 +214,8 @@ def test_who_may_log_in() -> None:
         ("metal", "kubernetes", {(NOTE, Code.HOSTS_UNNAMED)}),
         ("aws", "slurm", set()),
         ("aws", "kubernetes", {(NOTE, Code.SCHEDULER_NOT_BUILT)}),
-        ("gcp", "slurm", {(NOTE, Code.TARGET_NOT_BUILT)}),
-        ("gcp", "kubernetes", {(NOTE, Code.TARGET_NOT_BUILT)}),
+        ("gcp", "slurm", set()),
+        ("gcp", "kubernetes", {(NOTE, Code.SCHEDULER_NOT_BUILT)}),
     ],
 )
 def test_what_is_planned_and_not_built_is_noted(target: str, scheduler: str, codes: set[tuple[str, str]]) -> None:

@@ -3,6 +3,7 @@
 import functools
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -28,6 +29,8 @@ from tests.components.registered import Program, Registered
 PROJECT, ZONES = "our-project", ("us-central1-a", "us-central1-b", "us-central1-c")
 OFFERING = ("us-central1-b", "us-central1-c")
 """Zones of the stand-in project that offer every machine; in the first one there are none."""
+CPU = str(Path(__file__).with_name("cpu.yaml"))
+"""Every kind of resource that this version provisions for users is in it."""
 MACHINE = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 
 
@@ -60,8 +63,6 @@ class Account(registered.Provider):
             case "Instance":
                 interface = args.inputs["networkInterfaces"][0]
                 told |= {"instanceId": f"number of {args.name}", "networkInterfaces": [{"networkIp": f"address of {args.name}", **interface}]}
-            case "InstanceTemplate":
-                told |= {"name": f"{args.inputs['namePrefix']}20261124", "selfLink": f"https://link/{args.inputs['namePrefix']}20261124"}
             case "Secret":
                 told |= {"name": f"projects/{PROJECT}/secrets/{args.inputs['secretId']}"}
         return ident, {**args.inputs, **told}

@@ -128,13 +128,21 @@ def test_the_fleet_table_is_what_the_program_on_the_controller_reads() -> None:
         "owner": "owner of clusterwright:gcp:Site",
     }
     (row,) = table.node_sets
-    assert row.template == the_template(found)["namePrefix"] + "20261124"
-    assert row.start["instance_template"] == f"https://link/{row.template}"
+    assert row.template == the_template(found)["name"]
+    assert row.start["instance_template"] == "https://link/train-template"
     assert row.start["labels"] == the_template(found)["labels"]
     assert found.secret_outputs == frozenset()
 
 
-def test_another_image_is_another_template_beside_the_old_one() -> None:
+def test_a_changed_template_is_another_one_beside_the_old_one() -> None:
     (made,) = programs.of(programs.library("starter"), "InstanceTemplate")
+    changes: dict[str, dict[str, Any]] = {
+        "nothing": {},
+        "count": {"pools__train__nodes": {"min": 0, "max": 18}},
+        "image": {"pools__train__image": "projects/ours/global/images/ours"},
+        "capacity": {"pools__train__capacity": {"kind": "spot"}},
+    }
+    names = {change: the_template(programs.program("starter", **overrides))["name"] for change, overrides in changes.items()}
+    assert names["nothing"] == names["count"] == made.inputs["name"]
+    assert len({names["nothing"], names["image"], names["capacity"]}) == 3
     assert not made.replace_first
-    assert "name" not in made.inputs

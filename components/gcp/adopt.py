@@ -1,0 +1,116 @@
+"""Find resources that a killed run created in the project.
+
+Names are deterministic on Google Cloud, so the identity of every resource follows from what was asked for. Whether it exists, and whether it is this stack's, its service tells: by the stack's mark in its
+labels, or in its description where it can have no labels. Members of policies and versions of secrets are created again, which changes nothing.
+"""
+
+import dataclasses
+import os
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from .. import errors
+from ..adoption import ABSENT, AGAIN, Certainty, Creation, NotAsked, Trace
+from . import rest
+from .names import OWNER_LABEL
+
+PROJECT_VARIABLES = ("GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT")
+"""The provider takes the project from the first that is set (pulumi-gcp, "Installation & Configuration")."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Form:
+    """Where a kind's resources are.
+
+    Args:
+        path: below the project, with names of inputs.
+        identity: the provider's id, where it is not the full path.
+    """
+
+    path: str
+    service: str = "compute"
+    version: str = rest.VERSION
+    identity: str = ""
+
+
+COMPUTE: Mapping[str, str] = {
+    "gcp:compute/address:Address": "regions/{region}/addresses/{name}",
+    "gcp:compute/disk:Disk": "zones/{zone}/disks/{name}",
+    "gcp:compute/firewall:Firewall": "global/firewalls/{name}",
+    "gcp:compute/forwardingRule:ForwardingRule": "regions/{region}/forwardingRules/{name}",
+    "gcp:compute/instance:Instance": "zones/{zone}/instances/{name}",
+    "gcp:compute/instanceGroup:InstanceGroup": "zones/{zone}/instanceGroups/{name}",
+    "gcp:compute/instanceTemplate:InstanceTemplate": "global/instanceTemplates/{name}",
+    "gcp:compute/network:Network": "global/networks/{name}",
+    "gcp:compute/regionBackendService:RegionBackendService": "regions/{region}/backendServices/{name}",
+    "gcp:compute/regionHealthCheck:RegionHealthCheck": "regions/{region}/healthChecks/{name}",
+    "gcp:compute/resourcePolicy:ResourcePolicy": "regions/{region}/resourcePolicies/{name}",
+    "gcp:compute/router:Router": "regions/{region}/routers/{name}",
+    "gcp:compute/subnetwork:Subnetwork": "regions/{region}/subnetworks/{name}",
+}
+FORMS: Mapping[str, Form] = {
+    **{kind: Form(path) for kind, path in COMPUTE.items()},
+    "gcp:filestore/instance:Instance": Form("locations/{location}/instances/{name}", service="file", version="v1/"),
+    "gcp:projects/iAMCustomRole:IAMCustomRole": Form("roles/{roleId}", service="iam", version="v1/"),
+    "gcp:secretmanager/secret:Secret": Form("secrets/{secretId}", service="secretmanager", version="v1/"),
+    "gcp:serviceaccount/account:Account": Form("serviceAccounts/{accountId}@{project}.iam.gserviceaccount.com", service="iam", version="v1/"),
+}
+"""Ids as the provider's documentation has them under "Import"; paths as in Google's discovery documents."""
+PARTS: Mapping[str, str] = {"gcp:compute/routerNat:RouterNat": "{project}/{region}/{router}/{name}"}
+"""A property of a recorded resource: the refresh that follows finds out whether it exists."""
+REPEATED = frozenset(
+    {
+        "gcp:projects/iAMMember:IAMMember",
+        "gcp:secretmanager/secretIamMember:SecretIamMember",
+        "gcp:secretmanager/secretVersion:SecretVersion",
+        "gcp:serviceaccount/iAMMember:IAMMember",
+    }
+)
+"""Created again with the same result; hosts read the latest version of a secret."""
+KINDS = frozenset({*FORMS, *PARTS, *REPEATED})
+"""Every kind for which this module can find out whether it was created."""
+
+
+class Account:
+    """The project as Google's services describe it.
+
+    Args:
+        region: of the stack.
+    """
+
+    def __init__(self, region: str):
+        self._region = region
+
+    def trace(self, creation: Creation, *, recorded: Collection[str]) -> Trace:
+        if creation.kind in REPEATED:
+            return AGAIN
+        asked = {"region": self._region, **creation.inputs, "project": _project(creation)}
+        try:
+            if creation.kind in PARTS:
+                return Trace(Certainty.LIKELY, (PARTS[creation.kind].format_map(asked),))
+            form = FORMS[creation.kind]
+            path = form.path.format_map(asked)
+            found = rest.Compute(asked["project"], send=rest.Sender(form.service, form.version)).find(path)
+        except KeyError as error:
+            raise NotAsked(f"{creation.shown}: this version doesn't know how to look for it ({error})") from error
+        except errors.TargetUnanswered as error:
+            raise NotAsked(f"{creation.shown}: {error}") from error
+        identity = f"projects/{asked['project']}/{path}"
+        is_ours = found is not None and _mark(found) == _mark(creation.inputs) != ""
+        return Trace(Certainty.FOUND, (identity,)) if is_ours and identity not in recorded else ABSENT
+
+    def keep(self, names: Sequence[str]) -> None:
+        """Do nothing: what stays carries the mark of its stack, which no later stack has."""
+
+
+def _mark(resource: Mapping[str, Any]) -> str:
+    """Give the stack's mark on a resource; empty: it carries none."""
+    labels = resource.get("labels") or {}
+    return str(labels.get(OWNER_LABEL) or str(resource.get("description") or "").partition(f"{OWNER_LABEL}=")[2])
+
+
+def _project(creation: Creation) -> str:
+    found = creation.inputs.get("project") or next((os.environ[name] for name in PROJECT_VARIABLES if os.environ.get(name)), "")
+    if not found:
+        raise NotAsked(f"{creation.shown}: no project is set; set GOOGLE_PROJECT as for `up`")
+    return str(found)

@@ -1,0 +1,54 @@
+"""What a killed run created is found by its name and the stack's mark."""
+
+from typing import Any
+
+import pytest
+
+from components.adoption import Certainty, Creation, NotAsked
+from components.gcp import adopt
+from tests.components.gcp import programs
+from tests.simcloud.google.client import PROJECT, REGION, SimulatedCloud
+
+NETWORK = "gcp:compute/network:Network"
+
+
+@pytest.fixture
+def account(cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> adopt.Account:
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    cloud.request("compute.googleapis.com", "POST", f"/compute/v1/projects/{PROJECT}/global/networks", body=asked("ours"))
+    return adopt.Account(REGION)
+
+
+def asked(owner: str, **more: Any) -> dict[str, Any]:
+    return {"name": "net", "description": f"Network of cluster c, stack s, clusterwright-owner={owner}", "autoCreateSubnetworks": False, **more}
+
+
+def creation(inputs: dict[str, Any], kind: str = NETWORK) -> Creation:
+    return Creation(f"urn:pulumi:dev::clusterwright::{kind}::network", kind, inputs)
+
+
+def test_what_has_the_name_and_the_mark_is_it(account: adopt.Account) -> None:
+    found = account.trace(creation(asked("ours")), recorded=())
+    assert (found.certainty, found.identities) == (Certainty.FOUND, (f"projects/{PROJECT}/global/networks/net",))
+
+
+@pytest.mark.parametrize("inputs", [asked("theirs"), asked("ours", name="other"), {"name": "net"}])
+def test_what_is_not_ours_is_not_found(account: adopt.Account, inputs: dict[str, Any]) -> None:
+    assert account.trace(creation(inputs), recorded=()).certainty is Certainty.ABSENT
+
+
+def test_what_is_recorded_belongs_to_another_resource(account: adopt.Account) -> None:
+    assert account.trace(creation(asked("ours")), recorded=(f"projects/{PROJECT}/global/networks/net",)).certainty is Certainty.ABSENT
+
+
+def test_a_project_that_nobody_names_is_no_empty_one(account: adopt.Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in adopt.PROJECT_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(NotAsked, match="GOOGLE_PROJECT"):
+        account.trace(creation(asked("ours")), recorded=())
+
+
+def test_every_kind_that_the_target_creates_is_found_again() -> None:
+    found = programs.program(programs.CPU)
+    assert {one.type for one in programs.gcp(found)} <= adopt.KINDS
