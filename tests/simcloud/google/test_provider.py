@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -204,6 +205,14 @@ def test_a_member_joins_a_policy_and_leaves_it_to_others(provider: Provider, kin
     provider.ask("delete", kind, id=made["id"], inputs=made["properties"])
     assert provider.ask("read", kind, id=made["id"], inputs=recorded)["id"] == ""
     assert all(provider.ask("read", kind, id=one["id"], inputs=inputs)["id"] for inputs, one in others)
+
+
+def test_members_of_one_policy_join_one_after_the_other(provider: Provider) -> None:
+    joining = [{"project": PROJECT, "role": "roles/viewer", "member": f"user:{name}@example.com"} for name in "abcdefghijkl"]
+    with ThreadPoolExecutor(len(joining)) as threads:
+        made = list(threads.map(lambda inputs: provider.make("projects.IAMMember", inputs), joining))
+    assert all(provider.ask("read", "projects.IAMMember", id=one["id"], inputs=inputs)["id"] for inputs, one in made)
+    assert sum(request.endswith(":setIamPolicy") for request in provider.requests) == len(joining), "none had to try again"
 
 
 def test_the_text_of_a_secret_is_a_version(provider: Provider) -> None:

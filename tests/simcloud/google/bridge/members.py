@@ -65,16 +65,17 @@ class Member(Resource):
         return found
 
     def _rewrite(self, variables: Mapping[str, str], change: Any) -> None:
-        for attempt in range(1, TRIES + 1):
-            policy = self._policy(variables)
-            wanted = {**policy, "bindings": change([dict(one) for one in policy.get("bindings", ())]), "version": 3}
-            try:
-                self._write(variables, wanted)
-            except RequestFailed as failed:
-                if failed.status not in CONFLICTS or attempt == TRIES:
-                    raise
-            else:
-                return
+        with self.alone(self.path(variables)):
+            for attempt in range(1, TRIES + 1):
+                policy = self._policy(variables)
+                wanted = {**policy, "bindings": change([dict(one) for one in policy.get("bindings", ())]), "version": 3}
+                try:
+                    self._write(variables, wanted)
+                except RequestFailed as failed:  # someone else wrote meanwhile
+                    if failed.status not in CONFLICTS or attempt == TRIES:
+                        raise
+                else:
+                    return
 
     def _policy(self, variables: Mapping[str, str]) -> dict[str, Any]:
         path = self.path(variables)

@@ -2,6 +2,8 @@
 
 import importlib
 import re
+import threading
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +13,7 @@ from .kinds import Kind
 from .rest import OperationFailed, RequestFailed, Rest
 
 Values = Mapping[str, Any]
+_ALONE: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 class Refused(Exception):
@@ -170,6 +173,10 @@ class Resource:
 
     def identity(self, variables: Mapping[str, str]) -> str:
         return (self.kind.id or self.kind.path).format(**variables)
+
+    def alone(self, path: str) -> threading.Lock:
+        """Give the lock under which parts of one thing are read, changed and written back, as the provider does (its mutexKV)."""
+        return _ALONE[f"{self.kind.host}{path}"]
 
     # How the above is done
 

@@ -9,10 +9,11 @@ from .resource import Refused, Resource, Values
 class RouterNat(Resource):
     def create(self, inputs: Values) -> tuple[str, dict[str, Any]]:
         variables = self.variables(inputs)
-        nats = self._nats(variables)
-        if any(one["name"] == inputs["name"] for one in nats):
-            raise Refused(f"Unable to create RouterNat, existing object already found: {inputs['name']}")
-        self._write(variables, [*nats, self._part(inputs, variables)])
+        with self.alone(self.path(variables)):
+            nats = self._nats(variables)
+            if any(one["name"] == inputs["name"] for one in nats):
+                raise Refused(f"Unable to create RouterNat, existing object already found: {inputs['name']}")
+            self._write(variables, [*nats, self._part(inputs, variables)])
         return self._made(inputs, variables)
 
     def read(self, ident: str, inputs: Values) -> tuple[str, dict[str, Any]] | None:
@@ -25,6 +26,10 @@ class RouterNat(Resource):
 
     def delete(self, ident: str, state: Values) -> None:
         variables = self.variables(state, ident)
+        with self.alone(self.path(variables)):
+            self._remove(variables)
+
+    def _remove(self, variables: Mapping[str, str]) -> None:
         router = self.rest.find(self.kind.host, self.path(variables))
         left = [one for one in (router or {}).get("nats", ()) if one["name"] != variables["name"]]
         if router and len(left) < len(router.get("nats", ())):
@@ -32,7 +37,8 @@ class RouterNat(Resource):
 
     def apply(self, way: str, names: Sequence[str], inputs: Values, olds: Values, variables: Mapping[str, str]) -> None:
         part = self._part(inputs, variables)
-        self._write(variables, [part if one["name"] == part["name"] else one for one in self._nats(variables)])
+        with self.alone(self.path(variables)):
+            self._write(variables, [part if one["name"] == part["name"] else one for one in self._nats(variables)])
 
     def _part(self, inputs: Values, variables: Mapping[str, str]) -> dict[str, Any]:
         found = self.body(inputs, variables, effective={})
