@@ -96,7 +96,7 @@ def test_a_lost_passphrase_is_one_page_with_the_ways_on(lost: Path, how: str, co
 @pytest.mark.engine
 @pytest.mark.parametrize("is_compressed", [False, True])
 def test_the_recorded_cluster_is_read_without_decrypting_anything(lost: Path, is_compressed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Decrypting takes half a second of each command; a compressed state is read through the engine."""
+    """An engine that decrypts is a third of a second of each command; a compressed state is read through it."""
     monkeypatch.setenv("PULUMI_DIY_BACKEND_GZIP", str(is_compressed).lower())
     whole = commands.record(STACK)
     assert state.spec(STACK) is None, "no `up` has finished"
