@@ -1,5 +1,6 @@
-"""The SDK of AWS loads its services when they are first used, and warns of its own old names while it does; tests take warnings for errors."""
+"""The SDKs of clouds load their services when they are first used, and warn of their own old names while they do; tests take warnings for errors."""
 
-from tests.components.aws import conftest
+from tests.components.aws import conftest as aws
+from tests.components.gcp import conftest as gcp
 
-__all__ = ["conftest"]
+__all__ = ["aws", "gcp"]

@@ -12,8 +12,10 @@ from pulumi.runtime import mocks
 from blueprints import facts, load
 from components import cluster
 from components.aws import adopt
+from components.gcp import adopt as gcp_adopt
 from tests.components import registered
 from tests.components.aws import programs
+from tests.components.gcp import programs as gcp_programs
 from tests.components.registered import Program
 from tests.recorded import states
 from tests.simcloud.aws import facts as sdk
@@ -100,6 +102,47 @@ AWS = Offering(
     ),
     disposable=frozenset({"cluster-file-system", "image-bucket"}),
     adopted=adopt.KINDS,
+)
+
+
+# Google Cloud
+
+
+def _gcp_marks(program: Program) -> tuple[Said, list[tuple[str, Said]]]:
+    """Labels carry the mark, and the descriptions of what can have no labels."""
+    (site,) = program.of("clusterwright:gcp:Site")
+    mark = {"clusterwright-stack": registered.STACK, "clusterwright-cluster": site.inputs["cluster"], "clusterwright-owner": "owner of clusterwright:gcp:Site"}
+    described = f"cluster {site.inputs['cluster']}, stack {registered.STACK}, clusterwright-owner={mark['clusterwright-owner']}"
+    carrying: list[tuple[str, Said]] = []
+    for one in gcp_programs.gcp(program):
+        if one.type in gcp_adopt.FORMS:
+            labels = one.inputs.get("labels") or (mark if str(one.inputs.get("description", "")).endswith(described) else {})
+            carrying.append((one.name, labels))
+    named = ("stack", "cluster", "owner")
+    return mark, [*carrying, *((one.name, {f"clusterwright-{key}": one.inputs.get(key) for key in named}) for one in program.of("clusterwright:gcp:Nodes"))]
+
+
+def _gcp_deletion(program: Program) -> Iterator[tuple[str, ...]]:
+    controllers = [one.name for one in gcp_programs.of(program, "compute:Instance") if one.inputs["labels"]["clusterwright-part"] == "control"]
+    for ending in program.of("clusterwright:gcp:Nodes"):
+        node_set = ending.inputs["node_set"]
+        yield from ((controller, ending.name, f"{node_set}-template", other) for controller in controllers for other in ("cluster-subnet", "compute-account"))
+
+
+GCP = Offering(
+    target="gcp",
+    scheduler="slurm",
+    run_by="slurm_hosts",
+    blueprints=(gcp_programs.CPU, "single-gpu"),
+    starter="starter",
+    package="gcp:",
+    run=run_on("gcp", gcp_programs.Account),
+    marks=_gcp_marks,
+    deletion=_gcp_deletion,
+    storage={"nfs": {}, "block": {"size": "1 TiB"}},
+    holding_data=frozenset({"gcp:compute/disk:Disk", "gcp:filestore/instance:Instance"}),
+    disposable=frozenset({"cluster-disk"}),
+    adopted=gcp_adopt.KINDS,
 )
 
 
@@ -217,4 +260,4 @@ SERVERS_KUBERNETES = dataclasses.replace(
     most_nodes=5000,
     with_nodes=lambda nodes: {**_servers(nodes), "network.cidr": "10.20.0.0/14"},
 )
-OFFERINGS = (AWS, HERE, HERE_KUBERNETES, SERVERS, SERVERS_KUBERNETES)
+OFFERINGS = (AWS, GCP, HERE, HERE_KUBERNETES, SERVERS, SERVERS_KUBERNETES)
