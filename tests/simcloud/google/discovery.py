@@ -22,9 +22,12 @@ DOCUMENTS: Mapping[str, Mapping[str, str]] = {
     "servicenetworking.googleapis.com": {"v1/": "servicenetworking.v1"},
     "serviceusage.googleapis.com": {"v1/": "serviceusage.v1"},
     "logging.googleapis.com": {"v2/": "logging.v2"},
+    "lustre.googleapis.com": {"v1/": "lustre.v1"},
     "dns.googleapis.com": {"dns/v1/": "dns.v1"},
 }
 """Host → first segments of the path → document."""
+OWN = Path(__file__).parent / "data"
+"""Documents of services that Google ships none of."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,7 +86,8 @@ def find(host: str, http: str, path: str) -> tuple[Method, dict[str, str]]:
 @functools.cache
 def document(name: str) -> Document:
     """Read a document (`compute.v1`)."""
-    read = json.loads((_folder() / f"{name}.json").read_text())
+    own = OWN / f"{name}.json"
+    read = json.loads((own if own.exists() else _folder() / f"{name}.json").read_text())
     routes = []
     (prefix,) = (prefix for versions in DOCUMENTS.values() for prefix, found in versions.items() if found == name)
     for found in _methods(read.get("resources", {})):

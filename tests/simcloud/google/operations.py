@@ -90,7 +90,7 @@ def finish(cloud: "Cloud", thing: Thing) -> None:
                 cloud.drop(value[0], value[1])
             elif found := cloud.store.get(value[0], value[1]):
                 cloud.note(found, **value[2])
-    if thing.kind not in KINDS:
+    if "done" in thing.properties:
         _finish_long(cloud, thing)
         return
     ended: dict[str, Any] = {**thing.properties, "status": "DONE", "progress": 100, "endTime": stamp(thing["_due"])}

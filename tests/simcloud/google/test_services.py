@@ -139,6 +139,71 @@ def test_private_services_access_needs_a_reserved_range(cloud: Cloud) -> None:
     assert right(ask(cloud, "servicenetworking", "GET", path, network=wanted["network"])) == {}
 
 
+def connected(cloud: Cloud) -> None:
+    made(
+        cloud, "global/addresses", {"name": "range", "addressType": "INTERNAL", "purpose": "VPC_PEERING", "prefixLength": 20, "network": "global/networks/net"}
+    )
+    wanted = {"network": "projects/proj/global/networks/net", "reservedPeeringRanges": ["range"]}
+    right(ask(cloud, "servicenetworking", "POST", "/v1/services/servicenetworking.googleapis.com/connections", wanted))
+
+
+LUSTRE = {"filesystem": "scratch", "capacityGib": "18000", "perUnitStorageThroughput": "500", "network": "projects/proj/global/networks/net"}
+DATABASE = {
+    "name": "accounts", "databaseVersion": "MYSQL_8_0", "region": "us-central1",
+    "settings": {"tier": "db-custom-2-7680", "ipConfiguration": {"ipv4Enabled": False, "privateNetwork": "projects/proj/global/networks/net"}},
+}  # fmt: skip
+
+
+def test_a_lustre_file_system_needs_private_services_access_and_grows(cloud: Cloud) -> None:
+    assert reason(ask(cloud, "lustre", "POST", FILERS, LUSTRE, instanceId="fast")) == "400 failedPrecondition"
+    connected(cloud)
+    begun = right(ask(cloud, "lustre", "POST", FILERS, LUSTRE, instanceId="fast"))
+    shown = right(ask(cloud, "lustre", "GET", f"/v1/{begun['name']}"))["response"]
+    assert (shown["state"], shown["mountPoint"].partition("@")[2]) == ("ACTIVE", "tcp:/scratch")
+    right(ask(cloud, "lustre", "PATCH", f"{FILERS}/fast", {"capacityGib": "36000"}, updateMask="capacityGib"))
+    for change, mask in (({"capacityGib": "18000"}, "capacityGib"), ({"capacityGib": "36001"}, "capacityGib"), ({"filesystem": "other"}, "filesystem")):
+        assert reason(ask(cloud, "lustre", "PATCH", f"{FILERS}/fast", change, updateMask=mask)) == "400 invalid"
+    right(ask(cloud, "lustre", "DELETE", f"{FILERS}/fast"))
+    assert ask(cloud, "lustre", "GET", f"{FILERS}/fast").status == 404
+
+
+@pytest.mark.parametrize(
+    "change", [{"filesystem": "longername"}, {"capacityGib": "9000"}, {"perUnitStorageThroughput": "300"}, {"network": "net"}, {"network": None}, {"size": "1"}]
+)
+def test_a_lustre_file_system_that_can_not_be_is_refused(cloud: Cloud, change: Any) -> None:
+    connected(cloud)
+    assert ask(cloud, "lustre", "POST", FILERS, {**LUSTRE, **change}, instanceId="fast").status == 400
+    right(ask(cloud, "lustre", "POST", FILERS, LUSTRE, instanceId="fast"))
+
+
+def test_a_database_lives_in_a_connected_network(cloud: Cloud) -> None:
+    base = "/sql/v1beta4/projects/proj/instances"
+    assert ask(cloud, "sqladmin", "POST", base, DATABASE).status == 400
+    connected(cloud)
+    begun = right(ask(cloud, "sqladmin", "POST", base, DATABASE))
+    assert right(ask(cloud, "sqladmin", "GET", f"/sql/v1beta4/projects/proj/operations/{begun['name']}"))["status"] == "DONE"
+    shown = right(ask(cloud, "sqladmin", "GET", f"{base}/accounts"))
+    assert (shown["state"], [one["type"] for one in shown["ipAddresses"]]) == ("RUNNABLE", ["PRIVATE"])
+    right(ask(cloud, "sqladmin", "POST", f"{base}/accounts/databases", {"name": "slurm_acct_db"}))
+    right(ask(cloud, "sqladmin", "POST", f"{base}/accounts/users", {"name": "slurm", "password": "secret", "host": "%"}))
+    assert "secret" not in str(right(ask(cloud, "sqladmin", "GET", f"{base}/accounts/users")))
+    assert ask(cloud, "sqladmin", "POST", f"{base}/accounts/users", {"name": "slurm", "host": "%"}).status == 409
+    right(ask(cloud, "sqladmin", "PATCH", f"{base}/accounts", {"settings": {"tier": "db-custom-4-15360"}}))
+    assert right(ask(cloud, "sqladmin", "GET", f"{base}/accounts"))["settings"]["ipConfiguration"]["ipv4Enabled"] is False
+    assert reason(ask(cloud, "sqladmin", "PATCH", f"{base}/accounts", {"settings": {"tier": "db-huge"}})) == "400 invalid"
+    disconnect = (
+        "/v1/services/servicenetworking.googleapis.com/connections/servicenetworking-googleapis-com",
+        {"consumerNetwork": "projects/proj/global/networks/net"},
+    )
+    assert reason(ask(cloud, "servicenetworking", "POST", *disconnect)) == "400 failedPrecondition"
+    right(ask(cloud, "sqladmin", "DELETE", f"{base}/accounts/users", name="slurm", host="%"))
+    right(ask(cloud, "sqladmin", "DELETE", f"{base}/accounts"))
+    assert ask(cloud, "sqladmin", "GET", f"{base}/accounts").status == 404
+    assert ask(cloud, "sqladmin", "POST", base, DATABASE).status == 409  # the name is taken for a week
+    cloud.store.set_clock(7 * 86_400 + 1)
+    right(ask(cloud, "sqladmin", "POST", base, DATABASE))
+
+
 def test_an_api_that_is_off_refuses_everything_until_it_is_on(cloud: Cloud) -> None:
     cloud.store.set_setting("apis_off", ["file.googleapis.com"])
     assert reason(ask(cloud, "file", "GET", FILERS)) == "403 accessNotConfigured"
