@@ -13,7 +13,7 @@ from . import decide
 from .decide import steps as kinds
 from .decide.answers import Answer, Refusal
 from .memory import Launch, Memory, Store
-from .model import OURS, Cloud, Slurm
+from .model import OURS, Cloud, Fault, Slurm
 from .table import Table
 
 AT_A_TIME = 8
@@ -63,6 +63,15 @@ class Fleet(Protocol):
 
         Raises:
             Unreachable: some still wait.
+        """
+
+    def report(self, instance: str, fault: Fault, why: str) -> None:
+        """Report the host of an instance as faulty, so that the cloud takes it out of service.
+
+        Args:
+            why: for the cloud's engineers.
+        Raises:
+            Unreachable: the cloud refuses, or takes no such reports.
         """
 
     def console(self, instance: str) -> str:

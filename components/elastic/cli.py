@@ -19,6 +19,7 @@ from .decide import holds
 from .fleets import fleet
 from .memory import Busy, Store
 from .memory import Unreadable as MemoryUnreadable
+from .model import Fault, Life
 
 TABLE = Path("/etc/clusterwright/fleet.json")
 TABLE_VARIABLE = "CLUSTERWRIGHT_FLEET"
@@ -56,6 +57,10 @@ def _parser() -> argparse.ArgumentParser:
     status = commands.add_parser("status", help="show node sets, holds, and what the next sync would do")
     status.add_argument("--json", action="store_true", help="as a JSON document")
     commands.add_parser("release", help="end the hold of a node set").add_argument("node_set")
+    faulty = commands.add_parser("report-host", help="report the host of a drained node as faulty to the cloud")
+    faulty.add_argument("node")
+    faulty.add_argument("fault", choices=[fault.value for fault in Fault])
+    faulty.add_argument("--because", required=True, help="what was seen, for the cloud's engineers")
     commands.add_parser("names", help="write the table of hosts, if this program keeps it")
     return parser
 
@@ -68,6 +73,8 @@ def _run(options: argparse.Namespace, request: decide.Request | None) -> int:
     store = Store(Path(commands.state_folder()))
     if options.command == "status":
         return _status(table, commands, store, as_json=options.json)
+    if options.command == "report-host":
+        return _report(table, commands, options)
     with store.lock(within_s=SYNC_LOCK_WITHIN_S if options.command == "sync" else LOCK_WITHIN_S):
         if options.command == "release":
             return _release(table, store, options.node_set)
@@ -130,6 +137,21 @@ def _release(table: fleet_table.Table, store: Store, name: str) -> int:
         return 2
     store.write(holds.released(store.read(), name))
     log.info("released %s; the next sync returns its nodes to the scheduler", name)
+    return 0
+
+
+def _report(table: fleet_table.Table, commands: slurm.Commands, options: argparse.Namespace) -> int:
+    """Report the host of a node that no job uses: the cloud may stop the instance at once."""
+    node, instances = commands.view().nodes.get(options.node), fleet(table)
+    living = [one for one in instances.view(is_brief=True).instances if one.node == options.node and one.life is Life.LIVE]
+    if node is None or not living:
+        log.error("the node %s has no instance", options.node)
+        return 1
+    if node.has_jobs or not node.is_drained:
+        log.error("drain %s first, and wait until its jobs are over: `scontrol update nodename=%s state=drain reason=…`", options.node, options.node)
+        return 1
+    instances.report(living[0].id, Fault(options.fault), options.because)
+    log.info("reported the host of %s (%s): %s", options.node, living[0].id, options.fault)
     return 0
 
 

@@ -149,6 +149,15 @@ class Slurm:
         return tuple(sorted(job.id for job in self.jobs if nodes.intersection(job.nodes)))
 
 
+class Fault(Enum):
+    """What is wrong with the host of a node."""
+
+    SLOW = "performance"
+    WRONG_RESULTS = "silent-data-corruption"
+    GPU_ERROR = "unrecoverable-gpu-error"
+    CHIP_ERROR = "chip-error"
+
+
 class Life(Enum):
     """How an instance is."""
 

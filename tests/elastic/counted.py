@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from components.elastic.act import Fleet
 from components.elastic.decide.answers import Answer
 from components.elastic.memory import Launch
-from components.elastic.model import Cloud
+from components.elastic.model import Cloud, Fault
 from tests.elastic.world import World
 
 
@@ -32,6 +32,9 @@ class Counted:
 
     def withdraw(self, requests: Sequence[str]) -> None:
         self._fleet.withdraw(requests)
+
+    def report(self, instance: str, fault: Fault, why: str) -> None:
+        self._fleet.report(instance, fault, why)
 
     def console(self, instance: str) -> str:
         return self._fleet.console(instance)

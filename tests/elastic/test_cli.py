@@ -290,3 +290,21 @@ def test_usage_is_said(capsys: pytest.CaptureFixture[str]) -> None:
         cli.main([])
     assert ended.value.code == 2
     assert "COMMAND" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("state", "instances", "said"),
+    [
+        ("IDLE+CLOUD", [instance("train-0")], "drain train-0 first"),
+        ("MIXED+CLOUD+DRAIN", [instance("train-0")], "drain train-0 first"),
+        ("IDLE+CLOUD+DRAIN", [instance("train-0", life="ended")], "the node train-0 has no instance"),
+        ("IDLE+CLOUD+DRAIN", [instance("train-0")], "this machine takes no reports of faulty hosts"),
+    ],
+)
+def test_only_the_host_of_a_drained_node_without_jobs_is_reported(
+    site: Site, caplog: pytest.LogCaptureFixture, state: str, instances: list[dict[str, Any]], said: str
+) -> None:
+    site.nodes(state, OFF)
+    site.instances = instances
+    assert cli.main(["report-host", "train-0", "performance", "--because", "slow"]) == 1
+    assert said in caplog.text

@@ -16,7 +16,7 @@ from components.elastic.fleets import fleet
 from components.elastic.fleets.gcp import Gcp, rest
 from components.elastic.fleets.gcp.adapter import ANSWER_WITHIN_S
 from components.elastic.memory import Launch
-from components.elastic.model import Lease, Life, Queued
+from components.elastic.model import Fault, Lease, Life, Queued
 from tests.elastic.google import GROUP, OWNER, STAMP, START, ZONE, Script, fleet_table, instance, operation, refusal, row
 from tests.elastic.values import NOW, launch
 
@@ -265,6 +265,22 @@ def test_the_end_of_a_console_is_given_and_what_keeps_it_back_is_said(script: Sc
     fleet = script.fleet()
     assert fleet.console(f"{ZONE}/starter-prod-train-0/7") == "kernel panic"
     assert "gone" in fleet.console(f"{ZONE}/starter-prod-train-0/7")
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_a_faulty_host_is_reported_in_words_that_the_api_has(script: Script, fault: Fault) -> None:
+    report = f"{LIST}/starter-prod-train-0/reportHostAsFaulty"
+    script.on("POST", report, operation())
+    script.fleet().report(f"{ZONE}/starter-prod-train-0/7", fault, "Xid 79")
+    [asked] = script.of("POST", report)
+    assert asked.body
+    assert asked.body["disruptionSchedule"] == "IMMEDIATE"
+    assert asked.body["faultReasons"][0]["description"] == "Xid 79"
+    script.on("POST", report, operation("UNSUPPORTED_OPERATION"), refusal(400, "invalid", "no such host"))
+    with pytest.raises(Unreachable, match="refused the report: UNSUPPORTED_OPERATION"):
+        script.fleet().report(f"{ZONE}/starter-prod-train-0/7", fault, "Xid 79")
+    with pytest.raises(Unreachable, match="refused the report: invalid: no such host"):
+        script.fleet().report(f"{ZONE}/starter-prod-train-0/7", fault, "Xid 79")
 
 
 # Flex-start

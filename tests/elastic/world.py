@@ -13,7 +13,7 @@ from pathlib import Path
 from components.elastic import act, decide
 from components.elastic.decide.answers import Answer, Refusal
 from components.elastic.memory import Launch, Store
-from components.elastic.model import SLURMS_OWN, Cloud, Instance, Job, Life, Node, Queued, Reservation, Slurm
+from components.elastic.model import SLURMS_OWN, Cloud, Fault, Instance, Job, Life, Node, Queued, Reservation, Slurm
 from components.elastic.table import Table
 
 BOOT_S = 40.0
@@ -365,6 +365,9 @@ class Door:
             if known and machine.ended_at is None and known.power == "up" and known.job is not None and not known.is_silent and self._serves(machine, known):
                 world.wrong.append(f"{identity} of {machine.node} ended under job {known.job}")
             world.end_instance(identity)
+
+    def report(self, instance: str, fault: Fault, why: str) -> None:
+        raise act.Unreachable("the cloud takes no reports")
 
     def console(self, instance: str) -> str:
         return ""

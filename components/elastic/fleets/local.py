@@ -9,7 +9,7 @@ from typing import Any
 from ..act import Unreachable
 from ..decide.answers import Answer, Refusal
 from ..memory import Launch
-from ..model import Cloud, Instance, Life
+from ..model import Cloud, Fault, Instance, Life
 from ..table import Table
 
 ANSWER_WITHIN_S = 120
@@ -36,6 +36,9 @@ class Local:
 
     def withdraw(self, requests: Sequence[str]) -> None:
         """Do nothing: this machine has no queue."""
+
+    def report(self, instance: str, fault: Fault, why: str) -> None:
+        raise Unreachable("this machine takes no reports of faulty hosts")
 
     def console(self, instance: str) -> str:
         return str(self._ask({"do": "console", "instance": instance})["text"])

@@ -17,7 +17,7 @@ import botocore.exceptions
 from ...act import Unended, Unreachable
 from ...decide.answers import Answer, Refusal
 from ...memory import PART, Launch
-from ...model import Cloud, Instance, Lease, Life
+from ...model import Cloud, Fault, Instance, Lease, Life
 from ...table import NodeSet, Table
 from .answers import code, refused
 from .inventory import CLUSTER_TAG, COMPUTE, LAUNCH_TAG, NODE_SET_TAG, NODE_TAG, OWNER_TAG, PART_TAG, STACK_TAG, Inventory
@@ -97,6 +97,9 @@ class Aws:
 
     def withdraw(self, requests: Sequence[str]) -> None:
         """Do nothing: EC2 has no queue."""
+
+    def report(self, instance: str, fault: Fault, why: str) -> None:
+        raise Unreachable("EC2 takes no reports of faulty hosts")
 
     def console(self, instance: str) -> str:
         try:

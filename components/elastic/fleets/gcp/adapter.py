@@ -13,7 +13,7 @@ from typing import Any
 from ...act import Unended, Unreachable
 from ...decide.answers import Answer, Refusal
 from ...memory import PART, Launch
-from ...model import Cloud, Instance, Lease
+from ...model import Cloud, Fault, Instance, Lease
 from ...table import NodeSet, Table
 from . import answers
 from .answers import Why
@@ -113,6 +113,17 @@ class Gcp:
             except Failed as failure:
                 raise Unreachable(f"the request {request} can't be cancelled: {failure}") from failure
 
+    def report(self, instance: str, fault: Fault, why: str) -> None:
+        place = Place.read(instance)
+        body = {"disruptionSchedule": "IMMEDIATE", "faultReasons": [{"behavior": fault.value.upper().replace("-", "_"), "description": why}]}
+        query = {"requestId": request_id("report", instance, fault.value, why)}
+        try:
+            operation = self._finished(place.zone, self._compute.call("POST", f"zones/{place.zone}/instances/{place.name}/reportHostAsFaulty", query, body))
+        except Failed as failure:
+            raise Unreachable(f"Compute Engine refused the report: {failure}") from failure
+        if found := answers.errors(operation.get("error")):
+            raise Unreachable(f"Compute Engine refused the report: {answers.failed(found).detail}")
+
     def console(self, instance: str) -> str:
         place = Place.read(instance)
         try:
@@ -138,7 +149,7 @@ class Gcp:
         for attempt in range(MOST_ATTEMPTS):
             if not self._missing(launch, made):
                 return made, None
-            operation = self._finished(node_set, self._insert(launch, wanted, node_set, attempt))
+            operation = self._finished(self._inventory.zones_of(node_set)[0], self._insert(launch, wanted, node_set, attempt))
             if operation["status"] != "DONE":
                 return [], Why(Refusal.LATER, f"Compute Engine still works on it ({operation['name']})")
             made = self._inventory.launched(launch, node_set)
@@ -180,12 +191,12 @@ class Gcp:
         query = {"requestId": request_id("launch", launch.token, str(attempt), *nodes)}
         return self._compute.call("POST", f"zones/{self._inventory.zones_of(node_set)[0]}/instances/bulkInsert", query, body)
 
-    def _finished(self, node_set: NodeSet, operation: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _finished(self, zone: str, operation: Mapping[str, Any]) -> Mapping[str, Any]:
         """Wait for an operation, for a while."""
         until = self._now() + ANSWER_WITHIN_S
         while operation["status"] != "DONE" and self._now() < until:
             self._pause(LOOK_EVERY_S)
-            operation = self._compute.call("GET", f"zones/{self._inventory.zones_of(node_set)[0]}/operations/{operation['name']}")
+            operation = self._compute.call("GET", f"zones/{zone}/operations/{operation['name']}")
         return operation
 
     def _taken(self, nodes: Sequence[str], node_set: NodeSet) -> Why | None:
