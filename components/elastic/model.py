@@ -77,6 +77,11 @@ class Node:
         return not self.is_down and "not_responding" not in self.flags
 
     @property
+    def is_rebooting(self) -> bool:
+        """Say whether Slurm was asked to reboot it and it has not registered since."""
+        return bool(self.flags & {"reboot_requested", "reboot_issued"})
+
+    @property
     def has_jobs(self) -> bool:
         return self.base in ("allocated", "mixed") or "completing" in self.flags
 
@@ -102,7 +107,7 @@ class Node:
     @property
     def is_kept(self) -> bool:
         """Say whether an administrator keeps it: under maintenance, waiting for a requested reboot, or drained with a reason of their own. The program leaves such a node alone."""
-        if self.flags & {"maint", "maintenance", "reboot_requested", "reboot_issued"}:
+        if self.flags & {"maint", "maintenance"} or self.is_rebooting:
             return True
         return (self.is_down or self.is_drained) and not self.is_ours and not self.is_slurms and (self.is_drained or bool(self.reason))
 

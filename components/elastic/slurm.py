@@ -88,6 +88,15 @@ class Commands:
         fields = [f"state={state}", *([f"reason={reason}"] if reason else [])]
         return self._each(nodes, lambda some: ["scontrol", "update", f"nodename={hostlist.compress(some)}", *fields])
 
+    def reboot(self, nodes: Sequence[str], *, reason: str, resumes: bool) -> list[str]:
+        """Let nodes reboot as soon as they have no jobs, and give what Slurm said of those that it refused.
+
+        Args:
+            resumes: the nodes are in service afterwards (scontrol(1), `nextstate`); else as they were.
+        """
+        words = ["ASAP", *(["nextstate=RESUME"] if resumes else []), f"reason={reason}"]
+        return self._each(nodes, lambda some: ["scontrol", "reboot", *words, hostlist.compress(some)])
+
     def set_addresses(self, addresses: Sequence[tuple[str, str]]) -> list[str]:
         known = dict(addresses)
         return self._each(list(known), lambda some: ["scontrol", "update", f"nodename={','.join(some)}", f"nodeaddr={','.join(known[node] for node in some)}"])

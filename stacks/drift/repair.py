@@ -26,7 +26,7 @@ from components.repair import shipping
 from ..acceptance import repaired_hosts
 from ..bmcs import asking, order, safeguards
 from ..errors import BadIgnoreFile, Problem
-from . import detect, filters, fix, ignore
+from . import boots, detect, filters, fix, ignore
 from .fix.step import Cluster, Switch
 from .report import Ignored, Report, fingerprint
 
@@ -245,6 +245,7 @@ def carry_out(repair: Repair, *, is_open: bool = False, say: Callable[[str], Non
         said |= _steps(current.known, current.plan.commands(last=False), repair.guarded, say=say)
         said |= _finish(current.known, current.plan, stack=repair.stack, say=say)
         said |= _steps(current.known, current.plan.commands(last=True), repair.guarded, say=say)
+        said |= _boot(current.known, current.plan.boots, say=say)
         say("checking again")
         checked = detect.detect(repair.stack, layers={*repair.layers, Layer.SCHEDULER}, is_deep=not is_open)
         try:
@@ -278,6 +279,15 @@ def _switch(repair: Repair, *, say: Callable[[str], None]) -> dict[str, str]:
             failed = dict.fromkeys(alike, refused.why)
         for host, step in alike.items():
             _note(said, step, failed.get(host, ""))
+    return said
+
+
+def _boot(known: Known, steps: Sequence[fix.Step], *, say: Callable[[str], None]) -> dict[str, str]:
+    """Reboot nodes; give what was said about each finding: fingerprint → text."""
+    said: dict[str, str] = {}
+    failed = boots.carry_out(known, sorted({step.host for step in steps}), say=say) if steps else {}
+    for step in steps:
+        _note(said, step, failed.get(step.host, ""))
     return said
 
 

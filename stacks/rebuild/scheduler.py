@@ -82,6 +82,10 @@ class Scheduler:
         self._set(nodes, "DOWN", reason=self._reason)
         self._set(nodes, "UNDRAIN")
 
+    def reboot(self, nodes: Sequence[str], *, resumes: bool) -> list[str]:
+        """Let nodes reboot as soon as they have no jobs, and give what Slurm said of those that it refused."""
+        return self._commands.reboot(nodes, reason=self._reason, resumes=resumes)
+
     def requeue(self, jobs: Sequence[RunningJob]) -> list[str]:
         """Put jobs back into the queue, and give what Slurm said of those that it refused."""
         return self._commands.requeue(job.id for job in jobs)

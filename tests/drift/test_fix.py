@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from blueprints.finding import Finding
-from blueprints.finding.subject import HostFile, HostPart, ObjectKind, Package, SchedulerObject, Subject, Sysctl, Unit
+from blueprints.finding.subject import HostFile, HostPart, Mount, ObjectKind, Package, SchedulerObject, Subject, Sysctl, Unit
 from blueprints.finding.values import FileState, PackageState, Setting, UnitLink, UnitState, Value
 from blueprints.project import project_root
 from components.bmc.model import Action
@@ -131,6 +131,34 @@ def test_a_clock_is_set_by_its_time_service_where_no_job_runs() -> None:
     assert (one.host, one.order, one.is_quiet) == ("train-0", step.Order.RUNNING, False)
     assert isinstance(one.action, fix.Command)
     assert "systemctl restart chrony.service\nchronyc waitsync" in one.action.argv[2]
+
+
+RUNNING_ONLY = [
+    differs(Code.FIREWALL, HostPart("train-0", "packet filter")),
+    differs(Code.ROUTE, HostPart("train-0", "routes")),
+    differs(Code.LISTENING, HostPart("train-0", "port 9999")),
+    differs(Code.PROGRAM_GONE, HostPart("train-0", "process ghost")),
+    differs(Code.MOUNT_COVERING, Mount("train-0", "/usr/share/doc")),
+]
+
+
+def test_what_no_file_holds_is_ended_by_one_boot_of_an_idle_node() -> None:
+    [one] = plan(*RUNNING_ONLY).steps
+    assert (one.host, one.action, one.order, len(one.findings)) == ("train-0", fix.Boot(), step.Order.BOOT, len(RUNNING_ONLY))
+    assert plan(*RUNNING_ONLY, busy=frozenset({"train-0"})).steps == ()
+    assert [one.waits for one in plan(RUNNING_ONLY[0], busy=frozenset({"train-0"})).left] == [True]
+
+
+def test_nodes_are_rebooted_only_when_somebody_names_the_kind() -> None:
+    made = fix.plan(RUNNING_ONLY, kinds=None, cluster=CLUSTER, busy=frozenset())
+    assert made.steps == ()
+    assert {one.why for one in made.left} == {"add --kind boot to repair it"}
+
+
+def test_controllers_and_login_nodes_are_rebooted_by_a_person() -> None:
+    assert (
+        left(*(dataclasses.replace(one, subject=HostPart(host, "routes")) for one, host in zip(RUNNING_ONLY, ("control-0", "login-0"), strict=False)))[0] == ()
+    )
 
 
 @pytest.mark.parametrize(

@@ -100,9 +100,9 @@ UNRECORDED = (
     Plant("an authority that programs trust", "train-1", "echo more >> /etc/ssl/certs/ca-certificates.crt", ("hosts CW716 train-1: trusted authorities",)),
     Plant("another hostname", "login-0", "hostname elsewhere", ("hosts CW717 login-0: hostname",)),
     Plant("another MTU", "train-1", "ip link set host0 mtu 1400", ("hosts CW716 train-1: MTU of host0",)),
-    Plant("a route into nowhere", "train-1", "ip route add blackhole 192.0.2.0/24", ("hosts CW715 train-1: routes",), restored=Restored.REBUILD),
-    Plant("a routing rule", "train-1", "ip rule add from 192.0.2.1 table 100", ("hosts CW715 train-1: routing rules",), restored=Restored.REBUILD),
-    Plant("a rule of the packet filter", "train-1", "iptables -w -A INPUT -p tcp --dport 9 -j DROP", ("hosts CW714 train-1: packet filter",), restored=Restored.REBUILD, is_outside=True),
+    Plant("a route into nowhere", "train-1", "ip route add blackhole 192.0.2.0/24", ("hosts CW715 train-1: routes",)),
+    Plant("a routing rule", "train-1", "ip rule add from 192.0.2.1 table 100", ("hosts CW715 train-1: routing rules",)),
+    Plant("a rule of the packet filter", "train-1", "iptables -w -A INPUT -p tcp --dport 9 -j DROP", ("hosts CW714 train-1: packet filter",), is_outside=True),
     Plant("a kernel setting that no file declares", "train-1", "sysctl -q -w net.ipv4.conf.all.rp_filter=1", ("hosts CW716 train-1: sysctl net.ipv4.conf.all.rp_filter",)),
     Plant("a unit created at run time", "train-1", "systemd-run --quiet --unit=backdoor sleep 100000", ("hosts CW713 train-1: unit backdoor.service",)),
     Plant("a drop-in until the next boot", "train-1", "mkdir -p /run/systemd/system/ssh.service.d && touch /run/systemd/system/ssh.service.d/extra.conf",
@@ -124,10 +124,10 @@ UNRECORDED = (
     Plant("a program at each login of root", "train-1", "echo true > /root/.ssh/rc", ("hosts CW746 train-1: /root/.ssh/rc",)),
     Plant("a key for a user of the system", "train-1", f"mkdir -p /var/backups/.ssh && echo '{KEY}' > /var/backups/.ssh/authorized_keys", ("hosts CW747 train-1: /var/backups/.ssh/authorized_keys",)),
     Plant("a program that listens", "train-1", "setsid python3 -m http.server 9999 < /dev/null > /dev/null 2>&1 & timeout 60 sh -c 'until ss -Htln sport = :9999 | grep -q LISTEN; do sleep 0.1; done'",
-          ("hosts CW718 train-1: port 9999",), restored=Restored.REBUILD),
+          ("hosts CW718 train-1: port 9999",)),
     Plant("a program without a file", "train-1", "cp /bin/sleep /var/tmp/ghost && { setsid /var/tmp/ghost 100000 < /dev/null > /dev/null 2>&1 & } && timeout 60 sh -c 'until pidof ghost; do sleep 0.1; done' && rm /var/tmp/ghost",
-          ("hosts CW734 train-1: process ghost",), restored=Restored.REBUILD),
-    Plant("a file system over a folder of the system", "train-1", "mount -t tmpfs none /usr/share/doc", ("hosts CW719 train-1: mount /usr/share/doc",), restored=Restored.REBUILD),
+          ("hosts CW734 train-1: process ghost",)),
+    Plant("a file system over a folder of the system", "train-1", "mount -t tmpfs none /usr/share/doc", ("hosts CW719 train-1: mount /usr/share/doc",)),
 )  # fmt: skip
 """Where no record reaches. A program of a package comes back from its archive, but not on train-1, where a plant below keeps apt from installing anything."""
 

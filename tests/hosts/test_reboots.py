@@ -1,5 +1,6 @@
 """Hosts that reboot, or are powered off inside, come back by themselves, with an uptime of their own, and Slurm uses them again."""
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -54,6 +55,25 @@ def test_nodes_that_slurm_reboots_return_to_service(stack: Deployment) -> None:
     stack.wait_for_idle(2)
     assert all(uptime_s(stack, node) < SOON_S < machine_uptime_s() for node in NODES)
     assert stack.ssh("srun --nodes=2 hostname | sort").split() == [*NODES]
+
+
+@pytest.mark.soak
+def test_fix_reboots_a_node_to_end_what_no_file_holds(stack: Deployment) -> None:
+    for command in ("ip rule add from 192.0.2.1 table 100", "mount -t tmpfs none /usr/share/doc"):
+        stack.inside("train-1", "sh", "-c", command)
+    slurm(stack, "scontrol", "update", "nodename=train-1", "state=drain", "reason=theirs")
+    before = boots(stack, *NODES)
+    unnamed = stack.clusterwright("drift", "fix", "--yes", "--layer", "hosts")
+    assert "add --kind boot to repair it" in unnamed.stdout
+    assert boots(stack, *NODES) == before
+    done = stack.clusterwright("drift", "fix", "--yes", "--layer", "hosts", "--kind", "boot")
+    after = boots(stack, *NODES)
+    assert (after["train-0"], after["train-1"] != before["train-1"]) == (before["train-0"], True), done.stdout
+    found = json.loads(stack.clusterwright("drift", "--json", "--layer", "hosts", "--history", str(stack.home / "history")).stdout)["findings"]
+    assert [one for one in found if one["code"] in ("CW715", "CW719")] == [], done.stdout
+    assert slurm(stack, "sinfo", "--noheader", "--nodes=train-1", "--format=%E %t") == "theirs drain", "the node stays out of service"
+    slurm(stack, "scontrol", "update", "nodename=train-1", "state=resume")
+    stack.wait_for_idle(2)
 
 
 def test_hosts_that_are_powered_off_inside_or_lose_their_container_come_back(stack: Deployment) -> None:

@@ -5,6 +5,6 @@ to a person. What somebody added is never deleted: files are moved into a folder
 """
 
 from .planning import Plan, busy_nodes, plan
-from .step import KIND_OF, Command, Finish, Kind, Left, Step
+from .step import KIND_OF, Boot, Command, Finish, Kind, Left, Step
 
-__all__ = ["KIND_OF", "Command", "Finish", "Kind", "Left", "Plan", "Step", "busy_nodes", "plan"]
+__all__ = ["KIND_OF", "Boot", "Command", "Finish", "Kind", "Left", "Plan", "Step", "busy_nodes", "plan"]

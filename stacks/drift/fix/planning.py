@@ -11,6 +11,7 @@ from blueprints.finding.subject import (
     HostAdministrator,
     HostFile,
     HostPart,
+    HostSubject,
     HostUser,
     KernelModule,
     Membership,
@@ -28,7 +29,7 @@ from components.inspection import in_place
 from components.inspection.codes import Code
 
 from . import devices, exposure, files, kernel, packages, people, scheduler, units
-from .step import BY_NAME_ONLY, KIND_OF, Cluster, Command, Finish, Kind, Left, Order, Step, Switch
+from .step import BY_NAME_ONLY, KIND_OF, Boot, Cluster, Command, Finish, Kind, Left, Order, Step, Switch
 
 FINISHED = (Code.PENDING, Code.INTERFACE_CHANGED)
 """What configuring a host again ends: its roles set what differs."""
@@ -65,6 +66,11 @@ class Plan:
     def switches(self) -> tuple[Step, ...]:
         """Give the steps that switch servers."""
         return tuple(step for step in self.steps if isinstance(step.action, Switch))
+
+    @property
+    def boots(self) -> tuple[Step, ...]:
+        """Give the steps that reboot nodes."""
+        return tuple(step for step in self.steps if isinstance(step.action, Boot))
 
     @property
     def waiting(self) -> tuple[Left, ...]:
@@ -113,7 +119,7 @@ def _is_of_roll(finding: Finding, cluster: Cluster) -> bool:
 
 def merged(steps: Iterable[Step]) -> tuple[Step, ...]:
     """Put steps in order, and equal ones that end several findings into one."""
-    by_action: dict[tuple[Order, str, Command | Finish | Switch], Step] = {}
+    by_action: dict[tuple[Order, str, Command | Finish | Switch | Boot], Step] = {}
     for step in steps:
         key = (step.order, step.host, step.action)
         known = by_action.get(key)
@@ -125,6 +131,9 @@ def steps_of(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
     """Give the steps that end one finding; none where a person has to."""
     values = finding.values or Values()
     match finding.subject:
+        case HostSubject(host=host) if KIND_OF.get(finding.code) is Kind.BOOT:
+            # A controller or a login node is rebooted by somebody who chooses when.
+            return (Step(host, Boot(), Order.BOOT, (finding,)),) if host in cluster.compute and cluster.controller else ()
         case HostFile() as file:
             return files.steps(finding, file, values, cluster) or exposure.of_file(finding, file, cluster)
         case Package() as package:

@@ -37,10 +37,12 @@ class Kind(enum.StrEnum):
     RESERVATIONS = "reservations"
     POWER = "power"
     """Servers that are off, or that do not answer and whose BMC does."""
+    BOOT = "boot"
+    """What runs on a node and no file holds: a boot ends it."""
 
 
-BY_NAME_ONLY = frozenset({Kind.DRAINS, Kind.RESERVATIONS, Kind.POWER})
-"""What an administrator probably set on purpose, and what cuts the power: it is repaired only when somebody names the kind or the finding."""
+BY_NAME_ONLY = frozenset({Kind.DRAINS, Kind.RESERVATIONS, Kind.POWER, Kind.BOOT})
+"""What an administrator probably set on purpose, and what cuts the power or boots: it is repaired only when somebody names the kind or the finding."""
 REMOVING = frozenset({Kind.ADDED}) | BY_NAME_ONLY
 """What `clusterwright up` leaves to `clusterwright drift fix`."""
 
@@ -61,6 +63,11 @@ KIND_OF: Mapping[str, Kind] = {
     Code.WORLD_WRITABLE: Kind.ATTRIBUTES,
     Code.UNOWNED: Kind.ADDED,
     Code.TRANSIENT: Kind.ADDED,
+    Code.FIREWALL: Kind.BOOT,
+    Code.ROUTE: Kind.BOOT,
+    Code.LISTENING: Kind.BOOT,
+    Code.MOUNT_COVERING: Kind.BOOT,
+    Code.PROGRAM_GONE: Kind.BOOT,
     Code.HOSTNAME: Kind.SETTINGS,
     Code.UNLIKE: Kind.SETTINGS,
     Code.CLOCK: Kind.SETTINGS,
@@ -120,6 +127,7 @@ class Order(enum.IntEnum):
     RUNNING = 4
     FINISH = 5
     SCHEDULER = 6
+    BOOT = 7
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -156,11 +164,19 @@ class Switch:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Boot:
+    """Let Slurm reboot the node, which ends what runs there and no file holds."""
+
+    def __str__(self) -> str:
+        return "reboot the node through Slurm, which lets a job that comes meanwhile end first"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Step:
     """One repair on one host."""
 
     host: str
-    action: Command | Finish | Switch
+    action: Command | Finish | Switch | Boot
     order: Order
     findings: tuple[Finding, ...]
     is_quiet: bool = False
