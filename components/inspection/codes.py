@@ -132,7 +132,7 @@ class Code(FindingCode):
     NEXT_KERNEL = "CW957", WARNING, "the next start of a server takes another kernel", "run `clusterwright up`, which installs the profile's kernel; or remove the other kernel"
     NEXT_MODULES = "CW958", ERROR, "the next start of a server takes a kernel without modules that it needs", "run `clusterwright up`, which installs the profile's kernel; or install the modules"
 
-    API_SILENT = "CW970", ERROR, "the API server of Kubernetes does not answer", "look at the journals of kubelet and containerd on the hosts of the control plane; `clusterwright up` starts a host that is gone"
+    API_SILENT = "CW970", ERROR, "the API server of Kubernetes does not answer", "`clusterwright up` renews certificates that have ended; look at the journals of kubelet and containerd on the hosts of the control plane; `clusterwright up` starts a host that is gone"
     OBJECT_GONE = "CW971", ERROR, "an object of an add-on or of the blueprint is gone from the cluster", "run `clusterwright up`, which creates it again"
     OBJECT_CHANGED = "CW972", WARNING, "an object of an add-on or of the blueprint is not as applying its manifest would make it", "run `clusterwright up`, which restores it"
     QUEUE_ADDED = "CW973", NOTE, "a queue, flavor or priority was added by hand", "delete it with `clusterwright kubectl`; to keep it, add an account, a pool or a QOS to the blueprint"

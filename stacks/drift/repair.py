@@ -38,6 +38,8 @@ ROUNDS = 3
 FINISH_WITHIN_S = 3600
 DATABASE = "mariadb.service"
 """Its tables outlive the controller's disk. Where they are damaged, it doesn't start."""
+KUBERNETES = "kubernetes"
+"""Role of the hosts of a control plane of Kubernetes."""
 SERVES_WITHIN_S = 900
 """A server that was switched on; machines with eight GPUs take minutes to boot."""
 
@@ -212,6 +214,7 @@ def cluster_of(
         finishing=frozenset(recorded_groups(known)),
         control=tuple(host.name for host in known.hosts if host.role == "control"),
         compute=frozenset(host.name for host in known.hosts if host.role == "compute"),
+        api_servers=tuple(host.name for host in known.hosts if host.role == KUBERNETES),
         root_keys={host.name: ssh_keys.wanted_of_root(of_host, known) for host, of_host in facts.items()},
         unreachable=frozenset(unreachable),
         aside=aside,

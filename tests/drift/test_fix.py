@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from blueprints.finding import Finding
-from blueprints.finding.subject import HostFile, HostPart, Mount, ObjectKind, Package, SchedulerObject, Subject, Sysctl, Unit
+from blueprints.finding.subject import ClusterObject, HostFile, HostPart, Mount, ObjectKind, Package, SchedulerObject, Subject, Sysctl, Unit
 from blueprints.finding.values import FileState, PackageState, Setting, UnitLink, UnitState, Value
 from blueprints.project import project_root
 from components.bmc.model import Action
@@ -251,6 +251,21 @@ def test_a_host_that_does_not_answer_is_left_to_up() -> None:
 def test_without_a_controller_that_answers_the_scheduler_is_left_alone() -> None:
     made = fix.plan([node()], cluster=dataclasses.replace(CLUSTER, controller=""), busy=frozenset())
     assert (made.steps, [one.why for one in made.left]) == LEFT_WITH_REMEDY
+
+
+@pytest.mark.parametrize(
+    ("found", "hosts"),
+    [
+        (differs(Code.CERTIFICATE, ClusterObject("certificate", "API server")), ["kubernetes-0", "kubernetes-1"]),
+        (differs(Code.API_SILENT, ClusterObject("API server", "lab")), ["kubernetes-0", "kubernetes-1"]),
+        (differs(Code.CERTIFICATE, ClusterObject("certificate", "administrator")), []),  # the stack's own: `up` makes another one
+    ],
+)
+def test_hosts_of_the_control_plane_renew_their_own_certificates(found: Finding, hosts: list[str]) -> None:
+    cluster = dataclasses.replace(CLUSTER, api_servers=("kubernetes-0", "kubernetes-1"))
+    made = fix.plan([found], kinds=None, cluster=cluster, busy=None)
+    assert [one.host for one in made.steps] == hosts
+    assert all(str(one.action) == "systemctl start clusterwright-kube-certificates.service" for one in made.steps)
 
 
 @pytest.mark.parametrize("code", [Code.SPACE, Code.NIC, Code.HARDWARE, Code.VERSION])

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from blueprints import hostlist
 from blueprints.finding import Finding
 from blueprints.finding.subject import (
+    ClusterObject,
     Daemon,
     Gpu,
     HostAdministrator,
@@ -33,6 +34,9 @@ from .step import BY_NAME_ONLY, KIND_OF, Boot, Cluster, Command, Finish, Kind, L
 
 FINISHED = (Code.PENDING, Code.INTERFACE_CHANGED)
 """What configuring a host again ends: its roles set what differs."""
+RENEW = ("systemctl", "start", "clusterwright-kube-certificates.service")
+"""Renews what ends soon or has ended, and leaves the rest alone (role `kube_certificates`)."""
+API_SERVER = "API server"
 WRITE_MARK = ("python3", "-IS", "/var/lib/clusterwright/adoption/release.py", "mark")
 """The program that adopting leaves on a server (`components/metal/guest/main.py`)."""
 ROLLED = "run `clusterwright up` and agree to its roll, which installs the package on hosts that it has emptied"
@@ -163,6 +167,9 @@ def steps_of(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
             return kernel.of_clock(finding, host)
         case HostPart() as part if finding.code == Code.HOSTNAME:
             return exposure.of_part(finding, part)
+        case ClusterObject(kind=kind, name=name) if API_SERVER in (kind, name) and finding.code in (Code.API_SILENT, Code.CERTIFICATE):
+            # What ended long ago nobody but the host itself can renew: without it, the API server answers nobody.
+            return tuple(Step(host, Command(RENEW), Order.RUNNING, (finding,), is_quiet=True) for host in cluster.api_servers)
         case HostUser() | HostAdministrator() | RootKey() | UserKey() | HostPart():
             return people.steps(finding, cluster)
         case (SchedulerObject() | Membership() | Parameter() | Daemon()) as subject:

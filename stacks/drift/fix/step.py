@@ -82,6 +82,8 @@ KIND_OF: Mapping[str, Kind] = {
     Code.USER_ADDED: Kind.USERS,
     Code.USER_CHANGED: Kind.USERS,
     Code.ADMINS: Kind.USERS,
+    Code.CERTIFICATE: Kind.KEYS,
+    Code.API_SILENT: Kind.KEYS,
     Code.ROOT_KEY: Kind.KEYS,
     Code.USER_KEY: Kind.KEYS,
     Code.MUNGE_KEY: Kind.KEYS,
@@ -216,6 +218,8 @@ class Cluster:
     """Hosts that do not answer."""
     aside: str
     """Folder on the host into which files are moved that somebody added or changed."""
+    api_servers: tuple[str, ...] = ()
+    """Hosts of the control plane of Kubernetes."""
     servers: Mapping[str, Action] = dataclasses.field(default_factory=dict)
     """Hosts whose BMC answers → what lets them run again: those that are off are switched on."""
     due: frozenset[str] = frozenset()
