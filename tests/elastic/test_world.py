@@ -162,6 +162,10 @@ class Cluster(RuleBasedStateMachine):
     def show_late(self, after_s: float) -> None:
         self.world.shown_after_s = after_s
 
+    @rule(for_s=st.sampled_from([0.0, 100.0, 1000.0]))
+    def queue(self, for_s: float) -> None:
+        self.world.queued_until = self.world.now + for_s
+
     @rule(is_reachable=st.booleans())
     def cut_off(self, is_reachable: bool) -> None:
         self.world.is_reachable = is_reachable
@@ -202,7 +206,7 @@ class Cluster(RuleBasedStateMachine):
         """The trouble ends: then every job runs, the minimum stands, and nothing else does."""
         world = self.world
         world.kill_in, world.boots, world.shown_after_s, world.is_reachable = None, True, 0.0, True
-        world.room = dict.fromkeys(world.room, 4)
+        world.room, world.queued_until = dict.fromkeys(world.room, 4), 0.0
         for machine in world.machines.values():
             machine.boots = True
             machine.noticed = False
@@ -224,6 +228,7 @@ class Cluster(RuleBasedStateMachine):
         assert {machine.node for machine in world.machines.values() if machine.ended_at is None} == {"train-a-0"}, "only the minimum is left"
         assert world.nodes["train-a-0"].is_free
         assert store.read().launches == ()
+        assert world.queue == {}
 
 
 class LimitedCluster(Cluster):

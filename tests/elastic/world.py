@@ -332,6 +332,8 @@ class Door:
 
     def withdraw(self, requests: Sequence[str]) -> None:
         self._world.step()
+        if not self._world.is_reachable:
+            raise act.Unreachable("the cloud is away")
         for request in requests:
             self._world.queue.pop(request, None)
 
