@@ -99,6 +99,7 @@ CASES = {
     "database damaged": Case(damage_database, ("clusterwright restore",)),
     "clock behind": Case(inside("train-0", CLOCK)),
     "host killed in a play": Case(kill_in_a_play),
+    "key of MUNGE readable for all": Case(inside("train-0", "chmod 0644 /etc/munge/munge.key && ! systemctl restart munge")),
     "passphrase lost": Case(lambda one: (one.home / "passphrase").write_text("another"), ("clusterwright up",), "up"),
     "table of users emptied": Case(inside("control-0", "truncate --size 0 /var/lib/clusterwright/cluster/users/passwd")),
 }
@@ -106,15 +107,18 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_up_repairs_it_or_names_the_way_out(name: str, stack: Deployment) -> None:
+    pages: list[str] = []
+
     def run(words: str) -> tuple[int, str]:
         shell = ("script", "--quiet", "--return", "--command", words, "/dev/null") if words.startswith(ASKING) else ("sh", "-c", words)
         done = stack.run(*shell, stdin="yes\n")
-        said = done.stdout + done.stderr
-        return done.returncode or int(STAYING in said), said
+        pages.append(f"$ {words}\n{done.stdout}{done.stderr}")
+        return done.returncode or int(STAYING in done.stdout + done.stderr), done.stdout + done.stderr
 
     case = CASES[name]
     case.break_it(stack)
     done = typed.until_it_works(run, f"clusterwright up --stack {stack.stack}", choose=case.choose)
+    assert len(done) == len(case.typed), "\n".join(pages)
     assert [words for words, begin in zip(done, case.typed, strict=True) if not words.startswith(begin)] == []
     assert stack.preview_changes() == {}
     stack.wait_for_idle(2)
