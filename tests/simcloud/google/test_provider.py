@@ -45,6 +45,23 @@ SECRET = {"secretId": "key", "replication": {"auto": {}}}
 BUCKET = {"name": "try-bucket", "location": "us-central1", "uniformBucketLevelAccess": True, "publicAccessPrevention": "enforced", "forceDestroy": True}
 CHECK = {"name": "ssh", "region": "us-central1", "tcpHealthCheck": {"port": 22}}
 
+LUSTRE = {
+    "instanceId": "fast",
+    "location": "us-central1-a",
+    "filesystem": "lfs",
+    "capacityGib": "18000",
+    "network": "projects/proj/global/networks/net",
+    "perUnitStorageThroughput": "1000",
+}
+IP = {"ipv4Enabled": False, "privateNetwork": "projects/proj/global/networks/net", "sslMode": "ENCRYPTED_ONLY"}
+DATABASE: Values = {
+    "name": "db", "databaseVersion": "MYSQL_8_0", "region": "us-central1", "deletionProtection": False,
+    "settings": {"tier": "db-n1-standard-2", "edition": "ENTERPRISE", "diskSize": 20, "ipConfiguration": IP, "userLabels": {"a": "b"}},
+}  # fmt: skip
+RANGE = {"name": "services", "purpose": "VPC_PEERING", "addressType": "INTERNAL", "prefixLength": 16, "network": "net"}
+PEERED = {"network": "projects/proj/global/networks/net", "service": "servicenetworking.googleapis.com", "reservedPeeringRanges": ["services"]}
+PRIVATE_ACCESS = ("lustre.Instance", "sql.DatabaseInstance")
+
 LIVES = [  # kind, inputs, changes in place, what takes a new thing
     ("compute.Network", {"name": "own", "autoCreateSubnetworks": False, "mtu": 8896}, [{"mtu": 1500}, {"routingMode": "GLOBAL"}], {"description": "other"}),
     ("compute.Subnetwork", SUBNET | {"name": "own", "ipCidrRange": "10.32.0.0/20"}, [{"ipCidrRange": "10.32.0.0/19"}, {"privateIpGoogleAccess": True}, {"logConfig": {"flowSampling": 0.5}}], {"ipCidrRange": "10.32.0.0/24"}),
@@ -63,6 +80,8 @@ LIVES = [  # kind, inputs, changes in place, what takes a new thing
     ("projects.IAMCustomRole", ROLE, [{"permissions": ["compute.instances.get"]}, {"title": "other"}], {"roleId": "other"}),
     ("secretmanager.Secret", SECRET, [{"labels": {"a": "b"}}, {"labels": {}}], {"secretId": "other"}),
     ("storage.Bucket", BUCKET, [{"labels": {"a": "b"}}, {"labels": {"c": "d"}}, {"versioning": {"enabled": True}}], {"location": "europe-west4"}),
+    ("lustre.Instance", LUSTRE, [{"labels": {"a": "b"}}, {"capacityGib": "36000"}], {"filesystem": "other"}),
+    ("sql.DatabaseInstance", DATABASE, [{"settings": {**DATABASE["settings"], "tier": "db-n1-standard-4"}}], {"region": "europe-west4"}),
     ("compute.RegionHealthCheck", CHECK, [{"tcpHealthCheck": {"port": 2222}}], {"name": "other"}),
 ]  # fmt: skip
 
@@ -114,8 +133,16 @@ def furnished(provider: Provider) -> Provider:
     return provider
 
 
+def peer(provider: Provider) -> tuple[Any, Any]:
+    """Let Google's services into the network."""
+    provider.make("compute.GlobalAddress", RANGE)
+    return provider.make("servicenetworking.Connection", PEERED)
+
+
 @pytest.mark.parametrize(("kind", "inputs", "changes", "replacing"), LIVES, ids=[f"{place}-{life[0]}" for place, life in enumerate(LIVES)])
 def test_a_kind_is_made_changed_read_and_removed(furnished: Provider, kind: str, inputs: Values, changes: list[Values], replacing: Values) -> None:
+    if kind in PRIVATE_ACCESS:
+        peer(furnished)
     recorded, made = furnished.make(kind, inputs)
     read = furnished.ask("read", kind, id=made["id"], inputs=recorded)
     assert (read["properties"], read["inputs"]) == (made["properties"], recorded)
@@ -180,6 +207,37 @@ def test_labels_are_the_programs_the_settings_and_the_providers_own(provider: Pr
     assert provider.ask("diff", "compute.Address", olds=made["properties"], news=inputs, oldInputs=inputs, **settings)["changed"] == {}
     changed = provider.ask("diff", "compute.Address", olds=made["properties"], news=inputs, oldInputs=inputs, labels={})["changed"]
     assert changed == {"effectiveLabels": False}
+
+
+def test_services_of_google_are_let_into_a_network_and_out_again(furnished: Provider) -> None:
+    kind = "servicenetworking.Connection"
+    recorded, made = peer(furnished)
+    assert furnished.changed(kind, made, recorded, recorded) == {}
+    furnished.make("compute.GlobalAddress", RANGE | {"name": "more"})
+    wanted = recorded | {"reservedPeeringRanges": ["services", "more"]}
+    updated = furnished.ask("update", kind, id=made["id"], inputs=wanted, olds=made["properties"], oldInputs=recorded)
+    assert furnished.changed(kind, updated, wanted, wanted) == {}
+    furnished.ask("delete", kind, id=made["id"], inputs=updated["properties"])
+    assert furnished.ask("read", kind, id=made["id"], inputs=wanted)["id"] == ""
+
+
+def test_a_user_of_a_database_has_another_password_and_goes(furnished: Provider) -> None:
+    peer(furnished)
+    _, database = furnished.make("sql.DatabaseInstance", DATABASE)
+    assert database["properties"]["privateIpAddress"] == database["properties"]["firstIpAddress"]
+    recorded, made = furnished.make("sql.User", {"name": "slurm", "instance": "db", "password": "x", "host": "%"})
+    wanted = recorded | {"password": "y"}
+    assert furnished.changed("sql.User", made, recorded, wanted) == {"password": False}
+    updated = furnished.ask("update", "sql.User", id=made["id"], inputs=wanted, olds=made["properties"], oldInputs=recorded)
+    furnished.ask("delete", "sql.User", id=made["id"], inputs=updated["properties"])
+    assert furnished.ask("read", "sql.User", id=made["id"], inputs=wanted)["id"] == ""
+
+
+def test_a_protected_database_stays(furnished: Provider) -> None:
+    peer(furnished)
+    _, made = furnished.make("sql.DatabaseInstance", {**DATABASE, "deletionProtection": None})
+    with pytest.raises(Refused, match="deletion_protection is set to true"):
+        furnished.ask("delete", "sql.DatabaseInstance", id=made["id"], inputs=made["properties"])
 
 
 OWN = 'resource.name.startsWith("projects/proj/zones/us-central1-a/instances/try-")'
