@@ -116,7 +116,7 @@ def _is_ready(compute: rest.Compute, inputs: MachineImageInputs) -> bool:
     if found.get("status") == "FAILED":
         with rest.missing():
             compute.start("DELETE", f"global/images/{inputs.name}")
-        raise Refused(f"Google Cloud could not make the image {inputs.name}\n  do:  run the same command again, which makes it anew")
+        raise Refused(f"Google Cloud could not make the image {inputs.name}\n  do:  run the same command again, which makes it again")
     return True
 
 

@@ -42,8 +42,8 @@ MUTATIONS = (
     ),
     Mutation(
         "blueprints/resolve/capacity.py",
-        "return (_GIVEN if brings_own else _PACKED) if uses_fabric else _NONE",
-        "return _PACKED if uses_fabric else _NONE",
+        "return _GIVEN if brings_own else _PACKED",
+        "return _PACKED",
         ("tests/blueprints/resolve", "tests/blueprints/test_library.py"),
     ),
     Mutation("blueprints/language/merge.py", " and path[-1:] != (WHOLE,)", "", ("tests/blueprints/test_merge.py",)),
