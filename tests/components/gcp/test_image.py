@@ -1,0 +1,73 @@
+"""An instance bakes itself and becomes the image, also when a run was interrupted between the two."""
+
+import threading
+
+import pytest
+
+from components.gcp import machine_image
+from components.gcp.machine_image import MachineImage, MachineImageInputs
+from components.provider.kind import Refused, Work
+from tests.components.gcp.standing import baking
+from tests.simcloud.google.client import PROJECT, REGION, ZONE, SimulatedCloud
+
+LABELS = {"clusterwright-stack": "dev", "clusterwright-owner": "ours"}
+WANTED = MachineImageInputs(
+    project=PROJECT,
+    zone=ZONE,
+    name="cpu-dev-x86-64-0123456789ab",
+    subnet=f"projects/{PROJECT}/regions/{REGION}/subnetworks/sub",
+    base="projects/debian-cloud/global/images/family/debian-13",
+    machine="n2-standard-4",
+    disk_type="pd-balanced",
+    size_gib=100,
+    script="true",
+    labels=LABELS,
+)
+
+
+@pytest.fixture
+def project(cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> SimulatedCloud:
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    made(cloud, "global/networks", {"name": "net", "autoCreateSubnetworks": False})
+    made(cloud, f"regions/{REGION}/subnetworks", {"name": "sub", "network": f"projects/{PROJECT}/global/networks/net", "ipCidrRange": "10.0.0.0/20"})
+    return cloud
+
+
+def made(cloud: SimulatedCloud, path: str, body: dict[str, object]) -> None:
+    answer = cloud.request("compute.googleapis.com", "POST", f"/compute/v1/projects/{PROJECT}/{path}", body=body)
+    assert answer.status == 200, answer.body
+    scope = "/".join(path.split("/")[:2]) if path.startswith("regions/") else "global"
+    cloud.request("compute.googleapis.com", "POST", f"/compute/v1/projects/{PROJECT}/{scope}/operations/{answer.body['name']}/wait")
+
+
+def work() -> Work:
+    return Work(show=lambda text, keep: None, stopping=threading.Event(), timeout_s=60)
+
+
+def instances(cloud: SimulatedCloud) -> list[str]:
+    return [one.id.rpartition("/")[2] for one in cloud.things("compute.instances")]
+
+
+def test_the_builder_becomes_the_image_once_and_goes(project: SimulatedCloud) -> None:
+    kind = MachineImage()
+    with baking(project):
+        assert kind.create(WANTED, work()) == {"image": f"projects/{PROJECT}/global/images/{WANTED.name}"}
+        kind.create(WANTED, work())
+    assert (instances(project), project.count("compute.images.insert")) == ([], 1)
+    assert project.thing("compute.images").tags == LABELS
+    assert kind.read(WANTED, {}) == kind.expected(WANTED)
+    kind.delete(WANTED, {}, work())
+    assert project.things("compute.images") == []
+    assert kind.read(WANTED, {}) is None
+
+
+def test_a_bake_that_fails_says_why_and_leaves_nothing(project: SimulatedCloud) -> None:
+    with baking(project, says="failed: no such package"), pytest.raises(Refused, match="failed: no such package"):
+        MachineImage().create(WANTED, work())
+    assert (instances(project), project.things("compute.images")) == ([], [])
+
+
+def test_the_roles_fit_into_a_value_of_metadata_and_are_the_same_each_time() -> None:
+    assert machine_image.bundle() == machine_image.bundle()
+    assert len(machine_image.bundle()) < machine_image.VALUE_BYTES * 3 // 4
