@@ -1,7 +1,6 @@
 """A Kubernetes cluster on hosts of this machine, its whole life: nodes, simulated GPUs, names, packets between pods, a lost node, and nothing left."""
 
 import base64
-import datetime as dt
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 import yaml
 
 from components.local.machine import sweep
-from tests import certificates
 from tests.hosts.deployment import SOON_S, Deployment, deployment, wait_until
 
 pytestmark = pytest.mark.hosts
@@ -206,22 +204,6 @@ def test_a_node_that_is_rebuilt_is_emptied_and_joins_again(cluster: Deployment) 
     assert node["metadata"]["uid"] != before
     assert conditions(node)["Ready"] == "True"
     assert "unschedulable" not in node["spec"]
-    assert cluster.preview_changes() == {}
-
-
-@pytest.mark.soak
-def test_up_renews_a_certificate_of_the_control_plane_that_has_ended(cluster: Deployment) -> None:
-    pki = "/etc/kubernetes/pki"
-    yesterday = dt.datetime.now(dt.UTC) - dt.timedelta(days=1)
-    ended = certificates.ending(
-        cluster.inside(CONTROL, "cat", f"{pki}/apiserver.crt"), yesterday, authority_key=cluster.inside(CONTROL, "cat", f"{pki}/ca.key")
-    )
-    cluster.inside(CONTROL, "tee", f"{pki}/apiserver.crt", stdin=ended)
-    cluster.inside(CONTROL, "sh", "-c", "kill $(pidof kube-apiserver)")
-    asked = ("env", "KUBECONFIG=/etc/kubernetes/admin.conf", "sh", "-c", "/usr/local/bin/kubectl get nodes 2>&1 || true")
-    wait_until(lambda: "certificate has expired" in cluster.inside(CONTROL, *asked), awaiting="the API server to show its certificate", within_s=SOON_S)
-    assert "certificate" in cluster.up()
-    assert {conditions(one)["Ready"] for one in found(cluster, "nodes")["items"]} == {"True"}
     assert cluster.preview_changes() == {}
 
 
