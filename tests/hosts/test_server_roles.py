@@ -76,11 +76,11 @@ def test_scratch_space_is_mounted_by_its_unit_and_made_again_without_a_lost_disk
     server.inside_all(NODE, "/usr/bin/mount", "--bind", "/usr/local/sbin/umount", "/usr/bin/umount")
     variables = {"node_group": "train", "provided": {"scratch": {"train": SCRATCH}}}
 
-    def role() -> Any:
-        return plays.run(server, [NODE], ["scratch_raid"], variables, folder=tmp_path)
+    def role(tasks: str = "scratch_raid", **more: Any) -> Any:
+        return plays.run(server, [NODE], [tasks], {**variables, **more}, folder=tmp_path)
 
-    def mounted() -> list[str]:
-        [array] = [one for one in disks(server)["arrays"].values() if one.get("mounted") == SCRATCH]
+    def mounted(at: str = SCRATCH) -> list[str]:
+        [array] = [one for one in disks(server)["arrays"].values() if one.get("mounted") == at]
         return list(array["members"])
 
     assert plays.changed(role()) > 0
@@ -92,6 +92,14 @@ def test_scratch_space_is_mounted_by_its_unit_and_made_again_without_a_lost_disk
     server.inside_all(NODE, "systemctl", "restart", "clusterwright-scratch.service")
     assert mounted() == ["/dev/nvme0n1", "/dev/nvme1n1", "/dev/nvme3n1"]
     assert "is empty now: 4 disks before, 3 now" in server.inside_all(NODE, "journalctl", "--unit", "clusterwright-scratch.service", "--output", "cat")
+    elsewhere = {"scratch": {"train": "/local/scratch"}}
+    assert plays.changed(role(provided=elsewhere)) > 0
+    assert mounted("/local/scratch") == ["/dev/nvme0n1", "/dev/nvme1n1", "/dev/nvme3n1"]
+    assert plays.changed(role(provided=elsewhere)) == 0
+    assert plays.changed(role("scratch_raid/absent")) > 0
+    assert [one for one in disks(server)["arrays"].values() if one.get("mounted")] == []
+    assert server.inside(NODE, "sh", "-c", "ls -d /local /etc/systemd/system/*scratch.service 2>/dev/null || true") == ""
+    assert plays.changed(role()) > 0
     server.inside_all(NODE, "systemctl", "stop", "clusterwright-scratch.service")
     assert server.inside(NODE, "sh", "-c", f"test -e {SCRATCH} || echo gone").strip() == "gone", "the folder was created to mount it there"
     disks(server, {**disks(server), "disks": {"/dev/nvme0n1": dict(test_scratch.EXT4)}})
