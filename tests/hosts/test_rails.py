@@ -282,6 +282,9 @@ def test_roce_is_set_up_by_its_role_and_at_boot_and_undone(servers: plain.PlainH
         servers.inside_all(name, "systemctl", "restart", "clusterwright-roce.service")
         assert table() == wanted
         assert role("roce") == 0
+        table({**wanted, "app": {"26": "3"}})  # the driver lost a part
+        assert role("roce") > 0
+        assert table() == wanted
         assert role("roce/absent") > 0
         assert table() == own
         assert servers.inside(name, "find", "/etc", "/usr/lib/clusterwright", "/var/lib/clusterwright", "-name", "*roce*", "-type", "f") == ""

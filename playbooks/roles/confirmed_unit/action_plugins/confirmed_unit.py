@@ -11,33 +11,43 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 
 LOOK_EVERY_S = 1
+BUSY = ("activating", "deactivating", "reloading")
+"""States of a unit that is not through with it (systemctl(1))."""
 LINKS = "/etc/systemd/system/multi-user.target.wants"
 BEGIN = """
 systemctl daemon-reload
 systemctl stop {timer}.timer 2>/dev/null || true
 systemd-run --quiet --collect --unit={timer} --on-active={within_s}s --timer-property=AccuracySec=100ms sh -c 'systemctl stop {unit}; rm -f {links}/{unit}'
 systemctl reset-failed {unit} 2>/dev/null || true
-systemctl --no-block restart {unit}
+systemctl --no-block {verb} {unit}
 """
 CONFIRM = """
 systemctl is-active --quiet {timer}.timer || {{ echo 'nobody confirmed it over a new SSH connection in time, so it would have cut it' >&2; exit 1; }}
 systemctl stop {timer}.timer
 """
+STATE = "systemctl is-active {unit} || true; systemctl show --no-pager --property=Job --value {unit}"
+"""Its state, and the number of a job that systemd has still to carry out."""
 JOURNAL = "journalctl --unit {unit} --lines 5 --no-pager --output cat"
 
 
 class ActionModule(ActionBase):
-    """`confirmed_unit: {unit: …, confirm_within_s: …, answers_within_s: …}`."""
+    """`confirmed_unit: {unit: …, verb: restart, confirm_within_s: …, answers_within_s: …}`."""
 
     _supports_check_mode = True
-    _VALID_ARGS = frozenset(("unit", "confirm_within_s", "answers_within_s"))
+    _VALID_ARGS = frozenset(("unit", "verb", "confirm_within_s", "answers_within_s"))
 
     def run(self, tmp: "str | None" = None, task_vars: "dict[str, Any] | None" = None) -> "dict[str, Any]":
         given = self._task.args
         if self._task.check_mode:
             return {"changed": True}
         unit, within_s = str(given["unit"]), int(given["confirm_within_s"])
-        names = {"unit": unit, "timer": f"{unit.removesuffix('.service')}-rollback", "within_s": within_s, "links": LINKS}
+        names = {
+            "unit": unit,
+            "timer": f"{unit.removesuffix('.service')}-rollback",
+            "within_s": within_s,
+            "links": LINKS,
+            "verb": str(given.get("verb", "restart")),
+        }
         deadline = time.monotonic() + within_s + int(given["answers_within_s"])
         begun = self._shell(BEGIN.format(**names))
         if begun["rc"] != 0:
@@ -47,11 +57,12 @@ class ActionModule(ActionBase):
             try:
                 # The connection that started the unit proves nothing: only one that began after it shows that the host still lets somebody in.
                 self._connection.reset()
-                state = self._shell(f"systemctl is-active {unit}")["stdout"].strip()
-                if state == "active":
+                state, *jobs = self._shell(STATE.format(unit=unit))["stdout"].split()
+                is_busy = state in BUSY or any(job != "0" for job in jobs)
+                if state == "active" and not is_busy:
                     confirmed = self._shell(CONFIRM.format(**names))
                     return {"changed": True} if confirmed["rc"] == 0 else self._failure(unit, confirmed["stderr"])
-                if state != "activating":
+                if not is_busy or time.monotonic() > deadline:
                     return self._failure(unit, self._shell(JOURNAL.format(**names))["stdout"])
             except AnsibleConnectionFailure:
                 # A change that cuts the connection is taken back, and then the host answers again.
