@@ -20,6 +20,8 @@ BLUEPRINT = blueprint(
     "gpu-aws", network="{cidr: 10.87.0.0/16, region: us-east-1}", pool="train: {accelerator: h100, gpus_per_node: 8, nodes: {min: 0, max: 4}}"
 )
 ALL_GPUS = "0,1,2,3,4,5,6,7"
+BELIEVED = "update finish-control"
+"""What a preview shows of `believe`, which edits Slurm's files on the controller: finishing would write them again."""
 IDLE_S = 10
 GONE_WITHIN_S = 120  # Slurm's own look every few seconds, and what it leaves a node to stop in
 ALWAYS_THERE = 3
@@ -40,7 +42,7 @@ def test_a_login_node_is_rebuilt(stack: OnCloud) -> None:
     assert stack.outputs()["login"]["host_key"] == key
     assert stack.ssh("sinfo --noheader --format=%P").strip() == "train*"
     assert stack.cloud.audit() == []
-    assert stack.preview_changes() == {}
+    assert stack.preview_steps() == []
 
 
 def test_a_cluster_lives_from_up_to_down(stack: OnCloud) -> None:
@@ -50,7 +52,7 @@ def test_a_cluster_lives_from_up_to_down(stack: OnCloud) -> None:
     assert stack.cloud.audit() == []
     steps.over("up: controller and login node finished, nothing else runs")
 
-    assert stack.preview_changes() == {}
+    assert stack.preview_steps() == []
     steps.over("nothing to change")
 
     stack.believe()
@@ -65,8 +67,8 @@ def test_a_cluster_lives_from_up_to_down(stack: OnCloud) -> None:
     assert (opened.count(os.strerror(errno.ENXIO)), opened.count(os.strerror(errno.EPERM))) == (2, 6), "a job reaches the GPUs that it was given, and no others"
     assert stack.ssh(f"sacct --allocations --noheader --parsable2 --jobs={job} --format=State,User,Account") == "COMPLETED|ada|research\n"
     assert "gres/gpu:h100=16" in stack.ssh(f"sacct --allocations --noheader --parsable2 --jobs={job} --format=AllocTRES").strip().split(",")
-    assert stack.preview_changes() == {}, "nodes that come and go are no drift"
-    steps.over("still nothing to change")
+    assert stack.preview_steps() == [BELIEVED], "nodes that come and go are no drift"
+    steps.over("still nothing to change but what the test edited")
 
     job = stack.ssh("sbatch --parsable --nodes=2 --gpus-per-node=8 --requeue --wrap 'sleep 20; srun hostname'").strip()
     wait_until(lambda: stack.state(job) == "RUNNING", awaiting="the job to run", within_s=NODES_WITHIN_S)
@@ -77,6 +79,17 @@ def test_a_cluster_lives_from_up_to_down(stack: OnCloud) -> None:
     assert first["train-0"] in then.values()
     assert set(then.values()) - set(first.values()), "one of them has come in the place of the lost one"
     steps.over("a node lost under a job was replaced, and the job has run")
+
+    job = stack.ssh("sbatch --parsable --requeue --gpus-per-node=8 --wrap 'sleep 20; srun hostname'").strip()
+    wait_until(lambda: stack.state(job) == "RUNNING", awaiting="the job to run", within_s=NODES_WITHIN_S)
+    node = stack.slurm("squeue", "--noheader", f"--jobs={job}", "--format=%N")
+    instance = stack.instance(node)
+    assert f"job {job} of ada" in stack.rebuild(node, "--requeue")
+    assert stack.running()[node] != instance
+    assert stack.slurm("sinfo", "--noheader", "--list-reasons") == ""
+    assert stack.preview_steps() == [BELIEVED]
+    wait_until(lambda: stack.state(job) == "COMPLETED", awaiting="the job to be over", within_s=REPLACED_WITHIN_S)
+    steps.over("a node with a job was rebuilt, and the job has run again")
 
     # Ten minutes are the cluster's own; nobody waits for them in a test.
     stack.slurm("sed", "--in-place", f"s/^SuspendTime=.*/SuspendTime={IDLE_S}/", "/etc/slurm/slurm.conf")
