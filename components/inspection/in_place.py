@@ -27,7 +27,7 @@ OF_DRIVERS = (
     "libnccl*",
     "datacenter-gpu-manager*",
 )
-"""Packages that a roll installs beside the kernel, as patterns: those of the role (playbooks/roles/kernel_and_drivers)."""
+"""Packages that a roll installs beside the kernel, as patterns: with OF_KERNEL those of the role (playbooks/roles/kernel_and_drivers)."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, order=True)

@@ -110,9 +110,23 @@ def test_packages_that_a_roll_installs_are_left_to_it_where_it_is_due() -> None:
     assert steps(Code.PACKAGE_VERSION, "train-0", "slurmd"), "no roll installs it"
 
 
+def test_what_a_roll_does_not_mend_is_repaired_where_one_is_due() -> None:
+    due = dataclasses.replace(CLUSTER, due=frozenset({"train-0"}))
+    added = differs(Code.PACKAGE_ADDED, Package("train-0", "nvidia-settings"), None, PackageState("580.1", is_held=False))
+    changed = differs(Code.PACKAGE_FILE, HostFile("train-0", "/usr/bin/nvidia-smi"), "as in the package", "another content, or gone")
+    for found, kind in ((added, fix.Kind.ADDED), (changed, fix.Kind.PACKAGES)):
+        made = fix.plan([found], kinds={kind}, cluster=due, busy=frozenset())
+        assert ([one.findings for one in made.steps], made.left) == ([(found,)], ())
+    of_up = fix.plan([added], kinds=set(fix.Kind) - step.REMOVING, cluster=due, busy=frozenset())
+    assert [one.why for one in of_up.left] == ["add --kind added to repair it"], "no roll removes it"
+
+
 def test_the_role_of_a_roll_and_repairs_know_the_same_packages() -> None:
-    text = (project_root() / "playbooks/roles/kernel_and_drivers/vars/main.yml").read_text(encoding="utf-8")
-    assert yaml.safe_load(text)["kernel_and_drivers_patterns"] == [*in_place.OF_DRIVERS]
+    tasks = yaml.safe_load((project_root() / "playbooks/roles/kernel_and_drivers/tasks/main.yml").read_text(encoding="utf-8"))
+    [patterns] = [task["host_changes"]["patterns"] for task in tasks if task.get("host_changes", {}).get("moment") == "before"]
+    variables = yaml.safe_load((project_root() / "playbooks/roles/kernel_and_drivers/vars/main.yml").read_text(encoding="utf-8"))
+    assert patterns == "{{ kernel_and_drivers_of_kernel + kernel_and_drivers_of_drivers }}"
+    assert (variables["kernel_and_drivers_of_kernel"], variables["kernel_and_drivers_of_drivers"]) == ([*in_place.OF_KERNEL], [*in_place.OF_DRIVERS])
 
 
 def test_a_server_gets_its_mark_again_and_its_interfaces_from_the_roles() -> None:

@@ -39,6 +39,8 @@ RENEW = ("systemctl", "start", "clusterwright-kube-certificates.service")
 API_SERVER = "API server"
 WRITE_MARK = ("python3", "-IS", "/var/lib/clusterwright/adoption/release.py", "mark")
 """The program that adopting leaves on a server (`components/metal/guest/main.py`)."""
+RECORDED_VERSION = (Code.PACKAGE_GONE, Code.PACKAGE_VERSION)
+"""What a roll ends: it installs the recorded versions of kernel, drivers and libraries. It removes nothing, and installs nothing again."""
 ROLLED = "run `clusterwright up` and agree to its roll, which installs the package on hosts that it has emptied"
 
 
@@ -113,10 +115,13 @@ def plan(findings: Iterable[Finding], *, kinds: Collection[Kind] | None = None, 
 
 
 def _is_of_roll(finding: Finding, cluster: Cluster) -> bool:
-    """Say whether a finding is about what a roll installs that is due for its host: jobs may come to a host that serves, and would find one library of each."""
+    """Say whether the roll that is due for a host brings the package back.
+
+    On a host that serves, a job could start in between, and find one library of each version.
+    """
     match finding.subject:
         case Package(host=host, name=name):
-            return host in cluster.due and finding.code != Code.PACKAGE_HOLD and in_place.is_package(name)
+            return finding.code in RECORDED_VERSION and host in cluster.due and in_place.is_package(name)
         case _:
             return False
 
