@@ -17,7 +17,7 @@ def main(steps: list[dict[str, Any]], *, mark: str, lock: str) -> None:
     """Run the steps and print their outcomes on one line.
 
     Args:
-        steps: commands with `argv` and `stdin`.
+        steps: commands with `argv`, `stdin` and `lists`: what one that lists prints is given whole, without its complaints.
         mark: begins the line.
         lock: a file that is locked meanwhile: a run whose caller was killed goes on here, and the next one waits for it.
     """
@@ -40,12 +40,15 @@ def carry_out(steps: list[dict[str, Any]]) -> list[dict[str, str]]:
 def _run(step: dict[str, Any]) -> dict[str, str]:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
     try:
+        complaints = subprocess.PIPE if step["lists"] else subprocess.STDOUT
         ended = subprocess.run(
-            step["argv"], input=step["stdin"].encode(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=WITHIN_S, env=environment
+            step["argv"], input=step["stdin"].encode(), stdout=subprocess.PIPE, stderr=complaints, check=False, timeout=WITHIN_S, env=environment
         )
     except subprocess.TimeoutExpired:
         return {"state": FAILED, "said": f"it did not end within {WITHIN_S} s"}
     except OSError as error:
         return {"state": FAILED, "said": f"{step['argv'][0]}: {error.strerror}"}
-    said = ended.stdout.decode(errors="replace").strip()[-SAID_CHARACTERS:]
+    if step["lists"] and ended.returncode == 0:
+        return {"state": DONE, "said": ended.stdout.decode(errors="replace")}
+    said = (ended.stderr or ended.stdout).decode(errors="replace").strip()[-SAID_CHARACTERS:]
     return {"state": DONE if ended.returncode == 0 else FAILED, "said": said or (f"it ended with status {ended.returncode}" if ended.returncode else "")}

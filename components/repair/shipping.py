@@ -21,6 +21,8 @@ class Order:
 
     argv: tuple[str, ...]
     stdin: str = ""
+    lists: bool = False
+    """Its standard output is read by a program: it is given whole, without complaints, where the command succeeds."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

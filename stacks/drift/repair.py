@@ -350,7 +350,7 @@ def _note(said: dict[str, str], step: fix.Step, text: str) -> None:
 
 def busy_now(known: Known) -> frozenset[str] | None:
     """Ask every controller which nodes have jobs, since any may be lost; a node is busy if one of them says so. None: no controller answers."""
-    controllers = {host: [shipping.Order(JOBS)] for host in known.hosts if host.role == "control"}
+    controllers = {host: [shipping.Order(JOBS, lists=True)] for host in known.hosts if host.role == "control"}
     answers = [one.said for of_host in shipping.run(controllers, private_key=known.private_key).values() for one in of_host if one.is_done]
     return None if not answers else frozenset(name for text in answers for name in fix.busy_nodes({"jobs": {"text": text}}) or ())
 

@@ -8,8 +8,8 @@ from .snapshot import Snapshot
 
 GROUP = "control"
 PROGRAM = "/usr/sbin/clusterwright-database"
-LIST = ("sh", "-c", f"! test -x {PROGRAM} || {PROGRAM} list | sed 's,^.*/,,; s, bytes$,,'")
-"""The file's name and size in bytes. Of two controllers, the first has the database."""
+LIST = ("sh", "-c", f"! test -x {PROGRAM} || exec {PROGRAM} list")
+"""Path and size of each dump. Of two controllers, the first has the database."""
 
 
 def hosts(known: Known) -> tuple[KnownHost, ...]:
@@ -32,7 +32,7 @@ def carry_out(stack: str, known: Known, snapshot: Snapshot) -> str:
         Problem: the host refused or failed; the database before it is kept.
     """
     [host] = [one for one in hosts(known) if one.name == snapshot.host]
-    load = f'exec {PROGRAM} restore "$({PROGRAM} list | cut -f 1 | grep -F -- "/$1")"'
+    load = f'there=$({PROGRAM} list) || exit 1; exec {PROGRAM} restore "$(printf "%s\\n" "$there" | cut -f 1 | grep -F -- "/$1")"'
     answers = shipping.run({host: [shipping.Order(("sh", "-c", load, "sh", snapshot.file))]}, private_key=known.private_key)
     [outcome] = answers[host]
     if not outcome.is_done:

@@ -1,6 +1,7 @@
 """A state that a host of a stack keeps, to which the stack can go back."""
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 
 from blueprints import message_text
@@ -10,6 +11,7 @@ from ..errors import EXIT_USAGE, Problem
 LATEST = "latest"
 BEFORE_RESTORE = "before-restore-"
 """How names of dumps begin that a restore made of what it replaced."""
+_LINE = re.compile(r"(?:.*/)?(?P<file>[^/\s]+)\s(?P<bytes>[0-9]+)(?: bytes)?")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,10 +31,10 @@ def listed(said: Mapping[str, str]) -> tuple[Snapshot, ...]:
     """Read what hosts listed, the latest first. Pure.
 
     Args:
-        said: host → a line with name and size for each snapshot.
+        said: host → a line with name or path and size for each snapshot; others are none.
     """
-    lines = [(host, *line.split()) for host, text in said.items() for line in text.splitlines()]
-    found = [Snapshot(host, file, int(size)) for host, file, size in lines]
+    lines = [(host, _LINE.fullmatch(line)) for host, text in said.items() for line in text.splitlines()]
+    found = [Snapshot(host, line["file"], int(line["bytes"])) for host, line in lines if line]
     return tuple(sorted(found, key=lambda one: (one.file, one.host), reverse=True))
 
 

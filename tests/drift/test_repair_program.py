@@ -44,9 +44,18 @@ def test_a_step_that_a_later_one_makes_possible_is_tried_again(tmp_path: pathlib
     assert [one.is_done for one in carry_out(shipping.Order(("false",)), shipping.Order(("false",)))] == [False, False]
 
 
+def test_a_list_is_given_whole_without_complaints() -> None:
+    text = "".join(f"/state/dumps/slurm_acct_db-20261123T12{number:04}Z.sql.gz\t123456789 bytes\n" for number in range(30))
+    [listed, failed] = carry_out(
+        shipping.Order(("sh", "-c", "echo a complaint >&2; cat"), text, lists=True), shipping.Order(("sh", "-c", "echo part; echo why >&2; exit 1"), lists=True)
+    )
+    assert listed == shipping.Outcome(is_done=True, said=text)
+    assert failed == shipping.Outcome(is_done=False, said="why")
+
+
 def test_a_command_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "WITHIN_S", 0.05)
-    assert program.carry_out([{"argv": ["sleep", "60"], "stdin": ""}]) == [{"state": "failed", "said": "it did not end within 0.05 s"}]
+    assert program.carry_out([{"argv": ["sleep", "60"], "stdin": "", "lists": False}]) == [{"state": "failed", "said": "it did not end within 0.05 s"}]
 
 
 def test_a_host_without_an_answer_fails_each_of_its_steps() -> None:

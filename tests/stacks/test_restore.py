@@ -42,6 +42,11 @@ def test_the_latest_dump_is_the_newest_that_no_restore_made() -> None:
     assert str(snapshot.choose("latest", snapshot.listed(DUMPS))) == "control-0/accounts-20261123T180000Z.sql.gz"
 
 
+def test_a_dump_is_listed_by_its_path_and_a_line_that_names_none_is_left_out() -> None:
+    there = snapshot.listed({"control-0": "a warning of the shell\n/state/my dumps/accounts-20261123T120000Z.sql.gz\t123456789 bytes\n"})
+    assert there == (snapshot.Snapshot("control-0", "accounts-20261123T120000Z.sql.gz", 123456789),)
+
+
 @pytest.mark.parametrize("said", [{**SAID, **DUMPS}, {}], ids=["of two kinds", "of none"])
 def test_the_latest_is_refused_where_it_names_no_snapshot(said: dict[str, str]) -> None:
     with pytest.raises(Problem, match="there is no snapshot latest"):
