@@ -7,8 +7,6 @@ import pathlib
 import subprocess
 from typing import Any
 
-WITHIN_S = 600
-"""A package may have to be downloaded first."""
 SAID_CHARACTERS = 1000
 DONE, FAILED = "done", "failed"
 
@@ -17,7 +15,7 @@ def main(steps: list[dict[str, Any]], *, mark: str, lock: str) -> None:
     """Run the steps and print their outcomes on one line.
 
     Args:
-        steps: commands with `argv`, `stdin` and `lists`: what one that lists prints is given whole, without its complaints.
+        steps: commands with `argv`, `stdin`, `within_s` and `lists`: what one that lists prints is given whole, without its complaints.
         mark: begins the line.
         lock: a file that is locked meanwhile: a run whose caller was killed goes on here, and the next one waits for it.
     """
@@ -42,10 +40,10 @@ def _run(step: dict[str, Any]) -> dict[str, str]:
     try:
         complaints = subprocess.PIPE if step["lists"] else subprocess.STDOUT
         ended = subprocess.run(
-            step["argv"], input=step["stdin"].encode(), stdout=subprocess.PIPE, stderr=complaints, check=False, timeout=WITHIN_S, env=environment
+            step["argv"], input=step["stdin"].encode(), stdout=subprocess.PIPE, stderr=complaints, check=False, timeout=step["within_s"], env=environment
         )
     except subprocess.TimeoutExpired:
-        return {"state": FAILED, "said": f"it did not end within {WITHIN_S} s"}
+        return {"state": FAILED, "said": f"it did not end within {step['within_s']} s"}
     except OSError as error:
         return {"state": FAILED, "said": f"{step['argv'][0]}: {error.strerror}"}
     if step["lists"] and ended.returncode == 0:

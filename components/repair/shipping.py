@@ -10,6 +10,8 @@ from ..inspection.recorded_cluster import KnownHost
 
 MARK = "clusterwright-outcomes "
 """Begins the line that a host prints; its login shell's own files may print others."""
+WITHIN_S = 600
+"""A package may have to be downloaded first."""
 HOST_WITHIN_S = 1800
 LOCK = "/run/clusterwright/repair.lock"
 PROGRAM = Path(__file__).with_name("program.py")
@@ -23,6 +25,8 @@ class Order:
     stdin: str = ""
     lists: bool = False
     """Its standard output is read by a program: it is given whole, without complaints, where the command succeeds."""
+    within_s: int = WITHIN_S
+    """How long it may take."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,8 +44,9 @@ def run(orders: Mapping[KnownHost, Sequence[Order]], *, private_key: str) -> dic
     Returns:
         host → an outcome for each of its commands, also where the host did not answer.
     """
+    within_s = max(HOST_WITHIN_S, *(order.within_s for own in orders.values() for order in own), 0)
     try:
-        answers = ssh.run({host: text(own) for host, own in orders.items()}, private_key=private_key, within_s=HOST_WITHIN_S)
+        answers = ssh.run({host: text(own) for host, own in orders.items()}, private_key=private_key, within_s=within_s)
     except OSError as error:
         return {host: (Outcome(is_done=False, said=str(error)),) * len(own) for host, own in orders.items()}
     return {host: outcomes(answers[host], len(own)) for host, own in orders.items()}

@@ -8,6 +8,8 @@ from .snapshot import Snapshot
 
 GROUP = "control"
 PROGRAM = "/usr/sbin/clusterwright-database"
+LOADED_WITHIN_S = 24 * 3600
+"""A database of many jobs is dumped and loaded; half of that is of no use."""
 LIST = ("sh", "-c", f"! test -x {PROGRAM} || exec {PROGRAM} list")
 """Path and size of each dump. Of two controllers, the first has the database."""
 
@@ -33,7 +35,7 @@ def carry_out(stack: str, known: Known, snapshot: Snapshot) -> str:
     """
     [host] = [one for one in hosts(known) if one.name == snapshot.host]
     load = f'there=$({PROGRAM} list) || exit 1; exec {PROGRAM} restore "$(printf "%s\\n" "$there" | cut -f 1 | grep -F -- "/$1")"'
-    answers = shipping.run({host: [shipping.Order(("sh", "-c", load, "sh", snapshot.file))]}, private_key=known.private_key)
+    answers = shipping.run({host: [shipping.Order(("sh", "-c", load, "sh", snapshot.file), within_s=LOADED_WITHIN_S)]}, private_key=known.private_key)
     [outcome] = answers[host]
     if not outcome.is_done:
         remedy = f"`clusterwright restore --stack {stack}` lists the dumps: load another one, or correct the cause and run the same command again"

@@ -53,9 +53,10 @@ def test_a_list_is_given_whole_without_complaints() -> None:
     assert failed == shipping.Outcome(is_done=False, said="why")
 
 
-def test_a_command_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "WITHIN_S", 0.05)
-    assert program.carry_out([{"argv": ["sleep", "60"], "stdin": "", "lists": False}]) == [{"state": "failed", "said": "it did not end within 0.05 s"}]
+def test_a_command_that_never_ends_is_ended() -> None:
+    assert program.carry_out([{"argv": ["sleep", "60"], "stdin": "", "lists": False, "within_s": 0.05}]) == [
+        {"state": "failed", "said": "it did not end within 0.05 s"}
+    ]
 
 
 def test_a_host_without_an_answer_fails_each_of_its_steps() -> None:

@@ -12,8 +12,10 @@ from tests.playbooks import templates
 DATABASE = "slurm_acct_db"
 WHOLE = "-- Dump completed"
 PROGRAMS = {
-    "systemctl": 'case "$*" in "start mariadb.service") test "$(cat tables/state)" = good && test ! -e broken ;; esac',
-    "mariadb": 'case "$*" in *"SHOW TABLES"*) echo acct_table ;; *--execute*) ;; *) cat >loaded ;; esac',
+    "systemctl": """
+runs() { test "$(cat tables/state)" = good && test ! -e broken; }
+case "$*" in "start mariadb.service") test ! -d tables || runs ;; is-active*mariadb*) test -d tables && runs ;; esac""",
+    "mariadb": 'case "$*" in *"SHOW TABLES"*) test -e empty || echo acct_table ;; *--execute*) ;; *) cat >loaded ;; esac',
     "mariadb-dump": f'test ! -e unreadable && echo "$(test -e full || echo "{WHOLE}")"',
     "chown": "true",
 }
@@ -39,10 +41,11 @@ class Host:
         (folder / "program").write_text(text.replace("/run/clusterwright/database.lock", "lock").replace("/var/lib/mysql", "seed"))
 
     def restore(self) -> subprocess.CompletedProcess[str]:
+        return self.run("restore", f"dumps/{self.dump.name}")
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"}
-        return subprocess.run(
-            ["bash", "program", "restore", f"dumps/{self.dump.name}"], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
-        )
+        return subprocess.run(["bash", "program", *words], cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
 
     def aside(self) -> list[str]:
         return [one.joinpath("state").read_text() for one in self.folder.glob("tables.damaged-*")]
@@ -82,6 +85,26 @@ def test_tables_that_can_not_be_read_are_set_aside(host: Host) -> None:
     assert done.returncode == 0, done.stderr
     assert is_restored(host)
     assert host.aside() == ["good"]
+
+
+def test_a_restore_that_was_killed_between_old_and_new_tables_goes_on(host: Host) -> None:
+    host.tables.rename(host.folder / "tables.damaged-20261123T120000Z")
+    (host.folder / "tables.new").mkdir()
+    done = host.restore()
+    assert done.returncode == 0, done.stderr
+    assert is_restored(host)
+    assert host.aside() == ["good"]
+    assert (host.tables / "state").read_text() == "good"
+
+
+def test_a_database_without_tables_is_not_dumped(host: Host) -> None:
+    assert host.run("dump").returncode == 0
+    before = sorted(host.dumps.iterdir())
+    (host.folder / "empty").touch()
+    done = host.run("dump")
+    assert done.returncode == 1
+    assert "the database has no tables" in done.stderr
+    assert sorted(host.dumps.iterdir()) == before
 
 
 def test_tables_come_back_when_new_ones_do_not_start_either(host: Host) -> None:
