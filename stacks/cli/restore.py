@@ -28,7 +28,7 @@ def run(given: argparse.Namespace) -> int:
         for one in there:
             print(message_text.printable(f"{one}  {one.bytes / 2**20:.1f} MiB"))
         return EXIT_FAILED if silent else 0
-    snapshot = choose(given.snapshot, there)
+    snapshot = choose(given.snapshot, there, silent)
     with locks.held(given.stack, "restore"):
         print(f"restore of stack {given.stack} from {snapshot}:")
         for line in _consequences(known, snapshot):

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from blueprints import message_text
 
@@ -38,14 +38,19 @@ def listed(said: Mapping[str, str]) -> tuple[Snapshot, ...]:
     return tuple(sorted(found, key=lambda one: (one.file, one.host), reverse=True))
 
 
-def choose(word: str, there: Sequence[Snapshot]) -> Snapshot:
+def choose(word: str, there: Sequence[Snapshot], silent: Collection[str] = ()) -> Snapshot:
     """Find the snapshot that the command line names: one of those, or the latest where all are of one kind.
 
+    Args:
+        silent: hosts that gave no list: the latest may be there.
     Raises:
-        Problem: there is none of this name, or there are snapshots of etcd and dumps.
+        Problem: there is none of this name, there are snapshots of etcd and dumps, or a host gave no list.
     """
     scheduled = [one for one in there if not one.file.startswith(BEFORE_RESTORE)]
     is_one_kind = len({one.file.rpartition(".")[2] for one in scheduled}) == 1
+    if word == LATEST and is_one_kind and silent:
+        why = f"{message_text.listed(silent)} gave no list and may have a later one than {scheduled[0]}"
+        raise Problem("the latest snapshot is not known", why=why, remedy="name a snapshot; `clusterwright restore` lists them", status=EXIT_USAGE)
     if word == LATEST and is_one_kind:
         return scheduled[0]
     found = next((one for one in there if str(one) == word), None)

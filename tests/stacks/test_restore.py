@@ -51,3 +51,10 @@ def test_a_dump_is_listed_by_its_path_and_a_line_that_names_none_is_left_out() -
 def test_the_latest_is_refused_where_it_names_no_snapshot(said: dict[str, str]) -> None:
     with pytest.raises(Problem, match="there is no snapshot latest"):
         snapshot.choose("latest", snapshot.listed(said))
+
+
+def test_the_latest_is_refused_where_a_host_gave_no_list() -> None:
+    there = snapshot.listed(DUMPS)
+    with pytest.raises(Problem, match="the latest snapshot is not known"):
+        snapshot.choose("latest", there, ["control-1"])
+    assert snapshot.choose(str(there[0]), there, ["control-1"]) == there[0]
