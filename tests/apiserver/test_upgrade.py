@@ -24,6 +24,8 @@ def control(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster.Cluste
     with cluster.running(tmp_path_factory.mktemp("upgrade"), scheduler=True) as found, nodes.running(found.api()) as simulated:
         for name in (NODE, OTHER):
             simulated.add(name, pool="train", gpus=0)
+        # A new node has a taint until a controller has seen that it is ready: the service prefers a node, and would run on the other for good.
+        processes.wait_until(lambda: not taints(found.api()), awaiting="nodes that take pods", within_s=60)
         yield found
 
 
@@ -47,6 +49,10 @@ def run(control: cluster.Cluster, program: str, **variables: Any) -> subprocess.
         "PATH": f"{release.program('kubectl').parent}:{os.environ['PATH']}",
     }
     return subprocess.run(["sh"], input=text, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def taints(api: Api) -> list[dict[str, Any]]:
+    return [taint for one in api.list("v1", "Node") for taint in one["spec"].get("taints") or []]
 
 
 def node(api: Api) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def test_hardware_that_is_looked_for_elsewhere_is_said_to_be(tmp_path: Path) -> 
 
 
 def test_the_role_puts_the_catalogues_devices_beside_the_program() -> None:
-    tasks = yaml.safe_load((templates.PLAYBOOKS / "roles/guard/tasks/main.yml").read_text())
+    tasks = yaml.safe_load((templates.PLAYBOOKS / "roles/guard/tasks/looks.yml").read_text())
     (entry,) = [one for one in tasks[0]["files"]["entries"] if one["path"].endswith("/fabric-devices.json")]
     assert entry["path"].rpartition("/")[2] == Path(guard.FABRICS).name
     assert json.loads(templates.evaluate(entry["content"])) == yaml.safe_load(DEVICES.read_text())
