@@ -19,6 +19,9 @@ from .names import OWNER_LABEL
 BAKED_WITHIN_S = 7200
 """Drivers and CUDA are large; a build without a GPU takes half an hour."""
 LOOK_EVERY_S = 2.0
+MOVING = frozenset({"PENDING", "DELETING"})
+"""States that pass (compute.v1, Image.status); no host starts from such an image."""
+GONE = "GONE"
 NAMESPACE, KEY, DONE = "clusterwright", "bake", "done"
 BUNDLE, SCRIPT = "clusterwright-bundle", "clusterwright-bake"
 """Keys of the builder's metadata."""
@@ -71,13 +74,12 @@ class MachineImage(Kind[MachineImageInputs]):
         return {"image": f"projects/{inputs.project}/global/images/{inputs.name}"}
 
     def read(self, inputs: MachineImageInputs, outputs: Values) -> Values | None:
-        found = rest.Compute(inputs.project).find(f"global/images/{inputs.name}")
-        return None if found is None else self.expected(inputs)
+        return self.expected(inputs) if _state(rest.Compute(inputs.project), inputs) == "READY" else None
 
     def create(self, inputs: MachineImageInputs, work: Work) -> Values:
         compute = rest.Compute(inputs.project)
         try:
-            if not _is_ready(compute, inputs):
+            if not _is_ready(compute, inputs, work):
                 _bake(compute, inputs, work)
                 work.say("making an image of the builder's disk")
                 _change(compute, work, "POST", "global/images", _image(inputs))
@@ -99,25 +101,37 @@ class MachineImage(Kind[MachineImageInputs]):
             raise Refused(f"the image {inputs.name} can't be deleted: {error}") from error
 
 
-def _is_ready(compute: rest.Compute, inputs: MachineImageInputs) -> bool:
-    """Say whether the image exists; one that Google could not make is deleted.
+def _is_ready(compute: rest.Compute, inputs: MachineImageInputs, work: Work) -> bool:
+    """Say whether the image exists, and wait for one that Google still makes or deletes; delete one that Google could not make.
 
     Raises:
         Refused: another stack's image has the name.
     """
-    found = compute.find(f"global/images/{inputs.name}")
-    if found is None:
-        return False
-    owner = found.get("labels", {}).get(OWNER_LABEL)
-    if owner != inputs.labels.get(OWNER_LABEL):
+    found = _image_of(compute, inputs)
+    if found is not None and found.get("labels", {}).get(OWNER_LABEL) != inputs.labels.get(OWNER_LABEL):
         raise Refused(
             f"the image {inputs.name} of project {inputs.project} belongs to another stack\n  do:  choose another name for the stack, or delete the image"
         )
-    if found.get("status") == "FAILED":
-        with rest.missing():
-            compute.start("DELETE", f"global/images/{inputs.name}")
-        raise Refused(f"Google Cloud could not make the image {inputs.name}\n  do:  run the same command again, which makes it again")
-    return True
+    # The builder's disk is what it is made from: the builder stays until then.
+    work.wait_until(
+        lambda: _state(compute, inputs) not in MOVING, awaiting=f"the image {inputs.name} to be made", within_s=BAKED_WITHIN_S, every_s=LOOK_EVERY_S
+    )
+    match _state(compute, inputs):
+        case "READY":
+            return True
+        case "FAILED":
+            with rest.missing():
+                _change(compute, work, "DELETE", f"global/images/{inputs.name}")
+    return False
+
+
+def _image_of(compute: rest.Compute, inputs: MachineImageInputs) -> dict[str, Any] | None:
+    return compute.find(f"global/images/{inputs.name}")
+
+
+def _state(compute: rest.Compute, inputs: MachineImageInputs) -> str:
+    found = _image_of(compute, inputs)
+    return GONE if found is None else str(found.get("status", ""))
 
 
 def _bake(compute: rest.Compute, inputs: MachineImageInputs, work: Work) -> None:
@@ -131,12 +145,20 @@ def _bake(compute: rest.Compute, inputs: MachineImageInputs, work: Work) -> None
         work.say("starting the instance that becomes the image")
         _change(compute, work, "POST", f"zones/{inputs.zone}/instances", _instance(inputs))
     work.say("installing the software profile")
-    work.wait_until(lambda: compute.get(path).get("status") == "TERMINATED", awaiting="the bake to end", within_s=BAKED_WITHIN_S, every_s=LOOK_EVERY_S)
+    work.wait_until(lambda: _is_off(compute, path, work), awaiting="the bake to end", within_s=BAKED_WITHIN_S, every_s=LOOK_EVERY_S)
     told = compute.find(f"{path}/getGuestAttributes", {"queryPath": f"{NAMESPACE}/{KEY}"}) or {}
     said = next((str(one.get("value", "")) for one in told.get("queryValue", {}).get("items", ())), "it said nothing")
     if said != DONE:
         _change(compute, work, "DELETE", path)
         raise Refused(f"the bake of {inputs.name} failed: {said}\n  do:  the log of serial port 1 of its last run tells more; run the same command again")
+
+
+def _is_off(compute: rest.Compute, path: str, work: Work) -> bool:
+    try:
+        return bool(compute.get(path).get("status") == "TERMINATED")
+    except rest.Silent as silent:
+        work.say(f"the bake goes on; {silent}")  # a connection that is lost for a while must not cost the work of half an hour
+        return False
 
 
 def _change(compute: rest.Compute, work: Work, method: str, path: str, body: Mapping[str, Any] | None = None) -> None:

@@ -67,7 +67,11 @@ def _are_gone(inputs: NodesInputs, compute: rest.Compute, asked: set[str], work:
     Args:
         asked: ids of those that are being deleted.
     """
-    found = instances.look(compute, stack=inputs.stack, zone=inputs.zone, node_set=inputs.node_set)
+    try:
+        found = instances.look(compute, stack=inputs.stack, zone=inputs.zone, node_set=inputs.node_set)
+    except rest.Silent as silent:
+        work.say(f"instances terminate; {silent}")
+        return False
     ours = [one for one in found if one.owner == inputs.owner and one.part == instances.COMPUTE]
     lasting = [one for one in ours if one.id not in asked]
     if lasting:

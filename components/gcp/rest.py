@@ -8,6 +8,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,18 @@ OVERRIDE_VARIABLE = "CLOUDSDK_API_ENDPOINT_OVERRIDES_{service}"
 TOKEN_VARIABLE = "GOOGLE_OAUTH_ACCESS_TOKEN"
 """Terraform's Google provider reads it (provider reference, `access_token`)."""
 COMPUTE, VERSION = "compute", "compute/v1/"
-ATTEMPTS = 5
-PAUSE_S = 1.0
+PAUSES_S = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0)
+"""Together more than a minute: a rate quota is refilled each minute (Compute Engine documentation, "Rate quotas")."""
 RETRIED = frozenset({429, 500, 502, 503, 504})
-GONE, EXISTS = 404, 409
+SLOW_DOWN = frozenset({"rateLimitExceeded", "userRateLimitExceeded"})
+"""Reasons of a 403 that ends with the minute (Compute Engine documentation, "Rate quotas")."""
+LONGEST_SILENCE_S = 8.0
+"""A lost connection comes back soon; a longer pause only delays the page that says so."""
+GONE = 404
+
+
+class Silent(errors.TargetUnanswered):
+    """No answer came: the connection was lost, or there is none."""
 
 
 class Failed(errors.TargetUnanswered):
@@ -65,19 +74,19 @@ class Compute:
                 raise
             return None
 
-    def items(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[dict[str, Any]]:
+    def items(self, path: str, query: Mapping[str, str] | None = None, *, method: str = "GET") -> Iterator[dict[str, Any]]:
         """List all pages of a collection."""
         token = ""
         while True:
-            page = self.get(path, {**(query or {}), **({"pageToken": token} if token else {})})
+            page = self._call(method, path, {**(query or {}), **({"pageToken": token} if token else {})}, None)
             yield from page.get("items", ())
             token = page.get("nextPageToken", "")
             if not token:
                 return
 
     def start(self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None) -> str:
-        """Begin a change; give the path of its operation."""
-        answer = self._call(method, path, query, body)
+        """Begin a change; give the path of its operation. The change happens once, also where an answer is lost and the request is sent again (compute.v1, `requestId`)."""
+        answer = self._call(method, path, {**(query or {}), "requestId": str(uuid.uuid4())}, body)
         where = path.split("/")
         scope = "/".join(where[:2]) if where[0] in ("zones", "regions") else "global"
         return f"{scope}/operations/{answer['name']}"
@@ -98,14 +107,20 @@ class Compute:
     def _call(self, method: str, path: str, query: Mapping[str, str] | None, body: Mapping[str, Any] | None) -> dict[str, Any]:
         where = f"projects/{self._project}/{path}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
         written = None if body is None else json.dumps(body).encode()
-        for attempt in range(ATTEMPTS):
-            if attempt:
-                self._pause(PAUSE_S * 2 ** (attempt - 1))
-            status, text = self._send(method, where, written)
-            # A change may have been made though the answer was lost; Compute Engine refuses to make it twice, as it would have the same name.
-            if status not in RETRIED:
-                break
-        return _read(status, text)
+        for pause_s in PAUSES_S:
+            try:
+                return self._once(method, where, written)
+            except Failed as error:
+                if error.status not in RETRIED and error.code not in SLOW_DOWN:
+                    raise
+            except Silent:
+                if pause_s > LONGEST_SILENCE_S:
+                    raise
+            self._pause(pause_s)
+        return self._once(method, where, written)
+
+    def _once(self, method: str, where: str, written: bytes | None) -> dict[str, Any]:
+        return _read(*self._send(method, where, written))
 
 
 class Sender:
@@ -131,7 +146,7 @@ class Sender:
         except urllib.error.HTTPError as error:
             return error.code, error.read()
         except OSError as error:
-            raise errors.TargetUnanswered(f"Google Cloud does not answer: {error}") from error
+            raise Silent(f"Google Cloud does not answer: {error}") from error
 
     def _token(self) -> str:
         if given := os.environ.get(TOKEN_VARIABLE):

@@ -68,6 +68,31 @@ def test_a_bake_that_fails_says_why_and_leaves_nothing(project: SimulatedCloud) 
     assert (instances(project), project.things("compute.images")) == ([], [])
 
 
+def test_an_image_that_google_still_makes_is_waited_for(project: SimulatedCloud) -> None:
+    """A run was killed after it had asked for the image; the builder's disk is what the image is made from."""
+    kind = MachineImage()
+    with baking(project):
+        kind.create(WANTED, work())
+    image = project.thing("compute.images").id
+    project.ask("drift", id=image, properties={"status": "PENDING"})
+    assert kind.read(WANTED, {}) is None
+    threading.Timer(0.5, lambda: project.ask("drift", id=image, properties={"status": "READY"})).start()
+    kind.create(WANTED, work())
+    assert project.thing("compute.images").properties["status"] == "READY"
+    assert project.count("compute.images.insert") == 1
+
+
+def test_an_image_that_google_could_not_make_is_made_again(project: SimulatedCloud) -> None:
+    kind = MachineImage()
+    with baking(project):
+        kind.create(WANTED, work())
+        project.ask("drift", id=project.thing("compute.images").id, properties={"status": "FAILED"})
+        assert kind.read(WANTED, {}) is None
+        kind.create(WANTED, work())
+    assert project.count("compute.images.insert") == 2
+    assert project.thing("compute.images").properties["status"] == "READY"
+
+
 def test_the_roles_fit_into_a_value_of_metadata_and_are_the_same_each_time() -> None:
     assert machine_image.bundle() == machine_image.bundle()
     assert len(machine_image.bundle()) < machine_image.VALUE_BYTES * 3 // 4
