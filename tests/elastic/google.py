@@ -95,6 +95,6 @@ def instance(node: str, number: int = 7, *, status: str = "RUNNING", launch: str
     }
 
 
-def operation(*codes: str, status: str = "DONE", at: str = STAMP) -> dict[str, Any]:
-    failed = {"error": {"errors": [{"code": code, "message": "because"} for code in codes]}} if codes else {}
-    return {"name": "operation-1", "status": status, "insertTime": at, **failed}
+def operation(*codes: str, status: str = "DONE", at: str = STAMP, message: str = "because", **more: Any) -> dict[str, Any]:
+    failed = {"error": {"errors": [{"code": code, "message": message} for code in codes]}} if codes else {}
+    return {"name": "operation-1", "status": status, "insertTime": at, **failed, **more}

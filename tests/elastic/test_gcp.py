@@ -110,6 +110,40 @@ def test_what_an_operation_says_is_no_other_kind_of_refusal(script: Script, code
 
 
 @pytest.mark.parametrize(
+    ("message", "meant"),
+    [
+        ("Specified reservation 'ours' does not have available resources for the request.", Refusal.CAPACITY),
+        ("The operation requires reservation to be in READY state, but it is CREATING", Refusal.LATER),
+        ("Constraint constraints/compute.vmExternalIpAccess violated", Refusal.ERROR),
+    ],
+    ids=["full", "not open", "policy"],
+)
+def test_a_full_reservation_is_a_shortage_and_another_condition_none(script: Script, message: str, meant: Refusal) -> None:
+    script.on("POST", BULK, operation("CONDITION_NOT_MET", message=message))
+    answer = script.fleet().launch(order("train-0"))
+    assert (answer.instances, answer.refusal) == ((), meant)
+    assert message in answer.detail
+
+
+def test_why_instances_are_missing_is_read_from_their_own_operations(script: Script) -> None:
+    """Of two nodes one came, and the bulk operation itself says nothing."""
+    script.on("POST", BULK, operation(operationGroupId="group-1"))
+    script.on("GET", LIST, {"items": [instance("train-0", 7)]})
+    script.on("GET", OPERATIONS, {"items": [operation(operationType="insert"), operation("QUOTA_EXCEEDED", operationType="insert")]})
+    answer = script.fleet().launch(order("train-0", "train-1", whole=False))
+    assert ([one.node for one in answer.instances], answer.refusal) == (["train-0"], Refusal.LIMIT)
+    assert script.of("GET", OPERATIONS)[0].query["filter"] == 'operationGroupId = "group-1"'
+
+
+def test_a_template_that_never_starts_is_no_shortage(script: Script) -> None:
+    script.on("POST", BULK, operation("VM_MIN_COUNT_NOT_REACHED", operationGroupId="group-1"))
+    script.on("GET", OPERATIONS, {"items": [operation("UNSUPPORTED_OPERATION", operationType="insert"), operation("INTERNAL_ERROR", operationType="delete")]})
+    answer = script.fleet().launch(order("train-0", "train-1"))
+    assert (answer.instances, answer.refusal) == ((), Refusal.ERROR)
+    assert "UNSUPPORTED_OPERATION" in answer.detail
+
+
+@pytest.mark.parametrize(
     ("status", "reason", "meant", "tries"),
     [
         (403, "quotaExceeded", Refusal.LIMIT, 1),

@@ -149,14 +149,15 @@ class Gcp:
         for attempt in range(MOST_ATTEMPTS):
             if not self._missing(launch, made):
                 return made, None
-            operation = self._finished(self._inventory.zones_of(node_set)[0], self._insert(launch, wanted, node_set, attempt))
+            zone = self._inventory.zones_of(node_set)[0]
+            operation = self._finished(zone, self._insert(launch, wanted, node_set, attempt))
             if operation["status"] != "DONE":
                 return [], Why(Refusal.LATER, f"Compute Engine still works on it ({operation['name']})")
             made = self._inventory.launched(launch, node_set)
             missing = self._missing(launch, made)
-            found = answers.errors(operation.get("error"))
             if not missing:
                 return made, None
+            found = (*self._errors_of_each(zone, operation), *answers.errors(operation.get("error")))
             if not found:
                 return made, Why(Refusal.LATER, f"Compute Engine shows {len(made)} of {len(launch.nodes)} instances")
             why = answers.failed(found)
@@ -167,6 +168,14 @@ class Gcp:
                 return made, why
             wanted = launch.nodes if launch.is_whole else missing
         return made, Why(Refusal.ERROR, f"{MOST_ATTEMPTS} attempts failed")
+
+    def _errors_of_each(self, zone: str, operation: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """Give the errors of the operations that made single instances: the bulk operation may say no more than that too few came, or nothing (cluster-toolkit, resume.py)."""
+        group = operation.get("operationGroupId")
+        if not group:
+            return []
+        single = self._compute.listed(f"zones/{zone}/operations", fields="operationType,error", filter=f'operationGroupId = "{group}"')
+        return [error for one in single if one.get("operationType") == "insert" for error in answers.errors(one.get("error"))]
 
     def _missing(self, launch: Launch, made: Sequence[Seen]) -> tuple[str, ...]:
         names = {one.place.name for one in made}

@@ -22,6 +22,10 @@ CAPACITY_CODES = frozenset(
         "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS",
     }
 )
+CONDITION_CODES = frozenset({"CONDITION_NOT_MET", "conditionNotMet"})
+NO_ROOM, NOT_OPEN = "available resources for the request", "to be in READY state"
+"""What the message of such a code says of a reservation that is full (an earlier instance may still leave it), and of one that has not begun
+(kubernetes/autoscaler, cluster-autoscaler/cloudprovider/gce/autoscaling_gce_client.go). Any other condition does not come true by waiting."""
 LIMIT_CODES = frozenset({"QUOTA_EXCEEDED", "quotaExceeded", "limitExceeded"})
 LATER_CODES = frozenset(
     {
@@ -68,6 +72,10 @@ def failed(found: Sequence[Mapping[str, Any]]) -> Why:
 
 def _meant(code: str, message: str) -> Why:
     detail = f"{code}: {message}" if message else code
+    if code in CONDITION_CODES and NO_ROOM in message:
+        return Why(Refusal.CAPACITY, detail)
+    if code in CONDITION_CODES and NOT_OPEN in message:
+        return Why(Refusal.LATER, detail)
     if code in CAPACITY_CODES:
         return Why(Refusal.CAPACITY, code)
     if code in LIMIT_CODES:
