@@ -85,8 +85,6 @@ def set_state(cloud: "Cloud", call: Call) -> Any:
 
 def _version(cloud: "Cloud", path: str) -> Thing:
     secret, _, number = path.partition("/versions/")
-    if number == "latest":
-        alive = [one for one in cloud.store.all(VERSIONS) if one.id.startswith(f"{secret}/versions/") and one["state"] == "ENABLED"]
-        if alive:
-            return max(alive, key=lambda one: int(one.id.rpartition("/")[2]))
-    return cloud.need(path, VERSIONS)
+    known = [one for one in cloud.store.all(VERSIONS) if one.id.startswith(f"{secret}/versions/")] if number == "latest" else []
+    # The most recently created one (versions.access, parameter `name`), whatever its state is.
+    return max(known, key=lambda one: int(one.id.rpartition("/")[2])) if known else cloud.need(path, VERSIONS)
