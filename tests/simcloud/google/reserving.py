@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..core.store import Thing
-from . import errors, links
+from . import errors
 from .operations import Failure
 from .resources import policies
 
@@ -65,5 +65,5 @@ def room(cloud: "Cloud", reservation: Thing) -> int:
 
 
 def full(reservation: Thing) -> Failure:
-    message = f"Specified reservations [{reservation['selfLink'].removeprefix(links.BASE)}] do not have available resources for the request."
-    return Failure("ZONE_RESOURCE_POOL_EXHAUSTED", message, 503)
+    """Say that a reservation has no room, in the words that kubernetes/autoscaler knows it by (cluster-autoscaler, autoscaling_gce_client.go)."""
+    return Failure("CONDITION_NOT_MET", f"Specified reservation '{reservation['name']}' does not have available resources for the request.", 412)

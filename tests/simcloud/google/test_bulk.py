@@ -71,6 +71,17 @@ def test_at_least_so_many_may_be_part_of_them(cloud: Cloud) -> None:
     assert (codes(operation), status(operation), len(names(cloud))) == (["ZONE_RESOURCE_POOL_EXHAUSTED"], (2, 1, 0), 2)
 
 
+@pytest.mark.parametrize(("least", "told"), [("1", []), ("3", ["VM_MIN_COUNT_NOT_REACHED"])])
+def test_why_an_instance_was_not_made_is_in_an_operation_of_its_own(cloud: Cloud, least: str, told: list[str]) -> None:
+    cloud.store.set_setting("capacity", {"n2-standard-4": 2})
+    cloud.store.set_setting("bulk_is_terse", True)
+    operation = ended(cloud, wanted(3, minCount=least))
+    assert codes(operation) == told
+    group = operation["operationGroupId"]
+    parts = ask(cloud, "GET", f"{ZONE}/operations", filter=f'(operationGroupId = "{group}") (operationType = "insert")').body["items"]
+    assert [(one["targetLink"].rpartition("/")[2], one["status"], codes(one)) for one in parts] == [("node-2", "DONE", ["ZONE_RESOURCE_POOL_EXHAUSTED"])]
+
+
 def test_a_name_that_is_taken_is_an_error_of_the_operation(cloud: Cloud) -> None:
     ended(cloud, wanted(1))
     assert "RESOURCE_ALREADY_EXISTS" in codes(ended(cloud, wanted(2)))
@@ -112,7 +123,7 @@ def test_a_reservation_holds_its_own_machines(cloud: Cloud) -> None:
     affinity = {"consumeReservationType": "SPECIFIC_RESERVATION", "key": "compute.googleapis.com/reservation-name", "values": ["r"]}
     assert reason(ask(cloud, "POST", BULK, wanted(2, instanceProperties={"reservationAffinity": {**affinity, "values": ["other"]}}))) == "404 notFound"
     assert reason(ask(cloud, "POST", BULK, wanted(2, instanceProperties={"reservationAffinity": affinity, "machineType": "n2-standard-8"}))) == "400 invalid"
-    assert "VM_MIN_COUNT_NOT_REACHED" in codes(ended(cloud, wanted(3, instanceProperties={"reservationAffinity": affinity})))
+    assert codes(ended(cloud, wanted(3, instanceProperties={"reservationAffinity": affinity}))) == ["CONDITION_NOT_MET", "VM_MIN_COUNT_NOT_REACHED"]
     assert codes(ended(cloud, wanted(2, instanceProperties={"reservationAffinity": affinity}))) == []
     assert ask(cloud, "GET", f"{ZONE}/reservations/r").body["specificReservation"]["inUseCount"] == "2"
     assert reason(ask(cloud, "DELETE", f"{ZONE}/reservations/r")) == "400 resourceInUseByAnotherResource"

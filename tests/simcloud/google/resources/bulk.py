@@ -1,7 +1,7 @@
 """Instances made many at a time: all or nothing, or at least so many. Sources: schema BulkInsertInstanceResource; compute/docs/instances/multiple/create-in-bulk."""
 
+import dataclasses
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST = 5000  # slurm-gcp, BULK_INSERT_LIMIT
 AT_A_TIME = 10  # compute/docs/troubleshooting/troubleshooting-bulk-vm-creation: concurrent bulk operations
 PATTERN = re.compile(r"([a-z][-a-z0-9]*?)(#+)([-a-z0-9]*)")
-TOO_FEW = "VM_MIN_COUNT_NOT_REACHED"
+BULK, TOO_FEW = "bulkInsert", "VM_MIN_COUNT_NOT_REACHED"
 NAME = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")
 
 
@@ -47,7 +47,7 @@ def _inserted(cloud: "Cloud", call: Call, zones: Sequence[str]) -> Any:
     least = int(values.get("minCount") or len(names))
     if not 0 < least <= len(names):
         raise errors.invalid("resource.minCount", values.get("minCount"), "It must be between 1 and count.")
-    under_way = Counter(thing["_method"].endswith("ulkInsert") for path, kind in cloud.pending.items() if (thing := cloud.store.get(kind, path)))[True]
+    under_way = sum(thing.get("operationType") == BULK for path, kind in cloud.pending.items() if (thing := cloud.store.get(kind, path)))
     if under_way >= AT_A_TIME:
         raise Refused("rateLimitExceeded", f"Quota exceeded: {AT_A_TIME} bulk operations at a time.", status=403)
     zone = max(zones, key=lambda one: launching.space(cloud, properties["machineType"].rpartition("/")[2], one.rpartition("/")[2]))
@@ -59,6 +59,7 @@ def _made(cloud: "Cloud", call: Call, zone: str, properties: Mapping[str, Any], 
     base = launching.placed(cloud, properties, zone)
     problems: list[dict[str, Any]] = []
     paths: list[str] = []
+    failed: dict[str, operations.Failure] = {}
     group = f"{cloud.new_number()}"
     for name, own in names.items():
         try:
@@ -68,11 +69,16 @@ def _made(cloud: "Cloud", call: Call, zone: str, properties: Mapping[str, Any], 
                 raise  # the request itself is wrong, which the service says at once
             code = {"alreadyExists": "RESOURCE_ALREADY_EXISTS"}.get(refused.code, refused.code)
             problems.append({"code": code, "message": refused.message})
+            failed[f"{zone}/instances/{name}"] = operations.Failure(code, refused.message, 409)
             continue
         if failure := about.get("failure"):
             problems.append({"code": failure.code, "message": failure.message, **failure.details})
+            failed[f"{zone}/instances/{name}"] = failure
         else:
             paths.append(about["target"])
+    _tell(cloud, call, group, failed)
+    if cloud.setting("bulk_is_terse"):
+        problems = []
     created, rolled_back = len(paths), 0
     if created < least:
         for path in paths:
@@ -94,7 +100,17 @@ def _made(cloud: "Cloud", call: Call, zone: str, properties: Mapping[str, Any], 
     effects = [{"set": ["compute.instances", path, begun]} for path in paths]
     failure = operations.Failure(problems[0]["code"], problems[0]["message"], 503, errors=_distinct(problems)) if problems else None
     target = "/".join(call.path.split("/")[:4]) + "/instances"
-    return operations.begin(cloud, call, target, "bulkInsert", effects=effects, failure=failure, more=more)
+    return operations.begin(cloud, call, target, BULK, effects=effects, failure=failure, more=more)
+
+
+def _tell(cloud: "Cloud", call: Call, group: str, failed: Mapping[str, operations.Failure]) -> None:
+    """Begin the operations of single instances, which alone always say why one was not made (cluster-toolkit, resume.py; google-cloud-go #5168); those that were made have theirs left out.
+
+    With the setting `bulk_is_terse` the operation of the whole says no more than that it got too few, or nothing where it got enough.
+    """
+    own = dataclasses.replace(call, parameters={name: value for name, value in call.parameters.items() if name != "requestId"})
+    for path, failure in failed.items():
+        operations.begin(cloud, own, path, "insert", failure=failure, within_s=0.0, more={"operationGroupId": group})
 
 
 def _distinct(problems: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
