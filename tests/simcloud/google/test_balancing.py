@@ -53,6 +53,14 @@ def test_a_load_balancer_goes_in_the_order_of_its_parts(cloud: Cloud) -> None:
         assert ask(cloud, "DELETE", part).status == 200
 
 
+def test_a_deleted_instance_leaves_its_group_and_its_namesake_is_no_member(cloud: Cloud) -> None:
+    balanced(cloud)
+    assert ask(cloud, "DELETE", f"{ZONE}/instances/one").status == 200
+    made(cloud, f"{ZONE}/instances", INSTANCE)
+    assert ask(cloud, "POST", f"{ZONE}/instanceGroups/login/listInstances", {}).body.get("items", []) == []
+    assert ask(cloud, "GET", f"{ZONE}/instanceGroups/login").body["size"] == 0
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [

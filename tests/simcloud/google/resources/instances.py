@@ -90,6 +90,9 @@ class Instances(Rules):
         for disk in thing["disks"]:
             if disk.get("autoDelete") and disk.get("source"):
                 cloud.drop("compute.disks", disk["source"].removeprefix(links.BASE))
+        for group in cloud.store.all("compute.instanceGroups"):
+            if thing["selfLink"] in group.get("_instances", ()):
+                cloud.note(group, _instances=[link for link in group["_instances"] if link != thing["selfLink"]])
         if thing["status"] != "TERMINATED":
             count(cloud, thing, -1)
 
