@@ -164,6 +164,8 @@ def check_disks(cloud: "Cloud", want: Want, zone: str) -> None:
             raise errors.required(f"{field}.initializeParams.sourceImage")
         if parameters.get("sourceImage"):
             image = cloud.refer(parameters["sourceImage"], "compute.images", project=want.project, field=f"{field}.initializeParams.sourceImage")
+            if image.get("_ready", True) is False:
+                raise Refused("resourceNotReady", f"The resource '{image.id}' is not ready")
             if image.get("architecture", "X86_64") != machine.get("architecture", "X86_64"):
                 raise errors.invalid(
                     f"{field}.initializeParams.sourceImage",

@@ -130,6 +130,18 @@ def test_an_image_comes_from_a_disk_at_rest(cloud: Cloud) -> None:
     assert ask(cloud, "GET", "global/images/family/ours").body["name"] == "baked"
 
 
+def test_an_image_is_used_when_it_is_made(cloud: Cloud) -> None:
+    made(cloud, f"{ZONE}/instances", INSTANCE)
+    ask(cloud, "POST", f"{ZONE}/instances/one/stop")
+    cloud.store.set_setting("operation_s", 60)
+    begun = made(cloud, "global/images", {"name": "baked", "sourceDisk": f"{ZONE}/disks/one"})
+    boot = {**INSTANCE["disks"][0], "initializeParams": {"sourceImage": "global/images/baked"}}
+    assert reason(ask(cloud, "POST", f"{ZONE}/instances", {**INSTANCE, "name": "two", "disks": [boot]})) == "400 resourceNotReady"
+    cloud.store.set_clock(60)
+    assert (begun["status"], ask(cloud, "GET", "global/images/baked").body["status"]) == ("PENDING", "READY")
+    assert ask(cloud, "POST", f"{ZONE}/instances", {**INSTANCE, "name": "two", "disks": [boot]}).status == 200
+
+
 @pytest.mark.parametrize(
     ("path", "body", "expected"),
     [

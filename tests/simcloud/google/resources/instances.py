@@ -386,6 +386,9 @@ class Images(Rules):
                 if user.kind == "compute.instances" and user["status"] != "TERMINATED":
                     raise errors.in_use("disk", disk.id, user.id)
 
+    def ready(self, cloud: "Cloud", thing: Thing) -> Mapping[str, Any]:
+        return {"status": "READY"}
+
     def computed(self, cloud: "Cloud", want: Want) -> Mapping[str, Any]:
         if want.former is not None:
             return {}
@@ -393,7 +396,7 @@ class Images(Rules):
         source = cloud.find(named.removeprefix(links.BASE)) if named else None
         size = source.get("sizeGb") or source.get("diskSizeGb") if source else "10"
         return {
-            "status": "READY",
+            "status": "PENDING",
             "diskSizeGb": str(size),
             "archiveSizeBytes": "1000000000",
             "sourceType": "RAW",
