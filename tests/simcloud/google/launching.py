@@ -76,6 +76,7 @@ def check_properties(cloud: "Cloud", values: Mapping[str, Any], machine: str, *,
     if len(boots) != 1 or not values["disks"][0].get("boot"):
         raise errors.invalid(f"{field}.disks", len(values.get("disks", ())), "Boot disk must be the first disk attached to the instance.")
     check_scheduling(values.get("scheduling") or {}, known, f"{field}.scheduling")
+    check_affinity(values, field)
     check_metadata((values.get("metadata") or {}).get("items", ()), f"{field}.metadata")
     for place, tag in enumerate((values.get("tags") or {}).get("items", ())):
         if not network.TAG.fullmatch(tag):
@@ -129,6 +130,16 @@ def check_scheduling(scheduling: Mapping[str, Any], machine: Mapping[str, Any], 
         raise errors.invalid(f"{field}.instanceTerminationAction", scheduling["instanceTerminationAction"], "Flex-start VMs are deleted at their end.")
     if scheduling.get("instanceTerminationAction") and model == "STANDARD" and not (scheduling.get("maxRunDuration") or scheduling.get("terminationTime")):
         raise errors.invalid(f"{field}.instanceTerminationAction", scheduling["instanceTerminationAction"], "It needs Spot VMs or a limited run time.")
+
+
+def check_affinity(values: Mapping[str, Any], field: str) -> None:
+    """Refuse what a provisioning model can't consume. Source: compute/docs/instances/about-reservation-bound-instances; compute/docs/instances/create-flex-start-vms, reservation affinity."""
+    model = (values.get("scheduling") or {}).get("provisioningModel", "STANDARD")
+    affinity = (values.get("reservationAffinity") or {}).get("consumeReservationType", "ANY_RESERVATION")
+    if model == "RESERVATION_BOUND" and affinity != "SPECIFIC_RESERVATION":
+        raise errors.invalid(f"{field}.reservationAffinity", affinity, "Reservation-bound instances have to name their reservation (SPECIFIC_RESERVATION).")
+    if model == "FLEX_START" and affinity != "NO_RESERVATION":
+        raise errors.invalid(f"{field}.reservationAffinity", affinity, "Flex-start instances can't consume reservations: NO_RESERVATION is required.")
 
 
 def check_metadata(items: Sequence[Mapping[str, Any]], field: str) -> None:

@@ -60,6 +60,8 @@ def test_an_instance_takes_an_address_and_brings_its_disk(cloud: Cloud) -> None:
         ({"networkInterfaces": [{"subnetwork": "regions/us-central1/subnetworks/sub", "networkIP": "10.1.0.5"}]}, "400 invalid"),
         ({"scheduling": {"provisioningModel": "SPOT", "automaticRestart": True}}, "400 invalid"),
         ({"scheduling": {"provisioningModel": "FLEX_START"}}, "400 required"),
+        ({"scheduling": {"provisioningModel": "FLEX_START", "maxRunDuration": {"seconds": "600"}, "onHostMaintenance": "TERMINATE"}}, "400 invalid"),
+        ({"scheduling": {"provisioningModel": "RESERVATION_BOUND"}}, "400 invalid"),
         ({"metadata": {"items": [{"key": "a b", "value": "1"}]}}, "400 invalid"),
         ({"metadata": {"items": [{"key": "a", "value": "x" * 262145}]}}, "400 invalid"),
         ({"labels": {"Team": "x"}}, "400 invalid"),
