@@ -81,7 +81,12 @@ TARGETS: Mapping[str, Target] = {
         discovery="components.gcp.discovery:Discovery",
         removal="components.gcp.removal:Removal",
         rebuild="components.gcp.rebuild:Rebuild",
-        kinds=("components.gcp.site:Site", "components.gcp.machine_image:MachineImage", "components.gcp.nodes:Nodes"),
+        kinds=(
+            "components.gcp.site:Site",
+            "components.gcp.machine_image:MachineImage",
+            "components.gcp.nodes:Nodes",
+            "components.gcp.group_members:GroupMembers",
+        ),
         drift="components/gcp/drift.yaml",
         package="gcp",
         adopt="components.gcp.adopt:Account",

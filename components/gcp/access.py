@@ -9,6 +9,7 @@ from pulumi_gcp import compute
 from blueprints import spec
 
 from .. import contract
+from ..provider.resource import OwnResource
 from .hosts import HostsArgs, Instances
 from .names import Names
 from .network import Network
@@ -21,9 +22,10 @@ class BalancerArgs:
     names: Names
     region: str
     zone: pulumi.Input[str]
+    project: pulumi.Input[str]
     network: Network
-    instances: Sequence[pulumi.Output[str]]
-    """Full names of the login nodes."""
+    instances: Sequence[compute.Instance]
+    """The login nodes."""
     is_public: bool
 
 
@@ -31,7 +33,8 @@ class Balancer(pulumi.ComponentResource):
     """One address in front of all login nodes."""
 
     address: pulumi.Output[str]
-    rule: compute.ForwardingRule
+    ready: list[pulumi.CustomResource]
+    """Resources that must exist before the address leads to a login node."""
 
     def __init__(self, name: str, args: BalancerArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:gcp:Balancer", name, {}, opts)
@@ -53,9 +56,11 @@ class Balancer(pulumi.ComponentResource):
             description=names.description("Login nodes"),
             zone=args.zone,
             network=args.network.hosts.network,
-            instances=[*args.instances],
             opts=beneath(self, replace_first=True),
         )
+        numbers = pulumi.Output.all(*(pulumi.Output.all(one.name, one.instance_id) for one in args.instances))
+        members = {"project": args.project, "zone": args.zone, "group": group.name, "instances": numbers.apply(dict)}
+        joined = OwnResource("clusterwright:gcp:GroupMembers", "login-members", inputs=members, opts=beneath(self))
         check = compute.RegionHealthCheck(
             "login-check",
             name=names.name("login"),
@@ -82,7 +87,7 @@ class Balancer(pulumi.ComponentResource):
             backends=[compute.RegionBackendServiceBackendArgs(group=group.self_link, balancing_mode="CONNECTION")],
             opts=beneath(self, replace_first=True),
         )
-        self.rule = compute.ForwardingRule(
+        rule = compute.ForwardingRule(
             "login-rule",
             name=names.name("login"),
             description=names.description("SSH of login nodes"),
@@ -98,7 +103,7 @@ class Balancer(pulumi.ComponentResource):
             labels=labels,
             opts=beneath(self, replace_first=True),
         )
-        self.address = address.address
+        self.address, self.ready = address.address, [rule, joined]
         self.register_outputs({})
 
 
@@ -109,6 +114,7 @@ class LoginNodesArgs:
     login: spec.Login
     region: str
     zone: pulumi.Input[str]
+    project: pulumi.Input[str]
     network: Network
     image: pulumi.Input[str]
     account: pulumi.Input[str]
@@ -149,11 +155,9 @@ class LoginNodes:
         self.reached_by, self.jump = [], pulumi.Output.from_input("")
         front = made.addresses[0] if args.group.count else self.jump
         if args.has_balancer:
-            balancer = BalancerArgs(
-                args.names, args.region, args.zone, args.network, instances=[one.self_link for one in made.instances], is_public=is_public(args.login)
-            )
+            balancer = BalancerArgs(args.names, args.region, args.zone, args.project, args.network, instances=made.instances, is_public=is_public(args.login))
             built = Balancer("balancer", balancer, opts=opts)
-            self.reached_by = [built.rule]
+            self.reached_by = built.ready
             front = self.jump = built.address
         self.addresses = dict(zip(args.group.hostnames, made.addresses, strict=True))
         self.described = made.described(jump=self.jump, after=self.reached_by)

@@ -73,6 +73,7 @@ def _login_nodes(shared: Foundation, keys: contract.SlurmKeys, identity: Identit
         login=shared.cluster.login,
         region=shared.cluster.network.region,
         zone=shared.zone,
+        project=shared.accounts.project,
         network=shared.network,
         image=shared.images.of(group.machine) if group.count else "",
         account=identity.email,
