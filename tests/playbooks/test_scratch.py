@@ -48,7 +48,7 @@ if name == "lsblk":
         row = {{"name": one, "type": "disk", "tran": disks[one].get("tran", "nvme"), "ro": False, "mountpoints": [disks[one].get("mounted")]}}
         inside = ([array_of(one)] if array_of(one) else []) + disks[one].get("partitions", [])
         if inside:
-            row["children"] = [{{"name": child, "type": "raid0"}} for child in inside]
+            row["children"] = [{{"name": child, "type": "raid0", "mountpoints": [arrays.get(child, {{}}).get("mounted")]}} for child in inside]
         rows.append(row)
     print(json.dumps({{"blockdevices": rows}}))
 elif name == "wipefs" and "--no-act" in options:
@@ -103,6 +103,8 @@ elif name == "umount":
     lines = open(os.environ["MOUNTS"]).read().splitlines()
     if not any(line.split()[1] == plain[0] for line in lines):
         refuse("not mounted")
+    if state.get("busy"):
+        refuse("target is busy")
     open(os.environ["MOUNTS"], "w").write("".join(f"{{line}}\\n" for line in lines if line.split()[1] != plain[0]))
     for one in (*disks.values(), *arrays.values()):
         if one.get("mounted") == plain[0]:
@@ -119,7 +121,7 @@ class Node:
     def __init__(self, folder: Path, disks: dict[str, dict[str, Any]]):
         self.folder, self.state = folder, folder / "state.json"
         (folder / "bin").mkdir()
-        for name in ("lsblk", "wipefs", "mdadm", "mkfs.xfs", "mount"):
+        for name in ("lsblk", "wipefs", "mdadm", "mkfs.xfs", "mount", "umount"):
             program = folder / "bin" / name
             program.write_text(STAND_IN.format(python=sys.executable, name=name, state=str(self.state)))
             program.chmod(0o755)
@@ -199,6 +201,25 @@ def test_folders_that_were_created_to_mount_it_leave_with_it(tmp_path: Path) -> 
     assert not (tmp_path / "created.json").exists()
     assert node.run("--unmounted").returncode == 0
     assert (tmp_path / "own").is_dir(), "it was there before"
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_space_that_a_job_used_at_another_place_moves_when_the_job_has_ended(tmp_path: Path, count: int) -> None:
+    """The unit's stop could not unmount it."""
+    node = Node(tmp_path, blank(count))
+    assert node.run(str(tmp_path / "before")).returncode == 0
+    before = node.mounted()
+    node.write({**node.read(), "busy": True})
+    done = node.run()
+    assert done.returncode == 1
+    assert f"umount {tmp_path / 'before'}: umount: target is busy" in done.stderr
+    assert node.mounted() == before
+    node.write({**node.read(), "busy": False})
+    done = node.run()
+    assert (done.returncode, "empty" in done.stdout) == (0, False), done.stderr
+    assert [line.split()[1] for line in (tmp_path / "mounts").read_text().splitlines()] == [str(tmp_path / "scratch")]
+    assert node.mounted() == before
+    assert [words[0] for words in node.read()["asked"]].count("mkfs.xfs") == 1
 
 
 @pytest.mark.parametrize("assembles", [False, True])

@@ -81,8 +81,20 @@ def decide(disks: list[Disk]) -> Plan:
 
 def look() -> list[Disk]:
     """Ask for the NVMe disks of this host, whole ones alone."""
+    return [_disk(one) for one in _listed()]
+
+
+def leave_other_places() -> None:
+    """Unmount this program's file system where it is: a job that used it kept the unit's stop from it when the blueprint moved it."""
+    ours = [one for one in _listed() if _disk(one).is_ours]
+    places = {place for one in ours for device in (one, *one.get("children", ())) for place in device.get("mountpoints") or () if place}
+    for place in sorted(places):
+        run("umount", place)
+
+
+def _listed() -> list[dict[str, Any]]:
     listed = json.loads(run("lsblk", "--json", "--paths", "--output", "NAME,TYPE,TRAN,RO,MOUNTPOINTS"))["blockdevices"]
-    return [_disk(one) for one in sorted(listed, key=lambda one: str(one["name"])) if one["type"] == "disk" and one["tran"] == "nvme"]
+    return [one for one in sorted(listed, key=lambda one: str(one["name"])) if one["type"] == "disk" and one["tran"] == "nvme"]
 
 
 def _disk(one: dict[str, Any]) -> Disk:
@@ -191,6 +203,7 @@ def main(folder: str) -> int:
         if any(line.split()[1] == folder for line in stream):
             return 0
     try:
+        leave_other_places()
         plan = decide(look())
         for words in plan.left_alone:
             print(f"left alone: {words}")
