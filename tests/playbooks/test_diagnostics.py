@@ -284,6 +284,15 @@ def test_the_first_process_that_is_stuck_at_two_looks_is_named(host: Host) -> No
     assert [host.wrong(), host.wrong()] == [[], [("process 4711 (py (thon) 3) is stuck in the kernel", "reboot")]]
 
 
+def test_a_process_that_waits_for_a_disk_for_a_moment_hides_none_that_is_stuck(host: Host) -> None:
+    host.process(4711, "D")
+    for number in (50, 51):
+        host.process(number, "D")
+        found = host.wrong()
+        host.process(number, "S")
+    assert found == [("process 4711 (py (thon) 3) is stuck in the kernel", "reboot")]
+
+
 def test_a_full_file_system_is_named(host: Host) -> None:
     found = host.look(file_systems={"/": {"least_mib": 1 << 40, "action": "free"}, "/missing": {"least_mib": 1, "action": "free"}})
     assert [(one["what"].split(" has ")[0], one["action"]) for one in found["wrong"]] == [("/", "free")]

@@ -64,11 +64,17 @@ def main() -> int:
             wrong += look()
         except (Unasked, OSError, ValueError, KeyError) as error:
             unasked.append(f"{type(error).__name__}: {error}" if not isinstance(error, Unasked) else str(error))
-    lasting = [one for one in wrong if lasts(one, state)]
+    lasting = without_followers([one for one in wrong if lasts(one, state)])
     state["streaks"] = {one["what"]: state["streaks"].get(one["what"], 0) + 1 for one in wrong if "looks" in one}
     keep(state)
     print(json.dumps({"wrong": [{name: one[name] for name in ("what", "action")} for one in lasting], "unasked": unasked}))
     return 0
+
+
+def without_followers(wrong: list[Wrong]) -> list[Wrong]:
+    """Leave out all but the first of those whose rule says `names: first`: others often wait for the same, and each look may leave one more."""
+    first = next((one for one in wrong if one.get("names") == "first"), None)
+    return [one for one in wrong if one.get("names") != "first" or one is first]
 
 
 def lasts(one: Wrong, state: dict[str, Any]) -> bool:
@@ -172,13 +178,12 @@ def file_systems(rules: dict[str, Any], root: str) -> Iterator[Wrong]:
 
 
 def stuck(rules: dict[str, Any], root: str) -> Iterator[Wrong]:
-    """Give the first process that waits inside the kernel and can't be ended (state D, proc(5)): others often wait for the same, and each look may leave one more."""
+    """Give the processes that wait inside the kernel and can't be ended (state D, proc(5)). One that waits for a disk may do so too, for a moment."""
     folder = os.path.join(root, "proc")
     for one in sorted((name for name in listed(folder) if name.isdigit()), key=int):
         name, _, rest = word(folder, one, "stat").partition("(")[2].rpartition(")")
         if rest.split()[:1] == ["D"] and word(folder, one, "cmdline"):  # threads of the kernel have no command line
             yield {"what": f"process {one} ({name}) is stuck in the kernel", **rules["stuck"]}
-            return
 
 
 def answer(words: tuple[str, ...], root: str, *, within_s: float, no_match: int = 0) -> str:
