@@ -44,6 +44,8 @@ elif words[:2] == ["get", "node"]:
 elif words[:2] == ["get", "nodes"]:
     print(json.dumps({"items": [*nodes.values()]}))
 elif words[:2] == ["taint", "node"]:
+    if (place / f"refused-{words[2]}").exists():
+        sys.exit((place / f"refused-{words[2]}").read_text())
     if as_node:
         sys.exit('nodes "node" is forbidden: is not allowed to modify taints')
     key, _, effect = words[3].removesuffix("-").partition(":")
@@ -145,6 +147,22 @@ def test_a_node_says_what_it_lacks_gets_a_taint_and_loses_it_again(cluster: Clus
 def test_what_stays_the_same_is_written_once(cluster: Cluster) -> None:
     assert [cluster.look() for _ in range(3)] == [0, 0, 0]
     assert cluster.writes() == 1
+
+
+def test_a_node_that_was_deleted_and_joined_again_is_told_at_once(cluster: Cluster) -> None:
+    cluster.look()
+    cluster.write({**cluster.nodes, ME: node(ME)})
+    assert (cluster.look("--start"), cluster.said[0]) == (0, "True")
+
+
+def test_a_node_that_is_gone_hides_no_taint_that_was_refused(cluster: Cluster) -> None:
+    cluster.write({name: node(name, healthy="False", pool=name) for name in ("a", "b")})
+    (cluster.folder / "refused-a").write_text("Error from server (Forbidden): nodes is forbidden")
+    (cluster.folder / "refused-b").write_text('Error from server (NotFound): nodes "b" not found')
+    assert cluster.judge() == 1
+    (cluster.folder / "refused-a").unlink()
+    assert cluster.judge() == 0
+    assert cluster.tainted == {"a"}
 
 
 def test_a_status_that_somebody_changed_in_between_is_read_again(cluster: Cluster) -> None:

@@ -31,7 +31,7 @@ def main() -> int:
             except subprocess.CalledProcessError as error:
                 # A node that is gone, or whose taint somebody else removed in the meantime.
                 print(f"{name}: {error.stderr.strip()}", file=sys.stderr)
-                failed = "not found" not in error.stderr
+                failed |= "not found" not in error.stderr
     return int(failed)
 
 

@@ -5,6 +5,7 @@ node whose condition says False. With `--start` it runs before the kubelet: a no
 """
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import os
@@ -37,6 +38,10 @@ def main() -> int:
     given = parser.parse_args()
     if not os.path.exists(KUBECONFIG):
         return 0
+    if given.start:
+        # The Node may be another one than before, without a condition: somebody deleted it, and the kubelet makes it again.
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(REPORTED)
     node = socket.gethostname().partition(".")[0]
     status, message = seen(given.hardware, DEVICES_AT_START_S if given.start else DEVICES_WITHIN_S)
     try:
