@@ -15,7 +15,9 @@ from . import agreement, options
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.stack(parser, applies=True)
-    parser.add_argument("snapshot", nargs="?", metavar="HOST/FILE", help=f"the snapshot or dump to go back to, or `{LATEST}`; without it, all are listed")
+    parser.add_argument(
+        "snapshot", nargs="?", metavar="HOST/FILE", help=f"the snapshot or dump to go back to, `HOST/{LATEST}` or `{LATEST}`; without it, all are listed"
+    )
     parser.add_argument("--yes", action="store_true", help="restore without asking")
 
 

@@ -380,7 +380,7 @@ def command_for(finding: Finding, *, stack: str, plan: fix.Plan, tried: bool, kn
     """
     if tried:
         if isinstance(finding.subject, Unit) and finding.subject.name == DATABASE:  # a rebuilt host gets the same tables again
-            return f"clusterwright restore --stack {stack} latest"
+            return f"clusterwright restore --stack {stack} {finding.subject.host}/latest"
         is_servers = known is not None and known.cluster.site is not None
         if isinstance(finding.subject, HostSubject) and not is_servers:  # a server's owner alone can install it again
             return f"clusterwright rebuild --stack {stack} {finding.subject.host}"

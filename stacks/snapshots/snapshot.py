@@ -39,22 +39,24 @@ def listed(said: Mapping[str, str]) -> tuple[Snapshot, ...]:
 
 
 def choose(word: str, there: Sequence[Snapshot], silent: Collection[str] = ()) -> Snapshot:
-    """Find the snapshot that the command line names: one of those, or the latest where all are of one kind.
+    """Find the snapshot that the command line names: one of those, the latest of a host (`HOST/latest`), or the latest where all are of one kind.
 
     Args:
         silent: hosts that gave no list: the latest may be there.
     Raises:
         Problem: there is none of this name, there are snapshots of etcd and dumps, or a host gave no list.
     """
-    scheduled = [one for one in there if not one.file.startswith(BEFORE_RESTORE)]
-    is_one_kind = len({one.file.rpartition(".")[2] for one in scheduled}) == 1
-    if word == LATEST and is_one_kind and silent:
+    host, _, name = word.rpartition("/")
+    scheduled = [one for one in there if not one.file.startswith(BEFORE_RESTORE) and host in ("", one.host)]
+    is_latest = name == LATEST and len({one.file.rpartition(".")[2] for one in scheduled}) == 1
+    if is_latest and silent and not host:
         why = f"{message_text.listed(silent)} gave no list and may have a later one than {scheduled[0]}"
         raise Problem("the latest snapshot is not known", why=why, remedy="name a snapshot; `clusterwright restore` lists them", status=EXIT_USAGE)
-    if word == LATEST and is_one_kind:
+    if is_latest:
         return scheduled[0]
     found = next((one for one in there if str(one) == word), None)
     if found is None:
         why = f"the latest are {message_text.listed(str(one) for one in there[:3])}" if there else "no host has one"
-        raise Problem(f"there is no snapshot {word}", why=why, remedy="`clusterwright restore` lists them all", status=EXIT_USAGE)
+        remedy = f"`clusterwright restore` lists them all; `HOST/{LATEST}` is the latest of one host"
+        raise Problem(f"there is no snapshot {word}", why=why, remedy=remedy, status=EXIT_USAGE)
     return found

@@ -47,6 +47,17 @@ def test_a_dump_is_listed_by_its_path_and_a_line_that_names_none_is_left_out() -
     assert there == (snapshot.Snapshot("control-0", "accounts-20261123T120000Z.sql.gz", 123456789),)
 
 
+def test_the_latest_of_one_host_is_named_beside_those_of_another_kind_and_hosts_that_gave_no_list() -> None:
+    there = snapshot.listed({**SAID, **DUMPS})
+    assert str(snapshot.choose("control-0/latest", there, ["kubernetes-2"])) == "control-0/accounts-20261123T180000Z.sql.gz"
+    assert str(snapshot.choose("kubernetes-1/latest", there)) == "kubernetes-1/etcd-20261123T160000Z.db"
+
+
+def test_the_latest_of_a_host_that_gave_no_list_is_refused() -> None:
+    with pytest.raises(Problem, match="there is no snapshot control-1/latest"):
+        snapshot.choose("control-1/latest", snapshot.listed(DUMPS), ["control-1"])
+
+
 @pytest.mark.parametrize("said", [{**SAID, **DUMPS}, {}], ids=["of two kinds", "of none"])
 def test_the_latest_is_refused_where_it_names_no_snapshot(said: dict[str, str]) -> None:
     with pytest.raises(Problem, match="there is no snapshot latest"):
