@@ -13,9 +13,10 @@ DATABASE = "slurm_acct_db"
 WHOLE = "-- Dump completed"
 PROGRAMS = {
     "systemctl": """
+echo "$*" >>units
 runs() { test "$(cat tables/state)" = good && test ! -e broken; }
 case "$*" in "start mariadb.service") test ! -d tables || runs ;; is-active*mariadb*) test -d tables && runs ;; esac""",
-    "mariadb": 'case "$*" in *"SHOW TABLES"*) test -e empty || echo acct_table ;; *--execute*) ;; *) cat >loaded ;; esac',
+    "mariadb": 'case "$*" in *"SHOW TABLES"*) test -e empty || echo acct_table ;; *--execute*) echo "$*" >>asked ;; *) test ! -e unloadable && cat >loaded ;; esac',
     "mariadb-dump": f'test ! -e unreadable && echo "$(test -e full || echo "{WHOLE}")"',
     "chown": "true",
 }
@@ -46,6 +47,9 @@ class Host:
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"}
         return subprocess.run(["bash", "program", *words], cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+
+    def said(self, name: str) -> list[str]:
+        return (self.folder / name).read_text().splitlines()
 
     def aside(self) -> list[str]:
         return [one.joinpath("state").read_text() for one in self.folder.glob("tables.damaged-*")]
@@ -115,6 +119,25 @@ def test_tables_come_back_when_new_ones_do_not_start_either(host: Host) -> None:
     assert "MariaDB does not start with new tables either: nothing was changed" in done.stderr
     assert (host.tables / "state").read_text() == "damaged"
     assert host.aside() == []
+
+
+def test_a_database_that_ran_runs_again_when_new_tables_do_not_start(host: Host) -> None:
+    (host.folder / "unreadable").touch()
+    (host.folder / "seed/state").write_text("bad")
+    done = host.restore()
+    assert done.returncode == 1
+    assert (host.tables / "state").read_text() == "good"
+    assert [one for one in host.said("units") if "mariadb" in one and one.startswith(("start", "stop"))][-1] == "start mariadb.service"
+    assert host.said("units")[-1] == "start slurmdbd.service"
+
+
+def test_a_dump_that_can_not_be_loaded_leaves_no_half_of_it(host: Host) -> None:
+    (host.folder / "unloadable").touch()
+    done = host.restore()
+    assert done.returncode == 1
+    assert "could not be loaded" in done.stderr
+    assert "DROP DATABASE" in host.said("asked")[-1]
+    assert "stop slurmdbd.service" not in host.said("units")
 
 
 def test_a_database_that_can_not_be_dumped_for_lack_of_space_is_left_as_it_is(host: Host) -> None:
