@@ -207,6 +207,7 @@ def cluster_of(
         facts: what was seen of its hosts.
         becoming: the cluster as it should become.
     """
+    of_slurm = {node_set.hosts.name for node_set in (known.cluster.slurm.node_sets if known.cluster.slurm else ())}
     return Cluster(
         controller=controller,
         name=known.cluster.name,
@@ -214,6 +215,7 @@ def cluster_of(
         finishing=frozenset(recorded_groups(known)),
         control=tuple(host.name for host in known.hosts if host.role == "control"),
         compute=frozenset(host.name for host in known.hosts if host.role == "compute"),
+        slurm_nodes=frozenset(host.name for host in known.hosts if host.group in of_slurm),
         api_servers=tuple(host.name for host in known.hosts if host.role == KUBERNETES),
         root_keys={host.name: ssh_keys.wanted_of_root(of_host, known) for host, of_host in facts.items()},
         unreachable=frozenset(unreachable),

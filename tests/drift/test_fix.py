@@ -13,7 +13,8 @@ from blueprints.project import project_root
 from components.bmc.model import Action
 from components.inspection import common_settings, in_place
 from components.inspection.codes import Code
-from stacks.drift import fix
+from components.inspection.recorded_cluster import Known
+from stacks.drift import fix, repair
 from stacks.drift.fix import step
 from tests.drift import examples
 from tests.drift.examples import finding
@@ -26,6 +27,7 @@ CLUSTER = step.Cluster(
     finishing=frozenset({"control", "access"}),
     control=("control-0",),
     compute=frozenset({"train-0", "train-1"}),
+    slurm_nodes=frozenset({"train-0", "train-1"}),
     root_keys={"train-0": "ssh-ed25519 AAAAOwn\n"},
     unreachable=frozenset({"train-9"}),
     aside=ASIDE,
@@ -161,6 +163,20 @@ def test_what_no_file_holds_is_ended_by_one_boot_of_an_idle_node() -> None:
     assert (one.host, one.action, one.order, len(one.findings)) == ("train-0", fix.Boot(), step.Order.BOOT, len(RUNNING_ONLY))
     assert plan(*RUNNING_ONLY, busy=frozenset({"train-0"})).steps == ()
     assert [one.waits for one in plan(RUNNING_ONLY[0], busy=frozenset({"train-0"})).left] == [True]
+
+
+def test_slurm_reboots_no_node_of_kubernetes() -> None:
+    known = examples.known()
+    assert known.cluster.slurm
+    of_kubernetes = dataclasses.replace(known, cluster=dataclasses.replace(known.cluster, slurm=dataclasses.replace(known.cluster.slurm, node_sets=())))
+
+    def planned(one: Known) -> fix.Plan:
+        cluster = repair.cluster_of(one, facts={}, controller="control-0", unreachable=(), aside=ASIDE, servers={}, becoming=one.cluster)
+        return fix.plan(RUNNING_ONLY, kinds=set(fix.Kind), cluster=cluster, busy=frozenset())
+
+    assert [one.host for one in planned(known).boots] == ["train-0"]
+    assert planned(of_kubernetes).boots == ()
+    assert [one.why for one in planned(of_kubernetes).left] == [one.remedy for one in RUNNING_ONLY]
 
 
 def test_nodes_are_rebooted_only_when_somebody_names_the_kind() -> None:

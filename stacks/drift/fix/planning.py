@@ -141,8 +141,8 @@ def steps_of(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
     values = finding.values or Values()
     match finding.subject:
         case HostSubject(host=host) if KIND_OF.get(finding.code) is Kind.BOOT:
-            # A controller or a login node is rebooted by somebody who chooses when.
-            return (Step(host, Boot(), Order.BOOT, (finding,)),) if host in cluster.compute and cluster.controller else ()
+            # A controller, a login node or a node of Kubernetes is rebooted by somebody who chooses when.
+            return (Step(host, Boot(), Order.BOOT, (finding,)),) if host in cluster.slurm_nodes and cluster.controller else ()
         case HostFile() as file:
             return files.steps(finding, file, values, cluster) or exposure.of_file(finding, file, cluster)
         case Package() as package:

@@ -222,6 +222,8 @@ class Cluster:
     """Hosts of the control plane of Kubernetes."""
     servers: Mapping[str, Action] = dataclasses.field(default_factory=dict)
     """Hosts whose BMC answers → what lets them run again: those that are off are switched on."""
+    slurm_nodes: frozenset[str] = frozenset()
+    """Of the hosts that run jobs, those that are nodes of Slurm."""
     due: frozenset[str] = frozenset()
     """Hosts that a roll is due for: it empties them, then installs kernel, drivers and libraries, and restarts them."""
 
