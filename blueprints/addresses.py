@@ -2,7 +2,7 @@
 
 On this machine every host has a planned address. In a network of 512 addresses or more (`10.80.0.0/20`): 10.80.0.1 is the gateway, 10.80.0.2 the balancer,
 10.80.0.3 the address that several API servers share, 10.80.0.10 on the controllers, 10.80.0.14 on the Kubernetes control plane, 10.80.0.20 on the login nodes, and the pools follow each other from 10.80.1.0. In a
-/24 the pools begin at .64. The network's own address and the broadcast address stay free. In a cloud the network is divided into subnets (`divide`).
+/24 the pools begin at .64. Beside Slurm, the pools of Kubernetes begin in the middle of the network. The network's own address and the broadcast address stay free. In a cloud the network is divided into subnets (`divide`).
 """
 
 import dataclasses
@@ -54,6 +54,15 @@ class Plan:
     def pool(self, nodes_before: int) -> str:
         """Give the first address of a pool that follows so many nodes of other pools."""
         return self._address(_pools_at(self.network.prefixlen) + nodes_before)
+
+    def before_kubernetes(self, *, slurm_nodes: int, kubernetes_nodes: int) -> int:
+        """Count the nodes' addresses before the first pool of Kubernetes, in a cluster that has Slurm, too.
+
+        Each scheduler has half of the network, so that its nodes keep their addresses when pools of the other one grow. Where a half is too small, all pools follow each other.
+        """
+        middle = self.network.num_addresses // 2 - _pools_at(self.network.prefixlen)
+        fits = slurm_nodes <= middle and kubernetes_nodes <= room_for_nodes(self.network.prefixlen) - middle
+        return middle if fits else slurm_nodes
 
     def _address(self, offset: int) -> str:
         return str(ipaddress.IPv4Address(int(self.network.network_address) + offset))

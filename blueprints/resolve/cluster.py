@@ -134,13 +134,14 @@ def _placed(context: Context, cluster: spec.ClusterSpec) -> spec.ClusterSpec:
 
 
 def _addressed(cluster: spec.ClusterSpec, plan: addresses.Plan) -> spec.ClusterSpec:
-    """Assign an address to every host on this machine: Slurm's nodes first, pools in the blueprint's order."""
+    """Assign an address to every host on this machine, in the order of the blueprint's pools."""
     slurm, kubernetes, nodes_before = cluster.slurm, cluster.kubernetes, 0
     if slurm:
         node_sets = _pools_at(slurm.node_sets, plan, nodes_before)
-        nodes_before = sum(one.hosts.count for one in node_sets)
         slurm = dataclasses.replace(slurm, control=_at(slurm.control, plan.control), node_sets=node_sets)
     if kubernetes:
+        if slurm:
+            nodes_before = plan.before_kubernetes(slurm_nodes=_nodes(slurm.node_sets), kubernetes_nodes=_nodes(kubernetes.node_sets))
         node_sets = _pools_at(kubernetes.node_sets, plan, nodes_before)
         endpoint = kubernetes_parts.placed(kubernetes, first=plan.kubernetes, shared=plan.endpoint)
         kubernetes = dataclasses.replace(kubernetes, control=_at(kubernetes.control, plan.kubernetes), node_sets=node_sets, endpoint=endpoint)
@@ -165,6 +166,10 @@ def _pools_at(node_sets: Sequence[spec.NodeSet], plan: addresses.Plan, nodes_bef
         found.append(dataclasses.replace(node_set, hosts=dataclasses.replace(node_set.hosts, first_address=plan.pool(nodes_before))))
         nodes_before += node_set.hosts.count
     return tuple(found)
+
+
+def _nodes(node_sets: Sequence[spec.NodeSet]) -> int:
+    return sum(one.hosts.count for one in node_sets)
 
 
 def _at(group: spec.HostGroup | None, first_address: str) -> spec.HostGroup | None:

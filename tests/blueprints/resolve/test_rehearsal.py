@@ -69,6 +69,23 @@ def test_kubernetes_hosts_have_addresses_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cidr", "slurm", "kubernetes", "first_addresses"),
+    [
+        ("10.80.0.0/20", 3, 5, ("10.80.1.0", "10.80.8.0")),
+        ("10.80.0.0/20", 1792, 2047, ("10.80.1.0", "10.80.8.0")),
+        ("10.80.0.0/20", 1793, 5, ("10.80.1.0", "10.80.8.1")),
+        ("10.80.0.0/20", 3, 2048, ("10.80.1.0", "10.80.1.3")),
+        ("10.80.0.0/24", 64, 127, ("10.80.0.64", "10.80.0.128")),
+        ("10.80.0.0/24", 65, 5, ("10.80.0.64", "10.80.0.129")),
+    ],
+)
+def test_each_scheduler_has_half_of_the_network_while_that_is_enough(cidr: str, slurm: int, kubernetes: int, first_addresses: tuple[str, str]) -> None:
+    pools = {"train": {"scheduler": "slurm", "nodes": slurm}, "serve": {"scheduler": "kubernetes", "nodes": kubernetes}}
+    cluster = asked.cluster(pools, target="local", scheduler="both", network={"cidr": cidr})
+    assert tuple(one.hosts.first_address for one in cluster.node_sets) == first_addresses
+
+
+@pytest.mark.parametrize(
     ("more", "sentence"),
     [
         ({"control": {"managed": True}}, "The managed scheduler is Slurm on a controller of this machine."),
