@@ -1,17 +1,16 @@
 """User data of an EC2 instance: cloud-init's document with the program that EC2's hosts run at the beginning of every boot. Pure; nothing in it is secret."""
 
-import functools
 import gzip
 from pathlib import Path
 
-from ..bootstrap import cloud_init
+from ..bootstrap import cloud_init, first_program
 from ..bootstrap.config import HostConfig
 
 LIMIT_BYTES = 16 * 1024
 """EC2 User Guide, "User data": 16 KB before it is encoded."""
 SLURM_USER = "slurm"
 """Runs the elastic program on controllers."""
-_PROGRAM = Path(__file__).parent / "guest" / "first_boot.py"
+_PART = Path(__file__).parent / "guest" / "first_boot.py"
 
 
 def user_data(config: HostConfig, *, region: str, secret_arn: str) -> str:
@@ -23,7 +22,7 @@ def user_data(config: HostConfig, *, region: str, secret_arn: str) -> str:
         "scratch": config.scratch,
         "metadata": [SLURM_USER] if config.role == "control" else [],
     }
-    return cloud_init.user_data(config, program=_program(), order=order)
+    return cloud_init.user_data(config, program=first_program.program(_PART), order=order)
 
 
 def packed(text: str) -> bytes:
@@ -38,8 +37,3 @@ def packed(text: str) -> bytes:
     if len(found) > LIMIT_BYTES:
         raise ValueError(f"the user data has {len(plain)} bytes, compressed {len(found)}, and EC2 takes {LIMIT_BYTES}")
     return found
-
-
-@functools.cache
-def _program() -> str:
-    return _PROGRAM.read_text()

@@ -1,16 +1,15 @@
 """User data of an instance: cloud-init's document with the program that these hosts run at the beginning of every boot. Pure; nothing in it is secret."""
 
-import functools
 from pathlib import Path
 
-from ..bootstrap import cloud_init
+from ..bootstrap import cloud_init, first_program
 from ..bootstrap.config import HostConfig
 
 LIMIT_BYTES = 256 * 1024
 """Compute Engine documentation, "About VM metadata": the longest value."""
 SLURM_USER = "slurm"
 """Runs the elastic program on controllers."""
-_PROGRAM = Path(__file__).parent / "guest" / "first_boot.py"
+_PART = Path(__file__).parent / "guest" / "first_boot.py"
 
 
 def user_data(config: HostConfig, *, prefix: str, secret: str) -> str:
@@ -23,12 +22,7 @@ def user_data(config: HostConfig, *, prefix: str, secret: str) -> str:
         ValueError: it is too long.
     """
     order = {"prefix": prefix, "secret": secret, "scratch": config.scratch, "metadata": [SLURM_USER] if config.role == "control" else []}
-    written = cloud_init.user_data(config, program=_program(), order=order)
+    written = cloud_init.user_data(config, program=first_program.program(_PART), order=order)
     if len(written.encode()) > LIMIT_BYTES:
         raise ValueError(f"the user data has {len(written.encode())} bytes, and Compute Engine takes {LIMIT_BYTES}")
     return written
-
-
-@functools.cache
-def _program() -> str:
-    return _PROGRAM.read_text()

@@ -13,13 +13,11 @@ import hmac
 import json
 import socket
 import subprocess
-import sys
-import time
-import urllib.error
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from ...bootstrap.guest.first_boot import make_scratch, patiently, run, write
 
 METADATA = "169.254.169.254"
 WAIT_S = 300
@@ -93,51 +91,3 @@ def signed(body: bytes, region: str, endpoint: str, credentials: dict[str, str],
     signature = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
     access = "AWS4-HMAC-SHA256 Credential=" + credentials["AccessKeyId"] + "/" + scope
     return {**headers, "Authorization": access + ", SignedHeaders=" + names + ", Signature=" + signature}
-
-
-def make_scratch(folder: str) -> None:
-    disks = sorted({str(path.resolve()) for path in Path("/dev/disk/by-id").glob(DISKS)})
-    if not disks or Path(folder).is_mount():
-        return
-    device = disks[0]
-    if len(disks) > 1:
-        subprocess.run(["mdadm", "--stop", "--scan"], capture_output=True)  # the array of the last boot: its files are given up by contract
-        device = "/dev/md/scratch"
-        run("mdadm", "--create", device, "--run", "--force", "--level=0", "--raid-devices=" + str(len(disks)), *disks)
-    run("mkfs.xfs", "-f", "-K", device)
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    run("mount", "-o", "noatime", device, folder)
-    Path(folder).chmod(0o1777)  # everyone's, as /tmp is
-
-
-def run(*command: str) -> None:
-    subprocess.run(command, check=True)
-
-
-def write(path: str, content: str | bytes, mode: int) -> None:
-    """Write a file at once: nobody sees half of it, and nobody reads it before its mode is right."""
-    new = Path(path + ".new")
-    new.touch(mode=0o600)
-    new.chmod(mode)
-    new.write_bytes(content.encode() if isinstance(content, str) else content)
-    new.replace(path)
-
-
-def patiently(what: str, attempt: Callable[[], str]) -> str:
-    """Try again for some minutes, and say on the console what is awaited, and why, whenever that is another reason."""
-    deadline, said = time.monotonic() + WAIT_S, ""
-    while True:
-        try:
-            return attempt()
-        except OSError as error:
-            why = str(error) + (" " + error.read(1000).decode(errors="replace") if isinstance(error, urllib.error.HTTPError) else "")
-            if time.monotonic() > deadline:
-                sys.exit("clusterwright: waited " + str(WAIT_S) + " s for " + what + ": " + why)
-            if why != said:
-                print("clusterwright: waiting for " + what + ": " + why, flush=True)
-                said = why
-        time.sleep(2)
-
-
-if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))

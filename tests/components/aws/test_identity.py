@@ -18,6 +18,7 @@ import pytest
 from blueprints import catalog
 from components.aws import identity, policies
 from components.aws.guest import first_boot
+from components.bootstrap import first_program
 from tests.components.aws import programs
 from tests.components.registered import Program
 from tests.simcloud.aws import rights
@@ -253,18 +254,8 @@ def test_the_firewall_of_a_host_is_the_same_after_every_boot(monkeypatch: pytest
 
 def test_a_host_that_fails_stays_for_those_who_look_for_the_reason() -> None:
     """A shutdown would destroy the evidence."""
-    program = Path(first_boot.__file__).read_text()
+    program = first_program.program(Path(first_boot.__file__))
     assert not any(word in program for word in ("shutdown", "poweroff", "terminate-instances"))
-
-
-def test_a_boot_that_waits_in_vain_says_for_what(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_boot, "WAIT_S", -1)
-
-    def nobody() -> str:
-        raise OSError("connection refused")
-
-    with pytest.raises(SystemExit, match="for the host's keys: connection refused"):
-        first_boot.patiently("the host's keys", nobody)
 
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-00000000000"
