@@ -1,20 +1,12 @@
-"""The compute nodes of one node set, as a resource whose only work is to terminate them.
-
-The elastic program on the controllers starts and terminates nodes. AWS can't delete what nodes use (security groups, subnets, placement groups), and as long as controllers run,
-they start nodes for waiting jobs. So controllers depend on this resource and are deleted before it; it depends on the launch template and is deleted before that.
-"""
+"""Termination of a node set's instances on AWS, which can't delete what nodes use: security groups, subnets, placement groups."""
 
 import dataclasses
 import threading
-from typing import ClassVar
+from collections.abc import Callable
 
-from .. import errors
-from ..provider.kind import Kind, Refused, Values, Work
+from .. import node_termination
+from ..provider.kind import Work
 from . import instances
-
-ENDED_WITHIN_S = 1200
-"""Machines with eight GPUs take minutes to shut down."""
-LOOK_EVERY_S = 2.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,36 +21,19 @@ class NodesInputs:
     """The nodes' launch template."""
 
 
-class Nodes(Kind[NodesInputs]):
-    """Creation changes nothing; deletion terminates the node set's instances and waits for their end."""
+class Nodes(node_termination.Nodes[NodesInputs]):
+    """The instances of one node set."""
 
     token = "clusterwright:aws:Nodes"
     inputs = NodesInputs
-    fixed: ClassVar[frozenset[str]] = frozenset({"stack", "node_set"})
-    timeout_s = 1800
 
     def __init__(self) -> None:
         self._making = threading.Lock()
         self._made: dict[str, instances.Ec2] = {}
 
-    def identity(self, inputs: NodesInputs) -> str:
-        return f"{inputs.stack}/{inputs.node_set}"
-
-    def read(self, inputs: NodesInputs, outputs: Values) -> Values | None:
-        """The elastic program starts and terminates nodes, so their number is no drift."""
-        return {}
-
-    def create(self, inputs: NodesInputs, work: Work) -> Values:
-        return {}
-
-    def delete(self, inputs: NodesInputs, outputs: Values, work: Work) -> None:
-        try:
-            ec2 = self._ec2(inputs.region)
-            work.wait_until(
-                lambda: _are_gone(inputs, ec2, work), awaiting=f"the nodes of {inputs.node_set} to terminate", within_s=ENDED_WITHIN_S, every_s=LOOK_EVERY_S
-            )  # fmt: skip
-        except errors.TargetUnanswered as error:
-            raise Refused(f"the nodes of {inputs.node_set} can't be terminated: {error}") from error
+    def termination(self, inputs: NodesInputs, work: Work) -> Callable[[], bool]:
+        ec2 = self._ec2(inputs.region)
+        return lambda: _are_gone(inputs, ec2, work)
 
     def _ec2(self, region: str) -> instances.Ec2:
         """Return the client that all node sets of a region share: their resources are deleted at the same time."""

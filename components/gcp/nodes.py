@@ -1,20 +1,13 @@
-"""The compute nodes of one node set, as a resource whose only work is to terminate them.
-
-The elastic program on the controller starts and terminates nodes. Google Cloud can't delete what nodes use (subnets, placement policies, service accounts), and as long as the controller runs, it starts
-nodes for waiting jobs. So the controller depends on this resource and is deleted before it; it depends on the template and is deleted before that.
-"""
+"""Termination of a node set's instances on Google Cloud, which can't delete what nodes use: subnets, placement policies, service accounts."""
 
 import dataclasses
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import ClassVar
 
-from .. import errors
-from ..provider.kind import Kind, Refused, Values, Work
+from .. import node_termination
+from ..provider.kind import Work
 from . import instances, rest
 
-ENDED_WITHIN_S = 1200
-"""Machines with eight GPUs take minutes to shut down."""
-LOOK_EVERY_S = 2.0
 AT_A_TIME = 16
 
 
@@ -29,36 +22,16 @@ class NodesInputs:
     node_set: str
 
 
-class Nodes(Kind[NodesInputs]):
-    """Creation changes nothing; deletion terminates the node set's instances and waits for their end."""
+class Nodes(node_termination.Nodes[NodesInputs]):
+    """The instances of one node set."""
 
     token = "clusterwright:gcp:Nodes"
     inputs = NodesInputs
-    fixed: ClassVar[frozenset[str]] = frozenset({"stack", "node_set"})
-    timeout_s = 1800
 
-    def identity(self, inputs: NodesInputs) -> str:
-        return f"{inputs.stack}/{inputs.node_set}"
-
-    def read(self, inputs: NodesInputs, outputs: Values) -> Values | None:
-        """The elastic program starts and terminates nodes, so their number is no drift."""
-        return {}
-
-    def create(self, inputs: NodesInputs, work: Work) -> Values:
-        return {}
-
-    def delete(self, inputs: NodesInputs, outputs: Values, work: Work) -> None:
+    def termination(self, inputs: NodesInputs, work: Work) -> Callable[[], bool]:
         compute = rest.Compute(inputs.project)
         asked: set[str] = set()
-        try:
-            work.wait_until(
-                lambda: _are_gone(inputs, compute, asked, work),
-                awaiting=f"the nodes of {inputs.node_set} to terminate",
-                within_s=ENDED_WITHIN_S,
-                every_s=LOOK_EVERY_S,
-            )
-        except errors.TargetUnanswered as error:
-            raise Refused(f"the nodes of {inputs.node_set} can't be terminated: {error}") from error
+        return lambda: _are_gone(inputs, compute, asked, work)
 
 
 def _are_gone(inputs: NodesInputs, compute: rest.Compute, asked: set[str], work: Work) -> bool:
