@@ -1,36 +1,9 @@
-"""How instances of AWS are rebuilt (`components/rebuild.py`): the engine replaces them. A controller's disks and its address are resources of their own, and stay."""
+"""Rebuild of EC2 instances."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+import functools
 
-from .. import errors
+from .. import rebuild_instances
 from .names import NODE_TAG
 
-INSTANCE = "aws:ec2/instance:Instance"
-
-
-class Rebuild:
-    """Implements `rebuild.Rebuild`."""
-
-    keeps_state = False
-    by_owner = False
-
-    def check(self, stack: str, hosts: Mapping[str, str], recorded: Sequence[Mapping[str, Any]]) -> None:
-        """Refuse a host without a recorded instance."""
-        missing = sorted(set(hosts) - {_node(one) for one in recorded if one["type"] == INSTANCE})
-        if missing:
-            raise errors.RebuildRefused(
-                f"stack {stack} records no instance of {', '.join(missing)}",
-                why="an interrupted run deleted it, or the stack never created it",
-                remedy=f"run `clusterwright up --stack {stack}`, which creates what is missing",
-            )
-
-    def replaced(self, hosts: Collection[str], recorded: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-        return tuple(str(one["urn"]) for one in recorded if one["type"] == INSTANCE and _node(one) in hosts and not one.get("delete"))
-
-    def discard(self, stack: str, hosts: Collection[str], *, keeping_state: Collection[str] = ()) -> None:
-        """Do nothing: the engine terminates what it replaces."""
-
-
-def _node(resource: Mapping[str, Any]) -> str:
-    return str(((resource.get("inputs") or {}).get("tags") or {}).get(NODE_TAG, ""))
+Rebuild = functools.partial(rebuild_instances.Rebuild, "aws:ec2/instance:Instance", labels="tags", name=NODE_TAG)
+"""Makes an implementation of `rebuild.Rebuild`."""
