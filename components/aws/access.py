@@ -9,10 +9,10 @@ from pulumi_aws import ec2, lb
 from blueprints import spec
 
 from .. import contract
+from ..resource_options import beneath
 from .hosts import HostsArgs, Instances
 from .names import Names
 from .network import Network
-from .options import beneath
 from .security import Security, is_public
 
 SSH = 22

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import pulumi
 from pulumi_aws import backup, iam
 
+from ..resource_options import beneath
 from . import policies
 from .names import Names
-from .options import beneath
 
 _DAILY = "cron(0 4 * * ? *)"  # 04:00 UTC
 _MARK_LENGTH = 8

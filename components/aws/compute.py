@@ -8,9 +8,9 @@ from pulumi_aws import ec2
 
 from blueprints.spec import NodeSet
 
+from ..resource_options import beneath
 from . import template
 from .names import NODE_SET_TAG, Names
-from .options import beneath
 
 GROUPS = {"cluster": ("placement", "compute"), "spread": ("placement-spread", "spread")}
 """EC2's strategy → the part of a placement group's name: a suffix of the node set in the stack, a prefix in the account."""

@@ -9,8 +9,8 @@ from pulumi_aws import ebs, ec2
 from blueprints.spec import HostGroup
 
 from .. import contract
+from ..resource_options import beneath
 from .names import Names
-from .options import beneath
 
 STATE_GIB = 50
 """Job records of years: the accounting of 100,000 jobs a month takes some GiB a year."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pulumi
 from pulumi_aws import cloudwatch, rds
 
+from ..resource_options import beneath
 from .logs import retention
 from .names import Names
-from .options import beneath
 
 DATABASE, USER = "slurm_acct_db", "slurm"
 _CLASS = "db.m7g.large"

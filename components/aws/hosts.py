@@ -11,9 +11,9 @@ from pulumi_aws import ec2
 from blueprints.spec import HostGroup
 
 from .. import contract
+from ..resource_options import beneath
 from . import template, user_data
 from .names import NODE_TAG, Names
-from .options import beneath
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from pulumi_aws import iam
 
 from blueprints import catalog
 
+from ..resource_options import beneath
 from . import policies
 from .names import Names
-from .options import beneath
 from .secrets import HostKeys, HostKeysArgs
 
 

@@ -18,10 +18,10 @@ from blueprints import spec
 
 from .. import bake
 from ..provider.resource import OwnResource
+from ..resource_options import beneath
 from . import agent, policies, template
 from .logs import retention
 from .names import OWNER_TAG, Names
-from .options import beneath
 from .storage import private_bucket
 
 CLOUD = "aws"

@@ -7,10 +7,10 @@ from pulumi_aws import cloudwatch, ec2, iam
 
 from blueprints import spec
 
+from ..resource_options import beneath
 from . import policies, zones
 from .logs import retention
 from .names import Names
-from .options import beneath
 
 _PRIVATE_SERVICES = ("ec2", "secretsmanager")
 """Services that hosts call without a way to the Internet: the controller starts nodes, every host fetches its keys at boot. S3 has a gateway of its own."""

@@ -11,8 +11,8 @@ import json
 import pulumi
 from pulumi_aws import secretsmanager
 
+from ..resource_options import beneath
 from .names import Names
-from .options import beneath
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from pulumi_aws import ec2
 
 from blueprints import addresses, catalog, spec
 
+from ..resource_options import beneath
 from .names import Names
-from .options import beneath
 
 _TCP, _EVERYTHING = "tcp", "-1"
 _INTERNET = "0.0.0.0/0"

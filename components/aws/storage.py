@@ -10,10 +10,10 @@ from pulumi_aws import efs, fsx, s3
 from blueprints import catalog, spec
 
 from .. import contract
+from ..resource_options import beneath
 from . import policies
 from .control import Volume, VolumeArgs
 from .names import Names
-from .options import beneath
 
 NFS_OPTIONS = ("nfsvers=4.1", "rsize=1048576", "wsize=1048576", "hard", "timeo=600", "retrans=2", "noresvport", "_netdev", "nofail")
 """EFS User Guide, "Recommended NFS mount options"; `nofail`: a host without one of its file systems boots and reports it."""

@@ -10,10 +10,10 @@ from blueprints import spec
 
 from .. import contract
 from ..provider.resource import OwnResource
+from ..resource_options import beneath
 from .hosts import HostsArgs, Instances
 from .names import Names
 from .network import Network
-from .options import beneath
 from .security import SSH, is_public
 
 

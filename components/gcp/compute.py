@@ -10,12 +10,12 @@ from pulumi_gcp import compute
 
 from blueprints.spec import NodeSet
 
+from ..resource_options import beneath
 from . import machines, template
 from .hosts import ROOT_GIB, metadata
 from .identity import SCOPE
 from .names import COMPUTE, NODE_SET_LABEL, Names
 from .network import Network
-from .options import beneath
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

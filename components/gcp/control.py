@@ -7,8 +7,8 @@ from pulumi_gcp import compute
 
 from blueprints.spec import HostGroup
 
+from ..resource_options import beneath
 from .names import Names
-from .options import beneath
 
 STATE_GIB = 50
 """Job records of years: the accounting of 100,000 jobs a month takes some GiB a year."""

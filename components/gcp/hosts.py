@@ -10,10 +10,10 @@ from pulumi_gcp import compute
 from blueprints.spec import HostGroup
 
 from .. import contract
+from ..resource_options import beneath
 from . import machines
 from .identity import SCOPE
 from .names import NODE_LABEL, Names
-from .options import beneath
 from .storage import Volume
 
 ROOT_GIB = 100

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pulumi
 from pulumi_gcp import projects, secretmanager, serviceaccount
 
+from ..resource_options import beneath
 from .names import Names
-from .options import beneath
 
 PARTS = ("control", "access", "compute")
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"

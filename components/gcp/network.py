@@ -8,8 +8,8 @@ from pulumi_gcp import compute
 
 from blueprints import spec
 
+from ..resource_options import beneath
 from .names import Names
-from .options import beneath
 
 CLUSTER = "cluster"
 """The hosts' own subnet."""

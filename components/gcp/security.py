@@ -9,9 +9,9 @@ from pulumi_gcp import compute
 
 from blueprints import addresses, spec
 
+from ..resource_options import beneath
 from .names import Names
 from .network import Network
-from .options import beneath
 
 SSH = "22"
 CHECKS = ("35.191.0.0/16", "130.211.0.0/22", "209.85.152.0/22", "209.85.204.0/22")

@@ -10,8 +10,8 @@ from pulumi_gcp import compute, filestore
 from blueprints import catalog, spec
 
 from .. import contract
+from ..resource_options import beneath
 from .names import Names
-from .options import beneath
 
 NFS_OPTIONS = ("nfsvers=3", "hard", "timeo=600", "retrans=3", "rsize=524288", "wsize=524288", "_netdev", "nofail")
 """Filestore documentation, "Mounting file shares"; `nofail`: a host without one of its file systems boots and reports it."""
