@@ -9,7 +9,7 @@ from blueprints import catalog
 from blueprints.spec import ClusterSpec
 
 from . import contract, errors, registry
-from .schedulers import keys, kubernetes, slurm
+from .schedulers import keys, slurm
 
 
 class Cluster(pulumi.ComponentResource):
@@ -31,7 +31,7 @@ class Cluster(pulumi.ComponentResource):
     """Hostname → what a host says of its processors and memory, where the spec need not."""
     user_keys: dict[str, pulumi.Output[str]]
     """Private keys made for users who brought none, secret."""
-    api: kubernetes.Access | None = None
+    api: contract.KubernetesAccess | None = None
     """How the API server of Kubernetes is reached."""
 
     def __init__(self, name: str, spec: ClusterSpec, *, stack: str, opts: pulumi.ResourceOptions | None = None):
@@ -48,6 +48,8 @@ class Cluster(pulumi.ComponentResource):
             self.inventory |= of_slurm.inventory
             checks.append(of_slurm.checks)
         if spec.kubernetes and offerings.kubernetes:
+            from .schedulers import kubernetes  # a program without it need not load its libraries
+
             of_kubernetes = kubernetes.Scheduler(spec, spec.kubernetes, offering=offerings.kubernetes, foundation=foundation, people=people, opts=beneath)
             self.api = of_kubernetes.access
             self.inventory |= of_kubernetes.inventory

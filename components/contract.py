@@ -54,6 +54,18 @@ class Foundation:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class KubernetesAccess:
+    """How users reach the API server of Kubernetes."""
+
+    server: pulumi.Input[str]
+    version: str
+    kubeconfig: pulumi.Output[str]
+    """The administrator's. Secret."""
+    release: pulumi.Output[str]
+    """Folder of the release in the cache, with its programs."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where users reach the login nodes."""
 

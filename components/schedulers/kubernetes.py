@@ -1,7 +1,6 @@
 """Kubernetes on any target: its keys, its hosts, finishing, what runs in it, and acceptance."""
 
 import base64
-import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,18 +26,6 @@ ADMINISTRATOR, ADMINISTRATORS = "clusterwright", "kubeadm:cluster-admins"
 """Who the stack is to the API server, and the group that kubeadm binds to the role cluster-admin. It can be unbound; `system:masters` could not."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Access:
-    """How the API server is reached."""
-
-    server: pulumi.Input[str]
-    version: str
-    kubeconfig: pulumi.Output[str]
-    """The administrator's. Secret."""
-    release: pulumi.Output[str]
-    """Folder of the release in the cache, with its programs."""
-
-
 class Scheduler:
     """Kubernetes, provisioned by an offering.
 
@@ -50,7 +37,7 @@ class Scheduler:
         people: keys of those who log in.
     """
 
-    access: Access
+    access: contract.KubernetesAccess
     inventory: dict[str, pulumi.Output[list[dict[str, Any]]]]
     """Group → its hosts, as finishing sees them."""
     checks: pulumi.Output[list[dict[str, Any]]]
@@ -101,7 +88,7 @@ class Scheduler:
         self.checks = pulumi.Output.from_input([])
         admin = keys.client_certificate("admin-certificate", ADMINISTRATOR, groups=[ADMINISTRATORS], authority=of_cluster.authority, opts=opts)
         server = f"https://{kubernetes.endpoint}"
-        self.access = Access(
+        self.access = contract.KubernetesAccess(
             server=server,
             version=kubernetes.version,
             kubeconfig=pulumi.Output.all(of_cluster.authority.public, admin.public, admin.private).apply(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from blueprints.finding import Invalid, as_record, render
-from components import errors
+from components import errors, lasting_imports
 
 from ..errors import EXIT_FAILED, Problem
 
@@ -152,7 +152,8 @@ def _forget_what_is_unwritten() -> None:
 
 
 def _module(command: str) -> Any:
-    return importlib.import_module(f".{command}", __package__)
+    with lasting_imports.without_search_for_garbage():
+        return importlib.import_module(f".{command}", __package__)
 
 
 class _Version(argparse.Action):

@@ -4,7 +4,7 @@ import re
 
 from blueprints import catalog
 
-_ASKED = tuple(target for target in map(catalog.target, catalog.target_names()) if target.read_access)
+READ = "give the credentials the right to read all that the stack made"
 ADVICE = (
     (r"expired", "log in to the cloud again (the credentials' time is over), then check again"),
     (
@@ -16,18 +16,21 @@ ADVICE = (
         r"get credentials: |no EC2 IMDS role found|no valid credential sources|unable to locate credentials|NoCredentials",
         "the check has no credentials: log in to the cloud, or name a profile",
     ),
-    (
-        r"AccessDenied|Unauthorized|not authorized|forbidden",
-        "give the credentials the right to read all that the stack made"
-        + "".join(f"; on {target.title}, {target.read_access} are enough" for target in _ASKED),
-    ),
+    (r"AccessDenied|Unauthorized|not authorized|forbidden", READ),
 )
 """Pattern in the message → what to do."""
 
 
 def advice(message: str) -> str:
     """Give the advice for a failure; empty when there is none."""
-    return next((what for pattern, what in ADVICE if re.search(pattern, message, re.IGNORECASE)), "")
+    found = next((what for pattern, what in ADVICE if re.search(pattern, message, re.IGNORECASE)), "")
+    return found + _rights() if found == READ else found
+
+
+def _rights() -> str:
+    """Name what is enough to read; the files of all targets are read only where somebody lacks it."""
+    targets = map(catalog.target, catalog.target_names())
+    return "".join(f"; on {target.title}, {target.read_access} are enough" for target in targets if target.read_access)
 
 
 def with_advice(failure: str) -> str:
