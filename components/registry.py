@@ -229,8 +229,3 @@ def target_of(kind: str) -> str | None:
     """Name the target whose account holds resources of a type (`aws:ec2/vpc:Vpc`); None: the type belongs to no cloud."""
     package = kind.partition(":")[0]
     return next((name for name, target in TARGETS.items() if target.package and target.package == package), None)
-
-
-def kinds() -> tuple[Any, ...]:
-    """Give all targets' own kinds of resources."""
-    return tuple(load(kind)() for target in TARGETS.values() for kind in target.kinds)

@@ -4,12 +4,14 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-import grpc
-from pulumi.runtime.proto import engine_pb2_grpc, provider_pb2_grpc
+from .. import engine_watch, lasting_imports
 
-from .. import engine_watch
-from .kinds import kinds
-from .servicer import Servicer
+with lasting_imports.without_search_for_garbage():
+    import grpc
+    from pulumi.runtime.proto import engine_pb2_grpc, provider_pb2_grpc
+
+    from . import kinds
+    from .servicer import Servicer
 
 VERSION = "0.1.0"
 WORKERS = 64  # operations block their thread; the engine asks for many at once
@@ -24,7 +26,7 @@ def main() -> None:
     limits = [("grpc.max_receive_message_length", MESSAGE_LIMIT_BYTES), ("grpc.max_send_message_length", MESSAGE_LIMIT_BYTES)]
     engine = engine_pb2_grpc.EngineStub(grpc.insecure_channel(address, options=limits))
     server = grpc.server(ThreadPoolExecutor(max_workers=WORKERS), options=limits)
-    provider_pb2_grpc.add_ResourceProviderServicer_to_server(Servicer(kinds(), engine=engine, version=VERSION), server)
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(Servicer(kinds.named, engine=engine, version=VERSION), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     print(port, flush=True)

@@ -10,7 +10,7 @@ import contextlib
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import grpc
@@ -25,10 +25,14 @@ from .unknown import UNKNOWN
 
 
 class Servicer(provider_pb2_grpc.ResourceProviderServicer):
-    """Serve `kinds` to the engine behind `engine`."""
+    """Serve kinds to the engine behind `engine`.
 
-    def __init__(self, kinds: Iterable[Kind[Any]], *, engine: engine_pb2_grpc.EngineStub, version: str):
-        self._kinds = {kind.token: kind for kind in kinds}
+    Args:
+        named: gives the kind of a token.
+    """
+
+    def __init__(self, named: Callable[[str], Kind[Any]], *, engine: engine_pb2_grpc.EngineStub, version: str):
+        self._named = named
         self._engine, self._version = engine, version
         self._stopping = threading.Event()
 
@@ -142,7 +146,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     # How the above is done
 
     def _kind(self, urn: str) -> Kind[Any]:
-        return self._kinds[urn.split("::")[2].split("$")[-1]]
+        return self._named(urn.split("::")[2].split("$")[-1])
 
     def _work(self, request: Any, kind: Kind[Any]) -> Work:
         def show(text: str, kept: bool) -> None:

@@ -6,6 +6,7 @@ What goes wrong with them goes wrong by itself: a folder lies where a file shoul
 import dataclasses
 import math
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -200,5 +201,6 @@ class Ledger(Kind[LedgerInputs]):
         Path(inputs.path).unlink()
 
 
-def kinds() -> tuple[Kind[Any], ...]:
-    return (Note(), Notes(), Key(), Meeting(), Ledger())
+def named() -> Callable[[str], Kind[Any]]:
+    kinds: dict[str, Kind[Any]] = {kind.token: kind for kind in (Note(), Notes(), Key(), Meeting(), Ledger())}
+    return kinds.__getitem__

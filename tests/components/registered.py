@@ -13,12 +13,11 @@ from google.protobuf import struct_pb2
 from pulumi.runtime import mocks, settings
 from pulumi.runtime.stack import run_in_stack
 
-from components.provider import codec, packed
+from components.provider import codec, kinds, packed
 from components.provider.kind import Kind
-from components.provider.kinds import kinds
 from components.provider.unknown import UNKNOWN
 
-KINDS: Mapping[str, Kind[Any]] = {kind.token: kind for kind in kinds()}
+KINDS: Mapping[str, Kind[Any]] = {token: kind for package in kinds.PACKAGES for token, kind in kinds.of_package(package).items()}
 PROJECT, STACK = "clusterwright", "test"
 STACK_TYPE = "pulumi:pulumi:Stack"
 

@@ -18,8 +18,8 @@ from blueprints.project import project_root
 from components import bake
 from components.aws import image, names
 from components.finish import content
+from components.provider import kinds
 from components.provider.kind import UNKNOWN, typed
-from components.provider.kinds import kinds
 from tests.simcloud.aws import client
 
 from . import states
@@ -27,7 +27,7 @@ from .stack import Stack, changed
 from .states import State
 
 pytestmark = pytest.mark.engine
-KINDS = {kind.token: kind for kind in kinds()}
+KINDS = {token: kind for package in kinds.PACKAGES for token, kind in kinds.of_package(package).items()}
 PLAYBOOKS = {"clusterwright:finish:Group": "site.yml", "clusterwright:accept:Acceptance": "accept.yml", "clusterwright:local:Image": "image.yml"}
 """What the input `content` of a kind is the fingerprint of."""
 DEFAULT_PROVIDER = "pulumi:providers:clusterwright"
