@@ -20,7 +20,6 @@ _STARTS = (
     "compute.images.useReadOnly",
     "compute.instances.create",
     "compute.instances.get",
-    "compute.instances.getSerialPortOutput",
     "compute.instances.list",
     "compute.instances.setLabels",
     "compute.instances.setMetadata",
@@ -38,7 +37,7 @@ _STARTS = (
     "compute.zones.get",
 )
 """What starting a node, reading the result and looking at it and at its capacity needs (Compute Engine API reference, instances.bulkInsert; Compute Engine documentation, "IAM roles and permissions")."""
-_ENDS = ("compute.instances.delete", "compute.instances.reportHostAsFaulty")
+_ENDS = ("compute.instances.delete", "compute.instances.getSerialPortOutput", "compute.instances.reportHostAsFaulty")
 """Only on instances whose names begin as the stack's."""
 
 

@@ -111,6 +111,7 @@ def _ender(node_set: str, template: NodeTemplate, shared: Foundation) -> OwnReso
         "cluster": shared.cluster.name,
         "owner": shared.names.owner,
         "node_set": node_set,
+        "starter": shared.accounts.emails["control"],
     }
     opts = pulumi.ResourceOptions.merge(shared.own_opts, pulumi.ResourceOptions(depends_on=[template.instance_template]))
     return OwnResource("clusterwright:gcp:Nodes", f"{node_set}-nodes", inputs=inputs, opts=opts)

@@ -15,6 +15,7 @@ from blueprints import load
 from blueprints.facts import Facts
 from blueprints.spec import ClusterSpec
 from components import contract
+from components.gcp.group_members import GroupMembers
 from components.gcp.machine_image import MachineImage
 from components.gcp.nodes import Nodes
 from components.gcp.offerings.slurm_hosts import SlurmHosts
@@ -34,7 +35,7 @@ CPU = str(Path(__file__).with_name("cpu.yaml"))
 MACHINE = Facts(sockets=1, cores_per_socket=2, threads_per_core=1, memory_mib=24_000)
 
 
-KINDS: Mapping[str, Kind[Any]] = {kind.token: kind for kind in (Site(), MachineImage(), Nodes())}
+KINDS: Mapping[str, Kind[Any]] = {kind.token: kind for kind in (Site(), MachineImage(), Nodes(), GroupMembers())}
 
 
 class Account(registered.Provider):

@@ -7,6 +7,7 @@ import pytest
 from components.gcp import machine_image
 from components.gcp.machine_image import MachineImage, MachineImageInputs
 from components.provider.kind import Refused, Work
+from tests.components.gcp import steps
 from tests.components.gcp.standing import baking
 from tests.simcloud.google.client import PROJECT, REGION, ZONE, SimulatedCloud
 
@@ -29,16 +30,8 @@ WANTED = MachineImageInputs(
 def project(cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> SimulatedCloud:
     for name, value in cloud.environment.items():
         monkeypatch.setenv(name, value)
-    made(cloud, "global/networks", {"name": "net", "autoCreateSubnetworks": False})
-    made(cloud, f"regions/{REGION}/subnetworks", {"name": "sub", "network": f"projects/{PROJECT}/global/networks/net", "ipCidrRange": "10.0.0.0/20"})
+    steps.network(cloud)
     return cloud
-
-
-def made(cloud: SimulatedCloud, path: str, body: dict[str, object]) -> None:
-    answer = cloud.request("compute.googleapis.com", "POST", f"/compute/v1/projects/{PROJECT}/{path}", body=body)
-    assert answer.status == 200, answer.body
-    scope = "/".join(path.split("/")[:2]) if path.startswith("regions/") else "global"
-    cloud.request("compute.googleapis.com", "POST", f"/compute/v1/projects/{PROJECT}/{scope}/operations/{answer.body['name']}/wait")
 
 
 def work() -> Work:
