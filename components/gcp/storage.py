@@ -70,7 +70,7 @@ class Volume(pulumi.ComponentResource):
         super().__init__("clusterwright:gcp:Volume", name, {}, opts)
         disk = compute.Disk(
             f"{args.name}-disk",
-            name=args.names.name(args.name, "disk"),
+            name=args.names.name(args.name, "disk", kind="disk"),
             description=args.names.description(f"Disk {args.name}"),
             zone=args.zone,
             type=args.kind,

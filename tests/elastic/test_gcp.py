@@ -283,6 +283,16 @@ def test_capacity_that_was_bought_ahead_is_a_lease(script: Script) -> None:
     assert script.fleet(calendar).view().leases == {"train": Lease(NOW, NOW + 86400)}
     assert script.fleet(calendar).view().leases == {}
     assert script.fleet(calendar).view().leases == {"train": Lease(0.0, NOW)}
+    window = {"startTime": STAMP, "duration": {"seconds": "3600"}}
+    script.on("GET", f"zones/{ZONE}/futureReservations", {"items": [{"name": "h100", "timeWindow": window}]})
+    assert script.fleet(calendar).view().leases == {"train": Lease(NOW, NOW + 3600)}
+
+
+def test_a_reservation_that_another_project_shares_is_not_over(script: Script) -> None:
+    """Controllers can't read it there."""
+    shared = row(kind="block", capacity=f"projects/theirs/zones/{ZONE}/reservations/h100")
+    script.on("GET", f"zones/{ZONE}/reservations/h100", refusal(404, "notFound"))
+    assert script.fleet(shared).view().leases == {}
 
 
 def test_what_can_not_be_deleted_is_said_and_does_not_keep_the_others(script: Script) -> None:

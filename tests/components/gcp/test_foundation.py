@@ -43,6 +43,7 @@ def test_names_fit_into_what_google_cloud_allows() -> None:
     long = names.Names("c" * 40, "a-stack-with-a-long-name-that-somebody-gave")
     assert len(long.instance(f"{'p' * 32}-7499")) <= 63
     assert len(long.name("control", kind="service_account")) <= 30
+    assert len(long.name("state", "disk", kind="disk")) + len("-YYYYMMDD-HHmm") <= 63, "its last snapshot has a name, too"
     assert len(long.name("something", "with", "many", "parts", "and", "a", "long", "tail", "end")) <= 63
     assert names.Names("a-b", "c").instance_prefix == "a-b-c-"
     assert names.Names("a", "b-c").instance_prefix != "a-b-c-", "another cluster has it"

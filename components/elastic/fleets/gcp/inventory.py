@@ -151,14 +151,18 @@ class Inventory:
                     yield node_set.name, lease
 
     def _lease(self, identity: str, zone: str) -> Iterator[Lease]:
-        """Give the time of a reservation: its future reservation's, else its own end. One that Compute Engine doesn't know is over; nothing is known of one without an end."""
+        """Give the time of a reservation: its future reservation's, else its own end. One that Compute Engine doesn't know is over; nothing is known of one without an end, or of one
+        that another project shares: controllers may read this project's alone."""
         words = identity.split("/")
+        if words[0] == "projects" and words[1] != self._table.cloud.get("project"):
+            return
         name = words[words.index("reservations") + 1] if "reservations" in words else identity
         for one in self._compute.listed(f"zones/{zone}/futureReservations"):
             made = {str(link).rpartition("/")[2] for link in one.get("status", {}).get("autoCreatedReservations", ())}
             if name in {one.get("name"), one.get("reservationName"), *made}:
                 window = one.get("timeWindow", {})
-                yield Lease(moment(window.get("startTime", "")), moment(window.get("endTime", "")))
+                begin, length = moment(window.get("startTime", "")), float(window.get("duration", {}).get("seconds", 0))
+                yield Lease(begin, moment(window.get("endTime", "")) or begin + length)
                 return
         try:
             found = self._compute.call("GET", f"zones/{zone}/reservations/{name}")
