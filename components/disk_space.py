@@ -63,10 +63,14 @@ def sentence(whose: str, said: str, *, needed_mib: int = LEAST_FREE_MIB) -> str:
     return f"no space is left on {whose}: {found}; at least {needed} are needed there" if found else ""
 
 
-def on_host(host: str, stack: str) -> str:
-    """Say what frees space on a host of a stack. Pure."""
+def on_host(host: str, stack: str, *, is_server: bool) -> str:
+    """Say what frees space on a host of a stack. Pure.
+
+    Args:
+        is_server: its owner installed it, and nobody else can do that again.
+    """
     frees = "`apt-get clean; journalctl --vacuum-size=50M` there frees what the system itself keeps"
-    return f"{frees}, `clusterwright rebuild --stack {stack} {host}` all that is not the cluster's state"
+    return frees if is_server else f"{frees}, `clusterwright rebuild --stack {stack} {host}` all that is not the cluster's state"
 
 
 def plain(text: str) -> str:

@@ -102,19 +102,21 @@ def _run(order: dict[str, Any], folder: Path) -> None:
         rotate_artifacts=0,
     )
     if runner.status != "successful" and tally.failed and not order["of_image"]:
-        _report_space(tally.failed, folder, stack=order["stack"], inventory=inventory, environment=environment)
+        _report_space(tally.failed, folder, order, inventory=inventory, environment=environment)
     detail = "" if runner.status == "successful" else tally.last_words or f"ansible ended with status {runner.status}"
     _emit(event="end", status=runner.status, through=sorted(tally.through), changed=tally.changed, detail=detail[:MESSAGE_LIMIT])
 
 
-def _report_space(hosts: set[str], folder: Path, *, stack: str, inventory: Path, environment: dict[str, str]) -> None:
+def _report_space(hosts: set[str], folder: Path, order: dict[str, Any], *, inventory: Path, environment: dict[str, str]) -> None:
     """Say which file systems of failed hosts are full: whatever failed there, it may have failed for lack of space. A raw command needs no space itself."""
     import ansible_runner
+
+    is_server = "in_place" in (order["variables"].get("provided") or {})
 
     def take(event: dict[str, Any]) -> bool:
         detail = event.get("event_data", {})
         if event["event"] == "runner_on_ok" and (text := disk_space.sentence(detail["host"], str(detail["res"].get("stdout", "")))):
-            _emit(event="space", host=detail["host"], text=f"{text}; {disk_space.on_host(detail['host'], stack)}")
+            _emit(event="space", host=detail["host"], text=f"{text}; {disk_space.on_host(detail['host'], order['stack'], is_server=is_server)}")
         return False
 
     ansible_runner.interface.run(

@@ -55,7 +55,8 @@ def test_a_full_file_system_of_this_machine_is_named_with_the_commands_that_find
 
 
 def test_what_a_host_lacks_is_named_with_the_command_that_creates_it_again() -> None:
-    assert "`clusterwright rebuild --stack mine control-0`" in disk_space.on_host("control-0", "mine")
+    assert "`clusterwright rebuild --stack mine control-0`" in disk_space.on_host("control-0", "mine", is_server=False)
+    assert "rebuild" not in disk_space.on_host("control-0", "mine", is_server=True)
 
 
 def test_a_copy_that_fails_for_many_files_is_one_line() -> None:
