@@ -25,8 +25,8 @@ CONFIRM = """
 systemctl is-active --quiet {timer}.timer || {{ echo 'nobody confirmed it over a new SSH connection in time, so it would have cut it' >&2; exit 1; }}
 systemctl stop {timer}.timer
 """
-STATE = "systemctl is-active {unit} || true; systemctl show --no-pager --property=Job --value {unit}"
-"""Its state, and the number of a job that systemd has still to carry out."""
+STATE = "systemctl is-active {unit} || true; systemctl show --no-pager --property=Job,ReloadResult {unit}"
+"""Its state, the number of a job that systemd has still to carry out, and how the last reload ended: a unit stays active when one fails."""
 JOURNAL = "journalctl --unit {unit} --lines 5 --no-pager --output cat"
 
 
@@ -57,11 +57,16 @@ class ActionModule(ActionBase):
             try:
                 # The connection that started the unit proves nothing: only one that began after it shows that the host still lets somebody in.
                 self._connection.reset()
-                state, *jobs = self._shell(STATE.format(unit=unit))["stdout"].split()
-                is_busy = state in BUSY or any(job != "0" for job in jobs)
+                state, *lines = self._shell(STATE.format(unit=unit))["stdout"].splitlines()
+                shown = dict(line.split("=", 1) for line in lines)
+                is_busy = state in BUSY or shown.get("Job", "0") not in ("", "0")
                 if state == "active" and not is_busy:
                     confirmed = self._shell(CONFIRM.format(**names))
-                    return {"changed": True} if confirmed["rc"] == 0 else self._failure(unit, confirmed["stderr"])
+                    if confirmed["rc"] != 0:
+                        return self._failure(unit, confirmed["stderr"])
+                    if shown.get("ReloadResult", "success") != "success":
+                        return self._failure(unit, self._shell(JOURNAL.format(**names))["stdout"], does_not="take over what was written")
+                    return {"changed": True}
                 if not is_busy or time.monotonic() > deadline:
                     return self._failure(unit, self._shell(JOURNAL.format(**names))["stdout"])
             except AnsibleConnectionFailure:
@@ -73,5 +78,5 @@ class ActionModule(ActionBase):
         ended: dict[str, Any] = self._low_level_execute_command(f"sh -ec {shlex.quote(script)}", sudoable=True)
         return ended
 
-    def _failure(self, unit: str, why: str) -> "dict[str, Any]":
-        return {"failed": True, "changed": False, "msg": f"{unit} does not run: {why.strip() or 'it gave no reason'}"}
+    def _failure(self, unit: str, why: str, *, does_not: str = "run") -> "dict[str, Any]":
+        return {"failed": True, "changed": False, "msg": f"{unit} does not {does_not}: {why.strip() or 'it gave no reason'}"}
