@@ -34,6 +34,8 @@ class Instances(Rules):
             raise errors.invalid("location", place, f"The tier {tier} is {'regional' if tier in REGIONAL else 'zonal'}.")
         if want.get("protocol") == "NFS_V4_1" and tier not in NFS_4:
             raise errors.invalid("instance.protocol", "NFS_V4_1", f"The tier {tier} speaks NFS_V3.")
+        if want.get("deletionProtectionEnabled") and tier in GROWS_ONLY:  # filestore/docs/deletion-protection, "Limitations": not for basic tiers
+            raise errors.invalid("instance.deletionProtectionEnabled", True, f"The tier {tier} has no deletion protection.")
         shares, networks = want.get("fileShares", []), want.get("networks", [])
         if len(shares) != 1 or len(networks) != 1:
             raise errors.invalid("instance.fileShares", len(shares), "An instance has one file share and one network.")
