@@ -58,7 +58,7 @@ def test_a_filestore_is_made_by_an_operation_and_holds_its_network(cloud: Cloud)
     [
         {"tier": None}, {"tier": "REGIONAL"}, {"fileShares": []}, {"fileShares": [{"name": "home", "capacityGb": "1024"}]}, {"fileShares": [{"name": "h" * 17, "capacityGb": "2560"}]},
         {"protocol": "NFS_V4_1"}, {"networks": [{"network": "net"}]}, {"networks": [{"network": "other", "modes": ["MODE_IPV4"]}]}, {"labels": {"A": "b"}}, {"size": 1},
-        {"deletionProtectionEnabled": True},
+        {"deletionProtectionEnabled": True}, {"tier": "ZONAL", "fileShares": [{"name": "home", "capacityGb": "10496"}]},
     ],
 )  # fmt: skip
 def test_a_filestore_that_can_not_be_is_refused(cloud: Cloud, change: Any) -> None:

@@ -11,10 +11,11 @@ from ..rules import Rules, Want, handles, rules_of
 if TYPE_CHECKING:
     from ..cloud import Cloud
 
-# Capacity in GiB: least, most, step. Source: cloud.google.com/filestore/docs/service-tiers and /docs/reference/rest/v1 (field capacityGb), of 2026.
-TIERS: Mapping[str, tuple[int, int, int]] = {
-    "BASIC_HDD": (1024, 65_433, 1), "STANDARD": (1024, 65_433, 1), "BASIC_SSD": (2560, 65_433, 1), "PREMIUM": (2560, 65_433, 1),
-    "HIGH_SCALE_SSD": (10_240, 102_400, 2560), "ZONAL": (1024, 102_400, 256), "REGIONAL": (1024, 102_400, 256), "ENTERPRISE": (1024, 10_240, 256),
+# Capacities in GiB: least, most, step. Source: cloud.google.com/filestore/docs/service-tiers and /docs/reference/rest/v1 (field capacityGb), of 2026.
+_BANDS = ((1024, 9984, 256), (10_240, 102_400, 2560))
+TIERS: Mapping[str, tuple[tuple[int, int, int], ...]] = {
+    "BASIC_HDD": ((1024, 65_433, 1),), "STANDARD": ((1024, 65_433, 1),), "BASIC_SSD": ((2560, 65_433, 1),), "PREMIUM": ((2560, 65_433, 1),),
+    "HIGH_SCALE_SSD": ((10_240, 102_400, 2560),), "ZONAL": _BANDS, "REGIONAL": _BANDS, "ENTERPRISE": ((1024, 10_240, 256),),
 }  # fmt: skip
 REGIONAL = ("REGIONAL", "ENTERPRISE")
 GROWS_ONLY = ("BASIC_HDD", "STANDARD", "BASIC_SSD", "PREMIUM")
@@ -49,12 +50,12 @@ class Instances(Rules):
         cloud.need(network_path(cloud, networks[0]["network"]), "compute.networks")
 
     def _check_share(self, want: Want, share: Mapping[str, Any], tier: str) -> None:
-        least, most, step = TIERS[tier]
         size = int(share.get("capacityGb") or 0)
         if not share.get("name") or len(share["name"]) > SHARE_NAME_MOST[tier]:
             raise errors.invalid("instance.fileShares[0].name", share.get("name"), f"A name of at most {SHARE_NAME_MOST[tier]} characters is required.")
-        if not least <= size <= most or size % step:
-            raise errors.invalid("instance.fileShares[0].capacityGb", size, f"The tier {tier} takes {least} to {most} GiB in steps of {step}.")
+        if not any(least <= size <= most and size % step == 0 for least, most, step in TIERS[tier]):
+            bands = ", ".join(f"{least} to {most} GiB in steps of {step}" for least, most, step in TIERS[tier])
+            raise errors.invalid("instance.fileShares[0].capacityGb", size, f"The tier {tier} takes {bands}.")
         if want.former and tier in GROWS_ONLY and size < int(want.former["fileShares"][0]["capacityGb"]):
             raise errors.invalid("instance.fileShares[0].capacityGb", size, f"An instance of the tier {tier} can't become smaller.")
 
