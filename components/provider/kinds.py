@@ -41,3 +41,8 @@ def of_package(package: str) -> Mapping[str, Kind[Any]]:
     """Give the kinds of a package by their tokens."""
     made = [registry.load(kind)() for kind in PACKAGES[package]]
     return {kind.token: kind for kind in made}
+
+
+def kinds() -> Mapping[str, Kind[Any]]:
+    """Give all kinds by their tokens, which loads all of them."""
+    return {token: kind for package in PACKAGES for token, kind in of_package(package).items()}

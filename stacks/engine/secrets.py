@@ -76,7 +76,7 @@ def without_secrets(record: Mapping[str, Any]) -> dict[str, Any]:
     deployment = {name: value for name, value in record["deployment"].items() if name != "secrets_providers"}
     from components.provider import kinds  # all that the provider can do takes its time to load
 
-    maps = {kind.token: frozenset(_map_fields(kind.inputs)) for kind in kinds.kinds()}
+    maps = {kind.token: frozenset(_map_fields(kind.inputs)) for kind in kinds.kinds().values()}
     for name in ("resources", "pending_operations"):
         deployment[name] = [_emptied(one, kind=_type_of(one), maps=maps) for one in deployment.get(name) or ()]
     return {**record, "deployment": deployment}

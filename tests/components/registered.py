@@ -17,7 +17,7 @@ from components.provider import codec, kinds, packed
 from components.provider.kind import Kind
 from components.provider.unknown import UNKNOWN
 
-KINDS: Mapping[str, Kind[Any]] = {token: kind for package in kinds.PACKAGES for token, kind in kinds.of_package(package).items()}
+KINDS: Mapping[str, Kind[Any]] = kinds.kinds()
 PROJECT, STACK = "clusterwright", "test"
 STACK_TYPE = "pulumi:pulumi:Stack"
 

@@ -283,8 +283,8 @@ def test_capacity_that_was_bought_ahead_is_a_lease(script: Script) -> None:
     assert script.fleet(calendar).view().leases == {"train": Lease(NOW, NOW + 86400)}
     assert script.fleet(calendar).view().leases == {}
     assert script.fleet(calendar).view().leases == {"train": Lease(0.0, NOW)}
-    window = {"startTime": STAMP, "duration": {"seconds": "3600"}}
-    script.on("GET", f"zones/{ZONE}/futureReservations", {"items": [{"name": "h100", "timeWindow": window}]})
+    hour = {"startTime": STAMP, "duration": {"seconds": "3600"}}
+    script.on("GET", f"zones/{ZONE}/futureReservations", {"items": [{"name": "h100", "timeWindow": hour}]})
     assert script.fleet(calendar).view().leases == {"train": Lease(NOW, NOW + 3600)}
 
 

@@ -27,7 +27,7 @@ from .stack import Stack, changed
 from .states import State
 
 pytestmark = pytest.mark.engine
-KINDS = {token: kind for package in kinds.PACKAGES for token, kind in kinds.of_package(package).items()}
+KINDS = kinds.kinds()
 PLAYBOOKS = {"clusterwright:finish:Group": "site.yml", "clusterwright:accept:Acceptance": "accept.yml", "clusterwright:local:Image": "image.yml"}
 """What the input `content` of a kind is the fingerprint of."""
 DEFAULT_PROVIDER = "pulumi:providers:clusterwright"

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ class Late:
     """Compute Engine with a bulk request whose one instance is listed when the request is done, and not before."""
 
     def __init__(self, user: str):
-        self._looks = {"operations": [[{"user": user}], []], "instances": [[], [INSTANCE], []]}
+        self._looks: dict[str, list[list[dict[str, Any]]]] = {"operations": [[{"user": user}], []], "instances": [[], [INSTANCE], []]}
         self.deleted: list[str] = []
 
     def __call__(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
