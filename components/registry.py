@@ -89,6 +89,8 @@ TARGETS: Mapping[str, Target] = {
         ),
         drift="components/gcp/drift.yaml",
         package="gcp",
+        live="components.gcp.account.live:check",
+        account="components.gcp.account",
         adopt="components.gcp.adopt:Account",
     ),
     "metal": Target(

@@ -119,6 +119,10 @@ class Target:
     tag_value: str
     """What a tag's value may be, as a regular expression; empty: anything."""
     tags_max: int | None
+    apis: Mapping[str, tuple[str, ...]]
+    """What needs them (`cluster`: every cluster; a kind of storage; `database`: a managed one) → APIs that an account has to enable; empty: all are enabled."""
+    enable_apis: str
+    """The command that enables APIs, with `{apis}` and `{account}`."""
     read_access: str
     """What lets credentials read all that a stack has; empty: nothing is known, or nobody is asked."""
     source: str
@@ -209,6 +213,8 @@ def target(name: str) -> Target:
         "bucket_scheme": entry.get("bucket_scheme", ""),
         "tag_value": entry.get("tag_value", ""),
         "tags_max": entry.get("tags_max"),
+        "apis": {user: tuple(names) for user, names in entry.get("apis", {}).items()},
+        "enable_apis": entry.get("enable_apis", ""),
         "read_access": entry.get("read_access", ""),
     }
     lists = {field: tuple(entry[field]) for field in ("regions", "architectures")}

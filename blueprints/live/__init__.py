@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from .. import catalog, document, finding, spec
 from ..codes import Code
-from . import availability, existing_resources, network, quotas, reservations
+from . import apis, availability, existing_resources, network, quotas, reservations
 from .account import Answers, Questions, questions
 
 __all__ = ["Answers", "Questions", "check", "questions"]
 
-_CHECKS = (availability.check, reservations.check, network.check, quotas.check, existing_resources.check)
+_CHECKS = (apis.check, availability.check, reservations.check, network.check, quotas.check, existing_resources.check)
 
 
 def check(cluster: spec.ClusterSpec, source: document.Document, answers: Answers) -> tuple[finding.Finding, ...]:
@@ -20,8 +20,8 @@ def check(cluster: spec.ClusterSpec, source: document.Document, answers: Answers
         source: the blueprint as written; findings point into it.
     """
     found: list[finding.Finding] = [*_unanswered(cluster, answers)]
-    # In a region that the account can't use, all other questions fail.
-    for one in _CHECKS if answers.region_state == "enabled" else (availability.check,):
+    # In a region that the account can't use, and without the API of its machines, all other questions fail.
+    for one in _CHECKS if answers.region_state == "enabled" else (apis.check, availability.check):
         found += one(cluster, source, answers)
     return finding.in_order(found)
 

@@ -27,6 +27,8 @@ class Questions:
     buckets: tuple[str, ...] = ()
     systems: tuple[tuple[str, str], ...] = ()
     """Operating systems and architectures of the software profile's images."""
+    apis: tuple[str, ...] = ()
+    """APIs of the cloud that the account must have enabled."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class Reservation:
     free: int
     starts: str = ""
     """ISO 8601; empty: immediately."""
+    is_shared: bool = True
+    """False: it belongs to another account, which doesn't share it with this one."""
     ends: str = ""
     """ISO 8601; empty: until its owner cancels it."""
 
@@ -113,10 +117,10 @@ class OfferedMachine:
     vcpus: int
     memory_gib: float
     gpus: int
-    cards: int
-    """Network cards."""
-    fabric_nics: int
-    """The maximum number of interfaces that carry the fabric."""
+    cards: int | None = None
+    """Network cards; None: the cloud doesn't say."""
+    fabric_nics: int | None = None
+    """The maximum number of interfaces that carry the fabric; None: the cloud doesn't say."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -138,7 +142,7 @@ class Answers:
     asked: str
     """Time of the answers, ISO 8601."""
     region_state: str
-    """`enabled` (the default), `disabled`, `unknown`."""
+    """`enabled` (the default), `disabled`, `unknown`, `unasked` (the account lacks the API that would answer)."""
     zones: tuple[Zone, ...] = ()
     offered: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
     """Machine → zones."""
@@ -156,6 +160,8 @@ class Answers:
     """Whether a bucket with the name exists in any account."""
     bases: Mapping[tuple[str, str], Image | None] = dataclasses.field(default_factory=dict)
     """Operating system and architecture → the base image."""
+    apis: Mapping[str, bool] = dataclasses.field(default_factory=dict)
+    """Whether the account has an API enabled."""
     unanswered: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Question → why it has no answer; ignore the field of such a question."""
 
@@ -183,7 +189,16 @@ def questions(cluster: spec.ClusterSpec, *, stack: str) -> Questions:
         images=tuple(sorted(images)),
         buckets=tuple(sorted({bucket_name(one.exchange.bucket) for one in cluster.storage if one.exchange})),
         systems=tuple(sorted({(cluster.software.os, arch) for arch in machines.values()})),
+        apis=_apis(cluster),
     )
+
+
+def _apis(cluster: spec.ClusterSpec) -> tuple[str, ...]:
+    """Name the APIs that a cluster needs: those of every cluster, of its file systems, and of a managed accounting database."""
+    known = catalog.target(cluster.target).apis
+    is_managed = cluster.slurm is not None and cluster.slurm.database.placement == "managed"
+    users = ["cluster", *(one.kind for one in cluster.storage if one.source is None), *(["database"] if is_managed else [])]
+    return tuple(sorted({api for user in users for api in known.get(user, ())}))
 
 
 def given_subnets(cluster: spec.ClusterSpec) -> tuple[spec.Subnet, ...]:

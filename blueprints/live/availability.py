@@ -12,6 +12,8 @@ _ERROR = finding.Level.ERROR
 
 def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
     """Find a region or zones that the account can't use, and machines that are not available to it in the hosts' zone."""
+    if answers.region_state == "unasked":
+        return
     if answers.region_state != "enabled":
         is_unknown = answers.region_state == "unknown"
         what = f"{cluster.network.region} is " + ("not a region of this account" if is_unknown else "not enabled for this account")
@@ -19,7 +21,7 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
         remedy = (
             "write another region as `network.region`"
             if is_unknown
-            else "enable it in the account's settings (AWS Regions), which takes minutes to hours, or write another region"
+            else "enable it in the account's settings, which takes minutes to hours, or write another region"
         )
         yield finding.Finding(_ERROR, Code.REGION_UNUSABLE, source.where("network", "region"), what, why, remedy)
         return
@@ -46,7 +48,7 @@ def _described(cluster: spec.ClusterSpec, source: Document, answers: Answers) ->
             "network cards": (listed.cards, described.cards),
             "fabric interfaces": (listed.fabric_nics if _has_devices(listed) else 0, described.fabric_nics),
         }
-        differing = [f"{ours:g} {what} and not {theirs:g}" for what, (ours, theirs) in pairs.items() if ours != theirs]
+        differing = [f"{ours:g} {what} and not {theirs:g}" for what, (ours, theirs) in pairs.items() if theirs is not None and ours != theirs]
         if listed.arch not in described.arch:
             differing.append(f"{listed.arch} processors and not {message_text.listed(described.arch)}")
         if differing:

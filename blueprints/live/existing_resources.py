@@ -74,7 +74,7 @@ def _images(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> It
         where = source.where("pools", node_set.pool, "image")
         if image is None or not image.is_available:
             what = f"the image {node_set.image} does not exist in {cluster.network.region}, or this account can't use it"
-            why = "an image belongs to one region, and its owner must share it with the account"
+            why = "an image must be where the hosts run, and its owner must share it with the account"
             yield finding.Finding(_ERROR, Code.IMAGE_UNFIT, where, what, why, "choose one that `clusterwright lookup images` lists")
         elif image.arch != arch:
             what = f"{node_set.image} is for {image.arch} processors, and {node_set.hosts.machine.name} has {arch}"
@@ -89,5 +89,5 @@ def _images(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> It
     for (system, arch), image in answers.bases.items() if answers.knows("base images") else ():
         if image is None:
             what = f"the base image of the profile {cluster.software.profile}, {system} for {arch}, does not exist in {cluster.network.region}"
-            why = "the region's parameter store has no entry for it"
+            why = "the cloud publishes none there under the name that the catalogue knows"
             yield finding.Finding(_ERROR, Code.IMAGE_UNFIT, source.where("software"), what, why, "choose another region or software profile")

@@ -11,7 +11,7 @@ from ..plan import quotas
 from .account import Answers
 
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
-_ASK = "request an increase early (Service Quotas, code {code}): approval can take days"
+_ASK = "request an increase of the quota {code} early: approval can take days"
 
 
 def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:

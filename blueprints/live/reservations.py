@@ -35,7 +35,7 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
             why = "the account has no such reservation there; it may belong to another account or region, or be cancelled"
             yield finding.Finding(_ERROR, Code.RESERVATION_UNKNOWN, where, what, why, "choose one that `clusterwright lookup reservations` lists")
             continue
-        for level, what, why, remedy in _faults(node_set, found, zone, cluster):
+        for level, what, why, remedy in _faults(node_set, found, zone, cluster, answers.account):
             yield finding.Finding(level, Code.RESERVATION_UNFIT, where, what, why, remedy)
         zone = zone or found.zone  # all reservations must be in one zone
     yield from _shared(cluster, source, answers)
@@ -89,9 +89,14 @@ def _long_jobs(cluster: spec.ClusterSpec, source: Document, answers: Answers) ->
             yield finding.Finding(_WARNING, Code.RESERVATION_UNFIT, where, what, why, remedy)
 
 
-def _faults(node_set: spec.NodeSet, found: Reservation, zone: str | None, cluster: spec.ClusterSpec) -> Iterator[tuple[finding.Level, str, str, str]]:
+def _faults(
+    node_set: spec.NodeSet, found: Reservation, zone: str | None, cluster: spec.ClusterSpec, account: str
+) -> Iterator[tuple[finding.Level, str, str, str]]:
     wanted, kind = node_set.hosts.machine.name, node_set.capacity.kind
     other = f"choose one for {wanted}, or write `machine: {found.machine}`"
+    if not found.is_shared:
+        what = f"{found.id} belongs to another account, which doesn't share it with {account}"
+        yield _ERROR, what, "an account starts nodes only in its own reservations and in those that are shared with it", "ask its owner to share it"
     if found.machine != wanted:
         yield _ERROR, f"{found.id} is for {found.machine}, and the pool {node_set.pool} has {wanted}", "a reservation has machines of one type", other
     if zone is None and not given_subnets(cluster):

@@ -5,17 +5,13 @@ labels, or in its description where it can have no labels. Members of policies a
 """
 
 import dataclasses
-import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from .. import errors
 from ..adoption import ABSENT, AGAIN, Certainty, Creation, NotAsked, Trace
-from . import rest
+from . import credentials, rest
 from .names import OWNER_LABEL
-
-PROJECT_VARIABLES = ("GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT")
-"""The provider takes the project from the first that is set (pulumi-gcp, "Installation & Configuration")."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -110,7 +106,7 @@ def _mark(resource: Mapping[str, Any]) -> str:
 
 
 def _project(creation: Creation) -> str:
-    found = creation.inputs.get("project") or next((os.environ[name] for name in PROJECT_VARIABLES if os.environ.get(name)), "")
+    found = creation.inputs.get("project") or credentials.project()
     if not found:
         raise NotAsked(f"{creation.shown}: no project is set; set GOOGLE_PROJECT as for `up`")
     return str(found)

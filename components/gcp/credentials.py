@@ -1,5 +1,6 @@
 """The user's own credentials for Google Cloud, as all of Google's clients find them. Imports google-auth only for a token."""
 
+import os
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -10,6 +11,19 @@ from .. import errors
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 WITHOUT_SDK = "the module {} is missing: it comes with `make setup EXTRAS=gcp`"
 TIMEOUT_S = 30
+PROJECT_VARIABLES = ("GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT")
+"""The provider takes the project from the first that is set (pulumi-gcp, "Installation & Configuration")."""
+
+
+def holder() -> str:
+    """Say for people whose credentials these are, without asking anybody."""
+    file = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
+    return f"the account in {file}" if file else "the application default credentials"
+
+
+def project() -> str:
+    """Give the id of the project that commands work in; empty: nobody names one."""
+    return next((os.environ[name] for name in PROJECT_VARIABLES if os.environ.get(name)), "")
 
 
 class Credentials:

@@ -29,7 +29,7 @@ SLOW_DOWN = frozenset({"rateLimitExceeded", "userRateLimitExceeded"})
 """Reasons of a 403 that ends with the minute (Compute Engine documentation, "Rate quotas")."""
 LONGEST_SILENCE_S = 8.0
 """A lost connection comes back soon; a longer pause only delays the page that says so."""
-GONE = 404
+FORBIDDEN, GONE = 403, 404
 
 
 class Silent(errors.TargetUnanswered):
@@ -50,16 +50,17 @@ class Failed(errors.TargetUnanswered):
 
 
 class Compute:
-    """The Compute Engine API of one project. Several threads may share it.
+    """An API of one project, Compute Engine's unless `send` says otherwise. Several threads may share it.
 
     Args:
+        project: begins all paths; empty: paths of the service belong to no project.
         send: carries a request out and gives status and body; None: over HTTP.
     """
 
     def __init__(
         self, project: str, *, send: "Callable[[str, str, bytes | None], tuple[int, bytes]] | None" = None, pause: Callable[[float], None] = time.sleep
     ):
-        self._project, self._pause = project, pause
+        self._root, self._pause = f"projects/{project}" if project else "", pause
         self._send = send or Sender()
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -105,7 +106,7 @@ class Compute:
         return True
 
     def _call(self, method: str, path: str, query: Mapping[str, str] | None, body: Mapping[str, Any] | None) -> dict[str, Any]:
-        where = f"projects/{self._project}/{path}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
+        where = "/".join(filter(None, (self._root, path))) + (f"?{urllib.parse.urlencode(query)}" if query else "")
         written = None if body is None else json.dumps(body).encode()
         for pause_s in PAUSES_S:
             try:

@@ -7,7 +7,7 @@ import argparse
 import json
 import os
 
-from blueprints import catalog
+from blueprints import catalog, message_text
 from components import registry
 from components.account import Listing, Wanted
 
@@ -55,6 +55,9 @@ def run(given: argparse.Namespace) -> int:
         why = f"`lookup {given.kind}` asks {'BMCs, whose lines you copy' if given.kind == BMCS else 'an account'}"
         raise Problem("a blueprint, --write and --yes belong to `lookup hosts`", why=why, remedy="remove them", status=EXIT_USAGE)
     target, lookup = given.target, registry.account(given.target, "lookup")
+    if given.kind not in lookup.KINDS:
+        why = f"{catalog.target(target).title} has no such list; it has {message_text.listed(lookup.KINDS)}"
+        raise Problem(f"`lookup {given.kind}` lists nothing on {target}", why=why, remedy="choose one of them", status=EXIT_USAGE)
     if given.machine is not None and given.machine not in catalog.machines(target):
         remedy = f"`clusterwright catalog machines --target {target}` lists those that are known"
         raise Problem(f"no machine {given.machine} is known on {target}", why="it is not in the catalogue", remedy=remedy, status=EXIT_USAGE)

@@ -162,6 +162,8 @@ FAULTS: tuple[tuple[str, Change, Code, finding.Level, str], ...] = (
         "image:",
     ),
     ("bucket that is not there", with_(buckets={"sets-of-ours": False}), Code.BUCKET_MISSING, ERROR, "bucket:"),
+    ("an API that is off", with_(apis={"machines.example.org": False, "files.example.org": True}), Code.API_OFF, ERROR, "name:"),
+    ("reservation of others", reservation(is_shared=False), Code.RESERVATION_UNFIT, ERROR, "id: cr-"),
     ("nothing to build on", with_(bases={("ubuntu-24.04", "x86_64"): None}), Code.IMAGE_UNFIT, ERROR, "name:"),
 )
 
@@ -212,7 +214,22 @@ def test_a_group_of_reservations_is_said_to_be_unseen() -> None:
     assert found(GOOD, text=text) == {(str(Code.RESERVATION_UNFIT), WARNING, line("arn:", text=text))}
 
 
-QUESTIONS = ("zones", "offers", "machines", "quotas", "rooms", "network", "subnets", "reservations", "keys", "file systems", "images", "buckets", "base images")
+QUESTIONS = (
+    "zones",
+    "offers",
+    "machines",
+    "quotas",
+    "rooms",
+    "network",
+    "subnets",
+    "reservations",
+    "keys",
+    "file systems",
+    "images",
+    "buckets",
+    "base images",
+    "APIs",
+)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

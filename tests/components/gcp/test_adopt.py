@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from components.adoption import Certainty, Creation, NotAsked
-from components.gcp import adopt
+from components.gcp import adopt, credentials
 from tests.components.gcp import programs
 from tests.simcloud.google.client import PROJECT, REGION, SimulatedCloud
 
@@ -43,7 +43,7 @@ def test_what_is_recorded_belongs_to_another_resource(account: adopt.Account) ->
 
 
 def test_a_project_that_nobody_names_is_no_empty_one(account: adopt.Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in adopt.PROJECT_VARIABLES:
+    for name in credentials.PROJECT_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(NotAsked, match="GOOGLE_PROJECT"):
         account.trace(creation(asked("ours")), recorded=())

@@ -1,12 +1,17 @@
-"""Quotas of a region, by the metrics of `regions.get`: the setting `quotas` {metric: limit} or {metric/region: limit}; none are set at first."""
+"""Quotas of a region, by the metrics of `regions.get`, and of the project, by those of `projects.get`: the setting `quotas` {metric: limit} or {metric/region: limit}; none
+are set at first."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from . import facts
+from . import facts, verbs
 from .operations import Failure
+from .rules import Call, handles
 
 if TYPE_CHECKING:
     from .cloud import Cloud
+
+OF_PROJECT = {"NETWORKS": "compute.networks"}
+"""Metrics of the project as a whole → the kind that they count."""
 
 
 def exceeded(cloud: "Cloud", machine: str, zone: str, model: str, count: int = 1) -> Failure | None:
@@ -49,3 +54,23 @@ def used(cloud: "Cloud", metric: str, region: str) -> int:
         if facts.zones()[zone] == region:
             total += uses(machine, model).get(metric, 0) * count
     return total
+
+
+@handles("compute.regions.get")
+def region(cloud: "Cloud", call: Call) -> Any:
+    """Show a region with the limits that apply there, and what its instances take."""
+    shown = verbs.get(cloud, call)
+    name = shown["name"]
+    limits = {metric.partition("/")[0]: limit for metric, limit in cloud.setting("quotas", {}).items() if metric.partition("/")[2] in ("", name)}
+    found = [
+        {"metric": metric, "limit": float(limit), "usage": float(used(cloud, metric, name))} for metric, limit in limits.items() if metric not in OF_PROJECT
+    ]
+    return {**shown, "quotas": found}
+
+
+@handles("compute.projects.get")
+def project(cloud: "Cloud", call: Call) -> Any:
+    """Show the project with its own limits."""
+    limits = {metric: limit for metric, limit in cloud.setting("quotas", {}).items() if metric in OF_PROJECT}
+    found = [{"metric": metric, "limit": float(limit), "usage": float(len([*cloud.store.all(OF_PROJECT[metric])]))} for metric, limit in limits.items()]
+    return {**cloud.show(cloud.need(call.path, "compute.projects")), "quotas": found}

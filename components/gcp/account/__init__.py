@@ -1,0 +1,1 @@
+"""Queries to the Google Cloud project over REST; they change nothing. Imported only by `check --live`, `lookup` and `up`."""

@@ -1,0 +1,111 @@
+"""Objects of a Google Cloud project that a blueprint may name, each with the lines to write."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from blueprints import catalog
+from blueprints.live import account as live_account
+
+from ... import account, errors
+from .. import rest
+from . import read
+from .session import Session
+
+REGION_VARIABLES = ("GOOGLE_REGION", "CLOUDSDK_COMPUTE_REGION")
+NEED_MACHINE = ()
+"""Kinds that are listed by machine only."""
+EXAMPLE_MACHINE = "a3-megagpu-8g"
+_WORKING = ("active", "scheduled", "pending")
+
+
+def listing(session: Session, kind: str, wanted: account.Wanted) -> account.Listing:
+    """List a project's objects of one kind.
+
+    Raises:
+        AccountUnavailable: the project can't be queried.
+        Refusal: the project refused this question.
+    """
+    session.identity()  # missing credentials are reported before anything else
+    try:
+        return KINDS[kind](session, wanted)
+    except rest.Failed as error:
+        access = catalog.target("gcp").read_access
+        remedy = f"check the caller's permissions ({access} are enough), the enabled APIs, the region and the options of the command"
+        raise errors.Refusal(f"Google Cloud did not list the {kind} of the project", why=str(error), remedy=remedy) from error
+
+
+def _zones(session: Session, given: account.Wanted) -> account.Listing:
+    machines = [given.machine] if given.machine else [name for name, one in catalog.machines("gcp").items() if one.gpus]
+    zones = read.zones(session)
+    offered = read.offered(read.described(session, machines, [one.name for one in zones if one.is_usable]))
+    entries = [
+        {
+            **dataclasses.asdict(zone),
+            "machines": there,
+            account.WRITE: f"network: {{region: {session.region}, zones: [{zone.name}]}}" if zone.is_usable else "",
+        }
+        for zone in zones
+        if (there := sorted(name for name, places in offered.items() if zone.name in places)) or not given.machine
+    ]
+    return account.Listing("Zones, and the GPU machines that Google Cloud offers this project there", entries, "the hosts run in the first zone of the list")
+
+
+def _reservations(session: Session, _: account.Wanted) -> account.Listing:
+    found = [
+        *(
+            read.described_reservation(one, one["name"], session.project, owner=session.project, is_calendar=bool(one.get("deleteAtTime")))
+            for one in session.everywhere("reservations")
+        ),
+        *(read.described_future(one, one["name"]) for one in session.everywhere("futureReservations")),
+    ]
+    here = sorted((one for one in found if one.state in _WORKING), key=lambda one: (one.machine, one.zone, one.id))
+    entries = [
+        {**dataclasses.asdict(one), account.WRITE: f"capacity: {{kind: {one.kind}, id: {one.id}}}   # with network: {{zones: [{one.zone}]}}"} for one in here
+    ]
+    hint = "write the line under the pool, and the zone under `targets.gcp.network`; a reservation that another project shares is named `projects/PROJECT/reservations/NAME`"
+    return account.Listing("Reservations of this project", entries, hint)
+
+
+def _subnets(session: Session, _: account.Wanted) -> account.Listing:
+    found = [read.described_subnet(session, one) for one in session.items(f"regions/{session.region}/subnetworks")]
+    entries = [{**dataclasses.asdict(one), account.WRITE: ""} for one in sorted(found, key=lambda one: (one.network, one.id))]
+    hint = "a stack creates its own networks; choose a `network.cidr` outside of ranges that it is to reach"
+    return account.Listing("Subnets, and the ranges that networks of this project have", entries, hint)
+
+
+def _images(session: Session, _: account.Wanted) -> account.Listing:
+    found = [read.described_image(one, f"projects/{session.project}/global/images/{one['name']}") for one in session.items("global/images")]
+    newest = sorted(found, key=lambda one: (one.made, one.id), reverse=True)
+    entries = [{**dataclasses.asdict(one), account.WRITE: f"image: {one.id}" if one.is_available else ""} for one in newest]
+    return account.Listing("Images of this project", entries, "without `image`, a pool uses the image of the software profile, which `up` builds")
+
+
+def _storage(session: Session, _: account.Wanted) -> account.Listing:
+    entries = [
+        {**dataclasses.asdict(_file_system(one)), "what": "filestore", account.WRITE: _share(one)}
+        for one in session.items("locations/-/instances", key="instances", service="file")
+    ]
+    return account.Listing("File systems", entries, "write the line as an entry of `targets.gcp.storage`, beside its `mount`")
+
+
+def _file_system(one: Mapping[str, Any]) -> live_account.FileSystem:
+    state = str(one.get("state", ""))
+    network = next((str(each["network"]).rpartition("/")[2] for each in one.get("networks", ())), None)
+    return live_account.FileSystem(str(one["name"]).rpartition("/")[2], state == "READY", state.lower(), network, None)
+
+
+def _share(one: Mapping[str, Any]) -> str:
+    addresses = [address for network in one.get("networks", ()) for address in network.get("ipAddresses", ())]
+    shares = [share["name"] for share in one.get("fileShares", ())]
+    is_ready = one.get("state") == "READY" and addresses and shares
+    return f'{{kind: existing, source: "{addresses[0]}:/{shares[0]}"}}' if is_ready else ""
+
+
+KINDS: Mapping[str, Callable[[Any, account.Wanted], account.Listing]] = {
+    "zones": _zones,
+    "reservations": _reservations,
+    "subnets": _subnets,
+    "images": _images,
+    "storage": _storage,
+}

@@ -1,0 +1,204 @@
+"""Read one object of the project each, in the types of blueprints/live/account.py; None: it does not exist."""
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from blueprints import catalog
+from blueprints.live import account
+from blueprints.spec import CapacityKind
+
+from .. import rest
+from .session import NOT_ENABLED, Session
+
+_UP = "UP"
+_ARCH = {"X86_64": "x86_64", "ARM64": "arm64"}
+_MIB_PER_GIB = 1024
+_STATES = {"READY": "active", "CREATING": "pending", "UPDATING": "active"}
+"""Compute Engine API, Reservation.status → the words of blueprints/live; others are shown as they are."""
+_FUTURE_STATES = {
+    **dict.fromkeys(("PENDING_APPROVAL", "APPROVED", "COMMITTED", "PROCURING", "PROVISIONING"), "scheduled"),
+    "FULFILLED": "active",
+}
+"""Compute Engine API, FutureReservationStatus.procurementStatus, in the same way."""
+
+
+def zones(session: Session) -> tuple[account.Zone, ...]:
+    """List the zones of the region."""
+    found = (one for one in session.items("zones") if _last(one["region"]) == session.region)
+    return tuple(account.Zone(one["name"], False, one["status"] == _UP, one["status"].lower()) for one in sorted(found, key=lambda one: str(one["name"])))
+
+
+def described(session: Session, names: Iterable[str], places: Iterable[str]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Describe machines: name → zone → what Compute Engine says."""
+    wanted = sorted(names)
+    found: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in wanted}
+    if not wanted:
+        return found
+    query = {"filter": " OR ".join(f'(name = "{name}")' for name in wanted)}
+    zones = sorted(places)
+    with ThreadPoolExecutor(max(1, len(zones))) as pool:
+        for zone, several in zip(zones, pool.map(lambda zone: [*session.items(f"zones/{zone}/machineTypes", query)], zones), strict=True):
+            for one in several:
+                found[one["name"]][zone] = one
+    return found
+
+
+def offered(found: Mapping[str, Mapping[str, Any]]) -> dict[str, frozenset[str]]:
+    """Return the zones that offer each machine. Pure."""
+    return {name: frozenset(places) for name, places in found.items()}
+
+
+def machines(found: Mapping[str, Mapping[str, dict[str, Any]]]) -> dict[str, account.OfferedMachine]:
+    """Read the description of each machine that a zone offers. Pure."""
+    return {name: _machine(next(iter(places.values()))) for name, places in found.items() if places}
+
+
+def _machine(one: Mapping[str, Any]) -> account.OfferedMachine:
+    arch = one.get("architecture", "X86_64")
+    return account.OfferedMachine(
+        name=str(one["name"]),
+        arch=(_ARCH.get(arch, arch),),
+        vcpus=int(one["guestCpus"]),
+        memory_gib=int(one["memoryMb"]) / _MIB_PER_GIB,
+        gpus=sum(int(gpu["guestAcceleratorCount"]) for gpu in one.get("accelerators", ())),
+    )
+
+
+def quotas(region: Mapping[str, Any], wanted: Iterable[str]) -> dict[str, float | None]:
+    """Read quotas of a region; None: Compute Engine doesn't list it there, as the quotas for each GPU family. Pure."""
+    limits = {one["metric"]: float(one["limit"]) for one in region.get("quotas", ())}
+    return {code: limits.get(code) for code in wanted}
+
+
+def networks(session: Session, stack: str) -> tuple[account.Room, ...]:
+    """Read how many networks the project may have, and how many it has beside the stack's own."""
+    limit = next((one for one in session.get("").get("quotas", ()) if one["metric"] == "NETWORKS"), None)
+    if limit is None:
+        return ()
+    own = f", stack {stack}, "
+    taken = sum(1 for one in session.items("global/networks") if own not in one.get("description", ""))
+    return (account.Room("networks", "NETWORKS", float(limit["limit"]), taken),)
+
+
+def network(session: Session, ident: str) -> account.Network | None:
+    """Describe a network with the ranges of its subnets in the region; names resolve in every network."""
+    project, name = _place(session, ident)
+    found = session.find(f"global/networks/{name}", project=project)
+    if found is None:
+        return None
+    ranges = [one["ipCidrRange"] for one in session.items(f"regions/{session.region}/subnetworks") if _last(one["network"]) == name]
+    return account.Network(ident, tuple(sorted(ranges)), True)
+
+
+def subnet(session: Session, ident: str) -> account.Subnet | None:
+    project, name = _place(session, ident)
+    found = session.find(f"regions/{session.region}/subnetworks/{name}", project=project)
+    return None if found is None else described_subnet(session, found)
+
+
+def described_subnet(session: Session, found: Mapping[str, Any]) -> account.Subnet:
+    """Read one subnet, and whether a router of its network translates addresses. Compute Engine doesn't count free addresses, so all count as free."""
+    routers = (one for one in session.items(f"regions/{session.region}/routers") if one.get("network") == found["network"])
+    cidr, free = found["ipCidrRange"], ipaddress.IPv4Network(found["ipCidrRange"]).num_addresses - catalog.target("gcp").addresses_reserved_per_subnet
+    return account.Subnet(found["name"], _last(found["network"]), "", cidr, free, "nat" if any(one.get("nats") for one in routers) else "none", found["name"])
+
+
+def reservation(session: Session, ident: str) -> account.Reservation | None:
+    """Look for a reservation by its name or full name, in every zone that the name allows."""
+    match = re.search(r"(?:projects/(?P<project>[^/]+)/)?(?:zones/(?P<zone>[^/]+)/)?(?:reservations/)?(?P<name>[^/]+)(?:/reservationBlocks/.*)?$", ident)
+    if match is None:
+        return None
+    project, zone, name = match["project"] or session.project, match["zone"], match["name"]
+    query = {"filter": f'name = "{name}"'}
+    places = [one for one in session.everywhere("reservations", query, project=project) if zone in (None, _last(one["zone"]))]
+    future = [one for one in _future(session, query, project) if zone in (None, _last(one["zone"]))]
+    here = sorted(places, key=lambda one: (not _last(one["zone"]).startswith(session.region), one["zone"]))
+    if here:
+        return described_reservation(here[0], ident, session.project, owner=project, is_calendar=bool(here[0].get("deleteAtTime")))
+    return described_future(future[0], ident) if future else None
+
+
+def _future(session: Session, query: Mapping[str, str], project: str = "") -> list[dict[str, Any]]:
+    return [*session.everywhere("futureReservations", query, project=project)]
+
+
+def described_reservation(found: Mapping[str, Any], ident: str, project: str, *, owner: str, is_calendar: bool) -> account.Reservation:
+    """Read a reservation. One that ends by itself came from calendar capacity. Pure."""
+    specific = found.get("specificReservation", {})
+    total, used = int(specific.get("count", 0)), int(specific.get("inUseCount", 0))
+    shared = found.get("shareSettings", {}).get("projectMap", {})
+    state = found.get("status", "")
+    return account.Reservation(
+        id=ident,
+        machine=_last(specific.get("instanceProperties", {}).get("machineType", "")),
+        zone=_last(found["zone"]),
+        kind=CapacityKind.BLOCK if is_calendar else CapacityKind.RESERVED,
+        state=_STATES.get(state, state.lower()),
+        total=total,
+        free=total - used,
+        ends=str(found.get("deleteAtTime", "")),
+        is_shared=owner == project or project in shared,
+    )
+
+
+def described_future(found: Mapping[str, Any], ident: str) -> account.Reservation:
+    """Read capacity that was ordered ahead. Pure."""
+    specific, window, status = found.get("specificSkuProperties", {}), found.get("timeWindow", {}), found.get("status", {})
+    state, total = status.get("procurementStatus", ""), int(specific.get("totalCount", 0))
+    return account.Reservation(
+        id=ident,
+        machine=_last(specific.get("instanceProperties", {}).get("machineType", "")),
+        zone=_last(found["zone"]),
+        kind=CapacityKind.BLOCK,
+        state=_FUTURE_STATES.get(state, state.lower()),
+        total=total,
+        free=total,
+        starts=str(window.get("startTime", "")),
+        ends=str(window.get("endTime", "")),
+    )
+
+
+def image(session: Session, ident: str) -> account.Image | None:
+    """Look for an image, or for the newest of a family."""
+    project, name = _place(session, ident)
+    path = f"global/images/family/{name}" if "/family/" in ident else f"global/images/{name}"
+    try:
+        found = session.find(path, project=project)
+    except rest.Failed as error:
+        if error.status != rest.FORBIDDEN or error.code in NOT_ENABLED:
+            raise
+        return None  # another project's image that is not shared
+    return None if found is None else described_image(found, ident)
+
+
+def described_image(found: Mapping[str, Any], ident: str) -> account.Image:
+    arch = found.get("architecture", "X86_64")
+    return account.Image(ident, _ARCH.get(arch, arch), found.get("status") == "READY", found["name"], found.get("creationTimestamp", ""))
+
+
+def has_bucket(session: Session, name: str) -> bool:
+    """Say whether somebody has a bucket of this name; others' buckets are forbidden, and exist."""
+    try:
+        return session.bucket(name) is not None
+    except rest.Failed as error:
+        if error.status != rest.FORBIDDEN or error.code in NOT_ENABLED:
+            raise
+        return True
+
+
+def is_enabled(session: Session, api: str) -> bool:
+    found = session.get(f"services/{api}", service="serviceusage")
+    return found.get("state") == "ENABLED"
+
+
+def _place(session: Session, ident: str) -> tuple[str, str]:
+    """Give project and name of what an identifier names."""
+    match = re.search(r"projects/(?P<project>[^/]+)/", ident)
+    return (match["project"] if match else session.project), _last(ident)
+
+
+def _last(path: str) -> str:
+    return path.rpartition("/")[2]
