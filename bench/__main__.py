@@ -25,6 +25,7 @@ from .bars import bar
 from .drift import drift_cloud
 from .elastic import elastic
 from .fresh_clone import fresh_clone
+from .gcp import gcp
 from .instance_listing import instance_listing
 from .kubernetes import kubernetes
 from .live_hosts import live_hosts
@@ -92,6 +93,7 @@ def from_nothing(home: Path) -> Iterator[dict[str, Any]]:
 MEASURES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
     "offline": offline,
     "aws": aws,
+    "gcp": gcp,
     "starter": starter,
     "nodes-64": many_nodes,
     "drift": drift,
