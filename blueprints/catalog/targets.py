@@ -121,6 +121,8 @@ class Target:
     tags_max: int | None
     apis: Mapping[str, tuple[str, ...]]
     """What needs them (`cluster`: every cluster; a kind of storage; `database`: a managed one) → APIs that an account has to enable; empty: all are enabled."""
+    pair_storage: str
+    """The class of storage on which two controllers of Slurm keep what they share, each file system in its smallest size; empty: nothing is sold for it."""
     enable_apis: str
     """The command that enables APIs, with `{apis}` and `{account}`."""
     read_access: str
@@ -214,6 +216,7 @@ def target(name: str) -> Target:
         "tag_value": entry.get("tag_value", ""),
         "tags_max": entry.get("tags_max"),
         "apis": {user: tuple(names) for user, names in entry.get("apis", {}).items()},
+        "pair_storage": entry.get("pair_storage", ""),
         "enable_apis": entry.get("enable_apis", ""),
         "read_access": entry.get("read_access", ""),
     }

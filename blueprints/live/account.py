@@ -198,6 +198,9 @@ def _apis(cluster: spec.ClusterSpec) -> tuple[str, ...]:
     known = catalog.target(cluster.target).apis
     is_managed = cluster.slurm is not None and cluster.slurm.database.placement == "managed"
     users = ["cluster", *(one.kind for one in cluster.storage if one.source is None), *(["database"] if is_managed else [])]
+    shared = catalog.target(cluster.target).pair_storage
+    if shared and cluster.slurm is not None and cluster.slurm.control is not None and cluster.slurm.control.count > 1:
+        users.append(catalog.storage_class(cluster.target, shared).kind)
     return tuple(sorted({api for user in users for api in known.get(user, ())}))
 
 

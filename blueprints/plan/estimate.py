@@ -115,7 +115,7 @@ def estimate(cluster: spec.ClusterSpec) -> Estimate:
     """Estimate what a cluster costs by the hour."""
     if not catalog.target(cluster.target).capacity:
         return Estimate(owned=True, region=cluster.network.region, parts=())
-    parts = (*_computing(cluster), *_standing(cluster), *_storage(cluster), *_services(cluster))
+    parts = (*_computing(cluster), *_standing(cluster), *_storage(cluster), *_pair_storage(cluster), *_services(cluster))
     return Estimate(owned=False, region=cluster.network.region, parts=parts)
 
 
@@ -212,6 +212,18 @@ def _storage(cluster: spec.ClusterSpec) -> Iterator[Part]:
         if entry.source is not None:
             continue  # it exists already, and who made it pays for it
         found = catalog.storage_price(cluster.target, entry.storage_class, region=cluster.network.region, mbs_per_tib=entry.throughput_mbs_per_tib)
+        yield _file_system(entry, found)
+
+
+def _pair_storage(cluster: spec.ClusterSpec) -> Iterator[Part]:
+    """Count what two controllers keep their shared files on, where it is sold by size: Slurm's state, and the tables that all hosts read."""
+    wanted = catalog.target(cluster.target).pair_storage
+    if not wanted or cluster.slurm is None or cluster.slurm.control is None or cluster.slurm.control.count < 2:
+        return
+    known = catalog.storage_class(cluster.target, wanted)
+    found = catalog.storage_price(cluster.target, wanted, region=cluster.network.region, mbs_per_tib=None)
+    for name in ("controllers' state", "tables of hosts and users"):
+        entry = spec.FileSystem(name=name, kind=known.kind, mount="", protect=False, simulated=False, product=known.product, size_gib=known.sizes[0].first)
         yield _file_system(entry, found)
 
 

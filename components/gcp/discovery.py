@@ -24,7 +24,10 @@ class Discovery:
     leases_end = False
 
     def mounts(self, role: str, *, controllers: int) -> tuple[str, ...]:
-        return (host_folders.STATE,) if role == "control" else ()
+        """A single controller mounts a disk; each of two controllers mounts their shared file system."""
+        if role != "control":
+            return ()
+        return (f"{host_folders.STATE}/slurmctld" if controllers > 1 else host_folders.STATE,)
 
     def running_nodes(self, stack: discovery.Stack) -> discovery.RunningNodes:
         """List the running compute nodes."""

@@ -96,6 +96,7 @@ class Volume(pulumi.ComponentResource):
 class FilestoreArgs:
     place: Place
     file_system: spec.FileSystem
+    part: str = "storage"
 
 
 class Filestore(pulumi.ComponentResource):
@@ -117,7 +118,7 @@ class Filestore(pulumi.ComponentResource):
             file_shares=filestore.InstanceFileSharesArgs(name=SHARE, capacity_gb=int(wanted.size_gib or 0), nfs_export_options=[export]),
             networks=[filestore.InstanceNetworkArgs(network=place.network, modes=["MODE_IPV4"], connect_mode="DIRECT_PEERING")],
             deletion_protection_enabled=wanted.protect,
-            labels=place.names.labels("storage"),
+            labels=place.names.labels(args.part),
             opts=beneath(self, protect=wanted.protect, keep=keeps(wanted), replace_first=True),
         )
         address = instance.networks.apply(lambda networks: str((networks[0].ip_addresses or [""])[0]))

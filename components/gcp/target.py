@@ -9,7 +9,7 @@ from blueprints.spec import ClusterSpec, HostGroup
 
 from .. import contract, host_folders
 from ..provider.resource import OwnResource
-from . import file_systems, machines, storage, zones
+from . import file_systems, machines, pair, storage, zones
 from .control import CLUSTER_GIB, Addresses, AddressesArgs
 from .file_systems import FileSystems
 from .identity import Accounts, AccountsArgs
@@ -38,7 +38,9 @@ class Foundation(contract.Foundation):
     place: storage.Place
     file_systems: FileSystems
     cluster_folder: storage.Volume
-    """What the controller writes for all hosts, and exports to them."""
+    """What one controller writes for all hosts, and exports to them; two controllers use a file system of `pair`, and this disk only keeps the zone."""
+    pair: pair.PairFiles | None
+    """What two controllers share; None: there is one."""
     images: Images
     own_opts: pulumi.ResourceOptions
     """For the project's own kinds."""
@@ -83,6 +85,7 @@ class Gcp:
         addresses = Addresses("addresses", AddressesArgs(named, group, region=region, subnet=network.hosts.subnet), opts=opts)
         place = storage.Place(named, region=region, zone=zone, network=network.hosts_name, clients=cluster.network.cidr, disk_type=disk_type)
         created = file_systems.provision(cluster.storage, place, exporter=addresses.addresses[0], after=cluster_folder, opts=opts)
+        shared = pair.provision(place, protect=cluster.slurm.database.protect, opts=opts) if cluster.slurm and group.count > 1 else None
         images = ImagesArgs(named, cluster.software, project=accounts.project, zone=zone, subnet=network.hosts.subnet, needs=network.ready)
         return Foundation(
             mounts=created.mounts,
@@ -97,6 +100,7 @@ class Gcp:
             place=place,
             file_systems=created,
             cluster_folder=cluster_folder,
+            pair=shared,
             images=Images(images, opts=self._own_opts),
             own_opts=self._own_opts,
             opts=opts,
@@ -122,6 +126,6 @@ def _require_what_is_built(cluster: ClusterSpec) -> HostGroup:
     if cluster.network.existing is not None:
         raise pulumi.RunError("this version can't use an existing network on Google Cloud\n  do:  remove `network.existing`: the stack creates its own network")
     group = cluster.slurm.control if cluster.slurm else None
-    if group is None or group.count != 1:
-        raise pulumi.RunError("this version provisions one Slurm controller on Google Cloud\n  do:  remove `control.highly_available`")
+    if group is None:
+        raise pulumi.RunError("this version provisions Slurm with its own controllers on Google Cloud\n  do:  remove `control.managed`")
     return group

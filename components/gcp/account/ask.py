@@ -38,7 +38,8 @@ def answers(asked: account.Questions, *, session: Session | None = None) -> acco
     known = account.Answers(account=who.account, who=who.who, asked=now, region_state=state, apis=apis, unanswered=asker.unanswered)
     if state != "enabled":
         return known
-    zones = asker.answer("zones", (), lambda: read.zones(session))
+    no_zones: tuple[account.Zone, ...] = ()
+    zones = asker.answer("zones", no_zones, lambda: read.zones(session))
     described = asker.answer("offers", none, lambda: read.described(session, asked.machines, [one.name for one in zones if one.is_usable]))
     if not asker.knows("zones"):
         asker.unanswered.setdefault("offers", asker.unanswered["zones"])

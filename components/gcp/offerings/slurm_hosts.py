@@ -134,23 +134,31 @@ def _controller(
     host_key: contract.SshKey,
     after: Sequence[pulumi.Resource],
 ) -> Instances:
-    """Create the controller with its disks: the cluster's folder and the blueprint's `block` file systems, which it exports, and its own state."""
-    protect = slurm.database.protect
+    """Create the controllers. The first has the disks: the blueprint's `block` file systems and, without a second controller, the cluster's folder, which it exports; and its state.
+
+    Two controllers keep Slurm's own state on a file system; the accounting database is always on a disk of the first.
+    """
+    protect, pair = slurm.database.protect, shared.pair
+    # Disks of different purposes have different names, so that neither is mistaken for the other. A file system below another could be mounted before it.
+    name, where = ("accounting", f"{host_folders.STATE}/mysql") if pair else ("state", host_folders.STATE)
     state = storage.VolumeArgs(
         shared.names,
-        name="state",
+        name=name,
         part="control",
         zone=shared.zone,
         size_gib=STATE_GIB,
         kind=shared.place.disk_type,
-        mount=host_folders.STATE,
+        mount=where,
         protect=protect,
         snapshot=protect,
     )
-    exported = [shared.cluster_folder, *shared.file_systems.exported]
+    exported = [*([] if pair else [shared.cluster_folder]), *shared.file_systems.exported]
     disks = [*exported, storage.Volume("_state", state, opts=shared.opts)]  # not a valid name of a blueprint's file system
     folders = tuple(disk.mount.target for disk in exported)
-    mounts = [*(disk.mount for disk in disks), *(mount for mount in shared.mounts if mount.target not in folders)]
+    common = [pair.tables, pair.state] if pair else []
+    mounts = [*(disk.mount for disk in disks), *common, *(mount for mount in shared.mounts if mount.target not in folders)]
+    first = _user_data(group, identity, shared, keys, mounts=mounts, exports=folders)
+    others = [_user_data(group, identity, shared, keys, mounts=[*common, *shared.mounts]) for _ in range(1, group.count)]
     args = HostsArgs(
         shared.names,
         group=group,
@@ -158,7 +166,7 @@ def _controller(
         image=shared.images.of(group.machine),
         subnet=shared.network.hosts.subnet,
         account=identity.email,
-        user_data=[_user_data(group, identity, shared, keys, mounts=mounts, exports=folders)],
+        user_data=[first, *others],
         host_key=host_key.public,
         jump_key=keys.login_host.public,
         addresses=shared.addresses.addresses,
@@ -174,7 +182,9 @@ def _needs(identity: Identity, shared: Foundation) -> list[pulumi.Resource]:
 
 
 def _mounts(shared: Foundation) -> list[contract.Mount]:
-    """List what hosts other than the controller mount. Only the controller writes the cluster's folder."""
+    """List what hosts other than controllers mount. Only controllers write the cluster's folder."""
+    if shared.pair:
+        return [shared.pair.read, *shared.mounts]
     folder = storage.over_nfs(shared.cluster_folder.mount, shared.addresses.addresses[0], options=storage.TABLE_OPTIONS)
     return [folder, *shared.mounts]
 

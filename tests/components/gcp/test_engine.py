@@ -69,3 +69,17 @@ def _fleet(stack: Standing) -> adapter.Gcp:
 
 def _made(cloud: SimulatedCloud) -> list[tuple[str, str]]:
     return [(thing.kind, thing.id) for thing in cloud.things()]
+
+
+@pytest.mark.soak
+def test_a_second_controller_comes_and_goes(tmp_path: Path, cloud: SimulatedCloud) -> None:
+    with Standing.of(tmp_path / "stack", cloud, BLUEPRINT) as stack:
+        stack.up()
+        for is_pair in (True, False):
+            stack.change(control__highly_available=is_pair)
+            stack.up()
+            stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+            files = {one.id.rpartition("/")[2].rpartition("-")[0] for one in cloud.things("file.instances")}
+            assert files == ({"cpu-dev", "cpu-dev-state", "cpu-dev-tables"} if is_pair else {"cpu-dev"})
+        stack.destroy()
+        assert [(thing.kind, thing.id) for thing in cloud.things()] == []
