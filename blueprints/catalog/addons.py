@@ -18,6 +18,7 @@ class When(enum.StrEnum):
     GPUS = "gpus"
     SIMULATED_GPUS = "simulated-gpus"
     POD_NETWORK = "pod-network"
+    OWN_NETWORK = "own-network"
 
 
 class InstalledBy(enum.StrEnum):

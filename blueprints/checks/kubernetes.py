@@ -10,7 +10,7 @@ from ..document import Document, Path
 from . import lookup
 
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
-_KUEUE = "kueue"
+_KUEUE, _ENFORCER = "kueue", spec.POLICY_ENFORCER
 _FEWEST_SERVICES = 20
 """The longest prefix of services that kubeadm takes is that of at least 10 addresses; these leave room for add-ons."""
 _SLURMS_OWN_ACCOUNT = "root"
@@ -29,6 +29,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     yield from _versions(cluster, kubernetes, source)
     yield from _quotas(cluster, kubernetes, blueprint, source)
     yield from _without_queue(kubernetes, blueprint, source)
+    yield from _not_enforced(cluster, kubernetes, source)
     yield from _overlaps(cluster, kubernetes, blueprint.kubernetes, source)
     if kubernetes.pod_cidr:
         yield from _sizes(kubernetes, source)
@@ -106,6 +107,16 @@ def _without_queue(kubernetes: spec.Kubernetes, blueprint: language.Blueprint, s
             why = "root is Slurm's own account; in Kubernetes each account of the blueprint is a namespace with a queue"
             where = source.where("users", name, "account")
             yield finding.Finding(_WARNING, Code.ACCOUNT_WITHOUT_QUEUE, where, what, why, "write an account of the blueprint")
+
+
+def _not_enforced(cluster: spec.ClusterSpec, kubernetes: spec.Kubernetes, source: Document) -> Iterator[finding.Finding]:
+    """Find accounts whose pods anybody in the cluster reaches."""
+    if kubernetes.control is None or not cluster.accounts or kubernetes.enforces_policies:
+        return
+    what = f"nothing enforces the network policies of accounts: {_ENFORCER} is left out"
+    why = f"{kubernetes.pod_network} ignores them, so that pods of all accounts reach each other, the hosts and what listens there"
+    where = source.where("kubernetes", "addons", _ENFORCER)
+    yield finding.Finding(_WARNING, Code.POLICIES_NOT_ENFORCED, where, what, why, f"remove `{_ENFORCER}: false`")
 
 
 def _overlaps(cluster: spec.ClusterSpec, kubernetes: spec.Kubernetes, asked: language.Kubernetes, source: Document) -> Iterator[finding.Finding]:

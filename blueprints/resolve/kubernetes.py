@@ -77,6 +77,7 @@ def chosen_addons(context: Context, node_sets: Sequence[spec.NodeSet]) -> tuple[
         When.GPUS: any(not one.simulated for one in gpus),
         When.SIMULATED_GPUS: any(one.simulated for one in gpus),
         When.POD_NETWORK: not counts.kubernetes_offering(context).is_managed,
+        When.OWN_NETWORK: not counts.kubernetes_offering(context).is_managed,
     }
     return tuple(spec.Addon(one.name, one.version) for one in _installed(context, wanted, present))
 

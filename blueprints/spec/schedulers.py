@@ -67,6 +67,10 @@ class Addon:
     version: Annotated[str, cost.in_place("its objects are applied in the other version; its own pods start again")]
 
 
+POLICY_ENFORCER = "network-policies"
+"""The add-on that enforces NetworkPolicies, which the network plug-ins of the catalogue don't."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kubernetes:
     """Kubernetes, with everything that it alone needs."""
@@ -106,3 +110,8 @@ class Kubernetes:
             removed=cost.in_place("the add-on's objects are deleted, and the custom resources of its kinds with them"),
         ),
     ] = ()
+
+    @property
+    def enforces_policies(self) -> bool:
+        """Whether the stack installs what enforces NetworkPolicies. A cloud's service may do so by itself."""
+        return any(one.name == POLICY_ENFORCER for one in self.addons)

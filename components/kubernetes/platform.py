@@ -48,11 +48,13 @@ def install(
         the verdicts of acceptance, which runs when all of it is there.
     """
     installed: dict[str, OwnResource] = {}
+    services = queues.kubernetes_of(spec).service_cidr
     for name, version in after_needs(addons):
+        own = settings.of_addon(name, services=services)
         installed[name] = OwnResource(
             "clusterwright:kubernetes:Addon",
             f"addon-{name}",
-            inputs={"addon": name, "version": version, "release": reached.release, "kubeconfig": reached.kubeconfig, "settings": settings.of_addon(name)},
+            inputs={"addon": name, "version": version, "release": reached.release, "kubeconfig": reached.kubeconfig, "settings": own},
             outputs=("content",),
             opts=_within(reached, [*after, *(installed[one] for one in catalog.addons()[name].needs if one in installed)], opts),
         )

@@ -41,7 +41,7 @@ def shared(users: Mapping[str, Collection[int]], *, marks: Mapping[str, str]) ->
     """
     known = f"({{{', '.join(f'{account!r}: {sorted(uids)}' for account, uids in sorted(users.items()))}}})[?request.namespace].orValue([])"
     kinds = " || ".join(f"has(v.{kind})" for kind in VOLUMES)
-    yield from _policy(
+    yield from policy(
         "clusterwright-volumes",
         {f"pods of accounts have volumes of these kinds alone: {', '.join(VOLUMES)}": f"{_POD}.?volumes.orValue([]).all(v, {kinds})"},
         marks=marks,
@@ -62,7 +62,7 @@ def shared(users: Mapping[str, Collection[int]], *, marks: Mapping[str, str]) ->
     }
     has_one = f"{_POD}.?volumes.orValue([]).exists(v, has(v.persistentVolumeClaim) && v.persistentVolumeClaim.claimName.startsWith('{CLAIMS}'))"
     message = "a pod with the cluster's file systems runs as a user of its account:"
-    yield from _policy(
+    yield from policy(
         "clusterwright-files",
         {f"{message} {what}": rule for what, rule in rules.items()},
         marks=marks,
@@ -70,7 +70,7 @@ def shared(users: Mapping[str, Collection[int]], *, marks: Mapping[str, str]) ->
         conditions={"has-files": has_one},
     )
     ours = f"(request.operation == 'DELETE' ? oldObject : object).metadata.name.startsWith('{CLAIMS}')"
-    yield from _policy(
+    yield from policy(
         "clusterwright-claims",
         {f"claims whose names begin with {CLAIMS} belong to the cluster": "false"},
         marks=marks,
@@ -97,14 +97,15 @@ def of_fabrics(*, marks: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         "s.?seLinuxOptions.?user.orValue('') == '' && s.?seLinuxOptions.?role.orValue('') == '')",
         "safe settings of the kernel alone": f"{_CONTEXT}.?sysctls.orValue([]).all(s, s.name in {_texts(SYSCTLS)})",
     }
-    yield from _policy("clusterwright-fabrics", {f"pods of accounts get {what}": rule for what, rule in rules.items()}, marks=marks)
+    yield from policy("clusterwright-fabrics", {f"pods of accounts get {what}": rule for what, rule in rules.items()}, marks=marks)
 
 
-def _policy(
+def policy(
     name: str,
     rules: Mapping[str, str],
     *,
     marks: Mapping[str, str],
+    group: str = "",
     variables: Mapping[str, str] | None = None,
     conditions: Mapping[str, str] | None = None,
     asked: Sequence[tuple[str, str]] = (("CREATE", "pods"), ("UPDATE", "pods/ephemeralcontainers")),
@@ -112,9 +113,10 @@ def _policy(
     """Write a policy and its binding to the namespaces of all accounts.
 
     Args:
+        group: of the API; empty: the one of pods.
         asked: operations and resources. A pod that was created before the rule must be able to end: its controller then changes what it says of itself.
     """
-    groups = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": [operation], "resources": [resource]} for operation, resource in asked]
+    groups = [{"apiGroups": [group], "apiVersions": ["v1"], "operations": [operation], "resources": [resource]} for operation, resource in asked]
     spec: dict[str, Any] = {
         "failurePolicy": "Fail",
         "matchConstraints": {"resourceRules": groups},

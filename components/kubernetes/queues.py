@@ -11,7 +11,7 @@ from blueprints import durations
 from blueprints.spec import Account, ClusterSpec, FileSystem, Kubernetes, NodeSet, Qos, User
 
 from . import file_systems as mounted
-from . import labels, pod_rules, quotas
+from . import labels, network_policies, pod_rules, quotas
 
 KUEUE, KUEUE_TOPOLOGY = "kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1alpha1"
 RBAC = "rbac.authorization.k8s.io"
@@ -56,10 +56,11 @@ def by_account(spec: ClusterSpec, *, has_queues: bool = True, file_systems: Sequ
 
 
 def of_pods(spec: ClusterSpec) -> Iterator[dict[str, Any]]:
-    """Give what pods of accounts may not do."""
+    """Give what pods of accounts may not do, and who changes what they may reach."""
     node_sets, _ = _parts(spec)
     accounts = {labels.object_name(one.name): {user.uid for user in spec.users if user.name in one.users} for one in quotas.leaves(spec.accounts)}
     yield from pod_rules.shared(accounts, marks=MANAGED)
+    yield from network_policies.rule(marks=MANAGED)
     if _pod_security(node_sets) == PRIVILEGED:
         yield from pod_rules.of_fabrics(marks=MANAGED)
 
@@ -122,8 +123,7 @@ def of_account(account: Account, spec: ClusterSpec, node_sets: Sequence[NodeSet]
     yield _named("v1", "Namespace", name, own=marks)
     if members := [_subject("User", user) for user in account.users]:
         yield _binding("RoleBinding", "members", "edit", members, namespace=name)
-    same = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [{"podSelector": {}}]}]}
-    yield {**_named("networking.k8s.io/v1", "NetworkPolicy", "same-namespace", namespace=name), "spec": same}
+    yield network_policies.of_account(name, spec, marks=MANAGED)
     yield cluster_queue(account, spec, node_sets, qos)
     yield {**_named(KUEUE, "LocalQueue", labels.LOCAL_QUEUE, namespace=name), "spec": {"clusterQueue": name}}
 

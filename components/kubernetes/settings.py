@@ -5,6 +5,8 @@ from typing import Any
 
 import yaml
 
+from blueprints.spec import POLICY_ENFORCER
+
 from . import labels
 
 IN_ACCOUNTS = {"matchExpressions": [{"key": labels.ACCOUNT, "operator": "Exists"}]}
@@ -16,8 +18,14 @@ KUEUE_NAMES = ("pod", "deployment", "statefulset")
 """Kinds that every part of the cluster uses: Kueue looks at them in accounts' namespaces alone, so that nodes and controllers start without it."""
 
 
-def of_addon(name: str) -> dict[str, Any]:
-    """Give what differs from an add-on's manifests (`manifests.adapt`)."""
+def of_addon(name: str, *, services: str = "") -> dict[str, Any]:
+    """Give what differs from an add-on's manifests (`manifests.adapt`).
+
+    Args:
+        services: addresses of the cluster's services.
+    """
+    if name == POLICY_ENFORCER:
+        return {f"DaemonSet/{name}": _containers({"name": name, "args": [f"--services={services}"]})}
     return dict(_SETTINGS.get(name, {}))
 
 

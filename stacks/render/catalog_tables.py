@@ -239,6 +239,7 @@ _WHERE = {
     catalog.When.GPUS: "nodes with GPUs",
     catalog.When.SIMULATED_GPUS: "nodes with simulated GPUs",
     catalog.When.POD_NETWORK: "where `pod_network` names it",
+    catalog.When.OWN_NETWORK: "on hosts, unless left out",
 }
 
 

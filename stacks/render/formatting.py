@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from blueprints import catalog, message_text
-from blueprints.spec import Expectation, Fabric, Gpus, Late, Machine, NodeSet
+from blueprints.spec import POLICY_ENFORCER, Expectation, Fabric, Gpus, Kubernetes, Late, Machine, NodeSet
 
 NAMED_AT_MOST = 4
 """Names in one place; of more, the first ones and how many more."""
@@ -187,6 +187,13 @@ def measurement(expected: Expectation) -> str:
 def known(value: str | Late) -> str:
     """Write a value, or that it is not known yet."""
     return "known later" if isinstance(value, Late) else value
+
+
+def policy_enforcement(kubernetes: Kubernetes) -> str:
+    """Say what keeps pods of one account from those of others."""
+    if kubernetes.enforces_policies:
+        return f"enforced on nodes by the add-on {POLICY_ENFORCER}"
+    return f"not enforced: {kubernetes.pod_network} ignores them, and pods of all accounts reach each other"
 
 
 def some(words: Iterable[str], *, most: int) -> str:

@@ -224,6 +224,7 @@ def _kubernetes(kubernetes: Kubernetes) -> Iterator[tuple[str, Shown]]:
         yield "API server", f"https://{kubernetes.endpoint}"
     if kubernetes.pod_cidr:
         yield "pods", f"{kubernetes.pod_cidr} by {kubernetes.pod_network}, services {kubernetes.service_cidr}"
+        yield "network policies", formatting.policy_enforcement(kubernetes)
     if kubernetes.addons:
         yield "add-ons", ", ".join(f"{one.name} {one.version}" for one in kubernetes.addons)
     if kubernetes.registry:

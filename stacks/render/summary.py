@@ -8,7 +8,7 @@ from components.finish import node_states
 from components.finish.node_states import State
 from components.inspection.recorded_cluster import Known
 
-from .formatting import counted, moment
+from .formatting import counted, moment, policy_enforcement
 
 PASSED, REPORTED = "pass", "reported"
 """The verdicts of a check that found what the spec expects, and of a figure that nothing judges."""
@@ -103,6 +103,7 @@ def _kubernetes(kubernetes: spec.Kubernetes) -> Iterator[str]:
     yield f"API server: {where}, version {kubernetes.version}{hosts}"
     if kubernetes.pod_cidr:
         yield f"Pods: {kubernetes.pod_cidr} by {kubernetes.pod_network}; services: {kubernetes.service_cidr}"
+        yield f"Network policies: {policy_enforcement(kubernetes)}"
     if kubernetes.addons:
         yield f"Add-ons: {', '.join(f'{one.name} {one.version}' for one in kubernetes.addons)}"
 

@@ -177,6 +177,20 @@ def test_members_leave_the_claims_of_the_cluster_alone(account: ObjectsInputs, a
     api.apply({**claim, "metadata": {"name": "files-later", "namespace": "research"}}, dry_run=True)
 
 
+def test_members_leave_the_network_policies_of_their_account_to_administrators(account: ObjectsInputs, api: Api, kubernetes: cluster.Cluster) -> None:
+    """Policies add up: one more could open what the account's own closes."""
+    member = kubernetes.member()
+    [policy] = [one for one in account.manifests if one["kind"] == "NetworkPolicy"]
+    more = {**policy, "metadata": {"name": "more", "namespace": "research"}, "spec": {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{}]}}
+    with pytest.raises(apis.ApiError, match="ask its administrators"):
+        member.delete(apis.key_of(policy))
+    with pytest.raises(apis.ApiError, match="ask its administrators"):
+        member.apply({**policy, "spec": more["spec"]}, dry_run=True, force=True)
+    with pytest.raises(apis.ApiError, match="ask its administrators"):
+        member.apply(more, dry_run=True)
+    api.apply(more, dry_run=True)
+
+
 def test_a_job_with_storage_that_is_not_mounted_is_refused_before_it_waits_for_ever(account: ObjectsInputs, api: Api) -> None:
     def job(claim: str) -> list[dict[str, Any]]:
         return jobs.manifests(jobs.Job("a", "a", ("true",), account="research", mounts=(jobs.Mount(claim, "/home"),), uid=ADA), "job")

@@ -69,16 +69,21 @@ def pod(name: str, command: str, *, node: str = "", gpus: int = 0) -> str:
     return yaml.safe_dump({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {**spec, **({"nodeName": node} if node else {})}})
 
 
-def run(cluster: Deployment, name: str, command: str, *, node: str = "", gpus: int = 0) -> str:
+def run(cluster: Deployment, name: str, command: str, *, node: str = "", gpus: int = 0, namespace: str = "default") -> str:
     """Run a pod to its end and give what it printed."""
-    kubectl(cluster, "apply", "--filename=-", stdin=pod(name, command, node=node, gpus=gpus))
+    where = f"--namespace={namespace}"
+    kubectl(cluster, "apply", where, "--filename=-", stdin=pod(name, command, node=node, gpus=gpus))
+
+    def phase() -> str:
+        return str(found(cluster, "pod", name, where)["status"]["phase"])
+
     try:
-        wait_until(lambda: found(cluster, "pod", name)["status"]["phase"] in ("Succeeded", "Failed"), awaiting=f"pod {name} to end", within_s=SOON_S)
-        printed = kubectl(cluster, "logs", name)
-        assert found(cluster, "pod", name)["status"]["phase"] == "Succeeded", printed
+        wait_until(lambda: phase() in ("Succeeded", "Failed"), awaiting=f"pod {name} to end", within_s=SOON_S)
+        printed = kubectl(cluster, "logs", where, name)
+        assert phase() == "Succeeded", printed
         return printed
     finally:
-        kubectl(cluster, "delete", "pod", name, "--now", "--wait=false")
+        kubectl(cluster, "delete", "pod", where, name, "--now")
 
 
 def test_all_nodes_are_ready_with_the_gpus_of_the_blueprint(cluster: Deployment) -> None:
@@ -112,6 +117,29 @@ def test_pods_reach_each_other_across_nodes_and_find_names(cluster: Deployment) 
         assert "hello" in run(cluster, "client", f'for try in 1 2 3; do python3 -c "{ask}" && exit; sleep 1; done; exit 1', node=NODES[1])
     finally:
         kubectl(cluster, "delete", "pod", "server", "--now", "--wait=false")
+
+
+def test_pods_under_the_policy_of_an_account_are_closed_to_pods_of_others(cluster: Deployment) -> None:
+    """In namespaces beside the accounts', which may mount the shell of their node."""
+    [policy, *_] = [one for one in found(cluster, "networkpolicies", "--all-namespaces")["items"] if one["metadata"]["name"] == "same-namespace"]
+    for name in ("policed", "other"):
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}
+        copied = {**policy, "metadata": {"name": "copied", "namespace": name}}
+        kubectl(cluster, "apply", "--filename=-", stdin=yaml.safe_dump_all([namespace, copied]))
+    try:
+        serve = "cd /tmp && echo hello > greeting && exec python3 -m http.server 8080"
+        kubectl(cluster, "apply", "--namespace=policed", "--filename=-", stdin=pod("server", serve, node=NODES[0]))
+        wait_until(lambda: found(cluster, "pod", "server", "--namespace=policed")["status"]["phase"] == "Running", awaiting="the server", within_s=SOON_S)
+        address = found(cluster, "pod", "server", "--namespace=policed")["status"]["podIP"]
+        ask = f"import socket; socket.create_connection(('{address}', 8080), timeout=3)"
+        patient = f'getent hosts kubernetes.default.svc.cluster.local && for try in 1 2 3 4 5; do python3 -c "{ask}" && exit; sleep 1; done; exit 1'
+        for node in NODES:
+            run(cluster, "friend", patient, node=node, namespace="policed")
+            # Rules for a new pod are there some moments after it.
+            tries = f'for try in 1 2 3 4 5; do python3 -c "{ask}" || exit 0; sleep 1; done; echo it stays open; exit 1'
+            run(cluster, "stranger", tries, node=node, namespace="other")
+    finally:
+        kubectl(cluster, "delete", "namespaces", "policed", "other", "--wait=false")
 
 
 def test_a_node_that_lost_a_gpu_gets_no_pods_until_it_has_it_again(cluster: Deployment) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from blueprints import spec
-from components.kubernetes import labels, queues, quotas
+from components.kubernetes import labels, network_policies, queues, quotas
 from tests.blueprints import hand_made
 
 GPUS = dataclasses.replace(hand_made.LOCAL_MACHINE, gpus=spec.Gpus("h100", 8, simulated=True))
@@ -86,6 +86,24 @@ def test_an_account_is_a_namespace_that_only_its_members_may_use() -> None:
     [policy] = [one for one in found if one["kind"] == "NetworkPolicy"]
     assert policy["spec"]["podSelector"] == {}
     assert policy["spec"]["ingress"] == [{"from": [{"podSelector": {}}]}]
+
+
+def test_an_account_reaches_its_own_pods_dns_the_api_server_and_what_is_outside() -> None:
+    wanted = cluster()
+    own, dns, server, outside = network_policies.of_account("research", wanted, marks={})["spec"]["egress"]
+    assert own == {"to": [{"podSelector": {}}]}
+    assert [one["port"] for one in dns["ports"]] == [53, 53]
+    assert server["to"] == [{"ipBlock": {"cidr": wanted.network.cidr}}]
+    assert {one["port"] for one in server["ports"]} == {6443, 6444}
+    assert outside == {"to": [{"ipBlock": {"cidr": "0.0.0.0/0", "except": [wanted.network.cidr]}}]}
+
+
+def test_pods_reach_everything_where_a_cloud_runs_the_control_plane() -> None:
+    wanted = cluster()
+    managed = dataclasses.replace(wanted, kubernetes=dataclasses.replace(queues.kubernetes_of(wanted), control=None))
+    rules = network_policies.of_account("research", managed, marks={})["spec"]
+    assert rules["policyTypes"] == ["Ingress"]
+    assert "egress" not in rules
 
 
 def test_a_flavor_has_the_taints_that_keep_pods_away() -> None:

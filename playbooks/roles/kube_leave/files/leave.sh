@@ -46,6 +46,10 @@ if command -v nft >/dev/null; then
     for family in iptables ip6tables; do
         command -v $family-save >/dev/null && $family-save 2>/dev/null | grep -v -e FLANNEL -e KUBE- -e CNI- | $family-restore 2>/dev/null
     done
+    # What network policies match by. Without their rules nothing uses them.
+    if command -v ipset >/dev/null; then
+        ipset list -name | grep -e '^KUBE-SRC-' -e '^KUBE-DST-' | while read -r set; do ipset destroy "$set"; done
+    fi
     # A table without rules that accepts everything does nothing, whoever made it.
     for family in ip ip6; do
         for table in filter mangle nat raw security; do
