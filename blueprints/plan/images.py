@@ -1,7 +1,7 @@
 """The images that a Kubernetes cluster runs: what a site's own registry must have. Pure."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from .. import catalog, spec
 
@@ -32,14 +32,3 @@ def _images(kubernetes: spec.Kubernetes) -> Iterator[Image]:
         yield from (Image(name, f"Kubernetes {kubernetes.version}") for name in version.images)
     for addon in kubernetes.addons:
         yield from (Image(name, f"{addon.name} {addon.version}") for name in catalog.addons()[addon.name].images)
-
-
-def as_sync(several: Sequence[Image]) -> Mapping[str, Mapping[str, Mapping[str, list[str]]]]:
-    """Group images as the source file of `skopeo sync` does (skopeo-sync(1), "YAML file content"); the project's own are left out: they are in its release."""
-    found: dict[str, dict[str, dict[str, list[str]]]] = {}
-    for image in several:
-        if not image.is_own:
-            registry, _, rest = image.name.partition("/")
-            name, _, tag = rest.rpartition(":")
-            found.setdefault(registry, {"images": {}})["images"].setdefault(name, []).append(tag)
-    return found

@@ -77,6 +77,15 @@ def optional_parts(addons: Collection[str], *, rehearsal: bool) -> list[str]:
     return [part for part in known if part in wanted]
 
 
+def made(inputs: ReleaseInputs) -> Path:
+    """Give the folder of a release that is in the cache.
+
+    Raises:
+        Refused: it is not there, or not complete.
+    """
+    return Path(_ask("--cached", *_words(inputs)).strip())
+
+
 @functools.cache
 def _folder(inputs: ReleaseInputs) -> Path:
     """Give the folder that a release has when it is made.
@@ -96,7 +105,7 @@ def _digests(folder: Path) -> Mapping[str, str]:
 
 def _is_whole(inputs: ReleaseInputs) -> bool:
     with contextlib.suppress(Refused):
-        _ask("--cached", *_words(inputs))
+        made(inputs)
         return True
     return False
 

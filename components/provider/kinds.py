@@ -16,6 +16,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
     "kubernetes": (
         "components.kubernetes.acceptance:Acceptance",
         "components.kubernetes.release:Release",
+        "components.kubernetes.mirror:Mirror",
         "components.kubernetes.addon:Addon",
         "components.kubernetes.objects:Objects",
     ),

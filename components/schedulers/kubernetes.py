@@ -59,6 +59,7 @@ class Scheduler:
         release = OwnResource(
             "clusterwright:kubernetes:Release", "kubernetes-release", inputs={"version": kubernetes.version, "parts": parts}, outputs=("folder",), opts=opts
         )
+        mirror = self._mirror(kubernetes.registry, release) if kubernetes.registry else []
         of_cluster = keys.of_kubernetes(people.admin, opts=opts)
         control = offering.control(kubernetes, foundation=foundation, keys=of_cluster)
         view = packed.pack(specs.kubernetes_view(spec))
@@ -67,7 +68,7 @@ class Scheduler:
         if offering.in_place:
             provided["in_place"] = content.installation(IN_PLACE)
             shared["release_folder"] = release.output("folder")
-        finished = self._finish(control, {**shared, "provided": provided, "secrets": pulumi.Output.secret(_control_secrets(of_cluster))})
+        finished = self._finish(control, {**shared, "provided": provided, "secrets": pulumi.Output.secret(_control_secrets(of_cluster))}, after=mirror)
         pools = offering.nodes(kubernetes.node_sets, foundation=foundation, keys=of_cluster, control=control, after=finished)
         of_nodes = pulumi.Output.secret({"authority": of_cluster.authority.public})
         # Mounts of servers are their owner's business here: no file system of the blueprint is mounted on them.
@@ -105,6 +106,11 @@ class Scheduler:
         }
         mounted = spec.storage if foundation.mounts else ()
         self.checks = platform.install(spec, addons, reached=reached, after=groups, opts=opts, file_systems=mounted, proves=proves)
+
+    def _mirror(self, registry: str, release: OwnResource) -> list[pulumi.Resource]:
+        """Ask the site's own registry for the images of the release."""
+        inputs = {"registry": registry, "release": release.output("folder")}
+        return [OwnResource("clusterwright:kubernetes:Mirror", "kubernetes-mirror", inputs=inputs, opts=self._opts)]
 
     def _finish(self, hosts: contract.Hosts, inputs: Mapping[str, Any], *, after: Sequence[pulumi.Resource] = ()) -> OwnResource:
         """Configure the hosts of a group."""

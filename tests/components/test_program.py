@@ -47,6 +47,13 @@ def test_a_pool_more_is_one_resource_more(starter: Program, monkeypatch: pytest.
     assert "dev" in two.named("acceptance").needs
 
 
+def test_a_registry_of_the_sites_own_is_asked_before_hosts_pull_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = program(monkeypatch, blueprint="starter-kubernetes", set={"kubernetes.registry": "registry.example.org:5000"})
+    assert own.named("kubernetes-mirror").inputs["registry"] == "registry.example.org:5000"
+    assert "kubernetes-mirror" in own.named("finish-kubernetes").needs
+    assert program(monkeypatch, blueprint="starter-kubernetes").of("clusterwright:kubernetes:Mirror") == []
+
+
 def test_what_hosts_and_playbooks_get_of_keys_is_secret(starter: Program) -> None:
     pools, groups = starter.of("clusterwright:local:HostPool"), [*starter.of("clusterwright:finish:Group"), *starter.of("clusterwright:accept:Acceptance")]
     assert all("munge_key" in pool.secret_inputs for pool in pools)

@@ -13,6 +13,7 @@ from blueprints import load
 from blueprints.facts import Facts
 from blueprints.plan import images
 from components.kubernetes import user_access
+from stacks.cli import images as images_command
 from stacks.cli import kubeconfig as command
 from stacks.engine import commands, kubernetes_access
 from stacks.errors import EXIT_USAGE, Problem
@@ -97,10 +98,26 @@ def test_the_kubeconfig_of_another_cluster_stays_as_it_is(there: str, tmp_path: 
     assert file.read_text() == there
 
 
-def test_a_registry_of_the_site_s_own_gets_every_public_image() -> None:
+def test_every_part_of_a_cluster_has_images() -> None:
     cluster = load.load("starter-kubernetes", target="local", stack="local", facts=FACTS)
     found = images.images(cluster)
     assert {one.of.partition(" ")[0] for one in found} == {"Kubernetes", *(one.name for one in cluster.kubernetes.addons)} if cluster.kubernetes else False
-    names = {f"{registry}/{name}:{tag}" for registry, entry in images.as_sync(found).items() for name, tags in entry["images"].items() for tag in tags}
-    assert names == {one.name for one in found if not one.is_own}
     assert images.images(load.load("starter", target="local", stack="local", facts=FACTS)) == ()
+
+
+def export(*words: str) -> None:
+    parser = argparse.ArgumentParser()
+    images_command.arguments(parser)
+    images_command.run(parser.parse_args(words))
+
+
+def test_images_of_a_release_that_is_not_made_are_not_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLUSTERWRIGHT_CACHE", str(tmp_path))
+    with pytest.raises(Problem, match="not in the cache") as missing:
+        export("--blueprint", "starter-kubernetes", "--target", "local", "--export", str(tmp_path / "images"))
+    assert "tools/kubernetes/install --version" in missing.value.remedy
+
+
+def test_a_blueprint_without_kubernetes_has_no_images_to_export(tmp_path: Path) -> None:
+    with pytest.raises(Problem, match="no images to export"):
+        export("--blueprint", "starter", "--target", "local", "--export", str(tmp_path / "images"))
