@@ -10,7 +10,7 @@ from ..document import Document, Path
 from . import lookup
 
 _ERROR, _WARNING = finding.Level.ERROR, finding.Level.WARNING
-_KUEUE, _ENFORCER = "kueue", spec.POLICY_ENFORCER
+_KUEUE, _KWOK, _ENFORCER = "kueue", "kwok", spec.POLICY_ENFORCER
 _FEWEST_SERVICES = 20
 """The longest prefix of services that kubeadm takes is that of at least 10 addresses; these leave room for add-ons."""
 _SLURMS_OWN_ACCOUNT = "root"
@@ -26,6 +26,7 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             yield finding.Finding(_WARNING, Code.KUBERNETES_ONLY, source.where_key("kubernetes"), what, why, remedy)
         return
     yield from _addons(kubernetes, source)
+    yield from _without_kwok(kubernetes, source)
     yield from _versions(cluster, kubernetes, source)
     yield from _quotas(cluster, kubernetes, blueprint, source)
     yield from _without_queue(kubernetes, blueprint, source)
@@ -51,6 +52,13 @@ def _addons(kubernetes: spec.Kubernetes, source: Document) -> Iterator[finding.F
                 why = f"{known[name].title} creates objects that {needed} carries out"
                 remedy = f"remove `{needed}: false`, or leave out {name} too"
                 yield finding.Finding(_ERROR, Code.ADDON_NEEDED, source.where("kubernetes", "addons", name), what, why, remedy)
+
+
+def _without_kwok(kubernetes: spec.Kubernetes, source: Document) -> Iterator[finding.Finding]:
+    if kubernetes.kwok_nodes and not any(one.name == _KWOK for one in kubernetes.addons):
+        what = "`kwok_nodes` needs the add-on kwok, which is left out"
+        why = "without it nothing says that the nodes are ready, and pods wait there for ever"
+        yield finding.Finding(_ERROR, Code.ADDON_NEEDED, source.where("kubernetes", "addons", _KWOK), what, why, "remove `kwok: false`, or remove `kwok_nodes`")
 
 
 def _versions(cluster: spec.ClusterSpec, kubernetes: spec.Kubernetes, source: Document) -> Iterator[finding.Finding]:
@@ -142,6 +150,7 @@ def _sizes(kubernetes: spec.Kubernetes, source: Document) -> Iterator[finding.Fi
     node_prefix = catalog.kubernetes_ranges().node_prefix
     room = 1 << max(0, node_prefix - pods.prefixlen) if pods.prefixlen <= node_prefix else 0
     nodes = sum(one.hosts.count for one in kubernetes.node_sets) + (kubernetes.control.count if kubernetes.control else 0)
+    nodes += sum(one.count for one in kubernetes.kwok_nodes)
     if nodes > room:
         what = f"{pods} has room for {room} nodes, and the cluster can have {nodes}"
         why = f"each node, of the control plane too, has a /{node_prefix} of the pods' range"

@@ -155,6 +155,11 @@ class Kubernetes(Section):
         max_length=100,
         description="Add-ons to install or to leave out: `{trainer: true, kueue: false}`. `clusterwright catalog addons` lists them.",
     )
+    kwok_nodes: dict[PoolName, Annotated[int, Field(ge=1, le=1000)]] = Field(
+        default={},
+        max_length=100,
+        description="Pool → number of nodes like its own that exist in the API alone, to try queues and placement at scale: `{train: 64}`. Nothing runs on them.",
+    )
     registry: RegistryName | None = Field(
         default=None,
         description="Your own mirror of all images (`registry.example.org:5000`), for sites without the Internet. Default: hosts of the control plane serve them.",

@@ -20,6 +20,7 @@ COLLECTIONS = {
     "users": ("name",),
     "slurm.qos": ("name",),
     "kubernetes.addons": ("name",),
+    "kubernetes.kwok_nodes": ("pool",),
     "kubernetes.qos": ("name",),
     "services": ("name",),
     "network.subnets": ("name",),

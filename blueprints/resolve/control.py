@@ -70,6 +70,7 @@ def kubernetes(context: Context, node_sets: Sequence[spec.NodeSet], software: sp
         pod_network="" if offering.is_managed else asked.pod_network,
         registry=asked.registry or "",
         addons=kubernetes_parts.chosen_addons(context, own),
+        kwok_nodes=kubernetes_parts.kwok_nodes(context, own),
         qos=people.qualities(context.blueprint),
     )
 

@@ -9,7 +9,7 @@ from ..codes import Code
 from . import counts
 from .context import Context
 
-SECTION = "kubernetes"
+SECTION, KWOK = "kubernetes", "kwok"
 
 
 def version(context: Context, software: spec.Software) -> str:
@@ -69,6 +69,8 @@ def chosen_addons(context: Context, node_sets: Sequence[spec.NodeSet]) -> tuple[
     asked = context.blueprint.kubernetes.addons
     _check_known(context)
     wanted = {name for name, is_wanted in asked.items() if is_wanted}
+    if context.blueprint.kubernetes.kwok_nodes and KWOK not in asked:
+        wanted.add(KWOK)
     gpus = [one.hosts.machine.gpus for one in node_sets if one.hosts.machine.gpus]
     present = {
         When.ALWAYS: True,
@@ -82,13 +84,26 @@ def chosen_addons(context: Context, node_sets: Sequence[spec.NodeSet]) -> tuple[
     return tuple(spec.Addon(one.name, one.version) for one in _installed(context, wanted, present))
 
 
+def kwok_nodes(context: Context, node_sets: Sequence[spec.NodeSet]) -> tuple[spec.KwokNodes, ...]:
+    """Give the nodes that exist in the API alone, for pools that Kubernetes has."""
+    pools = {one.pool for one in node_sets}
+    asked = context.blueprint.kubernetes.kwok_nodes
+    for name in asked:
+        if name not in pools:
+            what = f"there is no pool {message_text.quoted(name)} of Kubernetes that simulated nodes could be like"
+            why = "a node of kwok has the processors, memory and GPUs of the pool's machine"
+            remedy = message_text.did_you_mean(name, sorted(pools), allowed="pools")
+            context.error(Code.KWOK_POOL_UNKNOWN, SECTION, "kwok_nodes", name, what=what, why=why, remedy=remedy)
+    return tuple(spec.KwokNodes(name, count) for name, count in asked.items() if name in pools)
+
+
 def _installed(context: Context, wanted: set[str], present: dict[When, bool]) -> Iterator[catalog.Addon]:
     asked = context.blueprint.kubernetes
     for one in catalog.addons().values():
         if not one.can_be_chosen:
             is_wanted = present[one.when] and (one.when != When.POD_NETWORK or one.name == asked.pod_network)
         else:
-            is_wanted = asked.addons.get(one.name, present[one.when] and not wanted & {*one.excludes})
+            is_wanted = one.name in wanted or asked.addons.get(one.name, present[one.when] and not wanted & {*one.excludes})
         if is_wanted and not (context.is_rehearsal and one.when == When.GPUS):
             yield one
 

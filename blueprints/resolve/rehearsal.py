@@ -131,7 +131,9 @@ def simulated(cluster: spec.ClusterSpec, facts: Facts, blueprint: language.Bluep
     if any(group.members for group in cluster.host_groups):
         sentences.append("The hosts of the inventory are containers of this machine: they have its names, and addresses of the stack's own network.")
     if cluster.kubernetes and any(one.name == "kwok" for one in cluster.kubernetes.addons):
-        sentences.append("Nodes that you add with kwok are simulated: they exist in the API alone, and nothing runs in their pods.")
+        known = [f"{one.count} nodes of {one.name}" for one in cluster.kubernetes.kwok_nodes]
+        which = f"The {message_text.listed(known)}, and nodes that you add with kwok," if known else "Nodes that you add with kwok"
+        sentences.append(f"{which} are simulated: they exist in the API alone, and nothing runs in their pods.")
     if cluster.controllers and blueprint.accounting.database == "managed":
         sentences.append(_DATABASE if cluster.controllers == 1 else _DATABASE_OF_TWO)
     if cluster.controllers and catalog.asks_for_service(blueprint.control.managed, counts.SLURM):

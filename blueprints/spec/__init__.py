@@ -11,7 +11,7 @@ from .hosts import Gpus, Hardware, HostGroup, Machine, MigSlices, Nic
 from .network import Network, Subnet
 from .nodes import Capacity, Expectation, Fabric, NodeSet, Partition, Taint
 from .people import Account, Login, User
-from .schedulers import POLICY_ENFORCER, Addon, Database, Kubernetes, Qos, Slurm
+from .schedulers import POLICY_ENFORCER, Addon, Database, Kubernetes, KwokNodes, Qos, Slurm
 from .site import Site, SiteBmc, SiteHost, SiteInterface, SiteRoce, SiteRoute, port_address
 from .software import Software
 from .storage import HOMES, Exchange, FileSystem
@@ -37,6 +37,7 @@ __all__ = [
     "Hardware",
     "HostGroup",
     "Kubernetes",
+    "KwokNodes",
     "Late",
     "Login",
     "Machine",

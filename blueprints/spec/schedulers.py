@@ -67,6 +67,19 @@ class Addon:
     version: Annotated[str, cost.in_place("its objects are applied in the other version; its own pods start again")]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class KwokNodes:
+    """Nodes like those of a pool that exist in the API alone."""
+
+    pool: Annotated[str, cost.in_place("simulated nodes of another pool are added")]
+    count: Annotated[int, cost.in_place("simulated nodes come or go")]
+
+    @property
+    def name(self) -> str:
+        """The pool that they are: none of its pods may be on a real node, nor a real job on one of these."""
+        return f"{self.pool}-kwok"
+
+
 POLICY_ENFORCER = "network-policies"
 """The add-on that enforces NetworkPolicies, which the network plug-ins of the catalogue don't."""
 
@@ -109,6 +122,11 @@ class Kubernetes:
             added=cost.in_place("the add-on is installed"),
             removed=cost.in_place("the add-on's objects are deleted, and the custom resources of its kinds with them"),
         ),
+    ] = ()
+
+    kwok_nodes: Annotated[
+        tuple[KwokNodes, ...],
+        cost.Entries(added=cost.in_place("simulated nodes are added"), removed=cost.in_place("the simulated nodes are deleted with what is said to run there")),
     ] = ()
 
     @property

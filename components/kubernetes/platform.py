@@ -10,9 +10,9 @@ from blueprints import catalog
 from blueprints.spec import ClusterSpec, FileSystem
 
 from ..provider.resource import OwnResource
-from . import acceptance, queues, settings
+from . import acceptance, kwok_nodes, queues, settings
 
-KUEUE, TRAINER = "kueue", "trainer"
+KUEUE, KWOK, TRAINER = "kueue", "kwok", "trainer"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ def install(
         the verdicts of acceptance, which runs when all of it is there.
     """
     installed: dict[str, OwnResource] = {}
-    services = queues.kubernetes_of(spec).service_cidr
+    kubernetes = queues.kubernetes_of(spec)
     for name, version in after_needs(addons):
-        own = settings.of_addon(name, services=services)
+        own = settings.of_addon(name, services=kubernetes.service_cidr)
         installed[name] = OwnResource(
             "clusterwright:kubernetes:Addon",
             f"addon-{name}",
@@ -63,6 +63,10 @@ def install(
     accounts = queues.by_account(spec, has_queues=has_queues, file_systems=file_systems)
     of_accounts = [_objects(f"account-{name}", manifests, reached, [shared], opts) for name, manifests in accounts.items()]
     applied = [*installed.values(), shared, *of_accounts]
+    for nodes in kubernetes.kwok_nodes:
+        inputs = {**kwok_nodes.inputs_of(kubernetes, nodes), "kubeconfig": reached.kubeconfig}
+        after_kwok = _within(reached, [*after, *(one for name, one in installed.items() if name == KWOK)], opts)
+        OwnResource("clusterwright:kubernetes:KwokNodes", f"nodes-{nodes.name}", inputs=inputs, opts=after_kwok)
     contents = pulumi.Output.all(*(one.output("content") for one in applied))
     proven = {"has_queues": has_queues, "proves": {"installed": contents, **(proves or {})}}
     if TRAINER in installed:

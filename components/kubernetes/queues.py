@@ -11,7 +11,7 @@ from blueprints import durations
 from blueprints.spec import Account, ClusterSpec, FileSystem, Kubernetes, NodeSet, Qos, User
 
 from . import file_systems as mounted
-from . import labels, network_policies, pod_rules, quotas
+from . import kwok_nodes, labels, network_policies, pod_rules, quotas
 
 KUEUE, KUEUE_TOPOLOGY = "kueue.x-k8s.io/v1beta1", "kueue.x-k8s.io/v1alpha1"
 RBAC = "rbac.authorization.k8s.io"
@@ -94,8 +94,7 @@ def topology(spec: ClusterSpec) -> dict[str, Any]:
 def has_racks(spec: ClusterSpec) -> bool:
     """Say whether the rack of every node is known."""
     racks = {one.name: one.rack for one in spec.site.hosts} if spec.site else {}
-    node_sets, _ = _parts(spec)
-    return all(racks.get(name) for node_set in node_sets for name in node_set.hosts.hostnames)
+    return all(racks.get(name) for node_set in kubernetes_of(spec).node_sets for name in node_set.hosts.hostnames)
 
 
 def flavors(node_sets: Sequence[NodeSet]) -> Iterator[dict[str, Any]]:
@@ -205,7 +204,7 @@ def kubernetes_of(spec: ClusterSpec) -> Kubernetes:
 
 def _parts(spec: ClusterSpec) -> tuple[Sequence[NodeSet], Sequence[Qos]]:
     kubernetes = kubernetes_of(spec)
-    return kubernetes.node_sets, kubernetes.qos
+    return [*kubernetes.node_sets, *kwok_nodes.node_sets(kubernetes)], kubernetes.qos
 
 
 def _is_queueing(manifest: Mapping[str, Any]) -> bool:

@@ -17,6 +17,7 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
         "components.kubernetes.acceptance:Acceptance",
         "components.kubernetes.release:Release",
         "components.kubernetes.mirror:Mirror",
+        "components.kubernetes.kwok_nodes:Nodes",
         "components.kubernetes.addon:Addon",
         "components.kubernetes.objects:Objects",
     ),

@@ -196,6 +196,12 @@ def policy_enforcement(kubernetes: Kubernetes) -> str:
     return f"not enforced: {kubernetes.pod_network} ignores them, and pods of all accounts reach each other"
 
 
+def kwok_nodes(kubernetes: Kubernetes) -> str:
+    """Say which nodes exist in the API alone."""
+    named = [f"{counted(one.count, 'nodes')} of {one.name}, like those of {one.pool}" for one in kubernetes.kwok_nodes]
+    return f"{message_text.listed(named)}; simulated: they exist in the API alone, and nothing runs in their pods"
+
+
 def some(words: Iterable[str], *, most: int) -> str:
     """List words with commas; of a long list the first ones and how many more there are."""
     given = list(words)

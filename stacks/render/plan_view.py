@@ -227,6 +227,8 @@ def _kubernetes(kubernetes: Kubernetes) -> Iterator[tuple[str, Shown]]:
         yield "network policies", formatting.policy_enforcement(kubernetes)
     if kubernetes.addons:
         yield "add-ons", ", ".join(f"{one.name} {one.version}" for one in kubernetes.addons)
+    if kubernetes.kwok_nodes:
+        yield "kwok nodes", formatting.kwok_nodes(kubernetes)
     if kubernetes.registry:
         yield "images", f"from {kubernetes.registry}"
 

@@ -8,7 +8,7 @@ from components.finish import node_states
 from components.finish.node_states import State
 from components.inspection.recorded_cluster import Known
 
-from .formatting import counted, moment, policy_enforcement
+from .formatting import counted, kwok_nodes, moment, policy_enforcement
 
 PASSED, REPORTED = "pass", "reported"
 """The verdicts of a check that found what the spec expects, and of a figure that nothing judges."""
@@ -104,6 +104,8 @@ def _kubernetes(kubernetes: spec.Kubernetes) -> Iterator[str]:
     if kubernetes.pod_cidr:
         yield f"Pods: {kubernetes.pod_cidr} by {kubernetes.pod_network}; services: {kubernetes.service_cidr}"
         yield f"Network policies: {policy_enforcement(kubernetes)}"
+    if kubernetes.kwok_nodes:
+        yield f"Simulated nodes: {kwok_nodes(kubernetes)}"
     if kubernetes.addons:
         yield f"Add-ons: {', '.join(f'{one.name} {one.version}' for one in kubernetes.addons)}"
 

@@ -1,21 +1,22 @@
-"""Nodes that exist in the API alone: the add-on's own manifests and configuration, and the node of docs/kubernetes.md."""
+"""Nodes that exist in the API alone: the add-on's own manifests and configuration, and the nodes of a blueprint."""
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 
-from components.kubernetes import labels, manifests, readiness
+from blueprints import spec
+from components.kubernetes import kwok_nodes, labels, manifests, queues, readiness
 from components.kubernetes.api import Api, Key
 from components.kubernetes.objects import Objects, ObjectsInputs
 from tests import processes
 from tests.apiserver import cluster, release, works
+from tests.components.kubernetes import test_queues
 
 pytestmark = pytest.mark.engine
 
-PAGE = release.ROOT / "docs/kubernetes.md"
 NODES = 3
 
 
@@ -36,25 +37,38 @@ def simulating(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster.Clu
         yield kubernetes
 
 
-def node(number: int) -> dict[str, Any]:
-    """The node of the documentation, with another number."""
-    block = next(one for one in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL) if "kind: Node" in one)
-    found: dict[str, Any] = yaml.safe_load(block.replace("kwok-0", f"kwok-{number}"))
-    return found
-
-
 def pod(name: str, *, gpus: int, **more: Any) -> dict[str, Any]:
     limits = {"limits": {labels.GPU: str(gpus)}}
     spec = {"containers": [{"name": "a", "image": "example.org/a:1", "resources": limits}], **more}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
 
 
-def test_nodes_of_the_documentation_are_ready_with_their_gpus_and_take_only_pods_that_tolerate_them(simulating: cluster.Cluster) -> None:
-    api = simulating.api()
-    for number in range(NODES):
-        api.create(node(number))
+def simulated(kubernetes: cluster.Cluster, count: int) -> kwok_nodes.KwokNodesInputs:
+    """Describe nodes like those of a pool with eight GPUs each."""
+    wanted = queues.kubernetes_of(test_queues.cluster())
+    return kwok_nodes.KwokNodesInputs(**kwok_nodes.inputs_of(wanted, spec.KwokNodes("train", count)), kubeconfig=kubernetes.kubeconfig)
+
+
+def test_simulated_nodes_come_and_go_with_their_number(kubernetes_cluster: cluster.Cluster, api: Api) -> None:
+    kind, notes = kwok_nodes.Nodes(), works.Notes()
+    inputs = simulated(kubernetes_cluster, 3)
+    made = kind.create(inputs, notes.work())
+    found = api.list("v1", "Node", labels=f"{labels.POOL}=train-kwok")
+    assert [one["metadata"]["name"] for one in found] == ["train-kwok-0", "train-kwok-1", "train-kwok-2"]
+    assert {one["status"]["allocatable"][labels.GPU] for one in found} == {"8"}
+    fewer = dataclasses.replace(inputs, count=1)
+    made = kind.update(fewer, made, notes.work())
+    assert [one["metadata"]["name"] for one in api.list("v1", "Node", labels=f"{labels.POOL}=train-kwok")] == ["train-kwok-0"]
+    kind.delete(fewer, made, notes.work())
+    assert api.list("v1", "Node", labels=f"{labels.POOL}=train-kwok") == []
+
+
+def test_simulated_nodes_are_ready_with_their_gpus_and_take_only_pods_that_tolerate_them(simulating: cluster.Cluster) -> None:
+    api, kind, inputs = simulating.api(), kwok_nodes.Nodes(), simulated(simulating, NODES)
+    made = kind.create(inputs, works.Notes().work())
     processes.wait_until(lambda: _ready(api) == NODES, awaiting=f"simulated nodes: {simulating.log('kwok')}", within_s=120)
     assert [one["status"]["allocatable"][labels.GPU] for one in api.list("v1", "Node")] == ["8"] * NODES
+    processes.wait_until(lambda: (kind.read(inputs, made) or {}).get("changed") == [], awaiting="nodes as they were applied", within_s=60)
     tolerating = {"tolerations": [{"key": "kwok.x-k8s.io/node", "operator": "Exists"}]}
     for number in range(NODES):
         api.create(pod(f"fits-{number}", gpus=8, **tolerating))

@@ -32,7 +32,10 @@ PASSING_ON = {"dataclasses"} | {one.__module__ for one in vars(spec).values() if
 WATCHED = "watched"
 WHOLE = ("replace", "__eq__", "__hash__", "__repr__")
 MORE: Mapping[str, Mapping[str, Any]] = {
-    "local-kubernetes_hosts": {"pools.train.taints": [{"key": "example.com/gpu", "value": "yes", "effect": "NoSchedule"}]},
+    "local-kubernetes_hosts": {
+        "pools.train.taints": [{"key": "example.com/gpu", "value": "yes", "effect": "NoSchedule"}],
+        "kubernetes.kwok_nodes": {"train": 8},
+    },
     "metal-slurm_hosts": {"inventory.roce": {"priority": 3, "dscp": 26}},
 }
 """Offering → what its starter needs more, so that what reads it runs."""

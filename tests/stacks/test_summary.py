@@ -236,6 +236,7 @@ def test_a_cluster_of_kubernetes_says_how_to_reach_it() -> None:
     lines = summarized({name: value for name, value in outputs(resolved).items() if name != "login"})
     assert resolved.kubernetes is not None
     assert section(lines, "Kubernetes")[0] == f"API server: https://{resolved.kubernetes.endpoint}, version 1.34.4, on kubernetes-0"
-    assert "kueue v0.12.3" in section(lines, "Kubernetes")[2]
+    assert section(lines, "Kubernetes")[2] == "Network policies: enforced on nodes by the add-on network-policies"
+    assert "kueue v0.12.3" in section(lines, "Kubernetes")[3]
     assert [line.split()[1] for line in section(lines, "Try")] == ["kubectl", "kubeconfig", "submit"]
     assert all("--stack dev" in line for line in section(lines, "Try"))

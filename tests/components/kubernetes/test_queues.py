@@ -106,6 +106,18 @@ def test_pods_reach_everything_where_a_cloud_runs_the_control_plane() -> None:
     assert "egress" not in rules
 
 
+def test_simulated_nodes_are_a_flavor_and_quota_of_their_own_behind_a_taint() -> None:
+    plain = cluster()
+    wanted = dataclasses.replace(plain, kubernetes=dataclasses.replace(queues.kubernetes_of(plain), kwok_nodes=(spec.KwokNodes("train", 64),)))
+    flavors = {one["metadata"]["name"]: one["spec"] for one in objects(wanted) if one["kind"] == "ResourceFlavor"}
+    assert flavors["train-kwok"]["nodeLabels"] == {labels.POOL: "train-kwok"}
+    assert flavors["train-kwok"]["nodeTaints"] == [{"key": "kwok.x-k8s.io/node", "value": "fake", "effect": "NoSchedule"}]
+    [queue] = [one for one in objects(wanted) if one["kind"] == "ClusterQueue" and one["metadata"]["name"] == "research"]
+    offered = {one["name"]: {of["name"]: of["nominalQuota"] for of in one["resources"]} for one in queue["spec"]["resourceGroups"][0]["flavors"]}
+    assert (offered["train"][labels.GPU], offered["train-kwok"][labels.GPU]) == ("24", "384")
+    assert "nodeTaints" not in flavors["train"]
+
+
 def test_a_flavor_has_the_taints_that_keep_pods_away() -> None:
     """Kueue offers nodes with such a taint to jobs that tolerate it; nodes that are only avoided are offered to all."""
     taints = (spec.Taint("for", "training", "NoSchedule"), spec.Taint("rather", "not", "PreferNoSchedule"))
