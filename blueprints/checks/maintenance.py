@@ -7,8 +7,8 @@ from .. import durations, finding, language, spec
 from ..codes import Code
 from ..document import Document
 from ..language import values
+from ..maintenance_windows import WEEKDAYS
 
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DAYS = {
     "every": range(1, 32),
     "first": range(1, 8),
@@ -86,13 +86,13 @@ def _day_of(window: spec.Window, first: dt.date) -> int:
     weeks = {"first": 0, "second": 7, "third": 14, "fourth": 21}
     earliest = first.toordinal() + weeks[window.week] if window.week in weeks else following.toordinal() - 7
     # Day 1 of the calendar is a Monday, as is every seventh after it.
-    return earliest + (_WEEKDAYS.index(window.weekday) - (earliest - 1)) % 7
+    return earliest + (WEEKDAYS.index(window.weekday) - (earliest - 1)) % 7
 
 
 def _span(window: spec.Window) -> tuple[int, int]:
     """Return the minutes of the week at which a window starts and ends; the end may be in the next week."""
     hour, minute = window.start.split(":")
-    start = _WEEKDAYS.index(window.weekday) * _DAY + int(hour) * 60 + int(minute)
+    start = WEEKDAYS.index(window.weekday) * _DAY + int(hour) * 60 + int(minute)
     return start, start + window.hours * 60
 
 

@@ -1,5 +1,6 @@
 """Ask Slurm, and tell it. Its commands' text is the same in all versions that are served; their JSON is not, and reading it takes ten times as long with thousands of nodes."""
 
+import dataclasses
 import os
 import re
 import subprocess
@@ -16,6 +17,9 @@ PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 JOB_STATES = "RUNNING,CONFIGURING,COMPLETING,SUSPENDED,STOPPED"
 KEPT_STATES = frozenset({"DOWN", "DRAIN"})
 OUR_RESERVATIONS = "clusterwright-lease-"
+WINDOWS = "clusterwright-maintenance-"
+"""How reservations of the blueprint's maintenance windows begin (blueprints/maintenance_windows.py)."""
+MAINTENANCE = frozenset({"maint", "maintenance"})
 _REASON = re.compile(r" Reason=(.*?)(?: \[([^\[\]@]*)@[^\[\]@]*\]|$)")
 
 
@@ -60,8 +64,8 @@ class Commands:
         asked = ["squeue", "--noheader", f"--states={JOB_STATES}"]
         # Two questions: what a job may do has no letter for the one form, and a list of nodes has no width for the other (squeue(1), --format and --Format).
         jobs = parse_jobs(self._run([*asked, "--format=%A|%T|%N"]), self._run([*asked, "--Format=JobID:20,BatchFlag:6,Requeue:6"]))
-        reservations = parse_reservations(self._run(["scontrol", "--oneliner", "show", "reservations"]))
-        return Slurm(nodes, jobs, reservations)
+        reserved = self._run(["scontrol", "--oneliner", "show", "reservations"])
+        return Slurm(outside_windows(nodes, reserved), jobs, parse_reservations(reserved))
 
     def state_folder(self) -> str:
         """Give StateSaveLocation."""
@@ -186,6 +190,20 @@ def parse_jobs(text: str, may: str = "") -> tuple[Job, ...]:
         if nodes:
             jobs.append(Job(int(number), state.lower(), hostlist.expand(nodes), requeues=int(number) not in ends))
     return tuple(jobs)
+
+
+def outside_windows(nodes: Mapping[str, Node], reserved: str) -> Mapping[str, Node]:
+    """Give the nodes as they would be without the blueprint's maintenance windows: a window keeps jobs off nodes, and somebody who keeps a node for themselves does so besides.
+
+    Args:
+        reserved: what `scontrol --oneliner show reservations` printed.
+    """
+    lines = [line for line in reserved.splitlines() if " State=ACTIVE" in line]
+    if not any(_field(line, "ReservationName=").startswith(WINDOWS) for line in lines):
+        return nodes
+    others = [line for line in lines if not _field(line, "ReservationName=").startswith(WINDOWS) and "MAINT" in _field(line, " Flags=").split(",")]
+    kept = {name for line in others for name in hostlist.expand(_field(line, " Nodes="))}
+    return {name: node if name in kept else dataclasses.replace(node, flags=node.flags - MAINTENANCE) for name, node in nodes.items()}
 
 
 def parse_reservations(text: str) -> tuple[Reservation, ...]:

@@ -10,6 +10,7 @@ from ..inspection.codes import Code
 FILES_OF_ROLES = (
     "/etc/slurm/*", "/etc/mysql/clusterwright-init.sql", "/etc/clusterwright/fleet.json", "/etc/clusterwright/hosts", "/etc/motd", "/usr/sbin/clusterwright-elastic",
     "/usr/lib/clusterwright/resume*", "/usr/lib/clusterwright/suspend", "/etc/systemd/system/clusterwright-elastic.*", "/usr/lib/clusterwright/elastic/*",
+    "/etc/clusterwright/maintenance.json", "/etc/systemd/system/clusterwright-maintenance.*", "/usr/lib/clusterwright/maintenance/*",
 )  # fmt: skip
 """Files that finishing writes, and of whose change it tells the daemons that read them."""
 FILE_CODES = frozenset({Code.FILE_CHANGED, Code.FILE_GONE, Code.FILE_ATTRIBUTES, Code.FILE_KIND})

@@ -1,7 +1,8 @@
 """Every code that a finding of drift can carry. A code is stable: it never gets a second meaning.
 
 CW70x: the cloud (or whatever provides the hosts); CW710 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files;
-CW86x: hosts, as their management controllers (BMCs) see them; CW950 to CW969: servers that their owner installed; CW970 to CW980: what runs in Kubernetes.
+CW86x: hosts, as their management controllers (BMCs) see them; CW950 to CW969: servers that their owner installed; CW970 to CW980: what runs in Kubernetes;
+CW985: the scheduler again.
 """
 
 from blueprints.finding import Level
@@ -143,6 +144,8 @@ class Code(FindingCode):
     KUBE_NODE_CHANGED = "CW978", WARNING, "a node has another version, other GPUs, labels or taints than the blueprint says", "run `clusterwright up`, which restores them"
     KUBE_NODE_UNHEALTHY = "CW980", ERROR, "a node says that it lacks GPUs, devices or file systems; it gets no new pods", "repair or replace the host; it takes pods again a minute later"
     CERTIFICATE = "CW979", WARNING, "a certificate of the cluster expires soon", "run `clusterwright up`, which renews it"
+
+    WINDOW_UNRESERVED = "CW985", ERROR, "jobs may run into a maintenance window: Slurm has no reservation for it", "read the journal of clusterwright-maintenance on the controller"
 
     IGNORE_EXPIRED = "CW790", WARNING, "an entry of the ignore file has expired", "fix what the entry covers, or give the entry a later date"
     # fmt: on

@@ -1,5 +1,6 @@
 """Compare what was seen of hosts and scheduler with what is recorded. `clusterwright drift`, `drift fix` and `up` compare with the same functions. Pure."""
 
+import datetime as dt
 from collections.abc import Iterator
 
 from blueprints.finding import Finding
@@ -78,4 +79,5 @@ def scheduler(known: Known, seen: collect.Seen) -> tuple[tuple[Finding, ...], tu
         )
         return (nobody,), (Unchecked(Layer.SCHEDULER, "everything", f"{names} could not be asked"),)
     findings, unchecked = slurm.findings(seen.scheduler["answers"], seen.scheduler["configuration"], known.cluster)
+    findings += slurm.windows(seen.scheduler["answers"], known.cluster, dt.datetime.fromtimestamp(seen.moment_s, dt.UTC))
     return tuple(findings), (*unchecked, *daemons.taken_over(known.cluster, seen.serving))

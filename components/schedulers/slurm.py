@@ -1,6 +1,8 @@
 """Slurm on any target: its keys, its hosts, finishing and acceptance."""
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pulumi
@@ -71,7 +73,7 @@ class Scheduler:
         # With nothing to learn from the hosts the view is known before they are.
         view, of_login = _view(spec, site, specs.slurm_view), _view(spec, site, specs.login_view)
         adopted = [hosts.resource for hosts in (control, site.login, *site.pools)] if site.in_place else []
-        first = self._finish(control, {"spec": view, **shared, "secrets": of_control, **_provided(site, control)}, after=adopted)
+        first = self._finish(control, {"spec": view, **shared, "secrets": of_control, **_provided(site, control, _windows(spec))}, after=adopted)
         # Nodes install packages over what the controllers provide.
         of_pools = [*adopted, first] if {"nat", "dns"} & (site.host_services or {}).keys() else adopted
         finished = [
@@ -145,10 +147,19 @@ def _proved(found: Sequence[Any]) -> dict[str, Any]:
     return {"boots": boots, "finished": finished, **({"repaired": repaired} if any(repaired) else {})}
 
 
-def _provided(site: contract.SlurmSite, hosts: contract.Hosts) -> dict[str, Any]:
-    """Gather what only the target knows and the playbooks need beside the spec to configure a group of hosts. Nothing in it is secret."""
+def _windows(spec: ClusterSpec) -> dict[str, Any]:
+    """Give the maintenance windows, which controllers alone reserve; nothing where there are none, as in records of older versions."""
+    return {"maintenance": [dataclasses.asdict(one) for one in spec.maintenance]} if spec.maintenance else {}
+
+
+def _provided(site: contract.SlurmSite, hosts: contract.Hosts, own: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """Gather what the playbooks need beside the spec's view to configure a group of hosts. Nothing in it is secret.
+
+    Args:
+        own: what this group alone needs.
+    """
     known = {"fleet": site.fleet, "database": site.database, "addresses": site.addresses}
-    given: dict[str, Any] = {**(site.host_services or {}), **{name: value for name, value in known.items() if value is not None}}
+    given: dict[str, Any] = {**(site.host_services or {}), **{name: value for name, value in known.items() if value is not None}, **own}
     if site.in_place:
         given["in_place"] = content.installation(hosts.group.role)
     return {"provided": given} if given else {}

@@ -208,6 +208,24 @@ def test_jobs_and_our_reservations_are_read() -> None:
     assert slurm.parse_reservations("No reservations in the system\n") == ()
 
 
+WINDOW = "ReservationName=clusterwright-maintenance-20261201T0200-4h StartTime=1 EndTime=2 Nodes=train-[0-1] Flags=MAINT,IGNORE_JOBS State={state}\n"
+OF_SOMEBODY = "ReservationName=fans StartTime=1 EndTime=2 Nodes=train-1 Flags=MAINT,OVERLAP State=ACTIVE\n"
+
+
+@pytest.mark.parametrize(
+    ("reserved", "kept"),
+    [
+        (WINDOW.format(state="ACTIVE"), []),
+        (WINDOW.format(state="ACTIVE") + OF_SOMEBODY, ["train-1"]),
+        (WINDOW.format(state="INACTIVE") + OF_SOMEBODY, ["train-0", "train-1"]),
+        ("No reservations in the system\n", ["train-0", "train-1"]),
+    ],
+)
+def test_a_window_of_the_blueprint_keeps_no_node_from_the_program(reserved: str, kept: list[str]) -> None:
+    nodes = slurm.parse_nodes("".join(f"NodeName=train-{number} Arch=x86_64 State=IDLE+CLOUD+MAINTENANCE Partitions=train \n" for number in range(2)))
+    assert [name for name, node in slurm.outside_windows(nodes, reserved).items() if node.is_kept] == kept
+
+
 def test_which_jobs_go_back_to_the_queue_is_read() -> None:
     shown = "7|RUNNING|train-0\n8|CONFIGURING|train-1\n9|CONFIGURING|train-2\n10|RUNNING|train-3\n"
     may = f"{7:<20}{1:<6}{1:<6}\n{8:<20}{0:<6}{1:<6}\n{9:<20}{1:<6}{0:<6}\n{11:<20}{0:<6}{0:<6}\n"

@@ -256,6 +256,21 @@ def test_a_reserved_node_is_left_out_and_the_reservation_is_named() -> None:
     assert (free.node, free.verdict) == ("train-1", Verdict.PASS)
 
 
+WINDOW = slurm.Reservation("clusterwright-maintenance-20261201T0200-4h", "train-[0-3]", "2026-12-01T06:00:00")
+
+
+def test_in_a_maintenance_window_nodes_are_tested_unless_somebody_else_keeps_them() -> None:
+    def in_window(*reservations: Any) -> Any:
+        of_two = {name: node(name, "idle+maintenance") for name in NODES}
+        return judge.Seen(nodes=of_two, silent=frozenset(), holders={}, waited_s=0.0, reservations=reservations)
+
+    assert [in_window(WINDOW).is_free(name) for name in NODES] == [True, True]
+    assert in_window(WINDOW).window == WINDOW.name
+    other = slurm.Reservation("fans", "train-1", "2026-12-03T00:00:00")
+    assert [in_window(WINDOW, other).is_free(name) for name in NODES] == [True, False]
+    assert (in_window().is_free("train-0"), in_window().window) == (False, "")
+
+
 @pytest.mark.parametrize(
     ("reason", "verdict", "remedy"),
     [

@@ -153,6 +153,8 @@ KEPT = [
     ("State=IDLE+DRAIN Reason=ada looks at the fans [ada@2026-11-21T20:00:00]", True),
     ("State=IDLE*+DRAIN Reason=clusterwright: its instance is gone [root@2026-11-21T20:00:00]", False),
     ("State=DOWN+MAINTENANCE+RESERVED", True),
+    ("State=DOWN+MAINTENANCE+RESERVED ReservationName=fans", True),
+    ("State=DOWN+MAINTENANCE+RESERVED ReservationName=clusterwright-maintenance-20261201T0200-4h", False),
 ]
 
 

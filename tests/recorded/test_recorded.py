@@ -131,11 +131,15 @@ VERIFIED_SINCE = {"aws-guest": {"update image-x86_64-recipe": ["userDataBase64"]
 """Stacks of Debian: the builder verifies the agent of Systems Manager since then, and the image has another name for it."""
 
 
+RESERVED_SINCE = {"local-shared": {"update finish-control": ["finished", "provided"], "update acceptance": ["proves"]}}
+"""Stacks with maintenance windows: the controllers reserve nodes for them since then."""
+
+
 def permitted(name: str) -> dict[str, list[str]]:
     """Name what may change: where the image's playbook was changed, the archive of its files, whose hash the engine alone makes; what acceptance judges; rules that no host ever used; and what a builder first runs."""
     state = recorded(name)
     image = {} if images_now(name, state) == state.images else {"update image-bundle": ["source"]}
-    return image | JUDGED_SINCE.get(name, {}) | UNUSED_RULES.get(name, {}) | VERIFIED_SINCE.get(name, {})
+    return image | JUDGED_SINCE.get(name, {}) | UNUSED_RULES.get(name, {}) | VERIFIED_SINCE.get(name, {}) | RESERVED_SINCE.get(name, {})
 
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="local hosts need root, in a preview too")

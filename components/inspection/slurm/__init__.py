@@ -3,7 +3,8 @@
 Configured is the slurm.conf that the roles wrote (the controller's host keeps a copy), and the blueprint's accounts, users and QOS.
 """
 
-from collections.abc import Mapping
+import datetime as dt
+from collections.abc import Iterator, Mapping
 
 from blueprints import spec
 from blueprints.finding import Finding
@@ -53,3 +54,13 @@ def findings(answers: Mapping[str, Mapping[str, str]], configuration: Mapping[st
     else:
         found += accounting.findings(answers, cluster.people)
     return found, unchecked
+
+
+def windows(answers: Mapping[str, Mapping[str, str]], cluster: spec.ClusterSpec, moment: dt.datetime) -> Iterator[Finding]:
+    """Compare the maintenance windows with the reservations that Slurm has; without an answer, nothing is concluded.
+
+    Args:
+        moment: when Slurm was asked, in UTC.
+    """
+    if "text" in answers.get("reservations", {}):
+        yield from reservations.windows(cluster, parse.parse_records(answers["reservations"]["text"], "ReservationName"), moment)

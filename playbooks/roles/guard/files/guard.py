@@ -50,8 +50,8 @@ CLEAR = "/run/clusterwright/health-clear"
 CONSOLE = "/dev/console"
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
-HELD = {"DRAIN", "MAINT", "MAINTENANCE"}
-"""States in which somebody keeps a node."""
+HELD, WINDOW = {"DRAIN", "MAINT", "MAINTENANCE"}, "clusterwright-maintenance-"
+"""States in which somebody keeps a node; the blueprint's own maintenance windows (WINDOW) only keep jobs off it."""
 DEVICES_WITHIN_S = 15
 """Devices can come later than this program; AWS's own check of EFA devices looks three times, 5 s apart (awsome-distributed-ai, gpu-cluster-healthcheck)."""
 MOUNTS_WITHIN_S = 300
@@ -374,7 +374,8 @@ def described(shown: str) -> tuple[str, bool]:
 
 def states(shown: str) -> set[str]:
     state = re.search(r" State=(\S+)", shown)
-    return set(re.split(r"[+*]", state[1])) if state else set()
+    found = set(re.split(r"[+*]", state[1])) if state else set()
+    return found - {"MAINT", "MAINTENANCE"} if f" ReservationName={WINDOW}" in shown else found
 
 
 def scontrol(*words: str, within_s: float = ANSWER_WITHIN_S) -> str:

@@ -170,7 +170,7 @@ def _node_set(
             return checks
         tested, reason = free, ""
         try:
-            outcomes = allocation.run(node_set, tested, task)
+            outcomes = allocation.run(node_set, tested, task, reservation=seen.window)
             break
         except slurm.Unanswered as failed:
             return [*checks, judge.unjudged(tested, str(failed))]
@@ -178,7 +178,7 @@ def _node_set(
             if not waiting.is_busy:
                 return [*checks, judge.not_started(node_set, tested, str(waiting), is_busy=False)]
             reason = str(waiting)
-        again = judge.Seen(nodes=slurm.nodes(), silent=seen.silent, holders={}, waited_s=0)
+        again = judge.Seen(nodes=slurm.nodes(), silent=seen.silent, holders={}, waited_s=0, reservations=seen.reservations)
         free = [name for name in tested if again.is_free(name)]
         if free == tested:  # they wait for jobs ahead in the queue
             return [*checks, judge.not_started(node_set, tested, reason, is_busy=True)]

@@ -42,27 +42,29 @@ class NotStarted(Exception):
         return str(self).startswith(BUSY_REASONS)
 
 
-def run(node_set: NodeSet, nodes: Sequence[str], task: dict[str, Any]) -> dict[str, Any]:
+def run(node_set: NodeSet, nodes: Sequence[str], task: dict[str, Any], *, reservation: str = "") -> dict[str, Any]:
     """Run the steps on the nodes in one job.
 
     Args:
         task: what the steps are asked, beside the nodes.
+        reservation: of the maintenance window in which the job runs; empty: no window is open.
     Raises:
         NotStarted: Slurm refused the job, or did not start it in time.
         Unanswered: the job ended without a result.
     """
+    inside = [f"--reservation={reservation}"] if reservation else []
     try:
-        return _run(node_set, nodes, task, qos=[f"--qos={QOS}"])
+        return _run(node_set, nodes, task, options=[f"--qos={QOS}", *inside])
     except NotStarted as refused:
         if INVALID_QOS not in str(refused):
             raise
-        return _run(node_set, nodes, task, qos=[])  # somebody deleted it; the role creates it again
+        return _run(node_set, nodes, task, options=inside)  # somebody deleted it; the role creates it again
 
 
-def _run(node_set: NodeSet, nodes: Sequence[str], task: dict[str, Any], *, qos: Sequence[str]) -> dict[str, Any]:
+def _run(node_set: NodeSet, nodes: Sequence[str], task: dict[str, Any], *, options: Sequence[str]) -> dict[str, Any]:
     gpus = [f"--gpus-per-node={node_set.gpu_count}"] if node_set.gpu_count else []
     command = [
-        *("salloc", f"--job-name={JOB_NAME}", f"--account={ACCOUNT}", *qos, f"--partition={node_set.partition}", "--exclusive"),
+        *("salloc", f"--job-name={JOB_NAME}", f"--account={ACCOUNT}", *options, f"--partition={node_set.partition}", "--exclusive"),
         *(f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}", *gpus, f"--time={JOB_LIMIT_MIN}"),
         *(sys.executable, "-m", "acceptance.steps", json.dumps({**task, "nodes": [*nodes], "gpus": node_set.gpu_count})),
     ]

@@ -17,6 +17,8 @@ POWER_FLAGS = frozenset({"powered_down", "powering_down", "powering_up", "power_
 UNFIT_FLAGS = frozenset({"drain", "fail", "failing", "not_responding", "invalid_reg", "reboot_requested", "reboot_issued"}) | POWER_FLAGS
 RESERVED_FLAGS = frozenset({"reserved", "maintenance", "maint"})
 """An administrator keeps the node for some jobs, or for no job."""
+WINDOW = "clusterwright-maintenance-"
+"""How reservations of the blueprint's maintenance windows begin (blueprints/maintenance_windows.py)."""
 UNSETTLED_FLAGS = frozenset({"completing", "not_responding", "reboot_issued"}) | POWER_FLAGS
 REFUSED = frozenset({"EPERM", "EACCES"})
 LIMIT_WORDS = ("QOS", "Assoc", "policy", "limit")
@@ -51,7 +53,18 @@ class Seen:
 
     def is_free(self, name: str) -> bool:
         node = self.nodes.get(name)
-        return node is not None and is_fit(node) and node.base_state == "idle" and name not in self.silent and not node.flags & RESERVED_FLAGS
+        is_idle = node is not None and is_fit(node) and node.base_state == "idle" and name not in self.silent
+        return is_idle and (not self.nodes[name].flags & RESERVED_FLAGS or self._is_in_window(name))
+
+    @property
+    def window(self) -> str:
+        """Name the reservation of a maintenance window that is open, in which Slurm's administrator may run jobs; empty: there is none."""
+        return next((one.name for one in self.reservations if one.name.startswith(WINDOW)), "")
+
+    def _is_in_window(self, name: str) -> bool:
+        """Say whether nothing but maintenance windows of the blueprint keeps jobs off a node."""
+        holding = [one for one in self.reservations if one.holds(name)]
+        return bool(holding) and all(one.name.startswith(WINDOW) for one in holding)
 
     def holder(self, name: str) -> str:
         """Say what keeps a node that serves from the job of the acceptance."""
