@@ -206,6 +206,7 @@ class Code(FindingCode):
     FABRIC_ONE_NODE = "CW531", NOTE, "a fabric in a pool with one node", "nothing, or remove `fabric`"
     GATE_UNPROVEN = "CW533", WARNING, "acceptance gates collectives that no pool can prove", "add what can prove them, or remove `collectives` from `acceptance.gate`"
     FABRIC_MIXED = "CW532", WARNING, "machines with different fabrics in one pool", "write one pool for each machine"
+    FLOOR_LOWERED = "CW534", (WARNING, NOTE), "a blueprint that demands less of the fabric than is known of it", "nothing, or remove `busbw_percent`"
     LOGIN_ARCHITECTURE = "CW535", WARNING, "login nodes and compute nodes with different architectures", "choose login nodes with the architecture of the compute nodes"
     SOFTWARE_CONFLICT = "CW536", ERROR, "incompatible versions", "change one of the versions that the page names"
     SLURM_TOO_OLD = "CW537", WARNING, "a Slurm version without a required feature", "choose a software profile with a newer Slurm"

@@ -130,6 +130,12 @@ class Pool(Section):
         default="preferred",
         description="The fast network between GPUs of different nodes. If the machine has none, the blueprint is refused (`required`) or gets a warning (`preferred`).",
     )
+    busbw_percent: int = Field(
+        default=100,
+        ge=1,
+        le=100,
+        description="What collectives of the pool must reach, as a percentage of the known floor (`fails below` of a plan). Every plan and report says so where it is below 100.",
+    )
     placement: Literal["auto", "packed", "spread", "none"] = Field(
         default="auto",
         description="Placement of the nodes: `packed` for low latency, `spread` for fault tolerance. `auto` packs nodes that use a fabric unless the reservation has its own placement.",

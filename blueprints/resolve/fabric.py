@@ -4,6 +4,9 @@ from .. import catalog, language, spec
 from ..codes import Code
 from .context import Context
 
+_WHOLE = 100
+"""Per cent: the floor as it is known."""
+
 
 def resolve(context: Context, name: str, pool: language.Pool, machine: catalog.MachineType, *, path: tuple[str | int, ...]) -> spec.Fabric | None:
     """Resolve the fabric of a node set; None if the machine has none or the pool doesn't use it.
@@ -27,7 +30,7 @@ def resolve(context: Context, name: str, pool: language.Pool, machine: catalog.M
         plugin=known.plugin,
         environment=tuple((key, str(value)) for key, value in known.environment_for(machine.name).items()),
         log_line=known.log_line,
-        expected=_expected(context, machine, nodes),
+        expected=_expected(context, machine, nodes, pool.busbw_percent),
         bad_log_lines=known.bad_log_lines,
         direct=known.direct,
         environment_script=known.environment_script,
@@ -35,10 +38,11 @@ def resolve(context: Context, name: str, pool: language.Pool, machine: catalog.M
     )
 
 
-def collectives(context: Context, machine: catalog.MachineType, nodes: int, *, uses_fabric: bool) -> tuple[spec.Expectation, ...]:
+def collectives(context: Context, pool: language.Pool, machine: catalog.MachineType, *, uses_fabric: bool) -> tuple[spec.Expectation, ...]:
     """List what is known of collectives inside one node, over two nodes, and over all of them."""
+    nodes = pool.range.max
     counts = sorted({1, 2, nodes}) if uses_fabric else [1]
-    found = (_expected(context, machine, count) for count in counts if count <= nodes)
+    found = (_expected(context, machine, count, pool.busbw_percent) for count in counts if count <= nodes)
     return tuple(one for one in found if one is not None)
 
 
@@ -70,7 +74,7 @@ def _blame(context: Context, name: str, pool: language.Pool, machine: catalog.Ma
         context.warning(Code.FABRIC_UNAVAILABLE, *path, what=what, why=why, remedy=remedy)
 
 
-def _expected(context: Context, machine: catalog.MachineType, nodes: int) -> spec.Expectation | None:
+def _expected(context: Context, machine: catalog.MachineType, nodes: int, percent: int) -> spec.Expectation | None:
     found = catalog.expected_busbw(context.target.name, machine.name, nodes)
     if found is None:
         return None
@@ -80,8 +84,9 @@ def _expected(context: Context, machine: catalog.MachineType, nodes: int) -> spe
         nodes=nodes,
         typical_gbs=found.typical_gbs,
         warn_gbs=found.warn_gbs,
-        floor_gbs=found.floor_gbs,
+        floor_gbs=found.floor_gbs if percent == _WHOLE else round(found.floor_gbs * percent / _WHOLE, 1),
         provisional=found.provisional,
         source=found.source,
         measured_nodes=found.measured_nodes,
+        lowered_from_gbs=None if percent == _WHOLE else found.floor_gbs,
     )

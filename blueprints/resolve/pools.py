@@ -88,7 +88,7 @@ def _chosen(context: Context, name: str, pool: language.Pool, base: spec.NodeSet
         hosts=_with(base.hosts, machine),
         fabric=carried,
         # A collective needs whole GPUs.
-        collectives=() if pool.mig else fabric.collectives(context, choice.machine, pool.range.max, uses_fabric=carried is not None),
+        collectives=() if pool.mig else fabric.collectives(context, pool, choice.machine, uses_fabric=carried is not None),
         placement=capacity.placement(context, name, pool, capacity=base.capacity, fabric_of=choice.machine.name) if carried else base.placement,
         image=base.image or _late_image(context),
         chosen=choice.chosen,

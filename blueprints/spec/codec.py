@@ -13,9 +13,18 @@ from .cluster import ClusterSpec, People
 from .upgrade import upgrade
 
 LEFT_OUT = frozenset(
-    {"members", "reachable_min", "rest_api", "rolling", "site", "state_on", *("collectives", "bad_log_lines", "direct", "environment_script", "note")}
+    {
+        "lowered_from_gbs",
+        "members",
+        "reachable_min",
+        "rest_api",
+        "rolling",
+        "site",
+        "state_on",
+        *("collectives", "bad_log_lines", "direct", "environment_script", "note"),
+    }
 )
-"""Fields that a record has only where they say something: those of hosts that exist already, and of fabrics."""
+"""Fields that a record has only where they say something: those of hosts that exist already, of fabrics, and of floors."""
 
 
 def as_record(spec: ClusterSpec) -> dict[str, Any]:

@@ -53,6 +53,8 @@ class Expectation:
     source: Annotated[str, cost.JUDGED]
     measured_nodes: Annotated[int | None, cost.JUDGED] = None
     """How many nodes the typical rate was measured on, which can be fewer than `nodes`; None: no measurement is published."""
+    lowered_from_gbs: Annotated[float | None, cost.JUDGED] = None
+    """The floor before the blueprint lowered it to `floor_gbs`; None: it didn't."""
 
     @property
     def extrapolated_from(self) -> int | None:

@@ -103,7 +103,12 @@ def _fabric(node_set: NodeSet) -> dict[str, Any]:
     fabric, note = node_set.fabric, node_set.fabric.note if node_set.fabric else ""
     judged = ("collective", "size_bytes", "nodes", "typical_gbs", "warn_gbs", "floor_gbs", "provisional", "source")
     collectives = [
-        {**{name: getattr(one, name) for name in judged}, "note": note if one.nodes > 1 else "", **({"measured_nodes": base} if base else {})}
+        {
+            **{name: getattr(one, name) for name in judged},
+            "note": note if one.nodes > 1 else "",
+            **({"measured_nodes": base} if base else {}),
+            **({"lowered_from_gbs": one.lowered_from_gbs} if one.lowered_from_gbs else {}),
+        }
         for one in node_set.collectives
         for base in [one.extrapolated_from]
     ]

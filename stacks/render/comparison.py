@@ -93,7 +93,7 @@ def _gpus(offer: Offer) -> str:
 def _expected(expected: Expectation | None) -> str:
     if expected is None:
         return "unknown"
-    figure = f"at least {expected.floor_gbs:g}" if expected.typical_gbs is None else f"{expected.typical_gbs:g}"
+    figure = f"at least {expected.floor_gbs:g}{formatting.lowered(expected)}" if expected.typical_gbs is None else f"{expected.typical_gbs:g}"
     return f"{figure} GB/s ({formatting.collective(expected.collective)} of {formatting.size(expected.size_bytes / BYTES_PER_GIB)}, {expected.nodes} nodes)"
 
 

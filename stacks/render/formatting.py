@@ -167,7 +167,12 @@ def expectation(expected: Expectation) -> str:
     """Say what a collective must reach."""
     typical = f"{bandwidth(expected.typical_gbs)} typical{measured(expected)}, " if expected.typical_gbs is not None else ""
     doubt = " (provisional)" if expected.provisional else ""
-    return f"{typical}{bandwidth(expected.floor_gbs)} at least{doubt}"
+    return f"{typical}{bandwidth(expected.floor_gbs)} at least{lowered(expected)}{doubt}"
+
+
+def lowered(expected: Expectation) -> str:
+    """Say that the blueprint lowered a floor, where it did."""
+    return f" (lowered by the blueprint from {expected.lowered_from_gbs:g})" if expected.lowered_from_gbs is not None else ""
 
 
 def measured(expected: Expectation) -> str:

@@ -149,4 +149,4 @@ def _expected(expected: Expectation) -> tuple[Shown, ...]:
     warn = f"{expected.warn_gbs:g} GB/s" if expected.warn_gbs is not None else ""
     measured = formatting.measurement(expected)
     marks = ", ".join(mark for mark in ("provisional" if expected.provisional else "", measured) if mark)
-    return (f"{what}{typical}{f' ({marks})' if marks else ''}", warn, f"{expected.floor_gbs:g} GB/s")
+    return (f"{what}{typical}{f' ({marks})' if marks else ''}", warn, f"{expected.floor_gbs:g} GB/s{formatting.lowered(expected)}")

@@ -50,7 +50,7 @@ mine.yaml:6:5: error: pools.train has no key `acelerator` [CW201]
     6 |     acelerator: h100
       |     ^^^^^^^^^^
   why: an unknown key would have no effect
-  do:  did you mean `accelerator`? allowed here: accelerator, capacity, cpus_per_node, fabric, gpus_per_node, health, hosts, image, labels, machine, machines, memory, mig, nodes, partition, placement, rolling, scheduler, scratch, taints
+  do:  did you mean `accelerator`? allowed here: accelerator, busbw_percent, capacity, cpus_per_node, fabric, gpus_per_node, health, hosts, image, labels, machine, machines, memory, mig, nodes, partition, placement, rolling, scheduler, scratch, taints
 
 mine.yaml:8:12: error: pools.train.nodes can't be `0` [CW205]
     8 |     nodes: 0

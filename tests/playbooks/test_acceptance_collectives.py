@@ -220,6 +220,14 @@ def test_each_silent_failure_is_found_on_the_right_node(name: str) -> None:
     assert faults(judged(of, rate, log, **changes)) == found
 
 
+@pytest.mark.parametrize(("rate", "verdict"), [(460, "pass"), (390, "warn"), (340, "fail")])
+def test_a_floor_that_the_blueprint_lowered_is_named_in_every_verdict(rate: float, verdict: str) -> None:
+    lowered = dataclasses.replace(P5[1][1], warn_gbs=450, floor_gbs=350.4, lowered_from_gbs=438)
+    [check] = [one for one in judged((P5[0], (lowered,)), rate, EFA_LOG, nics=32) if one.name == RATE]
+    assert (check.verdict.value, "350.4 GB/s at least" in check.expected) == (verdict, True)
+    assert "the blueprint lowered the floor from 438 GB/s" in check.detail
+
+
 def test_a_variable_of_somebody_else_is_named_and_its_value_wins() -> None:
     log = [*EFA_LOG, "NCCL_DEBUG set by environment to INFO.", "NCCL_ALGO set by environment to Ring.", "FI_EFA_USE_HUGE_PAGE set by environment to 0."]
     details = {check.detail for check in judged(P5, 487, log, nics=32) if check.name == TRANSPORT}

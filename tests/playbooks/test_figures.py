@@ -74,6 +74,7 @@ JUDGED: Mapping[str, Callable[[], tuple[object, object]]] = {
     # field → the same measurement, judged by two figures
     "Expectation.floor_gbs": lambda: (busbw(90, floor_gbs=80)[0], busbw(90, floor_gbs=100)[0]),
     "Expectation.warn_gbs": lambda: (busbw(120, warn_gbs=110)[0], busbw(120, warn_gbs=150)[0]),
+    "Expectation.lowered_from_gbs": lambda: (busbw(90, lowered_from_gbs=120)[1], busbw(90, lowered_from_gbs=None)[1]),
     "Expectation.measured_nodes": lambda: (busbw(90, measured_nodes=1)[1], busbw(90, measured_nodes=2)[1]),
     "Expectation.typical_gbs": lambda: (busbw(90, typical_gbs=200)[1], busbw(90, typical_gbs=900)[1]),
     "FileSystem.throughput_mbs": lambda: (storage_read(60, throughput_mbs=100.0), storage_read(60, throughput_mbs=400.0)),

@@ -161,6 +161,16 @@ def test_expected_bandwidth_has_its_floor_and_doubts() -> None:
     row, *_ = shown(plan_view.view(clusters.nine_networks()).fabric)
     assert row["expected busbw"] == "all-gather of 8 GiB, 2 nodes: 188.7 GB/s (provisional)"
     assert row["fails below"] == "170 GB/s"
+    lowered = clusters.nine_networks().with_node_sets(
+        lambda one: (
+            dataclasses.replace(
+                one, fabric=dataclasses.replace(one.fabric, expected=dataclasses.replace(one.fabric.expected, floor_gbs=136, lowered_from_gbs=170))
+            )
+            if one.fabric and one.fabric.expected
+            else one
+        )
+    )
+    assert shown(plan_view.view(lowered).fabric)[0]["fails below"] == "136 GB/s (lowered by the blueprint from 170)"
     assert shown(plan_view.view(clusters.rack()).fabric)[0]["expected busbw"] == "no figure is known"
 
 

@@ -47,6 +47,8 @@ class Collective:
     """What known shortfalls look like on this fabric."""
     measured_nodes: int | None = None
     """How many nodes the figures are extrapolated from; None: they are for `nodes` as they were measured, or nobody measured them."""
+    lowered_from_gbs: float | None = None
+    """The floor before the blueprint lowered it; None: it didn't."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

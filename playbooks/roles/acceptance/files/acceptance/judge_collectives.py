@@ -178,7 +178,8 @@ def _about(run: Run) -> list[str]:
     """Say what a reader must know of the figure and of the measurement."""
     base = run.wanted.measured_nodes
     extrapolated = f"the figure for {run.wanted.nodes} nodes is extrapolated from {base} (docs/collectives.md)" if base else ""
-    return [text for text in (extrapolated, _told(run)) if text]
+    lowered = f"the blueprint lowered the floor from {run.wanted.lowered_from_gbs:g} GB/s" if run.wanted.lowered_from_gbs is not None else ""
+    return [text for text in (lowered, extrapolated, _told(run)) if text]
 
 
 def _told(run: Run) -> str:
