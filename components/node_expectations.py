@@ -7,13 +7,15 @@ from blueprints import catalog
 from blueprints.spec import NodeSet
 
 PLACE = "/etc/clusterwright/expected.json"
+OWN_ANSWERS = ("reboot", "repair")
+"""What a node does itself when it fails a check (playbooks/roles/guard)."""
 
 
 def expected(node_set: NodeSet, *, mounts: Sequence[str], reboots: bool = False) -> str:
     """Write the file as JSON: how to look (`check`), GPUs, devices of the fabric, and the folders that have a file system of their own.
 
     Args:
-        reboots: a host that stands: where the pool says `on_failure: reboot`, it is rebooted for what it lacks. Elastic ones are replaced.
+        reboots: a host that stands: where the pool says `on_failure: reboot` or `repair`, it does that for what it lacks. Elastic ones are replaced.
     """
     machine = node_set.hosts.machine
     record = {
@@ -21,6 +23,6 @@ def expected(node_set: NodeSet, *, mounts: Sequence[str], reboots: bool = False)
         "gpus": {"count": machine.gpus.count, "simulated": machine.gpus.simulated} if machine.gpus else None,
         **{fabric.name: sum(nic.kind in fabric.device_interfaces for nic in machine.nics) for fabric in catalog.fabrics().values() if fabric.device_interfaces},
         "mounts": [*mounts],
-        **({"on_failure": node_set.on_failure} if reboots and node_set.on_failure == "reboot" else {}),
+        **({"on_failure": node_set.on_failure} if reboots and node_set.on_failure in OWN_ANSWERS else {}),
     }
     return json.dumps(record, indent=1) + "\n"

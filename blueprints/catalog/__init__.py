@@ -24,6 +24,7 @@ from .matrix import Condition, Fault, Rule, SlurmFeature, faults, rules, slurm_f
 from .offerings import Offering, asks_for_service, offering, offering_names
 from .prices import Price, StoragePrice, price, prices, service_price, storage_price
 from .quotas import Quota, quotas, quotas_for, storage_quota_for
+from .repairs import wanted_repairs
 from .software import VENDOR_ARCHIVES, Profile, profile, profile_names, software, software_names
 from .sources import Source, source, sources
 from .storage import Addresses, Rate, Run, StorageClass, Tier, storage_class, storage_classes
@@ -123,4 +124,5 @@ __all__ = [
     "target",
     "target_names",
     "unpacked_by",
+    "wanted_repairs",
 ]

@@ -16,7 +16,7 @@ from components.finish.playbook import PLAYBOOKS
 def playbooks(tmp_path: Path) -> Path:
     for program in (Path("components", "elastic"), Path("components", "maintenance")):  # what a role ships lies beside the playbooks
         shutil.copytree(PLAYBOOKS.parent / program, tmp_path / program, ignore=shutil.ignore_patterns("__pycache__"))
-    catalogue = [Path("blueprints", "catalog", f"{name}.yaml") for name in ("roce", "fabric_devices", "host_settings")]
+    catalogue = [Path("blueprints", "catalog", f"{name}.yaml") for name in ("roce", "fabric_devices", "host_settings", "repairs")]
     for shared in (Path("blueprints", "hostlist.py"), Path("blueprints", "maintenance_windows.py"), *catalogue):
         (tmp_path / shared.parent).mkdir(exist_ok=True)
         shutil.copy(PLAYBOOKS.parent / shared, tmp_path / shared)

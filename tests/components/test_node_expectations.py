@@ -31,8 +31,9 @@ def test_simulated_gpus_are_said_to_be() -> None:
 
 
 @pytest.mark.parametrize(
-    ("on_failure", "reboots", "told_so"), [("reboot", True, True), ("reboot", False, False), ("drain", True, False), ("replace", True, False)]
+    ("on_failure", "reboots", "told_so"),
+    [("reboot", True, True), ("repair", True, True), ("repair", False, False), ("reboot", False, False), ("drain", True, False), ("replace", True, False)],
 )
-def test_only_a_standing_host_of_such_a_pool_is_told_to_reboot(on_failure: str, reboots: bool, told_so: bool) -> None:
+def test_only_a_standing_host_of_such_a_pool_is_told_to_reboot_or_repair_itself(on_failure: str, reboots: bool, told_so: bool) -> None:
     node_set = spec.NodeSet("train", None, spec.HostGroup("train", "compute", "train", 2, "", hand_made.P5), (), on_failure=on_failure)
     assert ("on_failure" in json.loads(expected(node_set, mounts=[], reboots=reboots))) is told_so

@@ -308,6 +308,13 @@ def test_what_the_elastic_program_leaves_to_somebody_is() -> None:
     assert told(found) == [("CW756", "node train-1: down")]
 
 
+def test_what_a_drained_node_lost_comes_with_what_ends_it() -> None:
+    drained = nodes("IDLE+DRAIN", "Reason=clusterwright: health: GPU 0000:3b:00: Xid 79: fallen off the bus (reboot) [root@2026-11-21T22:50:00]")
+    found, _ = slurm.findings(answers(nodes=drained), {slurm.CONF: CONF}, spec.from_record({**SPEC, "target": "metal"}))
+    [remedy] = [one.remedy for one in found if one.code == "CW755"]
+    assert "`clusterwright power cycle train-1`" in remedy
+
+
 TWO = {**SPEC, "slurm": {**SPEC["slurm"], "control": {**SPEC["slurm"]["control"], "count": 2}}}
 PAIR = "Slurmctld(primary) at control-0 is {}\nSlurmctld(backup) at control-1 is {}\n"
 

@@ -16,6 +16,7 @@ from tests.playbooks import clusters
 from tests.playbooks.test_guard import DEVICES, MOUNTINFO, NODE_ENV, PROGRAM, machine, record
 from tests.playbooks.test_slurm_config import VERSIONS, slurm_conf
 
+REPAIRS = DEVICES.with_name("repairs.yaml")
 ME = socket.gethostname().partition(".")[0]
 LOST = "clusterwright: health: 7 of 8 GPUs: 8 on the PCI bus, 8 with the driver, 7 device files"
 CONTROLLER = """
@@ -61,6 +62,7 @@ class Node:
         (folder / "node.env").write_text(NODE_ENV)
         (folder / "mountinfo").write_text(MOUNTINFO)
         (folder / "fabric-devices.json").write_text(json.dumps(yaml.safe_load(DEVICES.read_text())))
+        (folder / "repairs.json").write_text(json.dumps(yaml.safe_load(REPAIRS.read_text())))
         record(folder, mounts=[], efa=0)
         machine(folder / "root", efa=0)
         self.set_nodes({name: self.idle() for name in (ME, *(f"other-{number}" for number in range(others)))})
@@ -107,7 +109,7 @@ class Node:
         """Run the check as slurmd does; give what it said."""
         places = {"EXPECTED": "expected.json", "SETTINGS": "node.env", "CONFIGURATION": "slurm.conf", "CONSOLE": "console", "CLEAR": "clear"}
         places |= {"SCRATCH_UNIT": "clusterwright-scratch.service", "MOUNTINFO": "mountinfo"}
-        places |= {"REBOOTS": "reboots", "UNASKED": "unasked", "DIAGNOSTICS": "diagnostics.py", "FABRICS": "fabric-devices.json"}
+        places |= {"REBOOTS": "reboots", "UNASKED": "unasked", "DIAGNOSTICS": "diagnostics.py", "FABRICS": "fabric-devices.json", "REPAIRS": "repairs.json"}
         script = f"import runpy, sys\nown = runpy.run_path({str(PROGRAM)!r})['main'].__globals__\n"
         script += "".join(f"own[{name!r}] = {str(self.folder / path)!r}\n" for name, path in places.items())
         script += f"own['PATH'] = {str(self.folder / 'bin') + os.pathsep + os.environ['PATH']!r}\nown['BETWEEN_JOBS_S'] = 0\n"

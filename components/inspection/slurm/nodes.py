@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from blueprints import catalog
 from blueprints.finding import Finding
 from blueprints.finding.subject import ObjectKind, SchedulerObject
 from blueprints.finding.values import Setting
@@ -33,8 +34,12 @@ LIVE_NAMES = {"Feature": "AvailableFeatures"}
 """What scontrol calls a field of slurm.conf."""
 
 
-def findings(conf: parse.Conf, live: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
-    """Compare the nodes of slurm.conf with those of the controller."""
+def findings(conf: parse.Conf, live: Mapping[str, Mapping[str, str]], target: str) -> Iterator[Finding]:
+    """Compare the nodes of slurm.conf with those of the controller.
+
+    Args:
+        target: of the cluster: what repairs a node depends on it.
+    """
     for name in sorted({*conf.nodes, *live}):
         if name not in live and conf.nodes[name].get("State", "").upper() == CLOUD:
             continue  # the controller does not show nodes that are powered down (slurm.conf(5), PrivateData)
@@ -47,7 +52,7 @@ def findings(conf: parse.Conf, live: Mapping[str, Mapping[str, str]]) -> Iterato
             yield drift(Code.NODE_ADDED, _node(name), what, remedy=remedy, actual=live[name].get("State"))
         else:
             yield from _fields(name, conf.nodes[name], live[name])
-            yield from _state(name, live[name])
+            yield from _state(name, live[name], target)
 
 
 def kept_out(nodes: Mapping[str, Mapping[str, str]]) -> Iterator[Unchecked]:
@@ -80,7 +85,7 @@ def _fields(name: str, configured: Mapping[str, str], live: Mapping[str, str]) -
             yield drift(Code.NODE_CHANGED, _node(name, field), what, remedy=RECONFIGURE, desired=wanted, recorded=wanted, actual=actual)
 
 
-def _state(name: str, live: Mapping[str, str]) -> Iterator[Finding]:
+def _state(name: str, live: Mapping[str, str], target: str) -> Iterator[Finding]:
     states = states_of(live.get("State", ""))
     if states & ASLEEP or _is_own(live):
         return
@@ -95,7 +100,8 @@ def _state(name: str, live: Mapping[str, str]) -> Iterator[Finding]:
     elif reason.startswith(HEALTH):
         code, state = Code.NODE_DRAINED, "health check"
         what = f"the node takes no jobs, since it lost something between jobs: {reason.removeprefix(HEALTH)}"
-        remedy = "repair or replace the host; the node returns to service by itself when its next check finds it complete"
+        steps = "; ".join(one.by_hand(target, name) for one in catalog.wanted_repairs(reason)) or "repair or replace the host"
+        remedy = f"{steps}; the node returns to service by itself when its next check finds it complete"
     elif any(one.startswith(OUT_OF_USE) for one in states):
         code, state = Code.NODE_DRAINED, "drained"
         what = f"the node takes no jobs: it was drained{by}{because}"

@@ -63,17 +63,10 @@ BETWEEN_JOBS_S, BETWEEN_JOBS_ANSWER_S = 5, 20
 """slurmd kills its health check after 60 s (slurm.conf(5), HealthCheckProgram)."""
 DIAGNOSED_WITHIN_S = 35
 """More than its tools are given together, less than slurmd leaves to a health check beside the rest."""
-REBOOT_EVERY_S, REBOOTS_A_DAY = 2 * 3600, 3
-"""A node that a reboot didn't help is drained: Oracle's clusters replace one that rebooted within 2 hours or more than 5 times in a day (oci-hpc)."""
 DAY_S = 86400
-TO_DO = {
-    "reset-gpu": "reset the GPU",
-    "restart-fabric-manager": "restart nvidia-fabricmanager",
-    "reboot": "reboot",
-    "replace": "replace the part",
-    "free": "free space",
-}
-"""What ends a finding of the diagnostics, by the role's vars/main.yml."""
+REPAIRS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "repairs.json")
+"""What ends a finding of the diagnostics, by its action, and how often it is tried (blueprints/catalog/repairs.yaml)."""
+REPAIR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "repair_node.py")
 BEYOND_REBOOTS = {"replace", "free"}
 MOST_SHARE = 0.25
 """Of the nodes of a partition, no more are drained by their own checks, but always one: what all nodes lack at once is no fault of each (Kubernetes' Cluster API stops at 40 %, NVIDIA's operators at 25 %)."""
@@ -126,13 +119,13 @@ def between_jobs(hardware: str) -> list[str]:
     if not wrong and os.path.exists(CLEAR):
         return []
     try:
-        return settle(socket.gethostname().partition(".")[0], wrong, may_reboot=bool(found) and not BEYOND_REBOOTS & {action for _, action in found})
+        return settle(socket.gethostname().partition(".")[0], wrong, found)
     except (OSError, KeyError, subprocess.SubprocessError) as error:
         return [f"{HEALTH}{wrong or 'complete'}; Slurm can't be told: {why(error)}"]
 
 
-def settle(node: str, wrong: str, *, may_reboot: bool = False) -> list[str]:
-    """Drain or reboot this node, or return it to service, unless somebody else has it.
+def settle(node: str, wrong: str, found: list[tuple[str, str]]) -> list[str]:
+    """Drain, repair or reboot this node, or return it to service, unless somebody else has it.
 
     Raises:
         OSError, KeyError, subprocess.SubprocessError: Slurm was not told.
@@ -152,29 +145,39 @@ def settle(node: str, wrong: str, *, may_reboot: bool = False) -> list[str]:
         return [f"{HEALTH}complete again, and back in service"] if is_ours else []
     with contextlib.suppress(FileNotFoundError):
         os.unlink(CLEAR)
+    answer = answered(found)
+    if is_ours and answer == "repair" and "IDLE" in states(shown):  # as a unit of its own: slurmd gives its check a minute
+        words = ("systemd-run", "--quiet", "--collect", "--unit=clusterwright-repair", sys.executable, "-I", "-S", "-B", REPAIR, json.dumps(found))
+        subprocess.run(words, check=False, env={"PATH": PATH}, capture_output=True)
     if is_ours and reason not in (HEALTH + wrong, HEALTH + wrong + REBOOTING):
         scontrol("update", f"nodename={node}", f"reason={HEALTH}{wrong}", within_s=BETWEEN_JOBS_ANSWER_S)
     elif not is_out and (others := too_many(shown)):
         return [f"{HEALTH}{wrong}; not drained: {others}"]
-    elif not is_out and may_reboot and rebooting(EXPECTED):
+    elif not is_out and answer == "reboot" and is_reboot_due():
         scontrol("reboot", "ASAP", "nextstate=RESUME", f"reason={HEALTH}{wrong}{REBOOTING}", node, within_s=BETWEEN_JOBS_ANSWER_S)
     elif not is_out:
         scontrol("update", f"nodename={node}", "state=DRAIN", f"reason={HEALTH}{wrong}", within_s=BETWEEN_JOBS_ANSWER_S)
     return [HEALTH + wrong] if not reason.startswith(HEALTH + wrong) else []
 
 
-def rebooting(path: str) -> bool:
-    """Say whether this node may be rebooted for what it lacks: its pool says so, and no reboot was tried lately. It counts as tried."""
+def answered(found: list[tuple[str, str]]) -> str:
+    """Say what this node does about what it found, as far as its pool allows: `repair`, `reboot`, or nothing but to drain."""
+    allowed, actions = read(EXPECTED).get("on_failure"), {action for _, action in found} - {""}
+    if BEYOND_REBOOTS & actions or allowed not in ("reboot", "repair"):
+        return ""
+    return "repair" if allowed == "repair" and any("command" in read(REPAIRS)["actions"][one] for one in actions) else "reboot"
+
+
+def read(path: str) -> dict[str, Any]:
     with open(path) as file:
-        if json.load(file).get("on_failure") != "reboot":
-            return False
-    now = time.time()
-    try:
-        with open(REBOOTS) as file:
-            tried = [one for one in map(float, file.read().split()) if now - one < DAY_S]
-    except (FileNotFoundError, ValueError):
-        tried = []
-    if len(tried) >= REBOOTS_A_DAY or any(now - one < REBOOT_EVERY_S for one in tried):
+        return dict(json.load(file))
+
+
+def is_reboot_due() -> bool:
+    """Say whether no reboot was tried lately. It counts as tried."""
+    now, limits = time.time(), read(REPAIRS)["limits"]
+    tried = [one for one in map(int, re.findall(r"\d+", word(REBOOTS))) if now - one < DAY_S]
+    if len(tried) >= limits["a_day"] or any(now - one < limits["every_s"] for one in tried):
         return False
     os.makedirs(os.path.dirname(REBOOTS), exist_ok=True)
     with open(f"{REBOOTS}.new", "w") as file:
@@ -194,13 +197,12 @@ def too_many(shown: str) -> str:
 
 
 def look(path: str, hardware: str, *, devices_s: float, mounts_s: int, mountinfo: str) -> list[tuple[str, str]]:
-    """List what is missing or broken, each with what ends it (one of TO_DO, or nothing).
+    """List what is missing or broken, each with what ends it (an action of REPAIRS, or nothing).
 
     Args:
         devices_s, mounts_s: how long to wait for either, seconds.
     """
-    with open(path) as file:
-        expected = json.load(file)
+    expected = read(path)
     if expected["check"] == "none":
         return []
     deadline = time.monotonic() + devices_s
@@ -214,7 +216,7 @@ def look(path: str, hardware: str, *, devices_s: float, mounts_s: int, mountinfo
 def joined(found: list[tuple[str, str]], hardware: str) -> str:
     """Say in one line what is missing or broken; empty: nothing."""
     where = "" if hardware == "/" else f" (hardware below {hardware})"
-    return "; ".join(f"{what} ({TO_DO[action]})" if action else what for what, action in found) + where if found else ""
+    return "; ".join(f"{what} ({read(REPAIRS)['actions'][action]['says']})" if action else what for what, action in found) + where if found else ""
 
 
 def diagnosed(expected: dict[str, Any], hardware: str, *more: str) -> list[tuple[str, str]]:
@@ -242,17 +244,14 @@ def begin_anew(path: str, hardware: str) -> None:
         is_first = not os.path.exists(STARTED)
         with open(STARTED, "w"):
             pass
-        with open(path) as file:
-            expected = json.load(file)
+        expected = read(path)
         if expected["check"] == "full" and not is_first:
             diagnosed(expected, hardware, "--forget")
 
 
 def devices(expected: dict[str, Any], root: str) -> list[str]:
     """List what there is less of than expected: GPUs, devices of the fabric."""
-    gpus = expected["gpus"]
-    with open(FABRICS) as file:
-        fabrics = json.load(file)
+    gpus, fabrics = expected["gpus"], read(FABRICS)
     of_fabrics = [fabric_short(fabric, expected[name], root) for name, fabric in fabrics.items() if expected.get(name)]
     return [one for one in (gpus_short(gpus, root) if gpus else "", *of_fabrics) if one]
 
