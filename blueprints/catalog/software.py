@@ -37,8 +37,6 @@ class Profile:
     date: str
     storage: tuple[str, ...] = ()
     """Kinds of storage whose clients it has; empty: of all that its targets offer."""
-    image: str = ""
-    """The base image by its name, where the set starts from one."""
     kernel: str = ""
     kubernetes: str = ""
     driver: str = ""

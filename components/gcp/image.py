@@ -56,7 +56,7 @@ class Images:
 
     def _build(self, arch: str) -> pulumi.Output[str]:
         args = self._args
-        base = base_image(args.software.os, arch)
+        base = base_image(args.software, arch)
         script = bake.script(dataclasses.asdict(args.software), cloud=CLOUD)
         inputs = {
             "project": args.project,
@@ -78,18 +78,21 @@ class Images:
         return found
 
 
-def base_image(system: str, arch: str) -> Base:
-    """Give what an image for an operating system is built on.
+def base_image(software: spec.Software, arch: str) -> Base:
+    """Give what the image of a software profile is built on: an image that brings the GPU driver, where the profile names one.
 
     Raises:
-        pulumi.RunError: nothing is known for it on Google Cloud.
+        pulumi.RunError: nothing is known for its operating system on Google Cloud.
     """
-    known = _known().get(system)
-    if known is None:
+    known = _known().get(software.os)
+    driver_image = dict(software.origins).get("driver_image")
+    if known is None or (driver_image and "driver_images" not in known):
         raise pulumi.RunError(
-            f"the catalogue has no Google Cloud image of {system}\n  do:  choose another software profile; the catalogue has images of {', '.join(sorted(_known()))}"
+            f"no Google Cloud image of {software.os} is known that {software.profile} can be built on\n"
+            f"  do:  choose another software profile; there are images of {', '.join(sorted(_known()))}"
         )
-    return Base(known["image"].format(arch=known["arch"][arch]), known["builder"][arch])
+    image = known["driver_images"].format(driver_image=driver_image) if driver_image else known["image"].format(arch=known["arch"][arch])
+    return Base(image, known["builder"][arch])
 
 
 @functools.cache

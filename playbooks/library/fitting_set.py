@@ -17,6 +17,10 @@ options:
     description: What the software profile asks for, by name; parts that it doesn't name are not looked for.
     type: dict
     required: true
+  base_image:
+    description: Whether the image that the bake began with brought the kernel and the driver. The kernel is then the one that the machine runs.
+    type: bool
+    default: false
 """
 RETURN = r"""
 problems:
@@ -31,18 +35,30 @@ MODULES = {"driver": ("nvidia", "nvidia_uvm"), "efa_installer": ("efa",), "lustr
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec={"versions": {"type": "dict", "required": True}}, supports_check_mode=True)
-    versions = module.params["versions"]
+    spec = {"versions": {"type": "dict", "required": True}, "base_image": {"type": "bool", "default": False}}
+    module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
+    has_base = module.params["base_image"]
+    versions = {**module.params["versions"], **({"kernel": kernel_set.release()} if has_base else {})}
     names = tuple(name for part in MODULES if part in versions for name in MODULES[part])
     found = kernel_set.read(versions["kernel"], names) if "kernel" in versions else {}
-    module.exit_json(changed=False, problems=problems(versions, found), found=found)
+    module.exit_json(changed=False, problems=problems(versions, found, has_base=has_base), found=found)
 
 
-def problems(versions: Mapping[str, str], found: Mapping[str, Any]) -> list[str]:
-    """Compare what an image holds (`kernel_set.read`) with what the profile asks for. Pure."""
+def problems(versions: Mapping[str, str], found: Mapping[str, Any], *, has_base: bool = False) -> list[str]:
+    """Compare what an image holds (`kernel_set.read`) with what the profile asks for. Pure.
+
+    Args:
+        has_base: a base image brought the driver; it has fabric manager only where its machines need it.
+    """
     if "kernel" not in versions:
         return []
-    return [*_kernel(versions, found), *_driver(versions, found), *_efa(versions, found), *_lustre(versions, found), *_mountpoint(versions, found)]
+    return [
+        *_kernel(versions, found),
+        *_driver(versions, found, has_base=has_base),
+        *_efa(versions, found),
+        *_lustre(versions, found),
+        *_mountpoint(versions, found),
+    ]
 
 
 def fits(actual: str, asked: str) -> bool:
@@ -58,7 +74,7 @@ def _kernel(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[s
         yield f"beside the kernel {kernel} there is {_listed(others)}, and a host would start the newest"
 
 
-def _driver(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[str]:
+def _driver(versions: Mapping[str, str], found: Mapping[str, Any], *, has_base: bool) -> Iterator[str]:
     if "driver" not in versions:
         return
     driver = versions["driver"]
@@ -70,7 +86,7 @@ def _driver(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[s
     exact = module["version"] if module else driver
     if not fits(found["driver_library"], exact):
         yield f"the driver's library (libcuda.so) is of version {found['driver_library'] or 'none'}, and the module of {exact}"
-    if not fits(found["fabric_manager"], exact):
+    if not (has_base and not found["fabric_manager"]) and not fits(found["fabric_manager"], exact):
         yield f"fabric manager is of version {found['fabric_manager'] or 'none'}, and the driver of {exact}; NVLink between GPUs of one machine would not come up"
 
 

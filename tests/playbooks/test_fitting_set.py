@@ -82,7 +82,7 @@ def module_utils() -> None:
         ansible.module_utils.__path__.append(str(templates.PLAYBOOKS / "module_utils"))
 
 
-def problems(versions: dict[str, str], **changes: Any) -> list[str]:
+def problems(versions: dict[str, str], *, has_base: bool = False, **changes: Any) -> list[str]:
     found = copy.deepcopy(GOOD)
     for name, value in changes.items():
         part, _, key = name.partition(".")
@@ -90,7 +90,7 @@ def problems(versions: dict[str, str], **changes: Any) -> list[str]:
             found[part][key] = value
         else:
             found[part] = value
-    said: list[str] = importlib.import_module("fitting_set").problems(versions, found)
+    said: list[str] = importlib.import_module("fitting_set").problems(versions, found, has_base=has_base)
     return said
 
 
@@ -110,6 +110,14 @@ def test_another_driver_is_told_from_libraries_that_are_not_its_own() -> None:
         "the module nvidia is of version 580.159.03, and the profile's driver is 580.178.04"
     ]
     assert len(problems({**VERSIONS, "driver": "580"}, **{"modules.nvidia": module})) == 2, "of one branch and yet not of one version"
+
+
+def test_a_base_image_without_switches_has_no_fabric_manager_and_one_that_has_it_has_it_of_the_driver() -> None:
+    versions = {"kernel": KERNEL, "driver": "580"}
+    assert problems(versions, has_base=True, fabric_manager="") == []
+    assert len(problems(versions, has_base=True, fabric_manager="580.173.02")) == 1
+    assert len(problems(versions, has_base=True, driver_library="")) == 1
+    assert len(problems(versions, fabric_manager="")) == 1, "the roles install it"
 
 
 @pytest.mark.parametrize("part", ["driver", "efa_installer", "lustre_client", "mountpoint"])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from blueprints import catalog
 from tests.playbooks import templates
@@ -26,6 +27,37 @@ def test_the_driver_s_packages_are_those_of_its_branch_and_of_the_kernel() -> No
     parts = templates.value("gpu_driver_parts", role="gpu_driver", software=record())
     assert templates.value("gpu_driver_modules", role="gpu_driver", software=record()) == "linux-modules-nvidia-580-server-open-6.8.0-1063-aws"
     assert all("-580" in name for name in parts)
+
+
+def test_a_base_image_s_driver_is_found_by_its_packages() -> None:
+    on_google = {**record(), "origins": [list(pair) for pair in catalog.software("ubuntu-24.04-gcp").origins]}
+    assert templates.value("gpu_driver_of_base_image", role="gpu_driver", software=on_google) is True
+    assert templates.value("gpu_driver_of_base_image", role="gpu_driver", software=record()) is False
+    there = {"stdout_lines": ["installed libnvidia-compute-580-server", "not-installed nvidia-driver", "installed linux-image-6.14.0-1021-gcp"]}
+    names = templates.value("gpu_driver_there_names", role="gpu_driver", software=on_google, gpu_driver_there=there)
+    assert names == ["libnvidia-compute-580-server", "linux-image-6.14.0-1021-gcp"]
+
+
+def assertion(role: str, file: str, name: str) -> str:
+    """Give the condition of a task that asserts."""
+    tasks = yaml.safe_load((templates.PLAYBOOKS / "roles" / role / "tasks" / f"{file}.yml").read_text())
+    (found,) = [task["ansible.builtin.assert"]["that"] for task in tasks if task["name"] == name]
+    return f"{{{{ {found} }}}}"
+
+
+@pytest.mark.parametrize(
+    ("packages", "fits"),
+    [
+        (["libnvidia-compute-580-server"], True),
+        (["libnvidia-compute-580"], True),
+        (["libnvidia-compute-570-server"], False),
+        (["libnvidia-compute-5801"], False),
+        ([], False),
+    ],
+)
+def test_a_base_image_has_a_driver_of_the_profile_s_branch_or_no_image_comes_of_it(packages: list[str], fits: bool) -> None:
+    condition = assertion("gpu_driver", "base_image", "The base image has a driver of the profile's branch")
+    assert templates.evaluate(condition, gpu_driver_there_names=packages, gpu_driver_branch="580") is fits
 
 
 ADDRESSES = [

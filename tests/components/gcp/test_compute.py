@@ -3,10 +3,13 @@
 from collections import Counter
 from typing import Any
 
+import pulumi
 import pytest
 
+from blueprints import catalog
 from components.elastic import table as fleet_table
-from components.gcp import template
+from components.gcp import image, template
+from components.gcp.machine_image import MachineImage
 from tests.components.gcp import programs
 from tests.components.registered import Program
 
@@ -48,6 +51,14 @@ def test_an_a3_ultra_node_has_its_rdma_interfaces_in_one_network_of_its_zone() -
     assert rdma["networkProfile"] == f"https://www.googleapis.com/compute/v1/projects/our-project/global/networkProfiles/{ZONE}-vpc-roce"
     assert {one.inputs["network"] for one in programs.of(found, "Subnetwork") if one.name.startswith("mrdma")} == {"https://link/rdma-network"}
     assert [one.name for one in programs.of(found, "Firewall") if one.inputs["network"] == "https://link/rdma-network"] == [], "it takes no rules"
+
+
+def test_the_image_of_nodes_with_gpus_is_built_on_the_one_that_brings_their_driver() -> None:
+    bases = {one.name: one.inputs["base"] for one in h200().resources if one.type == MachineImage.token}
+    assert bases == {"image-x86_64": "projects/ubuntu-os-accelerator-images/global/images/ubuntu-accelerator-2404-amd64-with-nvidia-580-v20260522"}
+    assert image.base_image(catalog.software("debian-13-gcp"), "arm64").image.endswith("/family/debian-13-arm64")
+    with pytest.raises(pulumi.RunError, match="no Google Cloud image of ubuntu-22"):
+        image.base_image(catalog.software("ubuntu-22.04-gcp"), "x86_64")
 
 
 def test_machines_boot_from_the_disks_that_they_take() -> None:
