@@ -39,6 +39,7 @@ COMPUTE: Mapping[str, str] = {
     "gcp:compute/instanceTemplate:InstanceTemplate": "global/instanceTemplates/{name}",
     "gcp:compute/network:Network": "global/networks/{name}",
     "gcp:compute/regionBackendService:RegionBackendService": "regions/{region}/backendServices/{name}",
+    "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager": "regions/{region}/instanceGroupManagers/{name}",
     "gcp:compute/regionHealthCheck:RegionHealthCheck": "regions/{region}/healthChecks/{name}",
     "gcp:compute/resourcePolicy:ResourcePolicy": "regions/{region}/resourcePolicies/{name}",
     "gcp:compute/router:Router": "regions/{region}/routers/{name}",

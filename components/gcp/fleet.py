@@ -9,6 +9,7 @@ from blueprints.spec import ClusterSpec, NodeSet
 
 from .. import fleet_table, host_folders
 from .compute import NodeTemplate
+from .flex_group import FlexGroup, run_seconds
 from .names import Names
 
 BOOT_TIMEOUT_S = 1200
@@ -21,6 +22,8 @@ class Row:
 
     node_set: NodeSet
     template: NodeTemplate
+    group: FlexGroup | None = None
+    """In whose queue nodes are requested."""
 
 
 def table(
@@ -29,11 +32,16 @@ def table(
     """Write the fleet table once templates and zone are known.
 
     Beside what all targets have: `project`, `region`, `zone`, `owner` (the stack's mark), `prefix` (begins the names of instances: node `train-0` is the instance `<prefix>train-0`) and, of each node set,
-    `instance_template` (full name), `labels` (which each node must have) and `placement_policy`.
+    `instance_template` (full name), `labels` (which each node must have) and `placement_policy`; of flex-start ones `group` (path of the group with
+    the queue) and `run_s` (so long a node runs).
     """
     known = [
         pulumi.Output.all(
-            link=one.template.instance_template.self_link, name=one.template.instance_template.name, labels=one.template.labels, policy=one.template.policy
+            link=one.template.instance_template.self_link,
+            name=one.template.instance_template.name,
+            labels=one.template.labels,
+            policy=one.template.policy,
+            group=one.group.path if one.group else None,
         )
         for one in rows
     ]
@@ -55,4 +63,6 @@ def table(
 
 def _row(node_set: NodeSet, given: dict[str, Any]) -> fleet_table.Row:
     start = {"instance_template": given["link"], "labels": given["labels"], "placement_policy": given["policy"]}
+    if given["group"]:
+        start |= {"group": given["group"], "run_s": run_seconds(node_set)}
     return fleet_table.Row(node_set, template=str(given["name"]), boot_timeout_s=BOOT_TIMEOUT_S, start=start)

@@ -37,6 +37,9 @@ _STARTS = (
     "compute.zones.get",
 )
 """What starting a node, reading the result and looking at it and at its capacity needs (Compute Engine API reference, instances.bulkInsert; Compute Engine documentation, "IAM roles and permissions")."""
+_QUEUES = ("compute.instanceGroupManagers.get", "compute.instanceGroupManagers.update", "compute.instances.delete", "compute.regionOperations.get")
+"""Requests for flex-start nodes, and their end (Compute Engine API reference, regionInstanceGroupManagerResizeRequests and regionInstanceGroupManagers.deleteInstances). Nodes of a group end
+through the group, of which a condition on the names of instances doesn't hold."""
 _ENDS = ("compute.instances.delete", "compute.instances.getSerialPortOutput", "compute.instances.reportHostAsFaulty")
 """Only on instances whose names begin as the stack's."""
 
@@ -121,6 +124,8 @@ class Identity(pulumi.ComponentResource):
 class StarterArgs:
     names: Names
     accounts: Accounts
+    queues: bool
+    """Whether nodes are requested in a queue."""
 
 
 class Starter(pulumi.ComponentResource):
@@ -138,7 +143,7 @@ class Starter(pulumi.ComponentResource):
             expression=f'resource.type == "compute.googleapis.com/Instance" && resource.name.extract("/instances/{{name}}").startsWith("{prefix}")',
         )
         self.ready = [
-            self._granted("starts", _STARTS, args, controller, None),
+            self._granted("starts", (*_STARTS, *(_QUEUES if args.queues else ())), args, controller, None),
             self._granted("ends", _ENDS, args, controller, own),
             serviceaccount.IAMMember(
                 "control-uses-compute-account",

@@ -85,5 +85,5 @@ def reservation_name(reservation: str) -> str:
 
 
 def wants_policy(node_set: NodeSet) -> bool:
-    """Say whether nodes are packed by a policy of the stack. A reservation that brings its own placement refuses another."""
-    return node_set.placement == "packed" and not node_set.capacity.kind.is_bought_ahead
+    """Say whether the template packs nodes by a policy of the stack. A reservation that brings its own placement refuses another, and flex-start nodes have their group's."""
+    return node_set.placement == "packed" and not node_set.capacity.kind.is_bought_ahead and node_set.capacity.kind is not CapacityKind.FLEX

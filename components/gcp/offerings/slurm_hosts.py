@@ -17,6 +17,7 @@ from ..access import LoginNodes, LoginNodesArgs
 from ..compute import NodeTemplate, NodeTemplateArgs
 from ..control import STATE_GIB
 from ..fleet import Row, table
+from ..flex_group import FlexGroup, FlexGroupArgs, is_queued
 from ..hosts import HostsArgs, Instances
 from ..identity import Identity, IdentityArgs, Starter, StarterArgs
 from ..target import Foundation, has_balancer
@@ -39,16 +40,17 @@ class SlurmHosts:
         compute = _identity(shared, keys, "compute", host_key=node_key)
         control = _identity(shared, keys, "control", host_key=control_key)
         access = _identity(shared, keys, "access", host_key=keys.login_host)
-        starter = Starter("starter", StarterArgs(shared.names, shared.accounts), opts=shared.opts)
+        starter = Starter("starter", StarterArgs(shared.names, shared.accounts, queues=any(map(is_queued, node_sets))), opts=shared.opts)
 
         login = _login_nodes(shared, keys, access)
         templates = {one.hosts.name: _template(one, shared, keys, compute) for one in node_sets}
         # The controller starts nodes: it is created after the resources that terminate nodes, and deleted before them.
-        enders = [_ender(name, template, shared) for name, template in templates.items()]
+        groups = {one.hosts.name: _group(one, templates[one.hosts.name], shared) for one in node_sets if is_queued(one)}
+        enders = [_ender(name, template, shared, groups.get(name)) for name, template in templates.items()]
         controller = _controller(slurm, slurm.control, shared, keys, control, host_key=control_key, after=[*enders, *starter.ready])
 
         addresses = {**dict(zip(slurm.control.hostnames, shared.addresses.addresses, strict=True)), **login.addresses}
-        rows = [Row(one, templates[one.hosts.name]) for one in node_sets]
+        rows = [Row(one, templates[one.hosts.name], groups.get(one.hosts.name)) for one in node_sets]
         fleet = table(shared.cluster, rows, stack=shared.stack, names=shared.names, project=shared.accounts.project, zone=shared.zone) if rows else None
         return contract.SlurmSite(
             control=controller.described(jump=login.jump, after=login.reached_by),
@@ -102,7 +104,12 @@ def _template(node_set: NodeSet, shared: Foundation, keys: contract.SlurmKeys, i
     return NodeTemplate(node_set.hosts.name, args, opts=pulumi.ResourceOptions.merge(shared.opts, pulumi.ResourceOptions(depends_on=_needs(identity, shared))))
 
 
-def _ender(node_set: str, template: NodeTemplate, shared: Foundation) -> OwnResource:
+def _group(node_set: NodeSet, template: NodeTemplate, shared: Foundation) -> FlexGroup:
+    args = FlexGroupArgs(shared.names, node_set, region=shared.cluster.network.region, zone=shared.zone, template=template.instance_template)
+    return FlexGroup(f"{node_set.hosts.name}-flex", args, opts=shared.opts)
+
+
+def _ender(node_set: str, template: NodeTemplate, shared: Foundation, group: FlexGroup | None) -> OwnResource:
     """Create the resource that terminates a node set's nodes on deletion."""
     inputs = {
         "project": shared.accounts.project,
@@ -112,8 +119,9 @@ def _ender(node_set: str, template: NodeTemplate, shared: Foundation) -> OwnReso
         "owner": shared.names.owner,
         "node_set": node_set,
         "starter": shared.accounts.emails["control"],
+        **({"group": group.path} if group else {}),
     }
-    opts = pulumi.ResourceOptions.merge(shared.own_opts, pulumi.ResourceOptions(depends_on=[template.instance_template]))
+    opts = pulumi.ResourceOptions.merge(shared.own_opts, pulumi.ResourceOptions(depends_on=[template.instance_template, *([group.group] if group else [])]))
     return OwnResource("clusterwright:gcp:Nodes", f"{node_set}-nodes", inputs=inputs, opts=opts)
 
 

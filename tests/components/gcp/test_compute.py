@@ -108,6 +108,31 @@ def test_a_flex_node_runs_for_the_time_that_it_was_asked_for() -> None:
     assert (made["scheduling"]["provisioningModel"], made["scheduling"]["maxRunDuration"]) == ("FLEX_START", {"seconds": 86400})
 
 
+def test_flex_nodes_are_requested_of_a_group_without_instances_that_keeps_them_near_each_other() -> None:
+    flex = {"kind": "flex", "max_run": "1-00:00:00"}
+    found = h200(pools__train__capacity=flex, pools__train__nodes={"min": 0, "max": 2}, pools__train__placement="packed")
+    (group,) = programs.of(found, "RegionInstanceGroupManager")
+    assert (group.inputs["targetSize"], group.inputs["distributionPolicyTargetShape"], group.inputs["distributionPolicyZones"]) == (
+        0,
+        "ANY_SINGLE_ZONE",
+        [ZONE],
+    )
+    assert group.inputs["updatePolicy"]["instanceRedistributionType"] == "NONE"
+    assert group.inputs["instanceLifecyclePolicy"] == {"defaultActionOnFailure": "DO_NOTHING"}
+    assert group.inputs["versions"] == [{"instanceTemplate": "https://link/train-template"}]
+    assert group.inputs["resourcePolicies"] == {"workloadPolicy": "https://link/train-workload"}
+    (policy,) = programs.of(found, "ResourcePolicy")
+    assert policy.inputs["workloadPolicy"] == {"type": "HIGH_THROUGHPUT"}
+    assert "resourcePolicies" not in the_template(found), "the group's policy says it"
+    (row,) = fleet_table.read(found.outputs["fleet"]).node_sets
+    assert (row.start["group"], row.start["run_s"]) == ("regions/us-central1/instanceGroupManagers/starter-test-nodes-train", 86400)
+    assert "train-group" in found.all_needs("train-nodes"), "it ends the nodes before the group goes"
+    rights = {one.name: set(one.inputs["permissions"]) for one in programs.of(found, "IAMCustomRole")}
+    assert {"compute.instanceGroupManagers.update", "compute.instances.delete"} <= rights["control-starts"]
+    (usual,) = [one.inputs["permissions"] for one in programs.of(programs.library("starter"), "IAMCustomRole") if one.name == "control-starts"]
+    assert [one for one in usual if "Manager" in one or one.endswith(".delete")] == []
+
+
 def test_a_reservation_is_named_without_its_zone() -> None:
     assert template.reservation_name("projects/p/zones/z/reservations/r/reservationBlocks/b") == "projects/p/reservations/r/reservationBlocks/b"
     assert template.reservation_name("https://www.googleapis.com/compute/v1/projects/p/zones/z/reservations/r") == "projects/p/reservations/r"
