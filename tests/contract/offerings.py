@@ -239,6 +239,7 @@ SERVERS = Offering(
     holding_data=frozenset(),  # a release deletes no data: what servers export and mount stays
     disposable=frozenset(),
     adopted=frozenset(),
+    most_nodes=1000,  # the program describes each server, so that more of them take much longer and show nothing else
     with_nodes=_servers,
 )
 
@@ -257,7 +258,6 @@ SERVERS_KUBERNETES = dataclasses.replace(
     starter=KUBERNETES_SERVERS_BLUEPRINT,
     deletion=_servers_of_kubernetes,
     control="kubernetes",
-    most_nodes=5000,
     with_nodes=lambda nodes: {**_servers(nodes), "network.cidr": "10.20.0.0/14"},
 )
 OFFERINGS = (AWS, GCP, HERE, HERE_KUBERNETES, SERVERS, SERVERS_KUBERNETES)

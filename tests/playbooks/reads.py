@@ -27,6 +27,15 @@ OF_ROLE = ("files", "templates")
 
 _jinja = jinja2.Environment(autoescape=False)
 
+# Of a folder in which one file was changed, only that file is parsed again.
+_python_tree = functools.cache(ast.parse)
+_jinja_tree = functools.cache(_jinja.parse)
+
+
+@functools.cache
+def _yaml_values(text: str) -> Any:
+    return yaml.load(text, Loader=content.LOADER)
+
 
 def problems(playbooks: pathlib.Path) -> list[str]:
     """Give a line for each file that is read and not declared, or declared and not read."""
@@ -129,7 +138,7 @@ def _of_expression(text: str, playbooks: pathlib.Path, role: pathlib.Path | None
     is_template = "{{" in text or "{%" in text
     if not is_template and not any(f"{name}(" in text for name in ("lookup", "query", "q")):
         return
-    tree = _jinja.parse(text if is_template else "{{ " + text + " }}")
+    tree = _jinja_tree(text if is_template else "{{ " + text + " }}")
     for template in meta.find_referenced_templates(tree):
         yield from _template(str(template), playbooks, role)
     filters = _filters(playbooks)
@@ -171,7 +180,7 @@ def _template(name: str, playbooks: pathlib.Path, role: pathlib.Path | None) -> 
 
 def _of_python(file: pathlib.Path, playbooks: pathlib.Path) -> Iterator[Read]:
     own = {path.stem for path in (playbooks / "module_utils").glob("*.py")}
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(_python_tree(file.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ansible.module_utils"):
             names = {*(node.module or "").split("."), *(alias.name for alias in node.names)}
             yield from (("module_utils", name) for name in names & own)
@@ -184,7 +193,7 @@ def _filters(playbooks: pathlib.Path) -> dict[str, str]:
     """Filters of the playbooks' own → the plugin that has them; a role's own are read with every use of the role."""
     found: dict[str, str] = {}
     for file in (playbooks / "filter_plugins").glob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in ast.walk(_python_tree(file.read_text())):
             if isinstance(node, ast.FunctionDef) and node.name == "filters":
                 found |= {str(key.value): file.stem for one in ast.walk(node) if isinstance(one, ast.Dict) for key in one.keys if isinstance(key, ast.Constant)}
     return found
@@ -212,4 +221,4 @@ def _texts(node: Any) -> Iterator[str]:
 
 
 def _yaml(file: pathlib.Path) -> Any:
-    return yaml.load(file.read_text(), Loader=content.LOADER) if file.exists() else {}
+    return _yaml_values(file.read_text()) if file.exists() else {}

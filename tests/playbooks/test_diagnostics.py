@@ -156,11 +156,15 @@ def test_what_the_driver_reports_names_the_gpu_and_what_ends_it(host: Host, plac
     assert [host.wrong() for _ in range(looks)] == [[]] * (looks - 1) + [[(f"{SECOND}: {what}", action)]]
 
 
-@pytest.mark.parametrize("place", [place for place, *_ in OF_GPUS])
 @pytest.mark.parametrize("value", ["N/A", "[N/A]", "Unknown Error", ""])
-def test_what_the_driver_does_not_know_is_not_wrong(host: Host, place: str, value: str) -> None:
-    host.tool("nvidia-smi", document((0, place, value)))
-    assert [host.wrong() for _ in range(3)] == [[]] * 3
+def test_what_the_driver_does_not_know_is_not_wrong_and_hides_nothing(host: Host, value: str) -> None:
+    unknown = [(0, place, value) for place, *_ in OF_GPUS]
+    host.tool("nvidia-smi", document(*unknown))
+    assert [host.look() for _ in range(3)] == [{"wrong": [], "unasked": []}] * 3
+    place, wrong, looks, what, action = OF_GPUS[0]
+    assert looks == 1
+    host.tool("nvidia-smi", document(*unknown, (1, place, wrong)))
+    assert host.wrong() == [(f"{SECOND}: {what}", action)]
 
 
 def test_a_gpu_that_cools_down_between_looks_is_not_drained(host: Host) -> None:

@@ -1,9 +1,11 @@
 """One simulated cloud for all tests of a worker, and the SDK, which loads its services when they are first used and warns of its own old names while it does."""
 
+import functools
 import importlib
 import warnings
 from collections.abc import Iterator
 
+import botocore.session
 import pytest
 
 from tests.simcloud.aws import client
@@ -15,6 +17,14 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     for service in SERVICES:
         hasattr(importlib.import_module(f"pulumi_aws.{service}"), "Anything")  # a look at any name loads it
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_loader() -> Iterator[None]:
+    """Let all sessions of the SDK read the models of services once: each would parse the megabytes of EC2's again."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(botocore.session, "create_loader", functools.cache(botocore.session.create_loader))
+        yield
 
 
 @pytest.fixture(scope="session")
