@@ -192,6 +192,10 @@ class Deployment:
         """Hostname → process id of its container."""
         return {path.parent.name: json.loads(path.read_text())["pid"] for path in self.names.run.glob("*/leader.json")}
 
+    def standing(self, pool: str) -> set[str]:
+        """Hosts of a pool that run, or whose disk is not removed yet."""
+        return {name for name in (*self.leaders(), *(path.name for path in self.names.hosts.iterdir())) if name.rpartition("-")[0] == pool}
+
     def cut_power(self, hostname: str) -> None:
         """Kill a host as a power cut does; its disk stays."""
         hosts.kill(self.host(hostname))

@@ -40,14 +40,10 @@ def slurm(stack: Deployment, *argv: str) -> str:
     return stack.inside("control-0", *argv).strip()
 
 
-def standing(stack: Deployment) -> set[str]:
-    return {name for name in stack.leaders() if name.startswith("train-")}
-
-
 def test_three_checks_while_a_host_comes_works_and_goes_find_nothing(stack: Deployment) -> None:
     job = stack.ssh("sbatch --parsable --nodes=1 --gpus-per-node=8 --wrap 'sleep 600'").strip()
-    wait_until(lambda: bool(standing(stack)), awaiting="a host to be started", within_s=UP_WITHIN_S)
-    [name] = standing(stack)
+    wait_until(lambda: bool(stack.standing("train")), awaiting="a host to be started", within_s=UP_WITHIN_S)
+    [name] = stack.standing("train")
     coming = report(stack, status=0)
     assert (lines(coming), name in unjudged(coming)) == ([], True), "a host on its way is named"
     wait_until(lambda: slurm(stack, "squeue", "--noheader", f"--job={job}", "--format=%T") == "RUNNING", awaiting="the job to run", within_s=UP_WITHIN_S)
@@ -55,7 +51,7 @@ def test_three_checks_while_a_host_comes_works_and_goes_find_nothing(stack: Depl
     slurm(stack, "scancel", job)
     slurm(stack, "scontrol", "update", f"nodename={name}", "state=power_down_asap")
     assert lines(report(stack, status=0)) == []
-    wait_until(lambda: not standing(stack), awaiting="the host to go", within_s=GONE_WITHIN_S)
+    wait_until(lambda: not stack.standing("train"), awaiting="the host to go", within_s=GONE_WITHIN_S)
 
 
 @pytest.mark.soak
@@ -64,32 +60,32 @@ def test_coming_and_going_is_no_drift_and_what_is_up_is_looked_at(stack: Deploym
     assert (lines(off), unjudged(off)) == ([], {"train: train-0, train-1": "off: they come when jobs want them"})
 
     job = stack.ssh("sbatch --parsable --nodes=2 --gpus-per-node=8 --wrap 'sleep 600'").strip()
-    wait_until(lambda: bool(standing(stack)), awaiting="a host to be started", within_s=UP_WITHIN_S)
+    wait_until(lambda: bool(stack.standing("train")), awaiting="a host to be started", within_s=UP_WITHIN_S)
     coming = report(stack, status=0)
     assert lines(coming) == []
     assert unjudged(coming), "hosts on their way are named"
 
     wait_until(lambda: slurm(stack, "squeue", "--noheader", f"--job={job}", "--format=%T") == "RUNNING", awaiting="the job to run", within_s=UP_WITHIN_S)
     wait_until(lambda: not unjudged(report(stack, status=0)), awaiting="both hosts to be looked at", within_s=YOUNG_WITHIN_S)
-    assert standing(stack) == {"train-0", "train-1"}
+    assert stack.standing("train") == {"train-0", "train-1"}
 
     stack.inside("train-0", "sh", "-c", "echo hello >> /etc/motd; sysctl -q -w net.ipv4.ip_forward=1; umount /shared")
     found = report(stack, status=7)
     assert set(lines(found)) == {"hosts CW721 train-0: /etc/motd", "hosts CW735 train-0: sysctl net.ipv4.ip_forward", "capability CW783 train-0: mount /shared"}
 
     slurm(stack, "scancel", job)
-    wait_until(lambda: not standing(stack), awaiting="idle hosts to go", within_s=GONE_WITHIN_S)
+    wait_until(lambda: not stack.standing("train"), awaiting="idle hosts to go", within_s=GONE_WITHIN_S)
     gone = report(stack, status=0)
     assert (lines(gone), unjudged(gone)) == ([], {"train: train-0, train-1": "off: they come when jobs want them"})
 
 
 @pytest.mark.soak
 def test_twenty_checks_while_hosts_come_and_go_find_nothing(stack: Deployment) -> None:
-    wait_until(lambda: not standing(stack), awaiting="idle hosts to go", within_s=GONE_WITHIN_S)
+    wait_until(lambda: not stack.standing("train"), awaiting="idle hosts to go", within_s=GONE_WITHIN_S)
     seen: set[frozenset[str]] = set()
     for number in range(20):
         if number % 10 == 0:
             stack.ssh("sbatch --parsable --nodes=2 --wrap 'sleep 20'")
         assert lines(report(stack, status=0)) == []
-        seen.add(frozenset(standing(stack)))
+        seen.add(frozenset(stack.standing("train")))
     assert len(seen) > 1, "hosts came or went meanwhile"

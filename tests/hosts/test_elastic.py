@@ -44,11 +44,6 @@ def idle_time(stack: Deployment, seconds: int) -> Iterator[None]:
         configure(before)
 
 
-def standing(stack: Deployment) -> set[str]:
-    """The pool's hosts that run, or have a disk."""
-    return {name for name in (*stack.leaders(), *(path.name for path in stack.names.hosts.iterdir())) if name.startswith("train-")}
-
-
 def slurm(stack: Deployment, *argv: str) -> str:
     return stack.inside("control-0", *argv).strip()
 
@@ -72,14 +67,14 @@ def log(stack: Deployment) -> str:
 
 
 def test_nothing_stands_before_a_job_wants_it(stack: Deployment) -> None:
-    assert standing(stack) == set()
+    assert stack.standing("train") == set()
     assert {check["name"]: check["verdict"] for check in stack.outputs()["acceptance"]} == {"nodes on demand": "reported"}
 
 
 def test_a_job_of_two_nodes_starts_two_hosts(stack: Deployment) -> None:
     job = stack.ssh("sbatch --parsable --wait --nodes=2 --gpus-per-node=8 --wrap 'srun hostname'").strip()
     assert stack.ssh(f"sort slurm-{job}.out").split() == ["train-0", "train-1"]
-    assert standing(stack) == {"train-0", "train-1"}
+    assert stack.standing("train") == {"train-0", "train-1"}
     assert "launch train-[0-1] for job" in log(stack)
 
 
@@ -111,7 +106,7 @@ def test_a_node_is_rebuilt_and_its_job_runs_again(stack: Deployment) -> None:
 
 def test_idle_hosts_go(stack: Deployment) -> None:
     with idle_time(stack, IDLE_S):
-        wait_until(lambda: not standing(stack), awaiting="idle hosts to go", within_s=IDLE_WITHIN_S)
+        wait_until(lambda: not stack.standing("train"), awaiting="idle hosts to go", within_s=IDLE_WITHIN_S)
     assert stack.preview_changes() == {}, "hosts that come and go are no drift"
 
 
@@ -124,13 +119,13 @@ def test_a_node_that_slurm_itself_drains_is_made_anew_and_a_person_s_stays(stack
     told = ("scontrol", "update", "nodename=train-1", "state=drain", "reason=something is broken")
     slurm(stack, "systemd-run", "--quiet", "--wait", "--pipe", "--uid=slurm", *told)
     wait_until(lambda: state(stack, job) == "COMPLETED", awaiting="the job to be over", within_s=REPLACED_WITHIN_S)
-    wait_until(lambda: standing(stack) == {"train-0"}, awaiting="the drained node to be switched off", within_s=IDLE_WITHIN_S)
+    wait_until(lambda: stack.standing("train") == {"train-0"}, awaiting="the drained node to be switched off", within_s=IDLE_WITHIN_S)
     assert "Slurm drained it: something is broken" in log(stack)
     wait_until(
         lambda: slurm(stack, "sinfo", "--noheader", "--nodes=train-1", "--format=%T") == "idle~", awaiting="the node to be fit for use", within_s=IDLE_WITHIN_S
     )
     slurm(stack, "scontrol", "update", "nodename=train-0", "state=resume")
-    wait_until(lambda: not standing(stack), awaiting="idle hosts to go", within_s=IDLE_WITHIN_S)
+    wait_until(lambda: not stack.standing("train"), awaiting="idle hosts to go", within_s=IDLE_WITHIN_S)
 
 
 @pytest.mark.soak
@@ -148,12 +143,12 @@ def test_a_host_that_dies_under_a_job_is_replaced_and_the_job_runs(stack: Deploy
 
 @pytest.mark.soak
 def test_without_capacity_the_job_waits_with_a_reason_and_starts_when_there_is_some(stack: Deployment) -> None:
-    wait_until(lambda: not standing(stack), awaiting="idle hosts to go", within_s=IDLE_WITHIN_S)
+    wait_until(lambda: not stack.standing("train"), awaiting="idle hosts to go", within_s=IDLE_WITHIN_S)
     shortage = stack.names.elastic / service.SHORTAGE
     record.write(shortage, {"train": 1})
     job = stack.ssh("sbatch --parsable --nodes=2 --wrap 'srun hostname'").strip()
     wait_until(lambda: "no capacity" in slurm(stack, "sinfo", "--noheader", "--format=%E"), awaiting="the node set to be held", within_s=REPLACED_WITHIN_S)
-    assert standing(stack) == set(), "half of a job is none of it"
+    assert stack.standing("train") == set(), "half of a job is none of it"
     assert state(stack, job) == "PENDING"
     held = json.loads(elastic(stack, "status", "--json"))["node_sets"][0]["held"]
     assert "this machine has room for 1 more hosts of train" in held["reason"]
@@ -231,7 +226,7 @@ def test_a_dead_service_is_drift_and_mended(stack: Deployment) -> None:
 def test_nodes_that_always_run_stand_after_up_and_down_leaves_nothing(tmp_path: Path) -> None:
     with deployment("test-minimum", tmp_path, set={"pools.train.nodes": {"min": 1, "max": 3}}) as stack:
         stack.up()
-        assert "train-0" in standing(stack)
+        assert "train-0" in stack.standing("train")
         verdicts = {check["name"]: (check["node"], check["verdict"]) for check in stack.outputs()["acceptance"]}
         assert verdicts["node state"] == ("train-0", "pass")
         stack.cut_power("train-0")
