@@ -4,8 +4,9 @@ The engine compares resources with the record. What became of a host since it wa
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from blueprints import hostlist
 from blueprints.finding import Finding
@@ -35,6 +36,15 @@ class Look:
     why_not: str = ""
     checked: detect.Checked | None = None
     """What was seen; None: nothing is recorded yet."""
+    outputs: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
+    """What a file backend recorded then, but for secrets."""
+
+    def record_of(self, stack: str) -> Mapping[str, Any]:
+        """Give the decrypted record of that time if it is still true; else empty.
+
+        The engine takes a third of a second of processor time to decrypt it again. No resource may have been changed since, as one with a secret could be.
+        """
+        return self.checked.exported if self.checked and self.outputs and state.outputs(stack) == self.outputs else {}
 
 
 def look(stack: str, ignore_file: Path, becoming: ClusterSpec) -> Look:
@@ -53,13 +63,15 @@ def look(stack: str, ignore_file: Path, becoming: ClusterSpec) -> Look:
         raise Problem(
             "hosts are not compared, because the ignore file is unusable", why=str(error), remedy="correct the ignore file, or add --as-recorded"
         ) from error
+    recorded = state.outputs(stack)
     checked = detect.detect(stack, layers=set(LOOKED_AT), is_deep=False)
     if checked.known is None:
         return Look(None)
     try:
-        return Look(repair.planned(stack, checked, layers=LOOKED_AT, selection=RESTORED, entries=entries, becoming=becoming), checked=checked)
+        found = repair.planned(stack, checked, layers=LOOKED_AT, selection=RESTORED, entries=entries, becoming=becoming)
     except Problem as problem:
-        return Look(None, problem.why, checked)
+        return Look(None, problem.why, checked, recorded)
+    return Look(found, checked=checked, outputs=recorded)
 
 
 def agreed(found: repair.Repair, ask: Callable[[Sequence[str]], bool]) -> repair.Repair:
@@ -100,17 +112,26 @@ def environment(stack: str) -> dict[str, str]:
     return inspection_results.environment(repaired_hosts.read(stack))
 
 
-def staying(found: repair.Repair | None, outcome: repair.Outcome | None) -> Sequence[tuple[str, str]]:
-    """Say which findings stay, one for each cause, and what ends each."""
+def staying(found: repair.Repair | None, outcome: repair.Outcome | None, last: Look | None = None) -> Sequence[tuple[str, str]]:
+    """Say which findings stay, one for each cause, and what ends each.
+
+    Args:
+        last: what differed after the engine had run, which makes hosts anew and waits for nodes; None: nobody looked again.
+    """
     if found is None:
         return ()
-    report, plan, checked = (outcome.report, outcome.plan, outcome.checked) if outcome else (None, found.plan, found.checked)
-    findings = {fingerprint(one): one for one in (report.findings if report else found.drift)}
+    if last and last.repair:
+        findings, plan, checked = last.repair.drift, last.repair.plan, last.repair.checked
+    elif outcome:
+        findings, plan, checked = outcome.report.findings, outcome.plan, outcome.checked
+    else:
+        findings, plan, checked = found.drift, found.plan, found.checked
+    by_mark = {fingerprint(one): one for one in findings}
     tried = {fingerprint(finding) for finding, _ in outcome.stayed} if outcome else set()
-    shown = in_order(checked.folded([*findings.values()]))
+    shown = in_order(checked.folded([*by_mark.values()]))
 
     def ends(one: Finding) -> str:
-        return repair.command_for(findings[fingerprint(one)], stack=found.stack, plan=plan, tried=fingerprint(one) in tried, known=checked.known)
+        return repair.command_for(by_mark[fingerprint(one)], stack=found.stack, plan=plan, tried=fingerprint(one) in tried, known=checked.known)
 
     return [(_described(one), ends(one)) for one in shown]
 

@@ -29,14 +29,15 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def show(stack: str, *, has_new_checks: bool = True, as_json: bool = False) -> None:
+def show(stack: str, exported: Mapping[str, Any] | None = None, *, has_new_checks: bool = True, as_json: bool = False) -> None:
     """Print the summary from the stack's record, and the states of its nodes now.
 
     Args:
+        exported: the record as it is, decrypted, where somebody has it already.
         has_new_checks: acceptance ran just now; otherwise its passed checks are only counted.
         as_json: as one JSON document.
     """
-    exported = commands.record(stack, show_secrets=True) if state.exists(stack) else {}
+    exported = exported or (commands.record(stack, show_secrets=True) if state.exists(stack) else {})
     found = record.outputs(exported)
     if "spec" not in found:
         raise Problem(f"stack {stack} has nothing to show", why="no `up` of it has finished yet", remedy=f"make up STACK={stack}")

@@ -71,8 +71,12 @@ def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
             done = up(loaded, given.stack, ask_live=False, is_verbose=given.verbose)
     if has_rolled:
         look, outcome = _look(given, loaded), None  # what the roll installed differs no more
-    summary.show(given.stack, has_new_checks=done.has_changed(ACCEPTANCE) or has_rolled or was_repaired)
-    _show_staying(look, outcome)
+    # Since that look, the engine may have made hosts anew, and nodes came back whose daemons were repaired.
+    may_differ = bool(convergence.staying(look.repair, outcome)) and bool(outcome or done.changed)
+    last = _look(given, loaded) if may_differ else None
+    known = look.record_of(given.stack) if outcome is None and not done.changed else {}
+    summary.show(given.stack, known, has_new_checks=done.has_changed(ACCEPTANCE) or has_rolled or was_repaired)
+    _show_staying(look, outcome, last)
 
 
 def _look(given: argparse.Namespace, loaded: Loaded) -> convergence.Look:
@@ -102,8 +106,8 @@ def _agrees(waiting: Sequence[str]) -> bool:
     return agreement.asked("Running jobs may notice these repairs. Do them now?")
 
 
-def _show_staying(look: convergence.Look, outcome: repair.Outcome | None) -> None:
-    staying = convergence.staying(look.repair, outcome)
+def _show_staying(look: convergence.Look, outcome: repair.Outcome | None, last: convergence.Look | None = None) -> None:
+    staying = convergence.staying(look.repair, outcome, last)
     if staying:
         print("\nStill different from the record")
         _show([f"{what}\n  do: {command}" for what, command in staying])

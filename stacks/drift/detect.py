@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from blueprints.finding import Finding
 from components import discovery, errors, registry
@@ -38,6 +38,8 @@ class Checked:
     """The host that got the answers, on which scontrol works; empty when no host got any."""
     seen: collect.Seen | None = None
     """What was seen of the hosts; None: they were not inspected."""
+    exported: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)
+    """The stack's record, decrypted; empty: it could not be read."""
 
     def by_cause(self) -> Report:
         """Give the report with one finding for each cause. Repairs need all of them."""
@@ -84,7 +86,8 @@ def detect(
     begun, moment = time.monotonic(), dt.datetime.now(dt.UTC).replace(microsecond=0)
     say("reading the stack's record")
     try:
-        known = history.newest(stack_name, record.read(commands.record(stack_name, folder=folder, show_secrets=True)))
+        exported = commands.record(stack_name, folder=folder, show_secrets=True)
+        known = history.newest(stack_name, record.read(exported))
     except (EngineFailed, errors.NotUp) as error:
         why = error.why if isinstance(error, EngineFailed) else error
         failure = hints.with_advice(f"the record of stack {stack_name} could not be read: {why}")
@@ -100,7 +103,7 @@ def detect(
     report = Report(stack_name, known.cluster.name, known.cluster.target, moment, time.monotonic() - begun, results)
     seen = on_hosts.seen
     answers = (seen.scheduler or {}).get("answers", {}) if seen else {}
-    return Checked(report, dataclasses.replace(known, hosts=on_hosts.hosts), answers, seen.teller if seen else "", seen)
+    return Checked(report, dataclasses.replace(known, hosts=on_hosts.hosts), answers, seen.teller if seen else "", seen, exported)
 
 
 def _cloud(stack_name: str, known: Known, folder: Path | None) -> list[Result]:

@@ -62,6 +62,26 @@ def spec(stack: str) -> Mapping[str, Any] | None:
     return found if isinstance(found, Mapping) else None
 
 
+def outputs(stack: str) -> Mapping[str, Any]:
+    """Give URN → identity and outputs of the resources in the file backend's state; nothing for other backends, which only the engine can read.
+
+    Secrets are left out: the engine encrypts them anew each time.
+    """
+    return {one["urn"]: (one.get("id"), _without_secrets(one.get("outputs"))) for one in _latest(stack).get("resources") or ()}
+
+
+def _without_secrets(value: Any) -> Any:
+    match value:
+        case {record.SECRET_SIGNATURE: _}:
+            return None
+        case dict():
+            return {name: _without_secrets(part) for name, part in value.items()}
+        case list():
+            return [_without_secrets(part) for part in value]
+        case _:
+            return value
+
+
 def replace_record(stack: str, new: Mapping[str, Any], *, instead_of: Mapping[str, Any]) -> None:
     """Replace what the backend records of a stack; this also drops its notes of pending operations.
 

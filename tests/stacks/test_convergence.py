@@ -2,6 +2,8 @@
 
 import dataclasses
 import datetime as dt
+import json
+from pathlib import Path
 
 import pytest
 
@@ -9,13 +11,14 @@ from blueprints.finding import Finding
 from blueprints.finding.subject import HostFile, HostPart, ObjectKind, Package, SchedulerObject, Unit
 from blueprints.finding.values import PackageState, UnitLink, UnitState
 from blueprints.spec import Site
-from components.inspection import collect
+from components.inspection import collect, record
 from components.inspection.codes import Code
 from components.inspection.finding import drift
 from components.inspection.layer import Layer
 from stacks import convergence
 from stacks.drift import detect, fix, repair
 from stacks.drift.report import Report, Result
+from stacks.engine import state
 from tests.drift import examples
 
 MASKED = drift(
@@ -65,6 +68,17 @@ def test_every_finding_that_stays_is_said() -> None:
     waiting = found(*(stopped("train-0", f"many-{number}.service") for number in range(12)), jobs="train-0\n")
     assert waiting.plan.steps == ()
     assert [command.endswith("when no job runs there") for _, command in convergence.staying(waiting, None)] == [True] * 12
+
+
+def test_what_ended_while_the_engine_ran_is_not_said_to_stay() -> None:
+    before = found(STOPPED, stopped("train-1"))
+    outcome = repair.Outcome(before.checked.report, ((STOPPED, "it did not start"),), before.plan, before.checked)
+    assert len(convergence.staying(before, outcome)) == 2
+    [(what, command)] = convergence.staying(before, outcome, convergence.Look(found(STOPPED)))
+    assert what.startswith(STOPPED.place)
+    assert command == "clusterwright rebuild --stack dev train-0", "a repair was tried"
+    assert convergence.staying(before, outcome, convergence.Look(found())) == []
+    assert len(convergence.staying(before, outcome, convergence.Look(None, "nobody could look"))) == 2
 
 
 def test_what_jobs_may_notice_is_repaired_only_when_somebody_agrees() -> None:
@@ -151,3 +165,23 @@ def test_who_names_a_finding_allows_also_what_has_to_be_named() -> None:
     assert [action.split()[0] for action in steps(repair.Selection())] == ["systemctl"]
     assert [action.split()[0] for action in steps(repair.Selection(only=((drained.code, "*"),)))] == ["scontrol"]
     assert steps(repair.Selection(frozenset({fix.Kind.UNITS}), ((drained.code, "*"),))) == [], "a kind narrows it"
+
+
+def test_a_record_is_decrypted_once_where_it_stays_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_BACKEND_URL", f"file://{tmp_path}")
+    file = tmp_path / ".pulumi/stacks/clusterwright/dev.json"
+    file.parent.mkdir(parents=True)
+
+    def recorded(address: str, *, ciphertext: str) -> None:
+        outputs = {"addresses": [address], "keys": [{"private": {record.SECRET_SIGNATURE: "1b47061264138c4ac30d75fd1eb44270", "ciphertext": ciphertext}}]}
+        file.write_text(json.dumps({"checkpoint": {"latest": {"resources": [{"urn": "urn:pulumi:dev::pool", "id": "pool", "outputs": outputs}]}}}))
+
+    recorded("10.0.0.1", ciphertext="once")
+    exported: dict[str, object] = {"deployment": {"resources": []}}
+    look = convergence.Look(None, checked=dataclasses.replace(found().checked, exported=exported), outputs=state.outputs("dev"))
+    recorded("10.0.0.1", ciphertext="again")
+    assert look.record_of("dev") is exported
+    recorded("10.0.0.2", ciphertext="again")
+    assert look.record_of("dev") == {}
+    file.unlink()
+    assert dataclasses.replace(look, outputs=state.outputs("dev")).record_of("dev") == {}, "another backend says nothing of it"

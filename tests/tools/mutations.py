@@ -331,6 +331,8 @@ MUTATIONS = (
         ("tests/stacks/test_convergence.py",),
     ),
     Mutation("stacks/convergence.py", "if waiting and ask(waiting) else found", "if waiting else found", ("tests/stacks/test_convergence.py",)),
+    Mutation("stacks/convergence.py", "    if last and last.repair:", "    if last and not last.repair:", ("tests/stacks/test_convergence.py",)),
+    Mutation("stacks/convergence.py", " and state.outputs(stack) == self.outputs", "", ("tests/stacks/test_convergence.py",)),
     Mutation("stacks/convergence.py", "hosts.setdefault(str(one.action), [])", "hosts.setdefault(one.host, [])", ("tests/stacks/test_convergence.py",)),
     Mutation(
         "stacks/acceptance/history.py",
