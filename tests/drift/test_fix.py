@@ -298,6 +298,12 @@ def test_hosts_of_the_control_plane_renew_their_own_certificates(found: Finding,
     assert all(str(one.action) == "systemctl start clusterwright-kube-certificates.service" for one in made.steps)
 
 
+def test_a_host_of_the_control_plane_that_is_gone_keeps_no_other_from_renewing() -> None:
+    cluster = dataclasses.replace(CLUSTER, api_servers=("kubernetes-0", "kubernetes-1"), unreachable=frozenset({"kubernetes-0"}))
+    made = fix.plan([differs(Code.API_SILENT, ClusterObject("API server", "lab"))], kinds=None, cluster=cluster, busy=None)
+    assert [one.host for one in made.steps] == ["kubernetes-1"]
+
+
 @pytest.mark.parametrize("code", [Code.SPACE, Code.NIC, Code.HARDWARE, Code.VERSION])
 def test_what_no_role_restores_is_left_with_its_remedy(code: Code) -> None:
     assert left(differs(code, HostFile("train-0", "/etc/motd"), MOTD)) == LEFT_WITH_REMEDY

@@ -174,7 +174,9 @@ def steps_of(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
             return exposure.of_part(finding, part)
         case ClusterObject(kind=kind, name=name) if API_SERVER in (kind, name) and finding.code in (Code.API_SILENT, Code.CERTIFICATE):
             # What ended long ago nobody but the host itself can renew: without it, the API server answers nobody.
-            return tuple(Step(host, Command(RENEW), Order.RUNNING, (finding,), is_quiet=True) for host in cluster.api_servers)
+            return tuple(
+                Step(host, Command(RENEW), Order.RUNNING, (finding,), is_quiet=True) for host in cluster.api_servers if host not in cluster.unreachable
+            )
         case HostUser() | HostAdministrator() | RootKey() | UserKey() | HostPart():
             return people.steps(finding, cluster)
         case (SchedulerObject() | Membership() | Parameter() | Daemon()) as subject:
