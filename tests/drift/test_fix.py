@@ -1,7 +1,9 @@
 """What is repaired, with which command, and what is left to a person."""
 
 import dataclasses
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import yaml
@@ -145,8 +147,34 @@ def test_a_clock_is_set_by_its_time_service_where_no_job_runs() -> None:
     clock = differs(Code.CLOCK, HostPart("train-0", "clock"), "at most 60 s off", "-3600 s")
     [one] = plan(clock).steps
     assert (one.host, one.order, one.is_quiet) == ("train-0", step.Order.RUNNING, False)
+
+
+@pytest.mark.parametrize(
+    ("active", "enabled", "asked"),
+    [
+        ("chrony", "chrony", ["restart chrony.service", "chronyc waitsync"]),
+        ("systemd-timesyncd", "systemd-timesyncd", ["restart systemd-timesyncd.service", "timedatectl timesync-status"]),
+        ("systemd-timesyncd", "chrony", ["restart systemd-timesyncd.service", "timedatectl timesync-status"]),
+        ("none", "ntpsec", ["restart ntpsec.service", "ntpwait -n"]),
+        ("none", "none", []),
+    ],
+)
+def test_the_time_service_that_a_server_has_is_restarted(tmp_path: Path, active: str, enabled: str, asked: list[str]) -> None:
+    answers = f'case $1.$3 in is-active.{active}.service | is-enabled.{enabled}.service) exit 0 ;; is-*) exit 1 ;; *) echo "$1 $2" >>asked ;; esac'
+    programs = {
+        "systemctl": answers,
+        "timedatectl": 'echo "timedatectl $1" >>asked; echo "  Offset: +1ms"',
+        **{one: f'echo "{one} $1" >>asked' for one in ("chronyc", "ntpwait")},
+    }
+    for name, text in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "asked").touch()
+    [one] = plan(differs(Code.CLOCK, HostPart("train-0", "clock"), "at most 60 s off", "-3600 s")).steps
     assert isinstance(one.action, fix.Command)
-    assert "systemctl restart chrony.service\nchronyc waitsync" in one.action.argv[2]
+    done = subprocess.run(one.action.argv, cwd=tmp_path, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=False, timeout=30)
+    assert done.returncode == (0 if asked else 1)
+    assert (tmp_path / "asked").read_text().splitlines() == asked
 
 
 RUNNING_ONLY = [

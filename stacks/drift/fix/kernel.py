@@ -9,10 +9,21 @@ from . import files, names
 from .step import Command, Order, Step
 
 CLOCK = """set -eu
-systemctl restart chrony.service
-chronyc waitsync 30 1 0 2
+unit=
+for one in chrony chronyd ntpsec ntp systemd-timesyncd; do
+    if systemctl is-active --quiet "$one.service"; then unit=$one; break; fi
+    [ -n "$unit" ] || ! systemctl is-enabled --quiet "$one.service" 2>/dev/null || unit=$one
+done
+[ -n "$unit" ] || { echo "the host has no time service: install chrony" >&2; exit 1; }
+systemctl restart "$unit.service"
+case $unit in
+chrony*) chronyc waitsync 30 1 0 2 ;;
+ntp*) ntpwait -n 30 -s 2 ;;
+*) for _ in $(seq 30); do ! timedatectl timesync-status | grep -q 'Offset:' || exit 0; sleep 2; done
+   echo "no time server answered $unit" >&2; exit 1 ;;
+esac
 """
-"""chrony sets a clock at once in its first three updates after a start (chrony.conf(5), `makestep 1 3` of Debian and Ubuntu); waits a minute for it to be right to a second."""
+"""Time services set a clock at once after a start (chrony.conf(5), `makestep 1 3` of Debian and Ubuntu; systemd-timesyncd.service(8)); waits a minute for it. Servers have their owner's service."""
 SET_TIME_ZONE = """set -eu
 [ -f "/usr/share/zoneinfo/$1" ] || { echo "there is no /usr/share/zoneinfo/$1" >&2; exit 1; }
 ln -sfn -- "/usr/share/zoneinfo/$1" /etc/localtime
@@ -51,5 +62,5 @@ def steps(finding: Finding, subject: Sysctl | KernelModule, values: Values) -> t
 
 def of_clock(finding: Finding, host: str) -> tuple[Step, ...]:
     """Give the command that sets a clock: the time service does it when it starts."""
-    command = Command(files.script(CLOCK), shown="restart chrony.service, and wait until the clock is right")
+    command = Command(files.script(CLOCK), shown="restart the time service, and wait until the clock is right")
     return (Step(host, command, Order.RUNNING, (finding,)),)
