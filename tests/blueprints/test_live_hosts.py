@@ -198,6 +198,12 @@ def test_nodes_whose_way_out_the_controllers_will_be_need_no_archive_before() ->
     assert [(one.code, one.what.partition(":")[0]) for one in found] == [(Code.HOST_ARCHIVE_SILENT, "head-1")]
 
 
+def test_a_time_service_is_installed_by_the_servers_owner() -> None:
+    """The roles of servers bring none."""
+    found = only(with_facts("gpu-002", clock=answers.Clock()))
+    assert found.remedy.startswith("install one (`ssh -i /home/me/lab ubuntu@10.20.0.12 sudo apt-get install chrony`)")
+
+
 @pytest.mark.parametrize("case", FAULTS, ids=lambda case: case[0])
 def test_each_fault_of_a_host_is_one_finding_at_its_place(case: tuple[str, Answers, Code, finding.Level, str]) -> None:
     _, given, code, level, line = case

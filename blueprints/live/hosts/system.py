@@ -117,7 +117,7 @@ def _clock(subject: Subject) -> Iterator[Fault]:
         remedy = (
             "name a time source that the host reaches: `{login} chronyc sources` lists those it has"
             if clock.service
-            else "nothing: `up` installs chrony; name a time source that the host reaches"
+            else "install one (`{login} sudo apt-get install chrony`), and name a time source that the host reaches"
         )
         yield Fault(subject.name, Code.HOST_CLOCK_OFF, what, why, remedy, _WARNING)
 
