@@ -31,10 +31,16 @@ def one_life(checkout: Path, home: Path) -> dict[str, float]:
     environment = _environment(home)
     stack = f"paired-{home.name}"
     found = {}
-    for step, words in STEPS.items():
-        started = time.monotonic()
-        _run(checkout, ("clusterwright", words[0], "--stack", stack, *words[1:]), environment)
-        found[step] = time.monotonic() - started
+    try:
+        for step, words in STEPS.items():
+            started = time.monotonic()
+            _run(checkout, ("clusterwright", words[0], "--stack", stack, *words[1:]), environment)
+            found[step] = time.monotonic() - started
+    except BaseException:
+        # Its state goes with the folder, and nothing could remove it later.
+        if "down" not in found:
+            _run(checkout, ("clusterwright", "down", "--stack", stack), environment)
+        raise
     return found
 
 
