@@ -37,7 +37,7 @@ class Networks:
     default_prefix: int
     """Of the network that is chosen where none is asked for."""
     for_each_interface: bool
-    """True: every interface of a host is in a subnet of its own; False: all are in the cluster's."""
+    """True: every interface of a host is in a subnet of its own, in a network of its own; False: all are in the cluster's."""
     public_subnets: int
     """For load balancers and the way out."""
     public_addresses: int
@@ -48,6 +48,8 @@ class Networks:
     """In how many zones a service (`control`, `database`, `kubernetes`) wants subnets; one where it isn't named."""
     source: str
     as_of: str
+    one_network_for: tuple[str, ...] = ()
+    """Kinds of interfaces whose subnets share one network, where others have one each."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -198,7 +200,7 @@ def target(name: str) -> Target:
     prefix = entry.pop("subnet_prefix")
     memory = entry.get("host_memory_mib", {})
     read: dict[str, Any] = {
-        "networks": Networks(**entry["networks"]) if "networks" in entry else None,
+        "networks": _networks(**entry["networks"]) if "networks" in entry else None,
         "cpu_machines": {architecture: tuple(patterns) for architecture, patterns in entry["cpu_machines"].items()},
         "host_memory_mib": {role: size for role, size in memory.items() if role not in _ORIGIN},
         "capacity": tuple(CapacityKind(word) for word in entry["capacity"]),
@@ -222,6 +224,10 @@ def target(name: str) -> Target:
     }
     lists = {field: tuple(entry[field]) for field in ("regions", "architectures")}
     return Target(name=name, **{**entry, **lists, **read})
+
+
+def _networks(*, one_network_for: Sequence[str] = (), **known: Any) -> Networks:
+    return Networks(**known, one_network_for=tuple(one_network_for))
 
 
 def _built(*, software: list[str], keys: list[str], values: Mapping[str, list[Any]], ignored: list[str], kubernetes_control_max: int = 1) -> Built:

@@ -4,7 +4,7 @@ import dataclasses
 import ipaddress
 from collections.abc import Iterator
 
-from .. import addresses, finding, spec
+from .. import addresses, catalog, finding, spec
 from ..codes import Code
 from ..document import Document
 from ..plan import quotas
@@ -38,7 +38,7 @@ def _smallest(cluster: spec.ClusterSpec) -> spec.ClusterSpec:
 
 
 def _rooms(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
-    needed = {"networks": 1, "public addresses": _addresses(cluster)} if cluster.network.existing is None else {}
+    needed = {"networks": _networks(cluster), "public addresses": _addresses(cluster)} if cluster.network.existing is None else {}
     for room in answers.rooms:
         wanted = needed.get(room.what, 0)
         if room.limit is None or room.taken + wanted <= room.limit or not answers.knows("rooms"):
@@ -47,6 +47,15 @@ def _rooms(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Ite
         why = "the cloud refuses resources beyond a quota"
         remedy = f"delete unused ones, or {_ASK.format(code=room.code)}"
         yield finding.Finding(_ERROR, Code.QUOTA_TOO_SMALL, source.where_key("network"), what, why, remedy)
+
+
+def _networks(cluster: spec.ClusterSpec) -> int:
+    """Count the networks that the stack creates: the hosts' own and, where each interface has its own, those of the fabric."""
+    known = catalog.target(cluster.target).networks
+    if known is None or not known.for_each_interface:
+        return 1
+    kinds = [subnet.name.rpartition("-")[0] for subnet in cluster.network.subnets if subnet.role == "fabric"]
+    return 1 + sum(1 for kind in kinds if kind not in known.one_network_for) + len({*kinds} & {*known.one_network_for})
 
 
 def _addresses(cluster: spec.ClusterSpec) -> int:

@@ -179,6 +179,19 @@ def test_a_network_that_is_made_needs_room_for_it(project: SimulatedCloud, tmp_p
     assert of_project(checked(tmp_path, blueprint(), capsys)) == [], "it is the stack's own"
 
 
+@pytest.mark.parametrize(("machine", "needed"), [(MEGA, 9), (ULTRA, 3)])
+def test_each_interface_of_a_fabric_needs_a_network_but_those_for_rdma_share_one(
+    project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str], machine: str, needed: int
+) -> None:
+    pools = {"train": {"machine": machine, "nodes": {"min": 0, "max": 2}}}
+    written = blueprint(pools=pools, network={"region": REGION, "zones": ["us-central1-b"]}, software="ubuntu-24.04-gcp")
+    project.set("quotas", {"NETWORKS": needed})
+    assert of_project(checked(tmp_path, written, capsys)) == []
+    project.set("quotas", {"NETWORKS": needed - 1})
+    said = checked(tmp_path, written, capsys, status=EXIT_INVALID)
+    assert of_project(said) == [("CW804", "error", "network")]
+
+
 @pytest.mark.parametrize("off", [["file.googleapis.com"], ["compute.googleapis.com", "file.googleapis.com"]])
 def test_missing_apis_are_one_finding_with_the_command_that_enables_them(
     project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str], off: list[str]
