@@ -323,9 +323,11 @@ ANEW = {
 }
 
 
+@pytest.mark.parametrize("target", ["aws", "gcp"])
 @pytest.mark.parametrize("path", ANEW)
-def test_what_a_standing_network_can_not_have_is_refused_on_aws_whatever_is_protected(path: str) -> None:
-    found = compared(FREE, changed(FREE, path, ANEW[path]))
+def test_what_a_standing_network_can_not_have_is_refused_on_clouds_whatever_is_protected(path: str, target: str) -> None:
+    standing = dataclasses.replace(FREE, target=target)
+    found = compared(standing, changed(standing, path, ANEW[path]))
     assert {change.path for change in found.values() if change.anew} == {path}
     assert found[path].is_refused
     assert not any(change.anew for change in compared(hand_made.local(), LOCAL["the name"][0]).values()), "on this machine it is done"
