@@ -8,8 +8,8 @@ from pulumi_gcp import compute
 from blueprints import durations
 from blueprints.spec import CapacityKind, NodeSet
 
-from .names import Names
 from ..resource_options import beneath
+from .names import Names
 
 _INSTANCE_NAMES = "flex"
 """Ends the prefix of instances that are requested without a name. The elastic program names each."""

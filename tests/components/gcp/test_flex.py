@@ -7,7 +7,8 @@ import pytest
 
 from components.gcp.nodes import Nodes, NodesInputs
 from components.provider.kind import Work
-from tests.components.gcp.test_image import made, project
+from tests.components.gcp import steps
+from tests.components.gcp.test_image import project
 from tests.simcloud.google.client import PROJECT, REGION, ZONE, SimulatedCloud
 
 __all__ = ["project"]
@@ -36,13 +37,13 @@ MANAGER = {
     "distributionPolicy": {"targetShape": "ANY_SINGLE_ZONE", "zones": [{"zone": f"zones/{ZONE}"}]},
     "updatePolicy": {"instanceRedistributionType": "NONE"},
 }
-INPUTS = NodesInputs(project=PROJECT, zone=ZONE, stack="dev", cluster="ours", owner="ours", node_set="train", group=GROUP)
+INPUTS = NodesInputs(project=PROJECT, zone=ZONE, stack="dev", cluster="ours", owner="ours", node_set="train", group=GROUP, starter="owner@example.com")
 
 
 @pytest.fixture
 def group(project: SimulatedCloud) -> SimulatedCloud:
-    made(project, "global/instanceTemplates", {"name": "t", "properties": PROPERTIES})
-    made(project, f"regions/{REGION}/instanceGroupManagers", MANAGER)
+    steps.ask(project, "POST", "global/instanceTemplates", {"name": "t", "properties": PROPERTIES})
+    steps.ask(project, "POST", f"regions/{REGION}/instanceGroupManagers", MANAGER)
     return project
 
 
