@@ -13,6 +13,13 @@ def test_every_target_says_the_same_things_of_its_hosts() -> None:
         assert of_target["usable_memory"]["system_mib"] >= 0
 
 
+def test_a_cloud_gives_slurm_less_memory_than_its_machines_are_sold_with() -> None:
+    """The kernel shows less, and a node that registers with less than slurm.conf says takes no jobs ("Low RealMemory")."""
+    for of_target in files.mapping("host_settings").values():
+        memory = of_target["usable_memory"]
+        assert not of_target["cloud_host"] or (memory["share"] < 1 - 16 / 1024 and memory["system_mib"] > 0 and memory["source"] in catalog.sources())
+
+
 def test_what_is_published_for_each_region_comes_last_for_all_regions() -> None:
     for name, of_target in files.mapping("host_settings").items():
         authorities = of_target["database_authorities"]
