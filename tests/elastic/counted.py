@@ -31,7 +31,9 @@ class Counted:
         self._world.step()
 
     def withdraw(self, requests: Sequence[str]) -> None:
+        self._world.step()
         self._fleet.withdraw(requests)
+        self._world.step()
 
     def report(self, instance: str, fault: Fault, why: str) -> None:
         self._fleet.report(instance, fault, why)
