@@ -368,8 +368,8 @@ MUTATIONS = (
     Mutation("playbooks/roles/guard/files/diagnostics.py", 'if before["rate"] and not active:', "if not active:", ("tests/playbooks/test_diagnostics.py",)),
     Mutation(
         "playbooks/roles/guard/files/guard.py",
-        "if len(tried) >= REBOOTS_A_DAY or any(now - one < REBOOT_EVERY_S for one in tried):",
-        "if len(tried) >= REBOOTS_A_DAY:",
+        """if len(tried) >= limits["a_day"] or any(now - one < limits["every_s"] for one in tried):""",
+        """if len(tried) >= limits["a_day"]:""",
         ("tests/playbooks/test_health.py",),
     ),
     Mutation(
