@@ -1,6 +1,7 @@
 """The release whose programs tests run."""
 
 import functools
+import json
 import os
 import subprocess
 import sys
@@ -23,6 +24,15 @@ def folder(*parts: str) -> Path:
         assert not os.environ.get("CI"), answer.stderr
         pytest.skip(f"the release of Kubernetes is not in the cache (`{' '.join(['tools/kubernetes/install', *optional])}` makes it)")
     return Path(answer.stdout.strip())
+
+
+def module(part: str, path: str) -> Path:
+    """Give the files of a Go module at the version that a part of the release pins."""
+    environment = {**os.environ, "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "GOWORK": "off"}
+    pinned = next(line.split()[-1] for line in (INSTALL.parent / "parts" / part / "go.mod").read_text().splitlines() if f"{path} v" in line)
+    answer = subprocess.run(["go", "mod", "download", "-json", f"{path}@{pinned}"], capture_output=True, text=True, check=False, cwd="/", env=environment)
+    assert answer.returncode == 0, answer.stderr + answer.stdout
+    return Path(json.loads(answer.stdout)["Dir"])
 
 
 def program(name: str) -> Path:

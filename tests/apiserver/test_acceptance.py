@@ -132,3 +132,27 @@ def test_jobs_of_a_jobset_in_a_namespace_without_accounts_are_left_alone(schedul
 
 def pods(api: Api, namespace: str) -> list[dict[str, Any]]:
     return api.list("v1", "Pod", namespace=namespace)
+
+
+def test_the_examples_that_kueue_ships_run_unchanged(scheduled: tuple[cluster.Cluster, nodes.Nodes]) -> None:
+    """Its flavors, queues, priorities and jobs, from the module that the release is built from, in an account's namespace."""
+    kubernetes, _ = scheduled
+    api = kubernetes.api()
+    created: list[Key] = []
+    examples = manifests.read(release.module("kueue", "sigs.k8s.io/kueue") / "cmd/kueueviz/examples")
+    found = [{**one, "metadata": {**one["metadata"], **({"namespace": "research"} if one["kind"] in ("LocalQueue", "Job") else {})}} for one in examples]
+    wanted = sum(one["spec"]["parallelism"] for one in found if one["kind"] == "Job")
+    assert wanted == 9
+    try:
+        created.extend(key_of(api.create(manifest)) for manifest in sorted(found, key=lambda one: one["kind"] == "Job"))
+
+        def running() -> int:
+            return sum(one["status"].get("phase") == "Running" for one in api.list("v1", "Pod", namespace="research"))
+
+        processes.wait_until(lambda: running() == wanted, awaiting=f"pods of all jobs, of which {running()} run", within_s=60)
+        admitted = api.list(queues.KUEUE, "Workload", namespace="research")
+        assert {one["spec"]["queueName"] for one in admitted} == {"agi-model-queue", "llm-model-queue", "emergency-queue"}
+        assert all(any(condition["type"] == "Admitted" and condition["status"] == "True" for condition in one["status"]["conditions"]) for one in admitted)
+    finally:
+        for key in reversed(created):
+            api.delete(key)
