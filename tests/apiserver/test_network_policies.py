@@ -43,7 +43,18 @@ class Site:
 
     def start(self) -> "subprocess.Popen[bytes]":
         """Run the program of the image on the node, with what a container of the DaemonSet sees."""
-        words = ["chroot", str(self.root), "/usr/local/bin/network-policies", f"--services={SERVICES}", f"--node={NODE}", "--kubeconfig=/kubeconfig"]
+        # Root's programs get what the bounding set allows; only chroot needs the last one.
+        words = [
+            "setpriv",
+            "--bounding-set=-all,+net_admin,+net_raw,+sys_chroot",
+            "--no-new-privs",
+            "chroot",
+            str(self.root),
+            "/usr/local/bin/network-policies",
+            f"--services={SERVICES}",
+            f"--node={NODE}",
+            "--kubeconfig=/kubeconfig",
+        ]
         script = f'mount -t proc proc {self.root}/proc && mount --bind /dev {self.root}/dev && exec "$@"'
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(
