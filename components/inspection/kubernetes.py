@@ -12,7 +12,7 @@ from blueprints.finding import Finding
 from blueprints.finding.subject import ClusterObject
 from blueprints.spec import Kubernetes, NodeSet
 
-from ..kubernetes import acceptance, acceptance_jobs, addon, apply, kubeconfig, labels, manifests, objects, queues, readiness
+from ..kubernetes import acceptance, acceptance_jobs, addon, apply, kubeconfig, kwok_nodes, labels, manifests, objects, queues, readiness
 from ..kubernetes.api import Api, ApiError, Key, Unreachable, key_of
 from ..provider.kind import Refused, typed
 from .codes import Code
@@ -20,12 +20,10 @@ from .finding import Unchecked, drift, shown
 from .layer import Layer
 from .recorded_cluster import Known
 
-GROUPS = (addon.Addon(), objects.Objects())
+GROUPS = (addon.Addon(), objects.Objects(), kwok_nodes.Nodes())
 QUEUEING = ("ClusterQueue", "LocalQueue", "ResourceFlavor", "WorkloadPriorityClass")
 EXPIRES_SOON_DAYS = 30
 TIMEOUT_S = 10
-KWOK_NODE = "kwok.x-k8s.io/node"
-"""Annotation of nodes that kwok simulates."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -115,7 +113,7 @@ def _of_nodes(nodes: Sequence[Mapping[str, Any]], known: Known) -> Iterator[Find
     kubernetes = known.cluster.kubernetes
     if kubernetes is None:
         return
-    there = {one["metadata"]["name"]: one for one in nodes if not (_simulates(kubernetes) and KWOK_NODE in (one["metadata"].get("annotations") or {}))}
+    there = {one["metadata"]["name"]: one for one in nodes if not (_simulates(kubernetes) and kwok_nodes.MARK in (one["metadata"].get("annotations") or {}))}
     control = kubernetes.control.hostnames if kubernetes.control else ()
     for name in there.keys() - {*control, *(name for one in kubernetes.node_sets for name in one.hosts.hostnames)}:
         yield drift(Code.KUBE_NODE_ADDED, ClusterObject("Node", name), "the blueprint doesn't have it", remedy=Code.KUBE_NODE_ADDED.remedy, actual="there")

@@ -13,6 +13,7 @@ from blueprints.spec import Kubernetes, KwokNodes, NodeSet, Taint
 from . import group, labels, manifests
 
 MARK = "kwok.x-k8s.io/node"
+"""Annotation of nodes that kwok simulates, and their taint."""
 FAKE = "fake"
 TAINT = Taint(MARK, FAKE, "NoSchedule")
 RACK = "simulated"
