@@ -4,6 +4,8 @@ import math
 
 DEFAULT_LIMIT = "10%"
 """Of a pool that doesn't say it."""
+HEALTH_BRAKE = "25%"
+"""Of a partition's nodes, no more are drained by their own checks where the pool doesn't say it (playbooks/roles/guard)."""
 
 
 def at_once(limit: str, hosts: int) -> int:

@@ -23,6 +23,7 @@ def expected(node_set: NodeSet, *, mounts: Sequence[str], reboots: bool = False)
         "gpus": {"count": machine.gpus.count, "simulated": machine.gpus.simulated} if machine.gpus else None,
         **{fabric.name: sum(nic.kind in fabric.device_interfaces for nic in machine.nics) for fabric in catalog.fabrics().values() if fabric.device_interfaces},
         "mounts": [*mounts],
+        **({"brake": node_set.health_brake} if node_set.health_brake else {}),
         **({"on_failure": node_set.on_failure} if reboots and node_set.on_failure in OWN_ANSWERS else {}),
     }
     return json.dumps(record, indent=1) + "\n"

@@ -85,6 +85,10 @@ class Health(Section):
         default="basic",
         description="`basic`: a node counts its GPUs, EFA devices and mounts at boot, and when no job runs. `full`: it also asks the driver, the kernel's log and the ports.",
     )
+    brake: Rolling = Field(
+        default="25%",
+        description="How many nodes of the partition may be drained by their checks at once: a number, or a share rounded down, one at least. What all nodes lack is no fault of each.",
+    )
     on_failure: Literal["drain", "reboot", "repair", "replace"] = Field(
         default="drain",
         description="What happens to a node that fails a check, never while a job runs on it. `repair`: the node resets a GPU or restarts the fabric manager where that ends it, else it reboots.",

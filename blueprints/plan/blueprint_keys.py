@@ -36,6 +36,7 @@ _OF_POOL = {
     "scratch_mount": "scratch.mount",
     "health_check": "health.check",
     "on_failure": "health.on_failure",
+    "health_brake": "health.brake",
 }
 
 KEYS: Mapping[str, str] = {

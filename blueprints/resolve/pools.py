@@ -3,6 +3,7 @@
 import dataclasses
 
 from .. import catalog, language, message_text, spec
+from .. import rolling as limits
 from ..codes import Code
 from ..language import values
 from . import capacity, counts, fabric, machines, rehearsal, selection, site
@@ -58,6 +59,7 @@ def _whole_pool(context: Context, name: str, pool: language.Pool, *, is_default:
         scratch_mount=pool.scratch.mount if pool.scratch else None,
         health_check=pool.health.check,
         on_failure=pool.health.on_failure,
+        health_brake="" if pool.health.brake == limits.HEALTH_BRAKE else pool.health.brake,
         rolling=pool.rolling or "",
         labels=tuple(pool.labels.items()),
         taints=tuple(spec.Taint(taint.key, taint.value, taint.effect) for taint in pool.taints),

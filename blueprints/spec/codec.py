@@ -14,6 +14,7 @@ from .upgrade import upgrade
 
 LEFT_OUT = frozenset(
     {
+        "health_brake",
         "lowered_from_gbs",
         "members",
         "reachable_min",

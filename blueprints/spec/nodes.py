@@ -122,6 +122,8 @@ class NodeSet:
     rolling: Annotated[str, cost.none("how many nodes the next upgrade of Kubernetes, kernel or drivers takes out of service at once")] = ""
     """A number of nodes, or a share of them (`10%`); empty: the default."""
     on_failure: Annotated[str, cost.in_place("nodes that fail from now on")] = "drain"
+    health_brake: Annotated[str, cost.in_place("nodes that fail from now on")] = ""
+    """How many nodes of the partition may be drained by their checks at once (`3`, `10%`); empty: the default."""
     labels: Annotated[tuple[tuple[str, str], ...], cost.SCHEDULER_SETTING] = ()
     taints: Annotated[tuple[Taint, ...], cost.in_place("pods that start from now on; `NoExecute` ends those that run too")] = ()
     collectives: Annotated[tuple[Expectation, ...], cost.JUDGED] = ()

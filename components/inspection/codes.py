@@ -2,7 +2,7 @@
 
 CW70x: the cloud (or whatever provides the hosts); CW710 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files;
 CW86x: hosts, as their management controllers (BMCs) see them; CW950 to CW969: servers that their owner installed; CW970 to CW980: what runs in Kubernetes;
-CW985: the scheduler again.
+CW985 and CW986: the scheduler again.
 """
 
 from blueprints.finding import Level
@@ -146,6 +146,8 @@ class Code(FindingCode):
     CERTIFICATE = "CW979", WARNING, "a certificate of the cluster expires soon", "run `clusterwright up`, which renews it"
 
     WINDOW_UNRESERVED = "CW985", ERROR, "jobs may run into a maintenance window: Slurm has no reservation for it", "read the journal of clusterwright-maintenance on the controller"
+
+    BRAKE_REACHED = "CW986", WARNING, "so many nodes of a partition are drained by their checks that no further one is", "read the reasons with `sinfo -R`; find out what the nodes have in common"
 
     IGNORE_EXPIRED = "CW790", WARNING, "an entry of the ignore file has expired", "fix what the entry covers, or give the entry a later date"
     # fmt: on

@@ -24,6 +24,13 @@ def test_every_interface_that_brings_an_efa_device_counts(nics: tuple[spec.Nic, 
     assert told(nics=nics)["efa"] == efa
 
 
+@pytest.mark.parametrize(("brake", "told_so"), [("", {}), ("10%", {"brake": "10%"})])
+def test_a_brake_that_is_not_the_usual_one_is_told(brake: str, told_so: dict[str, str]) -> None:
+    node_set = spec.NodeSet("train", None, spec.HostGroup("train", "compute", "train", 2, "", hand_made.P5), (), health_brake=brake)
+    found = json.loads(expected(node_set, mounts=[]))
+    assert {name: value for name, value in found.items() if name == "brake"} == told_so
+
+
 def test_simulated_gpus_are_said_to_be() -> None:
     assert told(gpus=spec.Gpus("h100", 4, simulated=True))["gpus"] == {"count": 4, "simulated": True}
     assert told(gpus=None)["gpus"] is None

@@ -7,6 +7,7 @@ import pytest
 from blueprints import spec
 from components.inspection import collect, slurm
 from components.inspection.slurm import daemons, parse
+from components.inspection.slurm import nodes as slurm_nodes
 from stacks.drift.report import texts
 from tests.drift.examples import told
 from tests.playbooks import clusters, templates
@@ -313,6 +314,26 @@ def test_what_a_drained_node_lost_comes_with_what_ends_it() -> None:
     found, _ = slurm.findings(answers(nodes=drained), {slurm.CONF: CONF}, spec.from_record({**SPEC, "target": "metal"}))
     [remedy] = [one.remedy for one in found if one.code == "CW755"]
     assert "`clusterwright power cycle train-1`" in remedy
+
+
+@pytest.mark.parametrize(
+    ("drained", "of", "brake", "expected"),
+    [
+        (0, 8, "", []),
+        (1, 8, "", []),
+        (2, 8, "", ["partition train"]),
+        (2, 8, "3", []),
+        (3, 8, "3", ["partition train"]),
+        (1, 4, "", ["partition train"]),
+        (1, 3, "", []),
+    ],
+)
+def test_a_partition_in_which_no_further_node_drains_itself_is_drift(drained: int, of: int, brake: str, expected: list[str]) -> None:
+    cluster = spec.from_record({**SPEC, "slurm": {**SPEC["slurm"], "node_sets": [{**one, "health_brake": brake} for one in SPEC["slurm"]["node_sets"]]}})
+    reason = "clusterwright: health: 7 of 8 GPUs [root@2026-11-21T22:50:00]"
+    live = {f"train-{number}": {"Partitions": "train", **({"Reason": reason} if number < drained else {})} for number in range(of)}
+    others = {f"debug-{number}": {"Partitions": "debug", "Reason": reason} for number in range(4)}
+    assert [one.place for one in slurm_nodes.brakes(cluster, {**live, **others})] == expected
 
 
 TWO = {**SPEC, "slurm": {**SPEC["slurm"], "control": {**SPEC["slurm"]["control"], "count": 2}}}

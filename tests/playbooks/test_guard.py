@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from blueprints import catalog
+from blueprints import catalog, rolling
 from tests.hosts.deployment import wait_until
 from tests.playbooks import templates
 
@@ -145,6 +145,10 @@ def test_what_the_program_for_mounts_says_is_the_reason(tmp_path: Path, monkeypa
     mounted.chmod(0o755)
     monkeypatch.setattr(guard, "MOUNTED", str(mounted))
     assert looked(tmp_path, {}, mounts=["/home", "/data"]) == "/data (fs-1:/) is not mounted after 0 s: no answer"
+
+
+def test_the_usual_brake_is_the_one_that_drift_knows() -> None:
+    assert guard.BRAKE == rolling.HEALTH_BRAKE
 
 
 KEPT = [

@@ -231,6 +231,16 @@ def test_no_more_than_a_quarter_of_a_partition_is_drained_by_such_checks(node: N
     assert node.me[0] == ("IDLE" if stops else "IDLE+DRAIN")
 
 
+@pytest.mark.parametrize(
+    ("brake", "drained", "stops"), [("2", 1, False), ("2", 2, True), ("50%", 3, False), ("50 %", 4, True), ("1%", 0, False), ("1%", 1, True)]
+)
+def test_a_pool_has_a_brake_of_its_own(node: Node, brake: str, drained: int, stops: bool) -> None:
+    record(node.folder, mounts=[], efa=0, brake=brake)
+    node.set_nodes({ME: node.idle(), **{f"other-{number}": node.idle(*(("IDLE+DRAIN", LOST) if number < drained else ())) for number in range(7)}})
+    node.lose()
+    assert ("not drained: " in node.look()) is stops
+
+
 XID, ROW = ("GPU 0000:3b:00: Xid 79: GPU has fallen off the bus", "reboot"), ("GPU 0000:18:00.0: a row of its memory could not be remapped", "replace")
 
 

@@ -33,7 +33,7 @@ class InWindow(Node):
         self.set_nodes({name: self.idle("IDLE+MAINTENANCE") for name in self.nodes})
 
     def look(self) -> str:
-        of_guard = {"SETTINGS": "node.env", "CONFIGURATION": "slurm.conf", "CONSOLE": "console"}
+        of_guard = {"SETTINGS": "node.env", "CONFIGURATION": "slurm.conf", "CONSOLE": "console", "EXPECTED": "expected.json"}
         own = {"REQUIRED": "required", "PACKAGES": "packages", "ASKED": "asked-in"}
         script = f"import sys\nsys.path.insert(0, {str(self.folder)!r})\nimport guard, reboot_in_window\n"
         script += "".join(f"guard.{name} = {str(self.folder / path)!r}\n" for name, path in of_guard.items())

@@ -37,6 +37,7 @@ def findings(answers: Mapping[str, Mapping[str, str]], configuration: Mapping[st
         live = parse.parse_records(answers["nodes"].get("text", ""), "NodeName")
         found += parameters.findings(conf, parse.parse_config(answers["config"].get("text", "")))
         found += nodes.findings(conf, live, cluster.target)
+        found += nodes.brakes(cluster, live)
         unchecked += nodes.kept_out(live)
         found += partitions.findings(conf, parse.parse_records(answers["partitions"].get("text", ""), "PartitionName"))
     else:

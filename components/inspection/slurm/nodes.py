@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from blueprints import catalog
+from blueprints import catalog, hostlist, rolling, spec
 from blueprints.finding import Finding
 from blueprints.finding.subject import ObjectKind, SchedulerObject
 from blueprints.finding.values import Setting
@@ -26,6 +26,8 @@ GUARD = "clusterwright: start guard: "
 """How a node's own reason begins that it lacks something and takes no jobs (playbooks/roles/guard)."""
 HEALTH = "clusterwright: health: "
 """How the reason begins that an idle node gives when it lost something. The node returns itself to service when it has it again."""
+WORTH_A_BRAKE = 4
+"""Nodes of a partition: in a smaller one, the finding of its one drained node says enough."""
 WHO = re.compile(r"(?P<reason>.*?)\s*\[(?P<who>[^@\]]+)@(?P<when>[^\]]+)\]$")
 FIELDS = {"Sockets": "", "CoresPerSocket": "", "ThreadsPerCore": "", "RealMemory": "", "Gres": "", "Feature": "", "Weight": "1"}
 """Fields that are compared, and their values where slurm.conf names none."""
@@ -53,6 +55,22 @@ def findings(conf: parse.Conf, live: Mapping[str, Mapping[str, str]], target: st
         else:
             yield from _fields(name, conf.nodes[name], live[name])
             yield from _state(name, live[name], target)
+
+
+def brakes(cluster: spec.ClusterSpec, live: Mapping[str, Mapping[str, str]]) -> Iterator[Finding]:
+    """Find partitions in which so many nodes drained themselves that no further one does: nodes that lack something go on with jobs there."""
+    of_partition: dict[str, list[spec.NodeSet]] = {}
+    for node_set, partition in cluster.slurm_node_sets:
+        of_partition.setdefault(partition.name, []).append(node_set)
+    for name, node_sets in of_partition.items():
+        alike = [node for node, fields in live.items() if name in fields.get("Partitions", "").split(",")]
+        drained = sorted(node for node in alike if live[node].get("Reason", "").startswith(HEALTH))
+        most = min(rolling.at_once(one.health_brake or rolling.HEALTH_BRAKE, len(alike)) for one in node_sets)
+        if len(alike) >= WORTH_A_BRAKE and len(drained) >= most:
+            what = f"{len(drained)} of {len(alike)} nodes are drained by their checks ({hostlist.compress(drained)}): a further node that lacks something goes on with jobs"
+            remedy = "`sinfo -R` shows the reasons: what many nodes lack at once is rarely a fault of each. `health.brake` of the pool is the limit"
+            subject = SchedulerObject(ObjectKind.PARTITION, name)
+            yield drift(Code.BRAKE_REACHED, subject, what, remedy=remedy, desired=f"fewer than {most}", actual=str(len(drained)))
 
 
 def kept_out(nodes: Mapping[str, Mapping[str, str]]) -> Iterator[Unchecked]:

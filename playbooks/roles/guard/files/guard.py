@@ -58,8 +58,7 @@ MOUNTS_WITHIN_S = 300
 LOOK_EVERY_S = 0.5
 TELL_EVERY_S = 2.0
 """A controller can come minutes after its nodes."""
-ANSWER_WITHIN_S = 60
-BETWEEN_JOBS_S, BETWEEN_JOBS_ANSWER_S = 5, 20
+ANSWER_WITHIN_S, BETWEEN_JOBS_S, BETWEEN_JOBS_ANSWER_S = 60, 5, 20
 """slurmd kills its health check after 60 s (slurm.conf(5), HealthCheckProgram)."""
 DIAGNOSED_WITHIN_S = 35
 """More than its tools are given together, less than slurmd leaves to a health check beside the rest."""
@@ -68,8 +67,8 @@ REPAIRS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "repairs.json
 """What ends a finding of the diagnostics, by its action, and how often it is tried (blueprints/catalog/repairs.yaml)."""
 REPAIR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "repair_node.py")
 BEYOND_REBOOTS = {"replace", "free"}
-MOST_SHARE = 0.25
-"""Of the nodes of a partition, no more are drained by their own checks, but always one: what all nodes lack at once is no fault of each (Kubernetes' Cluster API stops at 40 %, NVIDIA's operators at 25 %)."""
+BRAKE = "25%"
+"""Of the nodes of a partition, no more are drained by their own checks where the pool names no other limit, but always one: what all nodes lack at once is no fault of each (Kubernetes' Cluster API stops at 40 %, NVIDIA's operators at 25 %)."""
 
 NVIDIA, DISPLAYS = "0x10de", ("0x0300", "0x0302")
 """Vendor of GPUs and the beginnings of their PCI classes: VGA-compatible and 3D controllers (pci.ids)."""
@@ -193,7 +192,12 @@ def too_many(shown: str) -> str:
         line for line in scontrol("--oneliner", "show", "node", within_s=BETWEEN_JOBS_ANSWER_S).splitlines() if partitions and partitions[0] + " " in line + " "
     ]
     drained = sum(is_out and reason.startswith(HEALTH) for reason, is_out in map(described, alike))
-    return f"{drained} of {len(alike)} nodes are drained by their checks already" if drained >= max(1, int(len(alike) * MOST_SHARE)) else ""
+    return f"{drained} of {len(alike)} nodes are drained by their checks already" if drained >= at_most(len(alike)) else ""
+
+
+def at_most(nodes: int) -> int:
+    brake = str(read(EXPECTED).get("brake", BRAKE)).replace(" ", "")
+    return max(1, nodes * int(brake[:-1]) // 100 if brake.endswith("%") else int(brake))
 
 
 def look(path: str, hardware: str, *, devices_s: float, mounts_s: int, mountinfo: str) -> list[tuple[str, str]]:
@@ -333,11 +337,7 @@ def has_lost(device: str, root: str) -> bool:
 
 
 def tell(wrong: str) -> list[str]:
-    """Set this node down in Slurm, unless a person has it; give what is to be said beside.
-
-    Raises:
-        OSError, KeyError, subprocess.SubprocessError: Slurm was not told.
-    """
+    """Set this node down in Slurm, unless a person has it; give what is to be said beside."""
     configure()
     node = socket.gethostname().partition(".")[0]
     if is_kept(scontrol("--oneliner", "show", "node", node)):

@@ -1,7 +1,7 @@
 """Ask Slurm for a reboot of this node in a maintenance window, where the system wants one (/run/reboot-required).
 
 slurmd runs it as root on idle nodes and after jobs, beside the health check. A window is a reservation whose name begins with guard.WINDOW (components/maintenance). No job is disturbed, a node that somebody or a
-check drained stays as it is, at most a quarter of a partition reboots at once, and each node asks once in a window. Nodes that don't come back count as rebooting: they stop the others.
+check drained stays as it is, no more of a partition reboots at once than may be drained by checks, and each node asks once in a window. Nodes that don't come back count as rebooting: they stop the others.
 """
 
 import contextlib
@@ -79,7 +79,7 @@ def has_room(shown: str, of_all: str) -> bool:
     partitions = re.search(r" Partitions=(\S+)", shown)
     alike = [line for line in of_all.splitlines() if partitions and f"{partitions[0]} " in f"{line} "]
     away = sum(bool(REBOOTS & guard.states(line)) or (guard.described(line)[0].startswith(REASON) and not SERVES & guard.states(line)) for line in alike)
-    return away < max(1, int(len(alike) * guard.MOST_SHARE))
+    return away < guard.at_most(len(alike))
 
 
 def why() -> str:
