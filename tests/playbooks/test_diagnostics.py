@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from tests.playbooks import templates
-from tests.playbooks.test_guard import guard
 
 ROLE = templates.PLAYBOOKS / "roles/guard"
 RULES: dict[str, Any] = yaml.safe_load((ROLE / "vars/main.yml").read_text())["guard_diagnostics"]
@@ -332,10 +331,3 @@ def test_a_host_without_gpus_asks_no_driver(host: Host) -> None:
     (host.root / "usr/bin/nvidia-smi").unlink()
     (host.root / "proc/driver/nvidia").rmdir()
     assert host.look() == {"wrong": [], "unasked": []}
-
-
-def test_every_action_has_its_words() -> None:
-    named = {rule["action"] for rule in RULES["gpus"]} | set(RULES["xids"]) | set(RULES["recovery_actions"].values())
-    named |= {RULES[name]["action"] for name in ("narrow_link", "port_down", "port_slow", "port_falls", "stuck")}
-    named |= {rule["action"] for rule in RULES["file_systems"].values()}
-    assert named == set(guard.TO_DO)
