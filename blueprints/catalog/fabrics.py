@@ -56,6 +56,8 @@ class Fabric:
     """Kinds of interfaces that bring a device of this fabric; empty: nodes don't count their devices."""
     environment_script: str
     """A file that jobs source before the variables are set; empty: none."""
+    daemon: str
+    """A program that nodes run for each job over several nodes; empty: none."""
     log_line: str
     """Appears in NCCL's log (NCCL_DEBUG=INFO) when the fabric is used; empty: no line of the log shows it."""
     bad_log_lines: tuple[str, ...]
@@ -180,6 +182,7 @@ def _fabric(name: str, entry: Mapping[str, Any]) -> Fabric:
         "machine_environment": entry.get("machine_environment", {}),
         "device_interfaces": tuple(entry.get("device_interfaces", ())),
         "environment_script": entry.get("environment_script", ""),
+        "daemon": entry.get("daemon", ""),
         "direct": entry.get("direct", False),
     }
     return Fabric(name=name, **{**entry, **read})

@@ -28,6 +28,7 @@ _TITLES = {
     "mountpoint": "Mountpoint for S3",
     "container_toolkit": "NVIDIA container toolkit",
     "rxdm": "receive daemon (RxDM)",
+    "dmabuf_import_helper": "kernel module of TCPXO (dmabuf-import-helper)",
     "tcpx": "TCPX plugin",
     "tcpxo": "TCPXO plugin",
     "kernel": "kernel",

@@ -8,7 +8,22 @@ from . import files
 
 _NOT_PROFILES = ("matrix",)
 _PARTS = (
-    *("kernel", "driver", "cuda", "nccl", "ofi_nccl", "nvlsm", "efa_installer", "gib", "tcpx", "tcpxo", "rxdm", "doca_ofed", "rdma_core"),
+    *(
+        "kernel",
+        "driver",
+        "cuda",
+        "nccl",
+        "ofi_nccl",
+        "nvlsm",
+        "efa_installer",
+        "gib",
+        "tcpx",
+        "tcpxo",
+        "rxdm",
+        "dmabuf_import_helper",
+        "doca_ofed",
+        "rdma_core",
+    ),
     *("lustre_client", "mountpoint", "container_toolkit", "enroot", "pyxis", "dcgm", "nccl_tests"),
 )
 """Parts of a profile whose versions the spec lists."""
@@ -54,6 +69,8 @@ class Profile:
     tcpxo: str = ""
     rxdm: str = ""
     """The daemon of TCPX or TCPXO that receives for the GPUs."""
+    dmabuf_import_helper: str = ""
+    """The kernel module with which TCPXO reaches GPU memory."""
     doca_ofed: str = ""
     """NVIDIA's drivers and libraries of InfiniBand and RoCE."""
     rdma_core: str = ""

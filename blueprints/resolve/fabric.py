@@ -34,6 +34,7 @@ def resolve(context: Context, name: str, pool: language.Pool, machine: catalog.M
         bad_log_lines=known.bad_log_lines,
         direct=known.direct,
         environment_script=known.environment_script,
+        daemon=known.daemon,
         note=known.note,
     )
 

@@ -84,6 +84,8 @@ class Fabric:
     """Whether every connection shows GPUDirect RDMA in NCCL's log."""
     environment_script: Annotated[str, LATER_JOBS] = ""
     """A file that jobs source before the variables are set; empty: none."""
+    daemon: Annotated[str, LATER_JOBS] = ""
+    """A program that each node of a job over several nodes runs for it (`rxdm`): started before the job and ended after it; empty: none."""
     note: Annotated[str, cost.TEXT] = ""
     """What known shortfalls of the rate look like."""
 

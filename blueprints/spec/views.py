@@ -192,7 +192,8 @@ def _environment(node_set: NodeSet) -> dict[str, Any]:
     if node_set.fabric is None:
         return {}
     variables, script = dict(node_set.fabric.environment), node_set.fabric.environment_script
-    return {**({"environment": variables} if variables else {}), **({"environment_script": script} if script else {})}
+    daemon = {"daemon": node_set.fabric.daemon} if node_set.fabric.daemon else {}
+    return {**({"environment": variables} if variables else {}), **({"environment_script": script} if script else {}), **daemon}
 
 
 def _racks(spec: ClusterSpec) -> dict[str, str]:

@@ -30,7 +30,13 @@ problems:
   elements: str
 """
 
-MODULES = {"driver": ("nvidia", "nvidia_uvm"), "efa_installer": ("efa",), "lustre_client": ("lustre", "lnet")}
+MODULES = {
+    "driver": ("nvidia", "nvidia_uvm"),
+    "efa_installer": ("efa",),
+    "gib": ("mlx5_ib",),
+    "dmabuf_import_helper": ("import_helper",),
+    "lustre_client": ("lustre", "lnet"),
+}
 """Part of a profile → modules that the kernel must have for it."""
 
 
@@ -56,6 +62,7 @@ def problems(versions: Mapping[str, str], found: Mapping[str, Any], *, has_base:
         *_kernel(versions, found),
         *_driver(versions, found, has_base=has_base),
         *_efa(versions, found),
+        *_google(versions, found),
         *_lustre(versions, found),
         *_mountpoint(versions, found),
     ]
@@ -100,6 +107,16 @@ def _efa(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[str]
         yield f"libfabric does not run: {kernel_set.FI_INFO} gives no version"
     if found["nccl_plugin_fails"]:
         yield f"NCCL's plugin {kernel_set.NCCL_PLUGIN} can't be loaded ({found['nccl_plugin_fails']}); NCCL would use TCP and say nothing"
+
+
+def _google(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[str]:
+    """Look at what carries GPU traffic on Google Cloud."""
+    for part in ("gib", "dmabuf_import_helper"):
+        if part in versions:
+            yield from _modules(part, versions, found)
+    for part, script in kernel_set.NCCL_SCRIPTS.items():
+        if part in versions and part not in found["nccl_scripts"]:
+            yield f"{script} is missing: jobs would run without NCCL's plugin, and say nothing"
 
 
 def _lustre(versions: Mapping[str, str], found: Mapping[str, Any]) -> Iterator[str]:

@@ -16,6 +16,8 @@ FI_INFO = "/opt/amazon/efa/bin/fi_info"
 EFA_PACKAGES = "/opt/amazon/efa_installed_packages"
 MOUNT_LUSTRE = "/usr/sbin/mount.lustre"
 MOUNT_S3 = "/usr/bin/mount-s3"
+NCCL_SCRIPTS = {"gib": "/usr/local/gib/scripts/set_nccl_env.sh", "tcpxo": "/var/lib/tcpxo/lib64/nccl-env-profile.sh"}
+"""Part of a profile → what its plugin's installation leaves for jobs."""
 NCCL_PLUGIN = "libnccl-net.so"
 """The name by which NCCL looks for its network plugin (NCCL_NET_PLUGIN unset)."""
 QUESTION_WITHIN_S = 20
@@ -81,6 +83,7 @@ def read(kernel: str, modules: tuple[str, ...]) -> dict[str, Any]:
         "efa_installer": efa_installer(),
         "fi_info": bool(ask([FI_INFO, "--version"])),
         "nccl_plugin_fails": plugin_fails(),
+        "nccl_scripts": [part for part, path in NCCL_SCRIPTS.items() if os.access(path, os.R_OK)],
         "mount_lustre": os.access(MOUNT_LUSTRE, os.X_OK),
         "mountpoint": mountpoint(),
     }

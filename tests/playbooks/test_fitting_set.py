@@ -36,9 +36,11 @@ GOOD: dict[str, Any] = {
     "efa_installer": "1.50.0",
     "fi_info": True,
     "nccl_plugin_fails": "",
+    "nccl_scripts": [],
     "mount_lustre": True,
     "mountpoint": "1.24.0",
 }
+ON_GOOGLE = {"kernel": "6.14.0-1021-gcp", "driver": "580", "gib": "1.1.0", "tcpxo": "1.0.17", "rxdm": "1.0.23", "dmabuf_import_helper": "1.1"}
 OTHER = "7.0.0-1018-aws"
 BROKEN: list[tuple[dict[str, Any], str]] = [
     # what is different, the one sentence that says so
@@ -118,6 +120,34 @@ def test_a_base_image_without_switches_has_no_fabric_manager_and_one_that_has_it
     assert len(problems(versions, has_base=True, fabric_manager="580.173.02")) == 1
     assert len(problems(versions, has_base=True, driver_library="")) == 1
     assert len(problems(versions, fabric_manager="")) == 1, "the roles install it"
+
+
+def test_what_carries_gpu_traffic_on_google_cloud_is_of_the_base_image_s_kernel() -> None:
+    kernel = ON_GOOGLE["kernel"]
+    module = {"version": "580.105.08", "release": kernel}
+    there = {name: {"version": "", "release": kernel} for name in ("nvidia_uvm", "mlx5_ib", "import_helper")}
+    good: dict[str, Any] = {
+        "kernels": [kernel],
+        "images": [kernel],
+        "modules": {"nvidia": module, **there},
+        "nccl_scripts": ["gib", "tcpxo"],
+        "driver_library": "580.105.08",
+        "fabric_manager": "",
+    }
+    assert problems(ON_GOOGLE, has_base=True, **good) == []
+    broken: list[tuple[dict[str, Any], str]] = [
+        ({"nccl_scripts": ["tcpxo"]}, "/usr/local/gib/scripts/set_nccl_env.sh is missing: jobs would run without NCCL's plugin, and say nothing"),
+        ({"nccl_scripts": ["gib"]}, "/var/lib/tcpxo/lib64/nccl-env-profile.sh is missing: jobs would run without NCCL's plugin, and say nothing"),
+        ({"modules": {**good["modules"], "import_helper": None}}, f"the kernel {kernel} has no module import_helper"),
+        ({"modules": {**good["modules"], "mlx5_ib": None}}, f"the kernel {kernel} has no module mlx5_ib"),
+    ]
+    for change, said in broken:
+        assert problems(ON_GOOGLE, has_base=True, **{**good, **change}) == [said]
+
+
+def test_the_parts_of_google_s_profile_are_those_that_are_tested_here() -> None:
+    asked = dict(catalog.software("ubuntu-24.04-gcp").versions)
+    assert {name: version for name, version in ON_GOOGLE.items() if name != "kernel"}.items() <= asked.items()
 
 
 @pytest.mark.parametrize("part", ["driver", "efa_installer", "lustre_client", "mountpoint"])

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 import yaml
 
-from blueprints import catalog
+from blueprints import catalog, spec
 from tests.playbooks import templates
 
-PROFILE = catalog.software("ubuntu-24.04-aws")
+PROFILE, ON_GOOGLE = catalog.software("ubuntu-24.04-aws"), catalog.software("ubuntu-24.04-gcp")
 
 
-def record(**origins: str) -> dict[str, Any]:
-    """Give the profile as the roles are told it, with these origins beside its own."""
+def record(profile: spec.Software = PROFILE, **origins: str) -> dict[str, Any]:
+    """Give a profile as the roles are told it, with these origins beside its own."""
     return {
-        **dataclasses.asdict(PROFILE),
-        "versions": [list(pair) for pair in PROFILE.versions],
-        "origins": [list(pair) for pair in {**dict(PROFILE.origins), **origins}.items()],
+        **dataclasses.asdict(profile),
+        "versions": [list(pair) for pair in profile.versions],
+        "origins": [list(pair) for pair in {**dict(profile.origins), **origins}.items()],
     }
 
 
@@ -30,7 +30,7 @@ def test_the_driver_s_packages_are_those_of_its_branch_and_of_the_kernel() -> No
 
 
 def test_a_base_image_s_driver_is_found_by_its_packages() -> None:
-    on_google = {**record(), "origins": [list(pair) for pair in catalog.software("ubuntu-24.04-gcp").origins]}
+    on_google = record(ON_GOOGLE)
     assert templates.value("gpu_driver_of_base_image", role="gpu_driver", software=on_google) is True
     assert templates.value("gpu_driver_of_base_image", role="gpu_driver", software=record()) is False
     there = {"stdout_lines": ["installed libnvidia-compute-580-server", "not-installed nvidia-driver", "installed linux-image-6.14.0-1021-gcp"]}
@@ -73,6 +73,34 @@ ADDRESSES = [
 def test_a_mirror_s_address_takes_the_place_of_the_usual_one(role: str, name: str, usual: str) -> None:
     assert templates.value(name, role=role, software=record()) == usual
     assert templates.value(name, role=role, software=record(**{name: "https://mirror.example/x"})) == "https://mirror.example/x"
+
+
+@pytest.mark.parametrize(
+    ("role", "name", "origin", "usual"),
+    [
+        ("gib", "gib_archive", "gib_archive_address", "https://packages.cloud.google.com/apt"),
+        ("tcpxo", "tcpxo_archive", "tcpxo_archive_address", "https://us-apt.pkg.dev/projects/gce-ai-infra"),
+        ("tcpxo", "tcpxo_registry", "tcpxo_registry", "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo"),
+    ],
+)
+def test_a_mirror_takes_the_place_of_google_s_archives_and_has_its_key_beside_it(role: str, name: str, origin: str, usual: str) -> None:
+    assert templates.value(name, role=role, software=record(ON_GOOGLE)) == usual
+    mirrored = record(ON_GOOGLE, **{origin: "https://mirror.example/x"})
+    assert templates.value(name, role=role, software=mirrored) == "https://mirror.example/x"
+    if origin.endswith("_archive_address"):
+        assert templates.value(f"{name}_key_address", role=role, software=record(ON_GOOGLE)) == "https://us-apt.pkg.dev/doc/repo-signing-key.gpg"
+        assert templates.value(f"{name}_key_address", role=role, software=mirrored) == "https://mirror.example/x/key.asc"
+        assert templates.value(f"{name}_key", role=role, software=mirrored) == dict(ON_GOOGLE.origins)["google_archive_key"]
+
+
+@pytest.mark.parametrize(("given", "suites"), [({}, "Suites: /"), ({"suite": "gpudirect-gib-apt", "component": "main"}, "Suites: gpudirect-gib-apt")])
+def test_an_archive_is_flat_or_has_a_suite_with_a_component(given: dict[str, str], suites: str) -> None:
+    tasks = yaml.safe_load((templates.PLAYBOOKS / "roles/vendor_archive/tasks/main.yml").read_text())
+    (source, _) = next(task["files"]["entries"] for task in tasks if "files" in task)
+    names = {"vendor_archive_address": "https://a.example", "vendor_archive_suite": "/", "vendor_archive_component": "", "vendor_archive_keyring": "/k"}
+    written = templates.evaluate(source["content"], **{**names, **{f"vendor_archive_{name}": value for name, value in given.items()}})
+    assert suites in written.splitlines()
+    assert ("Components: main" in written.splitlines()) == bool(given)
 
 
 def test_every_proof_comes_from_the_profile() -> None:

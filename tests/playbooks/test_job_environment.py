@@ -56,6 +56,18 @@ def test_a_job_over_two_nodes_gets_what_its_own_fabric_needs(nodes: Path) -> Non
     assert printed(nodes, "train-2") == [], "its name begins like that of a pool with a fabric"
 
 
+def test_a_fabric_s_daemon_is_named_beside_its_variables_and_slurm_runs_it_before_and_after_jobs() -> None:
+    pool = with_fabric("train", EFA)
+    assert pool.fabric is not None
+    pool = dataclasses.replace(pool, fabric=dataclasses.replace(pool.fabric, daemon="rxdm"))
+    record = clusters.cluster(pool, clusters.node_set("train-2", default=False))
+    assert "train daemon rxdm" in templates.value("job_environment_text", role="job_environment", spec=record).splitlines()
+    with_daemon, without = slurm_conf(record).settings, slurm_conf(clusters.cluster(with_fabric("train", EFA))).settings
+    assert (with_daemon["Prolog"], with_daemon["Epilog"], with_daemon["PrologFlags"]) == ("/usr/lib/clusterwright/rxdm",) * 2 + ("Alloc",)
+    assert {"Prolog", "PrologFlags"}.isdisjoint(without)
+    assert without["Epilog"] == "/usr/lib/clusterwright/health"
+
+
 @pytest.mark.parametrize("own", ["1", "", "$(reboot) `x` 'y'"])
 def test_what_the_user_has_set_stays(nodes: Path, own: str) -> None:
     assert printed(nodes, FI_EFA_USE_HUGE_PAGE=own) == ["export NCCL_SOCKET_IFNAME=^docker,lo,veth"]

@@ -160,6 +160,7 @@ BAD = [
     (changed(rxdm="2.0.12", kernel="linux-gcp-tcpx"), "hopper", "gcp-tcpx", "tcpx", "has no TCPX plugin"),
     (changed(rxdm="1.0.23"), "hopper", "gcp-tcpxo", "tcpxo", "has no TCPXO plugin"),
     (changed(tcpxo="1.0.17"), "hopper", "gcp-tcpxo", "tcpxo", "has no receive daemon (RxDM)"),
+    (changed(tcpxo="1.0.17", rxdm="1.0.23"), "hopper", "gcp-tcpxo", "tcpxo-module", "has no kernel module of TCPXO (dmabuf-import-helper)"),
     (changed(gib="1.0.1"), "hopper", "gcp-gib", "gib", "has gIB plugin 1.0.1 where gIB plugin 1.0.2 or later is needed"),
     (changed(gib=""), "hopper", "gcp-gib", "gib", "has no gIB plugin where gIB plugin 1.0.2 or later is needed"),
     (changed(gib="1.0.6", arch="arm64"), "blackwell", "gcp-gib", "gib-arm64", "has gIB plugin 1.0.6 where gIB plugin 1.0.7 or later is needed"),

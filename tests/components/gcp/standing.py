@@ -15,7 +15,7 @@ from blueprints.spec import ClusterSpec
 from components.gcp import machine_image
 from tests.components.project import STACK, Project
 from tests.simcloud.google import client
-from tests.simcloud.google.client import PROJECT, ZONE, SimulatedCloud
+from tests.simcloud.google.client import ZONE, SimulatedCloud
 
 MACHINE: dict[str, Any] = {"sockets": 1, "cores_per_socket": 2, "threads_per_core": 1, "memory_mib": 24_000}
 """What the program takes this machine for, so that it is the same everywhere."""
@@ -125,7 +125,7 @@ def baking(cloud: SimulatedCloud, *, says: str = machine_image.DONE) -> Iterator
                 if name.startswith("bake-") and one.properties["status"] == "RUNNING":
                     said = {f"{machine_image.NAMESPACE}/{machine_image.KEY}": says}
                     cloud.ask("drift", id=one.id, properties={"_guestAttributes": said})
-                    cloud.request("compute.googleapis.com", "POST", f"/compute/v1/projects/{PROJECT}/zones/{ZONE}/instances/{name}/stop")
+                    cloud.request("compute.googleapis.com", "POST", f"/compute/v1/{one.id}/stop")
 
     thread = threading.Thread(target=bake)
     thread.start()

@@ -70,7 +70,8 @@ class Manager(Resource):
     def properties(self, shown: Values, variables: Mapping[str, str], inputs: Values) -> dict[str, Any]:
         found = super().properties(shown, variables, inputs)
         zones = (shown.get("distributionPolicy") or {}).get("zones") or ()
-        return {**found, **({ZONES: [one["zone"].rpartition("/")[2] for one in zones]} if zones else {})}
+        statuses = {"statuses": [found["statuses"]]} if "statuses" in found else {}  # the provider shows every part of a resource as a list
+        return {**found, **statuses, **({ZONES: [one["zone"].rpartition("/")[2] for one in zones]} if zones else {})}
 
     def apply(self, way: str, names: Sequence[str], inputs: Values, olds: Values, variables: Mapping[str, str]) -> None:
         if way == "resize":
