@@ -160,7 +160,14 @@ def test_a_preview_of_a_recorded_stack_changes_nothing(tmp_path: Path, name: str
 @pytest.mark.parametrize(
     ("name", "resource", "key", "value", "expected"),
     [
-        ("aws-public", "hosts-security-group", "description", "another text", {"replace hosts-security-group": ["description"]}),
+        pytest.param(
+            "aws-public",
+            "hosts-security-group",
+            "description",
+            "another text",
+            {"replace hosts-security-group": ["description"]},
+            marks=pytest.mark.soak,
+        ),
         pytest.param("local-starter", "network", "domain", "another.example", {"update network": ["domain"]}, marks=ROOT_ONLY),
     ],
 )

@@ -7,6 +7,7 @@ import json
 import stat
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,11 @@ def sent(root: Path, do: str, *, before: str = "", **order: Any) -> dict[str, An
         [sys.executable, "-IS", "-"], input=before.encode() + guest_program.text({"do": do, "root": str(root), **order}), capture_output=True, check=False
     )
     return dict(guest_program.answer(done.stdout)) if done.returncode == 0 else {"ok": False, "killed": done.returncode, "said": done.stderr.decode()}
+
+
+def some_of(points: Sequence[int]) -> list[Any]:
+    """Give points at which a run is killed: every third one in each test run, all of them in the long one."""
+    return [pytest.param(one, marks=() if place % 3 == 0 else pytest.mark.soak) for place, one in enumerate(points)]
 
 
 def tree(root: Path) -> dict[str, str]:
@@ -349,7 +355,7 @@ def test_a_host_that_another_group_of_the_stack_has_by_now_is_not_released(host:
     assert sent(host, "release", token="aaaa", group="large")["state"] == "released"
 
 
-@pytest.mark.parametrize("number", [*range(12), *range(12, 60, 6)])
+@pytest.mark.parametrize("number", some_of([*range(12), *range(12, 60, 6)]))
 def test_a_release_that_was_killed_goes_on(host: Path, number: int) -> None:
     before = tree(host)
     adopted(host)
@@ -373,7 +379,7 @@ def test_a_host_is_adopted_again_after_a_release_that_was_killed(host: Path, num
     assert tree(host) == before
 
 
-@pytest.mark.parametrize("number", [*range(8), *range(8, 40, 8)])
+@pytest.mark.parametrize("number", some_of([*range(8), *range(8, 40, 8)]))
 def test_an_adoption_that_was_killed_goes_on_and_can_be_released(host: Path, number: int) -> None:
     before = tree(host)
     first = sent(host, "adopt", **OURS, admin_key=KEY, before=KILL.format(number=number))
