@@ -197,15 +197,6 @@ def test_a_wrong_word_is_named_with_the_right_ones(checkout: Path, bare_machine:
     assert answer.stderr == message
 
 
-def test_packages_that_cannot_be_installed_are_a_page_and_are_not_remembered(checkout: Path) -> None:
-    nowhere = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
-    answer = setup(checkout, Path("/usr/bin:/bin"), "python", **nowhere)
-    assert answer.returncode == 1
-    assert f"error: the Python packages could not be installed into {checkout}/.venv" in answer.stderr
-    assert "PIP_INDEX_URL" in answer.stderr
-    assert [path.name for path in (checkout / ".venv/.clusterwright").iterdir()] == ["folder"]
-
-
 def with_uv(checkout: Path, script: str) -> dict[str, str]:
     """Put a program in the place of the installer, in a cache of the test; gives the settings that name it."""
     pins = (checkout / "tools/installer/constraints.txt").read_bytes()
@@ -247,13 +238,17 @@ def test_pip_goes_on_where_the_installer_fails(checkout: Path, script: str) -> N
     assert "No matching distribution found" in answer.stderr, "pip was asked"
 
 
-def test_an_installer_that_cannot_be_had_leaves_nothing_of_itself(checkout: Path) -> None:
+def test_packages_that_cannot_be_had_are_a_page_and_nothing_of_them_is_remembered(checkout: Path) -> None:
     settings = {"CLUSTERWRIGHT_CACHE": str(checkout.parent / "cache"), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
     answer = setup(checkout, Path("/usr/bin:/bin"), "python", **settings)
     assert "installing uv" in answer.stderr
     assert "trying pip" not in answer.stderr, "uv was never there"
     (place,) = (checkout.parent / "cache/installer").iterdir()
     assert list(place.iterdir()) == []
+    assert answer.returncode == 1
+    assert f"error: the Python packages could not be installed into {checkout}/.venv" in answer.stderr
+    assert "PIP_INDEX_URL" in answer.stderr
+    assert [path.name for path in (checkout / ".venv/.clusterwright").iterdir()] == ["folder"]
 
 
 def test_an_engine_that_cannot_be_made_fails_the_setup_and_is_not_remembered(checkout: Path) -> None:
