@@ -16,10 +16,14 @@ HOLDING_DATA = ("*.mount", "*.automount", "*.swap")
 RESTART = """set -eu
 case $(systemctl show --property=UnitFileState --value -- "$1") in
 "" | transient) systemctl reset-failed -- "$1" ;;
-*) systemctl restart -- "$1" ;;
+*)
+    systemctl reset-failed -- "$1"
+    systemctl restart -- "$1"
+    ;;
 esac
 """
-"""A unit that somebody ran once has no file, so that nothing could start it again."""
+"""A unit that somebody ran once has no file, so that nothing could start it again. One that failed again and again must not start for a while until its failures are forgotten
+(systemd.unit(5), StartLimitIntervalSec)."""
 REMOVE_LINK = '[ ! -L "$1" ] || rm -- "$1"'
 
 
