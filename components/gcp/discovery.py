@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import discovery, errors, host_folders
+from . import attachments as attached
 from . import instances, rest
 from .instances import Instance
 
@@ -51,8 +52,9 @@ class Discovery:
         return ()
 
     def attachments(self, stack: discovery.Stack) -> discovery.Attachments:
-        """List nothing: this version doesn't ask for attachments."""
-        return discovery.Attachments()
+        """List attachments of the stack's networks and secrets."""
+        project, _ = _place(stack)
+        return attached.unrecorded(attached.look(stack, project=project), stack) if project else discovery.Attachments()
 
 
 def _look(stack: discovery.Stack) -> tuple[Instance, ...]:

@@ -21,6 +21,15 @@ READS = ("roles/viewer", "roles/iam.securityReviewer", "roles/secretmanager.secr
 WATCHER = f"watcher@{PROJECT}.iam.gserviceaccount.com"
 
 
+ATTACHED = [
+    ("network", "firewall rule open-to-all", "ingress from 0.0.0.0/0"),
+    ("network", "route elsewhere", "192.0.2.0/24 to 10.80.0.9"),
+    ("network", "peering theirs", "active, with projects/others/global/networks/theirs"),
+    ("control-keys", "member user:eve@example.com", "user:eve@example.com has roles/secretmanager.secretAccessor"),
+]
+"""What `_meddle` attaches to resources of the stack."""
+
+
 def watcher(cloud: SimulatedCloud) -> str:
     """Make a service account that may only read, and give a token of it."""
     cloud.request("iam.googleapis.com", "POST", f"/v1/projects/{PROJECT}/serviceAccounts", body={"accountId": "watcher"})
@@ -40,12 +49,15 @@ def test_drift_is_seen_by_who_may_only_read(tmp_path: Path, cloud: SimulatedClou
         monkeypatch.setenv("GOOGLE_OAUTH_ACCESS_TOKEN", watcher(cloud))
         assert _differences(stack) == []
         assert discovery.Discovery().instances(_recorded(stack)) == of_targets.Instances()
+        assert discovery.Discovery().attachments(_recorded(stack)) == of_targets.Attachments()
 
         _meddle(cloud, _recorded(stack))
         assert _differences(stack) == [
             ("CW702", "error", "gcp:compute/firewall:Firewall checks-firewall: sourceRanges"),
             ("CW701", "error", "gcp:compute/instanceTemplate:InstanceTemplate batch-template"),
         ]
+        attached = discovery.Discovery().attachments(_recorded(stack))
+        assert (dict(attached.refused), [(one.resource.split()[-1], one.what, one.description) for one in attached.found]) == ({}, ATTACHED)
         found = discovery.Discovery().instances(_recorded(stack))
         assert [(one.id, one.reason) for one in found.strays] == [("stray", "it is neither recorded nor a compute node")]
 
@@ -66,9 +78,11 @@ def _recorded(stack: Standing) -> of_targets.Stack:
 
 
 def _meddle(cloud: SimulatedCloud, recorded: of_targets.Stack) -> None:
-    """Open the login nodes to everybody, lose a template, and start an instance under the stack's name."""
+    """Open the login nodes to everybody, attach what lets others in, lose a template, and start an instance under the stack's name."""
     (opened,) = [one for one in cloud.things("compute.firewalls") if one.id.endswith("checks")]
     cloud.drift(opened.id, kind=opened.kind, sourceRanges=["0.0.0.0/0"])
+    (network,) = [one.id for one in cloud.things("compute.networks")]
+    _attach(cloud, network)
     (lost,) = [one for one in cloud.things("compute.instanceTemplates") if "batch" in one.id]
     cloud.lose(lost.id, kind=lost.kind)
     owner = next(one["outputs"]["owner"] for one in recorded.resources if one["type"] == discovery.SITE)
@@ -79,4 +93,22 @@ def _meddle(cloud: SimulatedCloud, recorded: of_targets.Stack) -> None:
         "labels": {STACK_LABEL: STACK, OWNER_LABEL: owner},
     }  # fmt: skip
     answer = cloud.request("compute.googleapis.com", "POST", f"/compute/v1/projects/{PROJECT}/zones/{ZONE}/instances", body=body)
+    assert answer.status == 200, answer.body
+
+
+def _attach(cloud: SimulatedCloud, network: str) -> None:
+    """Add a rule, a route and peerings to the hosts' network, and a reader to the controllers' keys."""
+    compute = "compute.googleapis.com", f"/compute/v1/projects/{PROJECT}/global"
+    rule = {"name": "open-to-all", "network": network, "allowed": [{"IPProtocol": "tcp"}], "sourceRanges": ["0.0.0.0/0"]}
+    assert cloud.request(compute[0], "POST", f"{compute[1]}/firewalls", body=rule).status == 200
+    route = {"name": "elsewhere", "network": network, "destRange": "192.0.2.0/24", "nextHopIp": "10.80.0.9", "priority": 10}
+    answer = cloud.request(compute[0], "POST", f"{compute[1]}/routes", body=route)
+    assert answer.status == 200, answer.body
+    # A Filestore instance brings the first by itself.
+    peerings = {name: {"network": f"https://www.googleapis.com/compute/v1/projects/others/global/networks/{name}"} for name in ("filestore-peer-1", "theirs")}
+    cloud.drift(network, kind="compute.networks", _peerings=peerings)
+    (secret,) = [one.id for one in cloud.things("secretmanager.secrets") if "control" in one.id]
+    policy = cloud.request("secretmanager.googleapis.com", "GET", f"/v1/{secret}:getIamPolicy").body
+    policy["bindings"] = [*policy.get("bindings", ()), {"role": "roles/secretmanager.secretAccessor", "members": ["user:eve@example.com"]}]
+    answer = cloud.request("secretmanager.googleapis.com", "POST", f"/v1/{secret}:setIamPolicy", body={"policy": policy})
     assert answer.status == 200, answer.body

@@ -40,7 +40,9 @@ CHANGES: dict[str, dict[str, Any]] = {
 """One after the other, each over those before it."""
 
 
-def test_a_node_runs_on_while_the_blueprint_is_changed(tmp_path: Path, cloud: SimulatedCloud) -> None:
+def test_a_node_runs_on_while_the_blueprint_is_changed(tmp_path: Path, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
     with Standing.of(tmp_path / "stack", cloud, BLUEPRINT) as stack:
         stack.up()
         _start_node(stack)

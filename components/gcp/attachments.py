@@ -1,0 +1,123 @@
+"""What others attached to the stack's networks and secrets without the stack recording it: firewall rules, routes, peerings, readers of keys. Read-only."""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from .. import discovery, errors
+from . import rest
+
+NETWORK, FIREWALL = "gcp:compute/network:Network", "gcp:compute/firewall:Firewall"
+SECRET, READER = "gcp:secretmanager/secret:Secret", "gcp:secretmanager/secretIamMember:SecretIamMember"
+RULE, ROUTE, PEERING, MEMBER = "firewall rule", "route", "peering", "member"
+EFFECTS: Mapping[str, str] = {
+    RULE: "it decides who reaches the hosts",
+    ROUTE: "packets of the hosts take it",
+    PEERING: "another network reaches the hosts through it",
+    MEMBER: "who has the role can read the keys of hosts",
+}
+_OF_FILESTORE = "filestore-peer-"
+"""Filestore connects its own network to the hosts' under such a name (Filestore documentation, "Networking and IP resource requirements")."""
+_NEXT_HOPS = ("nextHopInstance", "nextHopIp", "nextHopVpnTunnel", "nextHopIlb")
+"""Routes of subnets and the one to the Internet, which every network has, name none of these (Compute Engine API, Route)."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Attached:
+    """One attachment, as the project lists it."""
+
+    kind: str
+    id: str
+    to: str
+    """Full name of the stack's resource that it is attached to."""
+    description: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listing:
+    """The project's answer."""
+
+    attached: tuple[Attached, ...]
+    refused: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Kind → why it could not be listed."""
+    answered: bool = True
+
+
+def look(stack: discovery.Stack, *, project: str) -> Listing:
+    """List what is attached to a stack's resources. A refused question does not affect the others."""
+    networks, secrets = _ids(stack, NETWORK), _ids(stack, SECRET)
+    compute, keys = rest.Compute(project), rest.Compute(project, send=rest.Sender("secretmanager", "v1/"))
+    questions: Mapping[str, Callable[[], Iterator[Attached]]] = {
+        RULE: lambda: _rules(compute, networks),
+        ROUTE: lambda: _routes(compute, networks),
+        PEERING: lambda: _peerings(compute, networks),
+        MEMBER: lambda: _members(keys, secrets),
+    }
+    found: list[Attached] = []
+    refused: dict[str, str] = {}
+    for kind, question in questions.items():
+        try:
+            found += question()
+        except errors.TargetUnanswered as error:
+            refused[kind] = str(error)
+    return Listing(tuple(found), refused, answered=len(refused) < len(questions))
+
+
+def unrecorded(listing: Listing, stack: discovery.Stack) -> discovery.Attachments:
+    """Omit the stack's own attachments. Pure."""
+    names = {str(one["id"]): f"{one['type']} {one['name']}" for one in stack.resources if one["type"] in (NETWORK, SECRET)}
+    own = {*_ids(stack, FIREWALL), *(_reader(one["outputs"]) for one in stack.resources if one["type"] == READER)}
+    found = [
+        discovery.Attachment(names[one.to], f"{one.kind} {_shown(one)}", EFFECTS[one.kind], one.description) for one in listing.attached if one.id not in own
+    ]
+    return discovery.Attachments(tuple(found), listing.refused, answered=listing.answered)
+
+
+def _shown(one: Attached) -> str:
+    """Name an attachment: a member by who it is, everything else by its own name."""
+    return one.id.split()[-1] if one.kind == MEMBER else one.id.rpartition("/")[2]
+
+
+def _ids(stack: discovery.Stack, kind: str) -> tuple[str, ...]:
+    return tuple(str(one["id"]) for one in stack.resources if one["type"] == kind and one["id"])
+
+
+def _reader(outputs: Mapping[str, Any]) -> str:
+    """Give the id of a member of a secret's policy: what it is allowed and who it is."""
+    return f"{str(outputs.get('secretId', '')).rpartition('/')[2]} {outputs.get('role')} {outputs.get('member')}"
+
+
+def _path(link: str) -> str:
+    return link.partition("/compute/v1/")[2] or link
+
+
+def _rules(compute: rest.Compute, networks: tuple[str, ...]) -> Iterator[Attached]:
+    for one in compute.items("global/firewalls"):
+        if (network := _path(one["network"])) in networks:
+            sources = [*one.get("sourceRanges", ()), *one.get("sourceServiceAccounts", ()), *one.get("sourceTags", ())]
+            shown = f"{one.get('direction', 'INGRESS').lower()} from {', '.join(sources) or 'anywhere'}"
+            yield Attached(RULE, _path(one["selfLink"]), network, shown)
+
+
+def _routes(compute: rest.Compute, networks: tuple[str, ...]) -> Iterator[Attached]:
+    for one in compute.items("global/routes"):
+        hop = next((str(one[name]) for name in _NEXT_HOPS if one.get(name)), "")
+        if hop and (network := _path(one["network"])) in networks:
+            yield Attached(ROUTE, _path(one["selfLink"]), network, f"{one['destRange']} to {hop.rpartition('/')[2]}")
+
+
+def _peerings(compute: rest.Compute, networks: tuple[str, ...]) -> Iterator[Attached]:
+    for name in networks:
+        found = compute.find(f"global/networks/{name.rpartition('/')[2]}") or {}
+        for one in found.get("peerings", ()):
+            if not one["name"].startswith(_OF_FILESTORE):
+                yield Attached(PEERING, one["name"], name, f"{one.get('state', '').lower()}, with {_path(str(one.get('network', '')))}")
+
+
+def _members(keys: rest.Compute, secrets: tuple[str, ...]) -> Iterator[Attached]:
+    for name in secrets:
+        secret = name.rpartition("/")[2]
+        with rest.missing():
+            for binding in keys.get(f"secrets/{secret}:getIamPolicy").get("bindings", ()):
+                for member in binding["members"]:
+                    yield Attached(MEMBER, f"{secret} {binding['role']} {member}", name, f"{member} has {binding['role']}")
