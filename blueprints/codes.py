@@ -286,6 +286,7 @@ class Code(FindingCode):
     MACHINE_DIFFERS = "CW812", ERROR, "a machine that the cloud and the catalogue describe differently", "correct the catalogue's row, or choose another machine"
     BUCKET_MISSING = "CW813", ERROR, "a bucket that doesn't exist", "create the bucket, or name one that exists"
     API_OFF = "CW814", ERROR, "an API of the cloud that the account has not enabled", "enable the API in the account, as the page says"
+    FABRIC_ELSEWHERE = "CW815", ERROR, "a zone without the kind of network that the machines' fabric needs", "choose a zone that the page names"
 
     # Live checks of hosts that exist already (`check --live`).
     HOST_UNREACHABLE = "CW820", (ERROR, WARNING), "a host whose SSH server does not answer", "switch the host on, or let `nodes.min` of its pool allow fewer hosts"

@@ -50,6 +50,8 @@ class Networks:
     as_of: str
     one_network_for: tuple[str, ...] = ()
     """Kinds of interfaces whose subnets share one network, where others have one each."""
+    profile: str = ""
+    """The kind of network (network profile) that these interfaces need; empty: any network does."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

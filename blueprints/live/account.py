@@ -29,6 +29,8 @@ class Questions:
     """Operating systems and architectures of the software profile's images."""
     apis: tuple[str, ...] = ()
     """APIs of the cloud that the account must have enabled."""
+    profile: str = ""
+    """The kind of network that the fabric needs; empty: any network does."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -162,6 +164,8 @@ class Answers:
     """Operating system and architecture → the base image."""
     apis: Mapping[str, bool] = dataclasses.field(default_factory=dict)
     """Whether the account has an API enabled."""
+    fabric_zones: frozenset[str] = frozenset()
+    """Zones with the kind of network that the fabric needs."""
     unanswered: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Question → why it has no answer; ignore the field of such a question."""
 
@@ -190,7 +194,15 @@ def questions(cluster: spec.ClusterSpec, *, stack: str) -> Questions:
         buckets=tuple(sorted({bucket_name(one.exchange.bucket) for one in cluster.storage if one.exchange})),
         systems=tuple(sorted({(cluster.software.os, arch) for arch in machines.values()})),
         apis=_apis(cluster),
+        profile=profile(cluster),
     )
+
+
+def profile(cluster: spec.ClusterSpec) -> str:
+    """Name the kind of network that the cluster's fabric needs; empty: any network does."""
+    known = catalog.target(cluster.target).networks
+    kinds = {subnet.name.rpartition("-")[0] for subnet in cluster.network.subnets if subnet.role == "fabric"}
+    return known.profile if known and kinds & {*known.one_network_for} else ""
 
 
 def _apis(cluster: spec.ClusterSpec) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from .. import catalog, finding, message_text, spec
 from ..codes import Code
 from ..document import Document
-from .account import Answers, given_subnets, hosts_zone
+from .account import Answers, given_subnets, hosts_zone, profile
 
 _ERROR = finding.Level.ERROR
 
@@ -28,6 +28,7 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
     yield from _zones(cluster, source, answers)
     yield from _offered(cluster, source, answers)
     yield from _described(cluster, source, answers)
+    yield from _fabric(cluster, source, answers)
 
 
 def _described(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
@@ -56,6 +57,18 @@ def _described(cluster: spec.ClusterSpec, source: Document, answers: Answers) ->
             why = "the second value is the cloud's; clusterwright configures nodes and network interfaces by the first"
             remedy = "correct its row in blueprints/catalog/machines, or choose another machine"
             yield finding.Finding(_ERROR, Code.MACHINE_DIFFERS, _of_group(group, cluster, source), what, why, remedy)
+
+
+def _fabric(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
+    """Find a zone that has the machines and not the kind of network that their fabric needs."""
+    wanted, zone = profile(cluster), hosts_zone(cluster, answers)
+    if not wanted or zone is None or not answers.knows("fabric networks") or zone in answers.fabric_zones:
+        return
+    there = sorted(answers.fabric_zones)
+    what = f"{zone} has no network of the kind {wanted}"
+    why = "the interfaces of the fabric need such a network, and it exists in one zone"
+    remedy = f"choose {'one of ' if len(there) > 1 else ''}{', '.join(there)}" if there else "choose another region, or machines without this fabric"
+    yield finding.Finding(_ERROR, Code.FABRIC_ELSEWHERE, source.where("network", "zones", 0), what, why, remedy)
 
 
 def _has_devices(machine: catalog.MachineType) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import pulumi
 from pulumi_gcp import compute
 
-from blueprints import spec
+from blueprints import catalog, spec
 
 from ..resource_options import beneath
 from .names import Names
@@ -16,7 +16,6 @@ CLUSTER = "cluster"
 _RDMA = "mrdma"
 _HOSTS_MTU, _FABRIC_MTU = 8244, 8896
 """cluster-toolkit v1.95.0, examples/machine-learning/a3-megagpu-8g (first network) and a3-ultragpu-8g."""
-_RDMA_PROFILE = "vpc-roce"
 _PROFILES = "https://www.googleapis.com/compute/v1/projects/{project}/global/networkProfiles/{zone}-{profile}"
 
 
@@ -93,7 +92,7 @@ class Network(pulumi.ComponentResource):
         """Create the network of the RDMA interfaces, which exists in one zone."""
         names = self._args.names
         profile = pulumi.Output.all(self._args.project, self._args.zone).apply(
-            lambda known: _PROFILES.format(project=known[0], zone=known[1], profile=_RDMA_PROFILE)
+            lambda known: _PROFILES.format(project=known[0], zone=known[1], profile=_rdma_profile())
         )
         return compute.Network(
             "rdma-network",
@@ -146,3 +145,9 @@ class Network(pulumi.ComponentResource):
             opts=beneath(self, replace_first=True),
         )
         return translation
+
+
+def _rdma_profile() -> str:
+    """Give the profile of the networks that RDMA interfaces share."""
+    known = catalog.target("gcp").networks
+    return known.profile if known else ""

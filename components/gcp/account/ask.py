@@ -60,6 +60,7 @@ def answers(asked: account.Questions, *, session: Session | None = None) -> acco
         buckets=asker.answer("buckets", none, lambda: _each(asked.buckets, lambda one: read.has_bucket(session, one))),
         bases=asker.answer("base images", {}, lambda: {one: _base(session, *one) for one in asked.systems}),
         apis=apis,
+        fabric_zones=asker.answer("fabric networks", frozenset[str](), lambda: read.zones_with(session, asked.profile) if asked.profile else frozenset[str]()),
         unanswered={**asker.unanswered, **({"keys": "this version doesn't ask Cloud KMS"} if asked.keys else {})},
     )
 

@@ -83,6 +83,12 @@ def networks(session: Session, stack: str) -> tuple[account.Room, ...]:
     return (account.Room("networks", "NETWORKS", float(limit["limit"]), taken),)
 
 
+def zones_with(session: Session, profile: str) -> frozenset[str]:
+    """Name the zones of the region in which networks of a profile can be."""
+    names = (str(one["name"]) for one in session.items("global/networkProfiles"))
+    return frozenset(zone for name in names if (zone := name.removesuffix(f"-{profile}")) != name and zone.startswith(f"{session.region}-"))
+
+
 def network(session: Session, ident: str) -> account.Network | None:
     """Describe a network with the ranges of its subnets in the region; names resolve in every network."""
     project, name = _place(session, ident)

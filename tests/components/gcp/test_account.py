@@ -167,6 +167,15 @@ def test_a_region_and_its_zones_have_to_exist(
     assert expected in [(code, path) for code, _, path in of_project(checked(tmp_path, written, capsys, status=EXIT_INVALID))]
 
 
+def test_a_zone_has_to_have_the_network_of_the_fabric(project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pools = {"train": {"machine": ULTRA, "nodes": {"min": 0, "max": 2}}}
+    network = {"region": REGION, "zones": ["us-central1-c"]}
+    said = checked(tmp_path, blueprint(pools=pools, network=network, software="ubuntu-24.04-gcp"), capsys, status=EXIT_INVALID)
+    assert sorted(of_project(said)) == [("CW803", "error", "pools.train"), ("CW815", "error", "network.zones.0")]
+    (found,) = [one for one in said["findings"] if one["code"] == "CW815"]
+    assert found["remedy"] == "choose one of us-central1-a, us-central1-b"
+
+
 def test_a_network_that_is_made_needs_room_for_it(project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project.set("quotas", {"NETWORKS": 1})
     assert of_project(checked(tmp_path, blueprint(), capsys)) == []
