@@ -33,6 +33,24 @@ MUTATIONS = (
         "return today < dt.date.fromisoformat(entry.until)",
         ("tests/blueprints/test_suppression.py",),
     ),
+    Mutation(
+        "blueprints/live/quotas.py",
+        " + len({*kinds} & {*known.one_network_for})",
+        "",
+        ("tests/components/gcp/test_account.py::test_each_interface_of_a_fabric_needs_a_network_but_those_for_rdma_share_one",),
+    ),
+    Mutation(
+        "components/gcp/account/read.py",
+        "is_shared=owner == project or project in shared",
+        "is_shared=True",
+        ("tests/components/gcp/test_account.py::test_another_project_has_to_share_its_reservation",),
+    ),
+    Mutation(
+        "components/gcp/offerings/slurm_hosts.py",
+        "*([] if pair else [shared.cluster_folder])",
+        "shared.cluster_folder",
+        ("tests/components/gcp/test_pair.py",),
+    ),
     Mutation("blueprints/plan/estimate.py", "count = min(left, part.count_max)", "count = part.count_max", ("tests/blueprints/plan/test_estimate.py",)),
     Mutation(
         "blueprints/plan/quotas.py",
