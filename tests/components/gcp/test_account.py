@@ -290,7 +290,8 @@ def test_a_kind_that_another_target_lists_is_a_matter_of_usage(project: Simulate
 
 def impossible() -> dict[str, Any]:
     """Write a blueprint that only the project knows to be wrong."""
-    return blueprint(pools={"batch": {"machine": "n2-standard-8", "nodes": 2, "image": "projects/debian-cloud/global/images/debian-0"}})
+    pools = {"batch": {"machine": "n2-standard-8", "nodes": 2, "fabric": "none", "image": "projects/debian-cloud/global/images/debian-0"}}
+    return blueprint(software="debian-13-gcp", accounting={"database": "embedded"}, pools=pools)
 
 
 @pytest.mark.engine
@@ -352,3 +353,18 @@ def test_file_systems_subnets_and_images_are_listed(project: SimulatedCloud, cap
     assert files["write"].startswith('{kind: existing, source: "10.')
     assert files["write"].endswith(':/data"}')
     assert looked_up(capsys, "images") == []
+
+
+@pytest.mark.parametrize("kind", ["zones", "reservations", "subnets", "images", "storage"])
+def test_people_get_a_table(project: SimulatedCloud, capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    reserve(project)
+    assert main.main(["lookup", kind, "--target", "gcp"]) == 0
+    title, *rest = capsys.readouterr().out.splitlines()
+    assert REGION in title
+    assert rest
+
+
+def test_what_may_not_be_listed_is_a_page_that_names_the_roles(project: SimulatedCloud, capsys: pytest.CaptureFixture[str]) -> None:
+    project.fault("compute.subnetworks.list", code="forbidden", message="You are not authorized", times=None)
+    assert main.main(["lookup", "subnets", "--target", "gcp"]) == EXIT_FAILED
+    assert "the roles Viewer" in capsys.readouterr().err
