@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from blueprints import live
 from blueprints.plan import estimate
 from components import host_folders
 from components.gcp.discovery import Discovery
@@ -83,3 +84,9 @@ def test_a_drift_check_expects_the_mounts_that_controllers_have() -> None:
     assert Discovery().mounts("control", controllers=1) == (host_folders.STATE,)
     assert Discovery().mounts("control", controllers=2) == (STATE,)
     assert Discovery().mounts("compute", controllers=2) == ()
+
+
+def test_two_controllers_need_the_api_of_filestore_whatever_the_blueprint_stores() -> None:
+    without = {"storage.home": {"kind": "existing", "mount": "/home", "source": "10.0.0.5:/home"}}
+    apis = [live.questions(programs.resolved(programs.CPU, {**without, **given}), stack="test").apis for given in ({}, {"control.highly_available": True})]
+    assert ["file.googleapis.com" in one for one in apis] == [False, True]
