@@ -54,7 +54,7 @@ def _consequences(known: Known, snapshot: Snapshot) -> list[str]:
     if database.is_dump(snapshot):
         return [
             "records of jobs since the dump are lost; jobs run on",
-            f"what is in the database now is dumped on {snapshot.host} before; tables that can't be read stay there under another name",
+            f"{snapshot.host} dumps the present database first; tables that can't be read stay there under another name",
         ]
     others = [host.name for host in restore.hosts(known) if host.name != snapshot.host]
     return [

@@ -35,12 +35,12 @@ from .step import BY_NAME_ONLY, KIND_OF, Boot, Cluster, Command, Finish, Kind, L
 FINISHED = (Code.PENDING, Code.INTERFACE_CHANGED)
 """What configuring a host again ends: its roles set what differs."""
 RENEW = ("systemctl", "start", "clusterwright-kube-certificates.service")
-"""Renews what ends soon or has ended, and leaves the rest alone (role `kube_certificates`)."""
+"""Renews certificates that expire soon or have expired, and no others (role `kube_certificates`)."""
 API_SERVER = "API server"
 WRITE_MARK = ("python3", "-IS", "/var/lib/clusterwright/adoption/release.py", "mark")
 """The program that adopting leaves on a server (`components/metal/guest/main.py`)."""
 RECORDED_VERSION = (Code.PACKAGE_GONE, Code.PACKAGE_VERSION)
-"""What a roll ends: it installs the recorded versions of kernel, drivers and libraries. It removes nothing, and installs nothing again."""
+"""What a roll repairs: it installs the recorded versions of kernel, drivers and libraries. It removes nothing, and installs nothing again."""
 ROLLED = "run `clusterwright up` and agree to its roll, which installs the package on hosts that it has emptied"
 
 

@@ -38,7 +38,7 @@ class Kind(enum.StrEnum):
     POWER = "power"
     """Servers that are off, or that do not answer and whose BMC does."""
     BOOT = "boot"
-    """What runs on a node and no file holds: a boot ends it."""
+    """What only runs on a node and is in no file: a reboot removes it."""
 
 
 BY_NAME_ONLY = frozenset({Kind.DRAINS, Kind.RESERVATIONS, Kind.POWER, Kind.BOOT})
@@ -167,7 +167,7 @@ class Switch:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Boot:
-    """Let Slurm reboot the node, which ends what runs there and no file holds."""
+    """Let Slurm reboot the node, which removes what runs there and is in no file."""
 
     def __str__(self) -> str:
         return "reboot the node through Slurm, which lets a job that comes meanwhile end first"
