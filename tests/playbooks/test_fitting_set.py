@@ -107,11 +107,11 @@ def test_what_does_not_fit_is_said_once(changes: dict[str, Any], said: str) -> N
 
 
 def test_another_driver_is_told_from_libraries_that_are_not_its_own() -> None:
-    module = {"version": "580.159.03", "release": KERNEL}
-    assert problems(VERSIONS, **{"modules.nvidia": module, "driver_library": "580.159.03", "fabric_manager": "580.159.03"}) == [
+    module: dict[str, Any] = {"modules.nvidia": {"version": "580.159.03", "release": KERNEL}}
+    assert problems(VERSIONS, **module, driver_library="580.159.03", fabric_manager="580.159.03") == [
         "the module nvidia is of version 580.159.03, and the profile's driver is 580.178.04"
     ]
-    assert len(problems({**VERSIONS, "driver": "580"}, **{"modules.nvidia": module})) == 2, "of one branch and yet not of one version"
+    assert len(problems({**VERSIONS, "driver": "580"}, **module)) == 2, "of one branch and yet not of one version"
 
 
 def test_a_base_image_without_switches_has_no_fabric_manager_and_one_that_has_it_has_it_of_the_driver() -> None:
