@@ -14,7 +14,7 @@ from tests.playbooks import templates
 PROFILE, ON_GOOGLE = catalog.software("ubuntu-24.04-aws"), catalog.software("ubuntu-24.04-gcp")
 
 
-def record(profile: spec.Software = PROFILE, **origins: str) -> dict[str, Any]:
+def record(profile: spec.Software = PROFILE, /, **origins: str) -> dict[str, Any]:
     """Give a profile as the roles are told it, with these origins beside its own."""
     return {
         **dataclasses.asdict(profile),

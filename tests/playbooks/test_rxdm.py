@@ -66,8 +66,7 @@ class Node:
         found = self.folder / "state" / "calls"
         return found.read_text().splitlines() if found.exists() else []
 
-    @property
-    def is_running(self) -> bool:
+    def has_daemon(self) -> bool:
         return (self.folder / "state" / "running").exists()
 
 
@@ -78,20 +77,20 @@ def node(tmp_path: Path) -> Node:
 
 def test_the_daemon_runs_beside_a_job_over_several_nodes_and_ends_with_it(node: Node) -> None:
     assert node.run("prolog_slurmd") == 0
-    assert node.is_running
+    assert node.has_daemon()
     assert node.calls.index("modprobe import-helper") < node.calls.index("run --detach"), "it opens the module's device when it starts"
     command = (node.folder / "state" / "command").read_text()
     assert "--num_hops=2 --num_nics=8" in command
     assert "registry.example/tcpgpudmarxd-dev:v1.0.23" in command
     assert node.run("epilog_slurmd") == 0
-    assert not node.is_running
+    assert not node.has_daemon()
     assert node.calls[-1] == "health", "the node is looked at after each job"
 
 
-@pytest.mark.parametrize("variables", [{"SLURM_JOB_NUM_NODES": "1"}, {"group": "train-2"}, {"group": "rain"}])
-def test_other_jobs_get_no_daemon_and_their_nodes_are_looked_at(node: Node, variables: dict[str, str]) -> None:
-    node.group = variables.pop("group", "train")
-    assert (node.run("prolog_slurmd", **variables), node.run("epilog_slurmd", **variables)) == (0, 0)
+@pytest.mark.parametrize(("group", "nodes"), [("train", "1"), ("train-2", "2"), ("rain", "2")])
+def test_other_jobs_get_no_daemon_and_their_nodes_are_looked_at(node: Node, group: str, nodes: str) -> None:
+    node.group = group
+    assert [node.run(context, SLURM_JOB_NUM_NODES=nodes) for context in ("prolog_slurmd", "epilog_slurmd")] == [0, 0]
     assert node.calls == ["health"]
 
 
@@ -99,9 +98,9 @@ def test_jobs_that_share_a_node_share_the_daemon_and_the_last_one_ends_it(node: 
     assert (node.run("prolog_slurmd", 1), node.run("prolog_slurmd", 2)) == (0, 0)
     assert node.calls.count("run --detach") == 1
     node.run("epilog_slurmd", 1)
-    assert node.is_running
+    assert node.has_daemon()
     node.run("epilog_slurmd", 2)
-    assert not node.is_running
+    assert not node.has_daemon()
 
 
 @pytest.mark.parametrize("start", ["fails", "ends", "says nothing", "no devices"])
@@ -111,7 +110,7 @@ def test_a_node_on_which_it_does_not_come_up_takes_no_job_and_keeps_nothing_of_i
     if start == "no devices":
         (node.folder / "apertures" / "0000:06:00.0").unlink()
     assert node.run("prolog_slurmd", start=start) == 1
-    assert not node.is_running
+    assert not node.has_daemon()
     assert list((node.folder / "run").iterdir()) == []
     (node.folder / "state" / "log").write_text(READY)
     (node.folder / "apertures" / "0000:06:00.0").touch()
