@@ -53,6 +53,15 @@ def check_disk(machine: str, kind: str, *, field: str) -> None:
         raise errors.invalid(field, kind, f"[{machine}] features are not compatible with disk type {kind}.")
 
 
+def check_placement(cloud: "Cloud", policies: Sequence[str], machine: str, *, field: str) -> None:
+    """Refuse a compact placement for a machine type that no compact placement takes."""
+    for one in policies:
+        found = cloud.find(one.removeprefix(links.BASE), "compute.resourcePolicies")
+        placement = (found.get("groupPlacementPolicy") if found else None) or {}
+        if placement.get("collocation") == "COLLOCATED" and _is_of(machine, kinds.load("machines")["never_near"]):
+            raise errors.invalid(field, one, f"The machine type {machine} does not support compact placement policies.")
+
+
 def _is_of(machine: str, series: Sequence[str]) -> bool:
     """Say whether a machine type is of one of the series (`a3` holds all of a3-…, a3-ultragpu its own)."""
     return any(machine.startswith(f"{one}-") for one in series)

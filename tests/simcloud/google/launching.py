@@ -69,6 +69,7 @@ def check_properties(cloud: "Cloud", values: Mapping[str, Any], machine: str, *,
         raise errors.invalid(f"{field}.machineType", machine, "There is no such machine type.")
     check_interfaces(cloud, values.get("networkInterfaces", ()), f"{field}.networkInterfaces")
     hardware.check_cards(cloud, values.get("networkInterfaces", ()), machine, zone, field=f"{field}.networkInterfaces")
+    hardware.check_placement(cloud, values.get("resourcePolicies", ()), machine, field=f"{field}.resourcePolicies")
     for place, disk in enumerate(values.get("disks", ())):
         kind = (disk.get("initializeParams") or {}).get("diskType", "").rpartition("/")[2]
         hardware.check_disk(machine, kind, field=f"{field}.disks[{place}].initializeParams.diskType")

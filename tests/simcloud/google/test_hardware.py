@@ -11,7 +11,7 @@ import pytest
 from tests.simcloud.google.cloud import Cloud
 
 from .test_door import NETWORK, SUBNETS, ask, made, reason
-from .test_instances import BOOT, INSTANCE
+from .test_instances import BOOT, INSTANCE, TEMPLATE
 
 ZONE = "zones/us-central1-b"
 GPUS = {"onHostMaintenance": "TERMINATE"}
@@ -28,6 +28,14 @@ def cloud() -> Iterator[Cloud]:
         for number in range(8):
             made(one, SUBNETS, {"name": f"r{number}", "network": "global/networks/rdma-us-central1-b", "ipCidrRange": f"10.{20 + number}.0.0/16"})
         yield one
+
+
+AT_HOME = {
+    "networkInterfaces": [{"subnetwork": f"{SUBNETS}/n0"}],
+    "disks": [{**BOOT, "initializeParams": {**BOOT["initializeParams"], "diskType": f"{ZONE}/diskTypes/pd-balanced"}}],
+    "scheduling": GPUS,
+}
+AT_HOME_ANYWHERE = {"networkInterfaces": AT_HOME["networkInterfaces"], "scheduling": GPUS}
 
 
 def hosts(count: int, kind: str = "GVNIC") -> list[dict[str, str]]:
@@ -98,3 +106,14 @@ def test_an_rdma_network_is_one_zones(cloud: Cloud) -> None:
 )
 def test_disks_as_the_machine_takes_them(cloud: Cloud, machine: str, disk: str, status: int) -> None:
     assert started(cloud, machine, hosts(1), disk=disk).status == status
+
+
+@pytest.mark.parametrize(("machine", "policy", "expected"), [("e2-standard-4", "near", 400), ("e2-standard-4", "apart", 200), ("n2-standard-4", "near", 200)])
+def test_machines_are_placed_near_each_other_where_their_series_can_be(cloud: Cloud, machine: str, policy: str, expected: int) -> None:
+    policies = "regions/us-central1/resourcePolicies"
+    made(cloud, policies, {"name": "near", "groupPlacementPolicy": {"collocation": "COLLOCATED"}})
+    made(cloud, policies, {"name": "apart", "groupPlacementPolicy": {"availabilityDomainCount": 2}})
+    named = {"resourcePolicies": [f"projects/{cloud.project}/{policies}/{policy}"]}
+    assert ask(cloud, "POST", f"{ZONE}/instances", {**INSTANCE, "machineType": f"{ZONE}/machineTypes/{machine}", **AT_HOME, **named}).status == expected
+    properties = {**TEMPLATE, "machineType": machine, **AT_HOME_ANYWHERE, **named}
+    assert ask(cloud, "POST", "global/instanceTemplates", {"name": "t", "properties": properties}).status == expected
