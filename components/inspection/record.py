@@ -46,7 +46,7 @@ def read(exported: Mapping[str, Any]) -> Known:
     users = {user.name: str(secrets.get(f"user-{user.name}-key", {}).get("public", "")) for user in cluster.users}
     return Known(
         cluster=cluster,
-        hosts=tuple(_hosts(cluster, outputs["inventory"])),
+        hosts=tuple(_hosts(cluster, outputs["inventory"], _made(resources))),
         private_key=str(secrets.get("admin-key", {}).get("value", "")),
         admin_public=str(secrets.get("admin-key", {}).get("public", "")),
         munge_key_sha256=hashlib.sha256(munge.encode()).hexdigest() if munge else "",
@@ -77,10 +77,23 @@ def _of_type(resources: Sequence[Mapping[str, Any]], kind: str) -> Mapping[str, 
     return next((one.get("outputs") or {} for one in resources if one["type"] == kind), {})
 
 
-def _hosts(cluster: spec.ClusterSpec, inventory: Mapping[str, Any]) -> Iterator[KnownHost]:
+def _made(resources: Sequence[Mapping[str, Any]]) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+    """Give group and hostname → what the resource recorded that made the host: the first one, before those that take hosts as inputs."""
+    found: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for one in resources:
+        outputs = one.get("outputs") or {}
+        for host in outputs.get("hosts") or () if isinstance(outputs.get("group"), str) else ():
+            if isinstance(host, Mapping) and {"name", "address", "incarnation", "host_key"} <= host.keys():
+                found.setdefault((outputs["group"], host["name"]), host)
+    return found
+
+
+def _hosts(cluster: spec.ClusterSpec, inventory: Mapping[str, Any], made: Mapping[tuple[str, str], Mapping[str, Any]]) -> Iterator[KnownHost]:
+    """Give the hosts of the inventory, which is of the last run that finished: a run that made hosts anew and failed afterwards has recorded them as resources only."""
     roles = {group.name: group.role for group in cluster.host_groups}
     for group, hosts in inventory.items():
-        for host in hosts:
+        for of_inventory in hosts:
+            host = {**of_inventory, **made.get((group, of_inventory["name"]), {})}
             way = {name: host[name] for name in ("jump", "jump_key", "port") if host.get(name)}
             yield KnownHost(host["name"], group, roles.get(group, "compute"), host["address"], host["incarnation"], host["host_key"], **way)
 

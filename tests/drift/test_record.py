@@ -45,6 +45,17 @@ def test_hosts_and_keys_are_read_and_secrets_unwrapped() -> None:
     assert known.updated == dt.datetime(2026, 11, 21, 20, tzinfo=dt.UTC)
 
 
+def test_a_host_that_a_failed_run_made_anew_is_known_by_what_its_resource_recorded() -> None:
+    anew = {"name": "control-0", "address": "10.80.0.5", "incarnation": "i-2", "host_key": "ssh-ed25519 NEW"}
+    pool = resource("clusterwright:local:HostPool", "control", outputs={"group": "control", "hosts": [anew]})
+    finished = resource("clusterwright:finish:Group", "finish-control", outputs={"group": "control", "hosts": [{**anew, "host_key": "ssh-ed25519 AAAA"}]})
+    of_another = resource("clusterwright:local:HostPool", "train", outputs={"group": "train", "hosts": [anew]})
+    [host] = record.read(exported(pool, finished)).hosts
+    assert (host.address, host.incarnation, host.host_key, host.jump) == ("10.80.0.5", "i-2", "ssh-ed25519 NEW", "nlb.example")
+    [host] = record.read(exported(of_another)).hosts
+    assert (host.address, host.host_key) == ("10.80.0.4", "ssh-ed25519 AAAA")
+
+
 def test_the_host_key_of_compute_nodes_is_read_with_the_moment_since_when_there_is_one() -> None:
     key = resource(
         record.SECRET_TYPE, record.NODE_KEY, outputs={"value": secret(PRIVATE), "public": "ssh-ed25519 DDDD"}, created="2026-11-21T19:00:00.123456789Z"
