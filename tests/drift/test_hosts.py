@@ -94,6 +94,17 @@ REST = [
     ({"units": {"x": unit(ActiveState="inactive", SubState="dead")}}, ["CW731 train-0: unit x"]),
     ({"units": {"cloud-init-main.service": unit(Type="notify", ActiveState="inactive", SubState="dead")}}, []),
     ({"units": {"x": unit(ActiveState="inactive", SubState="dead", ConditionResult="no")}}, []),
+    ({"units": {"x": unit(ActiveState="inactive", SubState="dead", ConditionResult="no", Requires="y z", ConditionTimestampMonotonic="0"), "y": unit(ActiveState="failed", SubState="failed")}}, ["CW731 train-0: unit x", "CW732 train-0: unit y"]),
+    ({"units": {"x": unit(ActiveState="inactive", SubState="dead", ConditionResult="no", Requires="y z", ConditionTimestampMonotonic="0"), "y": unit()}}, []),
+    (
+        {
+            "units": {
+                "x": unit(ActiveState="inactive", SubState="dead", ConditionResult="no", Requires="y z", ConditionTimestampMonotonic="9"),
+                "y": unit(ActiveState="failed", SubState="failed"),
+            }
+        },
+        ["CW732 train-0: unit y"],
+    ),
     ({"units": {"x": unit(ActiveState="inactive", SubState="dead", Type="oneshot")}}, []),
     ({"units": {"x": unit(ActiveState="inactive", SubState="dead", UnitFileState="disabled")}}, []),
     ({"units": {"x": unit(ActiveState="activating", SubState="start-pre")}}, []),

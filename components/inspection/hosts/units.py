@@ -20,13 +20,24 @@ def findings(host: str, units: Mapping[str, Mapping[str, str]]) -> Iterator[Find
     """Find units that failed, and enabled ones that do not run."""
     for name, unit in sorted(units.items()):
         subject, state, word = Unit(host, name), f"{unit['ActiveState']} ({unit['SubState']})", shlex.quote(name)
-        if unit["ActiveState"] == "failed" or unit["SubState"] == "auto-restart":
+        if _has_failed(unit):
             remedy = f"`journalctl -u {word}` on {host} shows the reason; `systemctl restart {word}` tries again"
             yield drift(Code.UNIT_FAILED, subject, "the unit has failed", remedy=remedy, desired="active", recorded="active", actual=state)
-        elif name not in DONE_AFTER_BOOT and _should_run(unit) and unit["ActiveState"] not in RUNNING:
+        elif name not in DONE_AFTER_BOOT and (_should_run(unit) or _lacks_another(unit, units)) and unit["ActiveState"] not in RUNNING:
             what = "the unit is enabled, its conditions hold, and it does not run"
             remedy = f"`systemctl start {word}` on {host}, or `clusterwright up`"
             yield drift(Code.UNIT_STOPPED, subject, what, remedy=remedy, desired="active", recorded="active", actual=state)
+
+
+def _has_failed(unit: Mapping[str, str]) -> bool:
+    return unit["ActiveState"] == "failed" or unit["SubState"] == "auto-restart"
+
+
+def _lacks_another(unit: Mapping[str, str], units: Mapping[str, Mapping[str, str]]) -> bool:
+    """Say whether an enabled unit was never started because one that it requires failed: systemd doesn't look at its conditions then."""
+    required = unit.get("Requires", "").split()
+    is_wanted = unit["UnitFileState"].startswith("enabled") and unit.get("Type") not in NOT_STEADY
+    return is_wanted and unit.get("ConditionTimestampMonotonic") == "0" and any(_has_failed(units[name]) for name in required if name in units)
 
 
 def _should_run(unit: Mapping[str, str]) -> bool:

@@ -13,6 +13,7 @@ PROPERTIES = (
     "UnitFileState",
     "ConditionResult",
     "ConditionTimestampMonotonic",
+    "ConditionTimestampMonotonic",
     "Type",
     "Result",
     "Requires",
