@@ -22,7 +22,15 @@ SUCCESSIVE = (
 )
 """For runs one after the other: the call at which the engine is killed, how many of them pass before, and whether the last one is carried out. Each needs what the call before it
 makes, so that none can have been under way when the engine was killed before."""
-POINTS = tuple(("*.insert", number, number % 2 == 0) for number in range(0, 24, 3)) + tuple(("*.create", number, number % 2 == 0) for number in range(0, 9, 3))
+KINDS = (
+    *("disks", "networks", "subnetworks", "firewalls", "addresses", "routers", "regionHealthChecks", "regionBackendServices", "forwardingRules"),
+    *("instanceGroups", "instanceTemplates", "resourcePolicies"),
+)
+POINTS = (
+    *((f"compute.{kind}.insert", 0, number % 2 == 0) for number, kind in enumerate(KINDS)),
+    ("compute.instances.insert", 1, True),  # the first one builds the image, and is no resource of the engine
+    *(("*.create", number, number % 2 == 0) for number in range(0, 9, 3)),
+)
 
 
 @pytest.fixture
