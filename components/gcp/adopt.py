@@ -1,7 +1,7 @@
 """Find resources that a killed run created in the project.
 
 Names are deterministic on Google Cloud, so the identity of every resource follows from what was asked for. Whether it exists, and whether it is this stack's, its service tells: by the stack's mark in its
-labels, or in its description where it can have no labels. Members of policies and versions of secrets are created again, which changes nothing.
+labels, or in its description where it can have no labels. Versions of secrets are created again, which changes nothing.
 """
 
 import dataclasses
@@ -53,17 +53,15 @@ FORMS: Mapping[str, Form] = {
     "gcp:serviceaccount/account:Account": Form("serviceAccounts/{accountId}@{project}.iam.gserviceaccount.com", service="iam", version="v1/"),
 }
 """Ids as the provider's documentation has them under "Import"; paths as in Google's discovery documents."""
-PARTS: Mapping[str, str] = {"gcp:compute/routerNat:RouterNat": "{project}/{region}/{router}/{name}"}
-"""A property of a recorded resource: the refresh that follows finds out whether it exists."""
-REPEATED = frozenset(
-    {
-        "gcp:projects/iAMMember:IAMMember",
-        "gcp:secretmanager/secretIamMember:SecretIamMember",
-        "gcp:secretmanager/secretVersion:SecretVersion",
-        "gcp:serviceaccount/iAMMember:IAMMember",
-    }
-)
-"""Created again with the same result; hosts read the latest version of a secret."""
+PARTS: Mapping[str, str] = {
+    "gcp:compute/routerNat:RouterNat": "{project}/{region}/{router}/{name}",
+    "gcp:projects/iAMMember:IAMMember": "{project}/{role}/{member}",
+    "gcp:secretmanager/secretIamMember:SecretIamMember": "{secretId}/{role}/{member}",
+    "gcp:serviceaccount/iAMMember:IAMMember": "{serviceAccountId}/{role}/{member}",
+}
+"""A property of a recorded resource: the refresh that follows finds out whether it exists. A member of a policy that nobody recorded would outlive the stack."""
+REPEATED = frozenset({"gcp:secretmanager/secretVersion:SecretVersion"})
+"""Created again with the same result; hosts read the latest version of a secret, and all versions go with it."""
 KINDS = frozenset({*FORMS, *PARTS, *REPEATED})
 """Every kind for which this module can find out whether it was created."""
 
