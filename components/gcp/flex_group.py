@@ -11,7 +11,7 @@ from blueprints.spec import CapacityKind, NodeSet
 from ..resource_options import beneath
 from .names import Names
 
-_INSTANCE_NAMES = "flex"
+_INSTANCE_NAMES = "queued"
 """Ends the prefix of instances that are requested without a name. The elastic program names each."""
 
 

@@ -92,6 +92,8 @@ class Instances(pulumi.ComponentResource):
             depends_on=[*args.needs],
             # cloud-init reads user data once in an instance's life: changed user data replaces the host. Its data is on other disks.
             replace_on_changes=["metadata"],
+            # Labels of a boot disk can't be changed here without a new instance: it keeps those that it was created with.
+            ignore_changes=["bootDisk.initializeParams.labels"],
         )
         return compute.Instance(
             hostname,

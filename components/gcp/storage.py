@@ -77,7 +77,8 @@ class Volume(pulumi.ComponentResource):
             size=args.size_gib,
             create_snapshot_before_destroy=True if args.snapshot else None,
             labels=args.names.labels(args.part),
-            opts=beneath(self, protect=args.protect, keep=args.keep, replace_first=True, ignore=("zone",) if args.holds_zone else ()),
+            # Another machine of the controller may want another type. A disk's type can't be changed, and a new disk would have no data.
+            opts=beneath(self, protect=args.protect, keep=args.keep, replace_first=True, ignore=("type", *(("zone",) if args.holds_zone else ()))),
         )
         self.link, self.zone, self.device = disk.self_link, disk.zone, args.name
         self.mount = contract.Mount(
@@ -90,6 +91,10 @@ class Volume(pulumi.ComponentResource):
             options=("nofail", "noatime", "x-systemd.makefs", "x-systemd.device-timeout=600"),
         )
         self.register_outputs({})
+
+
+UNPROTECTED_TIERS = ("BASIC_HDD", "BASIC_SSD")
+"""Filestore documentation, "Prevent instance deletion", limitations: the service refuses its own protection for these. The engine's protection holds for all."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -117,7 +122,7 @@ class Filestore(pulumi.ComponentResource):
             tier=known.api["tier"],
             file_shares=filestore.InstanceFileSharesArgs(name=SHARE, capacity_gb=int(wanted.size_gib or 0), nfs_export_options=[export]),
             networks=[filestore.InstanceNetworkArgs(network=place.network, modes=["MODE_IPV4"], connect_mode="DIRECT_PEERING")],
-            deletion_protection_enabled=wanted.protect,
+            deletion_protection_enabled=wanted.protect if known.api["tier"] not in UNPROTECTED_TIERS else None,
             labels=place.names.labels(args.part),
             opts=beneath(self, protect=wanted.protect, keep=keeps(wanted), replace_first=True),
         )

@@ -65,17 +65,15 @@ def scheduling(node_set: NodeSet) -> compute.InstanceTemplateSchedulingArgs:
     return compute.InstanceTemplateSchedulingArgs(provisioning_model="STANDARD", automatic_restart=False, on_host_maintenance=maintenance)
 
 
-def reservation(node_set: NodeSet) -> compute.InstanceTemplateReservationAffinityArgs | None:
-    """Name the reservation. Capacity that isn't reserved uses none, so that a node never takes what was bought for others."""
+def reservation(node_set: NodeSet) -> compute.InstanceTemplateReservationAffinityArgs:
+    """Name the reservation. Other capacity uses none: unless told so, Compute Engine takes any open reservation of the project, which was bought for others (compute.v1, ReservationAffinity)."""
     capacity = node_set.capacity
     if capacity.kind.is_bought_ahead and capacity.id is not None:
         specific = compute.InstanceTemplateReservationAffinitySpecificReservationArgs(
             key="compute.googleapis.com/reservation-name", values=[reservation_name(capacity.id)]
         )
         return compute.InstanceTemplateReservationAffinityArgs(type="SPECIFIC_RESERVATION", specific_reservation=specific)
-    if capacity.kind in (CapacityKind.SPOT, CapacityKind.FLEX):
-        return compute.InstanceTemplateReservationAffinityArgs(type="NO_RESERVATION")
-    return None
+    return compute.InstanceTemplateReservationAffinityArgs(type="NO_RESERVATION")
 
 
 def reservation_name(reservation: str) -> str:

@@ -161,7 +161,7 @@ def test_keys_that_are_left_out_are_one_line_of_a_target_in_a_comparison(capsys:
     assert main.main(["compare", "research-shared", "--targets", "aws,local"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines() if "[CW620]" in line]
     assert [line.split()[0] for line in lines] == ["aws", "local"]
-    assert all("`maintenance`" in line and "more like it" not in line for line in lines)
+    assert all("`storage.quotas`" in line and "more like it" not in line for line in lines)
 
 
 def test_an_unknown_target_is_refused_with_the_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,7 +69,7 @@ def test_machines_boot_from_the_disks_that_they_take() -> None:
 @pytest.mark.parametrize(
     ("capacity", "model", "affinity", "placed"),
     [
-        ({"kind": "on-demand"}, "STANDARD", None, True),
+        ({"kind": "on-demand"}, "STANDARD", {"type": "NO_RESERVATION"}, True),
         ({"kind": "spot"}, "SPOT", {"type": "NO_RESERVATION"}, True),
         (
             {"kind": "reserved", "id": f"projects/ours/zones/{ZONE}/reservations/h200"},

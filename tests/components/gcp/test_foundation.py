@@ -113,7 +113,7 @@ def test_the_zone_is_the_first_that_offers_all_machines_and_stays() -> None:
     found = programs.program("starter", account=account)
     assert account.asked, "the blueprint names no zone"
     (disk,) = [one for one in programs.of(found, "Disk") if one.name == "cluster-disk"]
-    assert (disk.inputs["zone"], disk.ignores) == (programs.OFFERING[0], frozenset({"zone"}))
+    assert (disk.inputs["zone"], disk.ignores) == (programs.OFFERING[0], frozenset({"type", "zone"}))
     assert {one.inputs["zone"] for one in programs.of(found, "compute:Instance")} == {programs.OFFERING[0]}
 
 
@@ -122,7 +122,7 @@ def test_a_zone_that_the_blueprint_names_is_not_looked_up() -> None:
     found = programs.program("starter", account=account, network__zones=["us-central1-f"])
     assert account.asked == []
     (disk,) = [one for one in programs.of(found, "Disk") if one.name == "cluster-disk"]
-    assert (disk.inputs["zone"], disk.ignores) == ("us-central1-f", frozenset())
+    assert (disk.inputs["zone"], disk.ignores) == ("us-central1-f", frozenset({"type"}))
 
 
 def test_a_preview_asks_nobody() -> None:
