@@ -115,6 +115,7 @@ def unpacked(folder: Path) -> Path:
         name = digest.removeprefix("sha256:")
         return stored / name[:2] / name / "data"
 
+    folder.mkdir()
     entry = json.loads((release.folder() / "images.json").read_text())[IMAGE]
     for layer in json.loads(blob(entry["digest"]).read_text())["layers"]:
         subprocess.run(["tar", "--extract", "--file", str(blob(layer["digest"])), "--directory", str(folder)], check=True)
