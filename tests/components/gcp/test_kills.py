@@ -47,6 +47,7 @@ def kill(stack: Standing, cloud: SimulatedCloud, *words: str, at: str, passing: 
     done = stack.run(*(words or ("up", "--refresh")), "--yes", "--skip-preview")
     assert done.returncode < 0, done.stdout[-3000:] + done.stderr
     cloud.clear_faults()
+    cloud.wait_for_quiet()
 
 
 def recovered(stack: Standing) -> bool:

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from blueprints.project import project_root
+from tests import processes
 
 from .faults import Effect
 
 ENDS_WITHIN_S = 60
+QUIET_LOOKS = 6
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -118,6 +120,16 @@ class SimulatedCloud:
         """Give how often each call was made."""
         found: Mapping[str, int] = self.ask("calls")
         return found
+
+    def wait_for_quiet(self) -> None:
+        """Wait until no further call arrives: those that a killed engine had under way may be carried out after its end."""
+        looks: list[int] = []
+
+        def is_quiet() -> bool:
+            looks.append(sum(self.calls().values()))
+            return looks[-QUIET_LOOKS:] == [looks[-1]] * QUIET_LOOKS
+
+        processes.wait_until(is_quiet, awaiting="the end of calls that were under way", within_s=60)
 
     # Making things go wrong
 
