@@ -17,7 +17,7 @@ from components.inspection import common_settings, in_place
 from components.inspection.codes import Code
 from components.inspection.recorded_cluster import Known
 from stacks.drift import fix, repair
-from stacks.drift.fix import step
+from stacks.drift.fix import step, units
 from tests.drift import examples
 from tests.drift.examples import finding
 
@@ -80,7 +80,7 @@ def left(*findings: Finding) -> tuple[tuple[fix.Step, ...], list[str]]:
 
 
 COMMANDS: list[tuple[Finding, str, tuple[str, ...]]] = [
-    (of_unit("munge.service"), "train-0", ("systemctl", "start", "--", "munge.service")),
+    (of_unit("munge.service"), "train-0", ("sh", "-c", units.START, "sh", "munge.service")),
     (differs(Code.SYSCTL, Sysctl("train-0", "net.ipv4.ip_forward"), Setting("0"), "1"), "train-0", ("sysctl", "-w", "--", "net.ipv4.ip_forward=0")),
     (differs(Code.SYSCTL, Sysctl("train-0", "net.ipv4.tcp_rmem"), Setting("4096 87380 6291456")), "train-0", ("sysctl", "-w", "--", "net.ipv4.tcp_rmem=4096 87380 6291456")),
     (differs(Code.PACKAGE_HOLD, Package("train-0", "slurmd"), PackageState("24.11", is_held=True)), "train-0", ("apt-mark", "hold", "--", "slurmd")),
@@ -236,7 +236,16 @@ def test_the_link_of_a_unit_comes_back_or_goes_and_systemd_reads_it(found: Findi
 
 @pytest.mark.parametrize("name", ["-.service", "--force.service", "getty@tty1.service", r"dev-disk-by\x2dlabel-a\x2db.service", "a:b_c.timer"])
 def test_unusual_names_of_units_are_taken_as_they_are(name: str) -> None:
-    assert words(of_unit(name)) == [("train-0", ("systemctl", "start", "--", name))]
+    assert words(of_unit(name)) == [("train-0", ("sh", "-c", units.START, "sh", name))]
+
+
+def test_a_unit_is_started_after_the_failures_of_those_that_it_requires_are_forgotten(tmp_path: Path) -> None:
+    """systemd refuses to start a unit whose requirement failed again and again."""
+    log, program = tmp_path / "log", tmp_path / "systemctl"
+    program.write_text(f'#!/bin/sh\n[ "$1" = show ] && echo system.slice munge.service && exit\necho "$@" >> {log}\n[ "$1" != reset-failed ]\n')
+    program.chmod(0o755)
+    subprocess.run(["sh", "-c", units.START, "sh", "slurmd.service"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+    assert log.read_text().splitlines() == ["reset-failed -- slurmd.service system.slice munge.service", "start -- slurmd.service"]
 
 
 @pytest.mark.parametrize("name", ["a b.service", "a'b.service", '"a".service', "a.service\nb.service", "*.service", "a[0-9].service", "a", "x: unit ssh.service", "--force", "", "a.service\n", "ä.service", f"{'a' * 250}.service"])  # fmt: skip

@@ -61,7 +61,7 @@ def test_every_repair_is_said_and_one_that_many_hosts_need_is_said_once() -> Non
     units = [f"many-{number}.service" for number in range(12)]
     plan = found(*(stopped("login-0", unit) for unit in units), stopped("train-0"), stopped("train-1"), jobs="").plan
     said = convergence.repairs(plan)
-    assert said == [*(f"login-0: systemctl start -- {unit}" for unit in units), "train-[0-1]: systemctl start -- munge.service"]
+    assert said == [*(f"login-0: start {unit}" for unit in units), "train-[0-1]: start munge.service"]
 
 
 def test_every_finding_that_stays_is_said() -> None:
@@ -162,7 +162,7 @@ def test_who_names_a_finding_allows_also_what_has_to_be_named() -> None:
         again = repair.planned("dev", planned.checked, layers=planned.layers, selection=selection, entries=())
         return [str(step.action) for step in again.plan.steps]
 
-    assert [action.split()[0] for action in steps(repair.Selection())] == ["systemctl"]
+    assert [action.split()[0] for action in steps(repair.Selection())] == ["start"]
     assert [action.split()[0] for action in steps(repair.Selection(only=((drained.code, "*"),)))] == ["scontrol"]
     assert steps(repair.Selection(frozenset({fix.Kind.UNITS}), ((drained.code, "*"),))) == [], "a kind narrows it"
 

@@ -24,6 +24,10 @@ esac
 """
 """A unit that somebody ran once has no file, so that nothing could start it again. One that failed again and again must not start for a while until its failures are forgotten
 (systemd.unit(5), StartLimitIntervalSec)."""
+START = """systemctl reset-failed -- "$1" $(systemctl show --property=Requires --value -- "$1") 2>/dev/null || :
+exec systemctl start -- "$1"
+"""
+"""A unit that it requires may have failed again and again meanwhile, and must not start either until its failures are forgotten."""
 REMOVE_LINK = '[ ! -L "$1" ] || rm -- "$1"'
 
 
@@ -37,7 +41,7 @@ def steps(finding: Finding, unit: Unit, values: Values) -> tuple[Step, ...]:
         return ()
     match finding.code:
         case Code.UNIT_STOPPED:
-            return (Step(unit.host, Command(("systemctl", "start", "--", unit.name)), Order.RUNNING, (finding,)),)
+            return (Step(unit.host, Command(files.script(START, unit.name), shown=f"start {unit.name}"), Order.RUNNING, (finding,)),)
         case Code.UNIT_FAILED:
             command = Command(files.script(RESTART, unit.name), shown=f"restart {unit.name}, or forget its failure where it has no file")
             return (Step(unit.host, command, Order.RUNNING, (finding,)),)
