@@ -116,7 +116,7 @@ def staying(found: repair.Repair | None, outcome: repair.Outcome | None, last: L
     """Say which findings stay, one for each cause, and what ends each.
 
     Args:
-        last: what differed after the engine had run, which makes hosts anew and waits for nodes; None: nobody looked again.
+        last: what differed after the engine had run, which rebuilds hosts and waits for nodes; None: there was no second look.
     """
     if found is None:
         return ()

@@ -89,7 +89,7 @@ def _made(resources: Sequence[Mapping[str, Any]]) -> Mapping[tuple[str, str], Ma
 
 
 def _hosts(cluster: spec.ClusterSpec, inventory: Mapping[str, Any], made: Mapping[tuple[str, str], Mapping[str, Any]]) -> Iterator[KnownHost]:
-    """Give the hosts of the inventory, which is of the last run that finished: a run that made hosts anew and failed afterwards has recorded them as resources only."""
+    """Give the hosts of the inventory, which is of the last run that finished: a run that rebuilt hosts and failed afterwards has recorded them as resources only."""
     roles = {group.name: group.role for group in cluster.host_groups}
     for group, hosts in inventory.items():
         for of_inventory in hosts:

@@ -71,7 +71,7 @@ def _converge(loaded: Loaded, given: argparse.Namespace) -> None:
             done = up(loaded, given.stack, ask_live=False, is_verbose=given.verbose)
     if has_rolled:
         look, outcome = _look(given, loaded), None  # what the roll installed differs no more
-    # Since that look, the engine may have made hosts anew, and nodes came back whose daemons were repaired.
+    # Since that look, the engine may have rebuilt hosts, and nodes came back whose daemons were repaired.
     may_differ = bool(convergence.staying(look.repair, outcome)) and bool(outcome or done.changed)
     last = _look(given, loaded) if may_differ else None
     known = look.record_of(given.stack) if outcome is None and not done.changed else {}

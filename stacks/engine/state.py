@@ -65,7 +65,7 @@ def spec(stack: str) -> Mapping[str, Any] | None:
 def outputs(stack: str) -> Mapping[str, Any]:
     """Give URN → identity and outputs of the resources in the file backend's state; nothing for other backends, which only the engine can read.
 
-    Secrets are left out: the engine encrypts them anew each time.
+    Secrets are left out: the engine encrypts them differently each time.
     """
     return {one["urn"]: (one.get("id"), _without_secrets(one.get("outputs"))) for one in _latest(stack).get("resources") or ()}
 

@@ -108,7 +108,7 @@ class Session:
                 return
 
     def bucket(self, name: str) -> dict[str, Any] | None:
-        """Describe a bucket; None: nobody has one of this name.
+        """Describe a bucket; None: there is none of this name.
 
         Raises:
             AccountUnavailable, rest.Failed: as `get`.
@@ -125,7 +125,7 @@ class Session:
         return self._services[chosen]
 
     def _sender(self, service: str) -> Callable[[str, str, bytes | None], tuple[int, bytes]]:
-        """Send once only as long as nobody has answered: somebody waits for the page that says so."""
+        """Send once until the first answer came: a user waits for the page that says that Google Cloud does not answer."""
         sender = rest.Sender(service, SERVICES[service])
 
         def send(method: str, path: str, body: bytes | None) -> tuple[int, bytes]:

@@ -37,7 +37,7 @@ def main() -> int:
         reason = drained(guard.scontrol("--oneliner", "show", "node", node))
         if not reason or guard.BEYOND_REBOOTS & {action for _, action in found}:
             return 0
-        if not mended(found, known) and guard.is_reboot_due():
+        if not repaired(found, known) and guard.is_reboot_due():
             guard.scontrol("reboot", "ASAP", "nextstate=RESUME", f"reason={reason}{guard.REBOOTING}", node)
     except (OSError, KeyError, subprocess.SubprocessError) as error:
         guard.say([f"{guard.HEALTH}not repaired: {guard.why(error)}"])
@@ -51,7 +51,7 @@ def drained(shown: str) -> str:
     return reason if is_out and is_idle and reason.startswith(guard.HEALTH) else ""
 
 
-def mended(found: list[tuple[str, str]], known: dict[str, Any]) -> bool:
+def repaired(found: list[tuple[str, str]], known: dict[str, Any]) -> bool:
     """Run what the findings want, and say whether all of it could be run now and succeeded."""
     commands = dict.fromkeys(command(what, known["actions"][action]) for what, action in found if action)
     if not all(commands):
