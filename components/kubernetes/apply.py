@@ -25,7 +25,7 @@ def apply(
     Args:
         first: what an object gets that holds nothing yet; later its controller writes it.
     Raises:
-        Refused: the API server refused one, or another manager owns fields of it.
+        Refused: the API server refused one, another manager owns fields of it, or it is being deleted and does not go.
     """
     steps = sorted({manifests.step_of(one["kind"]) for one in wanted})
     done = 0
@@ -36,6 +36,13 @@ def apply(
             key = key_of(manifest)
             work.say(f"{title}: {done} of {len(wanted)}, {key}")
             stored = apply_one(api, manifest, work, force=force)
+            if stored["metadata"].get("deletionTimestamp"):
+                # Whatever is written into an object that is being deleted goes with it: an account that was taken out and comes back, for example.
+                try:
+                    wait_gone(api, [key], work, title=title, within_s=GONE_WITHIN_S)
+                except TimeoutError:
+                    raise Refused(deletion_page(stored)) from None
+                stored = apply_one(api, manifest, work, force=force)
             if first and key in first and not stored.get("data"):
                 api.merge(key, first[key]())
         wait_ready(api, awaited(wanted, step), work, title=title)
@@ -90,6 +97,23 @@ def wait_ready(api: Api, keys: Sequence[Key], work: Work, *, title: str, within_
         first = next(iter(left))
         trouble = _trouble(api, first)
         raise RuntimeError(f"{title}: {first} is not ready after {within_s:.0f} s: {texts[first]}{f'; {trouble}' if trouble else ''}") from None
+
+
+def wait_gone(api: Api, keys: Sequence[Key], work: Work, *, title: str, within_s: float) -> None:
+    """Wait until none of the objects exists.
+
+    Raises:
+        TimeoutError: one was still there after that time.
+    """
+    left = list(keys)
+
+    def gone() -> bool:
+        left[:] = [key for key in left if api.get(key) is not None]
+        if left:
+            work.say(f"{title}: waiting until {left[0]} is gone")
+        return not left
+
+    work.wait_until(gone, awaiting=title, within_s=within_s, every_s=EVERY_S)
 
 
 def prune(api: Api, *, group: str, wanted: Iterable[Object], recorded: Iterable[Key], work: Work) -> list[Key]:
@@ -170,6 +194,19 @@ def conflict_page(manifest: Object, owned: Sequence[Conflict]) -> str:
     )
 
 
+def deletion_page(found: Object) -> str:
+    """Say that an object which is wanted is being deleted and doesn't go."""
+    key = key_of(found)
+    namespace = f" --namespace {key.namespace}" if key.namespace else ""
+    return "\n".join(
+        [
+            f"{key} is being deleted since {found['metadata']['deletionTimestamp']} and does not go",
+            "  why: a finalizer, of the object or of something in it, waits for a controller",
+            f"  do:  see which (clusterwright kubectl -- get {key.kind.lower()}{namespace} {key.name} --output yaml), end what it waits for, then run `clusterwright up`",
+        ]
+    )
+
+
 def _instances(api: Api, definition: Key) -> list[Key]:
     found = api.get(definition)
     if found is None:
@@ -189,23 +226,16 @@ def _delete_all(api: Api, keys: Sequence[Key], work: Work, *, title: str, finish
         work.check()
         work.say(f"{title}: deleting {key}")
         api.delete(key, foreground=key.kind in manifests.WORKLOADS)
-    left = list(keys)
-
-    def gone() -> bool:
-        left[:] = [key for key in left if api.get(key) is not None]
-        if left:
-            work.say(f"{title}: waiting until {left[0]} is gone")
-        return not left
-
     try:
-        work.wait_until(gone, awaiting=title, within_s=GONE_WITHIN_S / 4 if finish else GONE_WITHIN_S, every_s=EVERY_S)
+        wait_gone(api, keys, work, title=title, within_s=GONE_WITHIN_S / 4 if finish else GONE_WITHIN_S)
     except TimeoutError:
         if not finish:
             raise
+        left = [key for key in keys if api.get(key) is not None]
         for key in left:
             work.tell(f"{key} was not cleaned up by its controller; removed as it is")
             api.merge(key, {"metadata": {"finalizers": None}})
-        work.wait_until(gone, awaiting=title, within_s=GONE_WITHIN_S, every_s=EVERY_S)
+        wait_gone(api, left, work, title=title, within_s=GONE_WITHIN_S)
 
 
 def _trouble(api: Api, key: Key) -> str:

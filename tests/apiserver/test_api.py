@@ -1,6 +1,7 @@
 """The client of API servers, against a real one."""
 
 import re
+import threading
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from components.kubernetes import api as apis
 from components.kubernetes import apply, group
 from components.kubernetes.api import Api, Key
 from components.kubernetes.objects import Objects, ObjectsInputs
-from components.provider.kind import PartlyMade, Refused, Unobserved
+from components.provider.kind import PartlyMade, Refused, Unobserved, Work
 from tests.apiserver import cluster, works
 
 pytestmark = pytest.mark.engine
@@ -53,6 +54,40 @@ def test_another_writer_of_a_field_is_named(api: Api) -> None:
     assert apis.conflicts(raised.value) == (apis.Conflict("operator", ".data.colour"),)
     with pytest.raises(Refused, match=re.escape("operator owns .data.colour")):
         apply.apply_one(api, settings("shared", colour="red"), works.Notes().work())
+
+
+FINALIZER = "example.org/kept"
+
+
+def deleted_but_held(api: Api, name: str) -> Key:
+    """Make a ConfigMap that is being deleted and stays until its finalizer is taken away."""
+    key = apis.key_of(api.apply(settings(name, colour="red")))
+    api.merge(key, {"metadata": {"finalizers": [FINALIZER]}})
+    api.delete(key)
+    return key
+
+
+def test_what_is_being_deleted_is_made_again_once_it_is_gone(api: Api) -> None:
+    key = deleted_but_held(api, "coming-back")
+    before = (api.get(key) or {})["metadata"]["uid"]
+
+    def show(text: str, is_kept: bool) -> None:
+        if "is gone" in text:
+            api.merge(key, {"metadata": {"finalizers": None}})
+
+    work = Work(show=show, stopping=threading.Event(), timeout_s=60)
+    apply.apply(api, [settings("coming-back", colour="blue")], work, title="test")
+    found = api.get(key) or {}
+    assert (found["data"], "deletionTimestamp" in found["metadata"]) == ({"colour": "blue"}, False)
+    assert found["metadata"]["uid"] != before
+
+
+def test_what_is_being_deleted_and_does_not_go_is_named(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apply, "GONE_WITHIN_S", 0.5)
+    key = deleted_but_held(api, "held")
+    with pytest.raises(Refused, match="ConfigMap default/held is being deleted since"):
+        apply.apply(api, [settings("held", colour="blue")], works.Notes().work(), title="test")
+    api.merge(key, {"metadata": {"finalizers": None}})
 
 
 def test_what_somebody_changed_by_hand_is_restored_and_named(api: Api) -> None:

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from components.kubernetes import api as apis
-from components.kubernetes import network_policies, queues
+from components.kubernetes import apply, network_policies, queues
 from components.kubernetes.api import Api, Key
 from tests import processes
-from tests.apiserver import cluster, namespaces, release
+from tests.apiserver import cluster, namespaces, release, works
 from tests.components.kubernetes import test_queues
 
 pytestmark = pytest.mark.engine
@@ -103,8 +103,7 @@ def site(kubernetes: cluster.Cluster, tmp_path_factory: pytest.TempPathFactory) 
         shutil.copy(kubernetes.folder / "kubeconfig", root / "kubeconfig")
         made = objects(api)
         yield Site(net, api, root, folder)
-        for key in made:
-            api.delete(key)
+        apply.delete(api, made, works.Notes().work(), title="network policies")
 
 
 def unpacked(folder: Path) -> Path:
