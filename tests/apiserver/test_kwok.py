@@ -18,6 +18,8 @@ from tests.components.kubernetes import test_queues
 pytestmark = pytest.mark.engine
 
 NODES = 3
+SOON_S = 300
+"""Beside other tests; alone all of it takes seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -66,13 +68,13 @@ def test_simulated_nodes_come_and_go_with_their_number(kubernetes_cluster: clust
 def test_simulated_nodes_are_ready_with_their_gpus_and_take_only_pods_that_tolerate_them(simulating: cluster.Cluster) -> None:
     api, kind, inputs = simulating.api(), kwok_nodes.Nodes(), simulated(simulating, NODES)
     made = kind.create(inputs, works.Notes().work())
-    processes.wait_until(lambda: _ready(api) == NODES, awaiting=f"simulated nodes: {simulating.log('kwok')}", within_s=120)
+    processes.wait_until(lambda: _ready(api) == NODES, awaiting=f"simulated nodes: {simulating.log('kwok')}", within_s=SOON_S)
     assert [one["status"]["allocatable"][labels.GPU] for one in api.list("v1", "Node")] == ["8"] * NODES
     processes.wait_until(lambda: (kind.read(inputs, made) or {}).get("changed") == [], awaiting="nodes as they were applied", within_s=60)
     tolerating = {"tolerations": [{"key": "kwok.x-k8s.io/node", "operator": "Exists"}]}
     for number in range(NODES):
         api.create(pod(f"fits-{number}", gpus=8, **tolerating))
-    processes.wait_until(lambda: _phases(api, "fits-") == ["Running"] * NODES, awaiting="pods on simulated nodes", within_s=120)
+    processes.wait_until(lambda: _phases(api, "fits-") == ["Running"] * NODES, awaiting="pods on simulated nodes", within_s=SOON_S)
     assert len({one["spec"]["nodeName"] for one in api.list("v1", "Pod", namespace="default")}) == NODES
     api.create(pod("foreign", gpus=0))
     key = Key("v1", "Pod", "default", "foreign")
