@@ -17,7 +17,6 @@ LONGEST_FIRST = (
     "running",
     "test_drift",
     "test_kubernetes",
-    "test_faults",
     "test_broken_states",
     "test_access_address",
     "test_metal",

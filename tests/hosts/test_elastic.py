@@ -90,8 +90,12 @@ def test_nodes_that_slurm_reboots_or_that_are_powered_off_inside_return_to_servi
         assert slurm(stack, "sinfo", "--noheader", "--list-reasons") == "", "the nodes are in service"
 
 
+LONG_UNLESS_REQUEUED = "[ ${SLURM_RESTART_COUNT:-0} -gt 0 ] || sleep 600; srun hostname"
+"""What a job does that is there however late it is interrupted."""
+
+
 def test_a_node_is_rebuilt_and_its_job_runs_again(stack: Deployment) -> None:
-    job = stack.ssh("sbatch --parsable --requeue --nodes=1 --wrap 'sleep 8; srun hostname'").strip()
+    job = stack.ssh(f"sbatch --parsable --requeue --nodes=1 --wrap '{LONG_UNLESS_REQUEUED}'").strip()
     wait_until(lambda: state(stack, job) == "RUNNING", awaiting="the job to run", within_s=120)
     node = slurm(stack, "squeue", "--noheader", f"--jobs={job}", "--format=%N")
     first = record.read(stack.host(node).launch)

@@ -1,4 +1,4 @@
-"""Things that go wrong on hosts: the error names the host and where to look, and the next `up` goes on."""
+"""Things that go wrong on hosts: the error names the host and where to look, and the next `up` goes on. What `up` does about them is in `test_broken_states`."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.hosts.deployment import Deployment, deployment
 
-pytestmark = pytest.mark.hosts
+pytestmark = [pytest.mark.hosts, pytest.mark.soak]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,6 @@ def test_a_database_that_does_not_start(stack: Deployment) -> None:
     assert "renamed" in stack.inside("control-0", "sacctmgr", "--noheader", "--parsable2", "show", "account", "format=description").split()
 
 
-@pytest.mark.soak
 def test_a_differing_munge_key(stack: Deployment) -> None:
     stack.up()
     key = stack.host("login-0").upper / "etc/munge/munge.key"
@@ -60,13 +59,3 @@ def test_a_differing_munge_key(stack: Deployment) -> None:
     assert "munge" in diagnostics(done.stdout).lower()
     stack.cut_power("login-0")  # a boot installs the key it was born with
     stack.up()
-
-
-def test_a_node_that_lost_gpus_gets_them_again(stack: Deployment) -> None:
-    """GPUs of this machine's hosts are simulated: their device files are all that can be lost, and the boot program makes them."""
-    stack.up()
-    stack.inside("train-0", "sh", "-c", "rm /dev/nvidia7 && systemctl restart slurmd || true")
-    stack.cut_power("train-1")
-    stack.up()
-    assert stack.inside("train-0", "sh", "-c", "ls /dev/nvidia7").strip() == "/dev/nvidia7"
-    stack.wait_for_idle(2)

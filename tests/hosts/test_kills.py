@@ -50,7 +50,8 @@ def test_down_alone_leaves_nothing_after_a_kill(tmp_path: Path, point: str) -> N
         assert sweep.left_behind(stack.names) == ()
 
 
-@pytest.mark.parametrize("has_backup", [False, pytest.param(True, marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("has_backup", [False, True])
 def test_a_state_that_a_kill_cut_off(tmp_path: Path, has_backup: bool) -> None:
     """A kill or a full disk in the moment of writing leaves half a file, of the state or of what the backend notes beside it."""
     with deployment("test-cut-off", tmp_path) as stack:

@@ -139,6 +139,7 @@ def test_a_lost_controller_takes_neither_way_nor_names_with_it(servers: PlainHos
     assert holder(servers) == kept, "nothing moves a second time"
 
 
+@pytest.mark.soak  # tests/hosts/test_rails.py has a host take a setting back in the same way
 def test_a_change_that_cuts_ssh_is_taken_back(servers: PlainHosts, tmp_path: Path) -> None:
     first = HEADS[0]
     dropin = "/etc/systemd/system/clusterwright-nat.service.d"

@@ -105,6 +105,16 @@ def test_a_node_whose_cable_is_cut_is_mended(running: Deployment) -> None:
     assert hosts.answers(address)
 
 
+def test_a_node_that_lost_gpus_gets_them_again(running: Deployment) -> None:
+    """GPUs of this machine's hosts are simulated: their device files are all that can be lost, and the boot program makes them."""
+    running.inside("train-0", "sh", "-c", "rm /dev/nvidia7 && systemctl restart slurmd || true")
+    running.cut_power("train-1")
+    running.up()
+    assert running.inside("train-0", "sh", "-c", "ls /dev/nvidia7").strip() == "/dev/nvidia7"
+    running.wait_for_idle(2)
+
+
+@pytest.mark.soak  # tests/hosts/test_rebuild.py sees it, too
 def test_a_reborn_controller_keeps_the_accounting(running: Deployment) -> None:
     job = running.ssh("sbatch --parsable --wait --wrap true").strip()
     wait_until_accounted(running, job)

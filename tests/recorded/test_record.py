@@ -25,6 +25,7 @@ def test_a_stack_on_aws_can_be_recorded(tmp_path: Path, name: str) -> None:
     assert {one["type"] for one in before.resources} <= {one["type"] for one in state.resources}
 
 
+@pytest.mark.soak
 def test_after_a_rebuild_nothing_is_left_to_change(tmp_path: Path) -> None:
     """Slurm's side of a rebuild is `tests/hosts/test_aws.py`'s matter."""
     with record.provisioned("aws-public", tmp_path) as (stack, cloud):

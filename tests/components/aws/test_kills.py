@@ -74,8 +74,9 @@ def unrecorded(stack: Standing, cloud: SimulatedCloud) -> list[tuple[str, str]]:
     return [(thing.kind, thing.id) for thing in cloud.things() if thing.id not in known]
 
 
-def test_up_goes_on_after_each_kill(stack: Standing, cloud: SimulatedCloud) -> None:
-    for passing, after in SUCCESSIVE:
+@pytest.mark.parametrize("kills", [SUCCESSIVE[1:3], pytest.param(SUCCESSIVE, marks=pytest.mark.soak)], ids=len)
+def test_up_goes_on_after_each_kill(stack: Standing, cloud: SimulatedCloud, kills: tuple[tuple[int, bool], ...]) -> None:
+    for passing, after in kills:
         kill(stack, cloud, passing=passing, after=after)
         recovered(stack)
     stack.up("--refresh")
@@ -164,6 +165,7 @@ def test_what_a_failed_run_did_not_record_is_taken_over(tmp_path: Path, cloud: S
         assert cloud.things() == []
 
 
+@pytest.mark.soak
 def test_what_a_failed_run_left_is_in_the_way_of_plain_pulumi(stack: Standing, cloud: SimulatedCloud) -> None:
     cloud.fault("create iam.Role", "leave", code="RequestTimeout")
     stack.fails("up", "--yes", "--skip-preview")

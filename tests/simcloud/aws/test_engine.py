@@ -32,6 +32,7 @@ def small(tmp_path: Path, cloud: SimulatedCloud) -> Iterator[Deployment]:
         yield one
 
 
+@pytest.mark.soak  # tests/components/aws/test_engine.py has the project's own program live there
 def test_a_cluster_lives_from_up_to_destroy(cluster: Deployment, cloud: SimulatedCloud, aws: Any) -> None:
     cluster.set(**SETTINGS)
     cluster.up()

@@ -111,8 +111,9 @@ def scanned(tmp_path_factory: pytest.TempPathFactory) -> Scanned:
     everything = {plan: [one for one in resources if one.type.startswith("aws:")] for plan, resources in registered.items()}
     everything[PLANTED] = [_planted(one) for one in programs.aws(programs.library("starter"))]
     plans = {plan: terraform.plan(resources) for plan, resources in everything.items()}
-    plans |= {f"{plan}{OTHER_ORDER}": terraform.plan(resources, own_rules_last=True) for plan, resources in everything.items()}
-    everything |= {f"{plan}{OTHER_ORDER}": resources for plan, resources in everything.items()}
+    turned = {plan: everything[plan] for plan in ("starter", *VARIANTS)}
+    plans |= {f"{plan}{OTHER_ORDER}": terraform.plan(resources, own_rules_last=True) for plan, resources in turned.items()}
+    everything |= {f"{plan}{OTHER_ORDER}": resources for plan, resources in turned.items()}
     addressed = {plan: {terraform.address(one): one for one in resources} for plan, resources in everything.items()}
     return Scanned(addressed, scanner.run(plans, installed=installed, work=tmp_path_factory.mktemp("scan")))
 
