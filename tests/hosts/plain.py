@@ -25,7 +25,7 @@ from components.bootstrap.files import File
 from components.local.machine import claim, command, network, record, rootfs, sweep
 from components.local.machine import host as hosts
 from components.local.machine.names import HostNames, StackNames, cache_root
-from tests.hosts.deployment import SOON_S, Deployment, wait_until
+from tests.hosts.deployment import QUICK_SSH, SOON_S, Deployment, wait_until
 
 USER, USER_ID = "ubuntu", 1000
 HOMES = "/home"
@@ -174,7 +174,7 @@ class PlainHosts:
         one = self[name]
         known = self.names.state / f"known_hosts-{name}"
         known.write_text(f"{ssh_places.known_place(one.address, self.port)} {one.host_key}\n")
-        options = ["-i", str(self.identity), "-o", f"UserKnownHostsFile={known}", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes"]
+        options = ["-i", str(self.identity), "-o", f"UserKnownHostsFile={known}", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", *QUICK_SSH]
         return command.run("ssh", "-F", "none", *options, *ssh_places.port_option(self.port), f"{self.user}@{one.address}", words)
 
     @property

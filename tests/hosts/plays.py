@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from components.finish.playbook import PLAYBOOKS
+from tests.hosts.deployment import QUICK_SSH
 from tests.hosts.plain import PlainHosts
 
 WITHIN_S = 600
@@ -35,7 +36,7 @@ def run(
         "ANSIBLE_CONFIG": str(PLAYBOOKS / "ansible.cfg"),
         "ANSIBLE_HOME": str(folder / "ansible"),
         "ANSIBLE_PRIVATE_KEY_FILE": str(servers.identity),
-        "ANSIBLE_SSH_ARGS": f"-F none -o UserKnownHostsFile={folder / 'known_hosts'} -o BatchMode=yes -o ControlMaster=no",
+        "ANSIBLE_SSH_ARGS": f"-F none -o UserKnownHostsFile={folder / 'known_hosts'} -o BatchMode=yes -o ControlMaster=no {' '.join(QUICK_SSH)}",
     }
     words = ["ansible-playbook", "-i", str(folder / "inventory.json"), "-e", f"@{folder / 'variables.json'}", str(folder / "play.yml")]
     return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False)

@@ -14,7 +14,7 @@ from blueprints import catalog
 from components.aws import image, policies, user_data
 from components.bootstrap.config import HostConfig
 from components.local.machine import command
-from tests.hosts.deployment import wait_until
+from tests.hosts.deployment import QUICK_SSH, wait_until
 from tests.simcloud.aws import client
 from tests.simcloud.hosted import hosts, place
 
@@ -65,7 +65,7 @@ class Rented:
         """Run a command on an instance as root, which must answer with the host key of its secret."""
         known = self.key.with_name("known_hosts")
         known.write_text(f"{self.address(instance)} {self.host_key}\n")
-        options = ["BatchMode=yes", "StrictHostKeyChecking=yes", f"UserKnownHostsFile={known}", "ConnectTimeout=5", "IdentitiesOnly=yes"]
+        options = ["BatchMode=yes", "StrictHostKeyChecking=yes", f"UserKnownHostsFile={known}", "ConnectTimeout=5", "IdentitiesOnly=yes", QUICK_SSH[1]]
         given = [word for option in options for word in ("-o", option)]
         return command.run("ssh", "-F", "/dev/null", "-i", str(self.key), *given, f"root@{self.address(instance)}", *words)
 
