@@ -8,6 +8,7 @@ from blueprints import catalog
 from blueprints.spec import ClusterSpec
 
 from .. import short_names
+from .site import Site
 
 if TYPE_CHECKING:  # drift checks read names without an engine
     import pulumi
@@ -23,6 +24,8 @@ _LIMITS = {"resource": catalog.target("gcp").name_limits["resource"], "instance_
 leaves 38 characters of 63 to hostnames. The last snapshot of a disk has its name and 14 more characters (pulumi-gcp, compute.Disk, create_snapshot_before_destroy)."""
 _LABEL_LENGTH = 63  # Compute Engine documentation, "Label format"
 _DIGEST_LENGTH = 8
+MARK_ROOM = len("-") + 2 * Site.size_bytes
+"""Of the stack's mark at the end of a name, hexadecimal."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,15 +38,26 @@ class Names:
     owner: "pulumi.Input[str]" = ""
     """The stack's mark."""
 
-    def name(self, *parts: str, kind: str = "resource") -> str:
+    def name(self, *parts: str, kind: str = "resource", spare: int = 0) -> str:
         """Return the name of an object: `<cluster>-<stack>-<part…>`, shortened with a digest where it is too long.
 
         Args:
             kind: a key of the limits.
+            spare: characters that somebody appends.
         """
         plain = "-".join((self.cluster, self.stack, *parts))
         # Cluster a-b with stack c and cluster a with stack b-c would get the same names.
-        return _fit(plain, _LIMITS[kind], of="\0".join((self.cluster, self.stack, *parts)), is_ambiguous="-" in self.stack)
+        return _fit(plain, _LIMITS[kind] - spare, of="\0".join((self.cluster, self.stack, *parts)), is_ambiguous="-" in self.stack)
+
+    def lasting_name(self, *parts: str, kind: str = "resource") -> "pulumi.Output[str]":
+        """Return the name of an object that can outlive its stack: it ends with the stack's mark, so that the next stack of this name takes another.
+
+        Args:
+            kind: a key of the limits.
+        """
+        import pulumi
+
+        return pulumi.Output.concat(self.name(*parts, kind=kind, spare=MARK_ROOM), "-", self.owner)
 
     @property
     def instance_prefix(self) -> str:

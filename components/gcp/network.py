@@ -54,7 +54,8 @@ class Network(pulumi.ComponentResource):
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:gcp:Network", name, {}, opts)
         self._args = args
-        hosts = self._network("network", mtu=_HOSTS_MTU, keep=args.keeps)
+        # Its name stays: a stack of an earlier version has one without the mark, and a file system that nobody may replace is connected to it.
+        hosts = self._network("network", args.names.lasting_name("network"), mtu=_HOSTS_MTU, keep=args.keeps, ignore=("name",))
         (own,) = (one for one in args.network.subnets if one.role == "cluster")
         self.hosts_name = hosts.id
         self.hosts = Wire(hosts.self_link, self._subnet(own, hosts, logged=True))
@@ -71,21 +72,20 @@ class Network(pulumi.ComponentResource):
                 rdma = rdma or self._rdma()
                 network = rdma
             else:
-                network = self._network(f"{subnet.name}-network", mtu=_FABRIC_MTU)
+                network = self._network(f"{subnet.name}-network", self._args.names.name(f"{subnet.name}-network"), mtu=_FABRIC_MTU)
                 plain.append((subnet.name, network.self_link))
             wires[subnet.name] = Wire(network.self_link, self._subnet(subnet, network))
         return wires, plain
 
-    def _network(self, name: str, *, mtu: int, keep: bool = False) -> compute.Network:
-        names = self._args.names
+    def _network(self, name: str, full_name: pulumi.Input[str], *, mtu: int, keep: bool = False, ignore: tuple[str, ...] = ()) -> compute.Network:
         return compute.Network(
             name,
-            name=names.name(name),
-            description=names.description(f"{name.capitalize()}"),
+            name=full_name,
+            description=self._args.names.description(f"{name.capitalize()}"),
             auto_create_subnetworks=False,
             routing_mode="REGIONAL",
             mtu=mtu,
-            opts=beneath(self, keep=keep, replace_first=True),
+            opts=beneath(self, keep=keep, replace_first=True, ignore=ignore),
         )
 
     def _rdma(self) -> compute.Network:

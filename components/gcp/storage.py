@@ -70,15 +70,16 @@ class Volume(pulumi.ComponentResource):
         super().__init__("clusterwright:gcp:Volume", name, {}, opts)
         disk = compute.Disk(
             f"{args.name}-disk",
-            name=args.names.name(args.name, "disk", kind="disk"),
+            name=args.names.lasting_name(args.name, "disk", kind="disk"),
             description=args.names.description(f"Disk {args.name}"),
             zone=args.zone,
             type=args.kind,
             size=args.size_gib,
             create_snapshot_before_destroy=True if args.snapshot else None,
             labels=args.names.labels(args.part),
-            # Another machine of the controller may want another type. A disk's type can't be changed, and a new disk would have no data.
-            opts=beneath(self, protect=args.protect, keep=args.keep, replace_first=True, ignore=("type", *(("zone",) if args.holds_zone else ()))),
+            # Another machine of the controller may want another type. A disk's type can't be changed, and a new disk would have no data. Nor would one with another name: a stack of an earlier
+            # version has a disk without the mark in its name.
+            opts=beneath(self, protect=args.protect, keep=args.keep, replace_first=True, ignore=("name", "type", *(("zone",) if args.holds_zone else ()))),
         )
         self.link, self.zone, self.device = disk.self_link, disk.zone, args.name
         self.mount = contract.Mount(
@@ -116,7 +117,7 @@ class Filestore(pulumi.ComponentResource):
         export = filestore.InstanceFileSharesNfsExportOptionArgs(access_mode="READ_WRITE", squash_mode="NO_ROOT_SQUASH", ip_ranges=[place.clients])
         instance = filestore.Instance(
             f"{wanted.name}-file-system",
-            name=place.names.name(wanted.name),
+            name=place.names.lasting_name(wanted.name),
             description=place.names.description(f"File system {wanted.name}"),
             location=place.zone if known.zonal else place.region,
             tier=known.api["tier"],
@@ -124,7 +125,7 @@ class Filestore(pulumi.ComponentResource):
             networks=[filestore.InstanceNetworkArgs(network=place.network, modes=["MODE_IPV4"], connect_mode="DIRECT_PEERING")],
             deletion_protection_enabled=wanted.protect if known.api["tier"] not in UNPROTECTED_TIERS else None,
             labels=place.names.labels(args.part),
-            opts=beneath(self, protect=wanted.protect, keep=keeps(wanted), replace_first=True),
+            opts=beneath(self, protect=wanted.protect, keep=keeps(wanted), replace_first=True, ignore=("name",)),  # as of a disk
         )
         address = instance.networks.apply(lambda networks: str((networks[0].ip_addresses or [""])[0]))
         self.mount = contract.Mount(

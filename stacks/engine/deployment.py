@@ -64,17 +64,22 @@ class Kept:
     kind: str
     identity: str
     name: str
-    """The target's full name of it (an ARN); empty where it has none."""
+    """The target's full name of it (an ARN, or a path that begins with its project); empty: it is a part of another resource."""
     region: str
 
 
 def kept(record: Record) -> tuple[Kept, ...]:
     """List what stays when the stack is deleted: the engine forgets it and does not delete it."""
     return tuple(
-        Kept(Creation(one["urn"], one["type"], {}).shown, one["type"], one["id"], (one.get("outputs") or {}).get("arn", ""), _region(record, one))
+        Kept(Creation(one["urn"], one["type"], {}).shown, one["type"], one["id"], _full_name(one), _region(record, one))
         for one in _resources(record)
         if one.get("retainOnDelete") and one.get("id")
     )
+
+
+def _full_name(resource: Mapping[str, Any]) -> str:
+    identity = str(resource["id"])
+    return str((resource.get("outputs") or {}).get("arn") or (identity if identity.startswith("projects/") else ""))
 
 
 def region(record: Record, creation: Creation) -> str:

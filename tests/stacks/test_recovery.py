@@ -156,3 +156,9 @@ def test_one_line_about_each() -> None:
 def test_what_stays_is_known_before_the_stack_goes() -> None:
     given = record(resource("net", "vpc-1", retainOnDelete=True), resource("other", "vpc-2"), pending=[])
     assert deployment.kept(given) == (deployment.Kept("Vpc net", "aws:ec2/vpc:Vpc", "vpc-1", "arn", "eu-west-1"),)
+
+
+@pytest.mark.parametrize(("identity", "name"), [("projects/p/global/networks/n", "projects/p/global/networks/n"), ("p/us-central1/router/nat", "")])
+def test_a_full_path_names_what_stays_where_there_is_no_arn(identity: str, name: str) -> None:
+    given = record(resource("net", identity, retainOnDelete=True, outputs={}), pending=[])
+    assert [one.name for one in deployment.kept(given)] == [name]

@@ -79,7 +79,23 @@ def test_a_second_controller_comes_and_goes(tmp_path: Path, cloud: SimulatedClou
             stack.change(control__highly_available=is_pair)
             stack.up()
             stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
-            files = {one.id.rpartition("/")[2].rpartition("-")[0] for one in cloud.things("file.instances")}
-            assert files == ({"cpu-dev", "cpu-dev-state", "cpu-dev-tables"} if is_pair else {"cpu-dev"})
+            files = sorted(one.id.rpartition("/")[2].split("-")[2] for one in cloud.things("file.instances"))
+            assert files == (["home", "state", "tables"] if is_pair else ["home"])
         stack.destroy()
         assert [(thing.kind, thing.id) for thing in cloud.things()] == []
+
+
+@pytest.mark.soak
+def test_a_stack_comes_again_beside_the_file_system_that_it_kept(tmp_path: Path, cloud: SimulatedCloud) -> None:
+    kept = {"storage__home__on_delete": "keep", "storage__home__protect": False}
+    with Standing.of(tmp_path / "stack", cloud, BLUEPRINT, **kept) as stack:
+        stack.up()
+        stack.destroy()
+        left = _made(cloud)
+        assert [kind for kind, _ in left] == ["compute.networks", "file.instances"]
+        stack.up()
+        assert set(left) < set(_made(cloud))
+        assert len(cloud.things("file.instances")) == 2
+        stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+        stack.destroy()
+        assert set(left) < set(_made(cloud)), "this time's file system stays, too"

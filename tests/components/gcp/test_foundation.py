@@ -41,10 +41,12 @@ def test_everything_says_whose_it_is(blueprint: str) -> None:
 
 def test_names_fit_into_what_google_cloud_allows() -> None:
     long = names.Names("c" * 40, "a-stack-with-a-long-name-that-somebody-gave")
+    mark = "-0123456789abcdef"
     assert len(long.instance(f"{'p' * 32}-7499")) <= 63
     assert len(long.name("control", kind="service_account")) <= 30
-    assert len(long.name("state", "disk", kind="disk")) + len("-YYYYMMDD-HHmm") <= 63, "its last snapshot has a name, too"
+    assert len(long.name("state", "disk", kind="disk", spare=names.MARK_ROOM) + mark + "-YYYYMMDD-HHmm") <= 63, "its last snapshot has a name, too"
     assert len(long.name("something", "with", "many", "parts", "and", "a", "long", "tail", "end")) <= 63
+    assert len(long.name("s" * 40, spare=names.MARK_ROOM) + mark) <= 63
     assert names.Names("a-b", "c").instance_prefix == "a-b-c-"
     assert names.Names("a", "b-c").instance_prefix != "a-b-c-", "another cluster has it"
 
@@ -113,7 +115,7 @@ def test_the_zone_is_the_first_that_offers_all_machines_and_stays() -> None:
     found = programs.program("starter", account=account)
     assert account.asked, "the blueprint names no zone"
     (disk,) = [one for one in programs.of(found, "Disk") if one.name == "cluster-disk"]
-    assert (disk.inputs["zone"], disk.ignores) == (programs.OFFERING[0], frozenset({"type", "zone"}))
+    assert (disk.inputs["zone"], disk.ignores) == (programs.OFFERING[0], frozenset({"name", "type", "zone"}))
     assert {one.inputs["zone"] for one in programs.of(found, "compute:Instance")} == {programs.OFFERING[0]}
 
 
@@ -122,7 +124,7 @@ def test_a_zone_that_the_blueprint_names_is_not_looked_up() -> None:
     found = programs.program("starter", account=account, network__zones=["us-central1-f"])
     assert account.asked == []
     (disk,) = [one for one in programs.of(found, "Disk") if one.name == "cluster-disk"]
-    assert (disk.inputs["zone"], disk.ignores) == ("us-central1-f", frozenset({"type"}))
+    assert (disk.inputs["zone"], disk.ignores) == ("us-central1-f", frozenset({"name", "type"}))
 
 
 def test_a_preview_asks_nobody() -> None:
@@ -142,6 +144,19 @@ def test_data_is_protected_as_the_blueprint_says() -> None:
 def test_a_network_stays_with_a_file_system_that_outlives_its_stack() -> None:
     found = programs.program("starter", storage__home__on_delete="keep")
     assert {one.name for one in programs.gcp(found) if one.keep} == {"home-file-system", "network"}
+
+
+@pytest.mark.parametrize("on_delete", ["keep", "snapshot", "delete"])
+def test_what_may_stay_has_a_name_that_the_next_stack_does_not_want(on_delete: str) -> None:
+    """Also where it does not stay: the blueprint may say so later, and a name can't be changed."""
+    disk = {"kind": "block", "mount": "/data", "size": "1 TiB", "protect": False, "on_delete": on_delete}
+    found = programs.program("starter", storage__home__on_delete=on_delete, storage__data=disk)
+    kept = {one.name for one in programs.gcp(found) if one.keep}
+    assert kept == ({"home-file-system", "network"} if on_delete != "delete" else set()) | ({"data-disk"} if on_delete == "keep" else set())
+    lasting = {one.name: one for one in programs.gcp(found) if str(one.inputs.get("name", "")).endswith(f"-{OWNER}")}
+    assert {"network", "home-file-system", "data-disk", "state-disk"} <= set(lasting)
+    assert lasting["data-disk"].inputs["name"] == f"starter-test-data-disk-{OWNER}"
+    assert [one.name for one in lasting.values() if "name" not in one.ignores] == [], "an earlier version gave it another name"
 
 
 def test_other_hosts_mount_what_the_controller_exports() -> None:
