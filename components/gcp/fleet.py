@@ -8,6 +8,7 @@ import pulumi
 from blueprints.spec import ClusterSpec, NodeSet
 
 from .. import fleet_table, host_folders
+from . import template
 from .compute import NodeTemplate
 from .flex_group import FlexGroup, run_seconds
 from .names import Names
@@ -32,7 +33,7 @@ def table(
     """Write the fleet table once templates and zone are known.
 
     Beside what all targets have: `project`, `region`, `zone`, `owner` (the stack's mark), `prefix` (begins the names of instances: node `train-0` is the instance `<prefix>train-0`) and, of each node set,
-    `instance_template` (full name), `labels` (which each node must have) and `placement_policy`; of flex-start ones `group` (path of the group with
+    `instance_template` (full name), `labels` (which each node must have), `placement_policy` and `provisioning_model` (which each node must have); of flex-start ones `group` (path of the group with
     the queue) and `run_s` (so long a node runs).
     """
     known = [
@@ -62,7 +63,12 @@ def table(
 
 
 def _row(node_set: NodeSet, given: dict[str, Any]) -> fleet_table.Row:
-    start = {"instance_template": given["link"], "labels": given["labels"], "placement_policy": given["policy"]}
+    start = {
+        "instance_template": given["link"],
+        "labels": given["labels"],
+        "placement_policy": given["policy"],
+        "provisioning_model": template.provisioning_model(node_set),
+    }
     if given["group"]:
         start |= {"group": given["group"], "run_s": run_seconds(node_set)}
     return fleet_table.Row(node_set, template=str(given["name"]), boot_timeout_s=BOOT_TIMEOUT_S, start=start)

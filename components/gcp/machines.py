@@ -19,12 +19,14 @@ class Family:
     """Type of disks."""
     migrates: bool
     """Instances run on while their server is maintained; others stop."""
+    dense: bool
+    """Every reservation is densely deployed."""
 
 
 def family(machine: str) -> Family:
     """Give the family of a machine: the entry with the longest beginning of its name."""
     found = _known()[max((beginning for beginning in _known() if machine.startswith(beginning)), key=len)]
-    return Family(disk=found["disk"], migrates=found["migrates"])
+    return Family(disk=found["disk"], migrates=found["migrates"], dense=found.get("dense", False))
 
 
 @functools.cache

@@ -8,6 +8,8 @@ from blueprints.spec import CapacityKind, Machine, NodeSet
 from . import machines
 from .network import Network, Wire
 
+_BLOCKS = "/reservationBlocks/"
+
 
 def interfaces(node_set: NodeSet, network: Network) -> list[compute.InstanceTemplateNetworkInterfaceArgs]:
     """Lay out the interfaces of one node in the order of the catalogue: the first is in the hosts' network, each further one has a subnet of its own."""
@@ -44,12 +46,12 @@ def scheduling(node_set: NodeSet) -> compute.InstanceTemplateSchedulingArgs:
     family = machines.family(node_set.hosts.machine.name)
     stays = family.migrates and node_set.capacity.kind is not CapacityKind.SPOT
     maintenance = "MIGRATE" if stays and node_set.placement != "packed" else "TERMINATE"
-    match node_set.capacity.kind:
-        case CapacityKind.SPOT:
+    match provisioning_model(node_set):
+        case "SPOT":
             return compute.InstanceTemplateSchedulingArgs(
                 provisioning_model="SPOT", preemptible=True, automatic_restart=False, on_host_maintenance="TERMINATE", instance_termination_action="DELETE"
             )
-        case CapacityKind.FLEX:
+        case "FLEX_START":
             seconds = durations.seconds(node_set.capacity.max_run or "")
             return compute.InstanceTemplateSchedulingArgs(
                 provisioning_model="FLEX_START",
@@ -58,11 +60,30 @@ def scheduling(node_set: NodeSet) -> compute.InstanceTemplateSchedulingArgs:
                 instance_termination_action="DELETE",
                 max_run_duration=compute.InstanceTemplateSchedulingMaxRunDurationArgs(seconds=seconds) if seconds else None,
             )
-        case CapacityKind.BLOCK:
+        case "RESERVATION_BOUND":
             return compute.InstanceTemplateSchedulingArgs(
                 provisioning_model="RESERVATION_BOUND", automatic_restart=False, on_host_maintenance="TERMINATE", instance_termination_action="DELETE"
             )
-    return compute.InstanceTemplateSchedulingArgs(provisioning_model="STANDARD", automatic_restart=False, on_host_maintenance=maintenance)
+        case model:
+            return compute.InstanceTemplateSchedulingArgs(provisioning_model=model, automatic_restart=False, on_host_maintenance=maintenance)
+
+
+def provisioning_model(node_set: NodeSet) -> str:
+    """Give Compute Engine's word for how nodes are bought.
+
+    A densely deployed reservation takes instances that are bound to it alone (AI Hypercomputer documentation, "Obtain capacity"; skypilot-org/skypilot#9771, the API's refusal). Only such a reservation has
+    blocks (compute.v1, Reservation.deploymentType).
+    """
+    match node_set.capacity.kind:
+        case CapacityKind.SPOT:
+            return "SPOT"
+        case CapacityKind.FLEX:
+            return "FLEX_START"
+        case CapacityKind.BLOCK:
+            return "RESERVATION_BOUND"
+        case CapacityKind.RESERVED if machines.family(node_set.hosts.machine.name).dense or _BLOCKS in (node_set.capacity.id or ""):
+            return "RESERVATION_BOUND"
+    return "STANDARD"
 
 
 def reservation(node_set: NodeSet) -> compute.InstanceTemplateReservationAffinityArgs:

@@ -69,6 +69,8 @@ def row(
         {"name": template, "properties": properties(machine, **BOUGHT.get(bought or kind, {"scheduling": scheduling or {}}))},
     )
     start: dict[str, Any] = {"instance_template": f"projects/proj/global/instanceTemplates/{template}", "labels": LABELS}
+    if kind in BOUGHT:
+        start["provisioning_model"] = BOUGHT[kind]["scheduling"]["provisioningModel"]
     if kind == "flex":
         place = {"targetShape": "ANY_SINGLE_ZONE", "zones": [{"zone": f"zones/{ZONE}"}]}
         group = {

@@ -207,17 +207,18 @@ def test_a_stopped_instance_that_keeps_the_name_is_deleted_and_a_strangers_is_re
     assert "not the stack's: starter-prod-train-0" in answer.detail
 
 
-@pytest.mark.parametrize(("kind", "wanted"), [("spot", "SPOT"), ("block", "RESERVATION_BOUND"), ("flex", "FLEX_START")])
+@pytest.mark.parametrize(("kind", "wanted"), [("spot", "SPOT"), ("reserved", "RESERVATION_BOUND"), ("block", "RESERVATION_BOUND"), ("flex", "FLEX_START")])
 def test_instances_of_another_provisioning_model_are_deleted(script: Script, kind: str, wanted: str) -> None:
+    bought = row(kind=kind, start={**START, "provisioning_model": wanted})
     script.on("POST", BULK, operation())
     script.on("GET", LIST, {"items": [instance("train-0", 7, model="STANDARD")]})
     script.on("DELETE", f"{LIST}/starter-prod-train-0", operation())
-    answer = script.fleet(row(kind=kind)).launch(order("train-0"))
+    answer = script.fleet(bought).launch(order("train-0"))
     assert (answer.instances, answer.refusal) == ((), Refusal.ERROR)
     assert f"starts instances as STANDARD, not as {wanted}" in answer.detail
     assert len(script.of("DELETE", f"{LIST}/starter-prod-train-0")) == 1
     script.on("GET", LIST, {"items": [instance("train-0", 7, model=wanted)]})
-    assert script.fleet(row(kind=kind)).launch(order("train-0")).refusal is None
+    assert script.fleet(bought).launch(order("train-0")).refusal is None
 
 
 def test_a_view_has_every_page_and_only_what_carries_the_stacks_mark(script: Script) -> None:

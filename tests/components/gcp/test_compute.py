@@ -73,7 +73,7 @@ def test_machines_boot_from_the_disks_that_they_take() -> None:
         ({"kind": "spot"}, "SPOT", {"type": "NO_RESERVATION"}, True),
         (
             {"kind": "reserved", "id": f"projects/ours/zones/{ZONE}/reservations/h200"},
-            "STANDARD",
+            "RESERVATION_BOUND",
             {
                 "type": "SPECIFIC_RESERVATION",
                 "specificReservation": {"key": "compute.googleapis.com/reservation-name", "values": ["projects/ours/reservations/h200"]},
@@ -99,6 +99,17 @@ def test_nodes_are_bought_as_the_pool_says_and_a_reservation_brings_its_own_plac
     assert (made["scheduling"]["provisioningModel"], made.get("reservationAffinity")) == (model, affinity)
     assert (made["scheduling"]["automaticRestart"], made["scheduling"]["onHostMaintenance"]) == (False, "TERMINATE")
     assert bool(programs.of(found, "ResourcePolicy")) is placed is ("resourcePolicies" in made)
+
+
+@pytest.mark.parametrize(("reservation", "model"), [("h100", "STANDARD"), ("h100/reservationBlocks/one", "RESERVATION_BOUND")])
+def test_nodes_of_a_reservation_are_bound_to_it_where_it_has_blocks(reservation: str, model: str) -> None:
+    """Densely deployed reservations have blocks, and take no other nodes; those of A3 Mega need not be such."""
+    held = {"kind": "reserved", "id": f"projects/ours/zones/{ZONE}/reservations/{reservation}"}
+    train = {"accelerator": "h100", "gpus_per_node": 8, "nodes": 2, "fabric": "required", "capacity": held}
+    found = programs.program("starter", pools__train=train, network__zones=[ZONE])
+    assert the_template(found)["scheduling"]["provisioningModel"] == model
+    (row,) = fleet_table.read(found.outputs["fleet"]).node_sets
+    assert row.start["provisioning_model"] == model
 
 
 def test_a_flex_node_runs_for_the_time_that_it_was_asked_for() -> None:

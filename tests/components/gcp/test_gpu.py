@@ -21,7 +21,7 @@ POOLS = {
     # pool → machine, interfaces, provisioning model, reservation, policies of the template, disk
     "mega": ("a3-megagpu-8g", MEGA, "STANDARD", None, ["mega-placement"], "pd-balanced"),
     "spot": ("a3-megagpu-8g", MEGA, "SPOT", None, ["spot-placement"], "pd-balanced"),
-    "ultra": ("a3-ultragpu-8g", RDMA, "STANDARD", "projects/our-project/reservations/h200/reservationBlocks/block-1", [], "hyperdisk-balanced"),
+    "ultra": ("a3-ultragpu-8g", RDMA, "RESERVATION_BOUND", "projects/our-project/reservations/h200/reservationBlocks/block-1", [], "hyperdisk-balanced"),
     "calendar": ("a4-highgpu-8g", RDMA, "RESERVATION_BOUND", "projects/our-project/reservations/b200", [], "hyperdisk-balanced"),
     "flex": ("a4-highgpu-8g", RDMA, "FLEX_START", None, [], "hyperdisk-balanced"),
 }

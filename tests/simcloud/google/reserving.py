@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 NAME_KEY = "compute.googleapis.com/reservation-name"
 PREFIX = "projects/"
+BOUND = "Instances consuming DENSE reservations must use provisioningModel RESERVATION_BOUND."
+"""skypilot-org/skypilot#9771, as the API answered; compute/docs/instances/about-reservation-bound-instances."""
 
 
 def named(cloud: "Cloud", values: Mapping[str, Any], zone: str, *, field: str = "resource") -> Thing | None:
@@ -42,6 +44,8 @@ def named(cloud: "Cloud", values: Mapping[str, Any], zone: str, *, field: str = 
     model = (values.get("scheduling") or {}).get("provisioningModel", "STANDARD")
     if model in ("SPOT", "FLEX_START"):
         raise errors.invalid(f"{field}.scheduling.provisioningModel", model, "It can't consume a reservation.")
+    if found.get("deploymentType") == "DENSE" and model != "RESERVATION_BOUND":
+        raise errors.invalid(f"{field}.scheduling.provisioningModel", model, BOUND)
     return found
 
 

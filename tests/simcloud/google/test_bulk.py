@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.simcloud.google import reserving
 from tests.simcloud.google.cloud import Cloud
 
 from .test_door import NETWORK, SUBNET, SUBNETS, ask, made, reason
@@ -127,6 +128,22 @@ def test_a_reservation_holds_its_own_machines(cloud: Cloud) -> None:
     assert codes(ended(cloud, wanted(2, instanceProperties={"reservationAffinity": affinity}))) == []
     assert ask(cloud, "GET", f"{ZONE}/reservations/r").body["specificReservation"]["inUseCount"] == "2"
     assert reason(ask(cloud, "DELETE", f"{ZONE}/reservations/r")) == "400 resourceInUseByAnotherResource"
+
+
+def test_a_dense_reservation_takes_only_instances_that_are_bound_to_it(cloud: Cloud) -> None:
+    made(cloud, f"{ZONE}/reservations", {**reserved("r"), "deploymentType": "DENSE"})
+    affinity = {"consumeReservationType": "SPECIFIC_RESERVATION", "key": "compute.googleapis.com/reservation-name", "values": ["r"]}
+    refused = ask(cloud, "POST", BULK, wanted(2, instanceProperties={"reservationAffinity": affinity}))
+    assert reason(refused) == "400 invalid"
+    assert refused.body["error"]["message"].endswith(reserving.BOUND)
+    bound = {"reservationAffinity": affinity, "scheduling": {"provisioningModel": "RESERVATION_BOUND", "instanceTerminationAction": "DELETE"}}
+    assert codes(ended(cloud, wanted(2, instanceProperties=bound))) == []
+
+
+def test_a_reservation_of_a_machine_that_comes_no_other_way_is_dense(cloud: Cloud) -> None:
+    held = {"count": "1", "instanceProperties": {"machineType": "a3-ultragpu-8g"}}
+    made(cloud, "zones/us-central1-b/reservations", {"name": "r", "specificReservationRequired": True, "specificReservation": held})
+    assert ask(cloud, "GET", "zones/us-central1-b/reservations/r").body["deploymentType"] == "DENSE"
 
 
 def reserved(name: str) -> dict[str, Any]:

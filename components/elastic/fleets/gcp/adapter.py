@@ -32,8 +32,8 @@ LOOK_EVERY_S = 2.0
 MOST_ATTEMPTS = 20
 CONSOLE_BYTES = 16 * 1024
 NOT_FOUND = 404
-MODELS = {"spot": "SPOT", "flex": "FLEX_START", "block": "RESERVATION_BOUND"}
-"""Capacity kind → provisioning model. Instances of another model cost more, or never end: a template can lose the model unnoticed (terraform-provider-google#24172)."""
+STANDARD = "STANDARD"
+"""The provisioning model of an instance that names none (compute.v1, Scheduling.provisioningModel)."""
 
 
 class Gcp:
@@ -234,12 +234,12 @@ class Gcp:
         return made, waiting or failed
 
     def _of_another_model(self, made: Sequence[Seen], node_set: NodeSet) -> Answer | None:
-        """Delete instances that were not provisioned as the pool says."""
-        wanted = MODELS.get(node_set.capacity_kind)
-        wrong = [one for one in made if wanted and one.model != wanted]
+        """Delete instances that were not provisioned as the pool says: they cost more, or never end. A template can lose the model unnoticed (terraform-provider-google#24172)."""
+        wanted = node_set.start.get("provisioning_model")
+        wrong = [one for one in made if wanted and (one.model or STANDARD) != wanted]
         if not wrong:
             return None
-        detail = f"the template of {node_set.name} starts instances as {wrong[0].model or 'STANDARD'}, not as {wanted}"
+        detail = f"the template of {node_set.name} starts instances as {wrong[0].model or STANDARD}, not as {wanted}"
         try:
             self.terminate([str(one.place) for one in made])
         except Unended as error:

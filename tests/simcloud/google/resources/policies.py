@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.failure import Refused
 from ...core.store import Thing
-from .. import errors, facts, launching, links, operations, verbs
+from .. import errors, facts, kinds, launching, links, operations, verbs
 from ..rules import Call, Rules, Want, handles, rules_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,9 @@ class Reservations(Rules):
         return launching.shortage(cloud, machine, want.path.split("/")[3], int(specific.get("count", 0))) if specific else None
 
     def computed(self, cloud: "Cloud", want: Want) -> Mapping[str, Any]:
-        return {"status": "READY"}
+        specific = want.get("specificReservation") or {}
+        machine = (specific.get("instanceProperties") or {}).get("machineType")
+        return {"status": "READY", **({"deploymentType": "DENSE"} if machine in kinds.load("machines")["dense"] else {})}
 
     def shown(self, cloud: "Cloud", thing: Thing) -> Mapping[str, Any]:
         specific = dict(thing.get("specificReservation", {}))
