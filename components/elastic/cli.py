@@ -150,6 +150,7 @@ def _report(table: fleet_table.Table, commands: slurm.Commands, options: argpars
     if node.has_jobs or not node.is_drained:
         log.error("drain %s first, and wait until its jobs are over: `scontrol update nodename=%s state=drain reason=…`", options.node, options.node)
         return 1
+    log.info("reporting the host of %s (%s), which may take some minutes; leave the node running", options.node, living[0].id)
     instances.report(living[0].id, Fault(options.fault), options.because)
     log.info("reported the host of %s (%s): %s", options.node, living[0].id, options.fault)
     return 0

@@ -23,6 +23,8 @@ MOVING = frozenset({"PENDING", "DELETING"})
 """States that pass (compute.v1, Image.status); no host starts from such an image."""
 GONE = "GONE"
 NAMESPACE, KEY, DONE = "clusterwright", "bake", "done"
+POLICY, FORBIDDEN_BY_POLICY = "compute.disableGuestAttributesAccess", 412
+"""Compute Engine documentation, "Set and query guest attributes"; the status as GoogleCloudPlatform/iap-desktop knows it (GoogleApiExceptionExtensions, IsConstraintViolation)."""
 BUNDLE, SCRIPT = "clusterwright-bundle", "clusterwright-bake"
 """Keys of the builder's metadata."""
 VALUE_BYTES = 256 * 1024
@@ -141,16 +143,33 @@ def _bake(compute: rest.Compute, inputs: MachineImageInputs, work: Work) -> None
         Refused: the bake failed; the instance is deleted.
     """
     path = f"zones/{inputs.zone}/instances/{_builder(inputs)}"
-    if compute.find(path) is None:
-        work.say("starting the instance that becomes the image")
-        _change(compute, work, "POST", f"zones/{inputs.zone}/instances", _instance(inputs))
+    try:
+        if compute.find(path) is None:
+            work.say("starting the instance that becomes the image")
+            _change(compute, work, "POST", f"zones/{inputs.zone}/instances", _instance(inputs))
+        _said(compute, path)  # asked before the bake: nobody should wait half an hour for a result that can't be read
+    except rest.Failed as error:
+        if error.status != FORBIDDEN_BY_POLICY and POLICY not in str(error):
+            raise
+        with rest.missing():
+            _change(compute, work, "DELETE", path)
+        raise Refused(
+            f"the image {inputs.name} can't be built: an organization policy forbids guest attributes in project {inputs.project}\n"
+            f"  why: the instance that becomes the image says in a guest attribute how the bake ended; Google Cloud answered: {error}\n"
+            f"  do:  have an administrator of the organization run `gcloud resource-manager org-policies disable-enforce {POLICY} --project {inputs.project}`, then run the same command again"
+        ) from error
     work.say("installing the software profile")
     work.wait_until(lambda: _is_off(compute, path, work), awaiting="the bake to end", within_s=BAKED_WITHIN_S, every_s=LOOK_EVERY_S)
-    told = compute.find(f"{path}/getGuestAttributes", {"queryPath": f"{NAMESPACE}/{KEY}"}) or {}
-    said = next((str(one.get("value", "")) for one in told.get("queryValue", {}).get("items", ())), "it said nothing")
+    said = _said(compute, path) or "it said nothing"
     if said != DONE:
         _change(compute, work, "DELETE", path)
         raise Refused(f"the bake of {inputs.name} failed: {said}\n  do:  the log of serial port 1 of its last run tells more; run the same command again")
+
+
+def _said(compute: rest.Compute, path: str) -> str:
+    """Give what the instance says of its bake; empty: nothing yet."""
+    told = compute.find(f"{path}/getGuestAttributes", {"queryPath": f"{NAMESPACE}/{KEY}"}) or {}
+    return next((str(one.get("value", "")) for one in told.get("queryValue", {}).get("items", ())), "")
 
 
 def _is_off(compute: rest.Compute, path: str, work: Work) -> bool:

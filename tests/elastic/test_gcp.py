@@ -207,6 +207,33 @@ def test_a_stopped_instance_that_keeps_the_name_is_deleted_and_a_strangers_is_re
     assert "not the stack's: starter-prod-train-0" in answer.detail
 
 
+def test_a_name_that_is_taken_at_once_is_looked_at(script: Script) -> None:
+    """Compute Engine may say so in its first answer instead of the operation's."""
+    script.on("POST", BULK, refusal(409, "alreadyExists"))
+    script.on("GET", LIST, {"items": [instance("train-0")]})
+    answer = script.fleet().launch(order("train-0"))
+    assert ([one.node for one in answer.instances], answer.refusal) == (["train-0"], None), "the launch itself made it"
+    script.on("GET", LIST, {}, {"items": [instance("train-0", 5, status="TERMINATED", launch="older")]})
+    script.on("DELETE", f"{LIST}/starter-prod-train-0", operation())
+    assert script.fleet().launch(order("train-0")).refusal is Refusal.LATER
+    assert len(script.of("DELETE", f"{LIST}/starter-prod-train-0")) == 1
+    script.on("GET", LIST, {})
+    answer = script.fleet().launch(order("train-0"))
+    assert answer.refusal is Refusal.ERROR
+    assert "not the stack's: starter-prod-train-0" in answer.detail
+
+
+def test_nodes_beside_those_that_a_launch_has_already_are_requested_alone(script: Script) -> None:
+    script.on("POST", BULK, refusal(409, "alreadyExists"), operation())
+    script.on("GET", LIST, {"items": [instance("train-0")]}, {"items": [instance("train-0"), instance("train-1", 8)]})
+    answer = script.fleet().launch(order("train-0", "train-1", whole=False))
+    assert ([one.node for one in answer.instances], answer.refusal) == (["train-0", "train-1"], None)
+    assert [sorted((one.body or {})["perInstanceProperties"]) for one in script.of("POST", BULK)] == [
+        ["starter-prod-train-0", "starter-prod-train-1"],
+        ["starter-prod-train-1"],
+    ]
+
+
 @pytest.mark.parametrize(("kind", "wanted"), [("spot", "SPOT"), ("reserved", "RESERVATION_BOUND"), ("block", "RESERVATION_BOUND"), ("flex", "FLEX_START")])
 def test_instances_of_another_provisioning_model_are_deleted(script: Script, kind: str, wanted: str) -> None:
     bought = row(kind=kind, start={**START, "provisioning_model": wanted})
@@ -328,11 +355,36 @@ def test_a_faulty_host_is_reported_in_words_that_the_api_has(script: Script, fau
         script.fleet().report(f"{ZONE}/starter-prod-train-0/7", fault, "Xid 79")
 
 
+def test_a_report_of_a_host_is_waited_for_until_compute_engine_is_done(script: Script) -> None:
+    """Whoever ends the instance before that leaves its host in service."""
+    report = f"{LIST}/starter-prod-train-0/reportHostAsFaulty"
+    script.on("POST", report, operation(status="RUNNING"))
+    script.on("GET", OPERATION, *[operation(status="RUNNING")] * 350, operation("UNSUPPORTED_OPERATION"))
+    with pytest.raises(Unreachable, match="refused the report: UNSUPPORTED_OPERATION"):
+        script.fleet().report(f"{ZONE}/starter-prod-train-0/7", Fault.SLOW, "slow")
+    script.on("GET", OPERATION, operation(status="RUNNING"))
+    with pytest.raises(Unreachable, match=r"still works on the report \(operation-1\)"):
+        script.fleet().report(f"{ZONE}/starter-prod-train-0/7", Fault.SLOW, "slow")
+
+
 # Flex-start
 
 
 def request(*nodes: str, state: str = "ACCEPTED", name: str = "launch-token-1", **status: Any) -> dict[str, Any]:
     return {"name": name, "state": state, "creationTimestamp": STAMP, "instances": [{"name": f"starter-prod-{node}"} for node in nodes], "status": status}
+
+
+def test_a_flex_node_whose_name_is_taken_does_not_wait_for_ever(script: Script) -> None:
+    script.on("POST", REQUESTS, refusal(409, "alreadyExists"))
+    script.on("GET", REQUESTS, {})
+    script.on("GET", LIST, {"items": [instance("train-0", 5, status="RUNNING", launch="older")]})
+    assert script.fleet(FLEX).launch(order("train-0")).refusal is Refusal.LATER
+    script.on("GET", LIST, {})
+    answer = script.fleet(FLEX).launch(order("train-0"))
+    assert answer.refusal is Refusal.ERROR
+    assert "not the stack's: starter-prod-train-0" in answer.detail
+    script.on("GET", REQUESTS, {}, {"items": [request("train-0")]})
+    assert script.fleet(FLEX).launch(order("train-0")).refusal is Refusal.QUEUED, "it was the request itself"
 
 
 def test_a_job_of_flex_nodes_waits_in_the_queue_as_one_request(script: Script) -> None:

@@ -61,6 +61,17 @@ def test_a_bake_that_fails_says_why_and_leaves_nothing(project: SimulatedCloud) 
     assert (instances(project), project.things("compute.images")) == ([], [])
 
 
+def test_a_policy_against_guest_attributes_is_one_page_before_the_bake(project: SimulatedCloud) -> None:
+    """No instance bakes here: the page comes although none ever ends."""
+    project.set("guest_attributes_forbidden", True)
+    with pytest.raises(Refused) as refused:
+        MachineImage().create(WANTED, work())
+    told = str(refused.value)
+    assert f"an organization policy forbids guest attributes in project {PROJECT}" in told
+    assert f"disable-enforce {machine_image.POLICY} --project {PROJECT}" in told
+    assert (instances(project), project.things("compute.images")) == ([], [])
+
+
 def test_an_image_that_google_still_makes_is_waited_for(project: SimulatedCloud) -> None:
     """A run was killed after it had asked for the image; the builder's disk is what the image is made from."""
     kind = MachineImage()

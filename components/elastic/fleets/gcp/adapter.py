@@ -28,6 +28,8 @@ REPEATED_AFTER_S = 20.0
 """Compute Engine may already know a launch that was requested this long ago."""
 ANSWER_WITHIN_S = 60.0
 """How long a launch waits for its operation; what takes longer is asked for again by the next `sync`."""
+REPORTED_WITHIN_S = 1800.0
+"""A report takes 10 to 12 minutes, in which the instance must run on (AI Hypercomputer documentation, "Report faulty host")."""
 LOOK_EVERY_S = 2.0
 MOST_ATTEMPTS = 20
 CONSOLE_BYTES = 16 * 1024
@@ -118,9 +120,12 @@ class Gcp:
         body = {"disruptionSchedule": "IMMEDIATE", "faultReasons": [{"behavior": fault.value.upper().replace("-", "_"), "description": why}]}
         query = {"requestId": request_id("report", instance, fault.value, why)}
         try:
-            operation = self._finished(place.zone, self._compute.call("POST", f"zones/{place.zone}/instances/{place.name}/reportHostAsFaulty", query, body))
+            asked = self._compute.call("POST", f"zones/{place.zone}/instances/{place.name}/reportHostAsFaulty", query, body)
+            operation = self._finished(place.zone, asked, within_s=REPORTED_WITHIN_S)
         except Failed as failure:
             raise Unreachable(f"Compute Engine refused the report: {failure}") from failure
+        if operation["status"] != "DONE":
+            raise Unreachable(f"Compute Engine still works on the report ({operation['name']}); leave the instance running, and run the same command again")
         if found := answers.errors(operation.get("error")):
             raise Unreachable(f"Compute Engine refused the report: {answers.failed(found).detail}")
 
@@ -150,7 +155,19 @@ class Gcp:
             if not self._missing(launch, made):
                 return made, None
             zone = self._inventory.zones_of(node_set)[0]
-            operation = self._finished(zone, self._insert(launch, wanted, node_set, attempt))
+            try:
+                operation = self._finished(zone, self._insert(launch, wanted, node_set, attempt))
+            except Failed as failure:
+                why = answers.refused(failure)
+                if not why.is_taken:
+                    raise
+                made = self._inventory.launched(launch, node_set)
+                if not (missing := self._missing(launch, made)):
+                    return made, None
+                if launch.is_whole or missing == wanted:
+                    return made, self._taken(missing, node_set) or why
+                wanted = missing
+                continue
             if operation["status"] != "DONE":
                 return [], Why(Refusal.LATER, f"Compute Engine still works on it ({operation['name']})")
             made = self._inventory.launched(launch, node_set)
@@ -200,9 +217,9 @@ class Gcp:
         query = {"requestId": request_id("launch", launch.token, str(attempt), *nodes)}
         return self._compute.call("POST", f"zones/{self._inventory.zones_of(node_set)[0]}/instances/bulkInsert", query, body)
 
-    def _finished(self, zone: str, operation: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _finished(self, zone: str, operation: Mapping[str, Any], *, within_s: float = ANSWER_WITHIN_S) -> Mapping[str, Any]:
         """Wait for an operation, for a while."""
-        until = self._now() + ANSWER_WITHIN_S
+        until = self._now() + within_s
         while operation["status"] != "DONE" and self._now() < until:
             self._pause(LOOK_EVERY_S)
             operation = self._compute.call("GET", f"zones/{zone}/operations/{operation['name']}")
@@ -227,6 +244,8 @@ class Gcp:
         requests = self._queue.submit(launch, node_set)
         waiting = next((one.why for one in requests if one.why and one.why.refusal is Refusal.QUEUED), None)
         failed = next((one.why for one in requests if one.why and one.why.refusal is not Refusal.QUEUED), None)
+        if taken := [node for one in requests if one.why and one.why.is_taken for node in one.nodes]:
+            failed = self._taken(taken, node_set) or failed
         served = {self._inventory.name(node) for one in requests if one.state == "SUCCEEDED" for node in one.nodes}
         made = [one for one in self._inventory.seen(zones=self._inventory.zones_of(node_set)) if one.place.name in served] if served else []
         if len(made) < len(served):

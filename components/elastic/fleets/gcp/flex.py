@@ -80,13 +80,14 @@ class Queue:
         """
         group, wanted = group_of(node_set), dict(_parts(launch, node_set))
         there = {one.name: one for one in self.requests(node_set)}
+        taken: dict[str, Why] = {}
         for name, nodes in wanted.items():
-            if name not in there:
-                self._insert(group, name, nodes, node_set)
+            if name not in there and (why := self._insert(group, name, nodes, node_set)):
+                taken[name] = why
         self._forget([*there.values()])
         found = {one.name: one for one in self.requests(node_set)} if set(wanted) - set(there) else there
         made = Why(Refusal.QUEUED, "CREATING")
-        return [found.get(name) or Request(name, group, "CREATING", nodes, self._now(), made) for name, nodes in wanted.items()]
+        return [found.get(name) or Request(name, group, "CREATING", nodes, self._now(), taken.get(name, made)) for name, nodes in wanted.items()]
 
     def withdraw(self, path: str) -> None:
         """Cancel a request; one that is over is no error.
@@ -100,7 +101,8 @@ class Queue:
             if failure.status != NOT_FOUND:
                 raise
 
-    def _insert(self, group: str, name: str, nodes: tuple[str, ...], node_set: NodeSet) -> None:
+    def _insert(self, group: str, name: str, nodes: tuple[str, ...], node_set: NodeSet) -> Why | None:
+        """Make a request; give a refusal because something exists already: the request itself, or an instance of a node."""
         lasts_s = node_set.start.get("run_s")
         body = {
             "name": name,
@@ -112,6 +114,8 @@ class Queue:
         except Failed as failure:
             if failure.status != CONFLICT:
                 raise
+            return answers.refused(failure)
+        return None
 
     def _forget(self, requests: list[Request]) -> None:
         """Delete requests that were over long ago: a group takes only so many."""
