@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pulumi
 from pulumi_gcp import projects, secretmanager, serviceaccount
@@ -15,16 +15,11 @@ SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 """The account's roles decide, not the older scopes (Compute Engine documentation, "Service accounts", best practices)."""
 _STARTS = (
     "compute.disks.create",
-    "compute.disks.setLabels",
     "compute.futureReservations.list",
     "compute.images.useReadOnly",
     "compute.instances.create",
     "compute.instances.get",
     "compute.instances.list",
-    "compute.instances.setLabels",
-    "compute.instances.setMetadata",
-    "compute.instances.setServiceAccount",
-    "compute.instances.setTags",
     "compute.instanceTemplates.get",
     "compute.instanceTemplates.useReadOnly",
     "compute.machineTypes.get",
@@ -37,9 +32,20 @@ _STARTS = (
     "compute.zones.get",
 )
 """What starting a node, reading the result and looking at it and at its capacity needs (Compute Engine API reference, instances.bulkInsert; Compute Engine documentation, "IAM roles and permissions")."""
-_QUEUES = ("compute.instanceGroupManagers.get", "compute.instanceGroupManagers.update", "compute.instances.delete", "compute.regionOperations.get")
-"""Requests for flex-start nodes, and their end (Compute Engine API reference, regionInstanceGroupManagerResizeRequests and regionInstanceGroupManagers.deleteInstances). Nodes of a group end
-through the group, of which a condition on the names of instances doesn't hold."""
+_CHANGES = (
+    "compute.disks.setLabels",
+    "compute.instances.setLabels",
+    "compute.instances.setMetadata",
+    "compute.instances.setServiceAccount",
+    "compute.instances.setTags",
+)
+"""What a new node's labels, metadata and account need: `setMetadata` on the project, the others on the new instance (Compute Engine documentation, "Create and start an instance", required permissions).
+They would change any instance of the project, so they are granted with `guarded`."""
+_QUEUES = ("compute.instanceGroupManagers.get", "compute.instanceGroupManagers.update", "compute.regionOperations.get")
+"""Requests for flex-start nodes, and their end (Compute Engine API reference, regionInstanceGroupManagerResizeRequests and regionInstanceGroupManagers.deleteInstances). No condition can name a group:
+managed groups are not among the types that have resource attributes (IAM documentation, "Resource attributes for IAM Conditions", 2026-11)."""
+_QUEUE_CHANGES = ("compute.instances.delete",)
+"""Flex-start nodes end through their group, which asks for this right on itself."""
 _ENDS = ("compute.instances.delete", "compute.instances.getSerialPortOutput", "compute.instances.reportHostAsFaulty")
 """Only on instances whose names begin as the stack's."""
 
@@ -142,8 +148,12 @@ class Starter(pulumi.ComponentResource):
             title="instances of the stack",
             expression=f'resource.type == "compute.googleapis.com/Instance" && resource.name.extract("/instances/{{name}}").startsWith("{prefix}")',
         )
+        no_others = projects.IAMMemberConditionArgs(title="no instances and disks of others", expression=guarded(prefix))
+        changes = self._granted("changes", (*_CHANGES, *(_QUEUE_CHANGES if args.queues else ())), args, controller, no_others)
         self.ready = [
-            self._granted("starts", (*_STARTS, *(_QUEUES if args.queues else ())), args, controller, None),
+            changes,
+            # Afterwards, as an earlier version had the same permissions here: a running cluster never lacks them.
+            self._granted("starts", (*_STARTS, *(_QUEUES if args.queues else ())), args, controller, None, after=[changes]),
             self._granted("ends", _ENDS, args, controller, own),
             serviceaccount.IAMMember(
                 "control-uses-compute-account",
@@ -156,7 +166,14 @@ class Starter(pulumi.ComponentResource):
         self.register_outputs({})
 
     def _granted(
-        self, what: str, permissions: tuple[str, ...], args: StarterArgs, controller: pulumi.Output[str], condition: projects.IAMMemberConditionArgs | None
+        self,
+        what: str,
+        permissions: tuple[str, ...],
+        args: StarterArgs,
+        controller: pulumi.Output[str],
+        condition: projects.IAMMemberConditionArgs | None,
+        *,
+        after: Sequence[pulumi.Resource] = (),
     ) -> pulumi.Resource:
         names = args.names
         # The id of a deleted role is taken for 37 days, so the mark is in it (IAM documentation, "Creating and managing custom roles").
@@ -166,12 +183,23 @@ class Starter(pulumi.ComponentResource):
             title=f"{names.cluster} {what} nodes",
             description=names.description(f"What a controller {what} nodes with"),
             permissions=[*permissions],
-            opts=beneath(self, replace_first=True),
+            opts=pulumi.ResourceOptions.merge(beneath(self, replace_first=True), pulumi.ResourceOptions(depends_on=[*after])),
         )
         granted: pulumi.Resource = projects.IAMMember(
             f"control-{what}", project=args.accounts.project, role=role.name, member=controller, condition=condition, opts=beneath(self, replace_first=True)
         )
         return granted
+
+
+def guarded(prefix: str) -> str:
+    """Write a condition that withholds a permission on instances and disks whose names begin otherwise; on anything else, such as the project, it holds. Pure.
+
+    Source: IAM documentation, "Configure resource-based access", resource name prefixes.
+    """
+    return " && ".join(
+        f'(resource.type != "compute.googleapis.com/{kind}" || resource.name.extract("/{path}/{{name}}").startsWith("{prefix}"))'
+        for kind, path in (("Instance", "instances"), ("Disk", "disks"))
+    )
 
 
 def member(email: pulumi.Output[str]) -> pulumi.Output[str]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from components.gcp import names
+from components.gcp import identity, names
 from tests.components.gcp import programs
 
 OWNER = "owner of clusterwright:gcp:Site"
@@ -104,9 +104,14 @@ def test_a_controller_may_only_delete_instances_of_its_stack() -> None:
     found = programs.library("starter")
     roles = {one.name: one.inputs["permissions"] for one in programs.of(found, "IAMCustomRole")}
     assert [permission for permission in roles["control-starts"] if permission.endswith(".delete")] == []
+    assert [permission for permission in roles["control-starts"] if ".set" in permission] == []
+    assert [permission for permission in roles["control-changes"] if permission.endswith(".delete")] == [], "nodes of a queue alone need it"
     assert "compute.instances.delete" in roles["control-ends"]
     (ends,) = [one.inputs for one in programs.of(found, "projects:IAMMember") if one.name == "control-ends"]
     assert 'startsWith("starter-test-")' in ends["condition"]["expression"]
+    (changes,) = [one.inputs for one in programs.of(found, "projects:IAMMember") if one.name == "control-changes"]
+    assert changes["condition"]["expression"] == identity.guarded("starter-test-")
+    assert "control-changes" in found.all_needs("control-starts"), "a running cluster has its rights at any time"
     assert {one.inputs["member"] for one in programs.of(found, "projects:IAMMember")} == {"serviceAccount:starter-test-control@our-project"}
 
 

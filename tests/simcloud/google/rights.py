@@ -81,7 +81,8 @@ def check_launch(cloud: "Cloud", call: Call, values: Mapping[str, Any], path: st
     need(cloud, call, "compute.instances.create", path)
     for field, permission in kinds.load("permissions")["launch"].items():
         if any(value not in (None, "", [], {}) for _, value in links.values_at(dict(values), field)):
-            need(cloud, call, permission, path if permission.startswith("compute.instances.") else f"projects/{cloud.project}")
+            is_of_instance = permission.startswith("compute.instances.") and permission != "compute.instances.setMetadata"
+            need(cloud, call, permission, path if is_of_instance else f"projects/{cloud.project}")
     for place, image in links.values_at(dict(values), "disks[].initializeParams.sourceImage"):
         if f"projects/{cloud.project}/" in image:
             need(cloud, call, "compute.images.useReadOnly", image.removeprefix(links.BASE), where=place)
