@@ -8,7 +8,7 @@ import base64
 import dataclasses
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from .. import bake, errors
@@ -41,6 +41,8 @@ else tail --lines 20 $log; say "failed: $(tail --lines 5 $log | tr '\\n' ' ' | t
 fi
 poweroff
 """
+_BUILDER = "bake-"
+"""Begins the names of instances that become images."""
 FEATURES = ("GVNIC", "UEFI_COMPATIBLE", "VIRTIO_SCSI_MULTIQUEUE", "IDPF")
 """Compute Engine API, GuestOsFeature.type: without them no instance with such an interface starts from the image."""
 
@@ -81,6 +83,8 @@ class MachineImage(Kind[MachineImageInputs]):
     def create(self, inputs: MachineImageInputs, work: Work) -> Values:
         compute = rest.Compute(inputs.project)
         try:
+            # An image of another architecture may be baked at the same time, on another machine.
+            _delete_builders(compute, inputs, work, which=lambda one: str(one.get("machineType", "")).rpartition("/")[2] == inputs.machine)
             if not _is_ready(compute, inputs, work):
                 _bake(compute, inputs, work)
                 work.say("making an image of the builder's disk")
@@ -93,14 +97,36 @@ class MachineImage(Kind[MachineImageInputs]):
 
     def delete(self, inputs: MachineImageInputs, outputs: Values, work: Work) -> None:
         compute = rest.Compute(inputs.project)
+        path = f"global/images/{inputs.name}"
         try:
-            for path in (f"zones/{inputs.zone}/instances/{_builder(inputs)}", f"global/images/{inputs.name}"):
-                found = compute.find(path)
-                if found is not None and found.get("labels", {}).get(OWNER_LABEL) == inputs.labels.get(OWNER_LABEL):
-                    with rest.missing():
-                        _change(compute, work, "DELETE", path)
+            # The engine deletes after it has created all images, so no builder of the stack is at work.
+            _delete_builders(compute, inputs, work, is_last=True)
+            found = compute.find(path)
+            if found is not None and found.get("labels", {}).get(OWNER_LABEL) == inputs.labels.get(OWNER_LABEL):
+                with rest.missing():
+                    _change(compute, work, "DELETE", path)
         except errors.TargetUnanswered as error:
             raise Refused(f"the image {inputs.name} can't be deleted: {error}") from error
+
+
+def _delete_builders(
+    compute: rest.Compute, inputs: MachineImageInputs, work: Work, *, is_last: bool = False, which: Callable[[Mapping[str, Any]], bool] = lambda _: True
+) -> None:
+    """Delete builders of the stack that no run goes on with: a killed run left one, and the next one wants another image.
+
+    Args:
+        is_last: the builder of this image goes, too.
+        which: says of an instance whether it may be one.
+    """
+    owner, kept = inputs.labels.get(OWNER_LABEL), "" if is_last else _builder(inputs)
+    if not owner:
+        return
+    for one in compute.items(f"zones/{inputs.zone}/instances", {"filter": f"labels.{OWNER_LABEL} = {owner}"}):
+        name = str(one["name"])
+        if name.startswith(_BUILDER) and name != kept and which(one):
+            work.say(f"deleting {name}, which an earlier run left")
+            with rest.missing():
+                _change(compute, work, "DELETE", f"zones/{inputs.zone}/instances/{name}")
 
 
 def _is_ready(compute: rest.Compute, inputs: MachineImageInputs, work: Work) -> bool:
@@ -187,7 +213,7 @@ def _change(compute: rest.Compute, work: Work, method: str, path: str, body: Map
 
 def _builder(inputs: MachineImageInputs) -> str:
     """Name the instance after what is different in the image's name: its end."""
-    return f"bake-{inputs.name[-57:].lstrip('-')}"
+    return f"{_BUILDER}{inputs.name[-57:].lstrip('-')}"
 
 
 def _instance(inputs: MachineImageInputs) -> dict[str, Any]:

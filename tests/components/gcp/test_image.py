@@ -61,6 +61,26 @@ def test_a_bake_that_fails_says_why_and_leaves_nothing(project: SimulatedCloud) 
     assert (instances(project), project.things("compute.images")) == ([], [])
 
 
+def builder(cloud: SimulatedCloud, name: str, *, machine: str = WANTED.machine, owner: str = "ours") -> None:
+    """Leave an instance as a run does that was killed while it baked; it has powered itself off since."""
+    body = {**steps.properties(f"zones/{ZONE}/machineTypes/{machine}"), "name": name, "labels": {**LABELS, "clusterwright-owner": owner}}
+    steps.ask(cloud, "POST", f"zones/{ZONE}/instances", body)
+    steps.ask(cloud, "POST", f"zones/{ZONE}/instances/{name}/stop")
+
+
+def test_the_builder_of_an_older_image_goes_and_others_stay(project: SimulatedCloud) -> None:
+    """A run was killed while it baked, and the profile has changed since: nobody wants that image any more."""
+    builder(project, "bake-cpu-dev-x86-64-ffffffffffff")
+    builder(project, "bake-cpu-dev-arm64-0123456789ab", machine="n2-standard-8")  # of another architecture, on another machine
+    builder(project, "bake-of-another-stack", owner="theirs")
+    builder(project, "no-builder")
+    with baking(project):
+        MachineImage().create(WANTED, work())
+    assert sorted(instances(project)) == ["bake-cpu-dev-arm64-0123456789ab", "bake-of-another-stack", "no-builder"]
+    MachineImage().delete(WANTED, {}, work())
+    assert sorted(instances(project)) == ["bake-of-another-stack", "no-builder"], "the stack goes, and no image is baked"
+
+
 def test_a_policy_against_guest_attributes_is_one_page_before_the_bake(project: SimulatedCloud) -> None:
     """No instance bakes here: the page comes although none ever ends."""
     project.set("guest_attributes_forbidden", True)
