@@ -1,5 +1,6 @@
 """Carry out repairs on one host, each by itself: one that fails stops none of the others. It runs on the host; standard library only."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -11,17 +12,18 @@ SAID_CHARACTERS = 1000
 DONE, FAILED = "done", "failed"
 
 
-def main(steps: list[dict[str, Any]], *, mark: str, lock: str) -> None:
+def main(steps: list[dict[str, Any]], *, mark: str, lock: str | None) -> None:
     """Run the steps and print their outcomes on one line.
 
     Args:
         steps: commands with `argv`, `stdin`, `within_s` and `lists`: what one that lists prints is given whole, without its complaints.
         mark: begins the line.
-        lock: a file that is locked meanwhile: a run whose caller was killed goes on here, and the next one waits for it.
+        lock: a file that is locked meanwhile: a run whose caller was killed goes on here, and the next one waits for it. None: nothing is locked.
     """
-    pathlib.Path(lock).parent.mkdir(parents=True, exist_ok=True)
-    with pathlib.Path(lock).open("w", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as held:
+        if lock is not None:
+            pathlib.Path(lock).parent.mkdir(parents=True, exist_ok=True)
+            fcntl.flock(held.enter_context(pathlib.Path(lock).open("w", encoding="utf-8")), fcntl.LOCK_EX)
         outcomes = carry_out(steps)
     print(mark + json.dumps(outcomes), flush=True)
 

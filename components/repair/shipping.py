@@ -38,21 +38,23 @@ class Outcome:
     """What it printed, or why it did not run."""
 
 
-def run(orders: Mapping[KnownHost, Sequence[Order]], *, private_key: str) -> dict[KnownHost, tuple[Outcome, ...]]:
+def run(orders: Mapping[KnownHost, Sequence[Order]], *, private_key: str, lock: str | None = LOCK) -> dict[KnownHost, tuple[Outcome, ...]]:
     """Run the commands of each host one after the other, and all hosts at once.
 
+    Args:
+        lock: what a host locks meanwhile, so that it waits for an earlier run. None: the commands only read, or keep others out themselves.
     Returns:
         host → an outcome for each of its commands, also where the host did not answer.
     """
     within_s = max(HOST_WITHIN_S, *(order.within_s for own in orders.values() for order in own), 0)
     try:
-        answers = ssh.run({host: text(own) for host, own in orders.items()}, private_key=private_key, within_s=within_s)
+        answers = ssh.run({host: text(own, lock=lock) for host, own in orders.items()}, private_key=private_key, within_s=within_s)
     except OSError as error:
         return {host: (Outcome(is_done=False, said=str(error)),) * len(own) for host, own in orders.items()}
     return {host: outcomes(answers[host], len(own)) for host, own in orders.items()}
 
 
-def text(orders: Sequence[Order], *, lock: str = LOCK) -> bytes:
+def text(orders: Sequence[Order], *, lock: str | None = LOCK) -> bytes:
     """Give the program with its commands, for the standard input of a host's Python."""
     steps = json.dumps([dataclasses.asdict(order) for order in orders])
     return f"{PROGRAM.read_text(encoding='utf-8')}\nmain(json.loads({steps!r}), mark={MARK!r}, lock={lock!r})\n".encode()

@@ -35,7 +35,9 @@ def carry_out(stack: str, known: Known, snapshot: Snapshot) -> str:
     """
     [host] = [one for one in hosts(known) if one.name == snapshot.host]
     load = f'there=$({PROGRAM} list) || exit 1; exec {PROGRAM} restore "$(printf "%s\\n" "$there" | cut -f 1 | grep -F -- "/$1")"'
-    answers = shipping.run({host: [shipping.Order(("sh", "-c", load, "sh", snapshot.file), within_s=LOADED_WITHIN_S)]}, private_key=known.private_key)
+    order = shipping.Order(("sh", "-c", load, "sh", snapshot.file), within_s=LOADED_WITHIN_S)
+    # The host's program has a lock of its own: it says who holds it, and does not wait.
+    answers = shipping.run({host: [order]}, private_key=known.private_key, lock=None)
     [outcome] = answers[host]
     if not outcome.is_done:
         remedy = f"`clusterwright restore --stack {stack}` lists the dumps: load another one, or correct the cause and run the same command again"

@@ -58,7 +58,7 @@ def snapshots(known: Known) -> tuple[tuple[Snapshot, ...], Mapping[str, str]]:
         the snapshots, and why hosts could not be asked.
     """
     asked = {**dict.fromkeys(hosts(known), LIST), **dict.fromkeys(database.hosts(known), database.LIST)}
-    answers = shipping.run({host: [shipping.Order(command, lists=True)] for host, command in asked.items()}, private_key=known.private_key)
+    answers = shipping.run({host: [shipping.Order(command, lists=True)] for host, command in asked.items()}, private_key=known.private_key, lock=None)
     silent = {host.name: one.said for host, (one,) in answers.items() if not one.is_done}
     return listed({host.name: one.said for host, (one,) in answers.items() if one.is_done}), silent
 
