@@ -1,8 +1,13 @@
 """What the program that restores the accounting database does with tables that can't be used; the database and systemd are stand-ins. tests/hosts/test_database_dumps.py has real ones."""
 
+import fcntl
 import gzip
+import itertools
 import os
+import shutil
+import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,16 +16,48 @@ from tests.playbooks import templates
 
 DATABASE = "slurm_acct_db"
 WHOLE = "-- Dump completed"
+REFUSED = 3
+STEPS = 15
+"""A restore changes something more often than this."""
 PROGRAMS = {
-    "systemctl": """
+    "systemctl": f"""
 echo "$*" >>units
-runs() { test "$(cat tables/state)" = good && test ! -e broken; }
-case "$*" in "start mariadb.service") test ! -d tables || runs ;; is-active*mariadb*) test -d tables && runs ;; esac""",
-    "mariadb": 'case "$*" in *"SHOW TABLES"*) test -e empty || echo acct_table ;; *--execute*) echo "$*" >>asked ;; *) test ! -e unloadable && cat >loaded ;; esac',
-    "mariadb-dump": f'test ! -e unreadable && echo "$(test -e full || echo "{WHOLE}")"',
+runs() {{ test "$(cat tables/state)" = good && test ! -e broken && mkdir -p tables/{DATABASE}; }}
+case "$*" in
+"start mariadb.service") test ! -d tables || runs ;;
+is-active*mariadb*) test -d tables && runs ;;
+"start slurmdbd.service") bash program ready >/dev/null 2>&1 || exit 0; test -e tables/{DATABASE}/jobs || echo none >tables/{DATABASE}/jobs ;;
+esac""",
+    "mariadb": f"""
+case "$*" in
+*"SHOW TABLES"*) test -e empty || ls tables/{DATABASE} ;;
+*information_schema*) echo moves ;;
+*--execute*) echo "$*" >>asked
+  for words in "{DATABASE}_restored" "{DATABASE}"; do
+    case "$*" in *"DROP DATABASE"*"\\`$words\\`"*) rm -rf "tables/$words" ;; esac
+    case "$*" in *"CREATE DATABASE \\`$words\\`"*) mkdir "tables/$words" ;; esac
+  done
+  case "$*" in *"RENAME TABLE"*) mv tables/{DATABASE}_restored/jobs tables/{DATABASE}/jobs ;; esac ;;
+*) test ! -e unloadable && grep -v Dump >"tables/$1/jobs" ;;
+esac""",
+    "mariadb-dump": f'test ! -e unreadable -o -e tables/clusterwright-restore && cat tables/{DATABASE}/jobs && echo "$(test -e full || echo "{WHOLE}")"',
     "chown": "true",
 }
-"""What they do is told by files of the test's folder."""
+"""Stand-ins. What they do is told by files of the test's folder; a database is a folder among the tables with a file of jobs, and slurmdbd creates the file where it finds none."""
+
+CHANGING = "cp|mariadb|mariadb-dump|mv|rm|sql|systemctl|zcat"
+KILL = f"""
+count=0
+at() {{
+    [[ $1 != "$KILL_AT"* ]] || kill -9 $$
+    [[ $1 =~ ^({CHANGING})([[:space:]]|$) ]] || return 0
+    count=$((count + 1))
+    [ "$count" != "$KILL_AT" ] || kill -9 $$
+}}
+set -o functrace
+trap 'at "$BASH_COMMAND"' DEBUG
+"""
+"""What bash reads first: it ends the program, as a power cut does, before a command that begins so, or before the nth that changes something."""
 
 
 class Host:
@@ -29,27 +66,66 @@ class Host:
     def __init__(self, folder: Path):
         self.folder, self.tables, self.dumps = folder, folder / "tables", folder / "dumps"
         self.dump = self.dumps / f"{DATABASE}-20261123T120000Z.sql.gz"
-        for name in ("bin", "tables", "dumps", "seed"):
-            (folder / name).mkdir()
+        for name in ("bin", f"tables/{DATABASE}", "tables/mysql", "dumps", "seed/mysql"):
+            (folder / name).mkdir(parents=True)
+        (self.tables / DATABASE / "jobs").write_text("precious\n")
+        (folder / "access").touch()
+        (folder / "kill").write_text(KILL)
         for name, text in PROGRAMS.items():
             (folder / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
             (folder / "bin" / name).chmod(0o755)
-        (folder / "seed/state").write_text("good")
+        for name in ("seed", "tables"):
+            (folder / name / "state").write_text("good")
         self.dump.write_bytes(gzip.compress(f"accounts\n{WHOLE}\n".encode()))
         text = templates.render(
             "clusterwright-database.sh.j2", role="database_dumps", database_name=DATABASE, database_folder="tables", provided={"dumps": {"folder": "dumps"}}
         )
-        (folder / "program").write_text(text.replace("/run/clusterwright/database.lock", "lock").replace("/var/lib/mysql", "seed"))
+        for real, here in {"/run/clusterwright/database.lock": "lock", "/var/lib/mysql": "seed", "/etc/mysql/clusterwright-init.sql": "access"}.items():
+            text = text.replace(real, here)
+        (folder / "program").write_text(text)
 
-    def restore(self) -> subprocess.CompletedProcess[str]:
-        return self.run("restore", f"dumps/{self.dump.name}")
+    def restore(self, *, kill_at: int | str = 0) -> subprocess.CompletedProcess[str]:
+        """Restore the dump, and end the program before a command that begins so, or before its nth that changes something."""
+        done = self.run("restore", f"dumps/{self.dump.name}", **({"BASH_ENV": str(self.folder / "kill"), "KILL_AT": str(kill_at)} if kill_at else {}))
+        with (self.folder / "lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # what it had started
+        return done
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"}
+    def up(self) -> bool:
+        """Do as the roles `database` and `slurmdbd` do; say whether they refused."""
+        if self.run("ready", "tables").returncode == REFUSED:
+            return True
+        if not (self.tables / "mysql").exists():
+            shutil.copytree(self.folder / "seed", self.tables)
+        if self.systemctl("start", "mariadb.service") != 0 or self.run("ready").returncode == REFUSED:
+            return True
+        self.systemctl("start", "slurmdbd.service")
+        return False
+
+    def systemctl(self, *words: str) -> int:
+        return subprocess.run([self.folder / "bin/systemctl", *words], cwd=self.folder, env=self.environment, check=False).returncode
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"}
+
+    def run(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        environment = {**self.environment, **more}
         return subprocess.run(["bash", "program", *words], cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
 
     def said(self, name: str) -> list[str]:
         return (self.folder / name).read_text().splitlines()
+
+    def jobs(self) -> str:
+        """Give the jobs of the database in use."""
+        file = self.tables / DATABASE / "jobs"
+        return file.read_text() if file.exists() else ""
+
+    def kept(self) -> list[str]:
+        """Give the jobs that were there before, wherever they are now."""
+        files = [*self.folder.glob(f"tables*/{DATABASE}/jobs")]
+        dumps = [gzip.decompress(one.read_bytes()).decode() for one in self.dumps.glob("before-restore-*")]
+        return [text for text in (*(file.read_text() for file in files), *dumps) if "precious" in text]
 
     def aside(self) -> list[str]:
         return [one.joinpath("state").read_text() for one in self.folder.glob("tables.damaged-*")]
@@ -57,13 +133,11 @@ class Host:
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
-    one = Host(tmp_path)
-    (one.tables / "state").write_text("good")
-    return one
+    return Host(tmp_path)
 
 
 def is_restored(host: Host) -> bool:
-    return WHOLE in (host.folder / "loaded").read_text() if (host.folder / "loaded").exists() else False
+    return host.jobs() == "accounts\n"
 
 
 def test_what_is_there_is_dumped_before(host: Host) -> None:
@@ -94,6 +168,7 @@ def test_tables_that_can_not_be_read_are_set_aside(host: Host) -> None:
 def test_a_restore_that_was_killed_between_old_and_new_tables_goes_on(host: Host) -> None:
     host.tables.rename(host.folder / "tables.damaged-20261123T120000Z")
     (host.folder / "tables.new").mkdir()
+    assert host.up(), "without tables, an empty database would begin"
     done = host.restore()
     assert done.returncode == 0, done.stderr
     assert is_restored(host)
@@ -147,3 +222,62 @@ def test_a_database_that_can_not_be_dumped_for_lack_of_space_is_left_as_it_is(ho
     assert "nothing was changed" in done.stderr
     assert not is_restored(host)
     assert [one.name for one in host.dumps.iterdir()] == [host.dump.name], "no part of a dump takes space"
+
+
+def damaged(host: Host) -> None:
+    (host.tables / "state").write_text("damaged")
+
+
+def unreadable(host: Host) -> None:
+    (host.folder / "unreadable").touch()
+
+
+def sound(_host: Host) -> None:
+    """Leave it as it is."""
+
+
+def killed_at(host: Host, *steps: int | str) -> bool:
+    """Kill one restore after the other, look at what is left after each, and restore; give whether the first was killed at all."""
+    for place, step in enumerate(steps):
+        if host.restore(kill_at=step).returncode != -signal.SIGKILL:
+            return place > 0
+        assert host.kept(), f"killed at {steps}: the database of before is gone"
+        host.up()
+        assert host.jobs() != "none\n", f"killed at {steps}: slurmdbd began an empty database"
+    done = host.restore()
+    assert (done.returncode, is_restored(host)) == (0, True), f"killed at {steps}: {done.stderr}"
+    assert host.kept(), f"killed at {steps}: the database of before is gone"
+    assert not host.up(), f"killed at {steps}: the next up refuses"
+    assert not (host.folder / "tables.restore").exists()
+    return True
+
+
+@pytest.mark.parametrize("step", ["note aside", 'mv "$tables" "$aside"', 'mv "$tables.new"', "note exchange", 'sql "RENAME', "forget"])
+def test_a_restore_that_is_killed_twice_loses_nothing(host: Host, step: str) -> None:
+    damaged(host)
+    assert killed_at(host, step, 'mv "$tables.new"' if step == 'mv "$tables" "$aside"' else step), "no command begins so"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("before", [damaged, unreadable, sound])
+def test_a_restore_that_is_killed_at_any_step_and_again_there_loses_nothing(tmp_path: Path, before: Callable[[Host], None]) -> None:
+    for step in itertools.count(1):
+        host = Host(tmp_path / str(step))
+        before(host)
+        if not killed_at(host, step, step):
+            break
+    assert step > STEPS
+
+
+def test_a_restore_beside_another_run_says_at_once_who_has_the_database(host: Host) -> None:
+    ready, release = os.pipe()
+    with subprocess.Popen(["flock", "lock", "cat"], cwd=host.folder, stdin=ready) as first:  # as a restore holds it
+        os.close(ready)
+        while subprocess.run(["flock", "--nonblock", "lock", "true"], cwd=host.folder, check=False).returncode == 0:
+            assert first.poll() is None
+        (host.folder / "lock").write_text("process 17 since 2026-11-23T12:00:00Z, `clusterwright-database restore x.sql.gz`\n")
+        done = host.run("restore", f"dumps/{host.dump.name}")
+        os.close(release)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[0].endswith("is in use: process 17 since 2026-11-23T12:00:00Z, `clusterwright-database restore x.sql.gz`")
+    assert host.jobs() == "precious\n"
