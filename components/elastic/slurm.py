@@ -92,6 +92,10 @@ class Commands:
         fields = [f"state={state}", *([f"reason={reason}"] if reason else [])]
         return self._each(nodes, lambda some: ["scontrol", "update", f"nodename={hostlist.compress(some)}", *fields])
 
+    def set_reason(self, nodes: Sequence[str], reason: str) -> list[str]:
+        """Give nodes a reason and leave their state, and give what Slurm said of those that it refused."""
+        return self._each(nodes, lambda some: ["scontrol", "update", f"nodename={hostlist.compress(some)}", f"reason={reason}"])
+
     def reboot(self, nodes: Sequence[str], *, reason: str, resumes: bool) -> list[str]:
         """Let nodes reboot as soon as they have no jobs, and give what Slurm said of those that it refused.
 

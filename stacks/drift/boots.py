@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from blueprints import hostlist
-from components.elastic.model import OURS
+from components.elastic.model import OURS, Node
 from components.inspection.recorded_cluster import Known
 
 from ..errors import Problem
@@ -29,12 +29,15 @@ def carry_out(known: Known, nodes: Sequence[str], *, say: Callable[[str], None])
 
 
 def reboot(slurm: scheduler.Scheduler, nodes: Sequence[str], *, say: Callable[[str], None]) -> dict[str, str]:
-    """Reboot nodes and wait for them; give why some don't serve again."""
+    """Reboot nodes and wait for them; give why some don't serve again.
+
+    A node that was drained keeps its reason: Slurm replaces it by the one of the reboot, and leaves ` : reboot issued` behind it.
+    """
     states = slurm.nodes()
     failed = {name: "Slurm has no such node" for name in nodes if name not in states}
     say(f"Slurm reboots {hostlist.compress(nodes)}")
     for name in nodes:
-        if name in states and (complaints := slurm.reboot([name], resumes=not states[name].is_drained)):
+        if name in states and (complaints := slurm.reboot([name], resumes=not states[name].is_drained, reason=_kept(states[name]))):
             failed[name] = "\n".join(complaints)
     asked = set(nodes) - failed.keys()
     deadline = time.monotonic() + SERVE_WITHIN_S
@@ -42,4 +45,11 @@ def reboot(slurm: scheduler.Scheduler, nodes: Sequence[str], *, say: Callable[[s
         if time.monotonic() > deadline:
             return failed | dict.fromkeys(waiting, f"it did not come back within {SERVE_WITHIN_S / 60:.0f} minutes")
         time.sleep(LOOK_EVERY_S)
+    for name in sorted(asked):
+        if (reason := _kept(states[name])) and (complaints := slurm.explain(name, reason)):
+            failed[name] = "\n".join(complaints)
     return failed
+
+
+def _kept(node: Node) -> str:
+    return node.reason if node.is_drained else ""

@@ -82,9 +82,17 @@ class Scheduler:
         self._set(nodes, "DOWN", reason=self._reason)
         self._set(nodes, "UNDRAIN")
 
-    def reboot(self, nodes: Sequence[str], *, resumes: bool) -> list[str]:
-        """Let nodes reboot as soon as they have no jobs, and give what Slurm said of those that it refused."""
-        return self._commands.reboot(nodes, reason=self._reason, resumes=resumes)
+    def reboot(self, nodes: Sequence[str], *, resumes: bool, reason: str = "") -> list[str]:
+        """Let nodes reboot as soon as they have no jobs, and give what Slurm said of those that it refused.
+
+        Args:
+            reason: what Slurm shows of them meanwhile; empty: the one of this scheduler's own.
+        """
+        return self._commands.reboot(nodes, reason=reason or self._reason, resumes=resumes)
+
+    def explain(self, node: str, reason: str) -> list[str]:
+        """Give a node a reason and leave its state; give what Slurm said where it refused."""
+        return self._commands.set_reason([node], reason)
 
     def requeue(self, jobs: Sequence[RunningJob]) -> list[str]:
         """Put jobs back into the queue, and give what Slurm said of those that it refused."""

@@ -19,7 +19,7 @@ class Controller:
 
     def run(self, argv: Sequence[str]) -> str:
         words = [word for word in argv if word != "env" and "=%s" not in word and "LC_ALL" not in word]
-        if words[:2] == ["scontrol", "reboot"]:
+        if words[:2] in (["scontrol", "reboot"], ["scontrol", "update"]):
             if words[-1] == "train-9":
                 raise slurm.Unanswered("`scontrol reboot` failed: Invalid node name specified")
             self.asked.append(" ".join(words[2:]))
@@ -50,6 +50,12 @@ def test_a_node_that_was_drained_is_not_returned_to_service() -> None:
     controller = Controller(train_0=["IDLE+DRAIN"])
     assert reboot(controller, "train-0") == {}
     assert controller.asked == [f"ASAP reason={boots.REASON} train-0"]
+
+
+def test_a_node_that_was_drained_has_its_reason_again() -> None:
+    controller = Controller(train_0=["IDLE+DRAIN Reason=bad fan [root@1]", "IDLE+DRAIN Reason=bad fan : reboot issued [slurm@2]"])
+    assert reboot(controller, "train-0") == {}
+    assert controller.asked == ["ASAP reason=bad fan train-0", "nodename=train-0 reason=bad fan"]
 
 
 def test_what_slurm_refuses_or_does_not_know_is_said_of_that_node_alone() -> None:
