@@ -10,6 +10,7 @@ pytestmark = pytest.mark.hosts
 HEAD, DATABASE = "control-0", "slurm_acct_db"
 FOLDER = "/var/lib/clusterwright/state/dumps"
 PROGRAM = "/usr/sbin/clusterwright-database"
+TABLES = str(role_defaults.defaults("database")["database_folder"])
 KEPT = int(role_defaults.defaults("database_dumps")["database_dumps_kept"])
 
 
@@ -38,6 +39,36 @@ def test_a_lost_database_is_restored_from_a_dump(running: Deployment) -> None:
     running.inside_all(HEAD, PROGRAM, "restore", newest)
     assert [one for one in dumps(running) if one.startswith(f"{FOLDER}/before-restore-")]
     wait_until(lambda: accounted(running, job) == "COMPLETED", awaiting="the job to be accounted again", within_s=SOON_S)
+
+
+@pytest.mark.soak
+def test_a_restore_that_is_killed_twice_is_gone_on_with(running: Deployment) -> None:
+    job = running.ssh("sbatch --parsable --wait --wrap 'srun hostname'").strip()
+    wait_until(lambda: accounted(running, job) == "COMPLETED", awaiting="the job to be accounted", within_s=SOON_S)
+    running.inside(HEAD, PROGRAM, "dump")
+    newest = dumps(running)[-1]
+    running.inside_all(HEAD, "systemctl", "stop", "mariadb.service")
+    running.inside(HEAD, "sh", "-c", f"echo 'no table space' >{TABLES}/ibdata1")
+    for begins in ('mv "$tables.new"', "note exchange"):
+        running.inside(
+            HEAD,
+            "sh",
+            "-c",
+            "cat >/run/kill",
+            stdin=f"at() {{ [[ $1 != '{begins}'* ]] || kill -9 $$; }}\nset -o functrace\ntrap 'at \"$BASH_COMMAND\"' DEBUG\n",
+        )
+        killed = running.inside_all(HEAD, "/bin/sh", "-c", f"BASH_ENV=/run/kill bash {PROGRAM} restore {newest} >/dev/null 2>&1; echo $?")
+        assert killed.strip() == "137"
+        running.inside_all(HEAD, "systemctl", "start", "slurmdbd.service")
+        assert running.inside_all(HEAD, "/bin/sh", "-c", "systemctl is-active slurmdbd.service || true").strip() == "inactive"
+        up = running.clusterwright("up")
+        goes_on = f"clusterwright restore --stack {running.stack} {HEAD}/{newest.rpartition('/')[2]}"
+        assert (up.returncode, goes_on in up.stdout + up.stderr) == (1, True), up.stdout[-3000:] + up.stderr[-3000:]
+    done = running.run(*goes_on.split(), "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    wait_until(lambda: accounted(running, job) == "COMPLETED", awaiting="the job to be accounted again", within_s=SOON_S)
+    assert f"the tables that were there are in {TABLES}.damaged-" in done.stdout
+    running.up()
 
 
 def test_a_dump_that_is_not_whole_changes_nothing(running: Deployment) -> None:
