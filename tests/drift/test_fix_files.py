@@ -14,7 +14,7 @@ from blueprints.finding.subject import HostFile
 from blueprints.finding.values import FileContent, FileState, LinkTarget, Value
 from components.inspection.codes import Code
 from stacks.drift import fix, repair
-from stacks.drift.fix import exposure
+from stacks.drift.fix import exposure, files
 from tests.drift.examples import finding
 from tests.drift.test_fix import ASIDE, CLUSTER
 
@@ -211,3 +211,32 @@ def test_a_program_of_a_package_loses_a_capability(root: pathlib.Path) -> None:
     subprocess.run(["sh", "-euc", exposure.TAKE_RIGHTS, "sh", str(program)], check=True)
     assert os.listxattr(program) == []
     assert mode(program) == 0o755
+
+
+APT = """
+case "$1" in
+update) touch lists ;;
+install) if test -e lists && test ! -e gone; then echo packaged >program; else echo "Reinstallation of slurmdbd is not possible, it cannot be downloaded."; fi ;;
+esac"""
+"""apt-get succeeds without a word of failure where no list of packages has the version."""
+PROGRAMS = {
+    "apt-get": APT,
+    "apt-mark": 'test "$1" = showhold && echo slurmdbd || echo "slurmdbd set on hold."',
+    "dpkg-query": 'case "$1" in --search) echo "slurmdbd: $3" ;; *) echo 24.11.5-4 ;; esac',
+    "dpkg": 'echo "missing     /usr/share/doc/slurmdbd/changelog"; test "$(cat program)" = packaged || echo "??5??????   /usr/sbin/slurmdbd"',
+}
+
+
+@pytest.mark.parametrize(("left", "status", "program"), [("", 0, "packaged"), ("gone", 1, "another")])
+def test_a_package_is_installed_again_also_where_apt_has_no_lists(tmp_path: pathlib.Path, left: str, status: int, program: str) -> None:
+    for name, text in PROGRAMS.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "program").write_text("another\n")
+    (tmp_path / (left or "nothing")).touch()
+    done = subprocess.run(
+        ["sh", "-c", files.REINSTALL, "sh", "/usr/sbin/slurmdbd"],
+        cwd=tmp_path, env={"PATH": f"{tmp_path}:{os.environ['PATH']}"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, (tmp_path / "program").read_text().strip()) == (status, program), done.stderr
+    assert done.stdout.splitlines()[-1] == ("E: no archive has slurmdbd 24.11.5-4" if status else "slurmdbd set on hold.")

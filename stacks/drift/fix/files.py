@@ -45,12 +45,14 @@ REINSTALL = """set -eu
 owner=$(dpkg-query --search -- "$1" | sed -n 's/^\\([a-z0-9][^ ,:]*\\).*: .*/\\1/p' | head -n 1)
 [ -n "$owner" ] || { echo "no package owns $1" >&2; exit 1; }
 version=$(dpkg-query --show --showformat='${Version}' -- "$owner")
-again() { apt-get install --yes --quiet --option=Acquire::Retries=0 --reinstall --allow-downgrades --allow-change-held-packages --option=Dpkg::Options::=--force-confmiss --option=Dpkg::Options::=--force-confnew -- "$owner=$version"; }
+is_back() { ! dpkg --verify -- "$owner" | sed 's/^[^/]*//' | grep -qxF -- "$path" || { echo "E: no archive has $owner $version"; return 1; }; }
+again() { apt-get install --yes --quiet --option=Acquire::Retries=0 --reinstall --allow-downgrades --allow-change-held-packages --option=Dpkg::Options::=--force-confmiss --option=Dpkg::Options::=--force-confnew -- "$owner=$version" && is_back; }
+path=$1
 held=$(apt-mark showhold -- "$owner")
 again || { apt-get update --quiet --option=Acquire::Retries=0 --error-on=any && again; }
 [ -z "$held" ] || apt-mark hold -- "$owner"
 """
-"""path"""
+"""path. Without lists of packages, apt-get says that it can't download the package, and succeeds."""
 SYNCHRONIZE = {"/etc/shadow": "pwconv", "/etc/gshadow": "grpconv"}
 """Programs that remove from a table of passwords what the public table beside it doesn't have (pwconv(8))."""
 
