@@ -12,6 +12,8 @@ class Restored(enum.StrEnum):
 
     UP = "up"
     FIX = "fix"
+    BOOT = "boot"
+    """A reboot, which `fix` does where its kind is named."""
     REBUILD = "rebuild"
 
 
@@ -95,7 +97,7 @@ UNRECORDED = (
     Plant("MUNGE's key for everybody", "train-1", "chmod 0644 /etc/munge/munge.key", ("hosts CW724 train-1: /etc/munge/munge.key",)),
     Plant("a host key for everybody", "train-1", "chmod 0644 /etc/ssh/ssh_host_ed25519_key", ("hosts CW724 train-1: /etc/ssh/ssh_host_ed25519_key",)),
     Plant("a folder of secrets for everybody", "login-0", "chmod 0755 /etc/clusterwright/secrets", ("hosts CW724 login-0: /etc/clusterwright/secrets",)),
-    Plant("another DNS server", "train-1", "echo nameserver 192.0.2.53 > /etc/resolv.conf", ("hosts CW716 train-1: DNS servers",), restored=Restored.REBUILD),
+    Plant("another DNS server", "train-1", "echo nameserver 192.0.2.53 > /etc/resolv.conf", ("hosts CW716 train-1: DNS servers",), restored=Restored.BOOT),
     Plant("another time zone", "login-0", "ln -sfn /usr/share/zoneinfo/Asia/Tokyo /etc/localtime", ("hosts CW716 login-0: time zone",)),
     Plant("an authority that programs trust", "train-1", "echo more >> /etc/ssl/certs/ca-certificates.crt", ("hosts CW716 train-1: trusted authorities",)),
     Plant("another hostname", "login-0", "hostname elsewhere", ("hosts CW717 login-0: hostname",)),
@@ -148,7 +150,7 @@ PACKAGES = (
     Plant("a GPU gone", "train-0", "rm /dev/nvidia3", ("capability CW780 train-0: GPU 3",)),
     Plant("a GPU that nobody may open", "train-0", "chmod 0600 /dev/nvidia5", ("capability CW782 train-0: GPU 5",)),
     Plant("a GPU too many", "train-1", "mknod -m 0666 /dev/nvidia8 c 60 8", ("capability CW781 train-1: GPU 8",)),
-    Plant("a file system not mounted", "train-1", "umount /shared", ("capability CW783 train-1: mount /shared",), restored=Restored.REBUILD),
+    Plant("a file system not mounted", "train-1", "umount /shared", ("capability CW783 train-1: mount /shared",), restored=Restored.BOOT),
     Plant("a file system read-only", "login-0", "mount -o remount,ro,bind /home", ("capability CW784 login-0: mount /home",)),
     Plant("another file system in its place, and full", "train-0", "mount -t tmpfs -o size=1M none /shared && (head -c 2M /dev/zero > /shared/full || true)",
           ("capability CW784 train-0: mount /shared", "capability CW785 train-0: space of /shared"), restored=Restored.REBUILD),

@@ -47,6 +47,11 @@ def line(found: dict[str, Any]) -> str:
     return f"{found['layer']} {found['code']} {found['where']}"
 
 
+def expected_of(restored: planted.Restored) -> list[str]:
+    """Give what a check has to say of what is restored so."""
+    return [pattern for batch in planted.BATCHES for plant in batch if plant.restored is restored for pattern in plant.expected]
+
+
 def plant_all(stack: Deployment) -> None:
     for batch in planted.BATCHES:
         for plant in batch:
@@ -61,8 +66,10 @@ def test_after_up_and_fix_only_what_needs_a_new_host_stays(stack: Deployment) ->
     up = stack.clusterwright("up")
     left = findings(stack, *ON_HOSTS)
     restored_by_up = {code for code, kind in fix.KIND_OF.items() if kind not in step.REMOVING} - BEYOND_RECORDS
-    for_rebuild = [pattern for batch in planted.BATCHES for plant in batch if plant.restored is planted.Restored.REBUILD for pattern in plant.expected]
-    stayed = [line(one) for one in left if one["code"] in restored_by_up and not any(fnmatch.fnmatchcase(line(one), pattern) for pattern in for_rebuild)]
+    for_boot, for_rebuild = expected_of(planted.Restored.BOOT), expected_of(planted.Restored.REBUILD)
+    stayed = [
+        line(one) for one in left if one["code"] in restored_by_up and not any(fnmatch.fnmatchcase(line(one), pattern) for pattern in for_boot + for_rebuild)
+    ]
     assert stayed == [], up.stdout[-6000:]
     said = up.stdout.partition("Still different from the record\n")[2]
     unsaid = [line(one) for one in left if one["code"] in restored_by_up and one["where"] not in UNHELD_PROGRAMS and one["where"] not in said]
