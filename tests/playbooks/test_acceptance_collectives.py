@@ -1,4 +1,4 @@
-"""Collectives are judged by values, transport and rate: 30 silent failures are each found on the right node, and healthy runs pass."""
+"""Collectives are judged by values, transport, affinity and rate: 35 silent failures are each found on the right node, and healthy runs pass."""
 
 import dataclasses
 import importlib
@@ -55,6 +55,7 @@ NDR = (
 UNMEASURED = (fabric("RoCE", 8, "NET/IB"), (collective("all_gather", 8 * GIB, 2, None, None, 320, provisional=True),))
 
 EFA_LOG = ("NET/OFI Selected provider is efa, fabric is efa-direct (found {nics} nics)", "Using network AWS Libfabric")
+EFA_WITH_FOUR = tuple(line.replace("{nics}", "4") for line in EFA_LOG)
 TCPX_LOG = ("NET/GPUDirectTCPX : Using [0]enp6s0:10.0.0.2<0>", "Using network GPUDirectTCPX_v7")
 FASTRAK_LOG = ("NET/FasTrak plugin initialized", "Using network FasTrak")
 GIB_LOG = ("NET/gIB : Initialised", "Using network gIB")
@@ -66,9 +67,27 @@ def ib_log(nics: int) -> tuple[str, ...]:
     return (f"NET/IB : Using {used} [RO]; OOB eth0:10.0.0.1<0>", "Using network IB")
 
 
+def near(*cpus: str) -> list[str]:
+    """Give NCCL's lines (2.27) on the processors of eight ranks, of which `cpus` replaces the first ones'."""
+    usual = [f"{24 * gpu}-{24 * gpu + 23}" for gpu in range(8)]
+    used = [*cpus, *usual[len(cpus) :]]
+    of_gpu = ["0-95", "96-191"]
+    return [
+        f"ncclTopoGetCpuAffinity: Affinity for GPU {gpu} is {one}. (GPU affinity = {of_gpu[gpu // 4]} ; CPU affinity = 0-191)." for gpu, one in enumerate(used)
+    ]
+
+
+def near_by_mask(gpus: Sequence[int] = range(8)) -> list[str]:
+    """Give the lines of NCCL before 2.26: a mask of hexadecimal words, and none for a rank that has no processor near its GPU."""
+    masks = ["ffffff" + "0" * (6 * (gpu % 4)) for gpu in range(8)]
+    words = [(mask.zfill(24) + "0" * (24 * (gpu // 4))).zfill(48) for gpu, mask in enumerate(masks)]
+    split = [",".join(word[start : start + 8] for start in range(0, 48, 8)) for word in words]
+    return [f"Setting affinity for GPU {gpu} to {split[gpu]}" for gpu in gpus]
+
+
 def node_set(of: tuple[Any, Any], nodes: int, gpus: int = 8) -> Any:
     one = expectation.expect(clusters.cluster(clusters.node_set())).node_sets[0]
-    return dataclasses.replace(one, nodes=tuple(f"train-{number}" for number in range(nodes)), gpu_count=gpus, fabric=of[0], collectives=of[1])
+    return dataclasses.replace(one, nodes=tuple(f"train-{number}" for number in range(nodes)), cpus=192, gpu_count=gpus, fabric=of[0], collectives=of[1])
 
 
 def printed(  # what nccl-tests and NCCL print together, in the form of version 2.13
@@ -144,6 +163,9 @@ def faults(checks: Sequence[Any]) -> set[tuple[str, str, str]]:
     return {(check.name, check.node, check.verdict.value) for check in checks if check.verdict is not document.Verdict.PASS}
 
 
+FAR = "empty, ignoring"
+NOWHERE = [f"ncclTopoGetCpuAffinity: Affinity for GPU {gpu} is {FAR}. (GPU affinity =  ; CPU affinity = 0-111)." for gpu in range(8)]
+
 HEALTHY: dict[str, tuple[tuple[Any, Any], float, Sequence[str], dict[str, Any]]] = {
     "p5, two nodes, 16 GiB": (P5, 487, EFA_LOG, {"nics": 32}),
     "p4d, 4 EFA": (P4D, 77.9, EFA_LOG, {"nics": 4}),
@@ -157,6 +179,10 @@ HEALTHY: dict[str, tuple[tuple[Any, Any], float, Sequence[str], dict[str, Any]]]
     "H100, NDR, eight nodes with SHARP": (NDR, 386.6, ib_log(8), {"nodes": 8}),
     "one node with NVLink SHARP": (NDR, 478.9, (), {"nodes": 1}),
     "not checked for wrong values": (P5, 487, EFA_LOG, {"nics": 32, "printing": {"checked": False}}),
+    "ranks on their share of processors": (P4D, 77.9, [*EFA_LOG, *near()], {"nics": 4}),
+    "ranks on all processors of their GPU's socket": (P4D, 77.9, [*EFA_LOG, *near(*["0-95"] * 4, *["96-191"] * 4)], {"nics": 4}),
+    "ranks on their share of processors, an older NCCL": (P4D, 77.9, [*EFA_LOG, *near_by_mask()], {"nics": 4}),
+    "a machine that doesn't say which processors are near": (P4D, 77.9, [*EFA_LOG, *NOWHERE], {"nics": 4}),
     "a fabric that nobody measured, above its share": (UNMEASURED, 360, ib_log(8), {}),
 }
 
@@ -168,6 +194,7 @@ def test_healthy_runs_pass(name: str) -> None:
 
 
 RATE, TRANSPORT, VALUES, GPUS = "collective busbw", "collective transport", "collective values", "GPUs in a job"
+AFFINITY = "affinity of ranks"
 BOTH, FIRST, SECOND = "train-[0-1]", "train-0", "train-1"
 SLOW = (RATE, BOTH, "fail")
 SOCKET = {"train_1": SOCKET_LOG}
@@ -210,6 +237,26 @@ FAULTY: dict[str, tuple[tuple[Any, Any], float, Sequence[str], dict[str, Any], s
     "NCCL logged nothing": (P5, 487, (), {"connections": 0, "nvls": None}, {(TRANSPORT, BOTH, "fail")}),
     "one host logged nothing": (P5, 487, EFA_LOG, {"nics": 32, "nvls": None, "train_1": ()}, {(TRANSPORT, SECOND, "fail")}),
     "eight nodes on two nodes' rate, without SHARP": (NDR, 330, ib_log(8), {"nodes": 8}, {(RATE, "train-[0-7]", "fail")}),
+    "ranks far from their GPUs": (
+        *(P4D, 50, [*EFA_LOG, *near(*[FAR] * 8)], {"nics": 4}),
+        {SLOW, (AFFINITY, BOTH, "warn")},
+    ),
+    "two ranks of one node far from their GPUs, fast enough": (
+        *(P4D, 77, [*EFA_LOG, *near()], {"nics": 4, "train_1": [*EFA_WITH_FOUR, *near("0-23", FAR, FAR)]}),
+        {(AFFINITY, SECOND, "warn")},
+    ),
+    "ranks of one node far from their GPUs, an older NCCL": (
+        *(P4D, 77, [*EFA_LOG, *near_by_mask()], {"nics": 4, "train_1": [*EFA_WITH_FOUR, *near_by_mask(range(4))]}),
+        {(AFFINITY, SECOND, "warn")},
+    ),
+    "each rank of one node bound to one processor": (
+        *(P4D, 60, [*EFA_LOG, *near()], {"nics": 4, "train_0": [*EFA_WITH_FOUR, *near(*(str(24 * gpu) for gpu in range(8)))]}),
+        {SLOW, (AFFINITY, FIRST, "warn")},
+    ),
+    "all ranks of a socket on the same processors": (
+        *(P4D, 60, [*EFA_LOG, *near()], {"nics": 4, "train_0": [*EFA_WITH_FOUR, *near(*["0-23"] * 4, *["96-119"] * 4)]}),
+        {SLOW, (AFFINITY, FIRST, "warn")},
+    ),
     "nobody measured it, and it is slow": (UNMEASURED, 120, ib_log(8), {}, {(RATE, BOTH, "warn")}),
 }
 
@@ -232,6 +279,42 @@ def test_a_variable_of_somebody_else_is_named_and_its_value_wins() -> None:
     log = [*EFA_LOG, "NCCL_DEBUG set by environment to INFO.", "NCCL_ALGO set by environment to Ring.", "FI_EFA_USE_HUGE_PAGE set by environment to 0."]
     details = {check.detail for check in judged(P5, 487, log, nics=32) if check.name == TRANSPORT}
     assert details == {"set by somebody else: NCCL_ALGO=Ring"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "measured"),
+    [
+        (near("0-23", FAR, FAR), "GPU 1, 2: no processor near it"),
+        (near("0", "24-26"), "GPU 0: 1 of 24 processors; GPU 1: 3 of 24 processors"),
+        (near(*["0-23"] * 4, *["96-119"] * 4), "8 ranks share 48 processors"),
+        (near_by_mask(range(4)), "GPU 4, 5, 6, 7: no processor near it"),
+    ],
+)
+def test_a_wrong_affinity_is_told_with_its_gpus(lines: list[str], measured: str) -> None:
+    log = [*EFA_WITH_FOUR, *lines]
+    assert [check.measured for check in judged(P4D, 77, log) if check.name == AFFINITY] == [measured]
+
+
+def test_processors_that_ranks_have_to_share_are_not_judged() -> None:
+    few = dataclasses.replace(node_set(P4D, 2), cpus=8)
+    wanted = judge.wanted(few, 2)
+    run = judge.Run(few.nodes, wanted, nccl_tests.parse(printed(few.nodes, wanted, 77, log=logs(few.nodes, [*EFA_WITH_FOUR, *near(*[FAR] * 8)]))), "")
+    assert AFFINITY not in {check.name for check in judge.judge(few, run)}
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "cpus"),
+    [
+        ("24-26,30", False, {24, 25, 26, 30}),
+        ("144", False, {144}),
+        (FAR, False, set()),
+        ("ff", True, {*range(8)}),
+        ("ff,00000000", True, {*range(32, 40)}),
+        ("0-1,32-33", True, {0, 1, 32, 33}),
+    ],
+)
+def test_processors_are_read_in_every_form(text: str, old: bool, cpus: set[int]) -> None:
+    assert nccl_tests.read_cpus(text, may_be_mask=old) == cpus
 
 
 def test_a_figure_of_more_nodes_holds_for_fewer_and_none_of_fewer_for_more() -> None:

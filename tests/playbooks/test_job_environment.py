@@ -138,3 +138,41 @@ def test_acceptance_names_the_node_whose_jobs_lack_them_and_values_of_somebody_e
     assert judged({"train-0": EFA, "train-1": {**EFA, "FI_EFA_USE_HUGE_PAGE": "1"}})[1] == ("train-1", "1 with another value", "reported")
     assert judged({"train-0": EFA, "train-1": None})[1] == ("train-1", "no answer: the step ended", "fail")
     assert judged({"train-0": EFA, "train-1": {**EFA, "NCCL_SOCKET_IFNAME": None}})[1] == ("train-1", "lacks NCCL_SOCKET_IFNAME", "fail")
+
+
+PAGES = {"total": 5128, "free": 5000, "size_kib": 2048}
+USED = {**EFA, "FI_EFA_USE_HUGE_PAGE": "1"}
+
+
+def pages(seen: dict[str, tuple[dict[str, Any], dict[str, int]]], **variables: str) -> list[tuple[str, str, str]]:
+    one = expectation.expect(clusters.cluster(with_fabric("train", variables or EFA))).node_sets[0]
+    whole = {"lines": [{"node": node, "environment": values, "huge_pages": found} for node, (values, found) in seen.items()], "error": ""}
+    return [(check.node, check.measured, check.verdict.value) for check in judge.huge_pages(one, [*seen], whole)]
+
+
+@pytest.mark.parametrize(
+    ("found", "values"),
+    [
+        (PAGES, USED),
+        ({**PAGES, "total": 0, "free": 0}, EFA),
+        ({"total": 0, "free": 0, "size_kib": 524288}, USED),
+        ({}, USED),
+    ],
+    ids=["enough", "turned off in the job", "pages too large for EFA", "a kernel without huge pages"],
+)
+def test_nodes_with_the_huge_pages_that_their_jobs_use_pass(found: dict[str, int], values: dict[str, str]) -> None:
+    assert {verdict for _, _, verdict in pages({"train-0": (values, found), "train-1": (values, found)})} <= {"pass"}
+
+
+@pytest.mark.parametrize("values", [USED, dict.fromkeys(EFA)], ids=["turned on by somebody else", "on by EFA's default"])
+@pytest.mark.parametrize("found", [{**PAGES, "total": 0, "free": 0}, {**PAGES, "free": 879}], ids=["none reserved", "taken by others"])
+def test_a_node_without_the_huge_pages_that_its_jobs_use_is_named(values: dict[str, Any], found: dict[str, int]) -> None:
+    # Eight ranks with two buffers of 110 MiB each: 880 pages of 2 MiB.
+    assert pages({"train-0": (values, {**PAGES, "free": 880}), "train-1": (values, found)}) == [
+        ("train-0", "880 of 5128 free", "pass"),
+        ("train-1", f"{found['free']} of {found['total']} free", "warn"),
+    ]
+
+
+def test_fabrics_that_use_no_huge_pages_are_not_asked_for_them() -> None:
+    assert pages({"train-0": (TCPX, {**PAGES, "free": 0}), "train-1": (TCPX, {**PAGES, "free": 0})}, **TCPX) == []

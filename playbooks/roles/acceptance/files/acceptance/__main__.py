@@ -196,6 +196,7 @@ def _node_set(
     checks += judge.core_confinement(node_set, tested, outcomes["share"], configured=configured[1])
     checks += judge.all_reduce(tested, outcomes["allreduce"])
     checks += judge_environment.environment(node_set, tested, outcomes["whole"], job=str(outcomes["job"]))
+    checks += judge_environment.huge_pages(node_set, tested, outcomes["whole"])
     checks += judge_rails.rails(node_set, tested, outcomes["rails"])
     checks += _collectives(node_set, tested, collectives.from_record(outcomes["collectives"]))
     return [*checks, _accounting(node_set, tested, str(outcomes["job"]))]

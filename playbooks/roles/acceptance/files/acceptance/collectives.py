@@ -71,6 +71,7 @@ def run(node_set: NodeSet, nodes: Sequence[str], wanted: Collective) -> Run:
         *("srun", "--quiet", "--overlap", "--mpi=pmix", "--kill-on-bad-exit=1", f"--time=0:{LIMIT_S}", "--input=none"),
         *(f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}", f"--ntasks-per-node={node_set.gpu_count}", f"--gpus-per-node={node_set.gpu_count}"),
         *(["--overcommit"] if node_set.cpus < node_set.gpu_count else [f"--cpus-per-task={node_set.cpus // node_set.gpu_count}"]),
+        "--distribution=block:block",  # ranks of neighbouring GPUs on one socket; Slurm's own order takes the sockets in turn (srun(1))
         *_program(node_set, wanted.collective),
         *("-b", str(wanted.size_bytes), "-e", str(wanted.size_bytes), "-g", "1", "-w", str(WARMUPS), "-n", str(ITERATIONS), "-c", "1"),
     ]

@@ -12,6 +12,7 @@ KINDS = {
     "accounting": ("accounting",),
     "collectives": (
         *("MPI all-reduce", "collective values", "collective transport", "collective busbw", "slow part of a pool"),
+        *("affinity of ranks", "huge pages"),
         *("rails", "rail routes", "rail packets", "rail speed"),
     ),
     "storage": ("shared storage", "storage values", "storage write", "storage read", "storage metadata"),

@@ -14,6 +14,8 @@ from .isolation import Found
 from .nccl_tests import HostLog, Output
 
 SOCKET = ("NET/Socket", "Using network Socket")
+LEAST_SHARE = 2
+"""Processors of each GPU, below which ranks have to share them anyway."""
 GIB = 1 << 30
 MIB = 1 << 20
 OVERRIDES = ("NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_TIMESTAMP_FORMAT", "NCCL_TESTS_SPLIT")
@@ -45,10 +47,11 @@ def is_short(node_set: NodeSet, run: Run) -> bool:
 
 
 def judge(node_set: NodeSet, run: Run) -> list[Check]:
-    """Give the checks of one run: values, then the transport, then the rate."""
+    """Give the checks of one run: values, affinity, transport, rate."""
     if not run.output.rows:
         return [_check("collective busbw", run, _figure(run.wanted), "no result", Verdict.FAIL, run.error or "the program printed no rate", _look_at(run))]
     checks = [_values(run), *_ranks(node_set, run)]
+    checks += _affinity(node_set, run)
     if len(run.nodes) > 1 and node_set.fabric is not None:
         checks += _transport(node_set.fabric, run)
     return [*checks, _rate(run)]
@@ -102,6 +105,44 @@ def _ranks(node_set: NodeSet, run: Run) -> list[Check]:
     other = [name for name in run.nodes if models[name] != usual]
     if other:
         found.append(_on(run, other, "GPUs in a job", ", ".join(usual), ", ".join(models[other[0]]) or "none", "on {}: `nvidia-smi -L`"))
+    return found
+
+
+def _affinity(node_set: NodeSet, run: Run) -> list[Check]:
+    """Every rank runs on processors near its GPU, and on enough of them: far ones halve what a NIC gets of a GPU's data, and no value is wrong.
+
+    It warns: the rate tells what it costs.
+    """
+    share = node_set.cpus // max(node_set.gpu_count, 1)
+    if share < LEAST_SHARE or not node_set.machines_exist:
+        return []
+    faults: dict[str, list[str]] = {}
+    for name in run.nodes:
+        log = run.output.log.get(name, HostLog())
+        devices = sorted({rank.device for rank in run.output.ranks if rank.host == name})
+        for fault in _affinity_faults(log, devices, share):
+            faults.setdefault(fault, []).append(name)
+    expected = f"each rank on processors near its GPU, up to {share}"
+    if not faults and any(log.near_cpus for log in run.output.log.values()):
+        return [_check("affinity of ranks", run, expected, "as it should be", Verdict.PASS, "", "")]
+    look_at = "on {}: `nvidia-smi topo -m`, `lscpu | grep NUMA`; `scontrol show config | grep TaskPlugin`; NCCL_IGNORE_CPU_AFFINITY=1 uses all near ones"
+    return [dataclasses.replace(_on(run, names, "affinity of ranks", expected, fault, look_at), verdict=Verdict.WARN) for fault, names in faults.items()]
+
+
+def _affinity_faults(log: HostLog, devices: Sequence[int], share: int) -> list[str]:
+    if not log.near_cpus:
+        return []
+    counts = {device: log.near_cpus.get(str(device), 0) for device in devices}
+    known = {device: count for device, count in counts.items() if count is not None}
+    far = [str(device) for device, count in known.items() if not count]
+    few = {device: count for device, count in known.items() if 0 < count < share / 2}
+    found = []
+    if far:
+        found.append(f"GPU {', '.join(far)}: no processor near it")
+    if few:
+        found.append("; ".join(f"GPU {device}: {count} of {share} processors" for device, count in few.items()))
+    elif known and not far and log.distinct_cpus < len(known) * share / 2:
+        found.append(f"{len(known)} ranks share {log.distinct_cpus} processors")
     return found
 
 

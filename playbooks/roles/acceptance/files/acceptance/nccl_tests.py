@@ -15,9 +15,13 @@ FOUND_NICS = re.compile(r"Selected provider is .*\(found (\d+) nics?\)")
 USED_NICS = re.compile(r"NET/IB : Using (.*?)(?:;|$)")
 NETWORK = re.compile(r"Using network (.+?)\s*$")
 CHANNEL = re.compile(r" via NET/([^/\s]+(?: [^/\s]+)*)/(\d+)(/GDRDMA)?")
+AFFINITY = re.compile(r"Affinity for GPU (\d+) is (.+?)\. \(GPU affinity = (.*?) ; CPU affinity = .*\)|Setting affinity for GPU (\d+) to (\S+)")
+"""The processors on which the threads of a GPU run: those near the GPU that Slurm gave to its process (NCCL, src/graph/topo.cc, ncclTopoGetCpuAffinity). Older versions log only those that they set."""
 TELLING = re.compile(r"NET/|Using network|NVLS|WARN|Selected provider|Plugin")
 """Lines that are kept; all ranks of a job log thousands of others."""
 BY_ENVIRONMENT = re.compile(r"(NCCL_\w+) set by environment to (\S+?)\.?$")
+MASK_WORD = 8
+"""Digits of a word of a mask (NCCL, src/misc/utils.cc, ncclCpusetToStr)."""
 SIMULATED = "simulated"
 """A word in the header of the program that stands in for nccl-tests where GPUs are simulated."""
 COLUMNS = 13
@@ -59,6 +63,10 @@ class HostLog:
     nvls: bool | None = None
     """Whether NVLink SHARP is available; None: the log doesn't say."""
     set_by_environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    near_cpus: Mapping[str, int | None] = dataclasses.field(default_factory=dict)
+    """GPU → how many processors near it its process may use; None: the host doesn't say which are near. GPUs that the log leaves out have none."""
+    distinct_cpus: int = 0
+    """How many processors those are together; a processor of several processes counts once."""
 
     def has(self, words: str) -> bool:
         return any(words in line for line in self.lines)
@@ -108,6 +116,8 @@ def read_log(lines: Sequence[str]) -> HostLog:
     networks, nics, by_environment, nvls = [], None, {}, None
     kept: list[str] = []
     channels = direct = 0
+    near: dict[str, int | None] = {}
+    together: set[int] = set()
     for line in lines:
         if match := NETWORK.search(line):
             networks.append(match.group(1))
@@ -124,7 +134,25 @@ def read_log(lines: Sequence[str]) -> HostLog:
             by_environment[match.group(1)] = match.group(2)
         if "NVLS multicast support is" in line:
             nvls = "not available" not in line
-    return HostLog(tuple(dict.fromkeys(kept)), tuple(dict.fromkeys(networks)), nics, channels, direct, nvls, by_environment)
+        if match := AFFINITY.search(line):
+            gpu, used, of_gpu, old_gpu, set_to = match.groups()
+            cpus = read_cpus(used) if gpu else read_cpus(set_to, may_be_mask=True)
+            near[gpu or old_gpu] = None if gpu and not of_gpu else len(cpus)
+            together |= cpus
+    return HostLog(tuple(dict.fromkeys(kept)), tuple(dict.fromkeys(networks)), nics, channels, direct, nvls, by_environment, near, len(together))
+
+
+def read_cpus(text: str, *, may_be_mask: bool = False) -> frozenset[int]:
+    """Read processors as NCCL logs them: a list (`0-3,8`) or `empty, ignoring`; in older versions a mask of hexadecimal words (`ff,00000000`)."""
+    first, *others = text.split(",")
+    if not re.fullmatch(r"[0-9a-f-]+", first):
+        return frozenset()
+    is_mask = may_be_mask and "-" not in text and all(len(word) == MASK_WORD for word in others)
+    if is_mask:
+        mask = int(text.replace(",", ""), 16)
+        return frozenset(number for number in range(mask.bit_length()) if mask >> number & 1)
+    ends = [[int(end) for end in part.split("-")] for part in (first, *others)]
+    return frozenset(number for end in ends for number in range(end[0], end[-1] + 1))
 
 
 def _row(words: Sequence[str]) -> Row | None:

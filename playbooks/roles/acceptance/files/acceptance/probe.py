@@ -35,6 +35,7 @@ def main() -> None:
         "models": models(),
         "cpus": sorted(os.sched_getaffinity(0)),
         "reachable_cpus": reachable_cpus(),
+        "huge_pages": huge_pages(),
     }
     if task.get("meet"):
         seen.update(meet(task["nodes"], seen["rank"], seen["node"], port=task["port"], deadline_s=task["deadline_s"]))
@@ -103,6 +104,14 @@ def models() -> list[str]:
     except FileNotFoundError:
         return []
     return ended.stdout.split("\n")[:-1] if ended.returncode == 0 else []
+
+
+def huge_pages() -> dict[str, int]:
+    """Count the huge pages of the usual size (Linux, Documentation/admin-guide/mm/hugetlbpage.rst); empty where the kernel has none."""
+    with open("/proc/meminfo", encoding="ascii") as lines:
+        counts = {name: int(value.split()[0]) for name, _, value in (line.partition(":") for line in lines)}
+    wanted = {"total": "HugePages_Total", "free": "HugePages_Free", "size_kib": "Hugepagesize"}
+    return {key: counts[name] for key, name in wanted.items()} if {*wanted.values()} <= {*counts} else {}
 
 
 def reachable_cpus() -> list[int]:

@@ -95,6 +95,9 @@ def log(here: str, rank: int, known: dict, nodes: int) -> None:
         if name.startswith("NCCL_"):
             say(f"{name} set by environment to {os.environ[name]}.")
     say(f"NVLS multicast support is {'not available' if faults.get('nvls') is False else 'available'} on dev {device}")
+    given = ",".join(str(number) for number in sorted(os.sched_getaffinity(0)))
+    used = "empty, ignoring" if faults.get("affinity") is False else given
+    say(f"ncclTopoGetCpuAffinity: Affinity for GPU {device} is {used}. (GPU affinity = {given} ; CPU affinity = {given}).")
     if nodes == 1:
         return
     if socket_only:
