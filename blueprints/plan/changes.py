@@ -145,7 +145,9 @@ def as_record(change: Change) -> dict[str, Any]:
 def kubernetes_upgrade(found: Sequence[Change], new: spec.ClusterSpec) -> tuple[str, ...]:
     """Say in order what an upgrade of Kubernetes among the changes does; empty: there is none, or it is refused."""
     versions = [change for change in found if change.path == _KUBERNETES_VERSION and not change.is_refused]
-    return tuple(line for change in versions if new.kubernetes for line in kubernetes_upgrades.steps(str(change.old), new.kubernetes))
+    return tuple(
+        line for change in versions if new.kubernetes for line in kubernetes_upgrades.steps(str(change.old), new.kubernetes, has_windows=bool(new.maintenance))
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

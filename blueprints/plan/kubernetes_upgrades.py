@@ -22,16 +22,19 @@ def refusal(old: str, new: str) -> str:
     return ""
 
 
-def steps(old: str, kubernetes: Kubernetes) -> Iterator[str]:
+def steps(old: str, kubernetes: Kubernetes, *, has_windows: bool = False) -> Iterator[str]:
     """Say in order what an upgrade does, and what users of the cluster notice. Nothing where a service of a cloud runs the control plane.
 
     Args:
         kubernetes: as it should become.
+        has_windows: the blueprint has maintenance windows, which are Slurm's.
     """
     control = kubernetes.control
     if control is None:
         return
     yield f"upgrade of Kubernetes from {old} to {kubernetes.version}:"
+    if has_windows:
+        yield "  it begins with `up`, whatever the time: `maintenance` holds Slurm's nodes, and no upgrade of Kubernetes waits for it"
     yield "  1. the state of etcd is saved on a host of the control plane; `clusterwright restore` brings the objects back"
     if control.count == 1:
         yield f"  2. {control.hostlist}: the API server is away for about a minute; pods run on, and jobs that wait don't start meanwhile"

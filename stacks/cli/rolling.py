@@ -1,6 +1,7 @@
 """What `clusterwright up` says and asks before it restarts hosts for kernel and drivers."""
 
 import argparse
+import datetime as dt
 from collections.abc import Collection
 
 from blueprints import hostlist, message_text
@@ -9,13 +10,14 @@ from components.inspection import record
 
 from ..drift.detect import Checked
 from ..engine import commands
-from ..rolling import plan
+from ..rolling import plan, window
 from ..rolling.order import Roll, Wishes
 from . import agreement, options
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare how a roll treats jobs and waits for hosts."""
+    parser.add_argument(window.AT_ONCE, action="store_true", help="restart hosts for kernel and drivers now, without waiting for a maintenance window")
     parser.add_argument("--requeue", action="store_true", help="put jobs on hosts that restart back into the queue instead of waiting for them")
     parser.add_argument(
         "--wait",
@@ -56,7 +58,7 @@ def return_left(given: argparse.Namespace, cluster: ClusterSpec, checked: Checke
 
 
 def roll(given: argparse.Namespace, cluster: ClusterSpec, checked: Checked | None, *, returned: Collection[str] = ()) -> bool:
-    """Restart hosts for what they lack, if somebody agrees; say whether any was restarted.
+    """Restart hosts for what they lack, if somebody agrees and a maintenance window is open where there are any; say whether any was restarted.
 
     Args:
         cluster: as it was just brought up.
@@ -76,8 +78,12 @@ def roll(given: argparse.Namespace, cluster: ClusterSpec, checked: Checked | Non
     print("Roll: hosts restart for")
     for line in plan.lines(decided):
         print(message_text.printable(line))
+    permission = window.permission(cluster.maintenance, dt.datetime.now(dt.UTC), at_once=given.roll_now)
+    if permission.text:
+        print(f"  {permission.text}")
+    if permission.is_over(dt.datetime.now(dt.UTC)) and not decided.left and not plan.out_already(decided, states):
+        return False
     if not given.yes and not agreement.asked("Roll now?"):
         return False
-    wishes = Wishes(requeues=given.requeue, wait_s=given.wait, restart_s=given.restart_within)
-    Roll(given.stack, known, cluster, decided, wishes, say=lambda text: print(f"  {text} …", flush=True)).carry_out()
-    return bool(decided.due)
+    wishes = Wishes(requeues=given.requeue, wait_s=given.wait, restart_s=given.restart_within, permission=permission)
+    return bool(Roll(given.stack, known, cluster, decided, wishes, say=lambda text: print(f"  {text} …", flush=True)).carry_out())

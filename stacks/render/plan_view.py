@@ -167,7 +167,9 @@ def _about(cluster: ClusterSpec) -> Iterator[tuple[str, Shown]]:
         yield "services", ", ".join(service.product if service.count == 1 else f"{service.count} × {service.product}" for service in cluster.services)
     if cluster.maintenance:
         windows = [f"{window.week} {window.weekday} from {window.start} UTC for {window.hours} h" for window in cluster.maintenance]
-        yield "maintenance", "; ".join(windows)
+        # Only servers get kernel and drivers in place; instances get them with their image.
+        rolls = ["rolls of kernel and drivers wait for a window, or for `up --roll-now`"] if cluster.site else []
+        yield "maintenance", "; ".join([*windows, *rolls])
     if cluster.monitoring.metrics:
         yield "monitoring", f"metrics for {cluster.monitoring.retention_days} days" + (", with dashboards" if cluster.monitoring.dashboards else "")
 

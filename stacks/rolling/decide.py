@@ -54,7 +54,7 @@ class Step:
     is_over: bool = False
 
 
-def decide(hosts: Sequence[Host], limits: Mapping[str, int], *, order: Sequence[Sequence[str]]) -> Step:
+def decide(hosts: Sequence[Host], limits: Mapping[str, int], *, order: Sequence[Sequence[str]], is_closed: bool = False) -> Step:
     """Decide the next step.
 
     The first host of a scope goes alone: a driver that doesn't load takes one node, not a tenth of them. Hosts that are out of service already go first, then idle ones.
@@ -62,6 +62,7 @@ def decide(hosts: Sequence[Host], limits: Mapping[str, int], *, order: Sequence[
     Args:
         limits: scope → how many of its hosts may be out of service at once.
         order: scopes that roll together, first those that roll first.
+        is_closed: no maintenance window is open. Hosts that serve, or still have jobs, go on serving; those that are out of service already are rolled.
     """
     if any(host.phase is Phase.FAILED for host in hosts):
         return Step(resume=_names(hosts, Phase.DRAINING, Phase.EMPTY), is_over=True)
@@ -72,17 +73,18 @@ def decide(hosts: Sequence[Host], limits: Mapping[str, int], *, order: Sequence[
         of_scopes = [host for host in hosts if host.scope in together]
         for scope in together:
             members = [host for host in of_scopes if host.scope == scope]
-            taken = [*_next(members, limits[scope])]
+            taken = [*_next(members, limits[scope], is_closed=is_closed)]
             begin += taken
-            if not taken and not _names(members, Phase.DRAINING, Phase.EMPTY) and _names(members, Phase.DUE):
+            if not is_closed and not taken and not _names(members, Phase.DRAINING, Phase.EMPTY) and _names(members, Phase.DUE):
                 blocked[scope] = tuple(host.name for host in members if _is_missing(host))
         if any(host.phase in (Phase.DUE, Phase.DRAINING, Phase.EMPTY) and host.scope not in blocked for host in of_scopes):
             break
-    is_over = not begin and not install and not _names(hosts, Phase.DRAINING)
-    return Step(tuple(begin), install, (), blocked, is_over)
+    draining = _names(hosts, Phase.DRAINING)
+    is_over = not begin and not install and (is_closed or not draining)
+    return Step(tuple(begin), install, draining if is_closed else (), blocked, is_over)
 
 
-def _next(members: Sequence[Host], limit: int) -> Iterator[str]:
+def _next(members: Sequence[Host], limit: int, *, is_closed: bool) -> Iterator[str]:
     """Name the hosts of one scope that are taken out of service now."""
     begun = len(_names(members, Phase.DRAINING, Phase.EMPTY))
     # The first of them shows whether what is installed works.
@@ -90,7 +92,7 @@ def _next(members: Sequence[Host], limit: int) -> Iterator[str]:
     due = [host for host in members if host.phase is Phase.DUE]
     without_loss = [host for host in due if host.is_out][: max(0, most - begun)]
     missing = sum(_is_missing(host) for host in members)
-    room = max(0, min(limit - missing, most - begun - len(without_loss)))
+    room = 0 if is_closed else max(0, min(limit - missing, most - begun - len(without_loss)))
     serving = sorted((host for host in due if not host.is_out), key=lambda host: host.is_busy)
     yield from (host.name for host in (*without_loss, *serving[:room]))
 

@@ -5,6 +5,7 @@ Everything may be killed and run again. What a roll has taken out of service has
 
 import contextlib
 import dataclasses
+import datetime as dt
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,6 +26,7 @@ from ..rebuild.scheduler import RunningJob, Scheduler
 from . import decide, plan
 from .decide import Phase
 from .plan import Plan
+from .window import ANY_TIME, Permission
 
 TAKEN = (Phase.DRAINING, Phase.EMPTY)
 LOOK_EVERY_S = 2.0
@@ -48,6 +50,8 @@ class Wishes:
     """How long to wait for the jobs of a node; None: until they have ended."""
     restart_s: float = 1800.0
     """How long a host may take to restart."""
+    permission: Permission = ANY_TIME
+    """Until when hosts that serve are taken out of service."""
 
 
 class Roll:
@@ -70,8 +74,8 @@ class Roll:
         self._installing: frozenset[str] = frozenset()
         self._said, self._said_at = "", 0.0
 
-    def carry_out(self) -> None:
-        """Roll all hosts.
+    def carry_out(self) -> frozenset[str]:
+        """Roll all hosts, or those that a maintenance window leaves time for; name those that were restarted.
 
         Raises:
             Problem: a host did not come back, jobs did not end in time, or there is no room for the roll.
@@ -85,8 +89,12 @@ class Roll:
             raise
         if self._failed:
             raise self._stopped()
-        if step.blocked or self._kept():
+        if self._is_closed():
+            if waiting := self._kept():
+                self._say(f"{hostlist.compress(waiting)}: waits for the next maintenance window")
+        elif step.blocked or self._kept():
             raise self._incomplete(step.blocked)
+        return frozenset(self._done)
 
     def return_left(self) -> None:
         """Return the nodes to service that an earlier roll drained and that lack nothing any more."""
@@ -102,12 +110,13 @@ class Roll:
             hosts = self._hosts(nodes, jobs)
             now = time.monotonic()
             self._begun |= {host.name: now for host in hosts if host.phase in TAKEN and host.name not in self._begun}  # also by a roll that was killed
-            step = decide.decide(hosts, self._plan.limits, order=self._plan.order)
+            step = decide.decide(hosts, self._plan.limits, order=self._plan.order, is_closed=self._is_closed())
             if step.begin:
                 self._say(f"taking {hostlist.compress(step.begin)} out of service")
                 slurm.drain(self._compute(step.begin))
                 self._begun |= dict.fromkeys(step.begin, now)
             slurm.resume(self._compute(step.resume))
+            self._begun = {name: moment for name, moment in self._begun.items() if name not in step.resume}
             self._requeue(slurm, jobs)
             self._check_patience(jobs)
         if step.install:
@@ -116,6 +125,9 @@ class Roll:
             self._tell_waiting(jobs)
             time.sleep(LOOK_EVERY_S)
         return step
+
+    def _is_closed(self) -> bool:
+        return self._wishes.permission.is_over(dt.datetime.now(dt.UTC))
 
     def _hosts(self, nodes: Mapping[str, Node], jobs: Sequence[RunningJob]) -> list[decide.Host]:
         busy = frozenset(name for job in jobs for name in job.nodes)

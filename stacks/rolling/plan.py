@@ -87,6 +87,12 @@ def left_to_roll(decided: Plan, states: Mapping[str, Node]) -> tuple[str, ...]:
     return tuple(name for name, node in states.items() if name in decided.roles and (node.is_drained or node.is_down) and (name in decided.due or node.is_kept))
 
 
+def out_already(decided: Plan, states: Mapping[str, Node]) -> tuple[str, ...]:
+    """Name the nodes that lack something and take no jobs, which are rolled whether a maintenance window is open or not."""
+    nodes = {name: states[name] for name in decided.due if name in states}
+    return tuple(name for name, node in nodes.items() if is_rolls(node) or ((node.is_down or node.is_drained) and not node.is_kept))
+
+
 def is_rolls(node: Node) -> bool:
     """Say whether a roll drained a node. The start guard of a node that lacks something puts its own reason in the place of the roll's."""
     return node.is_drained and (node.reason == REASON or node.reason.startswith(GUARD))

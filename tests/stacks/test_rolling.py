@@ -1,9 +1,12 @@
-"""What a roll decides: how many hosts at once, which first, when it stops, and how it goes on after it was killed."""
+"""What a roll decides: when it may begin, how many hosts at once, which first, when it stops, and how it goes on after it was killed."""
+
+import datetime as dt
 
 import pytest
 
 from blueprints import rolling
-from stacks.rolling import decide
+from blueprints.spec import Window
+from stacks.rolling import decide, window
 from stacks.rolling.decide import Host, Phase, Step
 
 PHASES = {
@@ -99,6 +102,50 @@ def test_pools_roll_together_and_login_nodes_and_controllers_after_them() -> Non
     assert begin("++", "++", "dd", "dd") == ("access-0",)
     assert begin("++", "++", "++", "dd") == ("control-0",)
     assert begin("+kd", "++", "d", "d") == ("access-0",), "a pool without room keeps nobody else from the roll"
+
+
+TUESDAY, SUNDAY = Window("tuesday", "02:00", 4, "first"), Window("sunday", "22:00", 6, "every")
+
+
+def at(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize(
+    ("now", "at_once", "until", "told"),
+    [
+        ("2026-12-01T01:59", False, "2026-12-01T01:59", "opens on Tuesday 2026-12-01 02:00 UTC"),
+        ("2026-12-01T02:00", False, "2026-12-01T06:00", "open until Tuesday 2026-12-01 06:00 UTC"),
+        ("2026-12-01T05:59", False, "2026-12-01T06:00", "open until Tuesday 2026-12-01 06:00 UTC"),
+        ("2026-12-01T06:00", False, "2026-12-01T06:00", "opens on Sunday 2026-12-06 22:00 UTC"),
+        ("2026-12-07T03:00", False, "2026-12-07T04:00", "open until Monday 2026-12-07 04:00 UTC"),  # it began the day before
+        ("2026-12-01T01:59", True, None, "outside of the maintenance windows (--roll-now)"),
+        ("2026-12-01T03:00", True, "2026-12-01T06:00", "open until"),
+    ],
+)
+def test_a_roll_runs_in_a_window_or_because_somebody_says_so(now: str, at_once: bool, until: str | None, told: str) -> None:
+    found = window.permission((TUESDAY, SUNDAY), at(now), at_once=at_once)
+    assert (found.until, told in found.text) == (at(until) if until else None, True)
+
+
+def test_a_roll_without_windows_runs_at_any_time() -> None:
+    assert window.permission((), at("2026-12-01T01:59"), at_once=False) == window.ANY_TIME
+    assert not window.ANY_TIME.is_over(at("2026-12-01T01:59"))
+
+
+@pytest.mark.parametrize(
+    ("states", "step"),
+    [
+        ("+ddd", Step(is_over=True)),
+        ("+wbd", Step(resume=("train-1",), is_over=True)),  # it still has jobs: it serves on
+        ("+ewd", Step(install=("train-1",), resume=("train-2",))),  # nothing runs on it: it is done to the end
+        ("+odd", Step(begin=("train-1",))),  # out of service anyway
+        ("+kdd", Step(is_over=True)),
+        ("xwed", Step(resume=("train-1", "train-2"), is_over=True)),
+    ],
+)
+def test_outside_of_a_window_no_host_that_serves_is_taken(states: str, step: Step) -> None:
+    assert decide.decide(hosts(states), {"train": 2}, order=[["train"]], is_closed=True) == step
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 16, 64])

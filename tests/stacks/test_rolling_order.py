@@ -1,6 +1,7 @@
 """Which restarted nodes a roll returns to service. Stand-ins for ssh(1), systemctl(1) and scontrol(1) answer as hosts and Slurm do; the project's own programs run."""
 
 import dataclasses
+import datetime as dt
 import json
 import os
 import sys
@@ -11,8 +12,10 @@ import pytest
 from blueprints.load import load
 from components import this_machine
 from components.elastic.model import GUARD
+from components.inspection.in_place import Lack
 from components.inspection.recorded_cluster import Known, KnownHost
 from stacks.rolling import order, plan
+from stacks.rolling.window import Permission
 
 LACKING = f"{GUARD}7 of 8 GPUs"
 DRAINED = "IDLE+DRAIN"
@@ -37,6 +40,11 @@ if "show" in sys.argv:
 else:
     print(*sys.argv[1:], file=open(FOLDER + "/asked", "a"))
 """
+SQUEUE = """
+import sys
+forms = {"--format=%A|%T|%N": "7|RUNNING|gpu-1", "--format=%A|%u|%L": "7|ada|1:00:00"}
+print(next((forms[word] for word in sys.argv if word in forms), "7 1 1"))
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,7 +66,7 @@ class World:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    for name, body in (("ssh", SSH), ("systemctl", SYSTEMCTL), ("scontrol", SCONTROL)):
+    for name, body in (("ssh", SSH), ("systemctl", SYSTEMCTL), ("scontrol", SCONTROL), ("squeue", SQUEUE)):
         (tmp_path / name).write_text(f"#!{sys.executable}\nFOLDER = {str(tmp_path)!r}\n{body}")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -116,3 +124,11 @@ def test_a_node_that_is_not_ready_in_time_stays_out(
     world.write(units={"gpu-1": units}, nodes={"gpu-1": (state, plan.REASON)})
     assert [*roll._returned(["gpu-1"])] == ["gpu-1"]
     assert not world.asked
+
+
+def test_a_window_that_is_over_gives_nodes_with_jobs_back_and_takes_no_further_one(world: World, roll: order.Roll) -> None:
+    decided = dataclasses.replace(roll._plan, due=dict.fromkeys(("gpu-1", "gpu-2"), (Lack("kernel", "2", "1"),)))
+    ended = order.Wishes(permission=Permission(dt.datetime(2025, 12, 2, 6, tzinfo=dt.UTC)))
+    world.write(units={}, nodes={"gpu-1": ("MIXED+DRAIN", plan.REASON), "gpu-2": ("IDLE", "")})
+    assert order.Roll("test", roll._known, roll._cluster, decided, ended, say=print).carry_out() == frozenset()
+    assert world.asked == "update nodename=gpu-1 state=RESUME\n"

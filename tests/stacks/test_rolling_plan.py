@@ -135,6 +135,18 @@ def test_nodes_out_of_service_are_left_to_the_roll_that_is_due(cluster: ClusterS
     assert plan.left_to_roll(nothing_due, states) == (), "a drained node fails acceptance"
 
 
+def test_nodes_that_take_no_jobs_need_no_window(cluster: ClusterSpec) -> None:
+    drain = frozenset({"drain"})
+    states = {
+        "train-0": Node("train-0", "idle", drain, plan.REASON),
+        "train-2": Node("train-2", "down", frozenset(), "clusterwright: start guard: 7 of 8 GPUs"),
+        "train-3": Node("train-3", "idle", drain, "bad fan", reason_by="ada"),
+        "train-4": Node("train-4", "idle"),
+        "train-10": Node("train-10", "down", frozenset(), "Not responding"),
+    }
+    assert plan.out_already(planned(cluster, current="train-1", states=states), states) == ("train-0", "train-2")
+
+
 def test_a_driver_is_wanted_where_there_are_gpus(cluster: ClusterSpec) -> None:
     def with_gpus(simulated: bool) -> ClusterSpec:
         def real(one: Any) -> Any:

@@ -70,6 +70,13 @@ def test_an_upgrade_says_its_order_and_what_users_notice() -> None:
     assert any("PodDisruptionBudgets" in line for line in lines)
 
 
+@pytest.mark.parametrize("windows", [[], [{"weekday": "sunday", "start": "22:00", "hours": 2}]])
+def test_an_upgrade_says_that_it_waits_for_no_maintenance_window(windows: list[dict[str, Any]]) -> None:
+    new = cluster(kubernetes__version="1.35.4", maintenance=windows)
+    lines = changes.kubernetes_upgrade(changes.compare(spec.as_record(cluster(maintenance=windows)), new), new)
+    assert any("no upgrade of Kubernetes waits for it" in line for line in lines) is bool(windows)
+
+
 def test_hosts_of_a_control_plane_are_upgraded_one_after_the_other() -> None:
     new = cluster(kubernetes__version="1.35.4", control__highly_available=True)
     old = spec.as_record(cluster(control__highly_available=True))

@@ -10,7 +10,7 @@ import pytest
 
 from blueprints.finding import Finding, Level, Position
 from blueprints.plan import estimate, quotas
-from blueprints.spec import ClusterSpec, Exchange
+from blueprints.spec import ClusterSpec, Exchange, Site
 from stacks.render import cost, plan_html, plan_view, tables
 from tests.stacks.render import clusters
 
@@ -204,3 +204,10 @@ def test_every_link_of_the_page_leads_to_a_section() -> None:
     ids = re.findall(r' id="([^"]+)"', made)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'href="#([^"]+)"', made)) <= set(ids)
+
+
+@pytest.mark.parametrize("site", [None, Site("ubuntu", 22, ())])
+def test_a_plan_of_servers_says_that_rolls_wait_for_a_maintenance_window(site: Site | None) -> None:
+    shown_text = text(page(dataclasses.replace(clusters.pretrain(), site=site)))
+    assert "first tuesday from 02:00 UTC for 4 h" in shown_text
+    assert ("rolls of kernel and drivers wait for a window" in shown_text) is (site is not None)
