@@ -27,6 +27,7 @@ from .elastic import elastic
 from .fresh_clone import fresh_clone
 from .gcp import gcp
 from .instance_listing import instance_listing
+from .jobs import jobs
 from .kubernetes import kubernetes
 from .live_hosts import live_hosts
 from .offline import offline
@@ -70,6 +71,8 @@ def many_nodes(home: Path) -> Iterator[dict[str, Any]]:
         wait_until(
             lambda: stack.ssh("sinfo --noheader --format='%D %t'").split() == [str(MANY_NODES), "idle"], awaiting="all nodes idle", within_s=IDLE_WITHIN_S
         )
+        how = "clusterwright accept; hosts and GPUs are simulated on one machine, and nccl-tests, which needs GPUs, does not run"
+        yield bar(f"acceptance of {MANY_NODES} simulated nodes", _clusterwright(stack, "accept").wall_s, 180, "s", how)
         yield bar(f"drift check of {MANY_NODES + 2} hosts", _clusterwright(stack, "drift", "--settle", "0").wall_s, 34, "s", "clusterwright drift --settle 0")
         yield bar(f"down with {MANY_NODES} nodes", _clusterwright(stack, "down").wall_s, 60, "s", "clusterwright down")
 
@@ -103,6 +106,7 @@ MEASURES: dict[str, Callable[[Path], Iterator[dict[str, Any]]]] = {
     "from-nothing": from_nothing,
     "instance-listing": instance_listing,
     "live-hosts": live_hosts,
+    "jobs": jobs,
     "adopted": adopted,
     "kubernetes": kubernetes,
 }
