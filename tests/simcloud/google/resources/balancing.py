@@ -7,7 +7,7 @@ from ...core.failure import Refused
 from ...core.store import Interface, Thing
 from .. import errors, links, operations, verbs
 from ..rules import Call, Rules, Want, handles, rules_of
-from . import network
+from . import databases, network
 
 if TYPE_CHECKING:
     from ..cloud import Cloud
@@ -129,12 +129,21 @@ def health(cloud: "Cloud", call: Call) -> Any:
     return {"kind": "compute#backendServiceGroupHealth", **({"healthStatus": shown} if shown else {})}
 
 
+DEFAULTS = {"IPProtocol": "TCP", "networkTier": "PREMIUM", "loadBalancingScheme": "EXTERNAL"}
+"""Of a forwarding rule that is no endpoint of Private Service Connect (compute.v1, ForwardingRule)."""
+ATTACHMENT = "/serviceAttachments/"
+"""In the path of a target that makes a forwarding rule an endpoint of Private Service Connect."""
+
+
 @rules_of("compute.forwardingRules")
 class ForwardingRules(Rules):
-    """What reaches a backend service, at an address of its own."""
+    """What reaches a backend service, at an address of its own; an endpoint of Private Service Connect reaches a service outside of the network."""
 
     def check(self, cloud: "Cloud", want: Want) -> None:
         if want.former is not None:
+            return
+        if ATTACHMENT in want.get("target", ""):
+            self._check_endpoint(cloud, want)
             return
         if not want.get("backendService") and not want.get("target"):
             raise errors.required("resource.backendService")
@@ -144,37 +153,78 @@ class ForwardingRules(Rules):
             raise errors.invalid("resource.ports", len(want["ports"]), f"There can't be more than {PORTS_MOST} ports.")
         if want.get("backendService"):
             service = cloud.need(want["backendService"].removeprefix(links.BASE), "compute.regionBackendServices")
-            if service["loadBalancingScheme"] != want["loadBalancingScheme"]:
-                raise errors.invalid("resource.loadBalancingScheme", want["loadBalancingScheme"], f"The backend service has {service['loadBalancingScheme']}.")
-            if service["protocol"] not in (want["IPProtocol"], "UNSPECIFIED"):
-                raise errors.invalid("resource.IPProtocol", want["IPProtocol"], f"The backend service has {service['protocol']}.")
-        if want["loadBalancingScheme"] == "EXTERNAL" and (want.get("network") or want.get("subnetwork")):
+            if service["loadBalancingScheme"] != _scheme(want):
+                raise errors.invalid("resource.loadBalancingScheme", _scheme(want), f"The backend service has {service['loadBalancingScheme']}.")
+            if service["protocol"] not in (want.get("IPProtocol", DEFAULTS["IPProtocol"]), "UNSPECIFIED"):
+                raise errors.invalid("resource.IPProtocol", want.get("IPProtocol"), f"The backend service has {service['protocol']}.")
+        if _scheme(want) == "EXTERNAL" and (want.get("network") or want.get("subnetwork")):
             raise errors.invalid("resource.network", want.get("network"), "A forwarding rule with the scheme EXTERNAL has no network.")
-        if want["loadBalancingScheme"] == "INTERNAL" and not want.get("subnetwork"):
+        if _scheme(want) == "INTERNAL" and not want.get("subnetwork"):
             raise errors.required("resource.subnetwork")
+
+    def _check_endpoint(self, cloud: "Cloud", want: Want) -> None:
+        """Refuse what is no endpoint. Source: cloud.google.com/vpc/docs/configure-private-service-connect-services, "Create an endpoint"; compute.v1, ForwardingRule."""
+        if want.get("loadBalancingScheme"):
+            raise errors.invalid(
+                "resource.loadBalancingScheme", want["loadBalancingScheme"], "A forwarding rule whose target is a service attachment has no scheme."
+            )
+        for name in ("ports", "portRange", "allPorts", "backendService", "subnetwork"):
+            if want.get(name):
+                raise errors.invalid(f"resource.{name}", want[name], "A forwarding rule whose target is a service attachment forwards everything.")
+        if databases.attached(cloud, want["target"]) is None:
+            raise errors.missing(want["target"].removeprefix(links.BASE))
+        if not want.get("network"):
+            raise errors.required("resource.network")
+        reserved = _reserved(cloud, want)
+        if cloud.need(reserved["subnetwork"].removeprefix(links.BASE), "compute.subnetworks")["network"] != want["network"]:
+            raise errors.invalid("resource.IPAddress", want["IPAddress"], "The address is of another network.")
 
     def computed(self, cloud: "Cloud", want: Want) -> Mapping[str, Any]:
         if want.former is not None:
             return {}
         wished = want.get("IPAddress", "")
+        if ATTACHMENT in want.get("target", ""):
+            return {"IPAddress": _reserved(cloud, want)["address"], "pscConnectionId": cloud.new_number()}
         if "/" in wished:
             named = cloud.refer(wished, "compute.addresses|compute.globalAddresses", project=want.project, field="resource.IPAddress")
-            if named["addressType"] != want["loadBalancingScheme"]:
+            if named["addressType"] != _scheme(want):
                 raise errors.invalid("resource.IPAddress", wished, f"The address is {named['addressType']}.")
             wished = named["address"]
         if any(
             other["IPAddress"] == wished and set(other.get("ports", [])) & set(want.get("ports", [])) for other in cloud.store.all("compute.forwardingRules")
         ):
             raise errors.in_use("IP address", wished, "another forwarding rule")
-        if want["loadBalancingScheme"] == "INTERNAL":
+        if _scheme(want) == "INTERNAL":
             subnet = want["subnetwork"].removeprefix(links.BASE)
             reserved = any(one["address"] == wished for one in cloud.store.all("compute.addresses"))
             found = {"IPAddress": network.free_address(cloud, subnet, wished or None, field="resource.IPAddress", reserved=reserved)}
         else:
             found = {"IPAddress": wished or network.public_address(cloud)}
         ports = want.get("ports", ())
-        return {**found, **({"portRange": f"{min(map(int, ports))}-{max(map(int, ports))}"} if ports and want["loadBalancingScheme"] == "EXTERNAL" else {})}
+        given = {name: want.get(name, default) for name, default in DEFAULTS.items()}
+        return {**given, **found, **({"portRange": f"{min(map(int, ports))}-{max(map(int, ports))}"} if ports and _scheme(want) == "EXTERNAL" else {})}
+
+    def shown(self, cloud: "Cloud", thing: Thing) -> Mapping[str, Any]:
+        """Say whether the service lets an endpoint in: one whose service is gone is closed."""
+        if ATTACHMENT not in thing.get("target", ""):
+            return {}
+        service = databases.attached(cloud, thing["target"])
+        return {"pscConnectionStatus": "CLOSED" if service is None else "ACCEPTED" if databases.lets_in(service, cloud.project) else "PENDING"}
 
     def interfaces(self, cloud: "Cloud", properties: Mapping[str, Any]) -> tuple[Interface, ...]:
         subnet = properties.get("subnetwork")
         return (Interface(subnet.removeprefix(links.BASE), properties["IPAddress"]),) if subnet else ()
+
+
+def _scheme(want: Want) -> str:
+    return str(want.get("loadBalancingScheme", DEFAULTS["loadBalancingScheme"]))
+
+
+def _reserved(cloud: "Cloud", want: Want) -> Thing:
+    """Give the address of an endpoint, which is a reserved one inside of the network."""
+    if not want.get("IPAddress"):
+        raise errors.required("resource.IPAddress")
+    named = cloud.refer(want["IPAddress"], "compute.addresses", project=want.project, field="resource.IPAddress")
+    if named["addressType"] != "INTERNAL":
+        raise errors.invalid("resource.IPAddress", want["IPAddress"], f"The address is {named['addressType']}.")
+    return named

@@ -1,12 +1,12 @@
-"""Cloud SQL: instances with a private address, their databases and users. One deleted keeps its name for a week."""
+"""Cloud SQL: instances with a private address or an attachment for endpoints, their databases and users. One deleted keeps its name for a week."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...core.failure import Refused
+from ...core.failure import NotSimulated, Refused
 from ...core.store import KEPT, SERVICE, Thing
-from .. import errors, facts, links, operations, verbs
+from .. import errors, facts, kinds, links, operations, verbs
 from ..rules import Call, handles
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 INSTANCES, DATABASES, USERS, OPERATIONS, NAMES = "sql.instances", "sql.databases", "sql.users", "sql.operations", "sql.names"
 NAME = re.compile(r"[a-z][a-z0-9-]{0,96}[a-z0-9]")  # DatabaseInstance.name: "98 characters with the project"
-TIER = re.compile(r"db-(f1-micro|g1-small|custom-\d+-\d+|n1-\w+-\d+|perf-optimized-N-\d+|c4a-highmem-\d+)")
+CUSTOM = re.compile(r"db-custom-(\d+)-(\d+)")
 TAKEN_S = 7 * 86_400.0  # Cloud SQL, "Delete instances": a name can be used again after a week
 IN_PLACE = ("settings", "databaseVersion", "rootPassword", "maintenanceVersion")
 
@@ -36,27 +36,36 @@ def insert(cloud: "Cloud", call: Call) -> Any:
     if region not in facts.regions():
         raise errors.invalid("region", region, "There is no such region.")
     addresses, network = _network(cloud, values["settings"], call)
+    attachment = _attachment(cloud, values["settings"], region)
     properties = {
         **values, "kind": "sql#instance", "region": region, "project": call.project, "state": "PENDING_CREATE", "backendType": "SECOND_GEN", "instanceType": "CLOUD_SQL_INSTANCE",
         "connectionName": f"{call.project}:{region}:{name}", "selfLink": f"https://sqladmin.googleapis.com/sql/v1beta4/{path}", "gceZone": f"{region}-a",
-        "createTime": operations.stamp(cloud.store.clock.now_s()), "ipAddresses": addresses, "settings": _settings(values["settings"]),
-        "serverCaCert": {"kind": "sql#sslCert", "cert": "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----", "instance": name}, **({"_network": network} if network else {}),
+        "createTime": operations.stamp(cloud.store.clock.now_s()), "ipAddresses": addresses, "settings": _settings(values["settings"], values["databaseVersion"]),
+        "serverCaCert": {"kind": "sql#sslCert", "cert": "-----BEGIN CERTIFICATE-----\nc2ltdWxhdGVk\n-----END CERTIFICATE-----", "instance": name},
+        **({"_network": network} if network else {}), **attachment,
     }  # fmt: skip
     properties.pop("rootPassword", None)
     cloud.put(Thing(INSTANCES, path, region, properties, "api", cloud.store.clock.now_s()))
     return _begin(cloud, call, path, "CREATE", effects=[{"set": [INSTANCES, path, {"state": "RUNNABLE"}]}])
 
 
-def _settings(given: Mapping[str, Any], former: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _settings(given: Mapping[str, Any], version: str, former: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Give settings as the service keeps them, under a new version."""
-    tier = given.get("tier", "")
-    if not TIER.fullmatch(tier):
-        raise errors.invalid("settings.tier", tier, "There is no such tier.")
+    known = kinds.load("databases")
+    edition = given.get("edition") or known["default_edition"].get(version, "ENTERPRISE")
+    if version not in known["editions"].get(edition, {"versions": ()})["versions"]:
+        raise errors.invalid("settings.edition", edition, f"It has no {version}.")
+    _check_tier(given.get("tier", ""), edition)
     if former and int(given.get("dataDiskSizeGb", former["dataDiskSizeGb"])) < int(former["dataDiskSizeGb"]):
         raise errors.invalid("settings.dataDiskSizeGb", given["dataDiskSizeGb"], "Disks can't become smaller.")
-    for flag in given.get("databaseFlags", ()):
-        if not flag.get("name"):
-            raise errors.required("settings.databaseFlags.name")
+    _check_flags(given.get("databaseFlags", ()))
+    backups = given.get("backupConfiguration") or {}
+    if backups.get("binaryLogEnabled") and not backups.get(
+        "enabled"
+    ):  # BackupConfiguration.binaryLogEnabled: "If backup configuration is disabled, binarylog must be disabled as well"
+        raise Refused("invalidRequest", "Binary log must be disabled when backup is disabled.")
+    if given.get("availabilityType") == "REGIONAL" and not backups.get("binaryLogEnabled"):  # Settings.availabilityType, and /docs/mysql/configure-ha
+        raise Refused("invalidRequest", "Backups and binary logs must be enabled for instances with availability type REGIONAL.")
     defaults = {
         "dataDiskSizeGb": "10",
         "dataDiskType": "PD_SSD",
@@ -64,8 +73,33 @@ def _settings(given: Mapping[str, Any], former: Mapping[str, Any] | None = None)
         "activationPolicy": "ALWAYS",
         "pricingPlan": "PER_USE",
         "storageAutoResize": True,
+        "edition": edition,
     }
     return {**defaults, **given, "kind": "sql#settings", "settingsVersion": str(int(former["settingsVersion"]) + 1 if former else 1)}
+
+
+def _check_tier(tier: str, edition: str) -> None:
+    known = kinds.load("databases")
+    if not any(re.fullmatch(one, tier) for one in known["editions"][edition]["tiers"]):
+        raise errors.invalid("settings.tier", tier, f"There is no such tier in the edition {edition}.")
+    if match := CUSTOM.fullmatch(tier):
+        cpus, mib, limits = int(match[1]), int(match[2]), known["custom"]
+        is_even = cpus == 1 or (cpus % 2 == 0 and 0 < cpus <= limits["cpus_max"])
+        has_memory = limits["mib_min"] <= mib and limits["mib_per_cpu_min"] * cpus <= mib <= limits["mib_per_cpu_max"] * cpus
+        if not is_even or not has_memory or mib % limits["mib_step"]:
+            raise errors.invalid("settings.tier", tier, "No machine has so many processors with so much memory.")
+
+
+def _check_flags(flags: Sequence[Mapping[str, Any]]) -> None:
+    known = kinds.load("databases")["flags"]
+    for flag in flags:
+        if not flag.get("name"):
+            raise errors.required("settings.databaseFlags.name")
+        if flag["name"] not in known:
+            raise NotSimulated(f"the database flag {flag['name']}")
+        least, most = known[flag["name"]]
+        if not least <= int(flag.get("value", least - 1)) <= most:
+            raise errors.invalid("settings.databaseFlags", flag.get("value"), f"{flag['name']} takes {least} to {most}.")
 
 
 def _network(cloud: "Cloud", settings: Mapping[str, Any], call: Call) -> tuple[list[dict[str, str]], str]:
@@ -76,7 +110,7 @@ def _network(cloud: "Cloud", settings: Mapping[str, Any], call: Call) -> tuple[l
     """
     asked = settings.get("ipConfiguration") or {}
     named = asked.get("privateNetwork")
-    if not named and asked.get("ipv4Enabled") is False:
+    if not named and asked.get("ipv4Enabled") is False and not (asked.get("pscConfig") or {}).get("pscEnabled"):
         raise Refused("invalidRequest", "At least one of Public IP or Private IP or PSC connectivity must be enabled.")
     number = int(cloud.store.new_hex(4), 16)
     found = [{"type": "PRIMARY", "ipAddress": f"198.51.100.{number % 250 + 1}"}] if asked.get("ipv4Enabled", True) else []
@@ -87,6 +121,32 @@ def _network(cloud: "Cloud", settings: Mapping[str, Any], call: Call) -> tuple[l
         message = f"Failed to create subnetwork. Please create Service Networking connection with service 'servicenetworking.googleapis.com' from consumer project '{call.project}' network '{network['name']}' again."
         raise Refused("failedPrecondition", message, status=400)
     return [{"type": "PRIVATE", "ipAddress": f"10.{240 + number % 8}.{number % 256}.3"}, *found], links.link(network.id)
+
+
+def _attachment(cloud: "Cloud", settings: Mapping[str, Any], region: str) -> dict[str, Any]:
+    """Give what an instance has for endpoints of Private Service Connect: the service attachment, which lies in a project of Google's, and the name in its certificate.
+
+    Source: cloud.google.com/sql/docs/mysql/configure-private-service-connect.
+    """
+    if not ((settings.get("ipConfiguration") or {}).get("pscConfig") or {}).get("pscEnabled"):
+        return {}
+    unique, label = cloud.store.new_hex(12), cloud.store.new_hex(12)
+    name = f"{unique}.{label}.{region}.sql.goog."
+    return {
+        "dnsName": name,
+        "dnsNames": [{"name": name, "connectionType": "PRIVATE_SERVICE_CONNECT", "dnsScope": "INSTANCE", "recordManager": "CUSTOMER"}],
+        "pscServiceAttachmentLink": links.link(f"projects/tenant/regions/{region}/serviceAttachments/a-{unique}-psc-service-attachment-{label}"),
+    }
+
+
+def attached(cloud: "Cloud", attachment: str) -> Thing | None:
+    """Find the instance behind a service attachment."""
+    return next((one for one in cloud.store.all(INSTANCES) if one.get("pscServiceAttachmentLink") == attachment), None)
+
+
+def lets_in(instance: Thing, project: str) -> bool:
+    """Say whether endpoints of a project are connected to an instance."""
+    return project in instance["settings"]["ipConfiguration"]["pscConfig"].get("allowedConsumerProjects", ())
 
 
 @handles("sql.instances.get")
@@ -112,7 +172,7 @@ def change(cloud: "Cloud", call: Call) -> Any:
     merged = verbs.merge(thing["settings"], given) if call.method.http == "PATCH" else given
     _network(cloud, merged, call)
     kept = {name: values[name] for name in IN_PLACE if name in values and name not in ("settings", "rootPassword")}
-    cloud.note(thing, **kept, settings=_settings(merged, thing["settings"]))
+    cloud.note(thing, **kept, settings=_settings(merged, kept.get("databaseVersion", thing["databaseVersion"]), thing["settings"]))
     return _begin(cloud, call, thing.id, "UPDATE")
 
 
