@@ -108,6 +108,8 @@ class SlurmSite:
     endpoint: Endpoint
     database: pulumi.Output[str] | None = None
     """Address of the accounting database where the target runs it; None: it is on the controller."""
+    database_authority: pulumi.Output[str] | None = None
+    """Authority (PEM) of that database's certificate, where it is the database's own; None: the target publishes one (`database_authorities` of host_settings.yaml)."""
     addresses: pulumi.Output[dict[str, str]] | None = None
     """Hostname → address of all hosts that the engine creates, where finishing writes the table of hosts; None: the target does."""
     host_services: Mapping[str, Any] | None = None

@@ -16,17 +16,11 @@ from .names import OWNER_LABEL
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Form:
-    """Where a kind's resources are.
-
-    Args:
-        path: below the project, with names of inputs.
-        identity: the provider's id, where it is not the full path.
-    """
+    """Where a kind's resources are: the path below the project, with names of inputs."""
 
     path: str
     service: str = "compute"
     version: str = rest.VERSION
-    identity: str = ""
 
 
 COMPUTE: Mapping[str, str] = {
@@ -50,6 +44,7 @@ FORMS: Mapping[str, Form] = {
     "gcp:filestore/instance:Instance": Form("locations/{location}/instances/{name}", service="file", version="v1/"),
     "gcp:projects/iAMCustomRole:IAMCustomRole": Form("roles/{roleId}", service="iam", version="v1/"),
     "gcp:secretmanager/secret:Secret": Form("secrets/{secretId}", service="secretmanager", version="v1/"),
+    "gcp:sql/databaseInstance:DatabaseInstance": Form("instances/{name}", service="sqladmin", version="v1/"),
     "gcp:serviceaccount/account:Account": Form("serviceAccounts/{accountId}@{project}.iam.gserviceaccount.com", service="iam", version="v1/"),
 }
 """Ids as the provider's documentation has them under "Import"; paths as in Google's discovery documents."""
@@ -58,6 +53,8 @@ PARTS: Mapping[str, str] = {
     "gcp:projects/iAMMember:IAMMember": "{project}/{role}/{member}",
     "gcp:secretmanager/secretIamMember:SecretIamMember": "{secretId}/{role}/{member}",
     "gcp:serviceaccount/iAMMember:IAMMember": "{serviceAccountId}/{role}/{member}",
+    "gcp:sql/database:Database": "projects/{project}/instances/{instance}/databases/{name}",
+    "gcp:sql/user:User": "{project}/{instance}/{host}/{name}",
 }
 """A property of a recorded resource: the refresh that follows finds out whether it exists. A member of a policy that nobody recorded would outlive the stack."""
 REPEATED = frozenset({"gcp:secretmanager/secretVersion:SecretVersion"})
@@ -99,8 +96,8 @@ class Account:
 
 
 def _mark(resource: Mapping[str, Any]) -> str:
-    """Give the stack's mark on a resource; empty: it carries none."""
-    labels = resource.get("labels") or {}
+    """Give the stack's mark on a resource; empty: it carries none. Cloud SQL has labels among its settings."""
+    labels = resource.get("labels") or (resource.get("settings") or {}).get("userLabels") or {}
     return str(labels.get(OWNER_LABEL) or str(resource.get("description") or "").partition(f"{OWNER_LABEL}=")[2])
 
 

@@ -158,7 +158,7 @@ def _provided(site: contract.SlurmSite, hosts: contract.Hosts, own: Mapping[str,
     Args:
         own: what this group alone needs.
     """
-    known = {"fleet": site.fleet, "database": site.database, "addresses": site.addresses}
+    known = {"fleet": site.fleet, "database": site.database, "database_authority": site.database_authority, "addresses": site.addresses}
     given: dict[str, Any] = {**(site.host_services or {}), **{name: value for name, value in known.items() if value is not None}, **own}
     if site.in_place:
         given["in_place"] = content.installation(hosts.group.role)

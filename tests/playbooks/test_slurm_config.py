@@ -331,6 +331,20 @@ def test_the_accounting_daemon_uses_the_database_that_there_is_and_believes_no_s
     assert settings.get("StorageParameters") == authorities
 
 
+def test_a_database_with_an_authority_of_its_own_is_verified_with_that_one_and_nothing_is_fetched() -> None:
+    provided = {"database": "unique.us-central1.sql.goog", "database_authority": "-----BEGIN CERTIFICATE-----"}
+    known = {"database_name": "slurm_acct_db", "database_user": "slurm", "provided": provided, "secrets": {"database_password": "correct-horse-battery"}}
+    record = {**on_aws(), "target": "gcp", "network": {"region": "us-central1"}}
+    settings = parse(templates.render("slurmdbd.conf.j2", role="slurmdbd", spec=record, **known)).settings
+    (written,) = templates.value("slurmdbd_authority_files", role="slurmdbd", spec=record, **known)
+    assert settings["StorageParameters"] == f"SSL_CA={written['path']}"
+    assert written["content"] == provided["database_authority"]
+    assert templates.value("slurmdbd_authorities", role="slurmdbd", spec=record, **known) == ""
+    without = {**known, "provided": {"database": "db.internal"}}
+    assert templates.value("slurmdbd_authority_files", role="slurmdbd", spec=record, **without) == []
+    assert "StorageParameters" not in parse(templates.render("slurmdbd.conf.j2", role="slurmdbd", spec=record, **without)).settings
+
+
 @pytest.mark.parametrize(
     ("region", "publisher"),
     [

@@ -16,6 +16,7 @@ from .. import storage
 from ..access import LoginNodes, LoginNodesArgs
 from ..compute import NodeTemplate, NodeTemplateArgs
 from ..control import STATE_GIB
+from ..database import Database, DatabaseArgs
 from ..fleet import Row, table
 from ..flex_group import FlexGroup, FlexGroupArgs, is_queued
 from ..hosts import HostsArgs, Instances
@@ -31,8 +32,6 @@ class SlurmHosts:
         """Create login nodes first, since finishing reaches the controller through them; then templates; then the controller, which starts compute nodes."""
         if slurm.control is None:
             raise pulumi.RunError("Slurm on hosts needs controllers, and the blueprint asks for a service")
-        if slurm.database.placement != "embedded":
-            raise pulumi.RunError("this version keeps accounting on the controller on Google Cloud\n  do:  write `accounting: {database: embedded}`")
         shared, node_sets = foundation, slurm.node_sets
         control_key = secret_keys.ssh_key("control-host-key", opts=shared.own_opts)
         # All compute nodes share one host key, as they share one MUNGE key: with it a drift check verifies that a node belongs to this stack.
@@ -49,6 +48,7 @@ class SlurmHosts:
         enders = [_ender(name, template, shared, groups.get(name)) for name, template in templates.items()]
         controller = _controller(slurm, slurm.control, shared, keys, control, host_key=control_key, after=[*enders, *starter.ready])
 
+        database = _database(slurm, slurm.control, shared, keys)
         addresses = {**dict(zip(slurm.control.hostnames, shared.addresses.addresses, strict=True)), **login.addresses}
         rows = [Row(one, templates[one.hosts.name], groups.get(one.hosts.name)) for one in node_sets]
         fleet = table(shared.cluster, rows, stack=shared.stack, names=shared.names, project=shared.accounts.project, zone=shared.zone) if rows else None
@@ -57,7 +57,9 @@ class SlurmHosts:
             login=login.described,
             pools=tuple(_pool(one, templates[one.hosts.name]) for one in node_sets),
             endpoint=login.endpoint,
-            addresses=pulumi.Output.all(**addresses),
+            database=database.name if database else None,
+            database_authority=database.authority if database else None,
+            addresses=_table(pulumi.Output.all(**addresses), database),
             fleet=fleet,
         )
 
@@ -144,9 +146,10 @@ def _controller(
 ) -> Instances:
     """Create the controllers. The first has the disks: the blueprint's `block` file systems and, without a second controller, the cluster's folder, which it exports; and its state.
 
-    Two controllers keep Slurm's own state on a file system; the accounting database is always on a disk of the first.
+    Two controllers keep Slurm's own state on a file system; an embedded database is always on a disk of the first.
     """
     protect, pair = slurm.database.protect, shared.pair
+    is_embedded = slurm.database.placement == "embedded"
     # Disks of different purposes have different names, so that neither is mistaken for the other. A file system below another could be mounted before it.
     name, where = ("accounting", f"{host_folders.STATE}/mysql") if pair else ("state", host_folders.STATE)
     state = storage.VolumeArgs(
@@ -161,7 +164,10 @@ def _controller(
         snapshot=protect,
     )
     exported = [*([] if pair else [shared.cluster_folder]), *shared.file_systems.exported]
-    disks = [*exported, storage.Volume("_state", state, opts=shared.opts)]  # not a valid name of a blueprint's file system
+    disks = [
+        *exported,
+        *([storage.Volume("_state", state, opts=shared.opts)] if is_embedded or not pair else []),
+    ]  # not a valid name of a blueprint's file system
     folders = tuple(disk.mount.target for disk in exported)
     common = [pair.tables, pair.state] if pair else []
     mounts = [*(disk.mount for disk in disks), *common, *(mount for mount in shared.mounts if mount.target not in folders)]
@@ -182,6 +188,32 @@ def _controller(
         needs=[*_needs(identity, shared), *after],
     )
     return Instances("control", args, opts=shared.opts)
+
+
+def _database(slurm: Slurm, group: HostGroup, shared: Foundation, keys: contract.SlurmKeys) -> Database | None:
+    if slurm.database.placement != "managed":
+        return None
+    emails = shared.accounts.emails
+    args = DatabaseArgs(
+        shared.names,
+        region=shared.cluster.network.region,
+        project=shared.accounts.project,
+        hosts=shared.network.hosts,
+        kept_out=[emails["access"], emails["compute"]],
+        password=keys.database,
+        protect=slurm.database.protect,
+        has_standby=group.count > 1,
+    )
+    return Database("accounting", args, opts=shared.opts)
+
+
+def _table(hosts: pulumi.Output[dict[str, str]], database: Database | None) -> pulumi.Output[dict[str, str]]:
+    """Give the names that hosts know without a name service: those of each other, and the database's, which its certificate is for."""
+    if database is None:
+        return hosts
+    known = pulumi.Output.all(hosts=hosts, name=database.name, address=database.address)
+    table: pulumi.Output[dict[str, str]] = known.apply(lambda found: {**found["hosts"], found["name"]: found["address"]})
+    return table
 
 
 def _needs(identity: Identity, shared: Foundation) -> list[pulumi.Resource]:

@@ -57,6 +57,9 @@ class Account(registered.Provider):
                 told |= {"address": f"address of {args.name}"}
             case "Account":
                 told |= {"email": f"{args.inputs['accountId']}@{PROJECT}", "name": f"projects/{PROJECT}/serviceAccounts/{args.inputs['accountId']}"}
+            case "DatabaseInstance":
+                told |= {"dnsName": f"{args.name}.sql.goog.", "pscServiceAttachmentLink": f"https://link/attachment-of-{args.name}"}
+                told |= {"serverCaCerts": [{"cert": f"authority of {args.name}"}]}
             case "Disk":
                 told |= {"zone": args.inputs.get("zone", OFFERING[0])}
             case "Instance" if "filestore" in args.typ:
@@ -108,6 +111,9 @@ def program(blueprint: str, *, preview: bool = False, account: Account | None = 
         foundation = Gcp(cluster, stack=registered.STACK, opts=pulumi.ResourceOptions()).foundation()
         site = SlurmHosts().provision(hand_made.slurm(cluster), foundation=foundation, keys=of_hosts)
         pulumi.export("fleet", site.fleet)
+        pulumi.export("addresses", site.addresses)
+        pulumi.export("database", site.database)
+        pulumi.export("authority", site.database_authority)
 
     return registered.run(deploy, provider=account or Account(), preview=preview)
 

@@ -20,6 +20,7 @@ from tests.simcloud.google.client import ZONE, SimulatedCloud
 MACHINE: dict[str, Any] = {"sockets": 1, "cores_per_socket": 2, "threads_per_core": 1, "memory_mib": 24_000}
 """What the program takes this machine for, so that it is the same everywhere."""
 BAKES_WITHIN_S = 0.2
+PASSWORD = "password-of-the-database-1234"
 PROGRAM = """
 import json
 import pathlib
@@ -38,7 +39,7 @@ keys = contract.SlurmKeys(
     munge=secret("bXVuZ2U="),
     admin=contract.SshKey(public("ssh-ed25519 AAAA admin"), secret("admin")),
     login_host=contract.SshKey(public("ssh-ed25519 BBBB"), secret("login")),
-    database=secret("password-of-the-database-1234"),
+    database=secret(settings["password"]),
 )
 foundation = Gcp(spec, stack=pulumi.get_stack(), opts=pulumi.ResourceOptions()).foundation()
 site = SlurmHosts().provision(spec.slurm, foundation=foundation, keys=keys)
@@ -89,7 +90,7 @@ class Standing(Project):
     def change(self, **overrides: Any) -> None:
         """Put more values over the blueprint's own, by dotted path written with `__`; they stay."""
         self.overrides |= {path.replace("__", "."): value for path, value in overrides.items()}
-        self._write("settings.json", json.dumps({"blueprint": self.blueprint, "set": self.overrides, "machine": MACHINE}))
+        self._write("settings.json", json.dumps({"blueprint": self.blueprint, "set": self.overrides, "machine": MACHINE, "password": PASSWORD}))
 
     def changes(self) -> dict[str, list[str]]:
         """Give what a preview would do: operation → names of resources in order, those that stay left out."""

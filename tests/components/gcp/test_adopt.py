@@ -6,6 +6,7 @@ import pytest
 
 from components.adoption import Certainty, Creation, NotAsked
 from components.gcp import adopt, credentials
+from components.gcp.names import OWNER_LABEL
 from tests.components.gcp import programs
 from tests.simcloud.google.client import PROJECT, REGION, SimulatedCloud
 
@@ -49,6 +50,18 @@ def test_a_project_that_nobody_names_is_no_empty_one(account: adopt.Account, mon
         account.trace(creation(asked("ours")), recorded=())
 
 
-def test_every_kind_that_the_target_creates_is_found_again() -> None:
-    found = programs.program(programs.CPU)
+@pytest.mark.parametrize(("owner", "certainty"), [("ours", Certainty.FOUND), ("theirs", Certainty.ABSENT)])
+def test_a_database_has_the_mark_among_its_settings(account: adopt.Account, cloud: SimulatedCloud, owner: str, certainty: Certainty) -> None:
+    psc = {"pscEnabled": True, "allowedConsumerProjects": [PROJECT]}
+    settings = {"tier": "db-custom-2-8192", "edition": "ENTERPRISE", "ipConfiguration": {"ipv4Enabled": False, "pscConfig": psc}}
+    body = {"name": "accounts-1234567", "databaseVersion": "MYSQL_8_4", "settings": {**settings, "userLabels": {OWNER_LABEL: "ours"}}}
+    answer = cloud.request("sqladmin.googleapis.com", "POST", f"/v1/projects/{PROJECT}/instances", body=body)
+    assert answer.status == 200, answer.body
+    inputs = {"name": "accounts-1234567", "settings": {"userLabels": {OWNER_LABEL: owner}}}
+    assert account.trace(creation(inputs, "gcp:sql/databaseInstance:DatabaseInstance"), recorded=()).certainty is certainty
+
+
+@pytest.mark.parametrize("database", ["embedded", "managed"])
+def test_every_kind_that_the_target_creates_is_found_again(database: str) -> None:
+    found = programs.program(programs.CPU, accounting__database=database)
     assert {one.type for one in programs.gcp(found)} <= adopt.KINDS

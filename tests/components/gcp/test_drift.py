@@ -42,7 +42,7 @@ def watcher(cloud: SimulatedCloud) -> str:
 
 
 def test_drift_is_seen_by_who_may_only_read(tmp_path: Path, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Standing.of(tmp_path / "stack", cloud, BLUEPRINT) as stack:
+    with Standing.of(tmp_path / "stack", cloud, BLUEPRINT, accounting__database="managed") as stack:
         for name, value in stack.environment.items():
             monkeypatch.setenv(name, value)
         stack.up()
@@ -55,6 +55,7 @@ def test_drift_is_seen_by_who_may_only_read(tmp_path: Path, cloud: SimulatedClou
         assert _differences(stack) == [
             ("CW702", "error", "gcp:compute/firewall:Firewall checks-firewall: sourceRanges"),
             ("CW701", "error", "gcp:compute/instanceTemplate:InstanceTemplate batch-template"),
+            ("CW702", "error", "gcp:sql/databaseInstance:DatabaseInstance cpu-dev-accounting: settings.ipConfiguration.sslMode"),
         ]
         attached = discovery.Discovery().attachments(_recorded(stack))
         assert (dict(attached.refused), [(one.resource.split()[-1], one.what, one.description) for one in attached.found]) == ({}, ATTACHED)
@@ -78,13 +79,17 @@ def _recorded(stack: Standing) -> of_targets.Stack:
 
 
 def _meddle(cloud: SimulatedCloud, recorded: of_targets.Stack) -> None:
-    """Open the login nodes to everybody, attach what lets others in, lose a template, and start an instance under the stack's name."""
+    """Open the login nodes to everybody, attach what lets others in, lose a template, let the database take plain text, and start an instance under the stack's name."""
     (opened,) = [one for one in cloud.things("compute.firewalls") if one.id.endswith("checks")]
     cloud.drift(opened.id, kind=opened.kind, sourceRanges=["0.0.0.0/0"])
     (network,) = [one.id for one in cloud.things("compute.networks")]
     _attach(cloud, network)
     (lost,) = [one for one in cloud.things("compute.instanceTemplates") if "batch" in one.id]
     cloud.lose(lost.id, kind=lost.kind)
+    (database,) = cloud.things("sql.instances")
+    settings = database.properties["settings"]
+    open_to_plain = {**settings["ipConfiguration"], "sslMode": "ALLOW_UNENCRYPTED_AND_ENCRYPTED"}
+    cloud.drift(database.id, kind=database.kind, settings={**settings, "ipConfiguration": open_to_plain})
     owner = next(one["outputs"]["owner"] for one in recorded.resources if one["type"] == discovery.SITE)
     subnet = next(one.id for one in cloud.things("compute.subnetworks"))
     body = {

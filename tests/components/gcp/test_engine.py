@@ -8,7 +8,7 @@ from components.elastic import table as fleet_table
 from components.elastic.fleets.gcp import adapter
 from components.elastic.memory import Launch
 from components.elastic.model import Life
-from tests.components.gcp.standing import Standing
+from tests.components.gcp.standing import PASSWORD, Standing
 from tests.simcloud.google.client import SimulatedCloud
 
 pytestmark = pytest.mark.engine
@@ -20,8 +20,10 @@ OTHER_IMAGE = "projects/debian-cloud/global/images/debian-13-trixie-v20260901"
 def test_a_cluster_lives_from_up_to_destroy(tmp_path: Path, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in cloud.environment.items():
         monkeypatch.setenv(name, value)
-    with Standing.of(tmp_path / "stack", cloud, BLUEPRINT) as stack:
+    with Standing.of(tmp_path / "stack", cloud, BLUEPRINT, accounting__database="managed") as stack:
         stack.up()
+        assert _connections(cloud) == ["ACCEPTED"], "hosts reach the accounting database"
+        assert PASSWORD not in stack.succeed("stack", "export")
         assert cloud.untagged("clusterwright-stack", "clusterwright-cluster", "clusterwright-owner") == []
         assert [one.id.rpartition("/")[2] for one in cloud.things("compute.instances") if "/bake-" in one.id] == [], "the builder is gone"
         stack.succeed("up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
@@ -33,6 +35,13 @@ def test_a_cluster_lives_from_up_to_destroy(tmp_path: Path, cloud: SimulatedClou
 
         stack.destroy()
         assert [(thing.kind, thing.id) for thing in cloud.things()] == []
+
+
+def _connections(cloud: SimulatedCloud) -> list[str]:
+    """Give what Google says of the endpoints in the network."""
+    (endpoint,) = [one.id for one in cloud.things("compute.forwardingRules") if one.id.endswith("-accounting")]
+    answer = cloud.request("compute.googleapis.com", "GET", f"/compute/v1/{endpoint}")
+    return [answer.body["pscConnectionStatus"]]
 
 
 def _change_in_place(stack: Standing, cloud: SimulatedCloud) -> None:

@@ -22,20 +22,20 @@ UNLABELLED = (
 )
 """Kinds that can't have labels: their description says whose they are."""
 BLUEPRINTS = ("single-gpu", "starter")
-PARTS_OF_OTHERS = ("IAMMember", "RouterNat", "SecretIamMember", "SecretVersion")
+PARTS_OF_OTHERS = ("IAMMember", "RouterNat", "SecretIamMember", "SecretVersion", "Database", "User")
 """Kinds that are a property of another resource of the stack."""
 
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)
 def test_everything_says_whose_it_is(blueprint: str) -> None:
-    for one in programs.gcp(programs.library(blueprint)):
+    for one in programs.gcp(programs.program(blueprint, accounting__database="managed")):
         kind = one.type.rpartition(":")[2]
         if kind in PARTS_OF_OTHERS:
             continue
         if kind in UNLABELLED:
             assert one.inputs["description"].endswith(f"cluster {blueprint}, stack test, clusterwright-owner={OWNER}"), one.name
         else:
-            labels = one.inputs["labels"]
+            labels = one.inputs["settings"]["userLabels"] if kind == "DatabaseInstance" else one.inputs["labels"]
             assert (labels["clusterwright-stack"], labels["clusterwright-cluster"], labels["clusterwright-owner"]) == ("test", blueprint, OWNER), one.name
 
 

@@ -30,12 +30,13 @@ POINTS = (
     *((f"compute.{kind}.insert", 0, number % 2 == 0) for number, kind in enumerate(KINDS)),
     ("compute.instances.insert", 1, True),  # the first one builds the image, and is no resource of the engine
     *(("*.create", number, number % 2 == 0) for number in range(0, 9, 3)),
+    *((f"sql.{kind}.insert", 0, after) for kind in ("instances", "databases", "users") for after in (True, False)),
 )
 
 
 @pytest.fixture
 def stack(tmp_path: Path, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> Iterator[Standing]:
-    with Standing.of(tmp_path / "stack", cloud, BLUEPRINT) as one:
+    with Standing.of(tmp_path / "stack", cloud, BLUEPRINT, accounting__database="managed") as one:
         for name, value in one.environment.items():
             monkeypatch.setenv(name, value)
         yield one

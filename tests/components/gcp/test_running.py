@@ -35,7 +35,12 @@ CHANGES: dict[str, dict[str, Any]] = {
     "a pool": {"pools__extra": {"machine": "n2-standard-4", "nodes": {"min": 0, "max": 4}, "fabric": "none"}},
     "labels": {"tags": {"team": "research"}},
     "two controllers": {"control__highly_available": True},
+    "one controller alone": {"control__highly_available": False},
+    "a managed database": {"accounting__database": "managed"},
+    "two controllers of a managed database": {"control__highly_available": True},
     "one controller": {"control__highly_available": False},
+    "a database of one's own": {"accounting__database": "embedded"},
+    "a managed database again": {"accounting__database": "managed"},
 }
 """One after the other, each over those before it."""
 

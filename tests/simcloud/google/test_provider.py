@@ -233,6 +233,29 @@ def test_a_user_of_a_database_has_another_password_and_goes(furnished: Provider)
     assert furnished.ask("read", "sql.User", id=made["id"], inputs=wanted)["id"] == ""
 
 
+def test_a_database_has_tables_and_an_endpoint_in_the_network(furnished: Provider) -> None:
+    access = {"ipv4Enabled": False, "sslMode": "ENCRYPTED_ONLY", "pscConfigs": [{"pscEnabled": True, "allowedConsumerProjects": [PROJECT]}]}
+    wanted = {**DATABASE, "settings": {**DATABASE["settings"], "ipConfiguration": access}}
+    recorded, made = furnished.make("sql.DatabaseInstance", wanted)
+    assert furnished.changed("sql.DatabaseInstance", made, recorded, recorded) == {}
+    told = made["properties"]
+    assert told["dnsName"].endswith(".sql.goog.")
+    assert told["serverCaCerts"][0]["cert"].startswith("-----BEGIN CERTIFICATE-----")
+    tables = {"name": "slurm_acct_db", "instance": "db"}
+    recorded, made = furnished.make("sql.Database", tables)
+    assert made["id"] == f"projects/{PROJECT}/instances/db/databases/slurm_acct_db"
+    assert furnished.changed("sql.Database", made, recorded, recorded) == {}
+    furnished.make("compute.Address", {"name": "db", "addressType": "INTERNAL", "subnetwork": "sub"})
+    endpoint = {"name": "db", "target": told["pscServiceAttachmentLink"], "network": "net", "ipAddress": "regions/us-central1/addresses/db"}
+    with pytest.raises(RequestFailed, match="no scheme"):
+        furnished.make("compute.ForwardingRule", endpoint)  # the provider's default is EXTERNAL
+    recorded, found = furnished.make("compute.ForwardingRule", endpoint | {"loadBalancingScheme": ""})
+    assert found["properties"]["pscConnectionStatus"] == "ACCEPTED"
+    assert furnished.changed("compute.ForwardingRule", found, recorded, recorded) == {}
+    furnished.ask("delete", "sql.Database", id=made["id"], inputs=made["properties"])
+    assert furnished.ask("read", "sql.Database", id=made["id"], inputs=recorded)["id"] == ""
+
+
 def test_a_protected_database_stays(furnished: Provider) -> None:
     peer(furnished)
     _, made = furnished.make("sql.DatabaseInstance", {**DATABASE, "deletionProtection": None})

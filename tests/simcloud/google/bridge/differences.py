@@ -76,6 +76,8 @@ def _differs(kind: Kind, name: str, value: Any, olds: Values, old_inputs: Values
         return not same("any", value, old_inputs.get(name, olds.get(name)))
     if name == "location" and isinstance(value, str) and value.casefold() == str(olds.get(name)).casefold():
         return False
+    if name == "ipAddress" and isinstance(value, str) and "/" in value and olds.get(name):
+        return False  # an address that is named, over its number (terraform-provider-google, InternalIpDiffSuppress)
     return not same(form, value, olds.get(name)) or _was_taken_out(kind, value, old_inputs.get(name), name)
 
 
