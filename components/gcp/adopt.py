@@ -16,11 +16,17 @@ from .names import OWNER_LABEL
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Form:
-    """Where a kind's resources are: the path below the project, with names of inputs."""
+    """Where a kind's resources are.
+
+    Args:
+        path: below the project, with names of inputs.
+        identity: the provider's id, where it is not the full path.
+    """
 
     path: str
     service: str = "compute"
     version: str = rest.VERSION
+    identity: str = ""
 
 
 COMPUTE: Mapping[str, str] = {
@@ -44,7 +50,7 @@ FORMS: Mapping[str, Form] = {
     "gcp:filestore/instance:Instance": Form("locations/{location}/instances/{name}", service="file", version="v1/"),
     "gcp:projects/iAMCustomRole:IAMCustomRole": Form("roles/{roleId}", service="iam", version="v1/"),
     "gcp:secretmanager/secret:Secret": Form("secrets/{secretId}", service="secretmanager", version="v1/"),
-    "gcp:sql/databaseInstance:DatabaseInstance": Form("instances/{name}", service="sqladmin", version="v1/"),
+    "gcp:sql/databaseInstance:DatabaseInstance": Form("instances/{name}", service="sqladmin", version="v1/", identity="{name}"),
     "gcp:serviceaccount/account:Account": Form("serviceAccounts/{accountId}@{project}.iam.gserviceaccount.com", service="iam", version="v1/"),
 }
 """Ids as the provider's documentation has them under "Import"; paths as in Google's discovery documents."""
@@ -54,7 +60,7 @@ PARTS: Mapping[str, str] = {
     "gcp:secretmanager/secretIamMember:SecretIamMember": "{secretId}/{role}/{member}",
     "gcp:serviceaccount/iAMMember:IAMMember": "{serviceAccountId}/{role}/{member}",
     "gcp:sql/database:Database": "projects/{project}/instances/{instance}/databases/{name}",
-    "gcp:sql/user:User": "{project}/{instance}/{host}/{name}",
+    "gcp:sql/user:User": "{name}/{host}/{instance}",
 }
 """A property of a recorded resource: the refresh that follows finds out whether it exists. A member of a policy that nobody recorded would outlive the stack."""
 REPEATED = frozenset({"gcp:secretmanager/secretVersion:SecretVersion"})
@@ -87,7 +93,7 @@ class Account:
             raise NotAsked(f"{creation.shown}: this version doesn't know how to look for it ({error})") from error
         except errors.TargetUnanswered as error:
             raise NotAsked(f"{creation.shown}: {error}") from error
-        identity = f"projects/{asked['project']}/{path}"
+        identity = form.identity.format_map(asked) or f"projects/{asked['project']}/{path}"
         is_ours = found is not None and _mark(found) == _mark(creation.inputs) != ""
         return Trace(Certainty.FOUND, (identity,)) if is_ours and identity not in recorded else ABSENT
 

@@ -23,7 +23,7 @@ _DISK, _SIZE_GIB, _LARGEST_GIB = "PD_SSD", 100, 1000
 _BACKUPS, _LOG_DAYS = 14, 7
 """Daily backups that are kept; days of transaction logs, the most of this edition (Cloud SQL documentation, "Point-in-time recovery")."""
 _FINAL_BACKUP_DAYS = 365
-"""How long the last backup of a protected database stays, the longest time there is (Cloud SQL documentation, "Final backup")."""
+"""How long the last backup of a protected database stays when somebody deletes it all the same."""
 _FLAGS = {"innodb_lock_wait_timeout": "900"}
 """slurmdbd requires it, and warns below it (accounting.html, "MySQL Configuration")."""
 

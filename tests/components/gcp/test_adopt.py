@@ -50,15 +50,15 @@ def test_a_project_that_nobody_names_is_no_empty_one(account: adopt.Account, mon
         account.trace(creation(asked("ours")), recorded=())
 
 
-@pytest.mark.parametrize(("owner", "certainty"), [("ours", Certainty.FOUND), ("theirs", Certainty.ABSENT)])
-def test_a_database_has_the_mark_among_its_settings(account: adopt.Account, cloud: SimulatedCloud, owner: str, certainty: Certainty) -> None:
+@pytest.mark.parametrize(("owner", "found"), [("ours", ("accounts-1234567",)), ("theirs", ())])
+def test_a_database_has_the_mark_among_its_settings(account: adopt.Account, cloud: SimulatedCloud, owner: str, found: tuple[str, ...]) -> None:
     psc = {"pscEnabled": True, "allowedConsumerProjects": [PROJECT]}
     settings = {"tier": "db-custom-2-8192", "edition": "ENTERPRISE", "ipConfiguration": {"ipv4Enabled": False, "pscConfig": psc}}
     body = {"name": "accounts-1234567", "databaseVersion": "MYSQL_8_4", "settings": {**settings, "userLabels": {OWNER_LABEL: "ours"}}}
     answer = cloud.request("sqladmin.googleapis.com", "POST", f"/v1/projects/{PROJECT}/instances", body=body)
     assert answer.status == 200, answer.body
     inputs = {"name": "accounts-1234567", "settings": {"userLabels": {OWNER_LABEL: owner}}}
-    assert account.trace(creation(inputs, "gcp:sql/databaseInstance:DatabaseInstance"), recorded=()).certainty is certainty
+    assert account.trace(creation(inputs, "gcp:sql/databaseInstance:DatabaseInstance"), recorded=()).identities == found
 
 
 @pytest.mark.parametrize("database", ["embedded", "managed"])
