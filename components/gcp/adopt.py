@@ -1,7 +1,8 @@
 """Find resources that a killed run created in the project.
 
-Names are deterministic on Google Cloud, so the identity of every resource follows from what was asked for. Whether it exists, and whether it is this stack's, its service tells: by the stack's mark in its
-labels, or in its description where it can have no labels. Versions of secrets are created again, which changes nothing.
+Names are deterministic on Google Cloud, or chosen before the creation began (a database's), so the identity of every resource follows from what was asked for. Whether it exists, and
+whether it is this stack's, its service tells: by the stack's mark in its labels, or in its description where it can have no labels. Versions of secrets are created again, which
+changes nothing.
 """
 
 import dataclasses
