@@ -9,6 +9,7 @@ from components import host_folders
 from tests.components.gcp import programs
 from tests.components.gcp.test_pair import PAIR, controllers, mounted
 from tests.components.registered import Program, Registered
+from tests.contract import offerings
 
 MANAGED: dict[str, Any] = {"accounting__database": "managed"}
 NAME = "cpu-test-accounting"
@@ -98,3 +99,12 @@ def test_a_new_server_has_a_name_that_none_had_before() -> None:
 def test_its_api_is_asked_for() -> None:
     asked = [live.questions(programs.resolved(programs.CPU, given), stack="test").apis for given in ({}, {"accounting.database": "managed"})]
     assert ["sqladmin.googleapis.com" in one for one in asked] == [False, True]
+
+
+def test_configuring_controllers_is_told_the_name_and_the_authority_and_no_password_in_plain() -> None:
+    found = offerings.GCP.run(programs.CPU, {"accounting.database": "managed"})
+    finish = found.named("finish-control")
+    provided = finish.inputs["provided"]
+    assert (provided["database"], provided["database_authority"]) == (f"{NAME}.sql.goog", f"authority of {NAME}")
+    assert provided["addresses"][provided["database"]] == "address of accounting-address"
+    assert "password" in found.named("accounting-user").secret_inputs
