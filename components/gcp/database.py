@@ -16,16 +16,16 @@ from .network import Wire
 
 DATABASE, USER = "slurm_acct_db", "slurm"
 _VERSION, _EDITION = "MYSQL_8_4", "ENTERPRISE"
-"""The long-term release. Without an edition, this version would come in the dearer one (Cloud SQL documentation, "Database versions and version policies")."""
+"""A long-term release, and Cloud SQL's default version. Without an edition it would come in the dearer one (Cloud SQL documentation, "About instance settings")."""
 _TIER = "db-custom-2-8192"
-"""Two processors, 8 GiB: the accounting of thousands of nodes fits into its memory. InnoDB's buffer pool gets most of it by default."""
+"""Two processors, 8 GiB: the accounting of thousands of nodes fits into its memory."""
 _DISK, _SIZE_GIB, _LARGEST_GIB = "PD_SSD", 100, 1000
 _BACKUPS, _LOG_DAYS = 14, 7
 """Daily backups that are kept; days of transaction logs, the most of this edition (Cloud SQL documentation, "Point-in-time recovery")."""
 _FINAL_BACKUP_DAYS = 365
 """How long the last backup of a protected database stays when somebody deletes it all the same."""
 _FLAGS = {"innodb_lock_wait_timeout": "900"}
-"""slurmdbd requires it, and warns below it (accounting.html, "MySQL Configuration")."""
+"""What Slurm recommends (accounting.html, "MySQL Configuration"); slurmdbd complains when it has less than half of it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,7 +99,8 @@ class Database(pulumi.ComponentResource):
             user_labels=args.names.labels("control"),
         )
         return sql.DatabaseInstance(
-            # The name of a deleted instance is taken for a week (Cloud SQL documentation, "Delete instances"): the provider puts random digits behind this one.
+            # The provider puts random digits behind this name. Its documentation says that a used one is taken for up to a week (pulumi-gcp, sql.DatabaseInstance.name);
+            # Google's says that it can be used at once (Cloud SQL documentation, "Delete instances").
             args.names.name("accounting", kind="database"),
             database_version=_VERSION,
             region=args.region,
@@ -136,7 +137,7 @@ class Database(pulumi.ComponentResource):
         )
 
     def _keep_out(self, args: DatabaseArgs, address: compute.Address) -> None:
-        """Let only controllers connect: rules for what leaves a host are the only ones that hold for an endpoint (VPC documentation, "Access published services through endpoints")."""
+        """Let only controllers connect, by rules for what leaves a host, as Google says (Cloud SQL documentation, "Connect to an instance using Private Service Connect")."""
         compute.Firewall(
             "accounting-firewall",
             name=args.names.name("deny", "accounting"),

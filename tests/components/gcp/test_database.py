@@ -91,7 +91,7 @@ def test_an_embedded_database_creates_nothing_of_it() -> None:
 
 
 def test_a_new_server_has_a_name_that_none_had_before() -> None:
-    """The name of a deleted server is taken for a week."""
+    """The name of a deleted server may be taken for a week."""
     assert "name" not in server(managed()).inputs
     assert server(managed()).name == NAME
 

@@ -163,7 +163,10 @@ class ForwardingRules(Rules):
             raise errors.required("resource.subnetwork")
 
     def _check_endpoint(self, cloud: "Cloud", want: Want) -> None:
-        """Refuse what is no endpoint. Source: cloud.google.com/vpc/docs/configure-private-service-connect-services, "Create an endpoint"; compute.v1, ForwardingRule."""
+        """Refuse what is no endpoint. Source: cloud.google.com/vpc/docs/configure-private-service-connect-services, "Create an endpoint"; compute.v1, ForwardingRule.
+
+        Stricter than Google, which takes the default network and an address of its own choice where a rule names none, and a subnetwork with IPv6.
+        """
         if want.get("loadBalancingScheme"):
             raise errors.invalid(
                 "resource.loadBalancingScheme", want["loadBalancingScheme"], "A forwarding rule whose target is a service attachment has no scheme."

@@ -1,4 +1,4 @@
-"""Cloud SQL: instances with a private address or an attachment for endpoints, their databases and users. One deleted keeps its name for a week."""
+"""Cloud SQL: instances with a private address or an attachment for endpoints, their databases and users. The name of a deleted one is taken for a week."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from ..cloud import Cloud
 
 INSTANCES, DATABASES, USERS, OPERATIONS, NAMES = "sql.instances", "sql.databases", "sql.users", "sql.operations", "sql.names"
-NAME = re.compile(r"[a-z][a-z0-9-]{0,96}[a-z0-9]")  # DatabaseInstance.name: "98 characters with the project"
+NAME = re.compile(r"[a-z][a-z0-9-]{0,96}[a-z0-9]")  # Cloud SQL, "About instance settings": at most 98 characters with project and colon
 CUSTOM = re.compile(r"db-custom-(\d+)-(\d+)")
-TAKEN_S = 7 * 86_400.0  # Cloud SQL, "Delete instances": a name can be used again after a week
+TAKEN_S = 7 * 86_400.0  # pulumi-gcp, sql.DatabaseInstance.name: up to a week. Google's "Delete instances" says at once; the stricter is simulated
 IN_PLACE = ("settings", "databaseVersion", "rootPassword", "maintenanceVersion")
 
 
@@ -23,7 +23,7 @@ IN_PLACE = ("settings", "databaseVersion", "rootPassword", "maintenanceVersion")
 def insert(cloud: "Cloud", call: Call) -> Any:
     values = verbs.form(call)
     name = values.get("name", "")
-    if not NAME.fullmatch(name) or len(name) + len(call.project) > 98:
+    if not NAME.fullmatch(name) or len(call.project) + 1 + len(name) > 98:
         raise errors.invalid("name", name, f"Must be a match of regex '{NAME.pattern}', of at most 98 characters with the project.")
     path = f"projects/{call.project}/instances/{name}"
     former = cloud.store.get(NAMES, path)
@@ -64,7 +64,7 @@ def _settings(given: Mapping[str, Any], version: str, former: Mapping[str, Any] 
         "enabled"
     ):  # BackupConfiguration.binaryLogEnabled: "If backup configuration is disabled, binarylog must be disabled as well"
         raise Refused("invalidRequest", "Binary log must be disabled when backup is disabled.")
-    if given.get("availabilityType") == "REGIONAL" and not backups.get("binaryLogEnabled"):  # Settings.availabilityType, and /docs/mysql/configure-ha
+    if given.get("availabilityType") == "REGIONAL" and not backups.get("binaryLogEnabled"):  # pulumi-gcp, settings.availability_type
         raise Refused("invalidRequest", "Backups and binary logs must be enabled for instances with availability type REGIONAL.")
     defaults = {
         "dataDiskSizeGb": "10",
@@ -124,7 +124,7 @@ def _network(cloud: "Cloud", settings: Mapping[str, Any], call: Call) -> tuple[l
 
 
 def _attachment(cloud: "Cloud", settings: Mapping[str, Any], region: str) -> dict[str, Any]:
-    """Give what an instance has for endpoints of Private Service Connect: the service attachment, which lies in a project of Google's, and the name in its certificate.
+    """Give what an instance has for endpoints of Private Service Connect: the service attachment, which lies in a project of Google's, and the suggested name.
 
     Source: cloud.google.com/sql/docs/mysql/configure-private-service-connect.
     """
@@ -135,13 +135,13 @@ def _attachment(cloud: "Cloud", settings: Mapping[str, Any], region: str) -> dic
     return {
         "dnsName": name,
         "dnsNames": [{"name": name, "connectionType": "PRIVATE_SERVICE_CONNECT", "dnsScope": "INSTANCE", "recordManager": "CUSTOMER"}],
-        "pscServiceAttachmentLink": links.link(f"projects/tenant/regions/{region}/serviceAttachments/a-{unique}-psc-service-attachment-{label}"),
+        "pscServiceAttachmentLink": f"projects/{unique}p-tp/regions/{region}/serviceAttachments/a-{unique}-psc-service-attachment-{cloud.store.new_hex(16)}",
     }
 
 
 def attached(cloud: "Cloud", attachment: str) -> Thing | None:
     """Find the instance behind a service attachment."""
-    return next((one for one in cloud.store.all(INSTANCES) if one.get("pscServiceAttachmentLink") == attachment), None)
+    return next((one for one in cloud.store.all(INSTANCES) if one.get("pscServiceAttachmentLink") == attachment.removeprefix(links.BASE)), None)
 
 
 def lets_in(instance: Thing, project: str) -> bool:
