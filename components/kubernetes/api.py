@@ -13,6 +13,7 @@ import socket
 import ssl
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib import parse
@@ -274,9 +275,8 @@ class _Kept:
 
     def __init__(self, connection: http.client.HTTPConnection):
         self.connection = connection
-
-    def __del__(self) -> None:
-        self.connection.close()
+        # Not in __del__: of a circle of objects, the collector may take the socket first.
+        weakref.finalize(self, connection.close)
 
 
 class _Tls(http.client.HTTPSConnection):

@@ -218,7 +218,7 @@ def test_accounting_that_does_not_answer_is_a_finding_beside_the_others(running:
     with changed(running, "control-0", "systemctl stop slurmdbd", "systemctl start slurmdbd"):
         checks = accepted(running)
     assert [check["verdict"] for check in checks["accounting"]] == ["error"]
-    assert [check["verdict"] for check in checks["MPI all-reduce"]] == ["pass"]
+    assert [(check["verdict"], check["detail"]) for check in checks["MPI all-reduce"] if check["verdict"] != "pass"] == []
 
 
 def test_a_node_that_was_drained_since_is_shown_and_makes_acceptance_run_again(running: Deployment) -> None:

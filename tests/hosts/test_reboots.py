@@ -96,7 +96,9 @@ def test_hosts_that_are_powered_off_inside_or_lose_their_container_come_back(sta
 
 def test_controllers_and_login_nodes_reboot_while_a_job_runs(stack: Deployment) -> None:
     job = stack.ssh("sbatch --parsable --nodes=2 --wrap 'srun sleep 20'").strip()
-    wait_until(lambda: slurm(stack, "squeue", "--noheader", f"--jobs={job}", "--format=%T") == "RUNNING", awaiting=f"job {job} to run", within_s=SOON_S)
+    # Its step, which srun asks the controller for, and not the job alone: while the controller boots nobody answers srun.
+    steps = ("squeue", "--noheader", "--steps", f"--jobs={job}", "--format=%i")
+    wait_until(lambda: f"{job}.0" in slurm(stack, *steps).split(), awaiting=f"the step of job {job} to run", within_s=SOON_S)
     before = boots(stack, "control-0", "login-0", "balancer")
     stack.inside_all("login-0", "systemctl", "reboot")
     stack.inside_all("control-0", "systemctl", "reboot", "--force")
