@@ -42,12 +42,27 @@ def account(request: pytest.FixtureRequest, kubernetes: cluster.Cluster) -> Iter
     made = kind.create(inputs, notes.work())
     api = Api(kubernetes.kubeconfig)
     api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "research"}}, force=True)
-    processes.wait_until(lambda: refusal(api, pod(volumes=files())) != "", awaiting="the policies", within_s=60)
-    if request.param:
-        processes.wait_until(lambda: refusal(api, pod(hostPID=True)) != "", awaiting="the policies", within_s=60)
+    member, manifests = kubernetes.member(), {one["kind"]: one for one in inputs.manifests}
+    probes = [
+        (api, pod(volumes=SERVED), ""),
+        (api, pod(volumes=files()), ""),
+        (api, pod(hostPID=True), ""),
+        (member, named(manifests["PersistentVolumeClaim"], "files-later"), "belong to the cluster"),
+        (member, named(manifests["NetworkPolicy"], "more"), "ask its administrators"),
+    ]
+    # The server begins with each policy at a time of its own.
+    for asked, manifest, words in probes:
+        processes.wait_until(lambda: words in refusal(asked, manifest) != "", awaiting=f"a refusal of {manifest}", within_s=120)  # noqa: B023
     yield inputs
     kind.delete(inputs, made, notes.work())
     kind.delete(shared, rules, notes.work())
+
+
+SERVED = [{"name": "home", "nfs": {"server": "10.0.0.1", "path": "/home"}}]
+
+
+def named(manifest: dict[str, Any], name: str) -> dict[str, Any]:
+    return {**manifest, "metadata": {"name": name, "namespace": "research"}}
 
 
 def files() -> list[dict[str, Any]]:
@@ -139,7 +154,7 @@ def test_other_pods_are_taken(account: ObjectsInputs, api: Api, manifest: dict[s
 @pytest.mark.parametrize(
     "manifest",
     [
-        pytest.param(pod(volumes=[{"name": "home", "nfs": {"server": "10.0.0.1", "path": "/home"}}]), id="a file server"),
+        pytest.param(pod(volumes=SERVED), id="a file server"),
         pytest.param(pod(volumes=[{"name": "home", "csi": {"driver": "nfs.csi.k8s.io"}}]), id="a driver"),
         pytest.param(pod(hostPID=True), id="processes of the host"),
         pytest.param(pod(hostIPC=True), id="IPC of the host"),
