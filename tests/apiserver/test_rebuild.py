@@ -15,7 +15,7 @@ from tests.apiserver import cluster, nodes
 pytestmark = pytest.mark.engine
 
 NODES = ("train-0", "train-1")
-SOON_S = 60
+SOON_S = 120
 
 
 @pytest.fixture(scope="module")

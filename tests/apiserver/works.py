@@ -12,7 +12,7 @@ class Notes:
         self.said: list[str] = []
         self.kept: list[str] = []
 
-    def work(self, *, timeout_s: float = 120) -> Work:
+    def work(self, *, timeout_s: float = 240) -> Work:
         def show(text: str, is_kept: bool) -> None:
             (self.kept if is_kept else self.said).append(text)
 

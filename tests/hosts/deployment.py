@@ -23,7 +23,7 @@ from components.provider import packed
 from stacks.project import private_folder, stack_file
 
 UP_WITHIN_S = 1800
-SOON_S = 120
+SOON_S = 240
 """What takes a moment on an idle machine; tests of other hosts run beside."""
 UNCHANGING = ("same", "refresh")
 """Operations of a preview that change nothing in the world."""

@@ -21,7 +21,7 @@ from tests.simcloud.hosted import place
 
 pytestmark = pytest.mark.hosts
 
-SOON_S = 120
+SOON_S = 240
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ pools:
   cpu: {machine: m7i.large, nodes: {min: 0, max: 4}}
 """
 """What this version can stand up whole."""
-SOON_S = 60
+SOON_S = 120
 SUCCESSIVE = ((0, True), (7, False), (12, True), (16, False), (18, True))
 """For runs one after the other: how many creates pass before the one at which the engine is killed, and whether that one is carried out."""
 POINTS = tuple((number, number % 6 < 3) for number in range(0, 60, 3))
