@@ -43,7 +43,7 @@ esac""",
     "mariadb-dump": f'test ! -e unreadable -o -e tables/clusterwright-restore && cat tables/{DATABASE}/jobs && echo "$(test -e full || echo "{WHOLE}")"',
     "chown": "true",
 }
-"""Stand-ins. What they do is told by files of the test's folder; a database is a folder among the tables with a file of jobs, and slurmdbd creates the file where it finds none."""
+"""Stand-ins. Files in the test's folder tell them what to do; a database is a folder among the tables with a file of jobs, and slurmdbd creates the file where it finds none."""
 
 CHANGING = "cp|mariadb|mariadb-dump|mv|rm|sql|systemctl|zcat"
 KILL = f"""
@@ -267,6 +267,16 @@ def test_a_restore_that_is_killed_at_any_step_and_again_there_loses_nothing(tmp_
         if not killed_at(host, step, step):
             break
     assert step > STEPS
+
+
+def test_a_host_that_never_had_tables_may_begin_some(host: Host) -> None:
+    """It lacks even the folder in which they and what was set aside lie."""
+    program = host.folder / "program"
+    text = program.read_text()
+    assert text.count("tables=tables\n") == 1
+    program.write_text(text.replace("tables=tables\n", "tables=state/tables\n"))
+    done = host.run("ready", "tables")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_restore_beside_another_run_says_at_once_who_has_the_database(host: Host) -> None:
