@@ -42,6 +42,8 @@ class Actual:
     image: str | None = None
     boot: str = ""
     """Fingerprint of what it booted with."""
+    age_s: float = float("inf")
+    """How long ago it was started."""
 
 
 class Action(Enum):
@@ -52,13 +54,14 @@ class Action(Enum):
     MAKE = "make"
     START = "start"
     RESTART = "restart"
+    AWAIT = "wait for"
 
 
 def plan(desired: Mapping[str, str], actual: Mapping[str, Actual], *, image: str, keeps_disks: bool = False) -> list[tuple[Action, str]]:
     """Say what to do, in order, as (action, hostname). Pure.
 
     Surplus hosts go first. A host with another image gets a new disk; one that booted with something else keeps its disk and boots again; one that does not run is started; a running one that is as
-    it should be is left alone.
+    it should be is left alone, but waited for while it may still be booting: whoever started it may have been killed before it answered.
 
     Args:
         desired: hostname → fingerprint of what it boots with.
@@ -76,6 +79,8 @@ def plan(desired: Mapping[str, str], actual: Mapping[str, Actual], *, image: str
             steps.append((Action.START, hostname))
         elif seen.boot != boot:
             steps.append((Action.RESTART, hostname))
+        elif seen.age_s < ANSWER_WITHIN_S:
+            steps.append((Action.AWAIT, hostname))
     return steps
 
 
@@ -147,7 +152,9 @@ def _apply(inputs: HostPoolInputs, action: Action, hostname: str, work: Work) ->
         hosts.kill(host)
         _remove(host, work)
         return
-    number = inputs.numbers[hostname]
+    if action is Action.AWAIT:
+        _await(inputs, hostname, work)
+        return
     hosts.kill(host)  # also what an interrupted start left
     work.wait_until(lambda: hosts.is_gone(host), awaiting=f"the processes of {hostname} to end", within_s=STOP_WITHIN_S)
     if action is Action.REBUILD:
@@ -162,7 +169,11 @@ def _apply(inputs: HostPoolInputs, action: Action, hostname: str, work: Work) ->
     hosts.write_seeds(host, seeds)
     hosts.make_host_key(host)
     hosts.start(host, boot, fingerprint=hosts.fingerprint(seeds, boot))
-    address = inputs.address(number)
+    _await(inputs, hostname, work)
+
+
+def _await(inputs: HostPoolInputs, hostname: str, work: Work) -> None:
+    host, address = StackNames(inputs.stack).host(hostname), inputs.address(inputs.numbers[hostname])
     try:
         work.wait_until(lambda: hosts.answers(address), awaiting=f"SSH on {hostname} ({address})", within_s=ANSWER_WITHIN_S)
     except TimeoutError as error:
@@ -206,7 +217,7 @@ def _actual(inputs: HostPoolInputs, hostname: str) -> Actual:
         return Actual(Condition.ABSENT)
     if host.launch.exists():
         return Actual(Condition.STOPPED)  # an elastic pool's: not a disk to go on with
-    return Actual(Condition.RUNNING if hosts.is_running(host) else Condition.STOPPED, record["image"], hosts.booted_with(host))
+    return Actual(Condition.RUNNING if hosts.is_running(host) else Condition.STOPPED, record["image"], hosts.booted_with(host), hosts.age_s(host))
 
 
 def _outputs(inputs: HostPoolInputs) -> Values:

@@ -254,6 +254,12 @@ def boot_mark(host: HostNames) -> int:
     return int(leader["started"]) if leader else 0
 
 
+def age_s(host: HostNames) -> float:
+    """Seconds since the host was last started; infinite when it never was."""
+    started = boot_mark(host)
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK") if started else float("inf")
+
+
 def answers(address: str) -> bool:
     """Say whether SSH greets at `address`: the boot is far enough to be worked on."""
     try:

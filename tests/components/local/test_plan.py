@@ -30,6 +30,10 @@ def steps(desired: list[str], actual: Mapping[str, Actual]) -> list[tuple[Action
         pytest.param(["n-0", "n-1"], {"n-0": OTHER_BOOT, "n-1": MADE}, [(Action.RESTART, "n-0")], id="what booted with something else boots again"),
         pytest.param(["n-0"], {"n-0": Actual(Condition.RUNNING, "image-1", "boot-1")}, [(Action.REBUILD, "n-0")], id="a new disk boots with what is new, too"),
         pytest.param(
+            ["n-0"], {"n-0": Actual(Condition.RUNNING, "image-2", "boot-2", age_s=3)}, [(Action.AWAIT, "n-0")], id="what a killed run started may still boot"
+        ),
+        pytest.param(["n-0"], {"n-0": Actual(Condition.RUNNING, "image-2", "boot-2", age_s=900)}, [], id="what runs for long and is silent is not waited for"),
+        pytest.param(
             ["n-0"],
             {"n-0": ABSENT, "n-2": STOPPED, "n-1": MADE},
             [(Action.REMOVE, "n-1"), (Action.REMOVE, "n-2"), (Action.MAKE, "n-0")],

@@ -1,6 +1,7 @@
 """The power supply of a host, with a program of this test in place of a container: nothing here creates a host."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -70,3 +71,10 @@ def test_each_boot_has_a_record_of_its_own_and_a_network_of_its_own(host: HostNa
 def test_hosts_that_an_older_version_started_keep_their_fingerprint() -> None:
     boot = hosts.Boot(address="10.80.1.0", prefix=20, gateway="10.80.0.1", bridge="cw-test", lowers=("/a",), binds=())
     assert hosts.fingerprint((), boot) == "e711161336c668e2"
+
+
+def test_the_age_of_a_host_is_that_of_its_process(host: HostNames) -> None:
+    assert hosts.age_s(host) == float("inf")
+    host.leader.write_text(json.dumps({"pid": os.getpid(), "started": hosts.start_time(os.getpid())}))
+    lived_s = float(subprocess.run(["ps", "-o", "etimes=", "-p", str(os.getpid())], capture_output=True, text=True, check=True).stdout)
+    assert hosts.age_s(host) == pytest.approx(lived_s, abs=30)
