@@ -1,6 +1,8 @@
 """What a stack changes on the machine itself: it works under other people's firewalls, and the machine gets its own settings back."""
 
 import contextlib
+import errno
+import os
 import socket
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from components.inspection import ssh
 from components.local.machine import host as hosts
 from components.local.machine import network
 from components.local.machine.command import CommandFailed, run
@@ -160,6 +163,17 @@ def test_a_host_born_again_is_reached_although_it_says_nothing() -> None:
     pull(ONE)
     plug_in(ONE)
     assert reaches(ONE)
+
+
+@pytest.mark.usefixtures("cables")
+def test_a_host_that_is_gone_is_unreachable_before_anybody_gives_up() -> None:
+    plug_in(ONE)
+    plug_in(OTHER)
+    assert reaches(ONE)
+    pull(ONE)
+    with pytest.raises(OSError, match=os.strerror(errno.EHOSTUNREACH)):
+        socket.create_connection((ONE, NOBODY_LISTENS), timeout=ssh.CONNECT_WITHIN_S)
+    assert reaches(OTHER)
 
 
 @pytest.mark.usefixtures("cables")

@@ -6,6 +6,8 @@ joins the zone that trusts its members.
 
 The bridge has a hardware address of its own. Left to itself it takes the lowest of its cables', so that a host that came or went could change it under the others, which then sent what
 they had for the machine to an address that it no longer listened to, for as long as their tables of neighbours kept it (up to 45 s).
+
+The machine soon forgets a host that is gone (`FORGETS`). By the kernel's defaults it would go on sending to one for half a minute, and whoever asked would wait for a timeout instead.
 """
 
 import dataclasses
@@ -22,6 +24,8 @@ from .names import StackNames
 
 SHORTEST_ROUTE = 8
 """Shorter prefixes are ways out (a VPN's 0.0.0.0/1), which a bridge's own route takes precedence over."""
+FORGETS = {"base_reachable_time_ms": 1000, "delay_first_probe_time": 1, "ucast_solicit": 1, "mcast_solicit": 2}
+"""net.ipv4.neigh.BRIDGE.* (arp(7)): a host not heard of for a second is asked for, and unreachable after three questions, a second each. No question is lost inside a machine."""
 GIVEN = "3"
 """Of /sys/class/net/*/addr_assign_type: someone set the address, and the kernel changes it no more (Documentation/ABI/testing/sysfs-class-net)."""
 
@@ -69,6 +73,8 @@ def ensure(names: StackNames, *, cidr: str, gateway: str) -> None:
         # An older version made it: the address that its hosts know shall stay.
         command.run("ip", "link", "set", names.bridge, "address", _of_bridge(names, "address"))
     command.run("ip", "link", "set", names.bridge, "alias", names.label, "up")
+    for name, value in FORGETS.items():
+        Path(f"/proc/sys/net/ipv4/neigh/{names.bridge}/{name}").write_text(str(value))
     addresses = _bridge_addresses(names) or ()
     for address in addresses:
         if address != f"{gateway}/{prefix}":
