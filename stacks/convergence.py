@@ -136,5 +136,10 @@ def staying(found: repair.Repair | None, outcome: repair.Outcome | None, last: L
     return [(_described(one), ends(one)) for one in shown]
 
 
+def reasons(outcome: repair.Outcome | None) -> Sequence[str]:
+    """Give what was said by repairs that did not end their finding; a role names there what does."""
+    return [*dict.fromkeys(said for _, said in outcome.stayed if said)] if outcome else []
+
+
 def _described(finding: Finding) -> str:
     return f"{finding.place}: {finding.what} [{finding.code}]"

@@ -111,6 +111,9 @@ def _show_staying(look: convergence.Look, outcome: repair.Outcome | None, last: 
     if staying:
         print("\nStill different from the record")
         _show([f"{what}\n  do: {command}" for what, command in staying])
+        if said := convergence.reasons(outcome):
+            print("\nWhat the repairs ended with")
+            _show(said)
     if staying or outcome is not None:
         print(f"\n{BEYOND_RECORDS}")
 

@@ -74,6 +74,7 @@ def test_what_ended_while_the_engine_ran_is_not_said_to_stay() -> None:
     before = found(STOPPED, stopped("train-1"))
     outcome = repair.Outcome(before.checked.report, ((STOPPED, "it did not start"),), before.plan, before.checked)
     assert len(convergence.staying(before, outcome)) == 2
+    assert convergence.reasons(outcome) == ["it did not start"]
     [(what, command)] = convergence.staying(before, outcome, convergence.Look(found(STOPPED)))
     assert what.startswith(STOPPED.place)
     assert command == "clusterwright rebuild --stack dev train-0", "a repair was tried"
