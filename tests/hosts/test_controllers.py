@@ -80,7 +80,8 @@ def test_controllers_are_rebuilt_one_after_the_other_and_jobs_run_on(stack: Depl
 
 @pytest.mark.soak  # four minutes, most of them Slurm's own waiting
 def test_a_lost_controller_is_replaced_and_jobs_run_on(stack: Deployment) -> None:
-    job = stack.ssh("sbatch --parsable --nodes=2 --wrap 'srun hostname; sleep 100; srun hostname'").strip()
+    # The job outlasts the time in which the second controller takes over.
+    job = stack.ssh("sbatch --parsable --nodes=2 --wrap 'srun hostname; sleep 200; srun hostname'").strip()
     wait_until(lambda: state(stack, job) == "RUNNING", awaiting="the job to run", within_s=SOON_S)
     stack.cut_power("control-0")
     wait_until(lambda: serving(stack) == {"control-1"}, awaiting="the second controller to serve", within_s=TAKEN_OVER_WITHIN_S)
