@@ -51,4 +51,4 @@ def test_what_was_planted_on_servers_is_found_and_repaired(tmp_path: Path) -> No
             assert findings(stack) == []
             assert servers.inside("gpu-001", "cat", "/root/.ssh/authorized_keys") == keys
             assert servers.inside("gpu-001", "cat", "/root/key.pub") in keys
-            assert stack.ssh("srun --nodes=2 hostname").split() == [*test_metal.NODES]
+            assert sorted(stack.ssh("srun --nodes=2 hostname").split()) == [*test_metal.NODES]
