@@ -48,7 +48,7 @@ class Host:
         (folder / "settings.yaml").write_text(SETTINGS % release.name.partition("-")[0])
         self.run("sh", "-euc", INIT, "sh", "settings.yaml")
         text = templates.render("kube-certificates.sh.j2", role="kube_certificates", kube_certificates_settings=str(folder / "settings.yaml"))
-        (folder / "program").write_text(text)
+        (folder / "program").write_text(text.replace("/var/lib/clusterwright/metrics", str(folder / "metrics")))
 
     def run(self, *argv: str) -> str:
         environment = {**os.environ, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"}
@@ -60,6 +60,11 @@ class Host:
 
     def renew(self) -> str:
         return self.run("sh", "program")
+
+    def measured(self) -> dict[str, int]:
+        """Certificate → when it ends, as Prometheus reads it."""
+        lines = (self.folder / "metrics/certificates.prom").read_text().splitlines()
+        return {line.partition('"')[2].partition('"')[0]: int(line.split()[-1]) for line in lines}
 
     def ends(self, name: str) -> dt.datetime:
         return x509.load_pem_x509_certificate((self.kubernetes / "pki" / name).read_bytes()).not_valid_after_utc
@@ -96,6 +101,9 @@ def test_certificates_with_enough_time_are_left_alone(host: Host, server: subpro
     assert host.renew() == ""
     assert host.ends("apiserver.crt") == before
     assert server.poll() is None, "it is not restarted"
+    measured = host.measured()
+    assert measured["pki/apiserver.crt"] == before.timestamp()
+    assert len(measured) == 11
 
 
 @pytest.mark.parametrize("days", [-1, 100], ids=["ended", "ends soon"])
@@ -104,5 +112,6 @@ def test_all_are_renewed_when_one_ends(host: Host, server: subprocess.Popen[byte
     host.let_end("apiserver.crt", now + dt.timedelta(days=days))
     assert host.renew().endswith("these ended soon or had ended: pki/apiserver.crt\n")
     assert host.ends("apiserver.crt") - now > dt.timedelta(days=360)
+    assert host.measured()["pki/apiserver.crt"] == host.ends("apiserver.crt").timestamp(), "metrics say it at once"
     assert server.wait(10) == -signal.SIGTERM, "kubelet starts it again, with the new ones"
     assert host.renew() == "", "the next look finds nothing to do"

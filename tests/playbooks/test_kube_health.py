@@ -106,7 +106,11 @@ class Cluster:
 
     def look(self, *words: str) -> int:
         return self._run(
-            "node_health", {"GUARD": "guard.py", "KUBECONFIG": "kubelet.conf", "REPORTED": "run/reported"}, "--hardware", str(self.folder / "root"), *words
+            "node_health",
+            {"GUARD": "guard.py", "KUBECONFIG": "kubelet.conf", "REPORTED": "run/reported", "METRICS": "metrics/health.prom"},
+            "--hardware",
+            str(self.folder / "root"),
+            *words,
         )
 
     def judge(self) -> int:
@@ -142,6 +146,21 @@ def test_a_node_says_what_it_lacks_gets_a_taint_and_loses_it_again(cluster: Clus
     assert (cluster.said[0], cluster.tainted) == ("True", set())
     assert cluster.nodes[ME]["spec"]["taints"] == [{"key": "example.org/other", "effect": "NoSchedule"}]
     assert {one["type"] for one in cluster.nodes[ME]["status"]["conditions"]} == {"Ready", HEALTHY}
+
+
+def test_metrics_say_what_a_node_has_also_while_the_api_server_is_away(cluster: Cluster) -> None:
+    def metrics() -> list[str]:
+        return (cluster.folder / "metrics/health.prom").read_text().splitlines()
+
+    cluster.look()
+    assert metrics() == ["clusterwright_node_complete 1", 'clusterwright_gpus_expected{simulated="false"} 8', 'clusterwright_gpus_found{simulated="false"} 8']
+    (cluster.folder / "root/dev/nvidia7").unlink()
+    (cluster.folder / "away").touch()
+    assert cluster.look() == 1
+    assert metrics() == ["clusterwright_node_complete 0", 'clusterwright_gpus_expected{simulated="false"} 8', 'clusterwright_gpus_found{simulated="false"} 7']
+    (cluster.folder / "expected.json").unlink()
+    cluster.look()
+    assert metrics() == [], "nothing is known after a look that failed"
 
 
 def test_what_stays_the_same_is_written_once(cluster: Cluster) -> None:

@@ -260,14 +260,24 @@ def devices(expected: dict[str, Any], root: str) -> list[str]:
     return [one for one in (gpus_short(gpus, root) if gpus else "", *of_fabrics) if one]
 
 
-def gpus_short(gpus: dict[str, Any], root: str) -> str:
-    wanted = gpus["count"]
+def gpus_found(gpus: dict[str, Any], root: str) -> int:
+    """Count the GPUs that can be used."""
+    files, on_bus, driven = gpu_counts(root)
+    return files if gpus["simulated"] else min(files, on_bus, driven)
+
+
+def gpu_counts(root: str) -> tuple[int, int, int]:
+    """Count device files, GPUs on the PCI bus, and those that the driver has."""
     files = sum(bool(re.fullmatch(r"nvidia\d+", name)) for name in listed(root, "dev"))
+    on_bus = sum(one["vendor"] == NVIDIA and one["class"].startswith(DISPLAYS) for one in pci(root))
+    return files, on_bus, len(listed(root, "proc/driver/nvidia/gpus"))
+
+
+def gpus_short(gpus: dict[str, Any], root: str) -> str:
+    wanted, least = gpus["count"], gpus_found(gpus, root)
+    files, on_bus, driven = gpu_counts(root)
     if gpus["simulated"]:
         return f"{files} of {wanted} simulated GPUs" if files < wanted else ""
-    on_bus = sum(one["vendor"] == NVIDIA and one["class"].startswith(DISPLAYS) for one in pci(root))
-    driven = len(listed(root, "proc/driver/nvidia/gpus"))
-    least = min(on_bus, driven, files)
     if least < wanted:
         return f"{least} of {wanted} GPUs: {on_bus} on the PCI bus, {driven} with the driver, {files} device files"
     if root == "/" and subprocess.run(["systemctl", "is-failed", "--quiet", GPU_UNIT], check=False).returncode == 0:

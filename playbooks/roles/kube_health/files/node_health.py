@@ -20,6 +20,8 @@ KUBECONFIG = "/etc/kubernetes/kubelet.conf"
 """There when the node has joined."""
 REPORTED = "/run/clusterwright/health-reported"
 """The condition as it was written last, and when."""
+METRICS = "/var/lib/clusterwright/metrics/health.prom"
+"""What was seen, for Prometheus (exposition format 0.0.4): the node exporter reads the folder, where the cluster has one."""
 CONDITION = "ClusterwrightHealthy"
 TAINT = "clusterwright.io/unhealthy"
 SAID_AGAIN_S = 600
@@ -45,6 +47,10 @@ def main() -> int:
     node = socket.gethostname().partition(".")[0]
     status, message = seen(given.hardware, DEVICES_AT_START_S if given.start else DEVICES_WITHIN_S)
     try:
+        measure(status, given.hardware)
+    except OSError as error:
+        print(f"no metrics of this node: {why(error)}", file=sys.stderr)
+    try:
         report(node, status, message)
         if given.start and status == "False":
             wait_for_taint(node)
@@ -62,6 +68,26 @@ def seen(hardware: str, devices_s: float) -> tuple[str, str]:
     except Exception as error:  # a check that fails is not a node that fails
         return "Unknown", f"the check itself failed: {type(error).__name__}: {error}"
     return ("False", wrong) if wrong else ("True", "it has what the blueprint says")
+
+
+def measure(status: str, hardware: str) -> None:
+    """Write what was seen as metrics; of a look that failed, nothing is known.
+
+    Raises:
+        OSError: the folder can't be written.
+    """
+    lines = []
+    if status != "Unknown":
+        guard = loaded(GUARD)
+        lines.append(f"clusterwright_node_complete {int(status == 'True')}")
+        gpus = guard.read(guard.EXPECTED)["gpus"]
+        if gpus:
+            simulated = f'{{simulated="{str(gpus["simulated"]).lower()}"}}'
+            lines += [f"clusterwright_gpus_expected{simulated} {gpus['count']}", f"clusterwright_gpus_found{simulated} {guard.gpus_found(gpus, hardware)}"]
+    os.makedirs(os.path.dirname(METRICS), exist_ok=True)
+    with open(f"{METRICS}.new", "w") as file:
+        file.writelines(f"{line}\n" for line in lines)
+    os.replace(f"{METRICS}.new", METRICS)
 
 
 def loaded(path: str) -> Any:
