@@ -15,6 +15,7 @@ class When(enum.StrEnum):
     ALWAYS = "always"
     DEFAULT = "default"
     ASKED = "asked"
+    METRICS = "metrics"
     GPUS = "gpus"
     SIMULATED_GPUS = "simulated-gpus"
     POD_NETWORK = "pod-network"

@@ -76,6 +76,7 @@ def chosen_addons(context: Context, node_sets: Sequence[spec.NodeSet]) -> tuple[
         When.ALWAYS: True,
         When.DEFAULT: True,
         When.ASKED: False,
+        When.METRICS: context.blueprint.monitoring.metrics and not counts.kubernetes_offering(context).is_managed,
         When.GPUS: any(not one.simulated for one in gpus),
         When.SIMULATED_GPUS: any(one.simulated for one in gpus),
         When.POD_NETWORK: not counts.kubernetes_offering(context).is_managed,

@@ -49,8 +49,9 @@ def install(
     """
     installed: dict[str, OwnResource] = {}
     kubernetes = queues.kubernetes_of(spec)
+    names = [name for name, _ in addons]
     for name, version in after_needs(addons):
-        own = settings.of_addon(name, services=kubernetes.service_cidr)
+        own = settings.of_addon(name, services=kubernetes.service_cidr, monitored=spec.monitoring, addons=names)
         installed[name] = OwnResource(
             "clusterwright:kubernetes:Addon",
             f"addon-{name}",

@@ -1,13 +1,13 @@
 """How this project sets add-ons up, where that differs from their own manifests. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
 
-from blueprints.spec import POLICY_ENFORCER
+from blueprints.spec import POLICY_ENFORCER, Monitoring
 
-from . import labels
+from . import labels, monitoring
 
 IN_ACCOUNTS = {"matchExpressions": [{"key": labels.ACCOUNT, "operator": "Exists"}]}
 SMALL = {"requests": {"cpu": "20m", "memory": "64Mi"}}
@@ -16,14 +16,19 @@ PROMPT = {"readinessProbe": {"initialDelaySeconds": 0, "periodSeconds": 1}}
 """A controller takes work as soon as it serves. Its own manifest looks 5 to 10 s after the start, and then every 10 to 15 s."""
 KUEUE_NAMES = ("pod", "deployment", "statefulset")
 """Kinds that every part of the cluster uses: Kueue looks at them in accounts' namespaces alone, so that nodes and controllers start without it."""
+NOT_MONITORED = Monitoring()
 
 
-def of_addon(name: str, *, services: str = "") -> dict[str, Any]:
+def of_addon(name: str, *, services: str = "", monitored: Monitoring = NOT_MONITORED, addons: Sequence[str] = ()) -> dict[str, Any]:
     """Give what differs from an add-on's manifests (`manifests.adapt`).
 
     Args:
         services: addresses of the cluster's services.
+        monitored: what is kept of metrics, and shown.
+        addons: all add-ons that are installed beside it.
     """
+    if name == monitoring.PROMETHEUS:
+        return monitoring.settings(monitored, addons=addons)
     if name == POLICY_ENFORCER:
         return {f"DaemonSet/{name}": _containers({"name": name, "args": [f"--services={services}"]})}
     return dict(_SETTINGS.get(name, {}))

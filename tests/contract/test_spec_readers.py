@@ -35,6 +35,7 @@ MORE: Mapping[str, Mapping[str, Any]] = {
     "local-kubernetes_hosts": {
         "pools.train.taints": [{"key": "example.com/gpu", "value": "yes", "effect": "NoSchedule"}],
         "kubernetes.kwok_nodes": {"train": 8},
+        "monitoring.metrics": True,
     },
     "metal-slurm_hosts": {"inventory.roce": {"priority": 3, "dscp": 26}},
 }
@@ -50,6 +51,7 @@ SHOWN = {
     "Database.product": "what the cloud calls it",
     "FileSystem.product": "what the cloud calls it; estimates read it",
     "FileSystem.durability": "checks and resolution read the blueprint's key; nothing is made from it",
+    "Monitoring.metrics": "resolution chooses add-ons by it",
     "Fabric.required": "resolution refuses a pool without it",
     "Fabric.gbps_per_gpu": "a fact of the fabric",
     "Fabric.expected": "what acceptance demands is in `collectives`",
@@ -64,8 +66,6 @@ SHOWN = {
 }
 """Facts that somebody chooses by."""
 NOT_BUILT = {
-    "Monitoring.metrics": "monitoring.metrics",
-    "Monitoring.dashboards": "monitoring.dashboards",
     "Login.ldap_uri": "access.ldap",
     "Login.ldap_base": "access.ldap",
     "FileSystem.user_quota_gib": "storage.quotas",

@@ -1,0 +1,171 @@
+"""Every alert is raised by a state that is broken, and not by the same one in order. Prometheus' own promtool judges, from the image that clusters run."""
+
+import functools
+import json
+import subprocess
+import sys
+import tarfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from blueprints import spec
+from components.kubernetes import dashboard, monitoring
+from tests.apiserver import release
+
+pytestmark = pytest.mark.slow
+
+Series = Mapping[str, str]
+ADDONS = ["prometheus", "node-exporter", "kueue", "jobset"]
+DAYS = 86400
+GPU = 'simulated="true",instance="train-0"'
+ROOT = 'instance="train-0",mountpoint="/",fstype="ext4"'
+FSYNC = 'etcd_disk_wal_fsync_duration_seconds_bucket{job="etcd",instance="a",le="%s"}'
+QUEUE = 'cluster_queue="research"'
+CASES: Mapping[str, tuple[str, Series, Series]] = {
+    "TargetDown": ("10m", {'up{job="etcd",instance="a"}': "0x600"}, {'up{job="etcd",instance="a"}': "1x600"}),
+    "EtcdHasNoLeader": ("5m", {"etcd_server_has_leader": "0x600"}, {"etcd_server_has_leader": "1x600"}),
+    "EtcdDiskSlow": (
+        "30m",
+        {FSYNC % "0.512": "0+1x600", FSYNC % "1.024": "0+60x600", FSYNC % "+Inf": "0+60x600"},
+        {FSYNC % "0.008": "0+60x600", FSYNC % "1.024": "0+60x600", FSYNC % "+Inf": "0+60x600"},
+    ),
+    "EtcdNearlyFull": (
+        "30m",
+        {"etcd_mvcc_db_total_size_in_bytes": "9x600", "etcd_server_quota_backend_bytes": "10x600"},
+        {"etcd_mvcc_db_total_size_in_bytes": "1x600", "etcd_server_quota_backend_bytes": "10x600"},
+    ),
+    "ApiServerFails": (
+        "30m",
+        {'apiserver_request_total{code="200"}': "0+90x600", 'apiserver_request_total{code="503"}': "0+10x600"},
+        {'apiserver_request_total{code="404"}': "0+90x600", 'apiserver_request_total{code="503"}': "0+1x600"},
+    ),
+    "CertificateExpires": (
+        "2h",
+        {'clusterwright_certificate_expires_seconds{certificate="pki/apiserver.crt"}': f"{20 * DAYS}x600"},
+        {'clusterwright_certificate_expires_seconds{certificate="pki/apiserver.crt"}': f"{180 * DAYS}x600"},
+    ),
+    "KubeletCertificateExpires": (
+        "2h",
+        {'kubelet_certificate_manager_client_ttl_seconds{instance="train-0"}': f"{20 * DAYS}x600"},
+        {'kubelet_certificate_manager_client_ttl_seconds{instance="train-0"}': f"{180 * DAYS}x600"},
+    ),
+    "NodesNotReady": ("5m", {'node_collector_unhealthy_nodes_in_zone{zone=""}': "1x600"}, {'node_collector_unhealthy_nodes_in_zone{zone=""}': "0x600"}),
+    "KubeletDown": ("5m", {'up{job="kubelet",instance="train-0"}': "0x600"}, {'up{job="kubelet",instance="train-0"}': "1x600"}),
+    "NodeLacksSomething": ("10m", {'clusterwright_node_complete{instance="train-0"}': "0x600"}, {'clusterwright_node_complete{instance="train-0"}': "1x600"}),
+    "GpusMissing": (
+        "10m",
+        {f"clusterwright_gpus_expected{{{GPU}}}": "8x600", f"clusterwright_gpus_found{{{GPU}}}": "7x600"},
+        {f"clusterwright_gpus_expected{{{GPU}}}": "8x600", f"clusterwright_gpus_found{{{GPU}}}": "8x600"},
+    ),
+    "HostCheckStopped": (
+        "1h",
+        {'node_textfile_mtime_seconds{file="/host/metrics/health.prom"}': "0x600"},
+        # Of certificates, which are looked at once a day.
+        {
+            'node_textfile_mtime_seconds{file="/host/metrics/health.prom"}': "0+60x600",
+            'node_textfile_mtime_seconds{file="/host/metrics/certificates.prom"}': "0x600",
+        },
+    ),
+    "FileSystemNearlyFull": (
+        "30m",
+        {f"node_filesystem_avail_bytes{{{ROOT}}}": "5x600", f"node_filesystem_size_bytes{{{ROOT}}}": "100x600", f"node_filesystem_readonly{{{ROOT}}}": "0x600"},
+        {f"node_filesystem_avail_bytes{{{ROOT}}}": "0x600", f"node_filesystem_size_bytes{{{ROOT}}}": "100x600", f"node_filesystem_readonly{{{ROOT}}}": "1x600"},
+    ),
+    "ProcessesKilledForMemory": ("15m", {"node_vmstat_oom_kill": "0x10 1x600"}, {"node_vmstat_oom_kill": "7x600"}),
+    "NetworkErrors": (
+        "30m",
+        {'node_network_transmit_errs_total{device="ib0"}': "0+5x600", 'node_network_transmit_packets_total{device="ib0"}': "0+100x600"},
+        {'node_network_transmit_errs_total{device="ib0"}': "0+5x600", 'node_network_transmit_packets_total{device="ib0"}': "0+10000x600"},
+    ),
+    "KueueAway": ("10m", {'up{job="kueue"}': "0x600"}, {'up{job="kueue"}': "1x600"}),
+    "QueueStandsStill": (
+        "3h",
+        {f'kueue_pending_workloads{{{QUEUE},status="active"}}': "3x600", f"kueue_admitted_workloads_total{{{QUEUE}}}": "5x600"},
+        {f'kueue_pending_workloads{{{QUEUE},status="active"}}': "3x600", f"kueue_admitted_workloads_total{{{QUEUE}}}": "0+1x600"},
+    ),
+    "WorkloadsInadmissible": (
+        "8h",
+        {f'kueue_pending_workloads{{{QUEUE},status="inadmissible"}}': "2x600"},
+        {f'kueue_pending_workloads{{{QUEUE},status="inadmissible"}}': "2x60 0x600"},
+    ),
+}
+
+
+@functools.cache
+def promtool(folder: Path) -> Path:
+    """Take promtool out of the image that clusters run."""
+    release.folder()  # without a release, nothing is built here
+    made = subprocess.run([sys.executable, str(release.INSTALL), "--with", "prometheus"], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    found = Path(made.stdout.strip())
+
+    def blob(digest: str) -> Path:
+        name = digest.removeprefix("sha256:")
+        return found / "registry/docker/registry/v2/blobs/sha256" / name[:2] / name / "data"
+
+    (image,) = (entry for name, entry in json.loads((found / "images.json").read_text()).items() if "/prometheus:" in name)
+    (layer,) = json.loads(blob(image["digest"]).read_text())["layers"]
+    with tarfile.open(blob(layer["digest"])) as packed:
+        packed.extract("usr/bin/promtool", folder, filter="data")
+    return folder / "usr/bin/promtool"
+
+
+def judged(folder: Path, *words: str) -> None:
+    done = subprocess.run([str(promtool(folder)), *words], cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("prometheus")
+    (found / "alerts.yaml").write_text(yaml.safe_dump(monitoring.alerts(ADDONS), sort_keys=False))
+    return found
+
+
+def case(name: str, at: str, series: Series, *, raised: bool) -> dict[str, Any]:
+    """One of promtool's tests: whether a state raises an alert."""
+    firing = {
+        "expr": f'count(ALERTS{{alertname="{name}",alertstate="firing"}})',
+        "eval_time": at,
+        "exp_samples": [{"labels": "{}", "value": 1}] if raised else [],
+    }
+    inputs = [{"series": one, "values": values} for one, values in series.items()]
+    return {"name": f"{name} {'broken' if raised else 'in order'}", "interval": "1m", "input_series": inputs, "promql_expr_test": [firing]}
+
+
+def test_there_is_a_broken_state_for_every_alert() -> None:
+    assert {rule["alert"] for group in monitoring.alerts(ADDONS)["groups"] for rule in group["rules"]} == CASES.keys()
+
+
+def test_alerts_are_raised_by_broken_states_and_by_no_state_in_order(folder: Path) -> None:
+    cases = [case(name, at, series, raised=is_broken) for name, (at, *both) in CASES.items() for series, is_broken in zip(both, (True, False), strict=True)]
+    (folder / "cases.yaml").write_text(yaml.safe_dump({"rule_files": ["alerts.yaml"], "evaluation_interval": "1m", "tests": cases}))
+    judged(folder, "test", "rules", "cases.yaml")
+
+
+def test_prometheus_takes_the_alerts_and_what_it_scrapes(folder: Path) -> None:
+    configured = {**monitoring.configuration(ADDONS), "rule_files": ["alerts.yaml"]}
+    (folder / "prometheus.yaml").write_text(yaml.safe_dump(configured))
+    judged(folder, "check", "config", "--syntax-only", "prometheus.yaml")
+    judged(folder, "check", "rules", "--lint-fatal", "alerts.yaml")
+
+
+def test_prometheus_reads_the_queries_of_the_dashboard(folder: Path) -> None:
+    rules = [{"record": f"panel:{number}", "expr": one["targets"][0]["expr"]} for number, one in enumerate(dashboard.cluster()["panels"])]
+    (folder / "panels.yaml").write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
+    judged(folder, "check", "rules", "panels.yaml")
+
+
+def test_dashboards_can_be_left_out() -> None:
+    shown, left_out = (monitoring.settings(spec.Monitoring(metrics=True, dashboards=one), addons=ADDONS)["ConfigMap/dashboards"] for one in (True, False))
+    assert json.loads(shown["data"]["cluster.json"])["panels"]
+    assert left_out is None
+
+
+def test_a_cluster_without_kueue_has_no_alerts_of_queues() -> None:
+    assert {one["name"] for one in monitoring.alerts(["prometheus"])["groups"]} == {"control-plane", "nodes"}
+    assert {one["job_name"] for one in monitoring.configuration(["prometheus"])["scrape_configs"]}.isdisjoint({"kueue", "jobset", "node-exporter"})
