@@ -32,8 +32,9 @@ done
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """The small Kubernetes blueprint, up."""
-    with deployment("test-kubernetes", tmp_path_factory.mktemp("kubernetes"), blueprint="starter-kubernetes") as one:
+    """The small Kubernetes blueprint with metrics, up."""
+    chosen = {"monitoring.metrics": True}
+    with deployment("test-kubernetes", tmp_path_factory.mktemp("kubernetes"), blueprint="starter-kubernetes", set=chosen) as one:
         one.up()
         yield one
 
@@ -140,6 +141,30 @@ def test_pods_under_the_policy_of_an_account_are_closed_to_pods_of_others(cluste
             run(cluster, "stranger", tries, node=node, namespace="other")
     finally:
         kubectl(cluster, "delete", "namespaces", "policed", "other", "--wait=false")
+
+
+def test_prometheus_reaches_all_that_it_scrapes_and_answers_on_loopback_only(cluster: Deployment) -> None:
+    def answer(path: str) -> Any:
+        program = f"import urllib.request as asked; print(asked.urlopen('http://127.0.0.1:9090{path}').read().decode())"
+        return json.loads(cluster.inside(CONTROL, "python3", "-c", program))["data"]
+
+    def health() -> dict[tuple[str, str], str]:
+        return {(one["labels"]["job"], one["labels"]["instance"]): one["health"] for one in answer("/api/v1/targets")["activeTargets"]}
+
+    wait_until(lambda: set(health().values()) == {"up"}, awaiting="all targets of Prometheus", within_s=SOON_S)
+    of_hosts = {(job, host) for job in ("kubelet", "cadvisor", "node-exporter") for host in (CONTROL, *NODES)}
+    assert of_hosts <= health().keys()
+    assert {job for job, _ in health().keys() - of_hosts} == {
+        *("apiserver", "etcd", "kube-scheduler", "kube-scheduler-resources", "kube-controller-manager", "prometheus", "kueue", "jobset")
+    }
+    found_gpus = {one["metric"]["instance"]: one for one in answer("/api/v1/query?query=clusterwright_gpus_found")["result"]}
+    assert {host: (one["metric"]["simulated"], one["value"][1]) for host, one in found_gpus.items()} == dict.fromkeys(NODES, ("true", str(GPUS)))
+    sockets = cluster.inside(CONTROL, "ss", "--no-header", "--listening", "--tcp", "--numeric", "sport = :9090")
+    assert [line.split()[3] for line in sockets.splitlines()] == ["127.0.0.1:9090"]
+    address = cluster.inside(CONTROL, "hostname", "--ip-address").split()[0]
+    stranger = f"import ssl, urllib.request as asked; asked.urlopen('https://{address}:9100', context=ssl._create_unverified_context())"
+    refused = cluster.inside(CONTROL, "sh", "-c", 'python3 -c "$1" 2>&1; true', "sh", stranger)
+    assert "certificate required" in refused.splitlines()[-1], "the node exporter takes clients of the cluster only"
 
 
 def test_a_node_that_lost_a_gpu_gets_no_pods_until_it_has_it_again(cluster: Deployment) -> None:
