@@ -27,7 +27,7 @@ from .quotas import Quota, quotas, quotas_for, storage_quota_for
 from .repairs import wanted_repairs
 from .software import VENDOR_ARCHIVES, Profile, profile, profile_names, software, software_names
 from .sources import Source, source, sources
-from .storage import Addresses, Rate, Run, StorageClass, Tier, storage_class, storage_classes
+from .storage import Addresses, Peered, Rate, Run, StorageClass, Tier, storage_class, storage_classes
 from .targets import Built, ControlSize, Managed, Networks, Target, machine_target, target, target_names
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "Profile",
     "Quota",
     "Ranges",
+    "Peered",
     "Rate",
     "Rule",
     "Run",

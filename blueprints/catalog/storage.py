@@ -71,6 +71,22 @@ class Addresses:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Peered:
+    """Addresses of file systems in a network of the cloud's own, which is peered with the hosts'."""
+
+    range_prefix: int
+    """Of the range that is reserved for all of them."""
+    prefix: int
+    """Of what one of them takes."""
+    source: str
+
+    @property
+    def most(self) -> int:
+        """How many file systems the range holds."""
+        return int(2 ** (self.prefix - self.range_prefix))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class StorageClass:
     name: str
     target: str
@@ -87,6 +103,8 @@ class StorageClass:
     throughput_mibs: Rate | None
     addresses: Addresses | None
     """What it takes of the hosts' subnets; None: nothing, or nothing is known of it."""
+    peered: Peered | None
+    """None: it is in the hosts' own network, or in one that it connects by itself."""
     zonal: bool
     """True: it is reached at full speed, or at all, from one zone only."""
     encrypted: str
@@ -171,6 +189,7 @@ def _storage_class(name: str, target: str, entry: Mapping[str, Any]) -> StorageC
     read: dict[str, Any] = {
         "sizes": sizes,
         "addresses": _addresses(entry.get("addresses")),
+        "peered": Peered(**entry["peered"]) if "peered" in entry else None,
         "tiers": tuple(_tier(tier, sizes) for tier in entry.get("tiers", ())),
         "default_mbs_per_tib": entry.get("default_mbs_per_tib"),
         "metadata_iops": _runs(entry.get("metadata_iops", ())),

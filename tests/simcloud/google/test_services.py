@@ -149,6 +149,10 @@ def connected(cloud: Cloud) -> None:
     right(ask(cloud, "servicenetworking", "POST", "/v1/services/servicenetworking.googleapis.com/connections", wanted))
 
 
+DISCONNECT = (
+    "/v1/services/servicenetworking.googleapis.com/connections/servicenetworking-googleapis-com",
+    {"consumerNetwork": "projects/proj/global/networks/net"},
+)
 LUSTRE = {"filesystem": "scratch", "capacityGib": "18000", "perUnitStorageThroughput": "500", "network": "projects/proj/global/networks/net"}
 DATABASE = {
     "name": "accounts", "databaseVersion": "MYSQL_8_0", "region": "us-central1",
@@ -165,8 +169,12 @@ def test_a_lustre_file_system_needs_private_services_access_and_grows(cloud: Clo
     right(ask(cloud, "lustre", "PATCH", f"{FILERS}/fast", {"capacityGib": "36000"}, updateMask="capacityGib"))
     for change, mask in (({"capacityGib": "18000"}, "capacityGib"), ({"capacityGib": "36001"}, "capacityGib"), ({"filesystem": "other"}, "filesystem")):
         assert reason(ask(cloud, "lustre", "PATCH", f"{FILERS}/fast", change, updateMask=mask)) == "400 invalid"
+    right(ask(cloud, "lustre", "PATCH", f"{FILERS}/fast", {"capacityGib": "3060000"}, updateMask="capacityGib"))
+    assert reason(ask(cloud, "lustre", "PATCH", f"{FILERS}/fast", {"capacityGib": "3168000"}, updateMask="capacityGib")) == "400 invalid"
+    assert reason(ask(cloud, "servicenetworking", "POST", *DISCONNECT)) == "400 failedPrecondition"
     right(ask(cloud, "lustre", "DELETE", f"{FILERS}/fast"))
     assert ask(cloud, "lustre", "GET", f"{FILERS}/fast").status == 404
+    right(ask(cloud, "lustre", "POST", FILERS, {**LUSTRE, "capacityGib": "3168000"}, instanceId="large"))
 
 
 @pytest.mark.parametrize(
@@ -193,11 +201,7 @@ def test_a_database_lives_in_a_connected_network(cloud: Cloud) -> None:
     right(ask(cloud, "sqladmin", "PATCH", f"{base}/accounts", {"settings": {"tier": "db-custom-4-15360"}}))
     assert right(ask(cloud, "sqladmin", "GET", f"{base}/accounts"))["settings"]["ipConfiguration"]["ipv4Enabled"] is False
     assert reason(ask(cloud, "sqladmin", "PATCH", f"{base}/accounts", {"settings": {"tier": "db-huge"}})) == "400 invalid"
-    disconnect = (
-        "/v1/services/servicenetworking.googleapis.com/connections/servicenetworking-googleapis-com",
-        {"consumerNetwork": "projects/proj/global/networks/net"},
-    )
-    assert reason(ask(cloud, "servicenetworking", "POST", *disconnect)) == "400 failedPrecondition"
+    assert reason(ask(cloud, "servicenetworking", "POST", *DISCONNECT)) == "400 failedPrecondition"
     right(ask(cloud, "sqladmin", "DELETE", f"{base}/accounts/users", name="slurm", host="%"))
     right(ask(cloud, "sqladmin", "DELETE", f"{base}/accounts"))
     assert ask(cloud, "sqladmin", "GET", f"{base}/accounts").status == 404

@@ -12,9 +12,13 @@ from ..rules import Rules, Want, handles, rules_of
 if TYPE_CHECKING:
     from ..cloud import Cloud
 
-# MB/s for each TiB → least capacity and step, GiB. Source: cloud.google.com/managed-lustre/docs/create-instance, "Performance tiers"; pages of other age have twice that for 500.
-TIERS: Mapping[int, int] = {1000: 9000, 500: 18_000, 250: 36_000, 125: 72_000}
-MOST = 7_632_000
+TIERS: Mapping[int, tuple[tuple[int, int], ...]] = {
+    1000: ((9000, 1_530_000), (72_000, 10_008_000)),
+    500: ((18_000, 3_060_000), (144_000, 20_016_000)),
+    250: ((36_000, 6_120_000), (288_000, 40_032_000)),
+    125: ((72_000, 12_240_000),),
+}
+"""MB/s for each TiB → step of the capacity, which is the least one too, and to where it holds, GiB. Source: docs.cloud.google.com/managed-lustre/docs/performance-tiers (2026-11)."""
 FILE_SYSTEM = re.compile(r"[A-Za-z0-9]{1,8}")
 FULL_NETWORK = re.compile(r"projects/[^/]+/global/networks/[^/]+")
 
@@ -27,15 +31,19 @@ class Instances(Rules):
         place = want.path.split("/")[3]
         if place not in facts.zones():
             raise errors.invalid("location", place, "An instance is in a zone.")
-        step = TIERS.get(int(want.get("perUnitStorageThroughput", 1000)))
-        if step is None:
+        tiers = TIERS.get(int(want.get("perUnitStorageThroughput", 1000)))
+        if tiers is None:
             raise errors.invalid("instance.perUnitStorageThroughput", want["perUnitStorageThroughput"], f"It must be one of {sorted(TIERS)}.")
         size = int(want["capacityGib"])
-        if not step <= size <= MOST or size % step:
-            raise errors.invalid("instance.capacityGib", size, f"It must be a multiple of {step}, up to {MOST}.")
+        step, most = next((one for one in tiers if size <= one[1]), tiers[-1])
+        if not step <= size <= most or size % step:
+            raise errors.invalid("instance.capacityGib", size, f"It must be a multiple of {step}, up to {most}.")
         if want.former:
-            if size < int(want.former["capacityGib"]):
+            former = int(want.former["capacityGib"])
+            if size < former:
                 raise errors.invalid("instance.capacityGib", size, "An instance can't become smaller.")
+            if former <= tiers[0][1] < size:
+                raise errors.invalid("instance.capacityGib", size, f"An instance of the smaller steps grows to {tiers[0][1]}.")
             return
         if not FULL_NETWORK.fullmatch(want["network"]):
             raise errors.invalid("instance.network", want["network"], "It must be projects/{project}/global/networks/{network}.")

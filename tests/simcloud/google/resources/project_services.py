@@ -132,7 +132,7 @@ def disconnect(cloud: "Cloud", call: Call) -> Any:
     found = _connection(cloud, network.id)
     if found is None:
         raise errors.missing(call.path)
-    if any(_network(cloud, one.get("_network", "")) == network.id for one in cloud.store.all("sql.instances")):
+    if any(_network(cloud, one.get("_network", "")) == network.id for one in (*cloud.store.all("sql.instances"), *cloud.store.all("lustre.instances"))):
         message = "Failed to delete connection; Producer services (e.g. CloudSQL, Cloud Memstore, etc.) are still using this connection."
         raise Refused("failedPrecondition", message, status=400)
     return aip.begin(cloud, call, found.id, place="operations/", effects=[{"remove": [CONNECTIONS, found.id]}])
