@@ -80,6 +80,10 @@ def test_a_mirror_s_address_takes_the_place_of_the_usual_one(role: str, name: st
     [
         ("gib", "gib_archive", "gib_archive_address", "https://packages.cloud.google.com/apt"),
         ("tcpxo", "tcpxo_archive", "tcpxo_archive_address", "https://us-apt.pkg.dev/projects/gce-ai-infra"),
+        (
+            *("managed_lustre_client", "managed_lustre_client_archive", "lustre_client_archive_address"),
+            "https://us-apt.pkg.dev/projects/lustre-client-binaries",
+        ),
         ("tcpxo", "tcpxo_registry", "tcpxo_registry", "us-docker.pkg.dev/gce-ai-infra/gpudirect-tcpxo"),
     ],
 )
@@ -91,6 +95,32 @@ def test_a_mirror_takes_the_place_of_google_s_archives_and_has_its_key_beside_it
         assert templates.value(f"{name}_key_address", role=role, software=record(ON_GOOGLE)) == "https://us-apt.pkg.dev/doc/repo-signing-key.gpg"
         assert templates.value(f"{name}_key_address", role=role, software=mirrored) == "https://mirror.example/x/key.asc"
         assert templates.value(f"{name}_key", role=role, software=mirrored) == dict(ON_GOOGLE.origins)["google_archive_key"]
+
+
+def test_google_s_client_is_that_of_the_kernel_and_of_the_profile() -> None:
+    on_google = record(ON_GOOGLE)
+    assert templates.value("managed_lustre_client_suite", role="managed_lustre_client", software=on_google) == "lustre-client-ubuntu-noble"
+    version = templates.value("managed_lustre_client_version", role="managed_lustre_client", software=on_google)
+    tasks = yaml.safe_load((templates.PLAYBOOKS / "roles/managed_lustre_client/tasks/main.yml").read_text())
+    (block,) = [task["block"] for task in tasks if "block" in task]
+    names = {"managed_lustre_client_kernel": {"stdout": "6.14.0-1021-gcp"}, "managed_lustre_client_version": version}
+    wanted = [templates.evaluate(name, **names) for name in block[0]["server_software"]["names"]]
+    assert wanted == ["lustre-client-modules-6.14.0-1021-gcp=2.14*", "lustre-client-utils=2.14*"]
+    held = [templates.evaluate(name, **names) if "{{" in name else name for name in block[0]["server_software"]["hold"]]
+    assert held == [name.partition("=")[0] for name in wanted]
+
+
+@pytest.mark.parametrize(
+    ("profile", "role"),
+    [(PROFILE, "lustre_client"), (ON_GOOGLE, "managed_lustre_client"), (catalog.software("debian-13-gcp"), None)],
+    ids=lambda one: str(one)[:30],
+)
+def test_each_cloud_s_image_gets_its_own_lustre_client(profile: spec.Software, role: str | None) -> None:
+    tasks = yaml.safe_load((templates.PLAYBOOKS / "tasks/install.yml").read_text())
+    wanted = {task["ansible.builtin.include_role"]["name"]: task["when"] for task in tasks if "lustre_client" in str(task.get("when", ""))}
+    parts = dict(profile.versions)
+    chosen = [name for name, when in wanted.items() if templates.evaluate(f"{{{{ {when} }}}}", image_parts=parts, software=record(profile))]
+    assert chosen == ([role] if role else [])
 
 
 @pytest.mark.parametrize(("given", "suites"), [({}, "Suites: /"), ({"suite": "gpudirect-gib-apt", "component": "main"}, "Suites: gpudirect-gib-apt")])
