@@ -254,6 +254,8 @@ class Code(FindingCode):
     QUOTAS_NOT_ENFORCED = "CW593", (ERROR, WARNING), "quotas on storage that does not, or may not, enforce them", "remove the quotas, or choose storage that enforces them"
     DISKS_TOO_MANY = "CW594", ERROR, "more disks than a controller can attach", "put several folders on one disk, or choose a shared kind of storage"
     KEY_ALIAS = "CW595", WARNING, "an alias as the encryption key of unprotected files", "write the key's own identifier, or protect the files"
+    STORAGE_NAME = "CW596", ERROR, "a name that the cloud refuses for this file system", "choose a name of as many letters and digits as the page says"
+    STORAGE_MANY = "CW597", ERROR, "more file systems of one kind than a cluster can have", "put several folders on one file system"
 
     # Scale.
     CONTROL_SMALL = "CW600", WARNING, "controllers too small for the number of nodes", "choose a larger `control.size`"
@@ -286,6 +288,7 @@ class Code(FindingCode):
     MACHINE_DIFFERS = "CW812", ERROR, "a machine that the cloud and the catalogue describe differently", "correct the catalogue's row, or choose another machine"
     BUCKET_MISSING = "CW813", ERROR, "a bucket that doesn't exist", "create the bucket, or name one that exists"
     API_OFF = "CW814", ERROR, "an API of the cloud that the account has not enabled", "enable the API in the account, as the page says"
+    STORAGE_ELSEWHERE = "CW816", ERROR, "a zone without the service of a file system", "choose a zone that the page names"
     FABRIC_ELSEWHERE = "CW815", ERROR, "a zone without the kind of network that the machines' fabric needs", "choose a zone that the page names"
 
     # Live checks of hosts that exist already (`check --live`).

@@ -1,5 +1,6 @@
 """File systems, disks and buckets: keys of each kind, homes, quotas and exchange."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from .. import catalog, finding, language, message_text, spec
@@ -18,7 +19,9 @@ _MISPLACED: Mapping[str, tuple[str, ...]] = {
 }
 """Keys that don't apply to a kind."""
 _WHOSE = {"size": "grows automatically or exists already", "throughput": "isn't sold by throughput", "source": "is created by clusterwright"}
-_WITH_SCRATCH = ("lustre",)
+_LUSTRE, _LUSTRE_NAME = "lustre", "lustre_file_system"
+"""Kind of storage; kind of name in a target's limits."""
+_WITH_SCRATCH = (_LUSTRE,)
 
 
 def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Document) -> Iterator[finding.Finding]:
@@ -41,7 +44,34 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             yield from _block(name, blueprint, source)
         yield from _quotas(name, entry, source)
         yield from _enforcement(name, entry, cluster, source)
+    yield from _names(cluster, source)
+    yield from _room(cluster, source)
     yield from _exchanges(cluster, blueprint, source)
+
+
+def _names(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+    """Find names by which clients could not mount a file system, since the cloud takes them as they are."""
+    target = lookup.target_of(cluster)
+    longest = target.name_limits.get(_LUSTRE_NAME) if target else None
+    if target is None or longest is None:
+        return
+    for entry in cluster.storage:
+        known = lookup.storage_class_of(cluster, entry.name)
+        if known and known.kind == _LUSTRE and not (len(entry.name) <= longest and entry.name.isalnum()):
+            what = f"{known.product} can't have the name `{entry.name}`"
+            why = f"{target.title} allows {longest} letters and digits; hosts mount the file system by this name"
+            remedy = f"rename it, for example to `{re.sub('[^a-z0-9]', '', entry.name)[:longest]}`"
+            yield finding.Finding(_ERROR, Code.STORAGE_NAME, source.where_key("storage", entry.name), what, why, remedy)
+
+
+def _room(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+    """Find more file systems than the cloud's own network has addresses for."""
+    peered = [(entry.name, known, known.peered) for entry in cluster.storage if (known := lookup.storage_class_of(cluster, entry.name)) and known.peered]
+    for number, (name, known, room) in enumerate(peered, start=1):
+        if number > room.most:
+            what = f"{name} is one file system of {known.product} too many: a cluster can have {room.most}"
+            why = f"each takes a /{room.prefix} of the /{room.range_prefix} that is reserved for them ({catalog.source(room.source).where.partition(' (')[0]})"
+            yield finding.Finding(_ERROR, Code.STORAGE_MANY, source.where_key("storage", name), what, why, "put several folders on one file system")
 
 
 def _keys(name: str, entry: language.Storage, source: Document) -> Iterator[finding.Finding]:

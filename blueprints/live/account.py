@@ -31,6 +31,8 @@ class Questions:
     """APIs of the cloud that the account must have enabled."""
     profile: str = ""
     """The kind of network that the fabric needs; empty: any network does."""
+    zonal_storage: tuple[str, ...] = ()
+    """Classes of storage whose service is in some zones alone."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -166,6 +168,8 @@ class Answers:
     """Whether the account has an API enabled."""
     fabric_zones: frozenset[str] = frozenset()
     """Zones with the kind of network that the fabric needs."""
+    storage_zones: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
+    """Class of storage → zones of the region in which its service is."""
     unanswered: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Question → why it has no answer; ignore the field of such a question."""
 
@@ -195,7 +199,14 @@ def questions(cluster: spec.ClusterSpec, *, stack: str) -> Questions:
         systems=tuple(sorted({(cluster.software.os, arch) for arch in machines.values()})),
         apis=_apis(cluster),
         profile=profile(cluster),
+        zonal_storage=tuple(sorted(zonal_storage(cluster))),
     )
+
+
+def zonal_storage(cluster: spec.ClusterSpec) -> frozenset[str]:
+    """Name the classes of the cluster's new file systems whose service is in some zones alone, and says in which."""
+    classes = catalog.storage_classes(cluster.target)
+    return frozenset(one.storage_class for one in cluster.storage if one.storage_class and classes[one.storage_class].peered)
 
 
 def profile(cluster: spec.ClusterSpec) -> str:

@@ -29,6 +29,7 @@ def check(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iter
     yield from _offered(cluster, source, answers)
     yield from _described(cluster, source, answers)
     yield from _fabric(cluster, source, answers)
+    yield from _storage(cluster, source, answers)
 
 
 def _described(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
@@ -69,6 +70,19 @@ def _fabric(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> It
     why = "the interfaces of the fabric need such a network, and it exists in one zone"
     remedy = f"choose {'one of ' if len(there) > 1 else ''}{', '.join(there)}" if there else "choose another region, or machines without this fabric"
     yield finding.Finding(_ERROR, Code.FABRIC_ELSEWHERE, source.where("network", "zones", 0), what, why, remedy)
+
+
+def _storage(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:
+    """Find a zone that has the machines and not the service of a file system."""
+    zone = hosts_zone(cluster, answers)
+    for entry in cluster.storage:
+        there = answers.storage_zones.get(entry.storage_class)
+        if zone is None or there is None or zone in there:
+            continue
+        what = f"{catalog.storage_class(cluster.target, entry.storage_class).product} is not available in {zone}, where the hosts are"
+        why = "the file system is in the zone of the hosts"
+        remedy = f"choose {'one of ' if len(there) > 1 else ''}{', '.join(sorted(there))}" if there else "choose another region, or another kind of storage"
+        yield finding.Finding(_ERROR, Code.STORAGE_ELSEWHERE, source.where_key("storage", entry.name), what, why, remedy)
 
 
 def _has_devices(machine: catalog.MachineType) -> bool:

@@ -53,6 +53,7 @@ def _files(config: HostConfig) -> list[dict[str, Any]]:
         *(_entry(file) | {"append": True, "defer": True} for file in files.disks(config)),
         *(_entry(file) for file in files.exports(config)),
         *(_entry(file) for file in files.expected(config)),
+        *(_entry(file) for file in files.lustre(config)),
     ]
 
 

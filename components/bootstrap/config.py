@@ -46,6 +46,8 @@ class HostConfig:
     """Network that may mount the exported folders."""
     expected: str = ""
     """What a compute node must have before it takes jobs (`components/node_expectations.py`)."""
+    lustre_network: str = ""
+    """Network of the interface over which the host reaches Lustre, where it has several; empty: Lustre chooses."""
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """More variables of /etc/clusterwright/node.env, which only this target has."""
 

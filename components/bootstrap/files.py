@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import ipaddress
 
 from ..node_expectations import PLACE as EXPECTED
 from .config import HostConfig, HostKeys
@@ -13,6 +14,7 @@ HOST_KEY = "/etc/ssh/ssh_host_ed25519_key"
 AUTHORIZED_KEYS = "/root/.ssh/authorized_keys"
 FSTAB = "/etc/fstab"
 EXPORTS = "/etc/exports.d/clusterwright.exports"
+LUSTRE = "/etc/modprobe.d/clusterwright-lnet.conf"
 _EXPORT_OPTIONS = "rw,sync,no_root_squash,no_subtree_check"
 
 
@@ -63,3 +65,19 @@ def exports(config: HostConfig) -> tuple[File, ...]:
     """Write exports(5) of the folders that the host exports over NFS."""
     rows = [f"{folder} {config.clients}({_EXPORT_OPTIONS})\n" for folder in config.exports]
     return (File(EXPORTS, "".join(rows).encode()),) if rows else ()
+
+
+def lustre(config: HostConfig) -> tuple[File, ...]:
+    """Name the interface over which Lustre's module reaches its servers, before anything loads the module: it is the one with an address of this network.
+
+    Source: Lustre Operations Manual, "Setting the LNet Module ip2nets Parameter".
+    """
+    if not config.lustre_network:
+        return ()
+    return (File(LUSTRE, f'options lnet ip2nets="tcp {_octets(ipaddress.IPv4Network(config.lustre_network))}"\n'.encode()),)
+
+
+def _octets(network: ipaddress.IPv4Network) -> str:
+    """Write a network as Lustre matches addresses: each octet is a number, a range (`[8-15]`), or any (`*`)."""
+    ends = zip(network.network_address.packed, network.broadcast_address.packed, strict=True)
+    return ".".join("*" if (first, last) == (0, 255) else str(first) if first == last else f"[{first}-{last}]" for first, last in ends)

@@ -6,6 +6,7 @@ changes nothing.
 """
 
 import dataclasses
+import urllib.parse
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -34,6 +35,7 @@ COMPUTE: Mapping[str, str] = {
     "gcp:compute/address:Address": "regions/{region}/addresses/{name}",
     "gcp:compute/disk:Disk": "zones/{zone}/disks/{name}",
     "gcp:compute/firewall:Firewall": "global/firewalls/{name}",
+    "gcp:compute/globalAddress:GlobalAddress": "global/addresses/{name}",
     "gcp:compute/forwardingRule:ForwardingRule": "regions/{region}/forwardingRules/{name}",
     "gcp:compute/instance:Instance": "zones/{zone}/instances/{name}",
     "gcp:compute/instanceGroup:InstanceGroup": "zones/{zone}/instanceGroups/{name}",
@@ -49,6 +51,7 @@ COMPUTE: Mapping[str, str] = {
 FORMS: Mapping[str, Form] = {
     **{kind: Form(path) for kind, path in COMPUTE.items()},
     "gcp:filestore/instance:Instance": Form("locations/{location}/instances/{name}", service="file", version="v1/"),
+    "gcp:lustre/instance:Instance": Form("locations/{location}/instances/{instanceId}", service="lustre", version="v1/"),
     "gcp:projects/iAMCustomRole:IAMCustomRole": Form("roles/{roleId}", service="iam", version="v1/"),
     "gcp:secretmanager/secret:Secret": Form("secrets/{secretId}", service="secretmanager", version="v1/"),
     "gcp:sql/databaseInstance:DatabaseInstance": Form("instances/{name}", service="sqladmin", version="v1/", identity="{name}"),
@@ -60,6 +63,7 @@ PARTS: Mapping[str, str] = {
     "gcp:projects/iAMMember:IAMMember": "{project}/{role}/{member}",
     "gcp:secretmanager/secretIamMember:SecretIamMember": "{secretId}/{role}/{member}",
     "gcp:serviceaccount/iAMMember:IAMMember": "{serviceAccountId}/{role}/{member}",
+    "gcp:servicenetworking/connection:Connection": "{escaped_network}:{service}",
     "gcp:sql/database:Database": "projects/{project}/instances/{instance}/databases/{name}",
     "gcp:sql/user:User": "{name}/{host}/{instance}",
 }
@@ -83,7 +87,8 @@ class Account:
     def trace(self, creation: Creation, *, recorded: Collection[str]) -> Trace:
         if creation.kind in REPEATED:
             return AGAIN
-        asked = {"region": self._region, **creation.inputs, "project": _project(creation)}
+        network = urllib.parse.quote(str(creation.inputs.get("network", "")), safe="")
+        asked = {"region": self._region, **creation.inputs, "project": _project(creation), "escaped_network": network}
         try:
             if creation.kind in PARTS:
                 return Trace(Certainty.LIKELY, (PARTS[creation.kind].format_map(asked),))

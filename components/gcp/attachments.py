@@ -18,6 +18,7 @@ EFFECTS: Mapping[str, str] = {
 }
 _OF_FILESTORE = "filestore-peer-"
 """Filestore connects its own network to the hosts' under such a name (Filestore documentation, "Networking and IP resource requirements")."""
+_CONNECTION = "gcp:servicenetworking/connection:Connection"
 _NEXT_HOPS = ("nextHopInstance", "nextHopIp", "nextHopVpnTunnel", "nextHopIlb")
 """Routes of subnets and the one to the Internet, which every network has, name none of these (Compute Engine API, Route)."""
 
@@ -66,7 +67,7 @@ def look(stack: discovery.Stack, *, project: str) -> Listing:
 def unrecorded(listing: Listing, stack: discovery.Stack) -> discovery.Attachments:
     """Omit the stack's own attachments. Pure."""
     names = {str(one["id"]): f"{one['type']} {one['name']}" for one in stack.resources if one["type"] in (NETWORK, SECRET)}
-    own = {*_ids(stack, FIREWALL), *(_reader(one["outputs"]) for one in stack.resources if one["type"] == READER)}
+    own = {*_ids(stack, FIREWALL), *_connections(stack), *(_reader(one["outputs"]) for one in stack.resources if one["type"] == READER)}
     found = [
         discovery.Attachment(names[one.to], f"{one.kind} {_shown(one)}", EFFECTS[one.kind], one.description) for one in listing.attached if one.id not in own
     ]
@@ -80,6 +81,11 @@ def _shown(one: Attached) -> str:
 
 def _ids(stack: discovery.Stack, kind: str) -> tuple[str, ...]:
     return tuple(str(one["id"]) for one in stack.resources if one["type"] == kind and one["id"])
+
+
+def _connections(stack: discovery.Stack) -> Iterator[str]:
+    """Give the names of the peerings that the stack's own connections with Google's services made."""
+    return (str(one["outputs"].get("peering")) for one in stack.resources if one["type"] == _CONNECTION)
 
 
 def _reader(outputs: Mapping[str, Any]) -> str:

@@ -19,6 +19,8 @@ EXPORT_OPTIONS = ("nfsvers=4.2", "hard", "timeo=600", "retrans=2", "_netdev", "n
 """Of disks that the controller exports."""
 TABLE_OPTIONS = ("nfsvers=4.2", "ro", "soft", "timeo=50", "retrans=2", "_netdev", "nofail")
 """Of the cluster's folder on other hosts than the controller: while it boots, reading the table of hosts fails after seconds instead of waiting."""
+LUSTRE = "lustre"
+"""Kind for mount(8)."""
 LUSTRE_OPTIONS = ("relatime", "flock", "_netdev", "nofail")
 SHARE = "share"
 _DISK = "/dev/disk/by-id/google-"
@@ -166,7 +168,7 @@ def existing(wanted: spec.FileSystem, resource: pulumi.Resource) -> contract.Mou
     source = wanted.source or ""
     is_lustre = re.search(r"@[a-z0-9]+:/", source) is not None
     known = pulumi.Output.from_input(source)
-    kind, options = ("lustre", LUSTRE_OPTIONS) if is_lustre else ("nfs", NFS_OPTIONS)
+    kind, options = (LUSTRE, LUSTRE_OPTIONS) if is_lustre else ("nfs", NFS_OPTIONS)
     return contract.Mount(source=known, incarnation=known, target=wanted.mount, resource=resource, kind=kind, options=options)
 
 

@@ -84,7 +84,15 @@ class Gcp:
         firewall = Firewall("firewall", FirewallArgs(named, network, cluster.login, accounts.emails, has_balancer=has_balancer(cluster)), opts=opts)
         addresses = Addresses("addresses", AddressesArgs(named, group, region=region, subnet=network.hosts.subnet), opts=opts)
         place = storage.Place(named, region=region, zone=zone, network=network.hosts_name, clients=cluster.network.cidr, disk_type=disk_type)
-        created = file_systems.provision(cluster.storage, place, exporter=addresses.addresses[0], after=cluster_folder, opts=opts)
+        created = file_systems.provision(
+            cluster.storage,
+            place,
+            hosts=network.hosts,
+            accounts=accounts.emails,
+            exporter=addresses.addresses[0],
+            after=cluster_folder,
+            opts=opts,
+        )
         shared = pair.provision(place, protect=cluster.slurm.database.protect, opts=opts) if cluster.slurm and group.count > 1 else None
         images = ImagesArgs(named, cluster.software, project=accounts.project, zone=zone, subnet=network.hosts.subnet, needs=network.ready)
         return Foundation(

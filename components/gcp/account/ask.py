@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import yaml
 
+from blueprints import catalog
 from blueprints.live import account
 
 from .. import rest
@@ -61,6 +62,7 @@ def answers(asked: account.Questions, *, session: Session | None = None) -> acco
         bases=asker.answer("base images", {}, lambda: {one: _base(session, *one) for one in asked.systems}),
         apis=apis,
         fabric_zones=asker.answer("fabric networks", frozenset[str](), lambda: read.zones_with(session, asked.profile) if asked.profile else frozenset[str]()),
+        storage_zones=asker.answer("storage zones", none, lambda: _each(_served(asked, apis), lambda one: read.storage_zones(session, one))),
         unanswered={**asker.unanswered, **({"keys": "this version doesn't ask Cloud KMS"} if asked.keys else {})},
     )
 
@@ -84,6 +86,11 @@ class _Asker:
 
 def _each(names: Iterable[str], ask: Callable[[str], Given]) -> dict[str, Given]:
     return {name: ask(name) for name in names}
+
+
+def _served(asked: account.Questions, apis: Mapping[str, bool]) -> list[str]:
+    """List the classes of storage whose API is on: a missing one is a finding of its own."""
+    return [one for one in asked.zonal_storage if apis.get(f"{catalog.storage_class('gcp', one).api['service']}.googleapis.com", True)]
 
 
 def _base(session: Session, system: str, arch: str) -> account.Image | None:

@@ -10,7 +10,7 @@ from blueprints.live import account as live_account
 from ... import account, errors
 from .. import rest
 from . import read
-from .session import Session
+from .session import NOT_ENABLED, Session
 
 REGION_VARIABLES = ("GOOGLE_REGION", "CLOUDSDK_COMPUTE_REGION")
 NEED_MACHINE = ()
@@ -86,6 +86,7 @@ def _storage(session: Session, _: account.Wanted) -> account.Listing:
         {**dataclasses.asdict(_file_system(one)), "what": "filestore", account.WRITE: _share(one)}
         for one in session.items("locations/-/instances", key="instances", service="file")
     ]
+    entries += [{**dataclasses.asdict(_lustre(one)), "what": "managed-lustre", account.WRITE: _mount_point(one)} for one in _lustre_instances(session)]
     return account.Listing("File systems", entries, "write the line as an entry of `targets.gcp.storage`, beside its `mount`")
 
 
@@ -93,6 +94,27 @@ def _file_system(one: Mapping[str, Any]) -> live_account.FileSystem:
     state = str(one.get("state", ""))
     network = next((str(each["network"]).rpartition("/")[2] for each in one.get("networks", ())), None)
     return live_account.FileSystem(str(one["name"]).rpartition("/")[2], state == "READY", state.lower(), network, None)
+
+
+def _lustre_instances(session: Session) -> list[Mapping[str, Any]]:
+    """List the instances of Managed Lustre; none where the project has not enabled its API."""
+    try:
+        return [*session.items("locations/-/instances", key="instances", service="lustre")]
+    except rest.Failed as error:
+        if error.code not in NOT_ENABLED:
+            raise
+        return []
+
+
+def _lustre(one: Mapping[str, Any]) -> live_account.FileSystem:
+    state, zone = str(one.get("state", "")), str(one["name"]).split("/")[3]
+    return live_account.FileSystem(
+        str(one["name"]).rpartition("/")[2], state == "ACTIVE", state.lower(), str(one.get("network", "")).rpartition("/")[2] or None, (zone,)
+    )
+
+
+def _mount_point(one: Mapping[str, Any]) -> str:
+    return f'{{kind: existing, source: "{one["mountPoint"]}"}}' if one.get("state") == "ACTIVE" and one.get("mountPoint") else ""
 
 
 def _share(one: Mapping[str, Any]) -> str:

@@ -89,6 +89,13 @@ def zones_with(session: Session, profile: str) -> frozenset[str]:
     return frozenset(zone for name in names if (zone := name.removesuffix(f"-{profile}")) != name and zone.startswith(f"{session.region}-"))
 
 
+def storage_zones(session: Session, storage_class: str) -> frozenset[str]:
+    """Name the zones of the region in which the service of a class of storage is."""
+    service = catalog.storage_class("gcp", storage_class).api["service"]
+    names = (str(one["locationId"]) for one in session.items("locations", key="locations", service=service))
+    return frozenset(name for name in names if name.startswith(f"{session.region}-"))
+
+
 def network(session: Session, ident: str) -> account.Network | None:
     """Describe a network with the ranges of its subnets in the region; names resolve in every network."""
     project, name = _place(session, ident)

@@ -218,7 +218,7 @@ def _table(hosts: pulumi.Output[dict[str, str]], database: Database | None) -> p
 
 def _needs(identity: Identity, shared: Foundation) -> list[pulumi.Resource]:
     """List the resources that must exist before a host starts: it fetches its keys in its first seconds."""
-    return [*shared.network.ready, *shared.firewall.ready, *identity.ready]
+    return [*shared.network.ready, *shared.firewall.ready, *identity.ready, *shared.file_systems.ready]
 
 
 def _mounts(shared: Foundation) -> list[contract.Mount]:
@@ -259,6 +259,7 @@ def _user_data(
             exports=exports,
             clients=cluster.network.cidr,
             expected=must_have,
+            lustre_network=cluster.network.cidr if any(mount.kind == storage.LUSTRE for mount in mounts) else "",
         )
         return user_data(config, prefix=shared.names.instance_prefix, secret=values["secret"])
 

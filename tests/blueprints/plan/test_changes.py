@@ -245,6 +245,12 @@ def test_on_a_cloud(path: str, value: Any, effect: str) -> None:
     assert dearest(compared(FREE, changed(FREE, path, value))) == effect
 
 
+@pytest.mark.parametrize(("target", "effect"), [("aws", "in-place"), ("gcp", "destroys-data")])
+def test_the_throughput_of_lustre_can_be_changed_where_the_cloud_changes_it(target: str, effect: str) -> None:
+    here = dataclasses.replace(FREE, target=target)
+    assert dearest(compared(here, changed(here, "storage.0.throughput_mbs_per_tib", 500))) == effect
+
+
 def test_another_service_for_slurm_is_a_change_of_its_key() -> None:
     of_pcs = changed(changed(FREE, "slurm.run_by", "pcs"), "slurm.product", "AWS PCS")
     (change,) = compared(of_pcs, changed(changed(FREE, "slurm.run_by", "hyperpod"), "slurm.product", "SageMaker HyperPod")).values()

@@ -9,7 +9,7 @@ import pytest
 from tests.simcloud.google import client
 from tests.simcloud.google.client import SimulatedCloud
 
-SERVICES = ("compute", "filestore", "projects", "secretmanager", "serviceaccount", "sql")
+SERVICES = ("compute", "filestore", "lustre", "projects", "secretmanager", "serviceaccount", "servicenetworking", "sql")
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)

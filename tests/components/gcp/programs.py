@@ -62,6 +62,10 @@ class Account(registered.Provider):
                 told |= {"serverCaCerts": [{"cert": f"authority of {args.name}"}]}
             case "Disk":
                 told |= {"zone": args.inputs.get("zone", OFFERING[0])}
+            case "GlobalAddress":
+                told |= {"address": "10.77.0.0"}
+            case "Instance" if "lustre" in args.typ:
+                told |= {"mountPoint": f"10.77.0.2@tcp:/{args.inputs['filesystem']}"}
             case "Instance" if "filestore" in args.typ:
                 told |= {"networks": [{**args.inputs["networks"][0], "ipAddresses": [f"address of {args.name}"]}]}
             case "Instance":

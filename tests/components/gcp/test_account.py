@@ -176,6 +176,20 @@ def test_a_zone_has_to_have_the_network_of_the_fabric(project: SimulatedCloud, t
     assert found["remedy"] == "choose one of us-central1-a, us-central1-b"
 
 
+def test_a_zone_has_to_have_the_service_of_the_file_system(project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    storage = {"fast": {"kind": "lustre", "mount": "/fast"}}
+    written = blueprint(storage=storage, software="ubuntu-24.04-gcp")
+    assert of_project(checked(tmp_path, written, capsys)) == []
+    project.set("zones_without_lustre", [ZONE, "us-central1-f"])
+    said = checked(tmp_path, written, capsys, status=EXIT_INVALID)
+    assert of_project(said) == [("CW816", "error", "storage.fast")]
+    (found,) = [one for one in said["findings"] if one["code"] == "CW816"]
+    assert found["remedy"].startswith("choose one of us-central1-")
+    assert ZONE not in found["remedy"]
+    project.set("apis_off", ["lustre.googleapis.com", "servicenetworking.googleapis.com"])
+    assert of_project(checked(tmp_path, written, capsys, status=EXIT_INVALID)) == [("CW814", "error", "name")], "one finding with the command for both"
+
+
 def test_a_network_that_is_made_needs_room_for_it(project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project.set("quotas", {"NETWORKS": 1})
     assert of_project(checked(tmp_path, blueprint(), capsys)) == []
@@ -338,6 +352,20 @@ def test_reservations_are_listed_ready_to_paste(project: SimulatedCloud, tmp_pat
     assert (only["machine"], only["total"], only["free"]) == (MEGA, 4, 4)
 
 
+def _furnish_lustre(project: SimulatedCloud, name: str) -> None:
+    """Create an instance of Managed Lustre in a network."""
+    network = f"projects/{PROJECT}/global/networks/{name}"
+    reserved = {"name": "range", "addressType": "INTERNAL", "purpose": "VPC_PEERING", "prefixLength": 20, "network": network}
+    instance = {"filesystem": "data", "capacityGib": "18000", "perUnitStorageThroughput": "500", "network": network}
+    for host, path, query, body in (
+        ("compute", f"/compute/v1/projects/{PROJECT}/global/addresses", {}, reserved),
+        ("servicenetworking", "/v1/services/servicenetworking.googleapis.com/connections", {}, {"network": network, "reservedPeeringRanges": ["range"]}),
+        ("lustre", f"/v1/projects/{PROJECT}/locations/{ZONE}/instances", {"instanceId": "fast"}, instance),
+    ):
+        answer = project.request(f"{host}.googleapis.com", "POST", path, query, body)
+        assert answer.status == 200, answer.body
+
+
 def test_file_systems_subnets_and_images_are_listed(project: SimulatedCloud, capsys: pytest.CaptureFixture[str]) -> None:
     networks, subnets = f"/compute/v1/projects/{PROJECT}/global/networks", f"/compute/v1/projects/{PROJECT}/regions/{REGION}/subnetworks"
     project.request("compute.googleapis.com", "POST", networks, body={"name": "theirs", "autoCreateSubnetworks": False})
@@ -349,7 +377,14 @@ def test_file_systems_subnets_and_images_are_listed(project: SimulatedCloud, cap
     project.request("file.googleapis.com", "POST", f"/v1/projects/{PROJECT}/locations/{ZONE}/instances", {"instanceId": "files"}, body)
     (subnet,) = looked_up(capsys, "subnets")
     assert (subnet["network"], subnet["cidr"], subnet["way_out"]) == ("theirs", "10.9.0.0/24", "none")
-    (files,) = looked_up(capsys, "storage")
+    _furnish_lustre(project, "theirs")
+    files, fast = looked_up(capsys, "storage")
+    assert (fast["what"], fast["zones"], fast["network"]) == ("managed-lustre", [ZONE], "theirs")
+    assert fast["write"].startswith('{kind: existing, source: "10.')
+    assert fast["write"].endswith('@tcp:/data"}')
+    project.set("apis_off", ["lustre.googleapis.com"])
+    assert [one["what"] for one in looked_up(capsys, "storage")] == ["filestore"]
+    project.set("apis_off", [])
     assert files["write"].startswith('{kind: existing, source: "10.')
     assert files["write"].endswith(':/data"}')
     assert looked_up(capsys, "images") == []

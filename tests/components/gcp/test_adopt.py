@@ -8,9 +8,11 @@ from components.adoption import Certainty, Creation, NotAsked
 from components.gcp import adopt, credentials
 from components.gcp.names import OWNER_LABEL
 from tests.components.gcp import programs
-from tests.simcloud.google.client import PROJECT, REGION, SimulatedCloud
+from tests.simcloud.google.client import PROJECT, REGION, ZONE, SimulatedCloud
 
 NETWORK = "gcp:compute/network:Network"
+CONNECTION = "gcp:servicenetworking/connection:Connection"
+LUSTRE = {"kind": "lustre", "mount": "/fast"}
 
 
 @pytest.fixture
@@ -61,7 +63,32 @@ def test_a_database_has_the_mark_among_its_settings(account: adopt.Account, clou
     assert account.trace(creation(inputs, "gcp:sql/databaseInstance:DatabaseInstance"), recorded=()).identities == found
 
 
+@pytest.mark.parametrize(("owner", "found"), [("ours", True), ("theirs", False)])
+def test_a_lustre_instance_and_the_peering_that_it_needs_are_found(account: adopt.Account, cloud: SimulatedCloud, owner: str, found: bool) -> None:
+    network = f"projects/{PROJECT}/global/networks/net"
+    reserved = {"name": "range", "addressType": "INTERNAL", "purpose": "VPC_PEERING", "prefixLength": 20, "network": network, "labels": {OWNER_LABEL: "ours"}}
+    connected = {"network": network, "reservedPeeringRanges": ["range"]}
+    instance = {"filesystem": "data", "capacityGib": "18000", "perUnitStorageThroughput": "500", "network": network, "labels": {OWNER_LABEL: "ours"}}
+    where = f"/v1/projects/{PROJECT}/locations/{ZONE}/instances"
+    for host, path, query, body in (
+        ("compute", f"/compute/v1/projects/{PROJECT}/global/addresses", {}, reserved),
+        ("servicenetworking", "/v1/services/servicenetworking.googleapis.com/connections", {}, connected),
+        ("lustre", where, {"instanceId": "fast"}, instance),
+    ):
+        answer = cloud.request(f"{host}.googleapis.com", "POST", path, query, body)
+        assert answer.status == 200, answer.body
+    labels = {"labels": {OWNER_LABEL: owner}}
+    for kind, inputs, identity in (
+        ("gcp:compute/globalAddress:GlobalAddress", {"name": "range", **labels}, f"projects/{PROJECT}/global/addresses/range"),
+        ("gcp:lustre/instance:Instance", {"location": ZONE, "instanceId": "fast", **labels}, f"projects/{PROJECT}/locations/{ZONE}/instances/fast"),
+    ):
+        assert account.trace(creation(inputs, kind), recorded=()).identities == ((identity,) if found else ())
+    connection = account.trace(creation({"network": network, "service": "servicenetworking.googleapis.com"}, CONNECTION), recorded=())
+    assert connection.identities == (f"projects%2F{PROJECT}%2Fglobal%2Fnetworks%2Fnet:servicenetworking.googleapis.com",)
+    assert connection.certainty is Certainty.LIKELY, "the refresh that follows finds out"
+
+
 @pytest.mark.parametrize("database", ["embedded", "managed"])
 def test_every_kind_that_the_target_creates_is_found_again(database: str) -> None:
-    found = programs.program(programs.CPU, accounting__database=database)
+    found = programs.program(programs.CPU, accounting__database=database, software="ubuntu-24.04-gcp", storage__fast=LUSTRE)
     assert {one.type for one in programs.gcp(found)} <= adopt.KINDS

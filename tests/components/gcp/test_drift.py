@@ -18,6 +18,7 @@ pytestmark = pytest.mark.engine
 BLUEPRINT = str(Path(__file__).with_name("cpu.yaml"))
 READS = ("roles/viewer", "roles/iam.securityReviewer", "roles/secretmanager.secretAccessor")
 """What docs/google-cloud.md gives a drift check."""
+LUSTRE = {"kind": "lustre", "mount": "/fast", "size": "9000 GiB", "throughput": "1000 MB/s/TiB", "protect": False, "on_delete": "delete"}
 WATCHER = f"watcher@{PROJECT}.iam.gserviceaccount.com"
 
 
@@ -42,7 +43,8 @@ def watcher(cloud: SimulatedCloud) -> str:
 
 
 def test_drift_is_seen_by_who_may_only_read(tmp_path: Path, cloud: SimulatedCloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Standing.of(tmp_path / "stack", cloud, BLUEPRINT, accounting__database="managed") as stack:
+    more = {"accounting__database": "managed", "software": "ubuntu-24.04-gcp", "storage__fast": LUSTRE}
+    with Standing.of(tmp_path / "stack", cloud, BLUEPRINT, **more) as stack:
         for name, value in stack.environment.items():
             monkeypatch.setenv(name, value)
         stack.up()
@@ -55,6 +57,7 @@ def test_drift_is_seen_by_who_may_only_read(tmp_path: Path, cloud: SimulatedClou
         assert _differences(stack) == [
             ("CW702", "error", "gcp:compute/firewall:Firewall checks-firewall: sourceRanges"),
             ("CW701", "error", "gcp:compute/instanceTemplate:InstanceTemplate batch-template"),
+            ("CW702", "error", "gcp:lustre/instance:Instance fast-file-system: gkeSupportEnabled"),
             ("CW702", "error", "gcp:sql/databaseInstance:DatabaseInstance cpu-dev-accounting: settings.ipConfiguration.sslMode"),
         ]
         attached = discovery.Discovery().attachments(_recorded(stack))
@@ -82,6 +85,8 @@ def _meddle(cloud: SimulatedCloud, recorded: of_targets.Stack) -> None:
     """Open the login nodes to everybody, attach what lets others in, lose a template, let the database take plain text, and start an instance under the stack's name."""
     (opened,) = [one for one in cloud.things("compute.firewalls") if one.id.endswith("checks")]
     cloud.drift(opened.id, kind=opened.kind, sourceRanges=["0.0.0.0/0"])
+    (fast,) = cloud.things("lustre.instances")
+    cloud.drift(fast.id, kind=fast.kind, gkeSupportEnabled=True)
     (network,) = [one.id for one in cloud.things("compute.networks")]
     _attach(cloud, network)
     (lost,) = [one for one in cloud.things("compute.instanceTemplates") if "batch" in one.id]
@@ -111,7 +116,8 @@ def _attach(cloud: SimulatedCloud, network: str) -> None:
     assert answer.status == 200, answer.body
     # A Filestore instance brings the first by itself.
     peerings = {name: {"network": f"https://www.googleapis.com/compute/v1/projects/others/global/networks/{name}"} for name in ("filestore-peer-1", "theirs")}
-    cloud.drift(network, kind="compute.networks", _peerings=peerings)
+    shown = cloud.request(compute[0], "GET", f"/compute/v1/{network}").body["peerings"]
+    cloud.drift(network, kind="compute.networks", _peerings={**{one["name"]: {"network": one["network"]} for one in shown}, **peerings})
     (secret,) = [one.id for one in cloud.things("secretmanager.secrets") if "control" in one.id]
     policy = cloud.request("secretmanager.googleapis.com", "GET", f"/v1/{secret}:getIamPolicy").body
     policy["bindings"] = [*policy.get("bindings", ()), {"role": "roles/secretmanager.secretAccessor", "members": ["user:eve@example.com"]}]

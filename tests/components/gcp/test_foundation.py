@@ -22,13 +22,15 @@ UNLABELLED = (
 )
 """Kinds that can't have labels: their description says whose they are."""
 BLUEPRINTS = ("single-gpu", "starter")
-PARTS_OF_OTHERS = ("IAMMember", "RouterNat", "SecretIamMember", "SecretVersion", "Database", "User")
+LUSTRE = {"data": {"kind": "lustre", "mount": "/data", "throughput": "1000 MB/s/TiB"}}
+PARTS_OF_OTHERS = ("Connection", "IAMMember", "RouterNat", "SecretIamMember", "SecretVersion", "Database", "User")
 """Kinds that are a property of another resource of the stack."""
 
 
 @pytest.mark.parametrize("blueprint", BLUEPRINTS)
 def test_everything_says_whose_it_is(blueprint: str) -> None:
-    for one in programs.gcp(programs.program(blueprint, accounting__database="managed")):
+    found = programs.program(blueprint, accounting__database="managed", software="ubuntu-24.04-gcp", storage=LUSTRE)
+    for one in programs.gcp(found):
         kind = one.type.rpartition(":")[2]
         if kind in PARTS_OF_OTHERS:
             continue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.failure import Refused
 from ...core.store import Thing
 from .. import aip, errors, facts, links
-from ..rules import Rules, Want, handles, rules_of
+from ..rules import Call, Rules, Want, handles, rules_of
 
 if TYPE_CHECKING:
     from ..cloud import Cloud
@@ -19,6 +19,8 @@ TIERS: Mapping[int, tuple[tuple[int, int], ...]] = {
     125: ((72_000, 12_240_000),),
 }
 """MB/s for each TiB → step of the capacity, which is the least one too, and to where it holds, GiB. Source: docs.cloud.google.com/managed-lustre/docs/performance-tiers (2026-11)."""
+WITHOUT = ("asia-northeast1-a",)
+"""Source: docs.cloud.google.com/managed-lustre/docs/locations (2026-11), as far as it was read: Africa, Asia, Europe and us-central1."""
 FILE_SYSTEM = re.compile(r"[A-Za-z0-9]{1,8}")
 FULL_NETWORK = re.compile(r"projects/[^/]+/global/networks/[^/]+")
 
@@ -29,8 +31,8 @@ class Instances(Rules):
 
     def check(self, cloud: "Cloud", want: Want) -> None:
         place = want.path.split("/")[3]
-        if place not in facts.zones():
-            raise errors.invalid("location", place, "An instance is in a zone.")
+        if place not in zones(cloud):
+            raise errors.invalid("location", place, "An instance is in a zone that has Managed Lustre.")
         tiers = TIERS.get(int(want.get("perUnitStorageThroughput", 1000)))
         if tiers is None:
             raise errors.invalid("instance.perUnitStorageThroughput", want["perUnitStorageThroughput"], f"It must be one of {sorted(TIERS)}.")
@@ -63,6 +65,16 @@ class Instances(Rules):
 
     def ready(self, cloud: "Cloud", thing: Thing) -> Mapping[str, Any]:
         return {"state": "ACTIVE"}
+
+
+def zones(cloud: "Cloud") -> list[str]:
+    """List the zones that have the service; the setting `zones_without_lustre` names those that don't."""
+    return sorted({*facts.zones()} - {*cloud.setting("zones_without_lustre", WITHOUT)})
+
+
+@handles("lustre.projects.locations.list")
+def places(cloud: "Cloud", call: Call) -> Any:
+    return {"locations": [{"name": f"projects/{cloud.project}/locations/{zone}", "locationId": zone} for zone in zones(cloud)]}
 
 
 handles("lustre.projects.locations.operations.get")(aip.operation)
