@@ -258,8 +258,8 @@ def test_what_is_asked_follows_from_the_cluster() -> None:
     )
 
 
-OF_ONE_CLOUD = {Code.FABRIC_ELSEWHERE}
-"""tests/components/gcp/test_account.py has its case: no network of AWS belongs to a zone."""
+OF_ONE_CLOUD = {Code.FABRIC_ELSEWHERE, Code.STORAGE_ELSEWHERE}
+"""tests/components/gcp/test_account.py has their cases: no network of AWS belongs to a zone, and no service of storage is in some zones alone."""
 
 
 def test_every_code_of_accounts_has_its_case() -> None:
