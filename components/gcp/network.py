@@ -147,6 +147,11 @@ class Network(pulumi.ComponentResource):
         return translation
 
 
+def own_cidr(network: spec.Network) -> str:
+    """Give the range of the hosts' own subnet, which each host's first interface is in. Pure."""
+    return next(str(one.cidr) for one in network.subnets if one.role == CLUSTER)
+
+
 def _rdma_profile() -> str:
     """Give the profile of the networks that RDMA interfaces share."""
     known = catalog.target("gcp").networks

@@ -21,6 +21,7 @@ from ..fleet import Row, table
 from ..flex_group import FlexGroup, FlexGroupArgs, is_queued
 from ..hosts import HostsArgs, Instances
 from ..identity import Identity, IdentityArgs, Starter, StarterArgs
+from ..network import own_cidr
 from ..target import Foundation, has_balancer
 from ..user_data import user_data
 
@@ -259,7 +260,7 @@ def _user_data(
             exports=exports,
             clients=cluster.network.cidr,
             expected=must_have,
-            lustre_network=cluster.network.cidr if any(mount.kind == storage.LUSTRE for mount in mounts) else "",
+            lustre_network=own_cidr(cluster.network) if any(mount.kind == storage.LUSTRE for mount in mounts) else "",
         )
         return user_data(config, prefix=shared.names.instance_prefix, secret=values["secret"])
 

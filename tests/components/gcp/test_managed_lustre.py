@@ -1,6 +1,7 @@
 """Managed Lustre: what the program registers, and how hosts mount it."""
 
 import ipaddress
+import math
 import re
 from pathlib import Path
 
@@ -46,26 +47,30 @@ def test_an_instance_waits_for_the_peering_and_hosts_wait_for_it() -> None:
 
 def test_every_host_mounts_it_over_its_first_interface() -> None:
     found = programs.library(LIBRARY)
+    ranges = {one.name: ipaddress.IPv4Network(one.inputs["ipCidrRange"]) for one in programs.of(found, "Subnetwork")}
+    assert len(ranges) == 9, "nodes have eight more interfaces, which do not reach the servers"
     for one in (*programs.of(found, "compute:Instance"), *programs.of(found, "InstanceTemplate")):
         data = programs.user_data(one)
         (row,) = [row for row in data["mounts"] if row[1] == "/data"]
         assert (row[0], row[2]) == ("10.77.0.2@tcp:/data", "lustre"), one.name
         written = {file["path"]: file["content"] for file in data["write_files"]}
-        assert written[files.LUSTRE] == 'options lnet ip2nets="tcp 10.101.*.*"\n', one.name
+        assert _matched(written[files.LUSTRE]) == ranges["cluster-subnet"], one.name
 
 
 @pytest.mark.parametrize("network", ["10.8.0.0/13", "10.1.2.0/24", "172.16.4.0/22", "10.0.0.16/28", "10.0.0.0/8"])
 def test_lustre_matches_the_addresses_of_the_network_alone(network: str) -> None:
     (written,) = files.lustre(config.HostConfig("compute", "c", "g", (), "", lustre_network=network))
-    (pattern,) = re.findall(r'"tcp (.*)"', written.content.decode())
+    assert _matched(written.content.decode()) == ipaddress.IPv4Network(network)
+
+
+def _matched(written: str) -> ipaddress.IPv4Network:
+    """Give the addresses that Lustre's pattern matches, which are those of one network."""
+    (pattern,) = re.findall(r'^options lnet ip2nets="tcp (.*)"$', written, re.MULTILINE)
     octets = [_values(octet) for octet in pattern.split(".")]
-    wanted = ipaddress.IPv4Network(network)
-    ends = [".".join(str(values[end]) for values in octets) for end in (0, -1)]
-    assert ends == [str(wanted.network_address), str(wanted.broadcast_address)]
-    count = 1
-    for values in octets:
-        count *= len(values)
-    assert count == wanted.num_addresses
+    first, last = (ipaddress.IPv4Address(".".join(str(values[end]) for values in octets)) for end in (0, -1))
+    (found,) = ipaddress.summarize_address_range(first, last)
+    assert math.prod(len(values) for values in octets) == found.num_addresses
+    return found
 
 
 def _values(octet: str) -> range:
