@@ -65,9 +65,14 @@ def _names(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Find
 
 
 def _room(cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
-    """Find more file systems than the cloud's own network has addresses for."""
+    """Find more file systems than the cloud's own network has addresses for, and such that an existing network would have to be peered for."""
     peered = [(entry.name, known, known.peered) for entry in cluster.storage if (known := lookup.storage_class_of(cluster, entry.name)) and known.peered]
     for number, (name, known, room) in enumerate(peered, start=1):
+        if cluster.network.existing is not None:
+            what = f"clusterwright can't create {known.product} in the existing network {cluster.network.existing}"
+            why = "a network has one peering with the cloud's services, and others may use that of this network"
+            remedy = f"create it yourself and write `storage.{name}: {{kind: existing, source: …}}`, or remove `network.existing`"
+            yield finding.Finding(_ERROR, Code.STORAGE_PEERED, source.where_key("storage", name), what, why, remedy)
         if number > room.most:
             what = f"{name} is one file system of {known.product} too many: a cluster can have {room.most}"
             why = f"each takes a /{room.prefix} of the /{room.range_prefix} that is reserved for them ({catalog.source(room.source).where.partition(' (')[0]})"

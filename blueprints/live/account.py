@@ -69,8 +69,13 @@ class Reservation:
 class Network:
     id: str
     cidrs: tuple[str, ...]
+    """Empty: a network has no ranges of its own."""
     names_resolve: bool
     """DNS names that the cloud assigns inside the network resolve."""
+    taken: tuple[tuple[str, str], ...] = ()
+    """Subnets of others, with their ranges; where the cloud's networks have no ranges of their own, a new subnet must be beside these."""
+    way_out: str | None = None
+    """As of a subnet; None: it is decided for each subnet."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

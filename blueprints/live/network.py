@@ -35,10 +35,19 @@ def _network(cluster: spec.ClusterSpec, source: Document, found: Network | None)
         what = f"the cloud's DNS names don't resolve in {existing}"
         why = "hosts mount file systems and find services by these names"
         yield finding.Finding(_ERROR, Code.NETWORK_UNFIT, where, what, why, "enable DNS resolution and DNS hostnames of the network")
-    if cidr and not any(ipaddress.IPv4Network(cidr).subnet_of(ipaddress.IPv4Network(one)) for one in found.cidrs):
+    if cidr and found.cidrs and not any(ipaddress.IPv4Network(cidr).subnet_of(ipaddress.IPv4Network(one)) for one in found.cidrs):
         what = f"{cidr} is not inside {existing}, which has {message_text.listed(found.cidrs)}"
         why = "a subnet uses addresses of its network"
         yield finding.Finding(_ERROR, Code.NETWORK_UNFIT, source.where("network", "cidr"), what, why, "write a free range of these")
+    for name, taken in found.taken:
+        if cidr and ipaddress.IPv4Network(cidr).overlaps(ipaddress.IPv4Network(taken)):
+            what = f"{cidr} shares addresses with {name} of {existing}, which has {taken}"
+            why = "two subnets of a network can't have the same addresses"
+            yield finding.Finding(_ERROR, Code.NETWORK_UNFIT, source.where("network", "cidr"), what, why, "write a range that no subnet of the network has")
+    if cluster.network.egress == "nat" and found.way_out == "none":
+        what = f"new subnets of {existing} in {cluster.network.region} can't reach the Internet"
+        why = "no router of the network translates the addresses of all subnets, and no route leads to a gateway of the site"
+        yield finding.Finding(_ERROR, Code.NETWORK_UNFIT, where, what, why, "add Cloud NAT for all subnets of the network in this region")
 
 
 def _subnets(cluster: spec.ClusterSpec, source: Document, answers: Answers) -> Iterator[finding.Finding]:

@@ -1,6 +1,8 @@
-"""The networks: one VPC for the hosts, one for each further interface of the nodes, and one with a network profile for RDMA interfaces. There is no other way in."""
+"""The networks: one VPC for the hosts, created or existing, one for each further interface of the nodes, and one with a network profile for RDMA interfaces. There is no other way in."""
 
 import dataclasses
+import functools
+import re
 from collections.abc import Iterable, Mapping
 
 import pulumi
@@ -16,6 +18,8 @@ CLUSTER = "cluster"
 _RDMA = "mrdma"
 _HOSTS_MTU, _FABRIC_MTU = 8244, 8896
 """cluster-toolkit v1.95.0, examples/machine-learning/a3-megagpu-8g (first network) and a3-ultragpu-8g."""
+_LINK = "https://www.googleapis.com/compute/v1/"
+_FULL_NAME = re.compile(rf"(?:{_LINK})?(?P<name>projects/(?P<project>[^/]+)/global/networks/[^/]+)")
 _PROFILES = "https://www.googleapis.com/compute/v1/projects/{project}/global/networkProfiles/{zone}-{profile}"
 
 
@@ -54,13 +58,19 @@ class Network(pulumi.ComponentResource):
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None):
         super().__init__("clusterwright:gcp:Network", name, {}, opts)
         self._args = args
-        # Its name stays: a stack of an earlier version has one without the mark, and a file system that nobody may replace is connected to it.
-        hosts = self._network("network", args.names.lasting_name("network"), mtu=_HOSTS_MTU, keep=args.keeps, ignore=("name",))
-        (own,) = (one for one in args.network.subnets if one.role == "cluster")
-        self.hosts_name = hosts.id
-        self.hosts = Wire(hosts.self_link, self._subnet(own, hosts, logged=True))
+        (own,) = (one for one in args.network.subnets if one.role == CLUSTER)
+        if args.network.existing is None:
+            # Its name stays: a stack of an earlier version has one without the mark, and a file system that nobody may replace is connected to it.
+            hosts = self._network("network", args.names.lasting_name("network"), mtu=_HOSTS_MTU, keep=args.keeps, ignore=("name",))
+            self.hosts_name, link = hosts.id, hosts.self_link
+            self.ready = [self._way_out(hosts)]
+        else:
+            # Its owner decides how hosts reach the Internet.
+            self.hosts_name = args.project.apply(functools.partial(full_name, args.network.existing))
+            link = pulumi.Output.concat(_LINK, self.hosts_name)
+            self.ready = []
+        self.hosts = Wire(link, self._subnet(own, link, logged=True))
         self.fabrics, self.plain = self._fabrics([one for one in args.network.subnets if one.role == "fabric"])
-        self.ready = [self._way_out(hosts)]
         self.register_outputs({})
 
     def _fabrics(self, subnets: Iterable[spec.Subnet]) -> tuple[dict[str, Wire], list[tuple[str, pulumi.Output[str]]]]:
@@ -74,7 +84,7 @@ class Network(pulumi.ComponentResource):
             else:
                 network = self._network(f"{subnet.name}-network", self._args.names.name(f"{subnet.name}-network"), mtu=_FABRIC_MTU)
                 plain.append((subnet.name, network.self_link))
-            wires[subnet.name] = Wire(network.self_link, self._subnet(subnet, network))
+            wires[subnet.name] = Wire(network.self_link, self._subnet(subnet, network.self_link))
         return wires, plain
 
     def _network(self, name: str, full_name: pulumi.Input[str], *, mtu: int, keep: bool = False, ignore: tuple[str, ...] = ()) -> compute.Network:
@@ -104,7 +114,7 @@ class Network(pulumi.ComponentResource):
             opts=beneath(self, replace_first=True),
         )
 
-    def _subnet(self, subnet: spec.Subnet, network: compute.Network, *, logged: bool = False) -> pulumi.Output[str]:
+    def _subnet(self, subnet: spec.Subnet, network: pulumi.Output[str], *, logged: bool = False) -> pulumi.Output[str]:
         names = self._args.names
         if not isinstance(subnet.cidr, str):
             raise TypeError(f"the subnet {subnet.name} has no range of addresses")
@@ -113,7 +123,7 @@ class Network(pulumi.ComponentResource):
             f"{subnet.name}-subnet",
             name=names.name(subnet.name),
             description=names.description(f"Subnet {subnet.name}"),
-            network=network.self_link,
+            network=network,
             region=self._args.network.region,
             ip_cidr_range=subnet.cidr,
             private_ip_google_access=True if logged else None,  # hosts fetch their keys without a way to the Internet
@@ -145,6 +155,22 @@ class Network(pulumi.ComponentResource):
             opts=beneath(self, replace_first=True),
         )
         return translation
+
+
+def full_name(written: str, project: str) -> str:
+    """Give the full name of an existing network (`projects/P/global/networks/N`). Pure.
+
+    Raises:
+        pulumi.RunError: another project owns it.
+    """
+    named = _FULL_NAME.fullmatch(written)
+    if named and named["project"] != project:
+        raise pulumi.RunError(
+            f"this version can't use a network of the project {named['project']}\n"
+            f"  why: firewall rules are created in the network's own project, and the cluster is in {project}\n"
+            "  do:  name a network of the cluster's own project as `network.existing`"
+        )
+    return named["name"] if named else f"projects/{project}/global/networks/{written}"
 
 
 def own_cidr(network: spec.Network) -> str:

@@ -131,8 +131,12 @@ def _require_what_is_built(cluster: ClusterSpec) -> HostGroup:
             "  why: the software profile's packages come from the Internet\n"
             "  do:  write `network: {egress: nat}`; hosts stay unreachable from outside"
         )
-    if cluster.network.existing is not None:
-        raise pulumi.RunError("this version can't use an existing network on Google Cloud\n  do:  remove `network.existing`: the stack creates its own network")
+    if cluster.network.existing is not None and not cluster.network.cidr:
+        raise pulumi.RunError(
+            f"the blueprint names no free range of {cluster.network.existing}\n"
+            "  why: only the owner of the network knows which addresses are free; this version creates its own subnets\n"
+            "  do:  write a range as `targets.gcp.network.cidr`, without `subnets`"
+        )
     group = cluster.slurm.control if cluster.slurm else None
     if group is None:
         raise pulumi.RunError("this version provisions Slurm with its own controllers on Google Cloud\n  do:  remove `control.managed`")

@@ -13,7 +13,7 @@ from blueprints.spec import CapacityKind
 from .. import rest
 from .session import NOT_ENABLED, Session
 
-_UP = "UP"
+_UP, _ANYWHERE = "UP", "0.0.0.0/0"
 _ARCH = {"X86_64": "x86_64", "ARM64": "arm64"}
 _MIB_PER_GIB = 1024
 _STATES = {"READY": "active", "CREATING": "pending", "UPDATING": "active"}
@@ -96,14 +96,25 @@ def storage_zones(session: Session, storage_class: str) -> frozenset[str]:
     return frozenset(name for name in names if name.startswith(f"{session.region}-"))
 
 
-def network(session: Session, ident: str) -> account.Network | None:
-    """Describe a network with the ranges of its subnets in the region; names resolve in every network."""
+def network(session: Session, ident: str, stack: str) -> account.Network | None:
+    """Describe a network with the ranges of its subnets that are not the stack's own; names resolve in every network."""
     project, name = _place(session, ident)
     found = session.find(f"global/networks/{name}", project=project)
     if found is None:
         return None
-    ranges = [one["ipCidrRange"] for one in session.items(f"regions/{session.region}/subnetworks") if _last(one["network"]) == name]
-    return account.Network(ident, tuple(sorted(ranges)), True)
+    own = f", stack {stack}, "
+    subnets = [one for one in session.everywhere("subnetworks", project=project) if _last(one["network"]) == name and own not in one.get("description", "")]
+    ranges = [(one["name"], cidr) for one in subnets for cidr in (one["ipCidrRange"], *(more["ipCidrRange"] for more in one.get("secondaryIpRanges", ())))]
+    return account.Network(ident, (), True, taken=tuple(sorted(ranges)), way_out="nat" if _leads_out(session, name) else "none")
+
+
+def _leads_out(session: Session, network: str) -> bool:
+    """Say whether new subnets of a network reach the Internet: over NAT for all subnets of the region, or over a default route to something of the site's."""
+    routers = (one for one in session.items(f"regions/{session.region}/routers") if _last(one["network"]) == network)
+    if any(nat.get("sourceSubnetworkIpRangesToNat", "").startswith("ALL_SUBNETWORKS") for one in routers for nat in one.get("nats", ())):
+        return True
+    routes = (one for one in session.items("global/routes") if _last(one["network"]) == network and one["destRange"] == _ANYWHERE)
+    return any("nextHopGateway" not in one for one in routes)
 
 
 def subnet(session: Session, ident: str) -> account.Subnet | None:
