@@ -67,7 +67,7 @@ def _translate(project: SimulatedCloud) -> None:
     steps.ask(project, "POST", f"regions/{REGION}/routers", router)
 
 
-def _checked(tmp_path: Path, given: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]:
+def _checked(tmp_path: Path, given: dict[str, Any], capsys: pytest.CaptureFixture[str], *, code: str = "CW807", **changed: Any) -> list[tuple[str, str]]:
     """Check a blueprint with this network; give path and fault of what the project said."""
     file = tmp_path / "mine.yaml"
     written = {
@@ -77,11 +77,12 @@ def _checked(tmp_path: Path, given: dict[str, Any], capsys: pytest.CaptureFixtur
         "network": {"region": REGION, "zones": [ZONE], **given},
         "storage": {"home": {"kind": "nfs", "mount": "/home"}},
         "pools": {"batch": {"machine": "n2-standard-8", "nodes": 2}},
+        **changed,
     }
     file.write_text(json.dumps(written, indent=1))
     main.main(["check", str(file), "--target", "gcp", "--live", "--json"])
     found = json.loads(capsys.readouterr().out)["findings"]
-    return [(one["where"]["path"], one["what"]) for one in found if one["code"] == "CW807"]
+    return [(one["where"]["path"], one["what"]) for one in found if one["code"] == code]
 
 
 def test_the_project_is_asked_whether_the_network_fits(project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,6 +93,15 @@ def test_the_project_is_asked_whether_the_network_fits(project: SimulatedCloud, 
     assert sorted(_checked(tmp_path, {"existing": "ours", "cidr": taken}, capsys)) == [shared, without]
     _translate(project)
     assert _checked(tmp_path, {"existing": "ours", "cidr": free}, capsys) == []
+
+
+def test_networks_of_further_interfaces_need_room_beside_the_existing_one(project: SimulatedCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _translate(project)
+    pools = {"train": {"machine": "a3-megagpu-8g", "nodes": {"min": 0, "max": 2}, "fabric": "required"}}
+    given = {"existing": "ours", "cidr": "10.20.0.0/16"}
+    for limit, found in ((9, []), (8, ["network"])):  # the existing one, and one for each of eight interfaces
+        project.set("quotas", {"NETWORKS": limit})
+        assert [path for path, _ in _checked(tmp_path, given, capsys, code="CW804", pools=pools, software="ubuntu-24.04-gcp")] == found
 
 
 def test_the_stacks_own_subnet_is_no_subnet_of_others_and_a_gateway_of_the_site_is_a_way_out(project: SimulatedCloud) -> None:
