@@ -13,11 +13,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from blueprints.project import project_root
 
 from ..provider.kind import Work
+from . import module_cache
 
 PLAYBOOKS = project_root() / "playbooks"
 SLOW_TASK_S = 5.0
@@ -99,6 +101,7 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
     """
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     environment["PYTHONPATH"] = str(project_root())
+    modules = module_cache.folder(Path(order.playbooks))
     complaints = os.memfd_create("complaints")  # a pipe would block the run once it is full
     process = subprocess.Popen(
         [sys.executable, "-m", "components.finish.supervise", work.title],
@@ -143,7 +146,7 @@ def run(order: Run, work: Work, *, on_progress: Callable[[str], None] | None = N
     try:
         # The supervisor reads one line and keeps the pipe: its end means that this process is gone.
         with contextlib.suppress(BrokenPipeError):  # it ended before it read: why is among its complaints
-            orders.write(json.dumps({**dataclasses.asdict(order), "stack": work.stack}) + "\n")
+            orders.write(json.dumps({**dataclasses.asdict(order), "stack": work.stack, "modules": str(modules or "")}) + "\n")
             orders.flush()
         work.wait_until(is_over, awaiting=f"playbook {order.playbook}", within_s=24 * 3600)
     finally:

@@ -87,12 +87,13 @@ def _run(order: dict[str, Any], folder: Path) -> None:
         "ANSIBLE_DEPRECATION_WARNINGS": "False",
     }
     tally = _Tally(frozenset(order["keep"]))
+    program = ["-m", "components.finish.ansible_program", order["modules"], order["playbook"]]
     runner = ansible_runner.interface.run(
         private_data_dir=str(folder),
         project_dir=str(playbooks),
-        playbook=order["playbook"],
+        binary=sys.executable,
         inventory=str(inventory),
-        cmdline=f"-e @{variables} -e @{secrets}",
+        cmdline=shlex.join([*program, "-e", f"@{variables}", "-e", f"@{secrets}"]),
         envvars=environment,
         limit=order["limit"] or None,
         forks=order["forks"],

@@ -1,10 +1,9 @@
 """Every name that a stack has on the machine, built in one place, so that making, finding and sweeping can't disagree."""
 
 import dataclasses
-import os
 from pathlib import Path
 
-from ... import short_names, stack_name
+from ... import cache, short_names, stack_name
 
 STATE_ROOT = Path("/var/lib/clusterwright")
 RUN_ROOT = Path("/run/clusterwright")
@@ -22,9 +21,7 @@ def machine_lock() -> Path:
 
 def cache_root() -> Path:
     """The one folder that outlives every stack: engine, root file systems, layers."""
-    if chosen := os.environ.get("CLUSTERWRIGHT_CACHE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "clusterwright"
+    return cache.root()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
