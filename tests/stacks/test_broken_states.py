@@ -76,23 +76,29 @@ class Broken:
         subprocess.run(["mount", "-o", f"remount,{options}", str(folder)], check=True)
 
 
-@pytest.fixture
-def broken(tmp_path: Path) -> Iterator[Broken]:
+def of(home: Path) -> Broken:
     environment = {
         **os.environ,
-        "PULUMI_HOME": str(tmp_path / "pulumi"),
-        "PULUMI_BACKEND_URL": (tmp_path / "state").as_uri(),
-        "PULUMI_CONFIG_PASSPHRASE_FILE": str(tmp_path / "passphrase"),
+        "PULUMI_HOME": str(home / "pulumi"),
+        "PULUMI_BACKEND_URL": (home / "state").as_uri(),
+        "PULUMI_CONFIG_PASSPHRASE_FILE": str(home / "passphrase"),
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
     }
     environment.pop("PULUMI_CONFIG_PASSPHRASE", None)
-    one = Broken(tmp_path, environment)
+    return Broken(home, environment)
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Give the home of a stack that nothing broke, and its settings. Each test breaks a copy."""
+    one = of(tmp_path_factory.mktemp("whole"))
     one.backend.mkdir()
-    (tmp_path / "passphrase").write_text("correct horse")
+    (one.home / "passphrase").write_text("correct horse")
     one.settings.unlink(missing_ok=True)
     assert one.run(f"pulumi stack init --no-select {STACK}")[0] == 0
-    salt = one.settings.read_text().partition("encryptionsalt: ")[2].split()[0]
+    settings = one.settings.read_text()
+    salt = settings.partition("encryptionsalt: ")[2].split()[0]
     program = {"urn": f"urn:pulumi:{STACK}::clusterwright::pulumi:pulumi:Stack::clusterwright-{STACK}", "type": "pulumi:pulumi:Stack"}
     secret = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "plaintext": '"hidden"'}
     deployment = {
@@ -100,9 +106,19 @@ def broken(tmp_path: Path) -> Iterator[Broken]:
         "secrets_providers": {"type": "passphrase", "state": {"salt": salt}},
         "resources": [{**program, "outputs": {"user_keys": secret}}],
     }
-    (tmp_path / "record.json").write_text(json.dumps({"version": 3, "deployment": deployment}))
-    status, said = one.run(f"pulumi stack import --stack {STACK} --file {tmp_path / 'record.json'}")
+    (one.home / "record.json").write_text(json.dumps({"version": 3, "deployment": deployment}))
+    status, said = one.run(f"pulumi stack import --stack {STACK} --file {one.home / 'record.json'}")
+    one.settings.unlink()
     assert status == 0, said
+    return one.home, settings
+
+
+@pytest.fixture
+def broken(tmp_path: Path, whole: tuple[Path, str]) -> Iterator[Broken]:
+    home, settings = whole
+    shutil.copytree(home, tmp_path, symlinks=True, dirs_exist_ok=True)
+    one = of(tmp_path)
+    one.settings.write_text(settings)
     try:
         yield one
     finally:

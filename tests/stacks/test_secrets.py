@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,26 +44,42 @@ def record(**text: str) -> dict[str, Any]:
     return {"version": 3, "deployment": {"manifest": {}, "resources": [program, key, group]}}
 
 
+def enter(home: Path, patched: pytest.MonkeyPatch) -> Path:
+    """Let this process's commands work in a home; gives the file of its passphrase."""
+    patched.setenv("PULUMI_BACKEND_URL", (home / "state").as_uri())
+    patched.setenv("PULUMI_HOME", str(home / "home"))
+    patched.setenv("PULUMI_CONFIG_PASSPHRASE_FILE", str(home / "passphrase"))
+    patched.delenv("PULUMI_CONFIG_PASSPHRASE", raising=False)
+    return home / "passphrase"
+
+
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Give the home of a stack with secrets, and its settings. Each test loses the passphrase of a copy."""
+    home = tmp_path_factory.mktemp("kept")
+    (home / "state").mkdir()
+    with pytest.MonkeyPatch.context() as patched:
+        enter(home, patched).write_text("correct horse")
+        project.stack_file(STACK).unlink(missing_ok=True)
+        state.create_if_missing(STACK)
+        settings = project.stack_file(STACK).read_text()
+        whole = record(plaintext='"hidden"')
+        whole["deployment"]["secrets_providers"] = {"type": "passphrase", "state": {"salt": settings.partition("encryptionsalt: ")[2].split()[0]}}
+        exported = home / "record.json"
+        exported.write_text(json.dumps(whole))
+        commands.answer("stack", "import", "--stack", STACK, "--file", str(exported))
+        assert commands.outputs(STACK)["keys"] == "hidden"
+    project.stack_file(STACK).unlink()
+    return home, settings
+
+
 @pytest.fixture
-def lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def lost(tmp_path: Path, kept: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A stack with secrets whose passphrase is no longer the shell's; gives the passphrase's file."""
-    file = tmp_path / "passphrase"
-    file.write_text("correct horse")
-    monkeypatch.setenv("PULUMI_BACKEND_URL", (tmp_path / "state").as_uri())
-    (tmp_path / "state").mkdir()
-    monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE_FILE", str(file))
-    monkeypatch.delenv("PULUMI_CONFIG_PASSPHRASE", raising=False)
-    project.stack_file(STACK).unlink(missing_ok=True)
-    state.create_if_missing(STACK)
-    salt = project.stack_file(STACK).read_text().partition("encryptionsalt: ")[2].split()[0]
-    whole = record(plaintext='"hidden"')
-    whole["deployment"]["secrets_providers"] = {"type": "passphrase", "state": {"salt": salt}}
-    exported = tmp_path / "record.json"
-    exported.write_text(json.dumps(whole))
-    commands.answer("stack", "import", "--stack", STACK, "--file", str(exported))
-    assert commands.outputs(STACK)["keys"] == "hidden"
-    yield file
+    home, settings = kept
+    shutil.copytree(home, tmp_path, symlinks=True, dirs_exist_ok=True)
+    project.stack_file(STACK).write_text(settings)
+    yield enter(tmp_path, monkeypatch)
     project.stack_file(STACK).unlink(missing_ok=True)
 
 
