@@ -21,6 +21,8 @@ WHOLE = (PASSED, FAILED, NONE_CHOSEN)
 """Any other says that not all chosen tests ran."""
 OF_SIGNALS = 128
 """What shells add to the number of a signal that ended a program."""
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+"""Not meant for this run: each of its many processes would compile the tests and the simulated clouds again."""
 LESS_URGENT = ("nice", "-n", "5")
 """What only computes uses the processors while tests of hosts wait, and delays them little."""
 
@@ -32,6 +34,7 @@ HOSTS = ("--numprocesses=4", "--dist=loadscope", "--no-loadscope-reorder", "--ti
 
 def main(words: Sequence[str]) -> int:
     """Run both parts at once; give pytest's status of the worse one."""
+    os.environ.pop(NO_BYTECODE, None)
     if since := os.environ.get("SINCE"):
         answer = subprocess.run(["python", "-m", "tests.choice", since], stdout=subprocess.PIPE, text=True, check=False)
         if answer.returncode:

@@ -61,6 +61,13 @@ def test_both_parts_run_and_the_worse_one_counts(tmp_path: Path, without_hosts: 
     assert not any(Path(report).parent.exists() for report in reports), "the reports are the run's own"
 
 
+def test_what_the_tests_compile_is_kept_for_their_other_processes(tmp_path: Path) -> None:
+    shown = 'echo "compiled files: ${PYTHONDONTWRITEBYTECODE-kept}"'
+    write_python(tmp_path, without_hosts=shown, hosts=shown, timing=":")
+    answer = run(tmp_path, PYTHONDONTWRITEBYTECODE="1")
+    assert answer.stdout.splitlines()[1:] == ["compiled files: kept"] * 2
+
+
 def test_parts_run_at_once_and_their_lines_do_not_mix(tmp_path: Path) -> None:
     """Each part waits for the other to have begun."""
     mine, theirs = tmp_path / "without-hosts", tmp_path / "hosts"
