@@ -29,6 +29,10 @@ ROLE_BEGINS = re.compile(r"^(?:(?P<role>\S+) : )?Validating arguments against ar
 """Ansible's own first task of each role that declares its arguments; its name ends in what the role does."""
 IN_ROLE = re.compile(r"^(?P<role>\S+) : (?P<task>.+)$")
 ALIVE_EVERY_S = 8
+UNPACKED = Path("/run/clusterwright-modules")
+"""Modules on hosts; gone with a reboot. The root of an image and this machine get none: they would keep it."""
+CONNECTION = "ansible_connection"
+"""Names how a host is reached that is not reached by SSH."""
 ALIVE_MISSED = 3
 
 
@@ -87,7 +91,8 @@ def _run(order: dict[str, Any], folder: Path) -> None:
         "ANSIBLE_DEPRECATION_WARNINGS": "False",
     }
     tally = _Tally(frozenset(order["keep"]))
-    program = ["-m", "components.finish.ansible_program", order["modules"], order["playbook"]]
+    unpacked = "" if order["of_image"] or CONNECTION in inventory.read_text() else str(UNPACKED / Path(order["modules"]).name)
+    program = ["-m", "components.finish.ansible_program", order["modules"], unpacked if order["modules"] else "", order["playbook"]]
     runner = ansible_runner.interface.run(
         private_data_dir=str(folder),
         project_dir=str(playbooks),

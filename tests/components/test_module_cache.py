@@ -1,12 +1,16 @@
 """Archives of Ansible's modules that runs share: made once, never those of another module, and only where nobody else writes."""
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
+from ansible.executor import module_common
 
-from components.finish import module_cache, playbook
+from blueprints.project import project_root
+from components.finish import ansible_program, module_cache, playbook, supervise
 from components.provider.kind import Work
 
 PLAY = """
@@ -97,3 +101,46 @@ def test_what_no_run_used_for_long_is_removed(playbooks: Path) -> None:
         os.utime(folder.parent / name, (then, then))
     module_cache.folder(playbooks)
     assert {one.name for one in folder.parent.iterdir()} == {folder.name, "young"}
+
+
+# On hosts
+
+
+def greeting_with(playbooks: Path, unpacked: Path) -> str:
+    """Run the play on this machine as on a host, and give all that Ansible says."""
+    words = ["-i", "one,", "-c", "local", "-v", "play.yml"]
+    command = [sys.executable, "-m", "components.finish.ansible_program", "", str(unpacked), *words]
+    environment = {**os.environ, "PYTHONPATH": str(project_root()), "PYTHONDONTWRITEBYTECODE": "", "ANSIBLE_CONFIG": str(playbooks / "ansible.cfg")}
+    done = subprocess.run(command, cwd=playbooks, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_this_ansible_has_the_lines_that_are_replaced() -> None:
+    before = module_common._ANSIBALLZ_CODE
+    assert "/run/somewhere" in ansible_program.with_unpacking(before, "/run/somewhere")
+    assert ansible_program.with_unpacking(before.replace("modlib_path", "other_path"), "/run/somewhere").count("/run/somewhere") == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root unpacks on hosts")
+def test_a_host_compiles_once_and_runs_what_it_unpacked(playbooks: Path, tmp_path: Path) -> None:
+    unpacked = tmp_path / "unpacked"
+    assert '"said": "hello"' in greeting_with(playbooks, unpacked)
+    (module,) = unpacked.rglob("greet.py")
+    compiled = unpacked / "ansible/module_utils/__pycache__"
+    assert [file.stem.partition(".")[0] for file in compiled.glob("basic.*.pyc")] == ["basic"]
+    assert not [file for file in unpacked.rglob("*") if file.is_file() and file.suffix not in (".py", ".pyc")], "no part of a file stays"
+    module.write_text(MODULE.format(said="I am the unpacked one"))
+    assert "I am the unpacked one" in greeting_with(playbooks, unpacked)
+
+
+def test_a_host_that_can_not_write_takes_the_archive(playbooks: Path, tmp_path: Path) -> None:
+    (tmp_path / "unpacked").write_text("a file where the folder should be")
+    assert '"said": "hello"' in greeting_with(playbooks, tmp_path / "unpacked")
+
+
+def test_neither_this_machine_nor_an_image_keeps_modules(playbooks: Path) -> None:
+    folder = module_cache.folder(playbooks)
+    assert folder is not None
+    greeting(playbooks)
+    assert not (supervise.UNPACKED / folder.name).exists()

@@ -22,7 +22,7 @@ SETTINGS, GROUP = "/etc/clusterwright/node.env", "CLUSTERWRIGHT_GROUP"
 FOLDER = "/var/lib/clusterwright/adoption"
 """Readable by root only: contents of files are in it, the host's own secrets among them."""
 FORMAT = 1
-OWN_FOLDERS = ("/etc/clusterwright", "/usr/lib/clusterwright", "/run/clusterwright", "/var/lib/clusterwright")
+OWN_FOLDERS = ("/etc/clusterwright", "/usr/lib/clusterwright", "/run/clusterwright", "/run/clusterwright-modules", "/var/lib/clusterwright")
 """Folders that leave with the stack."""
 OWN_FILES = ("/usr/sbin/clusterwright-*", "/var/lib/systemd/timers/stamp-clusterwright-*")
 """Patterns of files that leave with the stack: commands of its own, and what systemd notes of its timers."""
