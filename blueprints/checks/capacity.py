@@ -17,11 +17,12 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
     """Find capacity with missing or unused keys, and pools that a kind of capacity can't serve. Owned hosts have no capacity kind."""
     if not lookup.is_bought(cluster):
         return
+    limits = {node_set.pool: partition.max_time for node_set, partition in reversed(cluster.slurm_node_sets)}
     for name, pool in blueprint.pools.items():
         yield from _identifier(name, pool, source)
         yield from _zone(name, pool, cluster, source)
         yield from _time(name, pool, cluster, source)
-        yield from _endless(name, pool, cluster, source)
+        yield from _endless(name, pool, limits.get(name), source)
         kind = pool.bought.kind
         if kind is CapacityKind.BLOCK and pool.is_elastic:
             what = f"the pool {name} is elastic, and its capacity is a block"
@@ -64,13 +65,12 @@ def _zone(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Doc
     yield finding.Finding(finding.Level.WARNING, Code.CAPACITY_ZONE_MISSING, where, what, why, remedy)
 
 
-def _endless(name: str, pool: language.Pool, cluster: spec.ClusterSpec, source: Document) -> Iterator[finding.Finding]:
+def _endless(name: str, pool: language.Pool, limit: str | None, source: Document) -> Iterator[finding.Finding]:
     """Find partitions without a time limit on a block: Slurm never starts a job that may run past the end of the block."""
-    limits = [partition.max_time for node_set, partition in cluster.slurm_node_sets if node_set.pool == name]
-    if pool.bought.kind is not CapacityKind.BLOCK or not limits or durations.seconds(limits[0]) is not None:
+    if pool.bought.kind is not CapacityKind.BLOCK or limit is None or durations.seconds(limit) is not None:
         return
     what = f"jobs of the pool {name} have no time limit, and its capacity block ends"
-    why = f"Slurm assumes `max_time: {limits[0]}` for a job without its own limit, and never starts a job that may run past the end of the block"
+    why = f"Slurm assumes `max_time: {limit}` for a job without its own limit, and never starts a job that may run past the end of the block"
     remedy = "write `partition: {max_time: 1-00:00:00}`, or any time shorter than the block"
     where = source.where("pools", name, "partition", "max_time")
     yield finding.Finding(finding.Level.WARNING, Code.BLOCK_WITHOUT_LIMIT, where, what, why, remedy)

@@ -158,9 +158,9 @@ def _computing(cluster: spec.ClusterSpec) -> Iterator[Part]:
 def selling_service(cluster: spec.ClusterSpec, group: str) -> catalog.Offering | None:
     """Find the service that sells the machines of a group of nodes at prices and quotas of its own; None for others."""
     for scheduler in (cluster.slurm, cluster.kubernetes):
-        if scheduler is not None and any(node_set.hosts.name == group for node_set in scheduler.node_sets):
-            offering = catalog.offering(scheduler.run_by)
-            return offering if offering.machine_prefix else None
+        offering = catalog.offering(scheduler.run_by) if scheduler else None
+        if scheduler and offering and offering.machine_prefix and any(node_set.hosts.name == group for node_set in scheduler.node_sets):
+            return offering
     return None
 
 
