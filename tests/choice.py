@@ -41,8 +41,8 @@ class Tree:
         self._root, self._reads = root, reads or functools.partial(content.files, playbooks=root / PLAYBOOKS)
         files = [*root.glob("*.py"), *(file for package in PACKAGES for file in sorted((root / package).rglob("*.py")))]
         self._modules = {_module(file.relative_to(root)): file for file in files}
-        self._parsed = {name: ast.parse(file.read_text()) for name, file in self._modules.items()}
-        self._texts = {name: frozenset(_texts(parsed)) for name, parsed in self._parsed.items()}
+        self._nodes = {name: _telling(file.read_text()) for name, file in self._modules.items()}
+        self._texts = {name: frozenset(_texts(nodes)) for name, nodes in self._nodes.items()}
         self._programs = _programs(root)
         self._users: dict[str, set[str]] = collections.defaultdict(set)
         for name in self._modules:
@@ -108,7 +108,7 @@ class Tree:
 
     def _needs(self, name: str) -> set[str]:
         file = self._modules[name]
-        named = {*_imports(self._parsed[name], name, is_package=file.name == "__init__.py")}
+        named = {*_imports(self._nodes[name], name, is_package=file.name == "__init__.py")}
         for text in self._texts[name]:
             named |= _named_in(text)
             named |= {self._programs[text]} if text in self._programs else set()
@@ -147,8 +147,13 @@ def _is_test(file: Path) -> bool:
     return file.name.startswith("test_")
 
 
-def _texts(parsed: ast.AST) -> Iterator[str]:
-    return (node.value for node in ast.walk(parsed) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+def _telling(program: str) -> list[ast.AST]:
+    """Give the nodes of a program that name other modules or may do so. All nodes of a checkout are millions, which garbage collection would look through again and again."""
+    return [node for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Import | ast.ImportFrom | ast.Constant)]
+
+
+def _texts(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    return (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _named_in(text: str) -> set[str]:
@@ -158,13 +163,13 @@ def _named_in(text: str) -> set[str]:
     found = set(NAME.findall(text))
     if "import " in text:
         with contextlib.suppress(SyntaxError):
-            found |= set(_imports(ast.parse(text), "", is_package=True))
+            found |= set(_imports(_telling(text), "", is_package=True))
     return found
 
 
-def _imports(parsed: ast.AST, module: str, *, is_package: bool) -> Iterator[str]:
+def _imports(nodes: Iterable[ast.AST], module: str, *, is_package: bool) -> Iterator[str]:
     package = module if is_package else module.rpartition(".")[0]
-    for node in ast.walk(parsed):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
