@@ -125,6 +125,19 @@ MUTATIONS = (
     ),
     # Finishing and the provider
     Mutation("components/finish/group.py", 'f"{of_host} {read}"', 'f"{name} {read}"', ("tests/components/test_finish.py",)),
+    Mutation("components/finish/module_cache.py", "about.st_mode & 0o077", "about.st_mode & 0o007", ("tests/components/test_module_cache.py",)),
+    Mutation(
+        "components/finish/module_cache.py",
+        "+ file.read_bytes()",
+        "",
+        ("tests/components/test_module_cache.py::test_the_next_run_takes_what_a_run_made_until_the_module_changes",),
+    ),
+    Mutation(
+        "components/finish/ansible_program.py",
+        "                sys.path.insert(0, {folder!r})\n",
+        "",
+        ("tests/components/test_module_cache.py::test_a_host_compiles_once_and_runs_what_it_unpacked",),
+    ),
     Mutation(
         "components/finish/acceptance.py",
         '{"ok": True, "outdated": "", "checks": UNKNOWN, "seconds": UNKNOWN',
