@@ -63,6 +63,7 @@ def test_the_next_run_takes_what_a_run_made_until_the_module_changes(cache: Path
     assert len(made) == 1
     assert greeting(playbooks) == "hello"
     assert archives(cache) == made
+    assert not (supervise.UNPACKED / next(iter(made)).parent.name).exists(), "this machine keeps no modules as hosts do"
     (playbooks / "library/greet.py").write_text(MODULE.format(said="good morning"))
     assert greeting(playbooks) == "good morning"
     assert len(archives(cache)) == 2
@@ -137,10 +138,3 @@ def test_a_host_compiles_once_and_runs_what_it_unpacked(playbooks: Path, tmp_pat
 def test_a_host_that_can_not_write_takes_the_archive(playbooks: Path, tmp_path: Path) -> None:
     (tmp_path / "unpacked").write_text("a file where the folder should be")
     assert '"said": "hello"' in greeting_with(playbooks, tmp_path / "unpacked")
-
-
-def test_neither_this_machine_nor_an_image_keeps_modules(playbooks: Path) -> None:
-    folder = module_cache.folder(playbooks)
-    assert folder is not None
-    greeting(playbooks)
-    assert not (supervise.UNPACKED / folder.name).exists()
