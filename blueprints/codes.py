@@ -214,6 +214,7 @@ class Code(FindingCode):
     MIG_TOO_MANY = "CW541", ERROR, "more slices than a GPU has", "write fewer slices"
     MIG_WITHOUT_GPU = "CW542", ERROR, "MIG slices on nodes without GPUs that support them", "remove `mig`, or choose a GPU that supports MIG"
     MIG_WITH_FABRIC = "CW543", (ERROR, WARNING), "MIG slices with a fabric between nodes", "write `fabric: none`, or use whole GPUs"
+    MIG_NOT_DIVIDED = "CW544", WARNING, "MIG slices in a pool of Kubernetes", "let NVIDIA's GPU operator divide the GPUs, or remove `mig`"
 
     # Network and access.
     ACCESS_OPEN = "CW550", WARNING, "SSH access from a large part of the Internet", "allow only the networks of your users"

@@ -18,6 +18,11 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
         if not pool.mig:
             continue
         where = source.where_key("pools", name, "mig")
+        if any(node_set.partition is None for node_set in node_sets) and _is_heeded(cluster):
+            what = f"nothing divides the GPUs of the pool {name}: it belongs to Kubernetes"
+            why = "this version divides GPUs on nodes of Slurm only; on Kubernetes, NVIDIA's GPU operator does it, and the operator is not installed here"
+            remedy = "let the GPU operator's MIG manager divide them, move the pool to Slurm, or remove `mig`"
+            yield finding.Finding(finding.Level.WARNING, Code.MIG_NOT_DIVIDED, where, what, why, remedy)
         # Machines of a pool can have different GPUs; equal GPUs give equal findings, reported one time.
         yield from dict.fromkeys(found for node_set in node_sets for found in _machine(name, pool, node_set, source, is_one_of_several=len(node_sets) > 1))
         if any(node_set.fabric for node_set in node_sets):
@@ -25,6 +30,13 @@ def check(cluster: spec.ClusterSpec, blueprint: language.Blueprint, source: Docu
             why = "a MIG slice can't reach other GPUs over NVLink or the fabric, so a job can't use more than one slice"
             level = _ERROR if pool.fabric == "required" else finding.Level.WARNING
             yield finding.Finding(level, Code.MIG_WITH_FABRIC, where, what, why, "write `fabric: none` for this pool, or remove `mig`")
+
+
+def _is_heeded(cluster: spec.ClusterSpec) -> bool:
+    """Whether another scheduler of the cluster heeds `mig`: without one, the key itself is said to have no effect."""
+    target = lookup.target_of(cluster)
+    offerings = set(cluster.offerings)
+    return target is not None and offerings <= target.built.keys() and "pools.mig" in target.built_for(offerings).keys
 
 
 def _machine(name: str, pool: language.Pool, node_set: spec.NodeSet, source: Document, *, is_one_of_several: bool) -> Iterator[finding.Finding]:

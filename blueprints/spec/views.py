@@ -174,7 +174,8 @@ def _hosts(group: HostGroup) -> dict[str, Any]:
 def _node_set(node_set: NodeSet) -> dict[str, Any]:
     machine, gpus = node_set.hosts.machine, node_set.hosts.machine.gpus
     declared = {name: getattr(machine, name) for name in ("sockets", "cores_per_socket", "threads_per_core", "memory_mib", "exists")}
-    of_gpus = {"type": gpus.type, "count": gpus.count, "simulated": gpus.simulated} if gpus else None
+    divided = {"mig": [dataclasses.asdict(one) for one in gpus.mig]} if gpus and gpus.mig else {}
+    of_gpus = {"type": gpus.type, "count": gpus.count, "simulated": gpus.simulated, **divided} if gpus else None
     return {
         "pool": node_set.pool,
         "partition": dataclasses.asdict(node_set.partition) if node_set.partition else None,

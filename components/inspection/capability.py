@@ -36,6 +36,7 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
         if host.role == "compute" and host.group in sets:
             node_set = sets[host.group]
             yield from _gpus(host, of_host["gpus"], node_set.hosts.machine)
+            yield from _mig(host, of_host["gpus"].get("mig") or {}, node_set.hosts.machine.gpus)
             yield from _hardware(host, of_host["hardware"], node_set.hosts.machine)
             yield from _fabric(host, of_host["nics"], node_set.fabric)
 
@@ -128,6 +129,24 @@ def _gpus(host: KnownHost, gpus: Mapping[str, Any], machine: spec.Machine) -> It
     if counted is not None and counted < wanted:
         what = "the driver sees fewer GPUs"
         yield drift(Code.GPU_MISSING, HostPart(host.name, "GPUs of the driver"), what, remedy=remedy, desired=str(wanted), actual=str(counted))
+
+
+def _mig(host: KnownHost, found: Mapping[str, Any], gpus: spec.Gpus | None) -> Iterator[Finding]:
+    wanted = {one.profile: one.per_gpu for one in gpus.mig} if gpus else {}
+    desired = _layout(wanted, sum(wanted.values()) * (gpus.count if gpus else 0))
+    actual = _layout(found.get("layout", {}), found.get("instances", 0))
+    if actual == desired and not found.get("refused"):
+        return
+    what = "the node's GPUs are divided otherwise than the blueprint says"
+    remedy = f"`clusterwright drift fix` drains the node and divides them again; `journalctl -u clusterwright-mig` on {host.name} shows what the driver said"
+    said = f"{actual}: {found['refused']}" if found.get("refused") else actual
+    yield drift(Code.MIG_LAYOUT, HostPart(host.name, "MIG layout"), what, remedy=remedy, desired=desired, recorded=desired, actual=said)
+
+
+def _layout(of_each: Mapping[str, int], count: int) -> str:
+    if not of_each and not count:
+        return "whole GPUs"
+    return f"{', '.join(f'{number} x {profile}' for profile, number in sorted(of_each.items())) or 'unknown'} on each GPU, {count} instances"
 
 
 def _hardware(host: KnownHost, hardware: Mapping[str, int], machine: spec.Machine) -> Iterator[Finding]:

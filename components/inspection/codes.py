@@ -115,6 +115,7 @@ class Code(FindingCode):
     NIC = "CW786", ERROR, "an interface of the fabric is missing, down or slow", "read the port's state; `clusterwright rebuild` the host"
     HARDWARE = "CW787", ERROR, "a host has fewer processors or less memory than slurm.conf declares", "look for a failed part, or correct the catalogue's row"
     ACCEPTANCE = "CW788", ERROR, "the last acceptance did not reach what is expected", "run acceptance again with `clusterwright up`"
+    MIG_LAYOUT = "CW789", ERROR, "a node's GPUs are divided otherwise than the blueprint says (MIG)", "`clusterwright drift fix` divides them again when no job runs on the node"
 
     POWER_OFF = "CW860", ERROR, "a host is switched off", "`clusterwright power on` switches it on"
     BMC_SILENT = "CW861", WARNING, "a host's management controller (BMC) does not answer, or refuses", "correct what the finding names; `clusterwright power status` asks again"

@@ -105,11 +105,31 @@ def sections(annotation: object) -> list[type[pydantic.BaseModel]]:
 
 
 def test_what_is_not_built_is_told_once_for_all_places() -> None:
-    pools = "".join(f"  p{number}: {{nodes: 1, mig: {{1g.10gb: 1}}, accelerator: h100, gpus_per_node: 8, fabric: none}}\n" for number in range(16))
+    pools = "".join(f"  p{number}: {{nodes: 1, scratch: {{}}, accelerator: h100, gpus_per_node: 8, fabric: none}}\n" for number in range(16))
     (only,) = found(f"name: tiny\npools:\n{pools}", code=Code.FEATURE_NOT_BUILT)
-    assert only.what == "`pools.mig` has no effect on this machine in this version (here and in 15 more places)"
+    assert only.what == "`pools.scratch` has no effect on this machine in this version (here and in 15 more places)"
     assert only.where is not None
     assert only.where.line == 3
+
+
+SLICED = "{scheduler: %s, nodes: 1, mig: {1g.10gb: 7}, accelerator: h100, gpus_per_node: 8, fabric: none}"
+
+
+@pytest.mark.parametrize(
+    ("schedulers", "pool_of", "codes"),
+    [
+        ("slurm", "slurm", set()),
+        ("both", "slurm", set()),
+        ("both", "kubernetes", {Code.MIG_NOT_DIVIDED}),
+        ("kubernetes", "kubernetes", {Code.FEATURE_NOT_BUILT}),
+    ],
+)
+def test_where_nothing_divides_gpus_one_finding_says_so(schedulers: str, pool_of: str, codes: set[Code]) -> None:
+    other = "slurm" if pool_of == "kubernetes" else "kubernetes"
+    more = f"  b: {{scheduler: {other}, nodes: 1}}\n" if schedulers == "both" else ""
+    text = f"name: tiny\nscheduler: {schedulers}\npools:\n  a: {SLICED % pool_of}\n{more}"
+    said = {one.code for code in (Code.MIG_NOT_DIVIDED, Code.FEATURE_NOT_BUILT) for one in found(text, code=code)}
+    assert said == codes
 
 
 @pytest.mark.parametrize(

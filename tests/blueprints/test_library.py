@@ -56,6 +56,9 @@ WARNED: Mapping[tuple[str, str], tuple[Code, ...]] = {
     ("gb200-nvl72", "gcp"): (Code.CAPACITY_ID_MISSING,),
     # No service runs a database there, so that it is on the first of the two controllers.
     ("scale-7500", "metal"): (Code.DATABASE_ALONE,),
+    # Its notebooks are Kubernetes', whose operator divides GPUs.
+    ("train-and-serve", "local"): (Code.MIG_NOT_DIVIDED,),
+    ("train-and-serve", "metal"): (Code.MIG_NOT_DIVIDED,),
     # Its hosts are examples.
     ("metal-h100", "metal"): (Code.HOST_KEY_MISSING,),
 }

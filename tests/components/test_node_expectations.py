@@ -34,6 +34,8 @@ def test_a_brake_that_is_not_the_usual_one_is_told(brake: str, told_so: dict[str
 def test_simulated_gpus_are_said_to_be() -> None:
     assert told(gpus=spec.Gpus("h100", 4, simulated=True))["gpus"] == {"count": 4, "simulated": True}
     assert told(gpus=None)["gpus"] is None
+    divided = spec.Gpus("h100", 8, simulated=False, mig=(spec.MigSlices("3g.40gb", 1), spec.MigSlices("1g.10gb", 4)))
+    assert told(gpus=divided)["gpus"] == {"count": 8, "simulated": False, "mig": {"3g.40gb": 1, "1g.10gb": 4}}
     assert (told()["check"], told()["mounts"]) == ("basic", ["/home"])
 
 

@@ -37,6 +37,7 @@ MORE: Mapping[str, Mapping[str, Any]] = {
         "kubernetes.kwok_nodes": {"train": 8},
         "monitoring.metrics": True,
     },
+    "local-slurm_hosts": {"pools.train.mig": {"1g.10gb": 7}},
     "metal-slurm_hosts": {"inventory.roce": {"priority": 3, "dscp": 26}},
 }
 """Offering → what its starter needs more, so that what reads it runs."""
@@ -70,9 +71,6 @@ NOT_BUILT = {
     "Login.ldap_base": "access.ldap",
     "FileSystem.user_quota_gib": "storage.quotas",
     "FileSystem.group_quota_gib": "storage.quotas",
-    "Gpus.mig": "pools.mig",
-    "MigSlices.profile": "pools.mig",
-    "MigSlices.per_gpu": "pools.mig",
 }
 """Fields that no target builds → the key, which is a finding wherever it is written (`FEATURE_NOT_BUILT`)."""
 BY_COMMANDS = {

@@ -16,6 +16,7 @@ from stacks.drift import acceptance
 from stacks.drift.report import texts
 from tests.drift import examples
 from tests.drift.examples import facts, known, told, unit
+from tests.playbooks import clusters
 
 CONTROL, LOGIN, TRAIN, OTHER = examples.hosts()
 
@@ -269,6 +270,30 @@ ABILITIES = [
 @pytest.mark.parametrize(("changes", "expected"), ABILITIES)
 def test_what_a_host_can_do(changes: dict[str, Any], expected: list[str]) -> None:
     assert [" ".join(one) for one in told(capability.findings(known(), examples.all_facts(train_0=changes)))] == expected
+
+
+DIVIDED = {"layout": {"1g.10gb": 7}, "refused": "", "instances": 56}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "actual"),
+    [
+        ({}, None, None),
+        ({"1g.10gb": 7}, DIVIDED, None),
+        ({"1g.10gb": 7}, None, "whole GPUs"),
+        ({"1g.10gb": 7}, {**DIVIDED, "instances": 55}, "7 x 1g.10gb on each GPU, 55 instances"),
+        ({"1g.10gb": 7}, {**DIVIDED, "layout": {"3g.40gb": 2}, "instances": 16}, "2 x 3g.40gb on each GPU, 16 instances"),
+        ({"1g.10gb": 7}, {**DIVIDED, "refused": "GPU 0: in use"}, "7 x 1g.10gb on each GPU, 56 instances: GPU 0: in use"),
+        ({}, {"layout": {}, "refused": "", "instances": 2}, "unknown on each GPU, 2 instances"),
+    ],
+)
+def test_gpus_are_divided_as_the_blueprint_says(wanted: dict[str, int], found: dict[str, Any] | None, actual: str | None) -> None:
+    gpus = spec.Gpus("h100", 8, simulated=True, mig=tuple(spec.MigSlices(profile, count) for profile, count in wanted.items()))
+    machine = dataclasses.replace(clusters.machine(), gpus=gpus)
+    cluster = clusters.resolved(clusters.node_set(on=machine))
+    changes = {"gpus": devices(**({"mig": found} if found else {}))}
+    told_of = [one for one in capability.findings(known(cluster=cluster), examples.all_facts(train_0=changes, train_1=changes)) if one.code is Code.MIG_LAYOUT]
+    assert {one.values.actual if one.values else None for one in told_of} == ({actual} if actual else set())
 
 
 def port(state: str = "4: ACTIVE", rate: str = "400 Gb/sec (4X NDR)") -> dict[str, str]:

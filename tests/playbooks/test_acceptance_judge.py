@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from blueprints import spec
 from tests.playbooks import clusters
 
 judge = importlib.import_module("acceptance.judge")
@@ -160,6 +161,41 @@ def test_a_foreign_gpu_that_opens_fails_where_confinement_is_configured_and_is_r
     leaking = step(train_1={"devices": {"0": "ENXIO", "1": "ENXIO", "2": "EPERM"}})
     assert ("train-1", "foreign GPUs 1 may be opened", "fail") in rows(judge.device_confinement(node_set(), NODES, leaking, configured=True))
     assert ("train-1", "foreign GPUs 1 may be opened", "reported") in rows(judge.device_confinement(node_set(), NODES, leaking, configured=False))
+
+
+INSTANCES = [f"gpu{gpu}-1g.10gb-{number}" for gpu in range(2) for number in range(7)]
+
+
+def divided() -> Any:
+    on = clusters.machine(gpus=2)
+    gpus = spec.Gpus("h100", 2, simulated=True, mig=(spec.MigSlices("1g.10gb", 7),))
+    return expectation.expect(clusters.cluster(clusters.node_set(on=dataclasses.replace(on, gpus=gpus)))).node_sets[0]
+
+
+def opened(*refused: str) -> dict[str, Any]:
+    return {"visible_gpus": [str(number) for number in range(14)], "instances": {one: "EPERM" if one in refused else "ENXIO" for one in INSTANCES}}
+
+
+@pytest.mark.parametrize(("gres", "verdict"), [("gpu:1g.10gb:14", "pass"), ("gpu:1g.10gb:7", "fail"), ("gpu:h100:2", "fail")])
+def test_mig_instances_known_to_slurm_are_counted_by_profile(gres: str, verdict: str) -> None:
+    assert [row[2] for row in rows(judge.gres(divided(), {name: node(name, gres=gres) for name in NODES}))] == [verdict]
+
+
+def test_a_job_over_all_instances_may_open_each_of_them() -> None:
+    whole = opened()
+    assert rows(judge.gpus_in_job(divided(), NODES, step(train_0=whole, train_1=whole))) == [("train-[0-1]", "14 x MIG instance", "pass")]
+    assert ("train-1", "14 x MIG instance, not to be opened: gpu0-1g.10gb-3", "fail") in rows(
+        judge.gpus_in_job(divided(), NODES, step(train_0=whole, train_1=opened("gpu0-1g.10gb-3")))
+    )
+
+
+def test_a_step_with_one_instance_may_open_one() -> None:
+    alone = opened(*INSTANCES[1:])
+    assert rows(judge.device_confinement(divided(), NODES, step(train_0=alone, train_1=alone), configured=True)) == [("train-[0-1]", "refused", "pass")]
+    leaking = opened(*INSTANCES[2:])
+    assert ("train-1", "foreign GPUs gpu0-1g.10gb-1 may be opened", "fail") in rows(
+        judge.device_confinement(divided(), NODES, step(train_0=alone, train_1=leaking), configured=True)
+    )
 
 
 def test_a_single_gpu_leaves_no_foreign_one_to_try() -> None:

@@ -1,6 +1,7 @@
 """validate.yml stops a run whose inventory or variables are not what the playbooks expect, and says what is wrong."""
 
 import copy
+import dataclasses
 import importlib
 import json
 import os
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from blueprints import spec
 from tests.playbooks import clusters, templates
 
 Variables = dict[str, Any]
@@ -99,14 +101,16 @@ def _ansible(tmp_path: pathlib.Path, variables: Variables) -> subprocess.Complet
 
 
 def test_the_play_passes_a_good_cluster_without_touching_its_hosts(tmp_path: pathlib.Path) -> None:
-    ended = _ansible(tmp_path, {"spec": clusters.cluster(), "secrets": clusters.SECRETS})
+    gpus = spec.Gpus("h100", 8, simulated=True, mig=(spec.MigSlices("1g.10gb", 7),))
+    divided = clusters.node_set("dev", default=False, on=dataclasses.replace(clusters.machine(), gpus=gpus))
+    ended = _ansible(tmp_path, {"spec": clusters.cluster(clusters.node_set(), divided), "secrets": clusters.SECRETS})
     assert ended.returncode == 0, ended.stdout
 
 
 def test_the_play_stops_a_cluster_of_another_shape_and_shows_no_secret(tmp_path: pathlib.Path) -> None:
-    spec = copy.deepcopy(clusters.cluster())
-    del spec["slurm"]["control"]["count"]
-    ended = _ansible(tmp_path, {"spec": spec, "secrets": clusters.SECRETS})
+    other = copy.deepcopy(clusters.cluster())
+    del other["slurm"]["control"]["count"]
+    ended = _ansible(tmp_path, {"spec": other, "secrets": clusters.SECRETS})
     assert ended.returncode != 0
     assert "count" in ended.stdout
     wrong = {**clusters.SECRETS, "database_password": ["planted-marker-0815"]}

@@ -111,6 +111,23 @@ def test_what_is_missing_is_said_in_one_line(tmp_path: Path, has: dict[str, int]
     assert looked(tmp_path, has, **changed) == said
 
 
+def test_mig_instances_are_counted_and_another_layout_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "MIG", str(templates.PLAYBOOKS / "roles/mig/files/mig.py"))
+    monkeypatch.setattr(guard, "EXPECTED", str(tmp_path / "expected.json"))
+    whole, divided = ({"gpus": {"count": 8, "simulated": False, **mig}, "efa": 0, "mounts": []} for mig in ({}, {"mig": {"1g.10gb": 7}}))
+    assert looked(tmp_path, {"efa": 0}, **divided) == "MIG layout: whole GPUs on each GPU instead of 7 x 1g.10gb"
+    made = tmp_path / "root/var/lib/clusterwright/mig.json"
+    made.parent.mkdir(parents=True)
+    made.write_text(json.dumps({"layout": {"1g.10gb": 7}, "refused": "GPU 3: in use"}))
+    expected = record(tmp_path, **divided)
+    root = str(tmp_path / "root")
+    assert guard.joined(guard.look(expected, root, devices_s=0, mounts_s=0, mountinfo=guard.MOUNTINFO), "/") == "MIG layout: GPU 3: in use"
+    made.write_text(json.dumps({"layout": {"1g.10gb": 7}, "simulated": False, "instances": []}))
+    record(tmp_path, **whole)
+    found = guard.look(expected, root, devices_s=0, mounts_s=0, mountinfo=guard.MOUNTINFO)
+    assert guard.joined(found, "/") == "MIG layout: 7 x 1g.10gb on each GPU instead of whole GPUs"
+
+
 def test_hardware_that_is_looked_for_elsewhere_is_said_to_be(tmp_path: Path) -> None:
     root = machine(tmp_path / "root", efa=31)
     assert guard.joined(guard.look(record(tmp_path), root, devices_s=0, mounts_s=0, mountinfo=guard.MOUNTINFO), root).endswith(f" (hardware below {root})")

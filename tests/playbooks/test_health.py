@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.playbooks import clusters
+from tests.playbooks import clusters, templates
 from tests.playbooks.test_guard import DEVICES, MOUNTINFO, NODE_ENV, PROGRAM, machine, record
 from tests.playbooks.test_slurm_config import VERSIONS, slurm_conf
 
@@ -108,10 +108,11 @@ class Node:
     def look(self) -> str:
         """Run the check as slurmd does; give what it said."""
         places = {"EXPECTED": "expected.json", "SETTINGS": "node.env", "CONFIGURATION": "slurm.conf", "CONSOLE": "console", "CLEAR": "clear"}
-        places |= {"SCRATCH_UNIT": "clusterwright-scratch.service", "MOUNTINFO": "mountinfo"}
+        places |= {"SCRATCH_UNIT": "clusterwright-scratch.service", "MOUNTINFO": "mountinfo", "MIG_UNIT": "clusterwright-mig.service"}
         places |= {"REBOOTS": "reboots", "UNASKED": "unasked", "DIAGNOSTICS": "diagnostics.py", "FABRICS": "fabric-devices.json", "REPAIRS": "repairs.json"}
         script = f"import runpy, sys\nown = runpy.run_path({str(PROGRAM)!r})['main'].__globals__\n"
         script += "".join(f"own[{name!r}] = {str(self.folder / path)!r}\n" for name, path in places.items())
+        script += f"own['MIG'] = {str(templates.PLAYBOOKS / 'roles/mig/files/mig.py')!r}\n"
         script += f"own['PATH'] = {str(self.folder / 'bin') + os.pathsep + os.environ['PATH']!r}\nown['BETWEEN_JOBS_S'] = 0\n"
         script += f"sys.argv = ['guard', '--between-jobs', '--hardware', {str(self.folder / 'root')!r}]\nsys.exit(own['main']())\n"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=30)
@@ -183,6 +184,45 @@ def test_scratch_space_that_lost_a_disk_is_made_again_once_no_job_has_it(node: N
     node.look()
     assert restarted.read_text() == "restart --no-block clusterwright-scratch.service\n"
     assert "back in service" in node.look()
+    assert node.me == ("IDLE", "")
+
+
+def test_gpus_that_are_divided_otherwise_are_divided_again_once_no_job_has_them(node: Node) -> None:
+    """The program behind the unit is tests/playbooks/test_mig.py's matter: here it is a stand-in that leaves its record."""
+    gpus = {"count": 8, "simulated": False, "mig": {"7g.80gb": 1}}
+    record(node.folder, mounts=[], efa=0, gpus=gpus)
+    (node.folder / "clusterwright-mig.service").touch()
+    mine = node.folder / "root/var/lib/clusterwright/mig.json"
+    mine.parent.mkdir(parents=True)
+    made = [{"gpu": gpu, "profile": "7g.80gb", "number": 0, "instance": 0, "devices": []} for gpu in range(8)]
+    (node.folder / "made.json").write_text(json.dumps({"layout": gpus["mig"], "simulated": True, "instances": made}))
+    links = node.folder / "root/dev/clusterwright-mig"
+    links.mkdir()
+    for gpu in range(8):
+        for name in ("instance", "compute"):
+            (links / f"gpu{gpu}-7g.80gb-0-{name}").symlink_to("/dev/nvidia0")
+    (node.folder / "bin/systemctl").write_text(f'#!/bin/sh\necho "$*" >>{node.folder}/restarted\ncp {node.folder}/made.json {mine}\n')
+    (node.folder / "bin/systemctl").chmod(0o755)
+    node.look()
+    assert (node.me[0], reason(node)) == ("IDLE+DRAIN", "clusterwright: health: MIG layout: whole GPUs on each GPU instead of 1 x 7g.80gb")
+    node.set_nodes({ME: {**node.nodes[ME], "state": "MIXED+DRAIN"}})
+    node.look()
+    assert not (node.folder / "restarted").exists(), "a job that began meanwhile keeps its GPUs"
+    node.set_nodes({ME: {**node.nodes[ME], "state": "IDLE+DRAIN"}})
+    node.look()
+    assert (node.folder / "restarted").read_text() == "restart --no-block clusterwright-mig.service\n"
+    assert "back in service" in node.look()
+    assert node.me == ("IDLE", "")
+
+
+def test_a_node_that_slurm_took_out_for_its_former_layout_returns_when_it_has_registered_again(node: Node) -> None:
+    said = "gres/gpu:3g.40gb count too low (2 < 4)"
+    node.set_nodes({**node.nodes, ME: node.idle("IDLE+DRAIN+INVALID_REG", said)})
+    node.look()
+    assert node.me == ("IDLE+DRAIN+INVALID_REG", said), "its daemon still has other instances than slurm.conf"
+    (node.folder / "clear").unlink(missing_ok=True)
+    node.set_nodes({**node.nodes, ME: node.idle("IDLE+DRAIN", said)})
+    node.look()
     assert node.me == ("IDLE", "")
 
 

@@ -2,11 +2,13 @@
 
 import dataclasses
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
 import yaml
 
+from blueprints import spec
 from tests.playbooks import clusters, templates
 
 VERSIONS = ("22.05", "23.11", "24.11")
@@ -148,6 +150,22 @@ def test_simulated_gpus_are_never_detected(version: str, simulated: bool, detect
     assert other("gres.conf.j2", spec) == [
         {"NodeName": "train-[0-1]", "AutoDetect": detect, "Name": "gpu", "Type": "h100", "File": "/dev/nvidia[0-7]"},
     ]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_mig_instances_are_given_out_by_profile_each_with_its_device_files(version: str) -> None:
+    on = clusters.machine(gpus=2, simulated=False)
+    divided = dataclasses.replace(on, gpus=spec.Gpus("h100", 2, simulated=False, mig=(spec.MigSlices("3g.40gb", 1), spec.MigSlices("1g.10gb", 2))))
+    given = clusters.cluster(clusters.node_set(on=divided), slurm=version)
+    (node,) = slurm_conf(given).nodes
+    assert node["Gres"] == "gpu:3g.40gb:2,gpu:1g.10gb:4"
+    assert slurm_conf(given).settings["AccountingStorageTRES"] == "gres/gpu,gres/gpu:1g.10gb,gres/gpu:3g.40gb"
+    lines = other("gres.conf.j2", given)
+    assert Counter(line["Type"] for line in lines) == {"3g.40gb": 2, "1g.10gb": 4}, "a line is one instance: that is what several files of one line mean"
+    assert {(line["NodeName"], line["AutoDetect"], line["Name"]) for line in lines} == {("train-[0-1]", "off", "gpu")}
+    devices = "/dev/clusterwright-mig/gpu1-1g.10gb-0"
+    assert f"/dev/nvidia1,{devices}-instance,{devices}-compute" in [line["MultipleFiles"] for line in lines]
+    assert len({line["MultipleFiles"] for line in lines}) == len(lines)
 
 
 def test_nodes_without_gpus_have_no_line_in_gres_conf() -> None:

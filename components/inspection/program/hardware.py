@@ -1,6 +1,7 @@
 """Processors, memory, GPUs and interfaces, as the kernel reports them."""
 
 import glob
+import json
 import os
 from typing import Any
 
@@ -17,7 +18,22 @@ def gpus() -> dict[str, Any]:
         status = os.stat(path)
         nodes.append({"path": path, "mode": f"{status.st_mode & 0o777:04o}", "major": os.major(status.st_rdev), "minor": os.minor(status.st_rdev)})
     known = os.path.isdir("/proc/driver/nvidia/gpus")
-    return {"devices": nodes, "driver_count": len(os.listdir("/proc/driver/nvidia/gpus")) if known else None}
+    return {"devices": nodes, "driver_count": len(os.listdir("/proc/driver/nvidia/gpus")) if known else None, **_divided()}
+
+
+def _divided() -> dict[str, Any]:
+    """Give how the host says that its GPUs are divided (role mig), and how many MIG instances there are; nothing where they are whole."""
+    made = [path for path in glob.glob("/dev/clusterwright-mig/*-compute") if os.path.exists(path)]
+    kernel = glob.glob("/proc/driver/nvidia/capabilities/gpu*/mig/gi*/ci*")
+    try:
+        with open("/var/lib/clusterwright/mig.json") as file:
+            record = dict(json.load(file))
+    except (OSError, ValueError):
+        record = {}
+    if not (record or made or kernel):
+        return {}
+    count = len(made) if record.get("simulated") else len(kernel)
+    return {"mig": {"layout": record.get("layout", {}), "refused": record.get("refused", ""), "instances": count}}
 
 
 def nics() -> dict[str, dict[str, str]]:

@@ -12,6 +12,13 @@ BOOT = "/usr/lib/clusterwright/boot"
 """Creates device nodes of simulated GPUs (role boot); it changes nothing on a host that has all it should have."""
 MODE = "0666"
 REMOVE_NODE = '[ ! -c "$1" ] || rm -- "$1"'
+DIVIDE = """/usr/lib/clusterwright/health
+if pgrep --full '^slurmstepd: ' >/dev/null; then
+    echo "jobs run here: the node is drained, and its own check divides the GPUs when they have ended" >&2
+    exit 1
+fi
+systemctl restart clusterwright-mig.service && /usr/lib/clusterwright/health"""
+"""The check between jobs (role guard) drains a node whose layout differs, and returns it to service when it is as it should be."""
 READ_WRITE = "rw"
 MOUNT = 'mountpoint --quiet -- "$1" || mount -- "$1" || systemctl reload-or-restart clusterwright-mounts.service'
 """By fstab(5), else by the unit that mounts what servers of a site have no line of fstab for (role `site_mounts`)."""
@@ -31,6 +38,11 @@ def of_gpu(finding: Finding, gpu: Gpu) -> tuple[Step, ...]:
         case _:
             return ()
     return (Step(gpu.host, command, Order.RUNNING, (finding,)),)
+
+
+def of_layout(finding: Finding, host: str) -> tuple[Step, ...]:
+    """Give the step that divides the GPUs of a node again (MIG), which a job must not use meanwhile."""
+    return (Step(host, Command(files.script(DIVIDE), shown="drain the node and divide its GPUs again"), Order.RUNNING, (finding,)),)
 
 
 def of_mount(finding: Finding, mount: Mount, values: Values) -> tuple[Step, ...]:

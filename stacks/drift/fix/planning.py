@@ -163,6 +163,8 @@ def steps_of(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
             return (
                 Step(host, Command(WRITE_MARK, shown="write the stack's mark again, as the server's record has it"), Order.CONTENT, (finding,), is_quiet=True),
             )
+        case HostPart(host=host) if finding.code == Code.MIG_LAYOUT:
+            return devices.of_layout(finding, host)
         case HostPart(host=host) if finding.code in FINISHED:
             finish = cluster.finish(host)
             return (Step(host, finish, Order.FINISH, (finding,)),) if finish else ()

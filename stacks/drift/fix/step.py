@@ -111,6 +111,7 @@ KIND_OF: Mapping[str, Kind] = {
     Code.GPU_MISSING: Kind.DEVICES,
     Code.GPU_ADDED: Kind.ADDED,
     Code.GPU_DEVICE: Kind.DEVICES,
+    Code.MIG_LAYOUT: Kind.DEVICES,
     Code.MOUNT_MISSING: Kind.MOUNTS,
     Code.MOUNT_CHANGED: Kind.MOUNTS,
     Code.MARK_GONE: Kind.SETTINGS,

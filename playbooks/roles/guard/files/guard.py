@@ -42,6 +42,9 @@ GPU_UNIT = "clusterwright-gpu.service"
 SCRATCH_UNIT = "/etc/systemd/system/clusterwright-scratch.service"
 """Makes the node's own disks into one file system (role scratch_raid); a lost disk takes all files with it, and starting the unit again makes it of those that are left."""
 LOST_DISK = "has lost a disk"
+MIG, MIG_RECORD, MIG_UNIT = "/usr/lib/clusterwright/mig.py", "var/lib/clusterwright/mig.json", "/etc/systemd/system/clusterwright-mig.service"
+LAYOUT, TOO_LOW = "MIG layout", re.compile(r"gres/gpu\S* count too low")
+"""Slurm's own word of a node whose layout is not the one of slurm.conf; it stays in Slurm when the node has registered with the right one."""
 OWN_DISK = re.compile(r"/dev/(?:nvme|md)")
 MOUNTINFO = "/proc/self/mountinfo"
 CONFIGURATION = "/run/clusterwright/guard-slurm.conf"
@@ -55,14 +58,13 @@ HELD, WINDOW = {"DRAIN", "MAINT", "MAINTENANCE"}, "clusterwright-maintenance-"
 DEVICES_WITHIN_S = 15
 """Devices can come later than this program; AWS's own check of EFA devices looks three times, 5 s apart (awsome-distributed-ai, gpu-cluster-healthcheck)."""
 MOUNTS_WITHIN_S = 300
-LOOK_EVERY_S = 0.5
+LOOK_EVERY_S, DAY_S = 0.5, 86400
 TELL_EVERY_S = 2.0
 """A controller can come minutes after its nodes."""
 ANSWER_WITHIN_S, BETWEEN_JOBS_S, BETWEEN_JOBS_ANSWER_S = 60, 5, 20
 """slurmd kills its health check after 60 s (slurm.conf(5), HealthCheckProgram)."""
 DIAGNOSED_WITHIN_S = 35
 """More than its tools are given together, less than slurmd leaves to a health check beside the rest."""
-DAY_S = 86400
 REPAIRS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "repairs.json")
 """What ends a finding of the diagnostics, by its action, and how often it is tried (blueprints/catalog/repairs.yaml)."""
 REPAIR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "repair_node.py")
@@ -132,10 +134,11 @@ def settle(node: str, wrong: str, found: list[tuple[str, str]]) -> list[str]:
     configure()
     shown = scontrol("--oneliner", "show", "node", node, within_s=BETWEEN_JOBS_ANSWER_S)
     reason, is_out = described(shown)
-    is_ours = is_out and reason.startswith(HEALTH)
-    # Once it is drained and its last job has ended, nobody has files there any more; the next look finds whether it helped.
-    if is_ours and LOST_DISK in wrong and "IDLE" in states(shown) and os.path.exists(SCRATCH_UNIT):
-        subprocess.run(["systemctl", "restart", "--no-block", os.path.basename(SCRATCH_UNIT)], check=False, env={"PATH": PATH})
+    is_ours = is_out and (reason.startswith(HEALTH) or (bool(TOO_LOW.match(reason)) and (LAYOUT in wrong or "INVALID_REG" not in states(shown))))
+    # Once it is drained and its last job has ended, nobody uses it any more; the next look finds whether it helped.
+    for sign, unit in ((LOST_DISK, SCRATCH_UNIT), (LAYOUT, MIG_UNIT)):
+        if is_ours and sign in wrong and "IDLE" in states(shown) and os.path.exists(unit):
+            subprocess.run(["systemctl", "restart", "--no-block", os.path.basename(unit)], check=False, env={"PATH": PATH})
     if not wrong:
         if is_ours:
             scontrol("update", f"nodename={node}", "state=RESUME", within_s=BETWEEN_JOBS_ANSWER_S)
@@ -277,28 +280,26 @@ def gpus_short(gpus: dict[str, Any], root: str) -> str:
     wanted, least = gpus["count"], gpus_found(gpus, root)
     files, on_bus, driven = gpu_counts(root)
     if gpus["simulated"]:
-        return f"{files} of {wanted} simulated GPUs" if files < wanted else ""
+        return f"{files} of {wanted} simulated GPUs" if files < wanted else instances_short(gpus, root)
     if least < wanted:
         return f"{least} of {wanted} GPUs: {on_bus} on the PCI bus, {driven} with the driver, {files} device files"
     if root == "/" and subprocess.run(["systemctl", "is-failed", "--quiet", GPU_UNIT], check=False).returncode == 0:
         return f"the GPUs did not come up: {GPU_UNIT} failed"
-    return ""
+    return instances_short(gpus, root)
+
+
+def instances_short(gpus: dict[str, Any], root: str) -> str:
+    words, divides = [sys.executable, "-I", "-S", "-B", MIG, "check", "--expected", EXPECTED, "--root", root], os.path.exists(os.path.join(root, MIG_RECORD))
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout if gpus.get("mig") or divides else ""
 
 
 def fabric_short(fabric: dict[str, Any], wanted: int, root: str) -> str:
     folder = os.path.join(root, "sys/class/infiniband")
-    driven = sum(driver(os.path.join(folder, name)) == fabric["driver"] for name in listed(folder))
+    driven = sum(os.path.basename(os.path.realpath(os.path.join(folder, name, "device/driver"))) == fabric["driver"] for name in listed(folder))
     if driven >= wanted:
         return ""
     on_bus = sum(one["vendor"] == fabric["vendor"] and one["device"] in fabric["devices"] for one in pci(root))
     return f"{driven} of {wanted} {fabric['title']} devices: {on_bus} on the PCI bus, {driven} with the driver"
-
-
-def driver(device: str) -> str:
-    try:
-        return os.path.basename(os.readlink(os.path.join(device, "device/driver")))
-    except OSError:
-        return ""
 
 
 def pci(root: str) -> list[dict[str, str]]:

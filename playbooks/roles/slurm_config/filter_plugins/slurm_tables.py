@@ -12,6 +12,7 @@ Record = Mapping[str, Any]
 ACCEPTANCE_ACCOUNT = ACCEPTANCE_QOS = "clusterwright-acceptance"
 """What the job of the acceptance runs with (roles `acceptance` and `accounting`): every partition admits it."""
 LEAST_TREE_WIDTH = 16  # Slurm's own default (slurm.conf(5), TreeWidth)
+MIG_DEVICES = "/dev/clusterwright-mig"
 
 
 class FilterModule:
@@ -53,7 +54,7 @@ def slurm_tables(spec: Record, provided: Record, *, version: Record, memory: Rec
         "preempts": any(one["preempts"] for one in qos),
         "priority_weights": priority_weights(qos, accounts, fair_share_weight),
         "nodes": [node_line(one, memory, is_powered=one["hosts"]["prefix"] in powered) for one in present],
-        "gres": [gres_line(one, version) for one in present if one["hosts"]["machine"]["gpus"]],
+        "gres": [line for one in present if one["hosts"]["machine"]["gpus"] for line in gres_lines(one, version)],
         "partitions": [partition_line(some, memory, accounts) for some in by_partition(node_sets)],
     }
 
@@ -75,7 +76,12 @@ def tree_width(node_sets: Sequence[Record]) -> int:
 
 def tres(node_sets: Sequence[Record]) -> list[str]:
     gpus = [one["hosts"]["machine"]["gpus"] for one in node_sets]
-    return ["gres/gpu", *(f"gres/gpu:{kind}" for kind in sorted({one["type"] for one in gpus if one}))]
+    return ["gres/gpu", *(f"gres/gpu:{kind}" for kind in sorted({kind for one in gpus if one for kind in types(one)}))]
+
+
+def types(gpus: Record) -> dict[str, int]:
+    """Count what a node gives out, by Slurm's type of it: whole GPUs, or the MIG instances of all its GPUs by profile."""
+    return {one["profile"]: one["per_gpu"] * gpus["count"] for one in gpus.get("mig") or ()} or {gpus["type"]: gpus["count"]}
 
 
 def priority_weights(qos: Sequence[Record], accounts: Sequence[Record], fair_share_weight: int) -> dict[str, int]:
@@ -98,22 +104,37 @@ def node_line(node_set: Record, memory: Record, *, is_powered: bool) -> str:
         CoresPerSocket=machine["cores_per_socket"],
         ThreadsPerCore=machine["threads_per_core"],
         RealMemory=usable_mib(machine, memory),
-        Gres=f"gpu:{gpus['type']}:{gpus['count']}" if gpus else None,
+        Gres=",".join(f"gpu:{kind}:{count}" for kind, count in types(gpus).items()) if gpus else None,
         Feature=",".join(node_set["features"]) or None,
         Weight=node_set["weight"] if node_set["weight"] != 1 else None,
         State="CLOUD" if is_powered else "UNKNOWN",
     )
 
 
-def gres_line(node_set: Record, version: Record) -> str:
-    gpus = node_set["hosts"]["machine"]["gpus"]
-    return line(
-        NodeName=hostlist(node_set["hosts"]),
-        AutoDetect="off" if gpus["simulated"] else version["gpu_autodetect"],
-        Name="gpu",
-        Type=gpus["type"],
-        File="/dev/nvidia0" if gpus["count"] == 1 else f"/dev/nvidia[0-{gpus['count'] - 1}]",
-    )
+def gres_lines(node_set: Record, version: Record) -> list[str]:
+    gpus, nodes = node_set["hosts"]["machine"]["gpus"], hostlist(node_set["hosts"])
+    if gpus.get("mig"):
+        # Of Slurm's ways to detect GPUs, only NVML's knows instances, and distributions build Slurm without it (gres.conf(5), AutoDetect).
+        return [line(NodeName=nodes, AutoDetect="off", Name="gpu", Type=profile, MultipleFiles=",".join(files)) for profile, files in instances(gpus)]
+    return [
+        line(
+            NodeName=nodes,
+            AutoDetect="off" if gpus["simulated"] else version["gpu_autodetect"],
+            Name="gpu",
+            Type=gpus["type"],
+            File="/dev/nvidia0" if gpus["count"] == 1 else f"/dev/nvidia[0-{gpus['count'] - 1}]",
+        )
+    ]
+
+
+def instances(gpus: Record) -> list[tuple[str, tuple[str, str, str]]]:
+    """List the MIG instances of a node: profile, and the device files that a job needs. The role `mig` gives them these names."""
+    return [
+        (one["profile"], (f"/dev/nvidia{gpu}", f"{MIG_DEVICES}/{base}-instance", f"{MIG_DEVICES}/{base}-compute"))
+        for one in gpus["mig"]
+        for gpu in range(gpus["count"])
+        for base in (f"gpu{gpu}-{one['profile']}-{number}" for number in range(one["per_gpu"]))
+    ]
 
 
 def by_partition(node_sets: Sequence[Record]) -> list[list[Record]]:

@@ -76,6 +76,7 @@ class NodeSet:
     gpu_type: str
     """Empty when the nodes have no GPU."""
     gpu_count: int
+    """What Slurm gives out of a node: GPUs, or the MIG instances of all of them."""
     simulated: bool
     machines_exist: bool
     """False: nodes are declared larger than the machine they run on, so cores can't be confined."""
@@ -88,6 +89,13 @@ class NodeSet:
     """What is known for one node, two, and all of them."""
     environment: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Variables of the fabric that a job over several nodes has, unless its user set others."""
+    instances: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """MIG instances of a node by profile; empty: its GPUs are whole."""
+
+    @property
+    def kinds(self) -> Mapping[str, int]:
+        """Count what Slurm gives out of a node by its type of it."""
+        return self.instances or ({self.gpu_type: self.gpu_count} if self.gpu_count else {})
 
     @property
     def hostlist(self) -> str:
@@ -195,12 +203,13 @@ def _node_set(node_set: Mapping[str, Any], applicant: Applicant | None, spec: Ma
     machine = hosts["machine"]
     gpus = machine["gpus"]
     names = _names(node_set, _standing(node_set))
+    instances = {one["profile"]: one["per_gpu"] * gpus["count"] for one in (gpus or {}).get("mig") or ()}
     return NodeSet(
         partition=node_set["partition"]["name"],
         nodes=names,
         cpus=machine["sockets"] * machine["cores_per_socket"] * machine["threads_per_core"],
         gpu_type=gpus["type"] if gpus else "",
-        gpu_count=gpus["count"] if gpus else 0,
+        gpu_count=sum(instances.values()) or (gpus["count"] if gpus else 0),
         simulated=bool(gpus and gpus["simulated"]),
         machines_exist=machine["exists"],
         applicant=applicant,
@@ -208,4 +217,5 @@ def _node_set(node_set: Mapping[str, Any], applicant: Applicant | None, spec: Ma
         fabric=Fabric(**{**fabric["fabric"], "bad_log_lines": tuple(fabric["fabric"]["bad_log_lines"])}) if fabric.get("fabric") else None,
         collectives=tuple(Collective(**one) for one in fabric.get("collectives") or ()),
         environment=node_set.get("environment") or {},
+        instances=instances,
     )

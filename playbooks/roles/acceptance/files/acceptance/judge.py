@@ -102,18 +102,20 @@ def node_states(node_set: NodeSet, seen: Seen) -> list[Check]:
 
 
 def gres(node_set: NodeSet, nodes: Mapping[str, Node]) -> list[Check]:
-    """GPUs that the controller counts on each node, by count and type."""
-    expected = _gpus(node_set.gpu_type, node_set.gpu_count)
+    """GPUs, or MIG instances, that the controller counts on each node, by count and type."""
+    expected = _kinds(node_set.kinds)
 
     def measure(name: str) -> tuple[str, Verdict]:
         node = nodes.get(name)
         counts = gres_gpus(node.gres) if node is not None else {}
-        wanted = {node_set.gpu_type: node_set.gpu_count} if node_set.gpu_count else {}
-        measured = ", ".join(_gpus(gpu_type, count) for gpu_type, count in sorted(counts.items())) or "none"
-        return measured, Verdict.PASS if counts == wanted else Verdict.FAIL
+        return _kinds(counts), Verdict.PASS if counts == node_set.kinds else Verdict.FAIL
 
     known = [name for name in node_set.nodes if name in nodes]
     return _per_node("GPUs known to Slurm", known, expected, measure, look_at="`scontrol show node {}`, gres.conf on the controller")
+
+
+def _kinds(kinds: Mapping[str, int]) -> str:
+    return ", ".join(_gpus(gpu_type, count) for gpu_type, count in sorted(kinds.items())) or "none"
 
 
 def _gpus(gpu_type: str, count: int) -> str:
@@ -123,16 +125,20 @@ def _gpus(gpu_type: str, count: int) -> str:
 def gpus_in_job(node_set: NodeSet, tested: Sequence[str], whole: Mapping[str, Any]) -> list[Check]:
     """GPUs that a job over all nodes sees on each, and that it may open them."""
     seen = {line["node"]: line for line in whole["lines"]}
-    expected = _gpus(node_set.gpu_type, node_set.gpu_count)
+    kind = "MIG instance" if node_set.instances else node_set.gpu_type
+    expected = _gpus(kind, node_set.gpu_count)
 
     def measure(name: str) -> tuple[str, Verdict]:
         if name not in seen:
             return f"no answer: {whole['error']}", Verdict.FAIL
         line = seen[name]
-        refused = [gpu for gpu in line["visible_gpus"] if line["devices"].get(gpu) in REFUSED | {None}]
+        if node_set.instances:
+            refused = sorted(one for one, outcome in line["instances"].items() if outcome in REFUSED)
+        else:
+            refused = [gpu for gpu in line["visible_gpus"] if line["devices"].get(gpu) in REFUSED | {None}]
         models = sorted(set(line["models"]))
         other = [model for model in models if node_set.gpu_type not in model.lower()]
-        measured = _gpus(node_set.gpu_type, len(line["visible_gpus"]))
+        measured = _gpus(kind, len(line["visible_gpus"]))
         if other and not node_set.simulated:
             return f"{measured}, the driver says {', '.join(other)}", Verdict.FAIL
         if refused:
@@ -169,9 +175,13 @@ def device_confinement(node_set: NodeSet, tested: Sequence[str], share: Mapping[
         if name not in seen:
             return f"no answer: {share['error']}", Verdict.FAIL
         line = seen[name]
-        foreign = {gpu: opened for gpu, opened in line["devices"].items() if gpu not in line["step_gpus"]}
-        opened = sorted(gpu for gpu, outcome in foreign.items() if outcome not in REFUSED)
-        if not foreign:
+        if node_set.instances:
+            foreign, own = line["instances"], 1
+        else:
+            foreign, own = {gpu: opened for gpu, opened in line["devices"].items() if gpu not in line["step_gpus"]}, 0
+        # Slurm counts instances by a number of its own: of those that a step can open, one is its own.
+        opened = sorted(gpu for gpu, outcome in foreign.items() if outcome not in REFUSED)[own:]
+        if len(foreign) <= own:
             return "no foreign GPU to try", Verdict.ERROR
         if not opened:
             return "refused", Verdict.PASS

@@ -32,6 +32,7 @@ def main() -> None:
         "visible_gpus": [gpu for gpu in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu],
         "step_gpus": [gpu for gpu in os.environ.get("SLURM_STEP_GPUS", "").split(",") if gpu],
         "devices": devices(),
+        "instances": instances(),
         "models": models(),
         "cpus": sorted(os.sched_getaffinity(0)),
         "reachable_cpus": reachable_cpus(),
@@ -88,6 +89,19 @@ def devices() -> dict[str, str]:
             found[number.group(1)] = "open"
         except OSError as error:
             found[number.group(1)] = errno.errorcode.get(error.errno or 0, str(error.errno))
+    return found
+
+
+def instances() -> dict[str, str]:
+    """Open the device file of every MIG instance for reading, which is all that a program may; `open` or the error's name by the link that Slurm knows."""
+    folder, found = "/dev/clusterwright-mig", {}
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        if name.endswith("-compute"):
+            try:
+                os.close(os.open(os.path.join(folder, name), os.O_RDONLY))
+                found[name.removesuffix("-compute")] = "open"
+            except OSError as error:
+                found[name.removesuffix("-compute")] = errno.errorcode.get(error.errno or 0, str(error.errno))
     return found
 
 
