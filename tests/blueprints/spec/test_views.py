@@ -42,7 +42,7 @@ CONFIGURES = (
     *(f"software.{field}" for field in ("profile", "os", "suite", "slurm", "arch", "versions", "origins")),
     *(f"{group}.{field}" for group in ("access", "slurm.control", "slurm.node_sets.0.hosts") for field in ("name", "role", "prefix", "count", "members")),
     *(f"slurm.node_sets.0.hosts.machine.{field}" for field in ("sockets", "cores_per_socket", "threads_per_core", "memory_mib", "exists")),
-    *(f"slurm.node_sets.0.hosts.machine.gpus.{field}" for field in ("type", "count", "simulated")),
+    *(f"slurm.node_sets.0.hosts.machine.gpus.{field}" for field in ("type", "count", "simulated", "mig")),
     *(f"slurm.node_sets.0.partition.{field.name}" for field in dataclasses.fields(spec.Partition)),
     *(f"slurm.node_sets.0.{field}" for field in ("pool", "features", "minimum", "pool_most", "weight")),
     *(f"slurm.node_sets.0.fabric.{field}" for field in ("environment", "environment_script", "daemon")),
@@ -96,7 +96,10 @@ def _other(value: Any, hint: Any) -> Any:
     if options[0] in (int, float):
         return (value or 0) + 1
     if typing.get_origin(options[0]) is tuple:
-        return (*value, ("another", "one") if typing.get_origin(typing.get_args(options[0])[0]) is tuple else "another")
+        if dataclasses.is_dataclass(element := typing.get_args(options[0])[0]):
+            assert isinstance(element, type)
+            return (*(value or ()), element(**{name: _other("" if one is str else None, one) for name, one in typing.get_type_hints(element).items()}))
+        return (*(value or ()), ("another", "one") if typing.get_origin(typing.get_args(options[0])[0]) is tuple else "another")
     return f"{value}-other"
 
 
