@@ -16,6 +16,8 @@ WINDOW = "clusterwright-maintenance-20261201T0200-4h"
 OPEN = f"ReservationName={WINDOW} StartTime=2026-12-01T02:00:00 EndTime=2026-12-01T06:00:00 Flags=MAINT,IGNORE_JOBS State=ACTIVE BurstBuffer=(null)"
 REASON = "clusterwright: maintenance: a reboot is required by libc6, linux-image-6.8"
 SHOWS_WINDOWS = 'if sys.argv[-2:] == ["show", "reservation"]:\n    print((place / "reservations").read_text())\n    sys.exit()\n'
+REFUSES = 'if "reboot" in sys.argv and ((place / "refuses").exists() or not (place / "asked-in").exists()):\n    sys.exit("scontrol: error: not now")\n'
+"""A reboot begins at once, so that the node must have noted before that it asked."""
 
 
 class InWindow(Node):
@@ -26,7 +28,7 @@ class InWindow(Node):
         for name in ("guard.py", "reboot_in_window.py"):
             shutil.copy(FILES / name, folder / name)
         before, words, after = CONTROLLER.partition("nodes = json.loads")
-        (folder / "bin/scontrol").write_text(f"#!{sys.executable}\n{before}{SHOWS_WINDOWS}{words}{after}")
+        (folder / "bin/scontrol").write_text(f"#!{sys.executable}\n{before}{SHOWS_WINDOWS}{REFUSES}{words}{after}")
         (folder / "reservations").write_text(OPEN)
         (folder / "required").touch()
         (folder / "packages").write_text("linux-image-6.8\nlibc6\nlibc6\n")
@@ -95,3 +97,10 @@ def test_a_controller_that_does_not_answer_is_said_and_changes_nothing(node: InW
     (node.folder / "away").touch()
     assert "Slurm can't be asked" in node.look()
     assert not (node.folder / "asked-in").exists()
+
+
+def test_a_reboot_that_is_refused_is_asked_for_again(node: InWindow) -> None:
+    (node.folder / "refuses").touch()
+    assert "not now" in node.look()
+    (node.folder / "refuses").unlink()
+    assert node.look() == f"{REASON}\n"

@@ -51,10 +51,16 @@ def ask(node: str, window: str) -> list[str]:
     if not may_reboot(shown) or not has_room(shown, guard.scontrol("--oneliner", "show", "node", within_s=guard.BETWEEN_JOBS_ANSWER_S)):
         return []
     reason = REASON + why()
-    guard.scontrol("reboot", "ASAP", "nextstate=RESUME", f"reason={reason}", node, within_s=guard.BETWEEN_JOBS_ANSWER_S)
     os.makedirs(os.path.dirname(ASKED), exist_ok=True)
-    with open(ASKED, "w") as file:
+    with open(ASKED, "w") as file:  # before Slurm is told: it restarts an idle node at once
         file.write(window)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        guard.scontrol("reboot", "ASAP", "nextstate=RESUME", f"reason={reason}", node, within_s=guard.BETWEEN_JOBS_ANSWER_S)
+    except (OSError, subprocess.SubprocessError):
+        os.remove(ASKED)
+        raise
     return [reason]
 
 
