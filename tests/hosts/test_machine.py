@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from components.inspection import ssh
+from components.local.machine import cgroup, network
 from components.local.machine import host as hosts
-from components.local.machine import network
 from components.local.machine.command import CommandFailed, run
 from components.local.machine.names import HostNames, StackNames
 from tests.hosts import plain
-from tests.hosts.deployment import Deployment
+from tests.hosts.deployment import SOON_S, Deployment, wait_until
 
 pytestmark = pytest.mark.hosts
 
@@ -102,6 +102,24 @@ CIDR, GATEWAY, ONE, OTHER, THIRD = "10.255.254.0/24", "10.255.254.1", "10.255.25
 ELSEWHERE = "10.255.253.1"
 """Of this machine, but not of the stack's network: who asks from here where a host is tells the host nothing of the gateway."""
 NOBODY_LISTENS = 9
+
+
+def test_what_was_killed_while_its_group_was_frozen_ends() -> None:
+    group = "clusterwright/test-frozen"
+    files = cgroup.make(group)
+    sleeping = subprocess.Popen(["sleep", "600"])
+    try:
+        for file in files:
+            file.write_text(str(sleeping.pid))
+            for freezes, value in ((file.with_name(cgroup.FREEZER), "FROZEN"), (file.with_name("cgroup.freeze"), "1")):
+                if freezes.exists():
+                    freezes.write_text(value)
+        cgroup.kill(group)
+        wait_until(lambda: cgroup.remove(group), awaiting="the frozen process to end", within_s=SOON_S)
+    finally:
+        sleeping.kill()
+        cgroup.remove(group)
+        sleeping.wait()
 
 
 @pytest.fixture

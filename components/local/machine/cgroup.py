@@ -13,6 +13,8 @@ from .names import HostNames, StackNames
 
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 CPUSET_FILES = ("cpuset.cpus", "cpuset.mems")
+FREEZER = "freezer.state"
+"""Source: Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst."""
 
 
 def has_systemd() -> bool:
@@ -118,7 +120,10 @@ def kill(path: str) -> None:
 
 
 def remove(path: str) -> bool:
-    """Remove the group `path` and those below; False while a process is still in one."""
+    """Remove the group `path` of what was killed and those below; False while a process is still in one.
+
+    runc freezes a container's group while it changes its limits. Where runc is killed meanwhile, the group stays frozen, and in version 1 no signal ends a frozen process.
+    """
     gone = True
     for hierarchy in hierarchies():
         for folder, _, _ in os.walk(hierarchy / path, topdown=False):
@@ -128,4 +133,6 @@ def remove(path: str) -> bool:
                 continue
             except OSError:
                 gone = False
+                with contextlib.suppress(OSError):  # another hierarchy, or no process at last
+                    (Path(folder) / FREEZER).write_text("THAWED")
     return gone
