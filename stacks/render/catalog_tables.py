@@ -236,6 +236,7 @@ _WHERE = {
     catalog.When.ALWAYS: "every cluster",
     catalog.When.DEFAULT: "every cluster, unless left out",
     catalog.When.ASKED: "where asked for",
+    catalog.When.METRICS: "where `monitoring.metrics` asks for them",
     catalog.When.GPUS: "nodes with GPUs",
     catalog.When.SIMULATED_GPUS: "nodes with simulated GPUs",
     catalog.When.POD_NETWORK: "where `pod_network` names it",

@@ -34,7 +34,7 @@ def idle_time(stack: Deployment, seconds: int) -> Iterator[None]:
 
     def configure(value: int) -> None:
         slurm(stack, "sed", "--in-place", f"s/^SuspendTime=.*/SuspendTime={value}/", "/etc/slurm/slurm.conf")
-        slurm(stack, "scontrol", "reconfigure")
+        wait_until(lambda: reconfigured(stack), awaiting="slurmctld to read its configuration", within_s=SOON_S)
 
     before = int(slurm(stack, "sed", "--quiet", "s/^SuspendTime=//p", "/etc/slurm/slurm.conf"))
     configure(seconds)
@@ -42,6 +42,14 @@ def idle_time(stack: Deployment, seconds: int) -> Iterator[None]:
         yield
     finally:
         configure(before)
+
+
+def reconfigured(stack: Deployment) -> bool:
+    """Say whether slurmctld answered in time; on a loaded machine it may not, and is asked again."""
+    with contextlib.suppress(command.CommandFailed):
+        slurm(stack, "scontrol", "reconfigure")
+        return True
+    return False
 
 
 def slurm(stack: Deployment, *argv: str) -> str:

@@ -23,7 +23,9 @@ class Host:
             (folder / "bin" / name).chmod(0o755)
         self.certificate("kubernetes/pki/apiserver.crt", days=365)
         text = templates.render("kube-certificates.sh.j2", role="kube_certificates")
-        (folder / "program").write_text(text.replace("=/etc/kubernetes", "=kubernetes").replace("=/run/clusterwright/", "=run/"))
+        for place, own in (("=/etc/kubernetes", "=kubernetes"), ("=/run/clusterwright/", "=run/"), ("=/var/lib/clusterwright/", "=state/")):
+            text = text.replace(place, own)
+        (folder / "program").write_text(text)
 
     def certificate(self, name: str, *, days: int) -> None:
         argv = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-keyout", "/dev/null", "-subj", "/CN=it"]
