@@ -52,7 +52,8 @@ def ask(node: str, window: str) -> list[str]:
         return []
     reason = REASON + why()
     os.makedirs(os.path.dirname(ASKED), exist_ok=True)
-    with open(ASKED, "w") as file:  # before Slurm is told: it restarts an idle node at once
+    # Slurm restarts an idle node at once, so that this is written before it is asked.
+    with open(ASKED, "w") as file:
         file.write(window)
         file.flush()
         os.fsync(file.fileno())
