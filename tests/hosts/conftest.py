@@ -1,7 +1,5 @@
 """Stacks that several modules share (`groups`); tests that need a stack of their own make it."""
 
-import importlib
-import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -11,13 +9,6 @@ from tests.hosts import groups
 from tests.hosts.deployment import Deployment, deployment
 
 ARCHIVE_ANSWERS_WITHIN_S = 60
-SERVICES = ("ebs", "ec2", "efs", "fsx", "iam", "imagebuilder", "s3")
-
-with warnings.catch_warnings():
-    # The SDK loads its services when they are first used, and warns of its own old names while it does; tests take warnings for errors.
-    warnings.simplefilter("ignore", DeprecationWarning)
-    for service in SERVICES:
-        hasattr(importlib.import_module(f"pulumi_aws.{service}"), "Anything")  # a look at any name loads it
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

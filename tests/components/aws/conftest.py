@@ -1,8 +1,6 @@
-"""One simulated cloud for all tests of a worker, and the SDK, which loads its services when they are first used and warns of its own old names while it does."""
+"""One simulated cloud for all tests of a worker."""
 
 import functools
-import importlib
-import warnings
 from collections.abc import Iterator
 
 import botocore.session
@@ -10,13 +8,6 @@ import pytest
 
 from tests.simcloud.aws import client
 from tests.simcloud.aws.client import SimulatedCloud
-
-SERVICES = ("backup", "cloudwatch", "ebs", "ec2", "efs", "fsx", "iam", "imagebuilder", "lb", "rds", "s3", "secretsmanager")
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)
-    for service in SERVICES:
-        hasattr(importlib.import_module(f"pulumi_aws.{service}"), "Anything")  # a look at any name loads it
 
 
 @pytest.fixture(scope="session", autouse=True)
