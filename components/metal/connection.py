@@ -81,6 +81,8 @@ class Answer:
     """What ssh(1) or the program said, where there was trouble."""
     complaints: str = ""
     """All of it."""
+    is_second_way: bool = False
+    """Whether the first way in was refused: to an adopted server's root, with the stack's key."""
     asked_s: tuple[float, float] = (0.0, 0.0)
     """When the server was asked, and when it had answered, seconds since 1970 by this machine's clock."""
 
@@ -197,11 +199,11 @@ async def _all(programs: Mapping[Server, bytes], ways: Sequence[_Way], known: st
 
     async def one(server: Server, program: bytes) -> Answer:
         async with places:
-            answers = []
+            answers: list[Answer] = []
             for way in ways:
                 begun_s = time.time()
                 answer = await _one(way.argv(server, known), program, mark, within_s)
-                answers.append(dataclasses.replace(answer, asked_s=(begun_s, time.time())))
+                answers.append(dataclasses.replace(answer, asked_s=(begun_s, time.time()), is_second_way=bool(answers)))
                 if answers[-1].trouble not in (Trouble.NO_LOGIN, Trouble.NO_SUDO):
                     return answers[-1]
             # The operator reads about the own login, not about a key of the stack's.

@@ -25,6 +25,7 @@ ADOPT_WITHIN_S = 300
 RELEASE_WITHIN_S = 900
 BY_HAND = f"sudo python3 {FOLDER}/release.py"
 """Releases the server that it runs on."""
+LOST = "the record of what was there before the adoption is gone; a release will remove the scheduler and the stack's own folders, and leave everything else as it is then"
 STAYING_SHOWN = 20
 SHOWN = 5
 """Servers whose trouble is explained one by one."""
@@ -70,7 +71,7 @@ class Hosts(Kind[HostsInputs]):
         """Look at every server. What is recorded of one that does not answer stays recorded: its state is unknown."""
         recorded = _by_name(outputs)
         answers = _ask(inputs, [one for one in inputs.members if one.name in recorded], "look", within_s=LOOK_WITHIN_S, adopted=True)
-        return _outputs(inputs, outputs, {server: answer for server, answer in answers.items() if answer.value})
+        return _outputs(inputs, outputs, {server: answer for server, answer in answers.items() if answer.value}, is_look=True)
 
     def create(self, inputs: HostsInputs, work: Work) -> Values:
         return self.update(inputs, {}, work)
@@ -82,10 +83,12 @@ class Hosts(Kind[HostsInputs]):
         work.check()
         answering = [server for server in inputs.members if server not in silent]
         work.say(f"adopting {_servers(len(answering))}")
-        adopted = _ask(inputs, answering, "adopt", within_s=ADOPT_WITHIN_S, adopted=bool(outputs), order=_order(inputs))
+        adopted = _ask(inputs, answering, "adopt", within_s=ADOPT_WITHIN_S, adopted=bool(outputs), order=_order(inputs, outputs))
         failures = [_complaint(inputs, server, answer) for server, answer in adopted.items() if not _is_done(answer)]
         released, stuck = self._release_others(inputs, outputs, work)
         found = _outputs(inputs, outputs, {server: answer for server, answer in adopted.items() if _is_done(answer)}, released=released, silent=silent)
+        if lost := [server.name for server, answer in adopted.items() if _is_done(answer) and answer.value and answer.value.get("is_lost")]:
+            work.tell(f"{hostlist.compress(lost)}: {LOST}")
         if failures or stuck:
             raise PartlyMade(*_few([*failures, *stuck]), outputs=found)
         if silent:
@@ -122,7 +125,7 @@ def _ask(
     )
 
 
-def _order(inputs: HostsInputs) -> dict[str, Any]:
+def _order(inputs: HostsInputs, outputs: Values) -> dict[str, Any]:
     """Give what adopting a server of the group takes."""
     config = HostConfig(
         role=inputs.role,
@@ -139,6 +142,7 @@ def _order(inputs: HostsInputs) -> dict[str, Any]:
         "owner": inputs.owner,
         "token": inputs.site,
         "admin_key": inputs.admin_public_key,
+        "adopted": sorted(identity["machine-id"] for identity in (outputs.get("identity") or {}).values() if identity.get("machine-id")),
         "files": [{"path": one.path, "content": base64.b64encode(one.content).decode(), "mode": one.mode} for one in written],
     }
 
@@ -175,14 +179,24 @@ def _way_on(complaints: Mapping[Server, str], command: str) -> str:
     return f"to go on without them, as they are: {command} --abandon {shlex.quote(names)}"
 
 
-def _outputs(inputs: HostsInputs, outputs: Values, answers: Mapping[Server, Answer], *, released: Sequence[str] = (), silent: Sequence[Server] = ()) -> Values:
+def _outputs(
+    inputs: HostsInputs,
+    outputs: Values,
+    answers: Mapping[Server, Answer],
+    *,
+    released: Sequence[str] = (),
+    silent: Sequence[Server] = (),
+    is_look: bool = False,
+) -> Values:
     """Give what is known now: of servers that answered what they said, of others what is recorded.
 
     Args:
         released: names of servers that are the stack's no more.
         silent: servers that are left out of the work for now. They stay adopted.
+        is_look: nothing was done to them. One whose root no longer accepts the stack's key is not up: adopting it writes the key again.
     """
     facts = {server.name: answer.value for server, answer in answers.items() if answer.value}
+    ours = {name for name, seen in facts.items() if seen.get("token") == inputs.site}
     recorded, members = _by_name(outputs), {one.name: one for one in inputs.members}
     adopted, boots, hardware, identity = [], {}, {}, {}
     for name in dict.fromkeys((*members, *recorded)):
@@ -196,9 +210,11 @@ def _outputs(inputs: HostsInputs, outputs: Values, answers: Mapping[Server, Answ
         # What was found first counts as long as the system is the same: Slurm need not hear of each small difference.
         is_same = before is not None and before["incarnation"] == host["incarnation"]
         hardware[name] = ((outputs.get("hardware") or {}).get(name) if is_same else None) or (seen["hardware"] if seen else {})
-        identity[name] = _identity(seen) if seen else (outputs.get("identity") or {}).get(name, {})
+        # Of a system without the stack's mark, as one that was installed again, nothing is recorded until it is adopted.
+        identity[name] = _identity(seen) if seen and name in ours else (outputs.get("identity") or {}).get(name, {})
     out = {one.name for one in silent}
-    up = [one["name"] for one in adopted if one["name"] not in members or facts.get(one["name"], {}).get("token") == inputs.site]
+    locked = {server.name for server, answer in answers.items() if answer.is_second_way} if is_look else set()
+    up = [one["name"] for one in adopted if one["name"] not in members or one["name"] in ours - locked]
     there = [one for one in adopted if one["name"] not in out]
     return {"up": up, "hosts": there, "adopted": adopted, "boots": boots, "hardware": hardware, "identity": identity}
 

@@ -18,29 +18,32 @@ if TYPE_CHECKING:
 
     from .system import System
 
+MUNGE_KEY = "/etc/munge/munge.key"
+"""Where munge reads its key. The stack's own copy has the same name."""
+
 
 def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
     """Mark the host as the stack's, keep what is there, and let the stack's key log in as root. An adopted host only gets the files again that it lacks.
 
     Args:
         order: `role`, `stack`, `owner` (the checkout that runs the stack), `token` (of the stack's site), `admin_key` (OpenSSH public key),
-            `files` (what the host has before it is finished: `path`, `content` in Base64, `mode`), `program` (this program's own text).
+            `files` (what the host has before it is finished: `path`, `content` in Base64, `mode`), `program` (this program's own text),
+            `adopted` (machine ids of the hosts that the stack's record names: what runs there is the stack's also where somebody deleted mark and record).
     Returns:
-        `is_new` (no stack had the host before) and `born` (another one for each adoption).
+        `is_new` (no stack had the host before), `is_lost` (what was there before its adoption was recorded, and is not known now) and `born` (another one for each adoption).
     Raises:
         Refused: the host is another's, runs what the stack would take over, or has no space. Nothing was changed.
     """
     record, mark = adoption.Record(system), adoption.mark(system)
     kept = record.read()
-    is_new = mark is None and kept is None
+    is_new = mark is None and kept is None and not _was_adopted(system, order)
+    is_lost = kept is None and not is_new
     require_owner(mark or (kept or {}).get("mark"), order)
     if is_new:
         occupied.require_free(system, str(order.get("role", "")))
         adoption.require_space(system)
     if kept is None:
-        others = [] if mark else adoption.others(system)
-        before = adoption.snapshot(system, record.contents)
-        kept = {"mark": mark or _new_mark(order), "before": before, "left": None, "is_open": True, "is_complete": mark is None, "others": others}
+        kept = _first(system, mark or _new_mark(order), record) if is_new else again(system, mark or _new_mark(order), record, str(order.get("role", "")))
         data.take_back(system, kept["mark"])
     kept.pop("plan", None)  # of a release that was cut off: the host is the stack's again
     # The record is first: a host with a mark and without a record could not become what it was.
@@ -51,7 +54,21 @@ def adopt(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
         _write(system, file)
     if order.get("admin_key"):
         root_login.allow(system, str(order["admin_key"]))
-    return {"is_new": is_new, "born": kept["mark"]["born"], "adopted_at": kept["mark"]["adopted_at"]}
+    return {"is_new": is_new, "is_lost": is_lost, "born": kept["mark"]["born"], "adopted_at": kept["mark"]["adopted_at"]}
+
+
+def _first(system: System, mark: Mapping[str, Any], record: adoption.Record) -> dict[str, Any]:
+    """Describe a host that no stack had before."""
+    before = adoption.snapshot(system, record.contents)
+    return {"mark": mark, "before": before, "left": None, "is_open": True, "is_complete": True, "others": adoption.others(system)}
+
+
+def again(system: System, mark: Mapping[str, Any], record: adoption.Record, role: str) -> dict[str, Any]:
+    """Describe a host whose record somebody deleted. What its first adoption would have refused was not there then, and leaves with the stack."""
+    now = adoption.snapshot(system, record.contents)
+    now["places"] = {path: entry for path, entry in now["places"].items() if not adoption.is_own(path)}
+    before = occupied.without(now, role)
+    return {"mark": mark, "before": before, "left": None, "is_open": True, "is_complete": False, "others": []}
 
 
 def open_for_changes(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,6 +175,19 @@ def _moved(before: Any, left: Any, now: Any, part: str) -> Any:
         if chosen is not None:
             moved[key] = chosen
     return moved
+
+
+def _was_adopted(system: System, order: Mapping[str, Any]) -> bool:
+    """Say whether the stack's record names this installation and no other cluster has it now: the key of munge would be another one."""
+    if adoption.machine_id(system) not in order.get("adopted", ()):
+        return False
+    try:
+        with open(system.path(MUNGE_KEY), "rb") as stream:
+            key = stream.read()
+    except FileNotFoundError:
+        return True
+    name = os.path.basename(MUNGE_KEY)
+    return any(base64.b64decode(file["content"]) == key for file in order.get("files", ()) if os.path.basename(str(file["path"])) == name)
 
 
 def _new_mark(order: Mapping[str, Any]) -> dict[str, Any]:

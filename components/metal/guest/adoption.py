@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import json
 import os
 import shutil
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from .system import System
 
 MARK = "/etc/clusterwright/owner.json"
-SETTINGS, GROUP = "/etc/clusterwright/node.env", "CLUSTERWRIGHT_GROUP"
-"""Written by adopting (`components/bootstrap/files.py`), and the variable that names the group."""
+SETTINGS, GROUP, ROLE = "/etc/clusterwright/node.env", "CLUSTERWRIGHT_GROUP", "CLUSTERWRIGHT_ROLE"
+"""Written by adopting (`components/bootstrap/files.py`), and the variables that name the group and the role."""
 FOLDER = "/var/lib/clusterwright/adoption"
 """Readable by root only: contents of files are in it, the host's own secrets among them."""
 FORMAT = 1
@@ -28,6 +29,11 @@ OWN_FILES = ("/usr/sbin/clusterwright-*", "/var/lib/systemd/timers/stamp-cluster
 """Patterns of files that leave with the stack: commands of its own, and what systemd notes of its timers."""
 SPARE_BYTES = 64 << 20
 """Space that a host must have left after everything was kept."""
+
+
+def is_own(path: str) -> bool:
+    """Say whether a path on a host is the stack's own. Pure."""
+    return places.is_in(path, OWN_FOLDERS) or any(fnmatch.fnmatchcase(path, pattern) for pattern in OWN_FILES)
 
 
 class Record:
@@ -104,10 +110,15 @@ def mark(system: System) -> dict[str, Any] | None:
         ) from error
 
 
-def group(system: System) -> str:
-    """Name the group of the stack that the host belongs to; empty where it has none."""
+def machine_id(system: System) -> str:
+    """Give the identity of the installed system (machine-id(5)); a new installation has another one."""
+    return system.read("/etc/machine-id").strip()
+
+
+def setting(system: System, name: str) -> str:
+    """Give what the stack wrote about the host when it adopted it: its group or its role; empty where that is gone."""
     lines = system.read(SETTINGS).splitlines()
-    return next((line.partition("=")[2] for line in lines if line.startswith(f"{GROUP}=")), "")
+    return next((line.partition("=")[2] for line in lines if line.startswith(f"{name}=")), "")
 
 
 def write_mark(system: System, content: Mapping[str, Any]) -> None:

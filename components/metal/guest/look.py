@@ -34,7 +34,7 @@ def look(system: System, role: str = "") -> dict[str, Any]:
     """
     release = dict(line.split("=", 1) for line in system.read("/etc/os-release").splitlines() if "=" in line)
     root = _root(system)
-    machine_id = system.read("/etc/machine-id").strip()
+    machine_id = adoption.machine_id(system)
     mark, problem = _mark(system)
     return {
         "token": (mark or {}).get("token", ""),

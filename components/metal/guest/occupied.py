@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from . import packages
+from . import packages, places
 from .system import Refused
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from .system import System
 
 DAEMONS = ("slurmctld", "slurmd", "slurmdbd", "slurmrestd", "munged")
@@ -36,6 +38,28 @@ KUBERNETES = ("/etc/kubernetes/kubelet.conf", "/etc/kubernetes/admin.conf", "/et
 CONFIGURATIONS = ("/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/usr/local/etc/slurm.conf", "/opt/slurm/etc/slurm.conf", "/etc/munge/munge.key")
 
 
+FOLDERS = ("/etc/slurm", "/etc/munge", "/etc/kubernetes", "/var/lib/slurm", "/var/log/slurm", "/var/lib/munge", "/var/log/munge", *places.OF_DAEMONS)
+"""Folders that only what stands above has."""
+
+
+def without(snapshot: Mapping[str, Any], role: str) -> dict[str, Any]:
+    """Leave out of what is on a host what a host can't have had when it was adopted, since `require_free` refuses it. Pure."""
+    daemons, names = OF_ROLES.get(role, ((), ()))
+    names = (*PACKAGES, *names)
+    units = {f"{name}.service" for name in (*DAEMONS, *daemons, *names)}
+    return {
+        **snapshot,
+        "packages": {name: package for name, package in snapshot["packages"].items() if not _is_one_of(name, names) and not name.startswith("slurm-")},
+        "places": {path: entry for path, entry in snapshot["places"].items() if not places.is_in(path, FOLDERS)},
+        "units": [name for name in snapshot["units"] if name not in units],
+    }
+
+
+def _is_one_of(package: str, names: Collection[str]) -> bool:
+    """Say whether a package is one of these; a version may follow its name."""
+    return any(package == name or (package.startswith(f"{name}-") and package[len(name) + 1 :][:1].isdigit()) for name in names)
+
+
 def found(system: System, role: str = "") -> list[str]:
     """Name what is there, each as a phrase.
 
@@ -45,10 +69,7 @@ def found(system: System, role: str = "") -> list[str]:
     of_role = [OF_ROLES.get(role, ((), ()))] if role else [OF_ROLES["control"], OF_ROLES["access"]]
     daemons = (*DAEMONS, *(name for names, _ in of_role for name in names))
     names = (*PACKAGES, *(name for _, names in of_role for name in names))
-    installed = [
-        name for name, package in sorted(packages.installed(system).items())
-        if package["state"] != "config-files" and any(name == one or (name.startswith(f"{one}-") and name[len(one) + 1 :][:1].isdigit()) for one in names)
-    ]  # fmt: skip
+    installed = [name for name, package in sorted(packages.installed(system).items()) if package["state"] != "config-files" and _is_one_of(name, names)]
     return [
         *(f"{name} runs (process {pid})" for name, pid in _running(system, daemons)),
         *([f"installed packages: {', '.join(installed)}"] if installed else []),

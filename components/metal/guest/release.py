@@ -81,12 +81,12 @@ def release(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
         _remove_own(system)
         return Report().answer("free")
     adopt.require_owner(mark or (kept or {}).get("mark"), order)
-    if adoption.group(system) not in ("", order.get("group", adoption.group(system))):
+    if (group := adoption.setting(system, adoption.GROUP)) and group != order.get("group", group):
         return Report().answer("moved")
     packages.wait_for_lock(system, float(order.get("lock_within_s", LOCK_WITHIN_S)))
     _require_space(system)
     if kept is None:
-        return _forget(system)
+        kept = adopt.again(system, mark or {}, records, adoption.setting(system, adoption.ROLE))
     packages.mend(system, kept["before"]["packages"], None if kept["is_open"] else kept["left"]["packages"])
     if "plan" not in kept:
         if kept["is_open"]:
@@ -95,7 +95,7 @@ def release(system: System, order: Mapping[str, Any]) -> dict[str, Any]:
         records.write(kept)
     report = Report(stays=[(what, why) for what, why in kept["plan"]["stays"]])
     if not kept["is_complete"]:
-        report.stays.append(("what was there before the adoption", "its record was lost, so that only the stack's own folders were removed"))
+        report.stays.append(("what was there before the adoption", "its record was lost: only the scheduler and the stack's own folders were removed"))
     _carry_out(system, kept, records.contents, report, tuple(order.get("keep", (data.STATE,))))
     _remove_own(system)
     return report.answer("released")
@@ -345,17 +345,6 @@ def _remove_own(system: System) -> None:
     for folder in (adoption.MARK.rpartition("/")[0], data.KEPT.rpartition("/")[0]):
         with contextlib.suppress(OSError):  # others' files may be in it
             os.rmdir(system.path(folder))
-
-
-def _forget(system: System) -> dict[str, Any]:
-    """Release a host whose record is lost: only the stack's own folders are known."""
-    report = Report(stays=[("what was there before the adoption", f"{adoption.FOLDER} has no record of it, so that only the stack's own folders were removed")])
-    units.stop(system, units.to_stop(before=(), left=(), now=units.active(system)))
-    for folder in adoption.OWN_FOLDERS:
-        mounts.remove_tree(system, folder, keep=frozenset({adoption.MARK, data.KEPT, data.STATE}))
-    _remove_own_files(system)
-    _remove_own(system)
-    return report.answer("released")
 
 
 def _require_space(system: System) -> None:

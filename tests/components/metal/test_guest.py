@@ -190,6 +190,50 @@ def test_a_mark_that_somebody_removed_is_written_again_and_anothers_is_left(host
     assert path.read_text() == theirs
 
 
+MACHINE_ID = "0123456789abcdef0123456789abcdef"
+MUNGE_KEY = {"path": "/etc/clusterwright/secrets/munge.key", "content": base64.b64encode(b"the key").decode(), "mode": 0o400}
+
+
+def serving(root: Path, key: str) -> None:
+    """Let a host run a cluster, and delete all that adopting left on it."""
+    adopted(root)
+    (root / "etc/munge").mkdir()
+    (root / "etc/munge/munge.key").write_text(key)
+    subprocess.run(["rm", "-r", root / "etc/clusterwright", root / "var/lib/clusterwright"], check=True)
+
+
+def test_a_host_that_lost_mark_and_record_is_the_stacks_where_the_stack_records_it(host: Path) -> None:
+    serving(host, "the key")
+    order: dict[str, Any] = {**OURS, "role": "compute", "files": [MUNGE_KEY]}
+    assert sent(host, "adopt", **order, adopted=["f" * 32])["refused"]["why"] == "/etc/slurm/slurm.conf is there; /etc/munge/munge.key is there"
+    answer = sent(host, "adopt", **order, adopted=[MACHINE_ID])
+    assert (answer["is_new"], answer["is_lost"]) == (False, True)
+    assert sent(host, "open", token="aaaa")["ok"]
+    finish(host)
+    assert sent(host, "record", token="aaaa")["ok"]
+    released = sent(host, "release", token="aaaa")
+    assert [one["what"] for one in released["stays"]] == ["what was there before the adoption"]
+    assert [name for name in ("etc/slurm", "etc/munge", "etc/clusterwright", "usr/lib/clusterwright") if list((host / name).rglob("*"))] == []
+
+
+def test_a_host_that_another_cluster_took_is_refused_also_where_the_stack_records_it(host: Path) -> None:
+    serving(host, "their key")
+    there = tree(host)
+    assert "/etc/munge/munge.key is there" in sent(host, "adopt", **OURS, files=[MUNGE_KEY], adopted=[MACHINE_ID])["refused"]["why"]
+    assert tree(host) == there
+
+
+def test_a_host_whose_record_is_lost_is_released_without_its_scheduler(host: Path) -> None:
+    before = tree(host)
+    adopted(host)
+    subprocess.run(["rm", "-r", host / "var/lib/clusterwright"], check=True)
+    released = sent(host, "release", token="aaaa")
+    assert (released["state"], [one["what"] for one in released["stays"]]) == ("released", ["what was there before the adoption"])
+    now = tree(host)
+    assert {name for name in now if name not in before} == set()
+    assert now["etc/hosts"] != before["etc/hosts"], "what it was is not known"
+
+
 def test_a_mark_that_cant_be_read_is_nobodys_to_overwrite(host: Path) -> None:
     adopted(host)
     (host / "etc/clusterwright/owner.json").write_text("{")

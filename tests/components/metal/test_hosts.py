@@ -1,5 +1,6 @@
 """What is recorded of a group of servers follows from what they answered."""
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -60,6 +61,21 @@ def test_a_reinstalled_server_has_another_incarnation_and_is_not_up_until_it_is_
     now = hosts._outputs(inputs(ONE, TWO), before, {ONE: facts(), TWO: facts("", token="")})
     assert now["up"] == ["gpu-001"]
     assert [one["incarnation"] for one in now["hosts"]] == ["first", ""]
+
+
+def test_a_system_without_the_mark_is_not_recorded_as_the_adopted_one() -> None:
+    before = hosts._outputs(inputs(ONE), {}, {ONE: facts()})
+    now = hosts._outputs(inputs(ONE), before, {ONE: facts("second", token="")})
+    assert now["identity"]["gpu-001"]["machine-id"] == "id of first"
+    assert hosts._order(inputs(ONE), now)["adopted"] == ["id of first"]
+    assert hosts._outputs(inputs(ONE), now, {ONE: facts("second")})["identity"]["gpu-001"]["machine-id"] == "id of second"
+
+
+def test_a_server_whose_root_refuses_the_stacks_key_is_not_up_until_it_is_adopted() -> None:
+    before = hosts._outputs(inputs(ONE, TWO), {}, {ONE: facts(), TWO: facts()})
+    answers = {ONE: dataclasses.replace(facts(), is_second_way=True), TWO: facts()}
+    assert hosts._outputs(inputs(ONE, TWO), before, answers, is_look=True)["up"] == ["gpu-002"]
+    assert hosts._outputs(inputs(ONE, TWO), before, answers)["up"] == ["gpu-001", "gpu-002"], "adopting wrote the key"
 
 
 def test_a_released_server_is_forgotten() -> None:
