@@ -183,7 +183,7 @@ def _unreachable(said: str, host: str) -> str:
     if REFUSED not in said:
         return f"the host does not answer: {said}"
     stack = sys.argv[1].partition(" ")[0]
-    return f"the host refuses the stack's key: {said}\nA new disk has the key again: clusterwright rebuild --stack {stack} {host}"
+    return f"the host refuses the stack's key: {said}\nA server of your own gets the key again: clusterwright up --stack {stack}\nAny other host has it on a new disk: clusterwright rebuild --stack {stack} {host}"
 
 
 def _message(result: dict[str, Any]) -> str:

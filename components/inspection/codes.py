@@ -2,7 +2,7 @@
 
 CW70x: the cloud (or whatever provides the hosts); CW710 to CW747: the hosts; CW748 to CW769: the scheduler; CW77x: versions; CW78x: capability; CW79x: the check's own files;
 CW86x: hosts, as their management controllers (BMCs) see them; CW950 to CW969: servers that their owner installed; CW970 to CW980: what runs in Kubernetes;
-CW985 and CW986: the scheduler again.
+CW969: the hosts again; CW985 and CW986: the scheduler again.
 """
 
 from blueprints.finding import Level
@@ -124,6 +124,7 @@ class Code(FindingCode):
     BMC_HEALTH = "CW864", ERROR, "a server reports a failed part", "read the BMC's log with `clusterwright power status`; drain the node before the repair"
     NEXT_BOOT = "CW865", WARNING, "a server boots from elsewhere next time: from the network it could install itself again", "remove the override in the BMC, or let whoever set it boot the server"
 
+    RECORD_GONE = "CW969", ERROR, "a host has lost the record of its files and packages", "`clusterwright rebuild` the host: without the record nobody can tell what was changed"
     MARK_GONE = "CW950", ERROR, "a server has lost the stack's mark", "run `clusterwright up`, which adopts the server again and configures it"
     SERVER_TAKEN = "CW951", ERROR, "a server has the mark of another stack", "find out who took the server, and take it out of one of the two inventories"
     SERVER_REINSTALLED = "CW952", ERROR, "the system of a server was installed again", "run `clusterwright up`, which configures the server again"

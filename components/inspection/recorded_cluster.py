@@ -66,3 +66,9 @@ class Known:
     """Why its result no longer holds, as the last refresh saw it; empty: it holds."""
     repaired: str = ""
     """Which hosts were repaired since, for people; empty: none."""
+
+    @property
+    def finished(self) -> frozenset[str]:
+        """Name the hosts that were configured."""
+        groups = [one["outputs"] for one in self.resources if one["type"] == "clusterwright:finish:Group"]
+        return frozenset(name for outputs in groups for name in (outputs.get("finished") or {}))

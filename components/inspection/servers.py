@@ -24,7 +24,12 @@ IDENTITY = "identity"
 MAIN = "main"
 """The routing table that packets without a rule of their own use."""
 GONE = ("`clusterwright up` starts or rebuilds a host that is gone", "when it answers again, `clusterwright up` configures it where that is necessary")
+KEY = ("a new disk has the stack's key", "`clusterwright up` logs in as the inventory's user and writes the stack's key again")
 """What remedies say of hosts that a target creates, and what holds for a server."""
+
+
+LOST_MARK, LOST_BOTH = "mark", "mark and record"
+"""What a server lost: its record would give the mark back (`components/metal/guest/adoption.py`)."""
 
 
 def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iterator[Finding]:
@@ -42,7 +47,7 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
         changed = [*_identity(host.name, server, adopted.get(host.name, {}), entry.serial if entry else "")]
         yield from changed
         if not any(one.code is Code.SERVER_REINSTALLED for one in changed):  # that is why the mark is gone
-            yield from _mark(host.name, server["mark"], token)
+            yield from _mark(host.name, server["mark"], token, is_recorded=server.get("is_recorded", True))
         if entry:
             yield from _interfaces(entry, server)
         if site.roce and server.get("roce"):
@@ -52,8 +57,8 @@ def findings(known: Known, facts: Mapping[KnownHost, Mapping[str, Any]]) -> Iter
         yield from _firmware({host.name: server["firmware"] for host, server in servers.items() if host.group == group})
 
 
-def _mark(host: str, mark: Mapping[str, str] | None, token: str) -> Iterator[Finding]:
-    subject, recorded = HostPart(host, "mark"), "this stack's mark"
+def _mark(host: str, mark: Mapping[str, str] | None, token: str, *, is_recorded: bool) -> Iterator[Finding]:
+    subject, recorded = HostPart(host, LOST_MARK if is_recorded else LOST_BOTH), "this stack's mark"
     if mark is None:
         what = "the server has no mark of the stack: somebody removed it, or installed the server again"
         remedy = "run `clusterwright up`, which adopts the server again and configures it"
@@ -179,7 +184,9 @@ def _network(to: str) -> str:
 
 
 def with_own_remedy(finding: Finding) -> Finding:
-    """Let a remedy name what there is for a server: `up` starts none that is gone."""
+    """Let a remedy name what there is for a server: `up` starts none that is gone, and logs in as its operator where root refuses the stack's key."""
+    if finding.code is Code.UNREACHABLE and finding.remedy.endswith(KEY[0]):
+        return dataclasses.replace(finding, remedy=KEY[1])
     return dataclasses.replace(finding, remedy=finding.remedy.replace(*GONE))
 
 

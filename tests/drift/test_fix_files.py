@@ -67,6 +67,19 @@ def test_a_changed_file_gets_its_text_back_and_the_other_text_is_kept(root: path
     assert [one.name for one in root.iterdir() if one.name.startswith(".clusterwright")] == []
 
 
+def test_a_file_that_is_gone_without_its_text_comes_with_its_package() -> None:
+    [step] = steps(differs(Code.FILE_GONE, "/etc/ssh/moduli", content(None)))
+    assert isinstance(step.action, fix.Command)
+    assert (step.action.argv[2], step.action.argv[-1]) == (files.REINSTALL, "/etc/ssh/moduli")
+    assert steps(differs(Code.FILE_CHANGED, "/etc/ssh/moduli", content(None))) == (), "dpkg leaves a file that is there"
+
+
+@pytest.mark.parametrize(("name", "is_of_roles"), [("slurm.conf", True), ("plugstack.conf", False)])
+def test_what_a_package_has_beside_the_files_of_roles_is_written_by_its_record(name: str, is_of_roles: bool) -> None:
+    [step] = steps(differs(Code.FILE_GONE, f"/etc/slurm/{name}", content("text\n"), host="control-0"))
+    assert isinstance(step.action, fix.Finish) is is_of_roles
+
+
 def test_a_file_that_is_gone_comes_back_with_the_folders_on_its_way(root: pathlib.Path) -> None:
     carry_out(root, differs(Code.FILE_GONE, f"{root}/a/b/c", content("text")))
     assert (root / "a/b/c").read_text() == "text"

@@ -9,7 +9,7 @@ from blueprints import spec
 from blueprints.finding import Level
 from blueprints.load import load
 from components import bake, this_machine
-from components.inspection import capability, hosts, versions
+from components.inspection import capability, hosts, servers, versions
 from components.inspection.codes import Code
 from components.inspection.hosts import ssh_keys
 from stacks.drift import acceptance
@@ -162,6 +162,21 @@ def test_keys_that_a_server_had_before_its_adoption_are_its_owners_and_stay() ->
     assert ssh_keys.wanted_of_root({**seen, "server": server}, known()).splitlines() == ["# admins", theirs, f"{examples.ADMIN_KEY} clusterwright"]
     assert ssh_keys.wanted_of_root({"root_keys": [theirs], "server": server}, known()).splitlines() == [theirs, examples.ADMIN_KEY]
     assert ssh_keys.wanted_of_root(seen, known()) == f"{examples.ADMIN_KEY}\n", "a host that the stack created has no owner beside it"
+
+
+def test_a_host_that_was_configured_and_has_no_record_is_an_error() -> None:
+    group = {"type": "clusterwright:finish:Group", "name": "finish-train", "id": "x", "outputs": {"finished": {"train-0": "mark"}}}
+    configured = dataclasses.replace(known(), resources=(group,))
+    assert told(hosts.findings(TRAIN, facts(has_record=False), configured, moment_s=examples.NOW_S)) == [("CW969", "train-0: record")]
+    assert found(has_record=False) == [], "nobody has configured it yet"
+
+
+def test_a_host_that_refuses_the_key_is_told_from_one_that_is_off() -> None:
+    refused = hosts.unreachable(TRAIN, "root@10.0.0.5: Permission denied (publickey).")
+    assert refused.remedy.startswith("`clusterwright rebuild train-0`")
+    assert servers.with_own_remedy(refused).remedy.startswith("`clusterwright up` logs in as the inventory's user")
+    silent = hosts.unreachable(TRAIN, "Connection timed out")
+    assert "console" in servers.with_own_remedy(silent).remedy
 
 
 def test_a_host_without_a_record_is_said_to_be_unchecked() -> None:

@@ -50,6 +50,8 @@ def findings(host: KnownHost, facts: Mapping[str, Any], known: Known, *, moment_
     """
     name = host.name
     is_of_kubernetes = _is_of_kubernetes(name, known)
+    if not facts["has_record"] and name in known.finished:
+        yield _record_gone(name)
     yield from files.findings(name, [one for one in _places(facts) if not (is_of_kubernetes and _is_of_its_runtime(one))])
     yield from packages.findings(name, facts)
     yield from units.findings(name, facts["units"])
@@ -83,14 +85,21 @@ def _is_of_its_runtime(difference: Mapping[str, Any]) -> bool:
     return difference["recorded"] is None and any(fnmatch.fnmatchcase(difference["path"], pattern) for pattern in WRITTEN_AT_RUN_TIME)
 
 
+def _record_gone(name: str) -> Finding:
+    remedy = f"`clusterwright rebuild {name}`: without the record nobody can tell what was changed on the host"
+    what = "the host's record is gone: its files and packages are not compared"
+    return drift(Code.RECORD_GONE, HostPart(name, "record"), what, remedy=remedy, desired="/var/lib/clusterwright/record, as configuring the host left it")
+
+
 def unreachable(host: KnownHost, message: str) -> Finding:
     """Report a host that does not answer."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
+    is_refused = "Permission denied" in message
     return drift(
         Code.UNREACHABLE,
         HostPart(host.name, "SSH"),
-        "the host does not answer",
-        remedy="check its console and power; `clusterwright up` starts or rebuilds a host that is gone",
+        "the host refuses the stack's key" if is_refused else "the host does not answer",
+        remedy=f"`clusterwright rebuild {host.name}`: {servers.KEY[0]}" if is_refused else f"check its console and power; {servers.GONE[0]}",
         desired="answers",
         recorded=f"{host.name} at {host.address}",
         actual=lines[-1] if lines else "no answer",
@@ -100,7 +109,7 @@ def unreachable(host: KnownHost, message: str) -> Finding:
 def unchecked(host: KnownHost, facts: Mapping[str, Any]) -> Iterator[Unchecked]:
     """Name what could not be compared on one host."""
     if not facts["has_record"]:
-        yield Unchecked(Layer.HOSTS, f"{host.name}: files and packages", "the host was set up before records were kept; it has one as soon as it is rebuilt")
+        yield Unchecked(Layer.HOSTS, f"{host.name}: files and packages", "the host has no record of them")
     elif not facts["is_born"]:
         yield Unchecked(Layer.HOSTS, f"{host.name}: files", "its first boot is not over; the host records its files at the end of the boot")
     if "exposure" in facts and (why := exposure.not_compared(facts["exposure"])):

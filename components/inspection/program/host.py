@@ -62,7 +62,7 @@ def facts(parameters: dict[str, Any]) -> dict[str, Any]:
 
         before = adoption.read()
         adopted_s = adoption.moment_s(before)
-        found["server"] = {**server.facts(), "root_keys": adoption.root_keys(before)}
+        found["server"] = {**server.facts(), "root_keys": adoption.root_keys(before), "is_recorded": bool(before)}
     if parameters["is_deep"]:
         from . import exposure, network  # each module costs milliseconds that most inspections save
 

@@ -83,7 +83,7 @@ def steps(finding: Finding, subject: HostFile, values: Values, cluster: Cluster)
     if command is None:
         return ()
     is_quiet = any(fnmatch.fnmatchcase(path, pattern) for pattern in QUIET) or finding.code == Code.FILE_ATTRIBUTES
-    order = Order.PACKAGES if finding.code == Code.PACKAGE_FILE else Order.CONTENT
+    order = Order.PACKAGES if command == _reinstall(path) else Order.CONTENT
     reloads = [Command(argv) for pattern, argv in RELOADS if fnmatch.fnmatchcase(path, pattern)] if finding.code != Code.FILE_ATTRIBUTES else []
     return (
         Step(host, command, order, (finding,), is_quiet),
@@ -98,9 +98,11 @@ def _command(finding: Finding, path: str, values: Values, cluster: Cluster) -> C
         case Code.FILE_ADDED, None:
             return Command(script(MOVE_ASIDE, path, cluster.aside), shown=f"move {path} to {cluster.aside}{path}")
         case Code.PACKAGE_FILE, _:
-            return Command(script(REINSTALL, path), shown=f"install the package of {path} again, in its present version")
+            return _reinstall(path)
         case ((Code.FILE_CHANGED | Code.FILE_GONE | Code.FILE_KIND), FileContent(text=None)):
             program = SYNCHRONIZE.get(path)
+            if finding.code == Code.FILE_GONE and not program:
+                return _reinstall(path)
             return Command((program,)) if program and finding.code == Code.FILE_CHANGED else None
         case ((Code.FILE_CHANGED | Code.FILE_GONE | Code.FILE_KIND), FileContent(state=state, text=str(text))) if _is_plain(state) and names.is_text(text):
             return Command(script(WRITE, path, cluster.aside, _owner(state), state.mode), text, shown=f"write {path} as recorded")
@@ -120,6 +122,10 @@ def script(text: str, *words: str) -> tuple[str, ...]:
 def write(path: str, content: str, *, owner: str, mode: str, aside: str, shown: str) -> Command:
     """Give the command that writes a file and keeps what was there."""
     return Command(script(WRITE, path, aside, owner, mode), content, shown=shown)
+
+
+def _reinstall(path: str) -> Command:
+    return Command(script(REINSTALL, path), shown=f"install the package of {path} again, in its present version")
 
 
 def _owner_and_mode(path: str, state: FileState) -> Command | None:

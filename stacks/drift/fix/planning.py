@@ -26,7 +26,7 @@ from blueprints.finding.subject import (
     UserKey,
 )
 from blueprints.finding.values import Values
-from components.inspection import in_place
+from components.inspection import in_place, servers
 from components.inspection.codes import Code
 
 from . import devices, exposure, files, kernel, packages, people, scheduler, units
@@ -159,7 +159,7 @@ def steps_of(finding: Finding, cluster: Cluster) -> tuple[Step, ...]:
             # Its nodes' jobs are the business of the brakes, which know a node that hangs.
             switch = Switch(cluster.servers[host]) if host in cluster.servers else None
             return (Step(host, switch, Order.POWER, (finding,), is_quiet=True),) if switch else ()
-        case HostPart(host=host) if finding.code == Code.MARK_GONE:
+        case HostPart(host=host, part=servers.LOST_MARK) if finding.code == Code.MARK_GONE:
             return (
                 Step(host, Command(WRITE_MARK, shown="write the stack's mark again, as the server's record has it"), Order.CONTENT, (finding,), is_quiet=True),
             )
