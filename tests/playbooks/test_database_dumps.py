@@ -80,7 +80,12 @@ class Host:
         text = templates.render(
             "clusterwright-database.sh.j2", role="database_dumps", database_name=DATABASE, database_folder="tables", provided={"dumps": {"folder": "dumps"}}
         )
-        for real, here in {"/run/clusterwright/database.lock": "lock", "/var/lib/mysql": "seed", "/etc/mysql/clusterwright-init.sql": "access"}.items():
+        for real, here in {
+            "/run/clusterwright/database.lock": "lock",
+            "/var/lib/mysql": "seed",
+            "/etc/mysql/clusterwright-init.sql": "access",
+            "/etc/slurm/slurm.conf": "slurm.conf",
+        }.items():
             text = text.replace(real, here)
         (folder / "program").write_text(text)
 
@@ -174,6 +179,26 @@ def test_a_restore_that_was_killed_between_old_and_new_tables_goes_on(host: Host
     assert is_restored(host)
     assert host.aside() == ["good"]
     assert (host.tables / "state").read_text() == "good"
+
+
+@pytest.mark.parametrize(
+    ("served", "has_dump", "is_refused"), [("starter|326", True, True), ("starter|0", True, False), ("", True, False), ("starter|326", False, False)]
+)
+def test_slurmdbd_begins_nothing_new_where_somebody_deleted_the_tables_of_a_cluster_that_served(
+    host: Host, served: str, has_dump: bool, is_refused: bool
+) -> None:
+    (host.folder / "slurm.conf").write_text("StateSaveLocation=state\n")
+    (host.folder / "state").mkdir()
+    (host.folder / "state/clustername").write_text(served)
+    if not has_dump:
+        host.dump.unlink()
+    assert not host.up(), "there are tables"
+    (host.tables / DATABASE / "jobs").unlink()
+    assert host.up() is is_refused
+    assert host.jobs() == ("" if is_refused else "none\n")
+    if is_refused:
+        assert host.restore().returncode == 0
+        assert not host.up()
 
 
 def test_a_database_without_tables_is_not_dumped(host: Host) -> None:
