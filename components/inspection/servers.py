@@ -23,7 +23,10 @@ IDENTITY = "identity"
 
 MAIN = "main"
 """The routing table that packets without a rule of their own use."""
-GONE = ("`clusterwright up` starts or rebuilds a host that is gone", "when it answers again, `clusterwright up` configures it where that is necessary")
+GONE = (
+    "`clusterwright up` starts a host that is gone, and `clusterwright rebuild` makes one anew that stays silent",
+    "when it answers again, `clusterwright up` configures it where that is necessary",
+)
 KEY = ("a new disk has the stack's key", "`clusterwright up` logs in as the inventory's user and writes the stack's key again")
 """What remedies say of hosts that a target creates, and what holds for a server."""
 

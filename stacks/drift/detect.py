@@ -196,6 +196,7 @@ def _judged(layer: Layer, judge: Callable[[], Result], seconds: float) -> Result
 
 def _hosts_layer(known: Known, seen: collect.Seen, of_bmcs: bmcs.Seen) -> Result:
     findings = [hosts.unreachable(host, message) for host, message in seen.unreachable.items()]
+    findings += [hosts.not_inspected(host, message) for host, message in seen.failed.items()]
     for of_host in compare.of_hosts(seen, known).values():
         findings += of_host
     return Result(Layer.HOSTS, (*findings, *of_bmcs.findings), (*compare.not_compared(seen), *of_bmcs.unchecked), of_bmcs.failure)

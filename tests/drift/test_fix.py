@@ -80,7 +80,7 @@ def left(*findings: Finding) -> tuple[tuple[fix.Step, ...], list[str]]:
 
 
 COMMANDS: list[tuple[Finding, str, tuple[str, ...]]] = [
-    (of_unit("munge.service"), "train-0", ("sh", "-c", units.START, "sh", "munge.service")),
+    (of_unit("munge.service"), "train-0", ("sh", "-c", units.START, "sh", "munge.service", "20")),
     (differs(Code.SYSCTL, Sysctl("train-0", "net.ipv4.ip_forward"), Setting("0"), "1"), "train-0", ("sysctl", "-w", "--", "net.ipv4.ip_forward=0")),
     (differs(Code.SYSCTL, Sysctl("train-0", "net.ipv4.tcp_rmem"), Setting("4096 87380 6291456")), "train-0", ("sysctl", "-w", "--", "net.ipv4.tcp_rmem=4096 87380 6291456")),
     (differs(Code.PACKAGE_HOLD, Package("train-0", "slurmd"), PackageState("24.11", is_held=True)), "train-0", ("apt-mark", "hold", "--", "slurmd")),
@@ -250,7 +250,7 @@ def test_the_link_of_a_unit_comes_back_or_goes_and_systemd_reads_it(found: Findi
 
 @pytest.mark.parametrize("name", ["-.service", "--force.service", "getty@tty1.service", r"dev-disk-by\x2dlabel-a\x2db.service", "a:b_c.timer"])
 def test_unusual_names_of_units_are_taken_as_they_are(name: str) -> None:
-    assert words(of_unit(name)) == [("train-0", ("sh", "-c", units.START, "sh", name))]
+    assert words(of_unit(name)) == [("train-0", ("sh", "-c", units.START, "sh", name, "20"))]
 
 
 def test_a_unit_is_started_after_the_failures_of_those_that_it_requires_are_forgotten(tmp_path: Path) -> None:
@@ -258,8 +258,18 @@ def test_a_unit_is_started_after_the_failures_of_those_that_it_requires_are_forg
     log, program = tmp_path / "log", tmp_path / "systemctl"
     program.write_text(f'#!/bin/sh\n[ "$1" = show ] && echo system.slice munge.service && exit\necho "$@" >> {log}\n[ "$1" != reset-failed ]\n')
     program.chmod(0o755)
-    subprocess.run(["sh", "-c", units.START, "sh", "slurmd.service"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+    subprocess.run(["sh", "-c", units.START, "sh", "slurmd.service", "20"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
     assert log.read_text().splitlines() == ["reset-failed -- slurmd.service system.slice munge.service", "start -- slurmd.service"]
+
+
+@pytest.mark.parametrize(("script", "state", "status"), [(units.START, "activating", 0), (units.RESTART, "activating", 0), (units.START, "failed", 124)])
+def test_a_unit_that_waits_for_another_host_holds_no_repair_up(tmp_path: Path, script: str, state: str, status: int) -> None:
+    """slurmd waits in its start for slurmctld, which a later step on another host may start."""
+    program = tmp_path / "systemctl"
+    program.write_text(f"#!/bin/sh\ncase $1 in start | restart) exec sleep 600 ;; show) echo {state} ;; esac\n")
+    program.chmod(0o755)
+    done = subprocess.run(["sh", "-c", script, "sh", "slurmd.service", "0.2"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=False, timeout=60)
+    assert done.returncode == status
 
 
 @pytest.mark.parametrize("name", ["a b.service", "a'b.service", '"a".service', "a.service\nb.service", "*.service", "a[0-9].service", "a", "x: unit ssh.service", "--force", "", "a.service\n", "ä.service", f"{'a' * 250}.service"])  # fmt: skip
@@ -326,7 +336,10 @@ def test_hosts_with_jobs_are_left_alone_and_all_of_them_when_no_controller_answe
 
 def test_a_host_that_does_not_answer_is_left_to_up() -> None:
     made = plan(of_unit("a.service", host="train-9"))
-    assert (made.steps, [one.why for one in made.left]) == ((), ["train-9 does not answer; `clusterwright up` starts or rebuilds a host that is gone"])
+    assert (made.steps, [one.why for one in made.left]) == (
+        (),
+        ["train-9 does not answer; `clusterwright up` starts a host that is gone, and `clusterwright rebuild` makes one anew that stays silent"],
+    )
 
 
 def test_without_a_controller_that_answers_the_scheduler_is_left_alone() -> None:

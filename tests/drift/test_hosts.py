@@ -171,6 +171,12 @@ def test_a_host_that_was_configured_and_has_no_record_is_an_error() -> None:
     assert found(has_record=False) == [], "nobody has configured it yet"
 
 
+def test_a_host_that_answers_and_gives_no_facts_is_an_error() -> None:
+    found = hosts.not_inspected(TRAIN, "bash: line 1: /usr/bin/python3: No such file or directory")
+    assert (found.code, found.level, found.place) == (Code.NOT_INSPECTED, Level.ERROR, "train-0: inspection")
+    assert "clusterwright rebuild train-0" in found.remedy
+
+
 def test_a_host_that_refuses_the_key_is_told_from_one_that_is_off() -> None:
     refused = hosts.unreachable(TRAIN, "root@10.0.0.5: Permission denied (publickey).")
     assert refused.remedy.startswith("`clusterwright rebuild train-0`")

@@ -106,6 +106,19 @@ def unreachable(host: KnownHost, message: str) -> Finding:
     )
 
 
+def not_inspected(host: KnownHost, message: str) -> Finding:
+    """Report a host that answers and gave no facts: nobody can tell what else differs on it."""
+    remedy = f"correct what the message names, or `clusterwright rebuild {host.name}`"
+    return drift(
+        Code.NOT_INSPECTED,
+        HostPart(host.name, "inspection"),
+        "the host answers and can't be inspected",
+        remedy=remedy,
+        desired="facts of the host",
+        actual=message,
+    )
+
+
 def unchecked(host: KnownHost, facts: Mapping[str, Any]) -> Iterator[Unchecked]:
     """Name what could not be compared on one host."""
     if not facts["has_record"]:

@@ -99,7 +99,12 @@ def plan(findings: Iterable[Finding], *, kinds: Collection[Kind] | None = None, 
         waits = [step.host for step in steps if not step.is_quiet and step.host in cluster.compute and (busy is None or step.host in busy)]
         dark = sorted({step.host for step in steps if not isinstance(step.action, Switch)} & cluster.unreachable)
         if dark:
-            left.append(Left(finding, f"{', '.join(dark)} does not answer; `clusterwright up` starts or rebuilds a host that is gone"))
+            left.append(
+                Left(
+                    finding,
+                    f"{', '.join(dark)} does not answer; `clusterwright up` starts a host that is gone, and `clusterwright rebuild` makes one anew that stays silent",
+                )
+            )
         elif _is_of_roll(finding, cluster):
             left.append(Left(finding, ROLLED))
         elif kind is None or not steps:

@@ -13,20 +13,36 @@ from .step import Command, Order, Step
 
 HOLDING_DATA = ("*.mount", "*.automount", "*.swap")
 """Units with data behind them: a person decides whether they may start again."""
-RESTART = """set -eu
+STARTS_WITHIN_S = 20
+"""How long a unit's start is waited for."""
+_RUN = """run() {
+    timeout "$3" systemctl "$1" -- "$2" || {
+        status=$?
+        [ "$status" = 124 ] && [ "$(systemctl show --property=ActiveState --value -- "$2")" = activating ] || return "$status"
+    }
+}
+"""
+"""command, unit, seconds. A daemon may wait for one of another host that is repaired after it, as slurmd for slurmctld: it goes on starting, and the check after the repairs says whether it runs."""
+RESTART = (
+    _RUN
+    + """set -eu
 case $(systemctl show --property=UnitFileState --value -- "$1") in
 "" | transient) systemctl reset-failed -- "$1" ;;
 *)
     systemctl reset-failed -- "$1"
-    systemctl restart -- "$1"
+    run restart "$1" "$2"
     ;;
 esac
 """
+)
 """A unit that somebody ran once has no file, so that nothing could start it again. One that failed again and again must not start for a while until its failures are forgotten
 (systemd.unit(5), StartLimitIntervalSec)."""
-START = """systemctl reset-failed -- "$1" $(systemctl show --property=Requires --value -- "$1") 2>/dev/null || :
-exec systemctl start -- "$1"
+START = (
+    _RUN
+    + """systemctl reset-failed -- "$1" $(systemctl show --property=Requires --value -- "$1") 2>/dev/null || :
+run start "$1" "$2"
 """
+)
 """A unit that it requires may have failed again and again meanwhile, and must not start either until its failures are forgotten."""
 REMOVE_LINK = '[ ! -L "$1" ] || rm -- "$1"'
 
@@ -41,9 +57,9 @@ def steps(finding: Finding, unit: Unit, values: Values) -> tuple[Step, ...]:
         return ()
     match finding.code:
         case Code.UNIT_STOPPED:
-            return (Step(unit.host, Command(files.script(START, unit.name), shown=f"start {unit.name}"), Order.RUNNING, (finding,)),)
+            return (Step(unit.host, Command(files.script(START, unit.name, str(STARTS_WITHIN_S)), shown=f"start {unit.name}"), Order.RUNNING, (finding,)),)
         case Code.UNIT_FAILED:
-            command = Command(files.script(RESTART, unit.name), shown=f"restart {unit.name}, or forget its failure where it has no file")
+            command = Command(files.script(RESTART, unit.name, str(STARTS_WITHIN_S)), shown=f"restart {unit.name}, or forget its failure where it has no file")
             return (Step(unit.host, command, Order.RUNNING, (finding,)),)
         case _:
             return ()
